@@ -1,0 +1,364 @@
+"""The values that everything turns on: Job, Role, Rank, Status, Observed, Action, Plan. Frozen; nothing here decides.
+
+A `Job` is what the user asked for, defaulted and independent of the API group it came in. `Status` is what was recorded.
+`Observed` is what is there now. `plan` maps the three and a moment to a `Plan`. Two numbers must never be mixed:
+`Status.attempt` names the gang and only grows; `Status.restarts` counts the attempts that were the program's fault, and
+the limit is compared with it alone (docs/architecture.md, "Attempts and restarts").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from paddock.kube.meta import Key, Manifest, Resource
+from paddock.kube.times import Moment
+
+# Labels and annotations of ours. On pods; selectors and other tools may rely on them.
+JOB_LABEL = "paddock.dev/job"
+ROLE_LABEL = "paddock.dev/role"
+INDEX_LABEL = "paddock.dev/index"
+ATTEMPT_LABEL = "paddock.dev/attempt"
+PORT_ANNOTATION = "paddock.dev/port"
+"""On pods: first of the block of ports that the operator chose for the job (`PORTS_IN_BLOCK` of them)."""
+
+PORTS_IN_BLOCK = 20
+"""As TRAINER_PORTS_NUM of paddle-operator: a job may use the port it was given and the 19 after it."""
+
+
+class Phase(StrEnum):
+    """A job's phase, in paddle-operator's words where it has them."""
+
+    NONE = ""
+    PENDING = "Pending"
+    STARTING = "Starting"
+    RUNNING = "Running"
+    RESTARTING = "Restarting"
+    SUSPENDED = "Suspended"
+    COMPLETED = "Completed"
+    FAILED = "Failed"
+    TERMINATING = "Terminating"
+
+    @property
+    def terminal(self) -> bool:
+        """A terminal phase absorbs: counts freeze, and the job never trains again."""
+        return self in (Phase.COMPLETED, Phase.FAILED)
+
+
+class RestartPolicy(StrEnum):
+    """Whether a failed rank restarts the gang. EXIT_CODE is Kubeflow's: 128 and above restart, others fail the job."""
+
+    NEVER = "Never"
+    ON_FAILURE = "OnFailure"
+    ALWAYS = "Always"
+    EXIT_CODE = "ExitCode"
+
+
+class CleanPods(StrEnum):
+    """Which end deletes a job's pods and services; the values of paddle-operator's cleanPodPolicy."""
+
+    ALWAYS = "Always"
+    NEVER = "Never"
+    ON_FAILURE = "OnFailure"
+    ON_COMPLETION = "OnCompletion"
+
+
+class Intranet(StrEnum):
+    """How ranks address each other."""
+
+    POD_IP = "PodIP"
+    SERVICE = "Service"
+    HOST = "Host"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Rank:
+    """A pod's identity within the job: role in the API's own spelling (`worker`, `ps`) and index from 0."""
+
+    role: str
+    index: int
+
+    def __str__(self) -> str:
+        return f"{self.role}-{self.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """One kind of rank. `decides` says that its ranks' success is the job's (workers, not parameter servers)."""
+
+    name: str
+    replicas: int
+    template: Mapping[str, Any]
+    restart: RestartPolicy = RestartPolicy.NEVER
+    decides: bool = True
+
+    def ranks(self) -> tuple[Rank, ...]:
+        return tuple(Rank(self.name, index) for index in range(self.replicas))
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """`runPolicy`, in Kubeflow's shape, read in both API groups. Seconds; None means no limit."""
+
+    backoff_limit: int | None = None
+    active_deadline: float | None = None
+    ttl: float | None = None
+    suspend: bool = False
+    clean_pods: CleanPods = CleanPods.ON_COMPLETION
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """How ranks find each other. `gloo`: 0 off, 1 a ring of workers, 2 also one of all (withGloo)."""
+
+    intranet: Intranet = Intranet.POD_IP
+    gloo: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What the user asked for, defaulted. `mode` is the API's word for it (PS, Collective, Single)."""
+
+    resource: Resource
+    framework: str
+    key: Key
+    uid: str
+    generation: int
+    mode: str
+    roles: tuple[Role, ...]
+    network: Network = Network()
+    policies: Policies = Policies()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    created: Moment | None = None
+    deleting: bool = False
+
+    def role(self, name: str) -> Role | None:
+        return next((role for role in self.roles if role.name == name), None)
+
+    def ranks(self) -> tuple[Rank, ...]:
+        return tuple(rank for role in self.roles for rank in role.ranks())
+
+    @property
+    def size(self) -> int:
+        return sum(role.replicas for role in self.roles)
+
+    def owner(self) -> Manifest:
+        """The job as something that owner_reference and events can point at."""
+        return {
+            "apiVersion": self.resource.api_version,
+            "kind": self.resource.kind,
+            "metadata": {"name": self.key.name, "namespace": self.key.namespace, "uid": self.uid},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many pods of a role are where, as paddle-operator counts them. `wanted` is the role's replicas."""
+
+    wanted: int = 0
+    pending: int = 0
+    starting: int = 0
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+
+    @property
+    def ready(self) -> str:
+        """`2/2`, the column of paddle-operator v0.2: running of wanted."""
+        return f"{self.running}/{self.wanted}"
+
+
+@dataclass(frozen=True, slots=True)
+class CauseRecord:
+    """A cause as it is recorded: `status.cause {reason, args, since}`. `jobs.causes` has the classes behind it."""
+
+    reason: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+    since: Moment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What was recorded of a job. Decisive: attempt, restarts, a terminal phase, suspend (architecture.md, rule 1)."""
+
+    phase: Phase = Phase.NONE
+    mode: str = ""
+    attempt: int = 0
+    restarts: int = 0
+    roles: Mapping[str, Counts] = field(default_factory=dict)
+    cause: CauseRecord | None = None
+    started: Moment | None = None
+    finished: Moment | None = None
+    observed_generation: int = 0
+
+    def decisive(self) -> tuple[Any, ...]:
+        """What must be recorded before anybody acts on it."""
+        terminal = self.phase if self.phase.terminal else None
+        return (self.attempt, self.restarts, terminal, self.phase is Phase.SUSPENDED)
+
+    def with_(self, **changes: Any) -> Status:
+        return replace(self, **changes)
+
+
+class PodPhase(StrEnum):
+    PENDING = "Pending"
+    STARTING = "Starting"  # on a node, not all containers up
+    RUNNING = "Running"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a pod's program ended. `code` as a shell reports it (137 is signal 9); `reason` as Kubernetes' (OOMKilled)."""
+
+    code: int
+    reason: str = ""
+    message: str = ""
+    finished: Moment | None = None
+
+    @property
+    def signal(self) -> int | None:
+        return self.code - 128 if 128 < self.code < 160 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """One pod of the job as it is now. `waiting`: why it does not run yet, (reason, message) of scheduler or kubelet."""
+
+    name: str
+    uid: str
+    rank: Rank
+    attempt: int
+    phase: PodPhase = PodPhase.PENDING
+    address: str = ""
+    node: str = ""
+    exit: Exit | None = None
+    waiting: tuple[str, str] | None = None
+    deleting: bool = False
+    port: int | None = None
+    started: Moment | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.phase in (PodPhase.SUCCEEDED, PodPhase.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A Service, ConfigMap or PodGroup of the job: enough to know that it is there and to delete it by UID."""
+
+    resource: Resource
+    name: str
+    uid: str
+    deleting: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What is there now: ours by owner UID, and `foreign`, objects of somebody else that have a name we need.
+
+    `taken_ports` are first ports of blocks that other unfinished jobs hold, and ports that this machine listens on.
+    """
+
+    pods: tuple[Pod, ...] = ()
+    services: tuple[Child, ...] = ()
+    config_maps: tuple[Child, ...] = ()
+    pod_group: Child | None = None
+    foreign: tuple[Child, ...] = ()
+    taken_ports: frozenset[int] = frozenset()
+
+    def of_attempt(self, attempt: int) -> tuple[Pod, ...]:
+        return tuple(pod for pod in self.pods if pod.attempt == attempt)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How this operator was started: what a plan may depend on besides the job.
+
+    `pod_groups`: the resource of the PodGroups to make, or None to make none (always set on a laptop).
+    `output_root`: a directory of the node where each job has its own; None on a cluster, where volumes do that.
+    `shared_network`: pods share the machine's network, so each job needs ports of its own (a laptop).
+    """
+
+    pod_groups: Resource | None = None
+    output_root: str | None = None
+    shared_network: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """Create `manifest`; its owner, labels and names are complete."""
+
+    resource: Resource
+    manifest: Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Delete by UID, never by name alone. `grace` in seconds, None for the pod's own."""
+
+    resource: Resource
+    key: Key
+    uid: str
+    grace: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A merge patch, guarded by UID."""
+
+    resource: Resource
+    key: Key
+    uid: str
+    patch: Manifest
+
+
+Action = Create | Delete | Patch
+
+
+@dataclass(frozen=True, slots=True)
+class EventNote:
+    """An event to publish on the job: `type` Normal or Warning, `reason` in CamelCase, one English sentence."""
+
+    reason: str
+    message: str
+    type: str = "Normal"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The whole decision of one pass, printable and comparable.
+
+    `status` differs from the recorded one: record it first. If it differs in what is `decisive`, `actions` is empty and
+    the next pass acts. `requeue_after` in seconds: when time alone will change the decision.
+    """
+
+    status: Status
+    actions: tuple[Action, ...] = ()
+    events: tuple[EventNote, ...] = ()
+    requeue_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with a manifest, at a field path (`spec.worker.replicas`). `line` is joined by the command line."""
+
+    path: str
+    message: str
+    found: str = ""
+    allowed: str = ""
+    suggestion: str = ""
+    severity: str = "error"
+    line: int | None = None
+
+
+class InvalidJob(Exception):
+    """The manifest is the user's mistake: no retry will mend it. Every problem at once, each with its path."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__("; ".join(f"{problem.path}: {problem.message}" for problem in problems))
+        self.problems = problems

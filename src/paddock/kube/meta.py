@@ -1,0 +1,127 @@
+"""What every Kubernetes object has: its resource, its key, its metadata, its owner.
+
+Objects are `Manifest`s, plain dictionaries as the API speaks them. A function here reads or builds one and never
+changes its argument. Where the API paths come from is `Resource`; what an API server answers is in `kube.api`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+Manifest = dict[str, Any]
+"""A Kubernetes object as JSON: `apiVersion`, `kind`, `metadata`, and what the kind adds."""
+
+
+class Key(NamedTuple):
+    """Which object of a resource: `namespace` is empty for cluster-scoped objects."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A kind as the API serves it: `Resource("batch.paddlepaddle.org", "v1", "PaddleJob", "paddlejobs")`."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool = True
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """The request path; without a namespace, the collection over all namespaces."""
+        parts = ["apis", self.group, self.version] if self.group else ["api", self.version]
+        if self.namespaced and namespace:
+            parts += ["namespaces", namespace]
+        parts.append(self.plural)
+        return "/" + "/".join(part for part in (*parts, name, subresource) if part)
+
+
+PODS = Resource("", "v1", "Pod", "pods")
+SERVICES = Resource("", "v1", "Service", "services")
+CONFIG_MAPS = Resource("", "v1", "ConfigMap", "configmaps")
+SECRETS = Resource("", "v1", "Secret", "secrets")
+EVENTS = Resource("", "v1", "Event", "events")
+NAMESPACES = Resource("", "v1", "Namespace", "namespaces", namespaced=False)
+NODES = Resource("", "v1", "Node", "nodes", namespaced=False)
+SERVICE_ACCOUNTS = Resource("", "v1", "ServiceAccount", "serviceaccounts")
+VOLUMES = Resource("", "v1", "PersistentVolume", "persistentvolumes", namespaced=False)
+CLAIMS = Resource("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
+LEASES = Resource("coordination.k8s.io", "v1", "Lease", "leases")
+CRDS = Resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False)
+POD_GROUPS = Resource("scheduling.x-k8s.io", "v1alpha1", "PodGroup", "podgroups")
+VOLCANO_POD_GROUPS = Resource("scheduling.volcano.sh", "v1beta1", "PodGroup", "podgroups")
+ENVIRONMENTS = Resource("paddock.dev", "v1alpha1", "Environment", "environments", namespaced=False)
+
+
+def metadata(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The metadata, or an empty mapping where there is none or it is not a mapping."""
+    found = manifest.get("metadata")
+    return found if isinstance(found, Mapping) else {}
+
+
+def name_of(manifest: Mapping[str, Any]) -> str:
+    return str(metadata(manifest).get("name") or "")
+
+
+def namespace_of(manifest: Mapping[str, Any]) -> str:
+    return str(metadata(manifest).get("namespace") or "")
+
+
+def key_of(manifest: Mapping[str, Any]) -> Key:
+    return Key(namespace_of(manifest), name_of(manifest))
+
+
+def uid_of(manifest: Mapping[str, Any]) -> str:
+    return str(metadata(manifest).get("uid") or "")
+
+
+def version_of(manifest: Mapping[str, Any]) -> str:
+    """The resourceVersion, an opaque string; empty on an object that was never stored."""
+    return str(metadata(manifest).get("resourceVersion") or "")
+
+
+def labels_of(manifest: Mapping[str, Any]) -> Mapping[str, str]:
+    return metadata(manifest).get("labels") or {}
+
+
+def annotations_of(manifest: Mapping[str, Any]) -> Mapping[str, str]:
+    return metadata(manifest).get("annotations") or {}
+
+
+def is_deleting(manifest: Mapping[str, Any]) -> bool:
+    return bool(metadata(manifest).get("deletionTimestamp"))
+
+
+def owner_reference(owner: Mapping[str, Any]) -> Manifest:
+    """A controller's ownerReference to `owner`, so that its children are collected with it."""
+    return {
+        "apiVersion": owner["apiVersion"],
+        "kind": owner["kind"],
+        "name": name_of(owner),
+        "uid": uid_of(owner),
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def controller_of(manifest: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The ownerReference that is marked as controller, of which Kubernetes allows one."""
+    owners: Sequence[Mapping[str, Any]] = metadata(manifest).get("ownerReferences") or ()
+    return next((owner for owner in owners if owner.get("controller")), None)
+
+
+def is_controlled_by(manifest: Mapping[str, Any], uid: str) -> bool:
+    """By UID, never by name: a name is used again by the next object of that name."""
+    owner = controller_of(manifest)
+    return bool(uid) and owner is not None and owner.get("uid") == uid

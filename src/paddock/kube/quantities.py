@@ -1,0 +1,50 @@
+"""Amounts as Kubernetes writes them: `500m`, `1Gi`, `2`, `1e3`. Exact: fractions inside, no floats.
+
+Source of the suffixes: apimachinery, resource.Quantity.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+
+_SUFFIXES: dict[str, Fraction] = {
+    "": Fraction(1), "n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000),
+    "k": Fraction(10**3), "M": Fraction(10**6), "G": Fraction(10**9), "T": Fraction(10**12),
+    "P": Fraction(10**15), "E": Fraction(10**18),
+    "Ki": Fraction(2**10), "Mi": Fraction(2**20), "Gi": Fraction(2**30), "Ti": Fraction(2**40),
+    "Pi": Fraction(2**50), "Ei": Fraction(2**60),
+}  # fmt: skip
+_FORM = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eE]([+-]?\d{1,3})|([a-zA-Z]{0,2}))")
+
+
+def read_quantity(text: str | int | float) -> Fraction:
+    """The amount in units (cores, bytes, devices). `ValueError` says what was found and which suffixes exist."""
+    match = _FORM.fullmatch(str(text).strip())
+    if match is None or (match[3] or "") not in _SUFFIXES:
+        raise ValueError(f"{text!r} is not a quantity: a number with one of n u m k M G T P E Ki Mi Gi Ti Pi Ei")
+    exponent = Fraction(10) ** int(match[2]) if match[2] else Fraction(1)
+    return Fraction(match[1]) * exponent * _SUFFIXES[match[3] or ""]
+
+
+def read_amounts(amounts: Mapping[str, str | int | float] | None) -> dict[str, Fraction]:
+    """A resource list (`{"cpu": "500m"}`) as amounts by name."""
+    return {name: read_quantity(amount) for name, amount in (amounts or {}).items()}
+
+
+def format_quantity(amount: Fraction) -> str:
+    """The shortest plain way to write it: `2`, `500m`."""
+    if amount.denominator == 1:
+        return str(amount.numerator)
+    return f"{-(-amount.numerator * 1000 // amount.denominator)}m"
+
+
+def format_bytes(count: Fraction | float) -> str:
+    """For people: `23 GiB`, `193 MiB`, `512 B`."""
+    value = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(value) < 1024 or unit == "GiB":
+            return f"{value:.0f} {unit}" if value >= 10 or unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    raise AssertionError("unreachable")

@@ -1,0 +1,105 @@
+"""Label and field selectors, as kubectl writes them, as predicates.
+
+Grammar: apimachinery, labels.Parse (`a=b`, `a==b`, `a!=b`, `a in (x,y)`, `a notin (x)`, `a`, `!a`) and
+fields.ParseSelector (`a=b`, `a==b`, `a!=b`). Terms are joined by commas and must all hold.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Predicate = Callable[[Mapping[str, Any]], bool]
+
+_TERM = re.compile(
+    r"\s*(?:!\s*(?P<absent>[\w./-]+)"
+    r"|(?P<key>[\w./-]+)\s*(?:(?P<op>==|=|!=)\s*(?P<value>[\w./:-]*)"
+    r"|(?P<set>in|notin)\s*\((?P<values>[^()]*)\))?)\s*(?:,|$)"
+)
+
+
+def match_labels(selector: str) -> Predicate:
+    """A predicate over a mapping of labels. `ValueError` names the text that is no selector."""
+    terms: list[Predicate] = []
+    position = 0
+    while position < len(selector.rstrip()):
+        match = _TERM.match(selector, position)
+        if match is None or match.end() == position:
+            raise ValueError(f"unable to parse requirement: found {selector[position:]!r} in {selector!r}")
+        terms.append(_label_term(match))
+        position = match.end()
+    return lambda labels: all(term(labels) for term in terms)
+
+
+def _label_term(match: re.Match[str]) -> Predicate:
+    if absent := match["absent"]:
+        return lambda labels: absent not in labels
+    key, op = str(match["key"]), match["op"] or match["set"]
+    if op in ("=", "=="):
+        value = match["value"]
+        return lambda labels: labels.get(key) == value
+    if op == "!=":
+        value = match["value"]
+        return lambda labels: labels.get(key) != value
+    if op is None:
+        return lambda labels: key in labels
+    values = {value.strip() for value in match["values"].split(",")}
+    if op == "in":
+        return lambda labels: labels.get(key) in values
+    return lambda labels: labels.get(key) not in values
+
+
+def match_selector(selector: Mapping[str, Any]) -> Predicate:
+    """A metav1.LabelSelector (`matchLabels`, `matchExpressions`) over a mapping of labels; an empty one matches all."""
+    wanted: Mapping[str, str] = selector.get("matchLabels") or {}
+    expressions = selector.get("matchExpressions") or ()
+
+    def holds(labels: Mapping[str, Any]) -> bool:
+        return all(labels.get(key) == value for key, value in wanted.items()) and all(
+            _expression(expression, labels) for expression in expressions
+        )
+
+    return holds
+
+
+def _expression(expression: Mapping[str, Any], labels: Mapping[str, Any]) -> bool:
+    key, operator, values = str(expression.get("key")), expression.get("operator"), expression.get("values") or ()
+    if operator == "In":
+        return labels.get(key) in values
+    if operator == "NotIn":
+        return labels.get(key) not in values
+    if operator == "Exists":
+        return key in labels
+    if operator == "DoesNotExist":
+        return key not in labels
+    raise ValueError(f"operator {operator!r} of a label selector: In, NotIn, Exists or DoesNotExist")
+
+
+def read_fields(selector: str) -> list[tuple[str, bool, str]]:
+    """The terms of a field selector: (path, equal, value)."""
+    terms = []
+    for term in filter(None, (part.strip() for part in selector.split(","))):
+        path, operator, value = _split_field(term)
+        terms.append((path, operator != "!=", value))
+    return terms
+
+
+def _split_field(term: str) -> tuple[str, str, str]:
+    for operator in ("!=", "==", "="):
+        if operator in term:
+            path, value = term.split(operator, 1)
+            return path.strip(), operator, value.strip()
+    raise ValueError(f"invalid field selector: found {term!r}, wanted path=value or path!=value")
+
+
+def match_fields(selector: str) -> Predicate:
+    """A predicate over whole objects: paths are dotted (`metadata.name`, `involvedObject.uid`), absent reads as ''."""
+    terms = read_fields(selector)
+    return lambda obj: all((_value_at(obj, path) == value) is equal for path, equal, value in terms)
+
+
+def _value_at(obj: Any, path: str) -> str:
+    for part in path.split("."):
+        obj = obj.get(part) if isinstance(obj, Mapping) else None
+    return "" if obj is None else str(obj)

@@ -1,0 +1,59 @@
+"""Times as the API writes them, and durations as people read them. Seconds are the unit everywhere.
+
+A moment is a float of seconds since the epoch (`Moment`); the rim reads the clock and hands it in.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+Moment = float
+"""Seconds since 1970-01-01 UTC."""
+
+
+def format_time(moment: Moment) -> str:
+    """`2026-11-20T08:12:00Z`, whole seconds, as metav1.Time."""
+    return datetime.fromtimestamp(int(moment), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def format_micro_time(moment: Moment) -> str:
+    """`2026-11-20T08:12:00.123456Z`, as metav1.MicroTime (Leases)."""
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def read_time(text: str | None) -> Moment | None:
+    """The moment that an API time names; None for nothing or for what is no time."""
+    if not text:
+        return None
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (TypeError, ValueError):
+        return None
+
+
+def format_duration(seconds: float) -> str:
+    """As kubectl prints ages (apimachinery's duration.HumanDuration): `41s`, `4m4s`, `12m`, `3h5m`, `2d3h`, `1y20d`."""
+    whole = int(seconds)
+    if whole < 0:
+        return "0s"
+    minutes, hours, days = whole // 60, whole // 3600, whole // 86400
+    if whole < 120:
+        return f"{whole}s"
+    if minutes < 10:
+        return _two(minutes, "m", whole % 60, "s")
+    if minutes < 180:
+        return f"{minutes}m"
+    if hours < 8:
+        return _two(hours, "h", minutes % 60, "m")
+    if hours < 48:
+        return f"{hours}h"
+    if days < 8:
+        return _two(days, "d", hours % 24, "h")
+    if days < 730:
+        return f"{days}d"
+    years = days // 365
+    return _two(years, "y", days % 365, "d") if years < 8 else f"{years}y"
+
+
+def _two(large: int, large_unit: str, small: int, small_unit: str) -> str:
+    return f"{large}{large_unit}{small}{small_unit}" if small else f"{large}{large_unit}"
