@@ -1,9 +1,10 @@
 """The values that everything turns on: Job, Role, Rank, Status, Observed, Action, Plan. Frozen; nothing here decides.
 
-A `Job` is what the user asked for, defaulted and independent of the API group it came in. `Status` is what was recorded.
-`Observed` is what is there now. `plan` maps the three and a moment to a `Plan`. Two numbers must never be mixed:
-`Status.attempt` names the gang and only grows; `Status.restarts` counts the attempts that were the program's fault, and
-the limit is compared with it alone (docs/architecture.md, "Attempts and restarts").
+A `Job` is what the user asked for, defaulted and independent of the API group it came in. `Status` is what was
+recorded. `Observed` is what is there now. `plan` maps the three and a moment to a `Plan`.
+
+Two numbers must never be mixed: `Status.attempt` names the gang and only grows; `Status.restarts` counts the attempts
+that were the program's fault, and the limit is compared with it alone (docs/architecture.md, "Attempts and restarts").
 """
 
 from __future__ import annotations
@@ -213,7 +214,7 @@ class PodPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """How a pod's program ended. `code` as a shell reports it (137 is signal 9); `reason` as Kubernetes' (OOMKilled)."""
+    """How a pod's program ended. `code` as a shell reports it (137: signal 9); `reason` is Kubernetes' (OOMKilled)."""
 
     code: int
     reason: str = ""
@@ -227,7 +228,7 @@ class Exit:
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """One pod of the job as it is now. `waiting`: why it does not run yet, (reason, message) of scheduler or kubelet."""
+    """One pod of the job as it is now. `waiting`: why it does not run yet, (reason, message) of scheduler, kubelet."""
 
     name: str
     uid: str
