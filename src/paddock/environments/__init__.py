@@ -1,0 +1,15 @@
+"""Image -> Python environment and start command, on a machine without a container engine.
+
+    definition   an Environment object as a value, its content key          pure
+    images       image names against patterns                               pure
+    indexes      pip's settings as uv's                                      pure
+    pythons      which interpreter suits; the search for them
+    progress     uv's terminal output as per cent                            pure
+    failures     uv's errors as sentences                                    pure
+    terminal     one child process on a terminal of its own
+    builder      builds once, by content, shared by all clusters of a user
+    library      `Environments`: answers the kubelet, follows the objects    <- start reading here
+    crd, defaults, seeding   the kind, and the environments of the documents' images
+
+The node's question is `paddock.node.images`; `paddock.app.images` joins the two.
+"""

@@ -119,6 +119,16 @@ class Network:
 
 
 @dataclass(frozen=True, slots=True)
+class Scheduling:
+    """`schedulingPolicy`: what the job's PodGroup asks for. None and empty mean the default: every pod, no queue."""
+
+    min_available: int | None = None
+    queue: str = ""
+    priority_class: str = ""
+    min_resources: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """What the user asked for, defaulted. `mode` is the API's word for it (PS, Collective, Single)."""
 
@@ -131,6 +141,9 @@ class Job:
     roles: tuple[Role, ...]
     network: Network = Network()
     policies: Policies = Policies()
+    scheduling: Scheduling = field(default_factory=Scheduling)
+    elastic: bool = False
+    warnings: tuple[Problem, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     created: Moment | None = None
@@ -250,12 +263,18 @@ class Pod:
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A Service, ConfigMap or PodGroup of the job: enough to know that it is there and to delete it by UID."""
+    """A Service, ConfigMap or PodGroup of the job: enough to know that it is there and to delete it by UID.
+
+    `owned` is False for a PodGroup that the user made: it is taken, and never changed or deleted. `members` is a
+    PodGroup's minMember, None where it was not read.
+    """
 
     resource: Resource
     name: str
     uid: str
     deleting: bool = False
+    owned: bool = True
+    members: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
     ApiError
       BadRequest 400   Unauthorized 401   Forbidden 403   NotFound 404   MethodNotAllowed 405
-      AlreadyExists 409   Conflict 409   Expired 410 (watch or list again from the start)
+      AlreadyExists 409   Conflict 409   Expired 410 (watch or list again from the start)   TooLarge 413
       UnsupportedMediaType 415   Invalid 422 (with one cause for each field)
       TooManyRequests 429   InternalError 500   Unavailable 503 (also: nobody answered)   Timeout 504
 
@@ -87,6 +87,10 @@ class Expired(ApiError):
     code, reason = 410, "Expired"
 
 
+class TooLarge(ApiError):
+    code, reason = 413, "RequestEntityTooLarge"
+
+
 class UnsupportedMediaType(ApiError):
     code, reason = 415, "UnsupportedMediaType"
 
@@ -112,7 +116,7 @@ class Timeout(ApiError):
 
 
 _CLASSES: tuple[type[ApiError], ...] = (
-    BadRequest, Unauthorized, Forbidden, NotFound, MethodNotAllowed, NotAcceptable, AlreadyExists, Conflict, Expired,
+    BadRequest, Unauthorized, Forbidden, NotFound, MethodNotAllowed, NotAcceptable, AlreadyExists, Conflict, Expired, TooLarge,
     UnsupportedMediaType, Invalid, TooManyRequests, InternalError, Unavailable, Timeout,
 )  # fmt: skip
 _BY_REASON = {cls.reason: cls for cls in _CLASSES} | {"Gone": Expired}

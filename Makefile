@@ -1,0 +1,59 @@
+# `make demo` trains, `make test` passes the tests; both do all their own set-up in .venv. `make help` lists the rest.
+SHELL := /bin/sh
+VENV := .venv
+BIN := $(VENV)/bin
+
+# The first interpreter of this machine that Paddock runs on; `make PYTHON=...` names another.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' >/dev/null 2>&1 && { echo $$p; break; }; done)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all bench lint format lock clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(VENV)/.ready: requirements.lock pyproject.toml
+	@[ -n "$(PYTHON)" ] || { echo "Paddock runs on Python 3.11 to 3.13 and found none of them; install one, or say make PYTHON=/path/to/python3" >&2; exit 1; }
+	@echo "setting up $(VENV) with $$($(PYTHON) --version)" >&2
+	@$(PYTHON) -m venv --clear $(VENV) || { echo "on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.ready-dev: $(VENV)/.ready requirements-dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@
+
+demo: $(VENV)/.ready ## train a real parameter-server job on this machine
+	@$(BIN)/paddock run examples/documents/wide_and_deep.yaml
+
+test: $(VENV)/.ready-dev ## lint, types, layers and the tests that need no PaddlePaddle (under 5 minutes)
+	@$(MAKE) --no-print-directory lint
+	@$(BIN)/python -m pytest -q -m "not paddle and not slow"
+
+test-all: $(VENV)/.ready-dev ## all tests, also those that train with PaddlePaddle in both sandboxes
+	@$(MAKE) --no-print-directory lint
+	@$(BIN)/python -m pytest -q
+
+lint: $(VENV)/.ready-dev ## style, types and import layers
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check -q .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
+
+format: $(VENV)/.ready-dev ## put every file into the one format
+	@$(BIN)/ruff check --fix -q .
+	@$(BIN)/ruff format -q .
+
+bench: $(VENV)/.ready-dev ## the figures of docs/benchmarks.md, measured here
+	@$(BIN)/python -m benchmarks
+
+lock: $(VENV)/.ready-dev ## resolve pyproject.toml into requirements*.lock
+	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
+		--group build pyproject.toml -o requirements.lock
+	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
+		--group build --group dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+
+clean: ## remove what was set up here (not the environments that jobs use: paddock keeps those in its cache)
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,91 @@
+"""What a schema in a CRD must look like, so that reading an object along it (`structural`) can never fail.
+
+Source: apiextensions' rules of structural schemas: a type at every field, no references, one schema for the items of a
+list, and junctors (allOf, anyOf, oneOf, not) that judge values and name no fields of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from paddock.apiserver import field_errors
+from paddock.kube.errors import FieldCause
+
+_TYPES = ("array", "boolean", "integer", "number", "object", "string")
+
+
+def explain_schema(schema: Any, path: str) -> Iterator[FieldCause]:
+    """Whether a schema is structural enough to prune and default along it."""
+    if not isinstance(schema, Mapping):
+        yield field_errors.wrong_type(path, schema, "must be a schema")
+        return
+    if "$ref" in schema:
+        yield field_errors.forbidden(f"{path}.$ref", "$ref is not supported")
+    yield from _explain_type(schema, path)
+    yield from _explain_values(schema, path)
+    if schema.get("properties") and schema.get("additionalProperties"):
+        yield field_errors.forbidden(f"{path}.additionalProperties", "it excludes properties beside it")
+    if schema.get("type") == "array" and not isinstance(schema.get("items"), Mapping):
+        yield field_errors.required(f"{path}.items", "must be specified as one schema")
+    for name, inner in _inner_schemas(schema):
+        yield from explain_schema(inner, f"{path}.{name}")
+
+
+def _inner_schemas(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    properties = schema.get("properties") or {}
+    if isinstance(properties, Mapping):
+        for name, inner in properties.items():
+            yield f"properties[{name}]", inner
+    if isinstance(schema.get("items"), Mapping):
+        yield "items", schema["items"]
+    if not isinstance(schema.get("additionalProperties", True), bool):
+        yield "additionalProperties", schema["additionalProperties"]
+
+
+def _explain_type(schema: Mapping[str, Any], path: str) -> Iterator[FieldCause]:
+    kind = schema.get("type")
+    if kind is None:
+        if not (schema.get("x-kubernetes-int-or-string") or schema.get("x-kubernetes-preserve-unknown-fields")):
+            yield field_errors.required(f"{path}.type", "must not be empty for specified object fields")
+    elif kind not in _TYPES:
+        yield field_errors.not_supported(f"{path}.type", kind, _TYPES)
+
+
+# What the words of a schema must be, so that reading an object along it can never fail.
+_WORDS: Mapping[str, tuple[type, ...]] = {
+    "properties": (dict,), "required": (list,), "enum": (list,), "pattern": (str,), "format": (str,),
+    "minimum": (int, float), "maximum": (int, float), "multipleOf": (int, float),
+    "minLength": (int,), "maxLength": (int,), "minItems": (int,), "maxItems": (int,),
+    "minProperties": (int,), "maxProperties": (int,),
+    "allOf": (list,), "anyOf": (list,), "oneOf": (list,), "not": (dict,), "x-kubernetes-list-map-keys": (list,),
+}  # fmt: skip
+
+
+def _explain_values(schema: Mapping[str, Any], path: str) -> Iterator[FieldCause]:
+    for word, types in _WORDS.items():
+        if word in schema and (not isinstance(schema[word], types) or isinstance(schema[word], bool)):
+            yield field_errors.wrong_type(f"{path}.{word}", schema[word], f"must be of type {types[0].__name__}")
+            return
+    for junctor in ("allOf", "anyOf", "oneOf"):
+        for index, inner in enumerate(schema.get(junctor) or ()):
+            yield from _explain_judge(inner, f"{path}.{junctor}[{index}]")
+    if "not" in schema:
+        yield from _explain_judge(schema["not"], f"{path}.not")
+    try:
+        re.compile(schema.get("pattern") or "")
+    except re.error as error:
+        yield field_errors.invalid(f"{path}.pattern", schema["pattern"], f"must be a valid regular expression: {error}")
+
+
+def _explain_judge(schema: Any, path: str) -> Iterator[FieldCause]:
+    """A schema inside a junctor: it need not say a type."""
+    if not isinstance(schema, Mapping):
+        yield field_errors.wrong_type(path, schema, "must be a schema")
+        return
+    if schema.get("type") is not None and schema["type"] not in _TYPES:
+        yield field_errors.not_supported(f"{path}.type", schema["type"], _TYPES)
+    yield from _explain_values(schema, path)
+    for name, inner in _inner_schemas(schema):
+        yield from _explain_judge(inner, f"{path}.{name}")

@@ -1,0 +1,394 @@
+"""Where the objects live: one SQLite file, written by the event loop in groups.
+
+A write is a function over a `Transaction`. All writes that were asked for in one turn of the loop run in one SQL
+transaction, each in its own savepoint, and are answered after COMMIT: an acknowledged write survives `kill -9`. Reads
+happen between the groups and never see a half-done one, so no thread and no lock is needed.
+
+The rule a reader must not break: a write function does not await, and touches nothing but its transaction.
+Bodies are JSON bytes and are handed out as they lie. Who is told of a change is decided in `watches`; what a write
+means is decided in `verbs`. After a crash of the machine the last commits may be missing (synchronous=NORMAL), so
+numbers are never given twice: each start steps the resourceVersion forward by a gap.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from paddock.apiserver.records import Change, Stored
+from paddock.kube.errors import ApiError, Expired, InternalError, Unavailable
+from paddock.kube.meta import Manifest, metadata
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+KEPT_CHANGES = 5_000
+"""How many changes a watcher may be behind before it must list again; compaction starts at twice as many."""
+SLICE = 400
+RESTART_GAP = 1_000
+_FORMAT = 1
+
+_SCHEMA = """
+create table objects(
+    resource text not null, namespace text not null, name text not null, uid text not null, rv integer not null,
+    version text not null, body blob not null);
+create unique index objects_key on objects(resource, namespace, name);
+create index objects_uid on objects(uid);
+create index objects_namespace on objects(namespace);
+create table changes(
+    rv integer primary key, resource text not null, namespace text not null, name text not null, type text not null,
+    version text not null, previous integer, body blob not null);
+create index changes_resource on changes(resource, rv);
+create table owners(
+    owner text, resource text, namespace text, name text,
+    primary key (owner, resource, namespace, name)) without rowid;
+create table meta(key text primary key, value text not null) without rowid;
+"""
+_COLUMNS = "resource, namespace, name, uid, rv, version, body"
+
+
+class Store:
+    """`open` makes or opens the file; `InternalError` says why it cannot be."""
+
+    def __init__(self, path: Path, *, kept_changes: int = KEPT_CHANGES) -> None:
+        self.path = path
+        self.revision = 0
+        self.compacted = 0
+        self._kept = kept_changes
+        self._count = 0
+        self._pending: list[tuple[Callable[[Transaction], Any], asyncio.Future[Any]]] = []
+        self._listeners: list[Callable[[list[Change]], None]] = []
+        self._compaction: asyncio.TimerHandle | None = None
+        self._db: sqlite3.Connection | None = None
+
+    @property
+    def db(self) -> sqlite3.Connection:
+        if self._db is None:
+            raise Unavailable("the embedded cluster is stopping; start it again with `paddock up`")
+        return self._db
+
+    def open(self) -> None:
+        try:
+            self._open()
+        except (sqlite3.Error, OSError) as error:
+            self.close()
+            raise _explain(error, self.path) from error
+
+    def _open(self) -> None:
+        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        db = self._db = sqlite3.connect(self.path, isolation_level=None, timeout=0.5)
+        # The lock of an exclusive reader goes with its process, so a crash leaves none behind.
+        db.executescript(
+            "pragma page_size=8192; pragma locking_mode=exclusive; pragma journal_mode=wal;"
+            "pragma synchronous=normal; pragma cache_size=-4096; pragma journal_size_limit=16777216;"
+        )
+        (found,) = db.execute("pragma user_version").fetchone()
+        if found == 0:
+            db.executescript(f"begin; {_SCHEMA} pragma user_version={_FORMAT}; commit;")
+        elif found != _FORMAT:
+            raise InternalError(
+                f"{self.path} was written by another version of Paddock (format {found}, this one reads {_FORMAT}):"
+                " run that version, or move the file away to start with an empty cluster"
+            )
+        self.compacted = int(self.setting("compacted_rv") or 0)
+        highest, self._count = db.execute("select coalesce(max(rv), 0), count(*) from changes").fetchone()
+        (newest,) = db.execute("select coalesce(max(rv), 0) from objects").fetchone()
+        last = max(highest, newest, self.compacted)
+        self.revision = last + RESTART_GAP if last else 1
+
+    def close(self) -> None:
+        if self._compaction is not None:
+            self._compaction.cancel()
+        if self._db is not None:
+            if self._pending:
+                self._flush()
+            self._db.close()
+            self._db = None
+
+    def listen(self, listener: Callable[[list[Change]], None]) -> None:
+        """`listener` gets the changes of each committed group, in order; it must be quick and not raise."""
+        self._listeners.append(listener)
+
+    # Reads
+
+    def setting(self, key: str) -> str | None:
+        row = self.db.execute("select value from meta where key=?", (key,)).fetchone()
+        return row[0] if row else None
+
+    def get(self, resource: str, namespace: str, name: str) -> Stored | None:
+        row = self.db.execute(
+            f"select {_COLUMNS} from objects where resource=? and namespace=? and name=?",  # noqa: S608
+            (resource, namespace, name),
+        ).fetchone()
+        return Stored(*row) if row else None
+
+    def find(self, uid: str) -> Stored | None:
+        row = self.db.execute(f"select {_COLUMNS} from objects where uid=?", (uid,)).fetchone()  # noqa: S608
+        return Stored(*row) if row else None
+
+    def select(
+        self, resource: str, namespace: str = "", *, name: str = "", after: tuple[str, str] | None = None
+    ) -> Iterator[Stored]:
+        """The objects of a resource in the order of their keys; `after` is the key of the last one already had.
+        Read it to the end, or drop it, before the loop turns."""
+        where, values = ["resource=?"], [resource]
+        if namespace:
+            where.append("namespace=?")
+            values.append(namespace)
+        if name:
+            where.append("name=?")
+            values.append(name)
+        if after is not None:
+            where.append("(namespace, name) > (?, ?)")
+            values.extend(after)
+        rows = self.db.execute(
+            f"select {_COLUMNS} from objects where {' and '.join(where)} order by namespace, name",  # noqa: S608
+            values,
+        )
+        return (Stored(*row) for row in rows)
+
+    def count(self, resource: str, namespace: str = "", after: tuple[str, str] = ("", "")) -> int:
+        where = "resource=? and (?='' or namespace=?) and (namespace, name) > (?, ?)"
+        row = self.db.execute(
+            f"select count(*) from objects where {where}",  # noqa: S608
+            (resource, namespace, namespace, *after),
+        ).fetchone()
+        return int(row[0])
+
+    def inside(self, namespace: str) -> list[Stored]:
+        """Everything in a namespace, of every resource."""
+        rows = self.db.execute(f"select {_COLUMNS} from objects where namespace=?", (namespace,))  # noqa: S608
+        return [Stored(*row) for row in rows]
+
+    def dependents(self, uid: str) -> list[Stored]:
+        """The objects that name `uid` in their ownerReferences."""
+        columns = ", ".join(f"objects.{column}" for column in _COLUMNS.split(", "))
+        rows = self.db.execute(
+            f"select {columns} from owners join objects using (resource, namespace, name) where owner=?",  # noqa: S608
+            (uid,),
+        )
+        return [Stored(*row) for row in rows]
+
+    def unfinished(self) -> list[Stored]:
+        """What the collector may have left behind when the process died: objects in deletion, and orphans."""
+        rows = self.db.execute(
+            f"select {_COLUMNS} from objects where instr(body, cast('\"deletionTimestamp\"' as blob))"  # noqa: S608
+            " or (resource, namespace, name) in (select resource, namespace, name from owners"
+            " where owner not in (select uid from objects))"
+        )
+        return [Stored(*row) for row in rows]
+
+    def changes_since(self, resource: str, rv: int) -> list[Change]:
+        """The committed changes above `rv`. `Expired` where the changelog no longer reaches back so far."""
+        if rv < self.compacted:
+            raise Expired(f"too old resource version: {rv} ({self.compacted})")
+        rows = self.db.execute(
+            "select c.type, c.resource, c.namespace, c.name, c.rv, c.version, c.body, p.body, c.previous is not null"
+            " from changes c left join changes p on p.rv = c.previous where c.resource=? and c.rv>? order by c.rv",
+            (resource, rv),
+        )
+        return [Change(*row) for row in rows]
+
+    # Writes
+
+    async def write(self, action: Callable[[Transaction], T]) -> T:
+        """Runs `action` in the next group and answers once it is committed. What it raises takes back its own
+        writes and nobody else's. A full or read-only disk raises `Unavailable` and leaves the store as it was."""
+        self.db  # noqa: B018 - refuses when closed
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        if not self._pending:
+            loop.call_soon(self._flush)
+        self._pending.append((action, future))
+        return await future
+
+    def write_now(self, action: Callable[[Transaction], T]) -> T:
+        """The same at once, for the first steps before anybody is served."""
+        transaction = Transaction(self, self.db)
+        self.db.execute("begin immediate")
+        try:
+            result = action(transaction)
+            self.db.execute("commit")
+        except BaseException:
+            self.db.execute("rollback")
+            raise
+        self._committed(transaction)
+        return result
+
+    def _flush(self) -> None:
+        if not self._pending or self._db is None:
+            return
+        pending, self._pending = self._pending, []
+        transaction = Transaction(self, self._db)
+        try:
+            self._db.execute("begin immediate")
+            results = [_run(self._db, transaction, action) for action, _ in pending]
+            self._db.execute("commit")
+        except sqlite3.Error as error:
+            self._roll_back()
+            reason = _explain(error, self.path)
+            log.error("%s", reason.message)
+            results = [reason] * len(pending)
+        else:
+            self._committed(transaction)
+        for (_, future), result in zip(pending, results, strict=True):
+            if future.cancelled():
+                continue
+            if isinstance(result, BaseException):
+                future.set_exception(result)
+            else:
+                future.set_result(result)
+
+    def _roll_back(self) -> None:
+        if self._db is not None and self._db.in_transaction:
+            try:
+                self._db.execute("rollback")
+            except sqlite3.Error:
+                log.exception("the store %s could not roll back", self.path)
+
+    def _committed(self, transaction: Transaction) -> None:
+        self.revision = transaction.revision
+        self._count += len(transaction.changes)
+        if transaction.changes:
+            for listener in self._listeners:
+                listener(transaction.changes)
+        if self._count > 2 * self._kept and self._compaction is None:
+            self._compaction = asyncio.get_running_loop().call_later(0, self._compact)
+
+    def _compact(self) -> None:
+        """Drops the oldest changes, a slice at a time so that nobody waits for it."""
+        self._compaction = None
+        db = self.db
+        limit = min(SLICE, self._count - self._kept)
+        try:
+            db.execute("begin immediate")
+            (last,) = db.execute(
+                "select max(rv) from (select rv from changes order by rv limit ?)", (limit,)
+            ).fetchone()
+            dropped = db.execute("delete from changes where rv<=?", (last,)).rowcount
+            db.execute("insert or replace into meta values('compacted_rv', ?)", (str(last),))
+            db.execute("commit")
+        except sqlite3.Error as error:
+            self._roll_back()
+            log.warning("the changelog was not cut: %s", _explain(error, self.path).message)
+            return
+        self.compacted = last
+        self._count -= dropped
+        if self._count > self._kept:
+            self._compaction = asyncio.get_running_loop().call_later(0.02, self._compact)
+
+
+class Transaction:
+    """The writes of one group. Reads go to the store, which sees them already: there is one connection."""
+
+    def __init__(self, store: Store, db: sqlite3.Connection) -> None:
+        self.store = store
+        self.revision = store.revision
+        self.changes: list[Change] = []
+        self._db = db
+
+    def get(self, resource: str, namespace: str, name: str) -> Stored | None:
+        return self.store.get(resource, namespace, name)
+
+    def set(self, key: str, value: str) -> None:
+        self._db.execute("insert or replace into meta values(?, ?)", (key, value))
+
+    def put(self, resource: str, manifest: Manifest, previous: Stored | None) -> Stored:
+        """Writes `manifest` with a new resourceVersion in the place of `previous`, as read in this transaction."""
+        self.revision += 1
+        meta = manifest["metadata"]
+        meta["resourceVersion"] = str(self.revision)
+        stored = Stored(
+            resource, str(meta.get("namespace") or ""), meta["name"], meta["uid"], self.revision,
+            manifest["apiVersion"], msgspec.json.encode(manifest),
+        )  # fmt: skip
+        self._db.execute(
+            "insert into objects values(?,?,?,?,?,?,?) on conflict(resource, namespace, name) do update set"
+            " uid=excluded.uid, rv=excluded.rv, version=excluded.version, body=excluded.body",
+            stored,
+        )
+        adopted = self._own(stored, _owner_uids(manifest), previous)
+        self._log("MODIFIED" if previous else "ADDED", stored, previous, adopted)
+        return stored
+
+    def delete(self, stored: Stored) -> Stored:
+        """Removes the object; the change carries its last state under the resourceVersion of the deletion."""
+        self.revision += 1
+        manifest = stored.manifest()
+        manifest["metadata"]["resourceVersion"] = str(self.revision)
+        gone = stored._replace(rv=self.revision, body=msgspec.json.encode(manifest))
+        self._db.execute(
+            "delete from objects where resource=? and namespace=? and name=?",
+            (stored.resource, stored.namespace, stored.name),
+        )
+        self._own(gone, frozenset(), stored)
+        self._log("DELETED", gone, stored)
+        return gone
+
+    def _own(self, stored: Stored, owners: frozenset[str], previous: Stored | None) -> bool:
+        """Keeps the index of owners; whether the object has one more than before."""
+        before = _owner_uids(previous.manifest()) if previous and b'"ownerReferences"' in previous.body else frozenset()
+        key = (stored.resource, stored.namespace, stored.name)
+        for uid in before - owners:
+            self._db.execute("delete from owners where owner=? and resource=? and namespace=? and name=?", (uid, *key))
+        for uid in owners - before:
+            self._db.execute("insert or ignore into owners values(?,?,?,?)", (uid, *key))
+        return bool(owners - before)
+
+    def _log(self, type: str, stored: Stored, previous: Stored | None, adopted: bool = False) -> None:
+        self._db.execute(
+            "insert into changes values(?,?,?,?,?,?,?,?)",
+            (stored.rv, stored.resource, stored.namespace, stored.name, type, stored.version,
+             previous.rv if previous else None, stored.body),
+        )  # fmt: skip
+        self.changes.append(
+            Change(type, stored.resource, stored.namespace, stored.name, stored.rv, stored.version, stored.body,
+                   previous.body if previous else None, previous is not None, adopted)
+        )  # fmt: skip
+
+
+def _run(db: sqlite3.Connection, transaction: Transaction, action: Callable[[Transaction], Any]) -> Any:
+    """The result of one write, or the exception that took it back. Errors of the disk end the whole group."""
+    revision, changes = transaction.revision, len(transaction.changes)
+    db.execute("savepoint one")
+    try:
+        result = action(transaction)
+    except sqlite3.OperationalError:
+        raise
+    except Exception as error:
+        db.execute("rollback to one")
+        db.execute("release one")
+        transaction.revision = revision
+        del transaction.changes[changes:]
+        return error
+    db.execute("release one")
+    return result
+
+
+def _owner_uids(manifest: Manifest) -> frozenset[str]:
+    return frozenset(str(owner["uid"]) for owner in metadata(manifest).get("ownerReferences") or () if owner.get("uid"))
+
+
+def _explain(error: Exception, path: Path) -> ApiError:
+    """SQLite's and the system's errors as sentences that say what to do."""
+    name = getattr(error, "sqlite_errorname", "") or ""
+    if name.startswith("SQLITE_FULL") or getattr(error, "errno", None) in (28, 122):
+        return Unavailable(f"nothing was stored: the disk that holds {path} is full. Free some space and try again")
+    if name.startswith("SQLITE_READONLY") or isinstance(error, PermissionError):
+        return Unavailable(f"nothing was stored: {path} cannot be written. Check the owner and mode of its directory")
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return Unavailable(f"{path} is in use by another process: one embedded cluster at a time may serve a directory")
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return InternalError(f"{path} is damaged ({error}): move it away to start with an empty cluster")
+    if name.startswith("SQLITE_IOERR"):
+        return Unavailable(
+            f"nothing was stored: reading or writing {path} failed ({error}). Check that the disk is well and not full"
+        )
+    return InternalError(f"{path} cannot be used: {error}")

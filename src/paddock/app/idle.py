@@ -1,0 +1,39 @@
+"""When the local cluster stops by itself: nothing unfinished, and no client for ten minutes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from paddock.jobs.model import Phase
+from paddock.kube.meta import controller_of, uid_of
+from paddock.kube.times import Moment
+
+PATIENCE = 600.0
+"""Seconds without a client."""
+
+_ENDED = frozenset({"Succeeded", "Failed"})
+_TERMINAL = frozenset(str(phase) for phase in Phase if phase.terminal)
+
+
+def is_idle(
+    jobs: Iterable[Mapping[str, Any]],
+    pods: Iterable[Mapping[str, Any]],
+    last_request: Moment,
+    now: Moment,
+    *,
+    patience: float = PATIENCE,
+) -> bool:
+    """Whether nobody would miss the cluster. Pods that a finished job keeps (cleanPodPolicy: Never) do not hold it."""
+    if now - last_request < patience:
+        return False
+    phases = {uid_of(job): str((job.get("status") or {}).get("phase") or "") for job in jobs}
+    finished = {uid for uid, phase in phases.items() if phase in _TERMINAL}
+    if len(finished) < len(phases):
+        return False
+    return all(_is_kept(pod, finished) for pod in pods if (pod.get("status") or {}).get("phase") not in _ENDED)
+
+
+def _is_kept(pod: Mapping[str, Any], finished: set[str]) -> bool:
+    owner = controller_of(pod)
+    return owner is not None and owner.get("uid") in finished

@@ -1,0 +1,27 @@
+"""Joins the kubelet's question (`node.images`) with the answer (`environments`), which do not know each other."""
+
+from __future__ import annotations
+
+from paddock.environments import answers
+from paddock.environments.library import Environments
+from paddock.kube.meta import Manifest
+from paddock.node.images import Image, Preparing, Unavailable
+
+
+class EnvironmentImages:
+    """`node.images.Images` over the Environment objects of the cluster."""
+
+    def __init__(self, environments: Environments) -> None:
+        self._environments = environments
+
+    def resolve(self, image: str, pod: Manifest) -> Image | Preparing | Unavailable:
+        match self._environments.resolve(image, pod):
+            case answers.Ready(environment, command, files):
+                return Image(image, environment, command, files)
+            case answers.Preparing(message):
+                return Preparing(message)
+            case answers.Unavailable(message):
+                return Unavailable(message)
+
+    async def changed(self) -> None:
+        await self._environments.changed()

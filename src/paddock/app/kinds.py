@@ -1,0 +1,73 @@
+"""The kinds that the local cluster serves besides Kubernetes' own: jobs, environments, and both PodGroups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from paddock.environments.crd import build_crd as build_environment_crd
+from paddock.jobs.crd import build_crd as build_job_crd
+from paddock.kube.api import Api
+from paddock.kube.errors import AlreadyExists
+from paddock.kube.meta import CRDS, POD_GROUPS, VOLCANO_POD_GROUPS, Manifest, Resource, name_of, version_of
+
+_MIN_MEMBER = {"type": "integer", "minimum": 0, "format": "int32"}
+
+
+def build_pod_group_crd(resource: Resource) -> Manifest:
+    """A PodGroup's definition, as open as the two projects' own: a scheduler here reads minMember alone."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "spec": {
+                "type": "object",
+                "properties": {"minMember": _MIN_MEMBER},
+                "x-kubernetes-preserve-unknown-fields": True,
+            },
+            "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+        },
+    }
+    version = {
+        "name": resource.version,
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+        "subresources": {"status": {}},
+        "additionalPrinterColumns": [
+            {"name": "Phase", "type": "string", "jsonPath": ".status.phase"},
+            {"name": "MinMember", "type": "integer", "jsonPath": ".spec.minMember"},
+            {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+        ],
+    }
+    return {
+        "apiVersion": CRDS.api_version,
+        "kind": CRDS.kind,
+        "metadata": {"name": f"{resource.plural}.{resource.group}"},
+        "spec": {
+            "group": resource.group,
+            "names": {"kind": resource.kind, "plural": resource.plural, "singular": resource.kind.lower()},
+            "scope": "Namespaced",
+            "versions": [version],
+        },
+    }
+
+
+def build_crds() -> tuple[Manifest, ...]:
+    """Every definition that the local cluster installs."""
+    return (
+        build_job_crd(),
+        build_environment_crd(),
+        build_pod_group_crd(POD_GROUPS),
+        build_pod_group_crd(VOLCANO_POD_GROUPS),
+    )
+
+
+async def apply_crds(api: Api, crds: Iterable[Manifest]) -> None:
+    """Install each definition, or bring an older one to this version of Paddock."""
+    for crd in crds:
+        try:
+            await api.create(CRDS, crd)
+        except AlreadyExists:
+            current = await api.get(CRDS, "", name_of(crd))
+            if current["spec"] != crd["spec"]:
+                fresh = {**crd, "metadata": {**crd["metadata"], "resourceVersion": version_of(current)}}
+                await api.replace(CRDS, fresh)

@@ -1,0 +1,145 @@
+"""Start and stop the local cluster's process from another one: the command line's side of `app.local`.
+
+Two starts at once end in one cluster: the lock decides who serves, and the other waits for it. A cluster that was
+killed left pods behind, as processes; `end` finds and ends them without it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+
+from paddock.app import home as homes
+
+START_SECONDS = 60.0
+STOP_SECONDS = 30.0
+
+
+class StartError(Exception):
+    """The cluster did not start; the message says why and what to do."""
+
+
+class StopError(Exception):
+    """The cluster did not stop in time; the message names the process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """`seconds` it took to be ready; 0 when it was up already (`fresh` is False)."""
+
+    running: homes.Running
+    seconds: float
+    fresh: bool
+
+
+def start(home: homes.Home, *, port: int = 0, sandbox: str = "auto", idle: float = 600.0) -> Started:
+    """Make sure that the cluster is up and ready. Raises `HomeError`, `StartError`."""
+    homes.make(home)
+    begun = time.monotonic()
+    if homes.is_up(home):
+        return Started(_await_running(home, begun), 0.0, fresh=False)
+    message = _spawn(home, port, sandbox, idle)
+    if "taken" in message:
+        return Started(_await_running(home, begun), 0.0, fresh=False)
+    if "error" in message:
+        raise StartError(f"{message['error']}")
+    running = homes.read_running(home)
+    if not message or running is None:
+        raise StartError(f"the cluster ended while it started; its last words:\n{last_words(home)}")
+    return Started(running, time.monotonic() - begun, fresh=True)
+
+
+def _spawn(home: homes.Home, port: int, sandbox: str, idle: float) -> dict[str, object]:
+    reader, writer = os.pipe()
+    command = [
+        sys.executable, "-m", "paddock.app.local", "--home", str(home.root), "--cache", str(home.cache),
+        "--ready-fd", str(writer), "--port", str(port), "--sandbox", sandbox, "--idle", str(idle),
+    ]  # fmt: skip
+    with home.log.open("ab") as log:
+        subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            pass_fds=(writer,),
+            start_new_session=True,
+            cwd="/",
+        )
+    os.close(writer)
+    with os.fdopen(reader) as answer:
+        ready, _, _ = select.select([answer], [], [], START_SECONDS)
+        line = answer.readline() if ready else ""
+    return dict(json.loads(line)) if line else {}
+
+
+def _await_running(home: homes.Home, begun: float) -> homes.Running:
+    while time.monotonic() - begun < START_SECONDS:
+        running = homes.read_running(home)
+        if running is not None:
+            return running
+        if not homes.is_up(home):
+            raise StartError(f"the cluster ended while it started; its last words:\n{last_words(home)}")
+        time.sleep(0.05)
+    raise StartError(f"the cluster that is starting has not become ready in {START_SECONDS:.0f} s: see {home.log}")
+
+
+def last_words(home: homes.Home, lines: int = 5) -> str:
+    """The end of the cluster's log, for a message."""
+    try:
+        return "\n".join(home.log.read_text(errors="replace").splitlines()[-lines:])
+    except OSError:
+        return "(no log)"
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """`was_up`: a cluster was serving. `leftovers`: processes of a killed cluster that were ended."""
+
+    was_up: bool
+    leftovers: int
+
+
+def stop(home: homes.Home) -> Stopped:
+    """End the cluster and every process it started. Raises `StopError`."""
+    home.pinned.unlink(missing_ok=True)
+    was_up = homes.is_up(home)
+    if was_up:
+        _stop_process(home)
+    return Stopped(was_up, _end_leftovers(home))
+
+
+def _stop_process(home: homes.Home) -> None:
+    deadline = time.monotonic() + STOP_SECONDS
+    running = _await_running(home, time.monotonic())
+    try:
+        os.kill(running.pid, signal.SIGTERM)
+    except ProcessLookupError:
+        return
+    while homes.is_up(home):
+        if time.monotonic() > deadline:
+            raise StopError(
+                f"the cluster (process {running.pid}) has not ended in {STOP_SECONDS:.0f} s: see {home.log}"
+            )
+        time.sleep(0.03)
+
+
+def _end_leftovers(home: homes.Home) -> int:
+    if not home.node.exists():
+        return 0
+    from paddock.node.processes import end_leftovers
+
+    lock = homes.Lock(home)
+    if not lock.take():  # somebody starts it again at this very moment: these processes are theirs
+        return 0
+    try:
+        ended = end_leftovers(home.node, 5.0)
+        home.record.unlink(missing_ok=True)
+        return ended
+    finally:
+        lock.release()

@@ -1,0 +1,212 @@
+"""The local cluster in one process: API, scheduler, kubelet, environments and operator, each a client of the same API.
+
+`python -m paddock.app.local --home DIR` is that process; `app.launch` starts and stops it. It holds the home's lock for
+as long as it lives, says on a pipe that it is ready or why it is not, and ends on SIGTERM or when nobody needs it.
+Order matters at the end: the operator first, so that it does not take the pods' orderly end for a failure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from paddock import __version__
+from paddock.apiserver.local import LocalApi
+from paddock.apiserver.server import Server
+from paddock.app import home as homes
+from paddock.app.idle import is_idle
+from paddock.app.images import EnvironmentImages
+from paddock.app.kinds import apply_crds, build_crds
+from paddock.app.ports import fetch_listening
+from paddock.environments.library import Environments
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.model import Settings
+from paddock.kube.meta import POD_GROUPS, PODS
+from paddock.node.kubelet import Kubelet
+from paddock.node.machine import build_node, describe, read_machine, register_node
+from paddock.node.sandbox import choose_sandbox
+from paddock.node.scheduler import Scheduler
+from paddock.operator.operator import Operator
+
+log = logging.getLogger("paddock.cluster")
+
+GRACE = 10.0
+"""Seconds that pods have to end when the cluster goes down."""
+_IDLE_CHECK = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the local cluster is started. Port 0 takes the port of last time if it is free, else any."""
+
+    port: int = 0
+    sandbox: str = "auto"
+    idle_seconds: float = 600.0
+
+
+class LocalCluster:
+    """The parts of a local cluster and their order of birth and death."""
+
+    def __init__(self, home: homes.Home, options: Options) -> None:
+        self.home = home
+        self.options = options
+        self._tasks: list[asyncio.Task[None]] = []
+        self._stop = asyncio.Event()
+
+    async def start(self) -> homes.Running:
+        """Everything up; returns what to record. Raises what the user must read: OSError, ApiError, HomeError."""
+        self.sandbox = choose_sandbox(self.options.sandbox)
+        self.machine = read_machine()
+        self.api = await LocalApi.open(self.home.api)
+        self.environments = Environments(self.api, self.home.cache)
+        images = EnvironmentImages(self.environments)
+        self.kubelet = Kubelet(self.api, images, self.home.node, self.machine, sandbox=self.sandbox)
+        self.server = Server(self.api, self.home.api, logs=self.kubelet.logs)
+        await self._serve()
+        await apply_crds(self.api, build_crds())
+        await self.environments.seed()
+        await register_node(self.api, build_node(self.machine, {}, time.time(), sandbox=self.sandbox.name))
+        settings = Settings(pod_groups=POD_GROUPS, output_root=str(self.home.outputs), shared_network=True)
+        self.operator = Operator(self.api, settings, taken_ports=fetch_listening)
+        self._spawn("scheduler", Scheduler(self.api).run)
+        self._spawn("environments", self.environments.run)
+        self._spawn("kubelet", self.kubelet.run)
+        self._operator_task = self._spawn("operator", self.operator.run)
+        self._spawn("idle", self._watch_idleness)
+        return homes.Running(
+            os.getpid(), self.server.url, time.time(), __version__, describe(self.machine), self.sandbox.name
+        )
+
+    async def _serve(self) -> None:
+        if self.options.port:
+            await self.server.start(self.options.port)
+            return
+        try:
+            await self.server.start(self._last_port())
+        except OSError:
+            await self.server.start(0)
+
+    def _last_port(self) -> int:
+        """The port of last time, so that a kubeconfig that somebody copied keeps working."""
+        with suppress(OSError, ValueError):
+            return int((self.home.root / "port").read_text())
+        return 0
+
+    def _spawn(self, name: str, run: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
+        task = asyncio.create_task(_supervise(name, run), name=name)
+        self._tasks.append(task)
+        return task
+
+    async def _watch_idleness(self) -> None:
+        while True:
+            await asyncio.sleep(min(_IDLE_CHECK, self.options.idle_seconds / 2))
+            if self.home.pinned.exists():
+                continue
+            jobs = [job for kind in KINDS for job in (await self.api.list(kind)).items]
+            pods = (await self.api.list(PODS)).items
+            patience = self.options.idle_seconds
+            if is_idle(jobs, pods, self.server.last_request, time.time(), patience=patience):
+                log.info("nothing unfinished and no client for %.0f s: stopping", patience)
+                self.stop()
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    async def run_until_stopped(self) -> None:
+        """Serve until somebody says stop, then end everything in order."""
+        await self._stop.wait()
+        await _cancel([self._operator_task])
+        await self.kubelet.stop(GRACE)
+        await _cancel(self._tasks)
+        await self.server.stop()
+        await self.api.close()
+
+
+async def _supervise(name: str, run: Callable[[], Awaitable[None]]) -> None:
+    """A part that falls is our bug: said in the log, and the part begins again; the others go on."""
+    delay = 0.2
+    while True:
+        try:
+            await run()
+            return
+        except Exception:
+            log.exception("%s ended by a bug of Paddock; it starts again in %.1f s", name, delay)
+        await asyncio.sleep(delay)
+        delay = min(delay * 2, 30.0)
+
+
+async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def serve(home: homes.Home, options: Options, say: Callable[[dict[str, object]], None]) -> int:
+    """Be the cluster until it ends. `say` hears once: {"ready": true} or {"error": sentence}."""
+    cluster = LocalCluster(home, options)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, cluster.stop)
+    try:
+        running = await cluster.start()
+    except Exception as error:
+        log.exception("the cluster did not start")
+        say({"error": explain_failure(error)})
+        return 1
+    homes.write_running(home, running)
+    (home.root / "port").write_text(running.url.rpartition(":")[2])
+    say({"ready": True})
+    log.info("serving %s (%s; pods in %s)", running.url, running.machine, running.sandbox)
+    await cluster.run_until_stopped()
+    home.record.unlink(missing_ok=True)
+    return 0
+
+
+def explain_failure(error: Exception) -> str:
+    """One sentence for the person who typed the command; the log has the rest."""
+    text = str(error) or type(error).__name__
+    return text if isinstance(error, OSError | homes.HomeError) else f"{text} (a bug of Paddock; see cluster.log)"
+
+
+def _teller(descriptor: int) -> Callable[[dict[str, object]], None]:
+    def say(message: dict[str, object]) -> None:
+        stream: TextIO
+        with suppress(OSError), os.fdopen(descriptor, "w") as stream:
+            stream.write(json.dumps(message) + "\n")
+
+    return say
+
+
+def main(arguments: list[str]) -> int:
+    """`--home DIR --cache DIR --ready-fd N [--port N] [--sandbox NAME] [--idle SECONDS]`, from `app.launch` only."""
+    values = dict(zip(arguments[::2], arguments[1::2], strict=True))
+    home = homes.Home(Path(values["--home"]), Path(values["--cache"]))
+    options = Options(
+        int(values.get("--port", "0")), values.get("--sandbox", "auto"), float(values.get("--idle", "600"))
+    )
+    say = _teller(int(values["--ready-fd"]))
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", stream=sys.stderr)
+    os.umask(0o077)
+    lock = homes.Lock(home)
+    if not lock.take():
+        say({"taken": True})
+        return 0
+    home.record.unlink(missing_ok=True)
+    import uvloop
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(serve(home, options, say))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

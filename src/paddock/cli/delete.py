@@ -1,0 +1,66 @@
+"""paddock delete"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import click
+
+from paddock.app.home import Home
+from paddock.cli.find import fetch_job, fetch_pods
+from paddock.cli.session import namespace_option, talk
+from paddock.cli.terminal import stdout
+from paddock.kube.errors import Conflict, NotFound
+from paddock.kube.meta import PODS, Manifest, Resource, namespace_of, uid_of
+
+if TYPE_CHECKING:
+    from paddock.client.client import Client
+    from paddock.kube.api import Api
+
+
+@click.command(name="delete")
+@click.argument("names", nargs=-1, required=True, metavar="JOB...")
+@click.option("--now", is_flag=True, help="Do not wait for the ranks to end by themselves: kill them.")
+@click.option("--wait/--no-wait", default=True, help="Wait until the job and its pods are gone.", show_default=True)
+@namespace_option
+def command(names: tuple[str, ...], now: bool, wait: bool, namespace: str) -> None:
+    """End a job and remove it, with its pods and their logs. Its outputs are kept."""
+
+    async def work(client: Client, place: Home) -> None:
+        found = [await fetch_job(client, namespace, name) for name in names]
+        for resource, job in found:
+            await end_job(client, resource, job, now=now, wait=wait)
+            stdout().print(f"{resource.kind.lower()}/{job['metadata']['name']} deleted")
+
+    talk(work)
+
+
+async def end_job(api: Api, resource: Resource, job: Manifest, *, now: bool = False, wait: bool = True) -> None:
+    """Delete the job; its pods are ended politely, or at once with `now`. With `wait` until all of it is gone."""
+    namespace, name, uid = namespace_of(job), str(job["metadata"]["name"]), uid_of(job)
+    try:
+        await api.delete(resource, namespace, name, uid=uid)
+    except (NotFound, Conflict):  # gone, or another of the name: this one is deleted
+        pass
+    if now:
+        await kill_pods(api, job)
+    while wait and (await _exists(api, resource, job) or await fetch_pods(api, job)):  # noqa: ASYNC110
+        await asyncio.sleep(0.1)  # asking again costs less than two watches
+
+
+async def kill_pods(api: Api, job: Manifest) -> None:
+    """End every pod of the job at once, without grace."""
+    for pod in await fetch_pods(api, job):
+        try:
+            await api.delete(PODS, namespace_of(pod), str(pod["metadata"]["name"]), uid=uid_of(pod), grace=1)
+        except (NotFound, Conflict):
+            continue
+
+
+async def _exists(api: Api, resource: Resource, job: Manifest) -> bool:
+    try:
+        current = await api.get(resource, namespace_of(job), str(job["metadata"]["name"]))
+    except NotFound:
+        return False
+    return uid_of(current) == uid_of(job)

@@ -1,0 +1,136 @@
+"""paddock get"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from paddock.app.home import Home
+from paddock.cli import jobs_view as view
+from paddock.cli.errors import UserError
+from paddock.cli.session import namespace_option, talk
+from paddock.cli.terminal import print_table, stderr, stdout
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.text import nearest
+from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, Resource, metadata, name_of
+
+if TYPE_CHECKING:
+    from paddock.client.client import Client
+
+_KINDS: dict[str, tuple[Resource, ...]] = {
+    **dict.fromkeys(("jobs", "job", "pdj", "paddlejob", "paddlejobs"), tuple(KINDS)),
+    **dict.fromkeys(("pods", "pod", "po"), (PODS,)),
+    **dict.fromkeys(("environments", "environment", "env", "envs"), (ENVIRONMENTS,)),
+}
+_WIDE_ONLY = {"pods": ("IP", "NODE")}
+_OUTPUTS = ("table", "wide", "json", "yaml", "name")
+
+
+@click.command(name="get")
+@click.argument("kind", default="jobs")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("-o", "--output", type=click.Choice(_OUTPUTS), default="table", show_default=True)
+@click.option("-A", "--all-namespaces", is_flag=True, help="Of every namespace.")
+@click.option("-l", "--selector", default="", metavar="LABELS", help="Only with these labels: a=b,c!=d.")
+@namespace_option
+def command(
+    kind: str, names: tuple[str, ...], output: str, all_namespaces: bool, selector: str, namespace: str
+) -> None:
+    """List jobs, pods or environments.
+
+    \b
+    paddock get                     the jobs, and why each waits or failed
+    paddock get pods -o wide
+    paddock get jobs resnet -o yaml
+    """
+    resources = _KINDS.get(kind.lower())
+    if resources is None:
+        near = nearest(kind, _KINDS)
+        raise UserError(
+            f"paddock get knows jobs, pods and environments, not {kind!r}"
+            + (f"; did you mean {near!r}?" if near else "; kubectl lists every kind")
+        )
+
+    async def work(client: Client, place: Home) -> list[tuple[Resource, Manifest]]:
+        where = "" if all_namespaces else namespace
+        return [(each, item) for each in resources for item in await _fetch(client, each, where, selector)]
+
+    found = talk(work)
+    if names:
+        found = _only(found, names, resources[0])
+    _print(found, kind, output, all_namespaces, namespace, bool(names))
+
+
+async def _fetch(client: Client, resource: Resource, namespace: str, selector: str) -> list[Manifest]:
+    listing = await client.list(resource, namespace if resource.namespaced else "", labels=selector)
+    return sorted(listing.items, key=lambda each: str(metadata(each).get("creationTimestamp")))
+
+
+def _only(
+    found: list[tuple[Resource, Manifest]], names: tuple[str, ...], resource: Resource
+) -> list[tuple[Resource, Manifest]]:
+    known = [name_of(item) for _, item in found]
+    for name in names:
+        if name not in known:
+            near = nearest(name, known)
+            raise UserError(
+                f"there is no {resource.kind} {name!r} here" + (f"; did you mean {near!r}?" if near else "")
+            )
+    return [(each, item) for each, item in found if name_of(item) in names]
+
+
+def _print(
+    found: list[tuple[Resource, Manifest]], kind: str, output: str, everywhere: bool, namespace: str, single: bool
+) -> None:
+    if output in ("json", "yaml"):
+        document = found[0][1] if single and len(found) == 1 else _list_of([item for _, item in found])
+        _print_document(document, output)
+        return
+    if output == "name":
+        for resource, item in found:
+            print(f"{resource.kind.lower()}/{name_of(item)}")
+        return
+    if not found:
+        where = "" if everywhere else f" in namespace {namespace}"
+        stderr().print(f"no {_plural(kind)}{where}")
+        return
+    header, rows = _table(found, _plural(kind), wide=output == "wide")
+    if everywhere:
+        header, rows = view.with_namespace([item for _, item in found], header, rows)
+    print_table(stdout(), header, rows, cut=output != "wide")
+
+
+def _plural(kind: str) -> str:
+    resource = _KINDS[kind.lower()][0]
+    return "jobs" if resource in KINDS else resource.plural
+
+
+def _table(found: list[tuple[Resource, Manifest]], kind: str, *, wide: bool) -> tuple[list[str], list[list[str]]]:
+    now = time.time()
+    rows: dict[str, tuple[tuple[str, ...], Callable[[Resource, Manifest], list[str]]]] = {
+        "jobs": (view.JOB_HEADER, lambda resource, item: view.job_row(resource, item, now)),
+        "pods": (view.POD_HEADER, lambda _, item: view.pod_row(item, now)),
+        "environments": (view.ENVIRONMENT_HEADER, lambda _, item: view.environment_row(item, now)),
+    }
+    header, build = rows[kind]
+    hidden = () if wide else _WIDE_ONLY.get(kind, ())
+    kept = [place for place, name in enumerate(header) if name not in hidden]
+    table = [build(resource, item) for resource, item in found]
+    return [header[place] for place in kept], [[row[place] for place in kept] for row in table]
+
+
+def _list_of(items: list[Manifest]) -> Manifest:
+    return {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": items}
+
+
+def _print_document(document: Any, output: str) -> None:
+    if output == "json":
+        print(json.dumps(document, indent=4, ensure_ascii=False))
+        return
+    import yaml
+
+    print(yaml.safe_dump(document, allow_unicode=True, sort_keys=True), end="")

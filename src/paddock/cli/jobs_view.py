@@ -1,0 +1,105 @@
+"""Jobs and pods as rows and sentences for the screen. Pure: manifests and a moment in, text out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.explain import explain
+from paddock.jobs.model import ROLE_LABEL, Status
+from paddock.kube.meta import Manifest, Resource, annotations_of, labels_of, metadata, name_of, namespace_of
+from paddock.kube.times import Moment, format_duration, read_time
+
+JOB_HEADER = ("NAME", "STATUS", "MODE", "PS", "WORKER", "AGE", "WHY")
+POD_HEADER = ("NAME", "READY", "STATUS", "RESTARTS", "AGE", "IP", "NODE", "WHY")
+ENVIRONMENT_HEADER = ("NAME", "STATUS", "PROGRESS", "AGE", "WHAT")
+
+
+def read_status(resource: Resource, job: Mapping[str, Any]) -> Status:
+    return KINDS[resource].read_status(job)
+
+
+def age(manifest: Mapping[str, Any], now: Moment) -> str:
+    created = read_time(metadata(manifest).get("creationTimestamp"))
+    return "<unknown>" if created is None else format_duration(now - created)
+
+
+def job_row(resource: Resource, job: Mapping[str, Any], now: Moment) -> list[str]:
+    """A line of `paddock get`; WHY is the recorded cause's sentence."""
+    status = read_status(resource, job)
+    why = explain(status.cause) if status.cause else ""
+    return [
+        name_of(job),
+        status.phase or "Pending",
+        status.mode,
+        *(status.roles[role].ready if role in status.roles else "" for role in ("ps", "worker")),
+        age(job, now),
+        why,
+    ]
+
+
+def pod_row(pod: Mapping[str, Any], now: Moment) -> list[str]:
+    status = pod.get("status") or {}
+    containers = status.get("containerStatuses") or []
+    ready = sum(1 for each in containers if each.get("ready"))
+    wanted = len((pod.get("spec") or {}).get("containers") or ())
+    reason, message = _pod_state(pod)
+    restarts = sum(int(each.get("restartCount") or 0) for each in containers)
+    return [
+        name_of(pod),
+        f"{ready}/{wanted}",
+        reason,
+        str(restarts),
+        age(pod, now),
+        str(status.get("podIP") or "<none>"),
+        str((pod.get("spec") or {}).get("nodeName") or "<none>"),
+        " ".join(message.split()),
+    ]
+
+
+def _pod_state(pod: Mapping[str, Any]) -> tuple[str, str]:
+    """What kubectl shows as STATUS, and the sentence behind it."""
+    status = pod.get("status") or {}
+    phase = str(status.get("phase") or "Pending")
+    if metadata(pod).get("deletionTimestamp"):
+        return "Terminating", ""
+    for each in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
+        state = each.get("state") or {}
+        if waiting := state.get("waiting"):
+            return str(waiting.get("reason") or phase), str(waiting.get("message") or "")
+        if (ended := state.get("terminated")) and ended.get("exitCode"):
+            return str(ended.get("reason") or "Error"), f"exit code {ended['exitCode']}"
+    for condition in status.get("conditions") or ():
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            return phase, str(condition.get("message") or "")
+    return {"Succeeded": "Completed"}.get(phase, phase), str(status.get("message") or "")
+
+
+def environment_row(environment: Mapping[str, Any], now: Moment) -> list[str]:
+    status = environment.get("status") or {}
+    progress = status.get("progress")
+    spec = environment.get("spec") or {}
+    what = str(status.get("message") or ", ".join(spec.get("requirements") or ()) or "programs of this machine")
+    return [
+        name_of(environment),
+        str(status.get("phase") or "Pending"),
+        "" if progress is None else f"{progress} %",
+        age(environment, now),
+        " ".join(what.split()),
+    ]
+
+
+def rank_name(pod: Mapping[str, Any]) -> str:
+    """`worker-0`: the pod's name without the job's."""
+    role = labels_of(pod).get(ROLE_LABEL) or annotations_of(pod).get("paddle-resource")
+    name = name_of(pod)
+    return f"{role}-{name.rpartition('-')[2]}" if role else name
+
+
+def with_namespace(
+    objects: Sequence[Manifest], header: Sequence[str], rows: list[list[str]]
+) -> tuple[list[str], list[list[str]]]:
+    """The same table with NAMESPACE first, for `-A`."""
+    placed = [[namespace_of(each), *row] for each, row in zip(objects, rows, strict=True)]
+    return ["NAMESPACE", *header], placed

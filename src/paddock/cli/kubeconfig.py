@@ -1,0 +1,18 @@
+"""paddock kubeconfig"""
+
+from __future__ import annotations
+
+import click
+
+from paddock.cli.session import ensure_up
+
+
+@click.command(name="kubeconfig")
+def command() -> None:
+    """Print the path of the local cluster's kubeconfig; the cluster is started if it is not up.
+
+    \b
+    export KUBECONFIG=$(paddock kubeconfig)
+    kubectl get pdj,pods
+    """
+    print(ensure_up().kubeconfig)

@@ -1,0 +1,170 @@
+"""Files -> checked manifests -> objects in the cluster. If one document is wrong, none is created."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from paddock.cli.errors import UserError
+from paddock.cli.terminal import stderr
+from paddock.jobs.preflight import Document, check, find_api, format_problem, read_documents
+from paddock.jobs.substitutions import without
+from paddock.kube import meta
+from paddock.kube.errors import AlreadyExists, ApiError
+from paddock.kube.meta import NODES, Key, Manifest, Resource, name_of, namespace_of
+from paddock.kube.quantities import read_amounts
+
+if TYPE_CHECKING:
+    from paddock.kube.api import Api
+
+_LARGEST = 8 * 2**20
+"""Bytes of a manifest file: more is a wrong file (a checkpoint, a log)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A document without errors, with its namespace filled in, and what the API calls it."""
+
+    file: str
+    document: Document
+    manifest: Manifest
+    resource: Resource
+
+    @property
+    def key(self) -> Key:
+        return Key(namespace_of(self.manifest), name_of(self.manifest))
+
+    @property
+    def label(self) -> str:
+        return f"{self.resource.kind} {self.key}"
+
+    @property
+    def is_job(self) -> bool:
+        return find_api(self.document) is not None
+
+
+def read_files(files: Sequence[str], namespace: str) -> list[Checked]:
+    """Every document of every file, checked. All problems of all files at once as `UserError`; warnings on stderr."""
+    checked: list[Checked] = []
+    wrong: list[str] = []
+    for file in files:
+        shown = "stdin" if file == "-" else file
+        for document in read_documents(_read(file)):
+            problems = check(document)
+            wrong += [format_problem(each, shown) for each in problems if each.severity == "error"]
+            for each in problems:
+                if each.severity != "error":
+                    stderr().print(format_problem(each, shown))
+            if not any(each.severity == "error" for each in problems):
+                checked.append(_place(shown, document, namespace))
+    if wrong:
+        noun = "problem" if len(wrong) == 1 else "problems"
+        raise UserError("\n".join((*wrong, f"{len(wrong)} {noun}; nothing was submitted")))
+    return checked
+
+
+def _read(file: str) -> str:
+    try:
+        data = sys.stdin.buffer.read(_LARGEST + 1) if file == "-" else _read_file(Path(file))
+    except OSError as error:
+        raise UserError(f"{file}: {error.strerror}; a manifest in YAML or JSON is wanted") from error
+    if len(data) > _LARGEST:
+        raise UserError(f"{file}: larger than {_LARGEST >> 20} MiB: this is no manifest")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise UserError(f"{file}:{line}: not a text file in UTF-8 (byte {data[error.start]:#04x})") from error
+
+
+def _read_file(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(_LARGEST + 1)
+
+
+def _place(file: str, document: Document, namespace: str) -> Checked:
+    manifest, resource = document.manifest, find_resource(document.manifest)
+    if resource.namespaced and not namespace_of(manifest):
+        manifest = {**manifest, "metadata": {**manifest["metadata"], "namespace": namespace}}
+    return Checked(file, document, manifest, resource)
+
+
+def find_resource(manifest: Mapping[str, Any]) -> Resource:
+    """The resource of a manifest whose kind the checks have accepted."""
+    from paddock.jobs.preflight import KNOWN
+
+    wanted = (manifest.get("apiVersion"), manifest.get("kind"))
+    return next(each for each in KNOWN if (each.api_version, each.kind) == wanted)
+
+
+def read_devices(manifests: Iterable[Manifest]) -> dict[str, Fraction]:
+    """How many of each device (extended resource: `nvidia.com/gpu`) a job's pods ask for together."""
+    asked: dict[str, Fraction] = {}
+    for manifest in manifests:
+        api = find_api(Document(manifest))
+        for role in api.read_job(manifest).roles if api else ():
+            for container in (role.template.get("spec") or {}).get("containers") or ():
+                for name, amount in _amounts(container).items():
+                    if "/" in name:
+                        asked[name] = asked.get(name, Fraction(0)) + amount * role.replicas
+    return asked
+
+
+def _amounts(container: Mapping[str, Any]) -> dict[str, Fraction]:
+    resources = container.get("resources") or {}
+    return read_amounts(resources.get("requests")) | read_amounts(resources.get("limits"))
+
+
+async def fetch_devices(api: Api) -> set[str]:
+    """The devices that any node of the cluster has."""
+    nodes = (await api.list(NODES)).items
+    return {
+        name
+        for node in nodes
+        for name, amount in read_amounts((node.get("status") or {}).get("allocatable")).items()
+        if amount > 0
+    }
+
+
+def drop_devices(checked: Sequence[Checked], devices: Iterable[str]) -> list[Checked]:
+    """The same documents without asking for `devices`; what was asked is kept in an annotation of each job."""
+    result = list(checked)
+    for device in devices:
+        result = [
+            Checked(each.file, each.document, without(each.manifest, device)[0], each.resource) for each in result
+        ]
+    return result
+
+
+async def check_with_server(api: Api, checked: Sequence[Checked]) -> None:
+    """Let the server look at every document before any is created (dryRun=All, strict). Raises `UserError`."""
+    wrong = []
+    for each in checked:
+        try:
+            await api.create(each.resource, each.manifest, strict=True, dry_run=True)
+        except AlreadyExists:
+            wrong.append(f"{each.file}: {each.label} exists already: `paddock delete {each.key.name}` removes it")
+        except ApiError as error:
+            if error.code >= 500:
+                raise
+            wrong.append(f"{each.file}:{each.document.line}: {error.message}")
+    if wrong:
+        raise UserError("\n".join((*wrong, "nothing was submitted")))
+
+
+async def create_all(api: Api, checked: Sequence[Checked]) -> list[Manifest]:
+    """Create in the order of the text. What is refused now, after the dry run was accepted, is somebody's race."""
+    created: list[Manifest] = []
+    for each in checked:
+        try:
+            created.append(await api.create(each.resource, each.manifest, strict=True))
+        except ApiError as error:
+            done = ", ".join(f"{meta.key_of(other)}" for other in created)
+            raise UserError(
+                f"{each.file}: {error.message}" + (f"; created before it: {done}" if done else "")
+            ) from error
+    return created

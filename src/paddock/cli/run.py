@@ -1,0 +1,197 @@
+"""paddock run"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import time
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING
+
+import click
+
+from paddock.app import launch
+from paddock.app.home import Home, is_up, read_running
+from paddock.cli.delete import end_job, kill_pods
+from paddock.cli.display import View, build_end, build_head
+from paddock.cli.errors import Failed, UserError
+from paddock.cli.failure import fetch_failure
+from paddock.cli.follow import Follower, Gone
+from paddock.cli.manifests import (
+    Checked,
+    check_with_server,
+    create_all,
+    drop_devices,
+    fetch_devices,
+    read_devices,
+    read_files,
+)
+from paddock.cli.screen import Screen
+from paddock.cli.session import connect, ensure_up, namespace_option
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.model import CleanPods, Phase, Rank
+from paddock.kube.errors import NotFound
+from paddock.kube.meta import Manifest, Resource, metadata, uid_of
+from paddock.kube.quantities import format_quantity
+from paddock.kube.times import format_duration, read_time
+
+if TYPE_CHECKING:
+    from paddock.client.client import Client
+
+
+@click.command(name="run")
+@click.argument("file", metavar="FILE")
+@click.option("--without", multiple=True, metavar="RESOURCE", help="Do not ask for it, e.g. nvidia.com/gpu.")
+@click.option("--role", default="", metavar="ROLE", help="Print the lines of this role alone.")
+@click.option("--rank", "index", type=int, default=None, metavar="N", help="Print the lines of this rank alone.")
+@click.option(
+    "--sandbox", type=click.Choice(["auto", "bubblewrap", "none"]), default="auto", help="If the cluster is not up yet."
+)
+@namespace_option
+def command(file: str, without: tuple[str, ...], role: str, index: int | None, sandbox: str, namespace: str) -> int:
+    """Train: start what is needed, submit the manifest, follow the job to its end.
+
+    \b
+    paddock run job.yaml
+    paddock run job.yaml --without nvidia.com/gpu
+    paddock run job.yaml --rank 0 | tee log
+
+    Exit code: 0 completed, 1 failed, 2 the manifest is wrong, 130 interrupted. Ctrl-C ends the job politely, a second
+    one at once.
+    """
+    checked = read_files([file], namespace)
+    jobs = [each for each in checked if each.is_job]
+    if len(jobs) != 1:
+        raise UserError(f"{file}: run follows one job, here are {len(jobs)}: `paddock submit {file}` submits them all")
+    place = ensure_up(sandbox=sandbox)
+    with Screen() as screen:
+        run = Run(place, screen, _chooser(role, index))
+        return asyncio.run(run.run(checked, without))
+
+
+def _chooser(role: str, index: int | None) -> Callable[[Rank], bool]:
+    return lambda rank: (not role or rank.role == role) and (index is None or rank.index == index)
+
+
+class Run:
+    """One `paddock run`, from the checked manifest to the exit code."""
+
+    def __init__(self, place: Home, screen: Screen, shows: Callable[[Rank], bool]) -> None:
+        self._place, self._screen, self._shows = place, screen, shows
+        self._interrupts: asyncio.Queue[None] = asyncio.Queue()
+
+    async def run(self, checked: list[Checked], without: tuple[str, ...]) -> int:
+        async with connect(self._place) as client, _interrupts(self._interrupts):
+            checked = await self._adapt(client, checked, without)
+            job = next(each for each in checked if each.is_job)
+            await self._replace_finished(client, job)
+            await check_with_server(client, checked)
+            created = await create_all(client, checked)
+            manifest = created[checked.index(job)]
+            self._screen.line(build_head(KINDS[job.resource].read_job(manifest)))
+            return await self._follow(client, job.resource, manifest)
+
+    async def _adapt(self, client: Client, checked: list[Checked], without: tuple[str, ...]) -> list[Checked]:
+        """Without the devices that the user named, and without those that no node has."""
+        asked = read_devices(each.manifest for each in checked if each.is_job)
+        there = await fetch_devices(client)
+        lacking = [name for name in asked if name not in there and name not in without]
+        for name in lacking:
+            self._screen.talk(
+                f"the job asks for {format_quantity(asked[name])} {name} and this machine has none: "
+                f"training on the CPU (--without {name})"
+            )
+        return drop_devices(checked, (*without, *lacking))
+
+    async def _replace_finished(self, client: Client, job: Checked) -> None:
+        """A finished job of this name gives way; an unfinished one is somebody's work and does not."""
+        try:
+            current = await client.get(job.resource, *job.key)
+        except NotFound:
+            return
+        phase = KINDS[job.resource].read_status(current).phase
+        created = read_time(metadata(current).get("creationTimestamp")) or time.time()
+        age = format_duration(time.time() - created)
+        if not phase.terminal:
+            raise UserError(
+                f"{job.label} exists already, {phase or Phase.PENDING} for {age}: `paddock logs {job.key.name} -f` "
+                f"follows it, `paddock delete {job.key.name}` ends it"
+            )
+        self._screen.talk(f"replacing {job.label}, {phase} ({age} old)")
+        await end_job(client, job.resource, current)
+
+    async def _follow(self, client: Client, resource: Resource, job: Manifest) -> int:
+        follower = Follower(client, resource, job, self._screen, self._shows)
+        following = asyncio.create_task(follower.run())
+        interrupt = asyncio.create_task(self._interrupts.get())
+        watching = asyncio.create_task(self._keep_cluster())
+        try:
+            await asyncio.wait([following, interrupt, watching], return_when=asyncio.FIRST_COMPLETED)
+            if following.done():
+                return await self._end(client, resource, job, following.result())
+            if watching.done():
+                raise Failed(watching.result())
+            return await self._interrupted(client, resource, job)
+        except Gone:
+            raise Failed("the job was deleted while it ran") from None
+        finally:
+            for task in (following, interrupt, watching):
+                task.cancel()
+            await asyncio.gather(following, interrupt, watching, return_exceptions=True)
+
+    async def _keep_cluster(self) -> str:
+        """Start the cluster again if it was killed: its pods live on. Returns when it was stopped on purpose."""
+        while True:
+            await asyncio.sleep(0.5)
+            if is_up(self._place):
+                continue
+            if read_running(self._place) is None:
+                return "the cluster was stopped; the job begins a new attempt at the next `paddock up`"
+            started = await asyncio.to_thread(launch.start, self._place)
+            self._screen.talk(f"the cluster was killed; started again in {started.seconds:.1f} s, the job goes on")
+
+    async def _interrupted(self, client: Client, resource: Resource, job: Manifest) -> int:
+        self._screen.talk("stopping the job (Ctrl-C again kills it)")
+        ending = asyncio.create_task(end_job(client, resource, job))
+        again = asyncio.create_task(self._interrupts.get())
+        await asyncio.wait([ending, again], return_when=asyncio.FIRST_COMPLETED)
+        if not ending.done():
+            self._screen.talk("killing it")
+            await kill_pods(client, job)
+            await asyncio.wait([ending], timeout=10.0)
+        again.cancel()
+        self._screen.talk("interrupted: the job and its pods are gone")
+        return 130
+
+    async def _end(self, client: Client, resource: Resource, job: Manifest, view: View) -> int:
+        completed = view.status.phase is Phase.COMPLETED
+        if not completed:
+            for line in await fetch_failure(client, self._place, job, view.status):
+                self._screen.line(line)
+        self._screen.line(build_end(view), "bold green" if completed else "bold red")
+        name, where = str(job["metadata"]["name"]), _where(job)
+        outputs = self._place.outputs / str(job["metadata"]["namespace"]) / f"{name}-{uid_of(job)[:8]}"
+        shown = f"      outputs: {outputs}" if outputs.exists() else ""
+        self._screen.line(f"logs: paddock logs {name}{where}{shown}")
+        if completed and view.job.policies.clean_pods is CleanPods.NEVER and any(not r.decides for r in view.job.roles):
+            self._screen.talk(f"its servers are kept running (cleanPodPolicy: Never): paddock delete {name}{where}")
+        return 0 if completed else 1
+
+
+def _where(job: Manifest) -> str:
+    namespace = str(job["metadata"]["namespace"])
+    return "" if namespace == "default" else f" -n {namespace}"
+
+
+@contextlib.asynccontextmanager
+async def _interrupts(queue: asyncio.Queue[None]) -> AsyncIterator[None]:
+    """Ctrl-C and SIGTERM go into the queue while the context lasts."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, queue.put_nowait, None)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)

@@ -1,0 +1,64 @@
+"""From a command to an API: the local cluster is started if it is not up, and a client speaks to it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from paddock.app import launch
+from paddock.app.home import Home, read_home
+from paddock.cli.terminal import stderr
+
+if TYPE_CHECKING:
+    from paddock.client.client import Client
+
+T = TypeVar("T")
+
+namespace_option = click.option(
+    "-n", "--namespace", default="default", show_default=True, metavar="NAME", help="The namespace."
+)
+
+
+def home() -> Home:
+    return read_home(os.environ)
+
+
+def ensure_up(*, sandbox: str = "auto") -> Home:
+    """The local cluster, ready; a line on stderr when it had to be started."""
+    place = home()
+    started = launch.start(place, sandbox=sandbox)
+    if started.fresh:
+        running = started.running
+        stderr().print(
+            f"embedded cluster started in {started.seconds:.1f} s ({running.machine}; pods in {running.sandbox})"
+        )
+    return place
+
+
+@asynccontextmanager
+async def connect(place: Home) -> AsyncIterator[Client]:
+    from paddock.client.client import Client
+    from paddock.client.kubeconfig import read_config
+
+    async with Client(read_config(str(place.kubeconfig))) as client:
+        yield client
+
+
+def talk(work: Callable[[Client, Home], Awaitable[T]]) -> T:
+    """Run `work` against the local cluster, which is started first if need be."""
+    place = ensure_up()
+
+    async def conversation() -> T:
+        async with connect(place) as client:
+            return await work(client, place)
+
+    return run(conversation())
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(work)

@@ -1,0 +1,74 @@
+"""paddock status"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from paddock.app.home import Home, is_up, read_running
+from paddock.cli.session import connect, home, run
+from paddock.cli.terminal import stdout
+from paddock.kube.quantities import format_bytes
+from paddock.kube.times import format_duration
+
+if TYPE_CHECKING:
+    from paddock.app.home import Running
+
+
+@click.command(name="status")
+@click.option("-o", "output", type=click.Choice(["text", "json"]), default="text", help="How to print it.")
+def command(output: str) -> int:
+    """Whether the local cluster is up, and what it runs on. Exit code 1 when it is not up."""
+    place = home()
+    running = read_running(place) if is_up(place) else None
+    facts = run(_facts(place, running)) if running else {"up": False}
+    if output == "json":
+        print(json.dumps(facts | {"home": str(place.root)}, indent=2))
+    elif running:
+        _print(place, running, facts)
+    else:
+        stdout().print(f"embedded cluster is not up (home {place.root}): `paddock up` or `paddock run FILE` starts it")
+    return 0 if running else 1
+
+
+async def _facts(place: Home, running: Running) -> dict[str, Any]:
+    import psutil
+
+    from paddock.jobs.apis.registry import KINDS
+    from paddock.kube.meta import PODS
+
+    async with connect(place) as client:
+        jobs = [job for kind in KINDS for job in (await client.list(kind)).items]
+        pods = (await client.list(PODS)).items
+    return {
+        "up": True,
+        **asdict(running),
+        "pinned": place.pinned.exists(),
+        "memory": psutil.Process(running.pid).memory_info().rss,
+        "jobs": Counter(str((job.get("status") or {}).get("phase") or "Pending") for job in jobs),
+        "pods": Counter(str((pod.get("status") or {}).get("phase") or "Pending") for pod in pods),
+    }
+
+
+def _print(place: Home, running: Running, facts: dict[str, Any]) -> None:
+    pinned = "until `paddock down`" if facts["pinned"] else "until ten minutes after the last job and the last client"
+    lines = {
+        "embedded cluster": f"up for {format_duration(time.time() - running.started)}, {pinned}",
+        "serves": f"{running.url} (process {running.pid}, {format_bytes(facts['memory'])}, paddock {running.version})",
+        "machine": f"{running.machine}; pods in {running.sandbox}",
+        "jobs": _counted(facts["jobs"]),
+        "pods": _counted(facts["pods"]),
+        "home": str(place.root),
+        "kubeconfig": str(place.kubeconfig),
+    }
+    for name, text in lines.items():
+        stdout().print(f"{name + ':':<18}{text}")
+
+
+def _counted(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {phase}" for phase, count in sorted(counts.items())) or "none"

@@ -1,0 +1,14 @@
+"""paddock version"""
+
+from __future__ import annotations
+
+import platform
+
+import click
+
+from paddock import __version__
+
+
+@click.command(name="version", help="Print the version.")
+def command() -> None:
+    print(f"paddock {__version__} (Python {platform.python_version()}, {platform.system()} {platform.machine()})")

@@ -1,0 +1,158 @@
+"""What is there now, in memory: a mirror of one resource, kept by `Api.follow`, with indexes.
+
+For loops that read often and must not ask often. Two rules for readers: objects belong to the cache and are not to be
+changed; and the cache may be behind, so an absence is to be doubted (a live GET tells).
+
+What this process has just written is known before the watch tells it: `assume` and `assume_deleting` put it in at once.
+An assumption gives way to the next event of that object, and ends by itself after `patience` seconds, as the watch may
+never have seen an object that lived very shortly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from paddock.kube.api import Api, Event
+from paddock.kube.meta import Key, Manifest, Resource, is_deleting, key_of, uid_of
+
+Index = Callable[[Manifest], Iterable[str]]
+"""The values under which an object is found: its owner's UID, its namespace, its port."""
+
+_GONE_REMEMBERED = 10_000
+
+
+class _Assumption(NamedTuple):
+    timer: asyncio.TimerHandle
+    before: Manifest | None
+
+
+class Cache:
+    """`on_change` hears of every object that came, changed or went, as it is or last was, also before `synced`.
+
+    `trim` makes what is kept smaller (drop managedFields, data); it gets an object of its own and may change it.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        resource: Resource,
+        namespace: str = "",
+        labels: str = "",
+        on_change: Callable[[Manifest], None] = lambda _: None,
+        *,
+        indexes: Mapping[str, Index] | None = None,
+        trim: Callable[[Manifest], Manifest] = lambda manifest: manifest,
+        patience: float = 30.0,
+    ) -> None:
+        self.resource = resource
+        self.synced = asyncio.Event()
+        self._api = api
+        self._namespace = namespace
+        self._labels = labels
+        self._on_change = on_change
+        self._trim = trim
+        self._patience = patience
+        self._objects: dict[Key, Manifest] = {}
+        self._indexes = dict(indexes or {})
+        self._found: dict[str, dict[str, set[Key]]] = {name: {} for name in self._indexes}
+        self._assumed: dict[Key, _Assumption] = {}
+        self._gone: OrderedDict[str, None] = OrderedDict()
+
+    async def run(self) -> None:
+        """Follow until cancelled. Raises what `Api.follow` raises: a kind that is not served, or is forbidden."""
+        async for event in self._api.follow(self.resource, self._namespace, labels=self._labels):
+            if event.type == "SYNCED":
+                self.synced.set()
+            else:
+                self._take(event)
+
+    def get(self, key: Key) -> Manifest | None:
+        return self._objects.get(key)
+
+    def find(self, index: str, value: str) -> list[Manifest]:
+        """The objects that `index` puts under `value`, in the order of their keys."""
+        return [self._objects[key] for key in sorted(self._found[index].get(value, ()))]
+
+    def values(self, index: str) -> Iterator[tuple[str, list[Manifest]]]:
+        """Each value of an index with its objects."""
+        for value, keys in self._found[index].items():
+            yield value, [self._objects[key] for key in keys]
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def assume(self, manifest: Manifest) -> None:
+        """What a create of ours was answered with: there, until the watch says better."""
+        key, known = key_of(manifest), self._objects.get(key_of(manifest))
+        if uid_of(manifest) in self._gone or (known is not None and uid_of(known) == uid_of(manifest)):
+            return
+        self._expect(key, known)
+        self._put(key, self._trim(dict(manifest)))
+
+    def assume_deleting(self, key: Key, uid: str, time: str) -> None:
+        """A delete of ours was accepted at `time`: on its way out, until the watch says better."""
+        known = self._objects.get(key)
+        if known is None or uid_of(known) != uid or is_deleting(known):
+            return
+        self._expect(key, known)
+        self._put(key, {**known, "metadata": {**known["metadata"], "deletionTimestamp": time}})
+
+    def _expect(self, key: Key, before: Manifest | None) -> None:
+        self._confirm(key)
+        handle = asyncio.get_running_loop().call_later(self._patience, self._doubt, key)
+        self._assumed[key] = _Assumption(handle, before)
+
+    def _confirm(self, key: Key) -> None:
+        if assumption := self._assumed.pop(key, None):
+            assumption.timer.cancel()
+
+    def _doubt(self, key: Key) -> None:
+        """Nothing was heard of it: as it was before, and whoever acts on it looks again."""
+        assumption, assumed = self._assumed.pop(key), self._objects[key]
+        if assumption.before is None:
+            self._drop(key)
+        else:
+            self._put(key, assumption.before)
+        self._on_change(assumed)
+
+    def _take(self, event: Event) -> None:
+        key = key_of(event.object)
+        self._confirm(key)
+        before = self._objects.get(key)
+        if event.type == "DELETED":
+            self._drop(key)
+            self._remember_gone(uid_of(event.object))
+            self._on_change(event.object)
+            return
+        now = self._trim(event.object)
+        moved = before is not None and any(set(index(before)) != set(index(now)) for index in self._indexes.values())
+        self._put(key, now)
+        if before is not None and moved:
+            self._on_change(before)  # whom it belonged to hears of it too
+        self._on_change(now)
+
+    def _put(self, key: Key, manifest: Manifest) -> None:
+        self._drop(key)
+        self._objects[key] = manifest
+        for name, index in self._indexes.items():
+            for value in index(manifest):
+                self._found[name].setdefault(value, set()).add(key)
+
+    def _drop(self, key: Key) -> None:
+        if (manifest := self._objects.pop(key, None)) is None:
+            return
+        for name, index in self._indexes.items():
+            for value in index(manifest):
+                keys = self._found[name][value]
+                keys.discard(key)
+                if not keys:
+                    del self._found[name][value]
+
+    def _remember_gone(self, uid: str) -> None:
+        """A create's answer may come after the watch saw the object go: it must not come back from the dead."""
+        self._gone[uid] = None
+        if len(self._gone) > _GONE_REMEMBERED:
+            self._gone.popitem(last=False)

@@ -1,0 +1,182 @@
+"""The wire: one aiohttp session to one server, with TLS, credentials and errors in words. Thin.
+
+`Connection` sends a `Request` and gives the answer's bytes, or raises the `ApiError` that it stands for. Whatever the
+transport says (refused, reset, timed out, a certificate that does not fit) becomes `Unavailable`, with a sentence that
+names the server and what to do.
+
+Repeated are only requests that the server has said it did not serve (429, at most four times, and no wait over ten
+seconds). Nothing else is: whether a cut write was done is not known here, and the caller's next pass finds out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paddock.client.kubeconfig import Config, ConfigError
+from paddock.client.requests import Request, read_error
+from paddock.kube.errors import TooManyRequests, Unauthorized, Unavailable
+
+if TYPE_CHECKING:
+    import aiohttp
+
+CONNECTIONS = 128
+"""Open at once; each watch holds one."""
+
+_REPEATS = 4
+_LONGEST_WAIT = 10.0
+_TOKEN_AGE = 60.0
+
+
+class Connection:
+    """Use as an async context manager. `timeout` in seconds, for a whole request; streams have their own."""
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        timeout: float = 30.0,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.config = config
+        self._timeout = timeout
+        self._sleep = sleep
+        self._token = _Token(config, clock)
+        self._session: aiohttp.ClientSession | None = None
+
+    async def open(self) -> None:
+        import aiohttp
+
+        verify = _build_tls(self.config) if self.config.server.startswith("https:") else True
+        connector = aiohttp.TCPConnector(limit=CONNECTIONS, ssl=verify)
+        self._session = aiohttp.ClientSession(connector=connector, auto_decompress=True)
+
+    async def close(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def send(self, request: Request) -> bytes:
+        """The body of a successful answer. Raises `ApiError`."""
+        for attempt in range(_REPEATS + 1):
+            try:
+                async with self._respond(request, total=self._timeout) as response:
+                    return await response.read()
+            except TooManyRequests as error:
+                wait = error.retry_after
+                if wait is None or wait > _LONGEST_WAIT or attempt == _REPEATS:
+                    raise
+                await self._sleep(wait)
+        raise AssertionError("unreachable")
+
+    async def stream(self, request: Request, *, quiet: float | None = None) -> AsyncIterator[bytes]:
+        """The body in the chunks it comes in. `quiet` seconds without a byte count as a dead connection."""
+        async with self._respond(request, quiet=quiet) as response:
+            async for chunk in response.content.iter_any():
+                yield chunk
+
+    @asynccontextmanager
+    async def _respond(
+        self, request: Request, *, total: float | None = None, quiet: float | None = None
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        import aiohttp
+
+        if self._session is None:
+            raise RuntimeError("the client is not open: use `async with Client(config) as api`")
+        limits = aiohttp.ClientTimeout(total=total, connect=self._timeout, sock_read=quiet)
+        try:
+            async with self._session.request(
+                request.method,
+                self.config.server + request.path,
+                params=request.query,
+                data=request.body,
+                headers=self._headers(request),
+                timeout=limits,
+                server_hostname=self.config.server_name,
+                proxy=self.config.proxy,
+                allow_redirects=False,
+            ) as response:
+                if response.status >= 300:
+                    raise read_error(response.status, response.headers, await response.read())
+                yield response
+        except (aiohttp.ClientError, TimeoutError, ConnectionError) as error:
+            raise Unavailable(_explain(self.config, error)) from error
+
+    def _headers(self, request: Request) -> list[tuple[str, str]]:
+        headers = {"Accept": "application/json", "User-Agent": "paddock"} | dict(request.headers)
+        if token := self._token.read():
+            headers["Authorization"] = f"Bearer {token}"
+        if self.config.impersonate:
+            headers["Impersonate-User"] = self.config.impersonate
+        groups = [("Impersonate-Group", group) for group in self.config.impersonate_groups]
+        return [*headers.items(), *groups]
+
+
+class _Token:
+    """A token from a file is read again each minute: the kubelet renews it there. The last good one stays."""
+
+    def __init__(self, config: Config, clock: Callable[[], float]) -> None:
+        self._file = config.token_file
+        self._clock = clock
+        self._text = config.token
+        self._read_at: float | None = None
+
+    def read(self) -> str:
+        if self._file is None or (self._read_at is not None and self._clock() - self._read_at < _TOKEN_AGE):
+            return self._text
+        try:
+            self._text = self._file.read_text().strip() or self._text
+            self._read_at = self._clock()
+        except OSError as error:
+            if not self._text:
+                raise Unauthorized(f"cannot read the token in {self._file}: {error.strerror}") from None
+        return self._text
+
+
+def _build_tls(config: Config) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cadata=config.ca)
+        if config.insecure:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if config.certificate and config.key:
+            _load_certificate(context, config.certificate, config.key)
+    except ssl.SSLError as error:
+        raise ConfigError(f"{config.source}: its certificates cannot be used: {error.reason or error}") from None
+    return context
+
+
+def _load_certificate(context: ssl.SSLContext, certificate: str, key: str) -> None:
+    """Python's ssl takes a client certificate from a file alone: one for a moment, which only we can read."""
+    with tempfile.TemporaryDirectory(prefix="paddock-") as directory:
+        path = Path(directory) / "client.pem"
+        path.touch(mode=0o600)
+        path.write_text(f"{certificate}\n{key}\n")
+        context.load_cert_chain(path)
+
+
+def _explain(config: Config, error: BaseException) -> str:
+    """Whose fault, where, what to do."""
+    import aiohttp
+
+    where = f"{config.server} ({config.source})" if config.source else config.server
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return (
+            f"the certificate of {where} is not one that this kubeconfig trusts: {error.certificate_error}. "
+            "The kubeconfig may belong to an older cluster: write it again"
+        )
+    if isinstance(error, aiohttp.ClientConnectorError):
+        number = error.os_error.errno
+        reason = os.strerror(number) if number and number > 0 else str(error.os_error)
+        return f"nothing answers at {where}: {reason}. Start that cluster, or choose another with KUBECONFIG"
+    if isinstance(error, TimeoutError):
+        return f"{where} did not answer in time. It may be overloaded or not reachable from here; try again"
+    return f"the connection to {where} broke: {error or type(error).__name__}. Try again"

@@ -1,0 +1,215 @@
+"""Which cluster to talk to, as whom: the kubeconfig files, read as kubectl reads them, become one `Config`.
+
+Rules are client-go's (tools/clientcmd): `KUBECONFIG` is a list of files of which missing ones are skipped and the first
+that sets a value wins; a relative path inside a file starts at that file's directory; without any file, a pod's service
+account. Credentials stay here and in `Config`: nothing prints them, and `Config`'s repr leaves them out.
+
+This module must stay cheap to import (no HTTP library): the command line reads it for `--help` and completion. How the
+connection is made from it is `client.connection`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+_SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+
+class ConfigError(Exception):
+    """The kubeconfig cannot be used. The message names the file, what was found and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One cluster, one user, one namespace. Certificates are PEM; `source` is for messages: file and context."""
+
+    server: str
+    namespace: str = "default"
+    context: str = ""
+    source: str = ""
+    ca: str | None = field(default=None, repr=False)
+    insecure: bool = False
+    server_name: str | None = None
+    certificate: str | None = field(default=None, repr=False)
+    key: str | None = field(default=None, repr=False)
+    token: str = field(default="", repr=False)
+    token_file: Path | None = None
+    proxy: str | None = None
+    impersonate: str = ""
+    impersonate_groups: tuple[str, ...] = ()
+
+
+def read_config(
+    path: str | None = None,
+    context: str | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    home: Path | None = None,
+    service_account: Path = _SERVICE_ACCOUNT,
+) -> Config:
+    """The configuration that kubectl would use here: `path`, else $KUBECONFIG, else ~/.kube/config, else the pod's own.
+
+    Raises `ConfigError`.
+    """
+    environment = os.environ if environment is None else environment
+    if path:
+        files = [Path(path).expanduser()]
+        if not files[0].exists():
+            raise ConfigError(f"there is no kubeconfig {path}")
+    elif listed := environment.get("KUBECONFIG"):
+        files = [Path(part).expanduser() for part in listed.split(os.pathsep) if part]
+    else:
+        files = [(home or Path.home()) / ".kube" / "config"]
+    present = [file for file in files if file.exists()]
+    if not present:
+        return _read_service_account(files, environment, service_account)
+    merged = _merge([_read_file(file) for file in present])
+    return _build_config(merged, context, ", ".join(map(str, present)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One named entry of a kubeconfig and the file that it stands in, as paths in it are relative to that."""
+
+    value: Mapping[str, Any]
+    file: Path
+
+    def text(self, name: str) -> str:
+        found = self.value.get(name)
+        return found if isinstance(found, str) else ""
+
+    def path(self, name: str) -> Path | None:
+        found = self.text(name)
+        return self.file.parent / Path(found).expanduser() if found else None
+
+    def pem(self, name: str) -> str | None:
+        """`<name>-data` (base64) wins over the file `<name>`, as in client-go."""
+        if data := self.text(f"{name}-data"):
+            try:
+                return base64.b64decode(data, validate=True).decode()
+            except (binascii.Error, UnicodeDecodeError):
+                raise ConfigError(f"{self.file}: {name}-data is not base64 of a PEM text") from None
+        if (path := self.path(name)) is None:
+            return None
+        return _read_text(path, f"{self.file}: {name}")
+
+
+@dataclass(slots=True)
+class _Merged:
+    current: str = ""
+    contexts: dict[str, _Entry] = field(default_factory=dict)
+    clusters: dict[str, _Entry] = field(default_factory=dict)
+    users: dict[str, _Entry] = field(default_factory=dict)
+
+
+def _read_text(path: Path, what: str) -> str:
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a text"
+        raise ConfigError(f"{what}: cannot read {path}: {reason}") from None
+
+
+def _read_file(file: Path) -> tuple[Path, Mapping[str, Any]]:
+    import yaml
+
+    text = _read_text(file, "kubeconfig")
+    try:
+        content = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - safe ones both
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark else ""
+        raise ConfigError(f"kubeconfig {file}{where}: not YAML: {getattr(error, 'problem', error)}") from None
+    if content is not None and not isinstance(content, Mapping):
+        raise ConfigError(f"kubeconfig {file}: found {type(content).__name__}, a kubeconfig is a mapping")
+    return file, content or {}
+
+
+def _merge(files: list[tuple[Path, Mapping[str, Any]]]) -> _Merged:
+    merged = _Merged()
+    for file, content in files:
+        merged.current = merged.current or str(content.get("current-context") or "")
+        for entries, plural, singular in (
+            (merged.contexts, "contexts", "context"),
+            (merged.clusters, "clusters", "cluster"),
+            (merged.users, "users", "user"),
+        ):
+            for item in content.get(plural) or ():
+                if isinstance(item, Mapping) and isinstance(item.get(singular), Mapping):
+                    entries.setdefault(str(item.get("name")), _Entry(item[singular], file))
+    return merged
+
+
+def _pick(entries: Mapping[str, _Entry], name: str, what: str, source: str) -> _Entry:
+    if name in entries:
+        return entries[name]
+    there = ", ".join(sorted(entries)) or "none"
+    raise ConfigError(f"kubeconfig {source}: {what} {name!r} is not in it (there: {there})")
+
+
+def _build_config(merged: _Merged, wanted: str | None, source: str) -> Config:
+    name = wanted or merged.current
+    if not name:
+        there = ", ".join(sorted(merged.contexts)) or "none"
+        raise ConfigError(f"kubeconfig {source}: no current-context; name one of its contexts (there: {there})")
+    context = _pick(merged.contexts, name, "context", source)
+    cluster = _pick(merged.clusters, context.text("cluster"), f"context {name!r}: cluster", source)
+    user = (
+        _pick(merged.users, context.text("user"), f"context {name!r}: user", source)
+        if context.text("user")
+        else _Entry({}, cluster.file)
+    )
+    _refuse_plugins(user, name)
+    server = cluster.text("server").rstrip("/")
+    if not server.startswith(("https://", "http://")):
+        raise ConfigError(f"{cluster.file}: context {name!r}: server is {server!r}; wanted https://HOST:PORT")
+    return Config(
+        server=server,
+        namespace=context.text("namespace") or "default",
+        context=name,
+        source=f"{source}, context {name}",
+        ca=cluster.pem("certificate-authority"),
+        insecure=bool(cluster.value.get("insecure-skip-tls-verify")),
+        server_name=cluster.text("tls-server-name") or None,
+        certificate=user.pem("client-certificate"),
+        key=user.pem("client-key"),
+        token=user.text("token"),
+        token_file=user.path("tokenFile"),
+        proxy=cluster.text("proxy-url") or None,
+        impersonate=user.text("as"),
+        impersonate_groups=tuple(map(str, user.value.get("as-groups") or ())),
+    )
+
+
+def _refuse_plugins(user: _Entry, context: str) -> None:
+    for kind in ("exec", "auth-provider"):
+        if kind in user.value:
+            raise ConfigError(
+                f"{user.file}: context {context!r} signs in with `{kind}`, which Paddock does not run. "
+                "Give that user a `token`, a `tokenFile` or a client certificate, for example with "
+                "`kubectl create token`"
+            )
+
+
+def _read_service_account(files: list[Path], environment: Mapping[str, str], directory: Path) -> Config:
+    """What every pod is given (kubernetes.io, "Accessing the API from within a Pod")."""
+    host, port = environment.get("KUBERNETES_SERVICE_HOST"), environment.get("KUBERNETES_SERVICE_PORT", "443")
+    token = directory / "token"
+    if not host or not token.exists():
+        looked = ", ".join(map(str, files))
+        raise ConfigError(f"no cluster is configured: there is no kubeconfig at {looked}. Set KUBECONFIG to one")
+    namespace = directory / "namespace"
+    return Config(
+        server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
+        namespace=namespace.read_text().strip() if namespace.exists() else "default",
+        context="in-cluster",
+        source=f"service account in {directory}",
+        ca=_read_text(directory / "ca.crt", "service account"),
+        token_file=token,
+    )

@@ -1,0 +1,89 @@
+"""Which Environment an image stands for. Pure.
+
+Names are compared in full, as Docker completes them: `busybox` is `docker.io/library/busybox:latest`. Patterns are
+completed in the same way; `*` stands for any text, slashes too, so `*/paddlepaddle/paddle:*` also covers mirrors.
+The most specific pattern wins: the one with most characters that are no wildcards.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+
+from paddock.environments.definition import Definition
+
+
+def match_image(pattern: str, image: str) -> bool:
+    return bool(image) and fnmatchcase(complete_image(image), complete_image(pattern, tag="*"))
+
+
+def choose_definition(image: str, definitions: Iterable[Definition]) -> Definition | None:
+    """The Environment of the most specific pattern; among equals, the first by name."""
+    found = [
+        (-_weight(pattern), definition.name, definition)
+        for definition in definitions
+        for pattern in definition.images
+        if match_image(pattern, image)
+    ]
+    return min(found, key=lambda each: each[:2])[2] if found else None
+
+
+def complete_image(image: str, tag: str = "latest") -> str:
+    """`busybox` -> `docker.io/library/busybox:latest`. A digest is dropped: it names bytes that nobody fetches here."""
+    name = image.strip().partition("@")[0]
+    head, slash, _ = name.partition("/")
+    if not slash:
+        if name.strip("*"):
+            name = f"docker.io/library/{name}"
+    elif not (set(head) & set("*?.:") or head == "localhost"):
+        name = f"docker.io/{name}"
+    return name if ":" in name.rpartition("/")[2] else f"{name}:{tag}"
+
+
+def nearest_definitions(image: str, definitions: Iterable[Definition], limit: int = 3) -> tuple[Definition, ...]:
+    """Those with a pattern whose last part looks like the image's, most alike first."""
+    wanted = _last_part(image)
+    scored = []
+    for definition in definitions:
+        ratio = max(
+            (difflib.SequenceMatcher(None, wanted, _last_part(pattern)).ratio() for pattern in definition.images),
+            default=0.0,
+        )
+        if ratio >= 0.6:
+            scored.append((-ratio, definition.name, definition))
+    return tuple(each[2] for each in sorted(scored, key=lambda each: each[:2])[:limit])
+
+
+def explain_no_environment(image: str, definitions: Iterable[Definition]) -> str:
+    """The sentence for an image that no pattern matches: what there is, and the two ways out."""
+    known = sorted(definitions, key=lambda each: each.name)
+    near = nearest_definitions(image, known)
+    if near:
+        there = "near ones: " + ", ".join(f"{each.name} ({', '.join(each.images)})" for each in near)
+    else:
+        there = f"environments here: {', '.join(each.name for each in known) or 'none'}"
+    return (
+        f'image "{image}" stands for no environment on this machine; {there}. Add an Environment whose spec.images '
+        f"match it (kubectl create -f), or name one in the pod's annotation {ANNOTATION}"
+    )
+
+
+def explain_no_name(wanted: str, definitions: Iterable[Definition]) -> str:
+    """The sentence for an annotation that names an Environment which does not exist."""
+    names = sorted(each.name for each in definitions)
+    near = difflib.get_close_matches(wanted, names, 1)
+    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(names) or 'none'}"
+    return f'annotation {ANNOTATION}: no Environment "{wanted}" exists; {hint}'
+
+
+ANNOTATION = "paddock.dev/environment"
+"""On a pod: the name of the Environment to use, whatever the image."""
+
+
+def _weight(pattern: str) -> int:
+    return len(pattern.replace("*", "").replace("?", ""))
+
+
+def _last_part(image: str) -> str:
+    return image.partition("@")[0].rpartition("/")[2].partition(":")[0].lower()

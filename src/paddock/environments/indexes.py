@@ -1,0 +1,170 @@
+"""Where packages come from: pip's settings and the Environment's own, told to uv. Pure but for `read_texts`.
+
+Order, strongest first: the Environment's `indexURL` and `extraIndexURLs`; uv's own settings (UV_*, uv.toml); pip's
+variables (PIP_*); pip's files, `[install]` over `[global]`, in pip's order. What an index setting of uv says replaces
+all of pip's index settings, as half of each would be neither.
+
+URLs may hold passwords: they travel in the child's environment, never in arguments, which every user of the machine
+can read, and never in messages.
+
+Sources: pip's user guide, "Configuration"; uv's reference, "Environment variables".
+"""
+
+from __future__ import annotations
+
+import configparser
+import sys
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from paddock.environments.definition import Definition
+
+_UV_INDEX = ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_NO_INDEX")
+_UV_TOML_INDEX = {"index", "index-url", "extra-index-url", "no-index"}
+_UNWANTED = (
+    "UV_PYTHON", "UV_SYSTEM_PYTHON", "UV_PROJECT", "UV_WORKING_DIR", "UV_NO_PROGRESS", "UV_PROJECT_ENVIRONMENT",
+    "UV_VENV_CLEAR", "UV_VENV_SEED", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "PYTHONHOME", "CI",
+    "FORCE_COLOR", "CLICOLOR_FORCE",
+)  # fmt: skip
+"""Variables that would aim uv at another environment, or change what it draws."""
+
+
+_FIXED = {"UV_PYTHON_DOWNLOADS": "never", "NO_COLOR": "1", "TERM": "xterm", "GIT_TERMINAL_PROMPT": "0"}
+"""The child has a terminal, but nobody sits at it."""
+
+
+@dataclass(frozen=True, slots=True)
+class UvSettings:
+    """How to start uv: its whole environment, and flags for what has no variable."""
+
+    environment: Mapping[str, str]
+    flags: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:  # URLs may hold passwords
+        return f"UvSettings(variables={sorted(self.environment)}, flags={self.flags})"
+
+
+def read_pip_settings(files: Iterable[str], environ: Mapping[str, str]) -> dict[str, str]:
+    """pip's settings by long option name (`extra-index-url`), weakest file first in `files` (their texts).
+
+    A file that is no INI is left out, as one user's slip in a file of pip's should not stop an environment; pip itself
+    says what is wrong with it.
+    """
+    settings: dict[str, str] = {}
+    for section in ("global", "install"):
+        for text in files:
+            parser = configparser.RawConfigParser()
+            try:
+                parser.read_string(text)
+            except configparser.Error:
+                continue
+            if parser.has_section(section):
+                settings.update({_option(key): value.strip() for key, value in parser.items(section)})
+    for name, value in environ.items():
+        if name.startswith("PIP_") and name != "PIP_CONFIG_FILE" and value.strip():
+            settings[_option(name[4:])] = value.strip()
+    return settings
+
+
+def plan_uv_settings(
+    definition: Definition, pip: Mapping[str, str], environ: Mapping[str, str], uv_toml: frozenset[str] = frozenset()
+) -> UvSettings:
+    """uv's environment and flags. `uv_toml`: the top-level keys that the user's and system's uv.toml set."""
+    result = {name: value for name, value in environ.items() if name not in _UNWANTED}
+    flags: list[str] = []
+    if definition.index_url or definition.extra_index_urls:
+        for name in _UV_INDEX:
+            result.pop(name, None)
+        _apply_index(result, definition.index_url, definition.extra_index_urls)
+    elif not (any(environ.get(name) for name in _UV_INDEX) or uv_toml & _UV_TOML_INDEX):
+        _apply_index(result, pip.get("index-url", ""), pip.get("extra-index-url", "").split())
+        if pip.get("no-index", "").lower() in ("1", "true", "yes", "on", "y", "t"):
+            flags.append("--no-index")
+    if pip.get("find-links") and "find-links" not in uv_toml:
+        result.setdefault("UV_FIND_LINKS", ",".join(pip["find-links"].split()))
+    _apply_network(result, pip)
+    return UvSettings(result | _FIXED, tuple(flags))
+
+
+def _apply_index(result: dict[str, str], url: str, extra: Sequence[str]) -> None:
+    """pip takes the best version from any of its indexes, so uv is told to do the same."""
+    if url:
+        result["UV_DEFAULT_INDEX"] = url
+    if extra:
+        result["UV_INDEX"] = " ".join(extra)
+        result.setdefault("UV_INDEX_STRATEGY", "unsafe-best-match")
+
+
+def _apply_network(result: dict[str, str], pip: Mapping[str, str]) -> None:
+    """Certificates, proxies and patience. Older variables of requests and curl count, as they do for pip."""
+    cert = pip.get("cert") or result.get("REQUESTS_CA_BUNDLE") or result.get("CURL_CA_BUNDLE")
+    wanted = {
+        "SSL_CERT_FILE": cert,
+        "SSL_CLIENT_CERT": pip.get("client-cert"),
+        "UV_INSECURE_HOST": " ".join(pip.get("trusted-host", "").split()),
+        "UV_HTTP_TIMEOUT": pip.get("timeout") or pip.get("default-timeout"),
+        "ALL_PROXY": pip.get("proxy"),
+    }
+    if result.get("all_proxy"):
+        wanted["ALL_PROXY"] = None
+    for name, value in wanted.items():
+        if value:
+            result.setdefault(name, value)
+
+
+def pip_files(environ: Mapping[str, str], home: Path, platform: str = sys.platform) -> tuple[Path, ...]:
+    """Where pip looks, weakest first. PIP_CONFIG_FILE takes the user's place; os.devnull there means no files."""
+    named = environ.get("PIP_CONFIG_FILE", "")
+    if named == "/dev/null":
+        return ()
+    xdg = [Path(each) for each in environ.get("XDG_CONFIG_DIRS", "/etc/xdg").split(":") if each]
+    places = [directory / "pip/pip.conf" for directory in reversed(xdg)] + [Path("/etc/pip.conf")]
+    if platform == "darwin":
+        places.insert(0, Path("/Library/Application Support/pip/pip.conf"))
+    if named:
+        return (*places, Path(named))
+    config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+    places += [home / ".pip/pip.conf", config / "pip/pip.conf"]
+    if platform == "darwin":
+        places.append(home / "Library/Application Support/pip/pip.conf")
+    return tuple(places)
+
+
+def uv_files(environ: Mapping[str, str], home: Path) -> tuple[Path, ...]:
+    """The user's and the system's uv.toml; a project's is not read, as an Environment belongs to none."""
+    if environ.get("UV_NO_CONFIG"):
+        return ()
+    if named := environ.get("UV_CONFIG_FILE"):
+        return (Path(named),)
+    config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+    return (config / "uv/uv.toml", Path("/etc/uv/uv.toml"))
+
+
+def read_uv_keys(texts: Iterable[str]) -> frozenset[str]:
+    """The top-level keys, and those under `[pip]`, that these files set; uv itself reports one that is no TOML."""
+    keys: set[str] = set()
+    for text in texts:
+        try:
+            parsed = tomllib.loads(text)
+        except tomllib.TOMLDecodeError:
+            continue
+        keys |= parsed.keys()
+        keys |= parsed["pip"].keys() if isinstance(parsed.get("pip"), dict) else set()
+    return frozenset(keys)
+
+
+def read_texts(paths: Iterable[Path]) -> list[str]:
+    """The texts of those files that are there and may be read."""
+    texts = []
+    for path in paths:
+        try:
+            texts.append(path.read_text(encoding="utf-8", errors="replace"))
+        except OSError:
+            continue
+    return texts
+
+
+def _option(name: str) -> str:
+    return name.lower().replace("_", "-").removeprefix("--")

@@ -1,0 +1,234 @@
+"""`Environments`: the images of this machine. It follows the Environment objects and answers the kubelet from memory.
+
+An environment is built when a pod first needs it, in the background, and its progress stands in the object's status and
+in the pod's waiting reason. One that failed is tried again when it is asked for RETRY seconds later, or when the object
+changes. What is built outlives the object, the cluster and this process: the next cluster finds it on disk.
+
+Rule: `resolve` never waits; of the disk it asks one thing, whether a ready environment is still there. Building is
+`environments.builder`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from paddock.environments.answers import Answer, Preparing, Unavailable
+from paddock.environments.builder import Builder, Built, find_uv
+from paddock.environments.definition import Definition, read_definition
+from paddock.environments.failures import BuildFailed
+from paddock.environments.images import ANNOTATION, choose_definition, explain_no_environment, explain_no_name
+from paddock.environments.progress import Progress
+from paddock.environments.seeding import seed
+from paddock.environments.states import Building, Failed, State, Unbuilt, Usable, build_answer, build_status
+from paddock.kube.api import Api, Event
+from paddock.kube.errors import ApiError, NotFound
+from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of, name_of, uid_of
+
+PROGRAMS = Path(__file__).parent / "programs"
+"""The training programs that images stand for; each directory is the WORKDIR of an image."""
+
+RETRY = 30.0
+"""Seconds after a failure before another try is worth while."""
+
+_TELL_EVERY = 0.5  # seconds between two words of progress
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Entry:
+    """One Environment object. `recorded` is its status as we last saw or wrote it."""
+
+    definition: Definition
+    uid: str
+    recorded: Mapping[str, Any]
+    state: State = field(default_factory=Unbuilt)
+    wanted: bool = False
+    task: asyncio.Task[None] | None = None
+    told: float = 0.0
+
+
+class Environments:
+    """Answers `paddock.node.images.Images` (through `paddock.app.images`). `run` must be running.
+
+    `cache` is the user's cache directory for Paddock; `environ` are the variables that builds start with.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        cache: Path,
+        *,
+        clock: Callable[[], float] = time.time,
+        environ: Mapping[str, str] | None = None,
+        builder: Builder | None = None,
+    ) -> None:
+        self._api = api
+        self._clock = clock
+        environ = os.environ if environ is None else environ
+        self._path = environ.get("PATH", os.defpath)
+        self._builder = builder or Builder(cache / "environments", dict(environ), find_uv())
+        self._entries: dict[str, _Entry] = {}
+        self._synced = False
+        self._change = asyncio.Event()
+        self._dirty = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def seed(self) -> None:
+        """Creates the missing default Environments, and updates those that the user has left as they were."""
+        await seed(self._api)
+
+    async def run(self) -> None:
+        """Until cancelled; then the builds in progress are ended and cleaned up."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._write_statuses())
+                async for event in self._api.follow(ENVIRONMENTS):
+                    self._take(event)
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def resolve(self, image: str, pod: Manifest) -> Answer:
+        """What `image` means for `pod`, now. Starts the build where one is needed."""
+        if not self._synced:
+            return Preparing("the environments of this machine are being read")
+        definitions = [entry.definition for entry in self._entries.values()]
+        named = annotations_of(pod).get(ANNOTATION, "") or ("" if image else "host")
+        if named and named not in self._entries:
+            return Unavailable(explain_no_name(named, definitions))
+        chosen = self._entries[named].definition if named else choose_definition(image, definitions)
+        if chosen is None:
+            return Unavailable(explain_no_environment(image, definitions))
+        entry = self._entries[chosen.name]
+        self._want(entry)
+        return build_answer(chosen, entry.state, self._path, PROGRAMS)
+
+    async def changed(self) -> None:
+        """Returns when any answer may have become another one since the last return."""
+        await self._change.wait()
+        self._change.clear()
+
+    def _take(self, event: Event) -> None:
+        if event.type == "SYNCED":
+            self._synced = True
+            self._change.set()
+            return
+        name = name_of(event.object)
+        entry = self._entries.get(name)
+        if event.type == "DELETED":
+            self._forget(self._entries.pop(name, None))
+            self._change.set()
+            return
+        definition = read_definition(event.object)
+        if entry is not None and (entry.definition, entry.uid) == (definition, uid_of(event.object)):
+            return
+        self._forget(entry)
+        self._entries[name] = entry = _Entry(definition, uid_of(event.object), event.object.get("status") or {})
+        self._start(entry)
+
+    def _forget(self, entry: _Entry | None) -> None:
+        if entry is not None and entry.task is not None:
+            entry.task.cancel()
+
+    def _want(self, entry: _Entry) -> None:
+        """Sees to it that somebody builds it, unless it failed a moment ago."""
+        entry.wanted = True
+        if entry.task is not None or (isinstance(entry.state, Usable) and _exists(entry.state)):
+            return
+        if isinstance(entry.state, Failed) and self._clock() - entry.state.since < RETRY:
+            return
+        if isinstance(entry.state, Usable):  # somebody emptied the cache
+            self._set(entry, Unbuilt())
+        self._start(entry)
+
+    def _start(self, entry: _Entry) -> None:
+        task = asyncio.get_running_loop().create_task(self._work(entry))
+        entry.task = task
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _work(self, entry: _Entry) -> None:
+        """Looks what is on disk; builds if a pod has asked. Every end of it is a state."""
+        try:
+            self._set(entry, await self._find_or_build(entry))
+        except BuildFailed as failure:
+            self._fail(entry, failure.message)
+        except Exception as error:
+            logger.exception("environment %s", entry.definition.name)
+            self._fail(entry, f"building failed, by a fault of Paddock: {type(error).__name__}: {error}")
+        finally:
+            entry.task = None
+        if entry.wanted and isinstance(entry.state, Unbuilt):  # asked for while we looked
+            self._start(entry)
+
+    async def _find_or_build(self, entry: _Entry) -> State:
+        definition = entry.definition
+        if definition.program and not (PROGRAMS / definition.program).is_dir():
+            raise BuildFailed(_explain_program(definition.program))
+        if definition.on_host:
+            return Usable()
+        python = await self._builder.find_python(definition)
+        built = self._builder.read_built(definition, python)
+        if built is None and entry.wanted:
+            built = await self._builder.build(definition, python, lambda progress: self._tell(entry, progress))
+        return _usable(built) if built is not None else Unbuilt()
+
+    def _tell(self, entry: _Entry, progress: Progress) -> None:
+        """Progress, at most twice a second and only when what is shown differs."""
+        now = asyncio.get_running_loop().time()
+        new_phase = not isinstance(entry.state, Building) or entry.state.progress.phase != progress.phase
+        if entry.state != Building(progress) and (new_phase or now - entry.told >= _TELL_EVERY):
+            entry.told = now
+            self._set(entry, Building(progress))
+
+    def _fail(self, entry: _Entry, message: str) -> None:
+        self._set(entry, Failed(message, self._clock()))
+        asyncio.get_running_loop().call_later(RETRY, self._change.set)
+
+    def _set(self, entry: _Entry, state: State) -> None:
+        entry.state = state
+        self._change.set()
+        self._dirty.set()
+
+    async def _write_statuses(self) -> None:
+        while True:
+            await self._dirty.wait()
+            self._dirty.clear()
+            for entry in list(self._entries.values()):
+                await self._write_status(entry)
+            await asyncio.sleep(_TELL_EVERY)
+
+    async def _write_status(self, entry: _Entry) -> None:
+        status = build_status(entry.definition, entry.state)
+        if all(entry.recorded.get(name) == value for name, value in status.items()):
+            return
+        try:
+            await self._api.patch(ENVIRONMENTS, "", entry.definition.name, {"status": status}, subresource="status")
+            entry.recorded = status
+        except NotFound:
+            return  # deleted meanwhile: its event is on the way
+        except ApiError as error:
+            logger.warning("status of environment %s: %s", entry.definition.name, error.message)
+            self._dirty.set()
+
+
+def _exists(state: Usable) -> bool:
+    return not state.directory or os.access(f"{state.directory}/bin/python", os.X_OK)
+
+
+def _usable(built: Built) -> Usable:
+    return Usable(built.path, built.python, built.packages, built.size)
+
+
+def _explain_program(name: str) -> str:
+    known = sorted(each.name for each in PROGRAMS.iterdir() if each.is_dir() and not each.name.startswith(("_", ".")))
+    return f'spec.program: found "{name}", which does not come with this version; allowed: {", ".join(known)}'

@@ -1,0 +1,172 @@
+"""Wide & Deep with parameter servers: this program is every rank of the job; TRAINING_ROLE says which.
+
+Servers hold the parameters; each worker draws its own clicks, pulls parameters, pushes gradients. Worker 0 has the
+servers save what they hold and a second program, evaluate.py, scores it on clicks that nobody has trained on.
+
+    PADDOCK_OUTPUT_DIR      where parameters are saved (default: ./output); one directory for all ranks
+    PADDOCK_CHECKPOINT_DIR  where an interrupted job finds its last epoch (default: <output>/checkpoint)
+    EPOCHS, STEPS, LEARNING_RATE   how long and how fast; LEARNING_RATE=0 is servers that never update
+"""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+os.environ.setdefault("FLAGS_enable_pir_api", "0")  # sparse embeddings of the static graph need the older IR (3.0.0)
+
+import clicks
+import numpy as np
+import paddle
+import paddle.distributed.fleet as fleet
+import tables
+from paddle.distributed.ps.utils.public import get_the_one_recv_context
+
+EPOCHS = int(os.environ.get("EPOCHS", "3"))
+STEPS = int(os.environ.get("STEPS", "400"))
+BATCH = 128
+LEARNING_RATE = float(os.environ.get("LEARNING_RATE", "0.01"))
+OUTPUT = Path(os.environ.get("PADDOCK_OUTPUT_DIR", "output")).absolute()
+CHECKPOINT = Path(os.environ.get("PADDOCK_CHECKPOINT_DIR", OUTPUT / "checkpoint")).absolute()
+PULL_EVERY = 5
+"""Steps between two pulls of the dense parameters; the sparse ones are pulled by each step that looks them up."""
+
+
+def build():
+    """The network; returns its inputs and its loss. Parameter names are what evaluate.py looks for."""
+    ids = paddle.static.data("ids", [None, clicks.FIELDS], "int64")
+    label = paddle.static.data("click", [None, 1], "float32")
+    wide = paddle.static.nn.embedding(
+        ids, [clicks.IDS, 1], is_sparse=True, param_attr=paddle.ParamAttr("wide", initializer=paddle.nn.initializer.Constant(0.0))
+    )
+    deep = paddle.static.nn.embedding(
+        ids, [clicks.IDS, 8], is_sparse=True, param_attr=paddle.ParamAttr("deep", initializer=paddle.nn.initializer.Uniform(-0.1, 0.1))
+    )
+    hidden = paddle.static.nn.fc(
+        paddle.reshape(deep, [-1, clicks.FIELDS * 8]), 32, activation="relu", weight_attr="hidden.w", bias_attr="hidden.b"
+    )
+    score = paddle.static.nn.fc(hidden, 1, weight_attr="score.w", bias_attr="score.b")
+    logit = score + paddle.sum(paddle.reshape(wide, [-1, clicks.FIELDS]), axis=1, keepdim=True)
+    loss = paddle.mean(paddle.nn.functional.binary_cross_entropy_with_logits(logit, label))
+    return [ids, label], loss
+
+
+def wait_for_servers():
+    """Paddle's own wait is a stub since 3.0, and with gloo the servers open their ports last (8 s are usual)."""
+    deadline = time.monotonic() + 300
+    for endpoint in fleet.server_endpoints():
+        host, port = endpoint.rsplit(":", 1)
+        while True:
+            try:
+                socket.create_connection((host, int(port)), timeout=1).close()
+                break
+            except OSError as error:
+                if time.monotonic() > deadline:
+                    sys.exit(f"parameter server {endpoint} did not open its port in 300 s: {error}")
+                time.sleep(0.2)
+
+
+def finished_epochs():
+    """How many epochs an earlier attempt has saved; 0 for none."""
+    try:
+        return json.loads((CHECKPOINT / "latest.json").read_text())["epochs"]
+    except (OSError, ValueError, KeyError):
+        return 0
+
+
+def save(executor, directory):
+    """Every worker calls this: Paddle holds a barrier around it, and worker 0 has the servers write their tables."""
+    directory.mkdir(parents=True, exist_ok=True)
+    fleet.save_persistables(executor, str(directory))
+
+
+def checkpoint(executor, epochs):
+    """Into a directory of its own, then one atomic rename of the file that names it: a kill in between loses nothing."""
+    save(executor, CHECKPOINT / f"epoch-{epochs}")
+    if fleet.worker_index() != 0:
+        return
+    pending = CHECKPOINT / "latest.json.tmp"
+    pending.write_text(json.dumps({"epochs": epochs}))
+    pending.replace(CHECKPOINT / "latest.json")
+    for old in CHECKPOINT.glob("epoch-*"):
+        if old.name != f"epoch-{epochs}":
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def load_dense(epochs):
+    """Worker 0 pushes its dense parameters to the servers in init_worker(): give it the saved ones first."""
+    for name, values in tables.read_dense(CHECKPOINT / f"epoch-{epochs}" / "002").items():
+        variable = paddle.static.global_scope().find_var(name).get_tensor()
+        variable.set(values.astype("float32"), paddle.CPUPlace())
+
+
+def pull_dense():
+    """The servers' dense parameters into this worker's. In asynchronous mode Paddle pulls them only once, at the start
+    (3.0.0 starts no communicator there); without this every worker would train its hidden layer from the first values."""
+    runtime = fleet.fleet._runtime_handle
+    runtime._pull_all_dense(
+        [paddle.static.global_scope()], runtime._send_ctx, get_the_one_recv_context(runtime.context)
+    )
+
+
+def serve(epochs):
+    fleet.init_server(str(CHECKPOINT / f"epoch-{epochs}")) if epochs else fleet.init_server()
+    print(f"server {fleet.server_index()} of {fleet.server_num()} serves", flush=True)
+    fleet.run_server()
+
+
+def train(inputs, loss, done):
+    rank, world = fleet.worker_index(), fleet.worker_num()
+    executor = paddle.static.Executor(paddle.CPUPlace())
+    executor.run(paddle.static.default_startup_program())
+    if done:
+        load_dense(done)
+        print(f"resume after epoch {done}", flush=True)
+    print(f"worker {rank} of {world} waits for {fleet.server_num()} servers", flush=True)
+    wait_for_servers()
+    fleet.init_worker()
+    program, names = paddle.static.default_main_program(), [value.name for value in inputs]
+    for epoch in range(done + 1, EPOCHS + 1):
+        recent = []
+        for step in range(1, STEPS + 1):
+            if step % PULL_EVERY == 0:
+                pull_dense()
+            ids, labels, _ = clicks.draw((epoch, rank, step), BATCH)
+            (value,) = executor.run(program, feed=dict(zip(names, (ids, labels), strict=True)), fetch_list=[loss])
+            recent.append(float(np.ravel(value)[0]))
+            if step % 100 == 0:
+                print(f"epoch {epoch}  step {step}/{STEPS}  loss {np.mean(recent[-100:]):.4f}", flush=True)
+        checkpoint(executor, epoch)
+    save(executor, OUTPUT / "model")
+    fleet.stop_worker()
+    if rank == 0:
+        evaluate()
+
+
+def evaluate():
+    """A program of its own, that sees nothing but the files that the servers wrote."""
+    script = Path(__file__).with_name("evaluate.py")
+    subprocess.run([sys.executable, str(script), str(OUTPUT / "model")], check=True)
+
+
+def main():
+    paddle.enable_static()
+    paddle.seed(2021)
+    fleet.init(is_collective=False)
+    inputs, loss = build()
+    strategy = fleet.DistributedStrategy()
+    strategy.a_sync = True  # synchronous mode crashes in 3.0.0
+    fleet.distributed_optimizer(paddle.optimizer.Adam(LEARNING_RATE), strategy).minimize(loss)
+    done = finished_epochs()
+    if fleet.is_server():
+        serve(done)
+    else:
+        train(inputs, loss, done)
+
+
+if __name__ == "__main__":
+    main()

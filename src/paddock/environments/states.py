@@ -1,0 +1,82 @@
+"""What is known of one Environment: a state, and how it is shown in `status` and answered to the kubelet. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from paddock.environments.answers import Answer, Preparing, Ready, Unavailable
+from paddock.environments.definition import Definition
+from paddock.environments.progress import Progress, format_size
+from paddock.kube.times import Moment
+
+
+@dataclass(frozen=True, slots=True)
+class Unbuilt:
+    """Nothing on disk, and nobody has asked for it yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Building:
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Usable:
+    """`directory` is the venv, empty for the programs of this machine; `size` in bytes."""
+
+    directory: str = ""
+    python: str = ""
+    packages: Mapping[str, str] | None = None
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    message: str
+    since: Moment
+
+
+State = Unbuilt | Building | Usable | Failed
+
+STATUS_FIELDS = ("phase", "progress", "message", "key", "path", "sizeBytes")
+
+
+def build_status(definition: Definition, state: State) -> dict[str, Any]:
+    """`status`; a field that does not apply is None, which a merge patch takes away."""
+    match state:
+        case Unbuilt():
+            shown: dict[str, Any] = {
+                "phase": "Pending", "progress": 0, "message": f"{definition.subject} is built when a pod needs it"
+            }  # fmt: skip
+        case Building(progress):
+            shown = {"phase": "Building", "progress": progress.percent, "message": progress.explain()}
+        case Usable(directory=""):
+            shown = {"phase": "Ready", "progress": 100, "message": "the programs of this machine; nothing to build"}
+        case Usable(directory, python, _, size):
+            shown = {
+                "phase": "Ready", "progress": 100, "key": Path(directory).name, "path": directory, "sizeBytes": size,
+                "message": f"{definition.subject}, Python {python}, {format_size(size)}",
+            }  # fmt: skip
+        case Failed(message):
+            shown = {"phase": "Failed", "progress": 0, "message": message}
+    return {name: shown.get(name) for name in STATUS_FIELDS}
+
+
+def build_answer(definition: Definition, state: State, path: str, programs: Path) -> Answer:
+    """`path` is the machine's PATH; `programs` the directory of the programs that come with Paddock."""
+    match state:
+        case Unbuilt():
+            return Preparing(f"environment {definition.name}: building ({definition.subject})")
+        case Building(progress):
+            return Preparing(f"environment {definition.name}: {progress.explain()}")
+        case Usable(directory):
+            variables = {"PATH": path}
+            if directory:
+                variables = {"PATH": f"{directory}/bin:{path}", "VIRTUAL_ENV": directory}
+            files = programs / definition.program if definition.program else None
+            return Ready(variables | dict(definition.environment), definition.command, files)
+        case Failed(message):
+            return Unavailable(f"environment {definition.name}: {message}")

@@ -1,0 +1,49 @@
+"""Replica counts and phase of an unfinished job, from the pods of its current attempt.
+
+As paddle-operator counts (v0.2 to v0.3.5), but by one ordered rule where it ranged over a map and tossed a coin. Within
+an attempt the phase never goes back to Pending: Starting and Running are the record that every rank's pod was there,
+which `policies.gang` relies on to tell a deleted pod from one that was never made. Terminal phases are decided in
+`policies`, not counted here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from paddock.jobs.model import Counts, Job, Phase, Pod, PodPhase
+
+_UNSTARTED = (PodPhase.PENDING, PodPhase.STARTING)
+
+
+def build_counts(job: Job, pods: Sequence[Pod]) -> dict[str, Counts]:
+    """Counts by role, a role without pods with zeros. `pods`: those of one attempt."""
+    return {
+        role.name: _count(role.replicas, [pod.phase for pod in pods if pod.rank.role == role.name])
+        for role in job.roles
+    }
+
+
+def _count(wanted: int, phases: Sequence[PodPhase]) -> Counts:
+    return Counts(
+        wanted=wanted,
+        pending=phases.count(PodPhase.PENDING),
+        starting=phases.count(PodPhase.STARTING),
+        running=phases.count(PodPhase.RUNNING),
+        succeeded=phases.count(PodPhase.SUCCEEDED),
+        failed=phases.count(PodPhase.FAILED),
+    )
+
+
+def build_phase(previous: Phase, pods: Sequence[Pod], *, whole: bool) -> Phase:
+    """Pending, Starting or Running. `whole`: every rank's pod of the attempt has been seen.
+
+    Running: every rank has started, also when some have succeeded since. Starting: some have left Pending.
+    """
+    phases = [pod.phase for pod in pods]
+    if not whole or not phases:
+        return Phase.PENDING
+    if not any(phase in _UNSTARTED for phase in phases):
+        return Phase.RUNNING
+    if all(phase is PodPhase.PENDING for phase in phases) and previous not in (Phase.STARTING, Phase.RUNNING):
+        return Phase.PENDING
+    return Phase.STARTING

@@ -1,0 +1,287 @@
+"""Text -> manifests, read as kubectl reads YAML, and with the line of every value.
+
+kubectl hears YAML 1.1 as Go's yaml.v2 does: plain `on`, `y` and `No` are booleans, `017` is 15, `08` is 8, `1e3` is
+1000, and `1:30`, dates and `=` stay text. That is none of PyYAML's own readings, so only its composer is used here,
+and scalars are read by the table below, which was made with kubectl. Stricter than kubectl in two things that are
+always a slip or an attack: a key that is given twice, and aliases that expand beyond all measure.
+
+Nothing here raises: what cannot be read is a `Document` with problems. What a manifest means is in `jobs.preflight`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+from yaml.composer import Composer
+from yaml.parser import Parser
+from yaml.reader import Reader
+from yaml.resolver import BaseResolver
+from yaml.scanner import Scanner
+
+from paddock.jobs.model import Problem
+from paddock.jobs.text import join_path, quote
+from paddock.kube.meta import Manifest
+
+MOST_ALIASED_VALUES = 10_000
+"""How many values the aliases of one document may stand for together."""
+
+_TAG = "tag:yaml.org,2002:"
+_PLAIN = "plain"
+_TRUE = frozenset(["y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE"])
+_FALSE = frozenset(["n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE"])
+_NULL = frozenset(("", "~", "null", "Null", "NULL"))
+_INFINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_FLOAT = re.compile(r"[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?", re.ASCII)
+_INTEGERS = (
+    (re.compile(r"([-+]?)0[bB]([01]+)"), 2),
+    (re.compile(r"([-+]?)0[xX]([0-9a-fA-F]+)"), 16),
+    (re.compile(r"([-+]?)0[oO]?([0-7]+)"), 8),
+    (re.compile(r"([-+]?)(0|[1-9][0-9]*)"), 10),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One manifest of a text. `lines` maps paths (`spec.worker.replicas`) to lines, from 1; `line` is where it begins.
+
+    With `problems`, `manifest` holds what could be read, if anything.
+    """
+
+    manifest: Manifest = field(default_factory=dict)
+    lines: Mapping[str, int] = field(default_factory=dict)
+    line: int = 1
+    problems: tuple[Problem, ...] = ()
+
+    def line_of(self, path: str) -> int:
+        """The line of the value at `path`, or of the nearest thing around it that is there."""
+        while path and path not in self.lines:
+            path = re.sub(r"(\.?[^.\[\]]+|\[[^\]]*\]|.)$", "", path)
+        return self.lines.get(path, self.line)
+
+
+def read_documents(text: str) -> tuple[Document, ...]:
+    """At least one document: of a text without any, one that says so. Lists (`kind: List`) come as their items."""
+    found = tuple(each for document in _compose(text) for each in _unwrap(document))
+    return found or (_broken("", "there is no manifest here: the text is empty", 1),)
+
+
+def read_scalar(text: str) -> Any:
+    """What kubectl hears in an unquoted scalar: None, bool, int, float or the text itself. 1.0 and 1e3 are integers:
+    numbers go through JSON, as Go writes it."""
+    if text in _NULL:
+        return None
+    if text in _TRUE or text in _FALSE:
+        return text in _TRUE
+    if _INFINITE.fullmatch(text):
+        return math.nan if "n" in text[-1].lower() else math.copysign(math.inf, -1 if text[0] == "-" else 1)
+    if text[0] not in "+-.0123456789":
+        return text
+    return _read_number(text)
+
+
+def _read_number(text: str) -> Any:
+    plain = text.replace("_", "")
+    for form, radix in _INTEGERS:
+        if (match := form.fullmatch(plain)) and len(plain) < 70:
+            return _as_json(int(match[1] + match[2], radix))
+    if _FLOAT.fullmatch(plain):
+        number = float(plain)
+        return text if math.isinf(number) else _as_json(number)
+    return text
+
+
+def _as_json(number: int | float) -> int | float:
+    """Whole numbers of 64 bits as integers, all others as floats."""
+    whole = isinstance(number, int) or number.is_integer()
+    return int(number) if whole and -(2**63) <= number < 2**63 else float(number)
+
+
+class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
+    """PyYAML's composer, which leaves scalars unread."""
+
+    def __init__(self, text: str) -> None:
+        Reader.__init__(self, text)
+        Scanner.__init__(self)
+        Parser.__init__(self)
+        Composer.__init__(self)
+        BaseResolver.__init__(self)
+
+    def resolve(self, kind: type[yaml.Node], value: str | None, implicit: Any) -> str:
+        if kind is yaml.ScalarNode:
+            return _PLAIN if implicit[0] else f"{_TAG}str"
+        return f"{_TAG}{'seq' if kind is yaml.SequenceNode else 'map'}"
+
+
+def _compose(text: str) -> Iterator[Document]:
+    if text.lstrip().startswith("{"):
+        text = text.replace("\t", " ")  # JSON may be indented by tabs, and a string of JSON holds none
+    try:
+        loader = _Loader(text)
+        while loader.check_node():
+            node = loader.get_node()
+            if node is not None and not _is_empty(node):
+                yield _Reading().document(node)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f" (column {mark.column + 1})" if mark else ""
+        yield _broken("", f"this is not YAML: {error.problem or error.context}{where}", mark.line + 1 if mark else 1)
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        yield _broken("", f"this is not YAML: the character U+{int(error.character):04X} is not allowed", line)
+    except RecursionError:
+        yield _broken("", "this is no manifest: it is nested hundreds of levels deep", 1)
+
+
+def _is_empty(node: yaml.Node) -> bool:
+    return isinstance(node, yaml.ScalarNode) and node.tag == _PLAIN and node.value in _NULL
+
+
+def _broken(path: str, message: str, line: int) -> Document:
+    return Document(line=line, problems=(Problem(path, message, line=line),))
+
+
+class _Unreadable(Exception):
+    """Stops the reading of one document; its problem is already noted."""
+
+
+class _Reading:
+    """The values of one document, while it is being read."""
+
+    def __init__(self) -> None:
+        self.lines: dict[str, int] = {}
+        self.problems: list[Problem] = []
+        self._seen: set[int] = set()
+        self._open: set[int] = set()
+        self._aliased = 0
+
+    def document(self, node: yaml.Node) -> Document:
+        line = node.start_mark.line + 1
+        try:
+            value = self._value(node, "", aliased=False)
+        except _Unreadable:
+            value = {}
+        if not isinstance(value, dict):
+            self._note("", f"found {quote(value)}, a mapping with apiVersion and kind is allowed", node)
+            value = {}
+        return Document(value, self.lines, line, tuple(self.problems))
+
+    def _note(self, path: str, message: str, node: yaml.Node) -> None:
+        self.problems.append(Problem(path, message, line=node.start_mark.line + 1))
+
+    def _value(self, node: yaml.Node, path: str, *, aliased: bool) -> Any:
+        aliased = aliased or id(node) in self._seen
+        self._aliased += aliased
+        if self._aliased > MOST_ALIASED_VALUES:
+            self._note(path, f"aliases stand for more than {MOST_ALIASED_VALUES} values, which is refused", node)
+            raise _Unreadable
+        if id(node) in self._open:
+            self._note(path, "an alias refers to what it is a part of", node)
+            raise _Unreadable
+        self._seen.add(id(node))
+        self._open.add(id(node))
+        try:
+            return self._read(node, path, aliased)
+        finally:
+            self._open.discard(id(node))
+
+    def _read(self, node: yaml.Node, path: str, aliased: bool) -> Any:
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, path, aliased)
+        if isinstance(node, yaml.SequenceNode):
+            return [self._item(each, join_path(path, index), aliased) for index, each in enumerate(node.value)]
+        return self._scalar(node, path)
+
+    def _item(self, node: yaml.Node, path: str, aliased: bool) -> Any:
+        self.lines.setdefault(path, node.start_mark.line + 1)
+        return self._value(node, path, aliased=aliased)
+
+    def _mapping(self, node: yaml.MappingNode, path: str, aliased: bool) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        first: dict[str, int] = {}
+        for key_node, value_node in node.value:
+            if isinstance(key_node, yaml.ScalarNode) and key_node.tag == _PLAIN and key_node.value == "<<":
+                merged = self._merged(value_node, path, aliased) | merged
+                continue
+            key = self._key(key_node, path)
+            here = join_path(path, key)
+            line = key_node.start_mark.line + 1
+            if key in first:
+                self._note(here, f"is given twice, first in line {first[key]}", key_node)
+            first.setdefault(key, line)
+            self.lines[here] = line
+            result[key] = self._value(value_node, here, aliased=aliased)
+        return merged | result
+
+    def _merged(self, node: yaml.Node, path: str, aliased: bool) -> dict[str, Any]:
+        """What `<<:` brings in: a mapping, or a list of them in which the first wins."""
+        value = self._value(node, path, aliased=aliased)
+        parts = value if isinstance(value, list) else [value]
+        if not all(isinstance(part, dict) for part in parts):
+            self._note(path, "what << names is not a mapping", node)
+            raise _Unreadable
+        return {key: item for part in reversed(parts) for key, item in part.items()}
+
+    def _key(self, node: yaml.Node, path: str) -> str:
+        key = self._scalar(node, path) if isinstance(node, yaml.ScalarNode) else None
+        if key is None:
+            self._note(path, "a key is nothing, a list or a mapping; a key is text", node)
+            raise _Unreadable
+        if isinstance(key, bool):
+            return "true" if key else "false"
+        return str(key)
+
+    def _scalar(self, node: yaml.Node, path: str) -> Any:
+        value = _read_tagged(node.tag, node.value)
+        if value is _NOT_OF_TAG or (isinstance(value, float) and not math.isfinite(value)):
+            kind = node.tag.removeprefix(_TAG) if value is _NOT_OF_TAG else "a number in JSON"
+            self._note(path, f"found {quote(node.value)}, which is not {kind}", node)
+            return None
+        return value
+
+
+_NOT_OF_TAG = object()
+
+
+def _read_tagged(tag: str, text: str) -> Any:
+    """`!!int "5"` and the like; a tag that YAML does not define means text, as with kubectl."""
+    if tag == _PLAIN:
+        return read_scalar(text)
+    name = tag.removeprefix(_TAG)
+    if name == "binary":
+        try:
+            return base64.b64decode(text).decode()
+        except (binascii.Error, ValueError):
+            return _NOT_OF_TAG
+    wanted = {"int": int, "float": float, "bool": bool, "null": type(None)}.get(name)
+    if wanted is None:
+        return text
+    value = read_scalar(text)
+    if wanted is float and type(value) is int:
+        return value
+    return value if type(value) is wanted else _NOT_OF_TAG
+
+
+def _unwrap(document: Document) -> Iterator[Document]:
+    items = document.manifest.get("items")
+    if not str(document.manifest.get("kind")).endswith("List") or not isinstance(items, list):
+        yield document
+        return
+    for index, item in enumerate(items):
+        prefix = f"items[{index}]"
+        lines = {
+            path[len(prefix) + 1 :]: line for path, line in document.lines.items() if path.startswith(f"{prefix}.")
+        }
+        line = document.line_of(prefix)
+        problems = document.problems if index == 0 else ()
+        if isinstance(item, dict):
+            yield from _unwrap(Document(item, lines, line, problems))
+        else:
+            yield _broken(prefix, f"found {quote(item)}, a manifest is allowed", line)

@@ -1,0 +1,86 @@
+"""What a rank of PaddlePaddle finds in its environment: parameter servers (PS) and Collective.
+
+Names and values are paddle-operator's (v0.3.5), as PaddlePaddle's role maker and launcher read them, without the
+combinations that could not work there:
+
+- One port for a whole job, in the endpoints and in PADDLE_PORT alike: a server looks itself up in the list as
+  `POD_IP:PADDLE_PORT` and dies if it is not there. So POD_IP must be written exactly as in the list, too.
+- With `intranet: Service` servers and workers of PS mode go by their pods' names. In Collective mode the launcher's
+  rank 0 opens the rendezvous only if the first endpoint's host equals its own IP, so there addresses are written.
+- The gloo store has its own port, 18 above the job's, on the first server.
+
+Paddle reads nothing of PADDLE_HETER_ENDPOINTS; it is passed on as paddle-operator did, and promises nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from paddock.jobs.frameworks import EnvVar
+from paddock.jobs.model import PORTS_IN_BLOCK, Intranet, Job, Rank
+
+container = "paddle"
+default_port = 36000
+
+GLOO_PORT_OFFSET = 18
+GLOO_BY_HTTP = "3"
+"""PADDLE_GLOO_RENDEZVOUS: 1 is HDFS, 2 a file, 3 HTTP."""
+
+_TRAINING_ROLES = {"ps": "PSERVER", "worker": "TRAINER", "heter": "HETER"}
+_ENDPOINT_KEYS = {
+    "ps": "PADDLE_PSERVERS_IP_PORT_LIST",
+    "worker": "PADDLE_TRAINER_ENDPOINTS",
+    "heter": "PADDLE_HETER_ENDPOINTS",
+}
+
+
+def build_environment(job: Job, rank: Rank) -> list[EnvVar]:
+    """POD_IP, the index within the role, and the role by both of its names."""
+    training_role = _TRAINING_ROLES[rank.role]
+    return [
+        _pod_ip(job, rank),
+        {"name": "PADDLE_TRAINER_ID", "value": str(rank.index)},
+        {"name": "TRAINING_ROLE", "value": training_role},
+        {"name": "PADDLE_TRAINING_ROLE", "value": training_role},
+    ]
+
+
+def needs_addresses(job: Job) -> bool:
+    """Always: a ConfigMap that exists is what holds a rank back until its peers have addresses."""
+    return True
+
+
+def build_endpoints(job: Job, addresses: Mapping[Rank, str], port: int) -> dict[str, str]:
+    """Endpoints as `host:port`, joined by commas in the order of the ranks. `addresses` holds every rank's."""
+    hosts = {
+        role.name: [_host(job, rank, addresses) for rank in role.ranks()] for role in job.roles if role.replicas > 0
+    }
+    data = {"TRAINER_PORTS_NUM": str(PORTS_IN_BLOCK), "PADDLE_PORT": str(port)}
+    for role, names in hosts.items():
+        data[_ENDPOINT_KEYS[role]] = ",".join(_endpoint(name, port) for name in names)
+    if "worker" in hosts:
+        data["PADDLE_TRAINERS"] = ",".join(hosts["worker"])
+        data["PADDLE_TRAINERS_NUM"] = str(len(hosts["worker"]))
+    if job.network.gloo > 0 and "ps" in hosts:
+        data["PADDLE_WITH_GLOO"] = str(job.network.gloo)
+        data["PADDLE_GLOO_RENDEZVOUS"] = GLOO_BY_HTTP
+        data["PADDLE_GLOO_HTTP_ENDPOINT"] = _endpoint(hosts["ps"][0], port + GLOO_PORT_OFFSET)
+    return data
+
+
+def _pod_ip(job: Job, rank: Rank) -> EnvVar:
+    if _goes_by_name(job):
+        return {"name": "POD_IP", "value": f"{job.key.name}-{rank}"}
+    return {"name": "POD_IP", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}}
+
+
+def _host(job: Job, rank: Rank, addresses: Mapping[Rank, str]) -> str:
+    return f"{job.key.name}-{rank}" if _goes_by_name(job) else addresses[rank]
+
+
+def _goes_by_name(job: Job) -> bool:
+    return job.network.intranet is Intranet.SERVICE and job.role("ps") is not None
+
+
+def _endpoint(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,0 +1,83 @@
+"""What an unfinished job should have besides its pods, and what it should have no longer: a pure difference.
+
+Services and pods carry deterministic names, so that making one twice is refused by the API and harms nobody. Order:
+a PodGroup alone first (a scheduler that meets a pod without its group may let it pass), then pods and services
+together, then the attempt's ConfigMap, once every pod has an address. `jobs.pods` builds the objects; `jobs.plan`
+says when there is nothing in the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from paddock.jobs import pods
+from paddock.jobs.model import Child, Create, Delete, Job, Observed, Patch, Pod, Rank, Settings, Status
+from paddock.jobs.policies.ports import kept_port
+from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Key
+
+
+def plan_pods(
+    job: Job, status: Status, ranks: Sequence[Rank], port: int | None, settings: Settings
+) -> tuple[Create, ...]:
+    return tuple(Create(PODS, pods.build_pod(job, rank, status.attempt, port, settings)) for rank in ranks)
+
+
+def plan_services(job: Job, observed: Observed) -> tuple[Create, ...]:
+    """One for each rank that has none. One that is being deleted holds its name until it is gone."""
+    there = {child.name for child in observed.services}
+    return tuple(
+        Create(SERVICES, pods.build_service(job, rank)) for rank in job.ranks() if pods.pod_name(job, rank) not in there
+    )
+
+
+def plan_pod_group(job: Job, observed: Observed, settings: Settings) -> tuple[Create | Patch, ...]:
+    """The gang's PodGroup, or its new size after the job was resized. A user's own is taken as it is."""
+    if settings.pod_groups is None:
+        return ()
+    group = observed.pod_group
+    if group is None:
+        return (Create(settings.pod_groups, pods.build_pod_group(job, settings.pod_groups)),)
+    spec = pods.build_pod_group(job, settings.pod_groups)["spec"]
+    if group.deleting or not group.owned or group.members in (None, spec["minMember"]):
+        return ()
+    return (Patch(group.resource, Key(job.key.namespace, group.name), group.uid, {"spec": spec}),)
+
+
+def plan_config_map(job: Job, status: Status, observed: Observed) -> tuple[Create, ...]:
+    """The endpoints of the attempt, once all its pods have addresses; never changed afterwards."""
+    name = pods.config_map_name(job, status.attempt)
+    if not pods.needs_config_map(job) or any(child.name == name for child in observed.config_maps):
+        return ()
+    gang = observed.of_attempt(status.attempt)
+    addresses = {pod.rank: pod.address for pod in gang if pod.address}
+    if any(rank not in addresses for rank in job.ranks()):
+        return ()
+    return (Create(CONFIG_MAPS, pods.build_config_map(job, status.attempt, addresses, kept_port(gang))),)
+
+
+def plan_leftovers(job: Job, status: Status, observed: Observed) -> tuple[Delete, ...]:
+    """Services of ranks that the job no longer has, and ConfigMaps of earlier attempts."""
+    names = {pods.pod_name(job, rank) for rank in job.ranks()}
+    current = pods.config_map_name(job, status.attempt)
+    services = [child for child in observed.services if child.name not in names]
+    config_maps = [child for child in observed.config_maps if child.name != current]
+    return plan_deletes(job, (*services, *config_maps))
+
+
+def plan_removal(job: Job, observed: Observed, *, services: bool) -> tuple[Delete, ...]:
+    """What goes when the pods do: our PodGroup, always, as it holds room in a queue; services where pods go too."""
+    group = (observed.pod_group,) if observed.pod_group is not None and observed.pod_group.owned else ()
+    return plan_deletes(job, (*(observed.services if services else ()), *group))
+
+
+def plan_deletes(job: Job, children: Iterable[Child]) -> tuple[Delete, ...]:
+    return tuple(
+        Delete(child.resource, Key(job.key.namespace, child.name), child.uid)
+        for child in children
+        if not child.deleting
+    )
+
+
+def plan_pod_delete(job: Job, pod: Pod) -> Delete:
+    """With the pod's own grace: a program may save its work."""
+    return Delete(PODS, Key(job.key.namespace, pod.name), pod.uid)

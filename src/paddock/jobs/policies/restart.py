@@ -1,0 +1,75 @@
+"""What happens to the whole job when ranks ended that should not have: the gang is made anew, or the job fails.
+
+Records only; the pods of the old attempt are removed by the fate table on the next pass. Rules:
+
+- Lost or deleted pods are nobody's fault: a new attempt under any policy, and no restart is counted.
+- Otherwise the word is with the role of the rank that failed first (`policies.root_cause`): Never fails the job,
+  OnFailure and Always restart the gang, ExitCode restarts it for codes of 128 and above (Kubeflow).
+- `runPolicy.backoffLimit` is compared with `status.restarts`, and with nothing else. No limit never gives up.
+- A restart waits, 10 s at first, twice as long each time, 5 min at most (Kubernetes' Job). The delay is part of the
+  recorded cause and counts from the moment that was recorded with it, so that no process has to remember it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from paddock.jobs import causes
+from paddock.jobs.model import Job, Phase, RestartPolicy, Status
+from paddock.jobs.policies.root_cause import Death, Kind, find_root_cause
+from paddock.jobs.policies.verdict import Verdict, plan_failure, plan_new_gang
+from paddock.kube.times import Moment
+
+FIRST_DELAY = 10
+LONGEST_DELAY = 300
+_RETRYABLE = 128
+
+
+def restart_delay(restarts: int) -> int:
+    """Seconds before restart number `restarts`, counted from 1."""
+    doublings = max(0, min(restarts - 1, 10))
+    return min(LONGEST_DELAY, FIRST_DELAY << doublings)
+
+
+def delay_left(status: Status, now: Moment) -> float:
+    """Seconds until the recorded attempt may be made; 0 when it may."""
+    cause = status.cause
+    if status.phase is not Phase.RESTARTING or cause is None or cause.since is None:
+        return 0.0
+    delay = cause.args.get("delay", 0)
+    seconds = delay if isinstance(delay, int | float) else 0
+    return min(max(0.0, cause.since + seconds - now), float(LONGEST_DELAY))
+
+
+def plan_restart(job: Job, status: Status, deaths: Collection[Death]) -> Verdict | None:
+    """None when nobody died."""
+    first = find_root_cause(deaths)
+    if not first:
+        return None
+    ranks = tuple(str(death.rank) for death in first)
+    root = first[0]
+    if root.kind is Kind.LOST:
+        return plan_new_gang(_loss(root, ranks), status.attempt)
+    memory = root.kind is Kind.MEMORY
+    if not _retries(job, root):
+        end = causes.ServerEnded if root.server else causes.RankFailed
+        return plan_failure(end(ranks, root.code, memory, root.server))
+    limit = job.policies.backoff_limit
+    if limit is not None and status.restarts >= limit:
+        return plan_failure(causes.BackoffLimitExceeded(ranks, root.code, memory, root.server, limit))
+    number = status.restarts + 1
+    cause = causes.RankRestarted(ranks, root.code, memory, root.server, number, limit, restart_delay(number))
+    return plan_new_gang(cause, status.attempt, at_fault=True)
+
+
+def _loss(root: Death, ranks: tuple[str, ...]) -> causes.Cause:
+    """A node that throws pods out throws the next ones out as well: a moment's rest, where a deletion needs none."""
+    return causes.PodsDeleted(ranks) if root.why == "Deleted" else causes.PodsLost(ranks, root.why, FIRST_DELAY)
+
+
+def _retries(job: Job, root: Death) -> bool:
+    role = job.role(root.rank.role)
+    policy = RestartPolicy.NEVER if role is None else role.restart
+    if policy is RestartPolicy.EXIT_CODE:
+        return root.code is not None and root.code >= _RETRYABLE
+    return policy in (RestartPolicy.ON_FAILURE, RestartPolicy.ALWAYS)

@@ -1,0 +1,92 @@
+"""Where Paddock runs something else than what was written: pure, visible, and reversible by hand.
+
+`without` takes a resource that a machine lacks (`nvidia.com/gpu`) out of what a job's pods ask for, so that it trains
+on the CPU. Nothing is hidden: each removal is a `Notice`, and what was there is kept in an annotation of the object.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from paddock.jobs.text import join_path
+from paddock.kube.meta import Manifest, annotations_of, metadata
+
+WITHOUT_ANNOTATION = "paddock.dev/without"
+"""JSON: resource name -> path of each place it was taken from -> the amount that stood there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One removal: `path` is the mapping it was taken from, `amount` what stood there."""
+
+    path: str
+    resource: str
+    amount: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.resource}: {self.amount} is not asked for"
+
+
+def without(manifest: Mapping[str, Any], resource_name: str) -> tuple[Manifest, tuple[Notice, ...]]:
+    """The manifest without `resource_name` in requests and limits of any pod template, and what was taken out.
+
+    Without a removal the result equals `manifest`. The argument is not changed.
+    """
+    notices: list[Notice] = []
+    result: Manifest = _without(manifest, "", resource_name, notices)
+    if not notices:
+        return result, ()
+    removed = {notice.path: notice.amount for notice in notices}
+    recorded = _read_record(annotations_of(manifest).get(WITHOUT_ANNOTATION))
+    record = recorded | {resource_name: recorded.get(resource_name, {}) | removed}
+    annotations = dict(annotations_of(manifest)) | {WITHOUT_ANNOTATION: json.dumps(record, separators=(",", ":"))}
+    return {**result, "metadata": {**metadata(manifest), "annotations": annotations}}, tuple(notices)
+
+
+def _without(value: Any, path: str, name: str, notices: list[Notice]) -> Any:
+    if isinstance(value, list):
+        return [_without(item, join_path(path, index), name, notices) for index, item in enumerate(value)]
+    if not isinstance(value, Mapping):
+        return value
+    result: Manifest = {}
+    for key, item in value.items():
+        here = join_path(path, key)
+        if key == "metadata" or not isinstance(item, Mapping | list):
+            result[key] = item
+        elif key == "resources" and isinstance(item, Mapping):
+            left = dict(_left(item, here, name, notices))
+            if left or not item:
+                result[key] = left
+        elif key == "minResources" and isinstance(item, Mapping):
+            result[key] = _removed(item, here, name, notices)
+        else:
+            result[key] = _without(item, here, name, notices)
+    return result
+
+
+def _left(resources: Mapping[str, Any], path: str, name: str, notices: list[Notice]) -> Iterator[tuple[str, Any]]:
+    for key, amounts in resources.items():
+        if key not in ("requests", "limits") or not isinstance(amounts, Mapping):
+            yield key, amounts
+            continue
+        left = _removed(amounts, join_path(path, key), name, notices)
+        if left or not amounts:
+            yield key, left
+
+
+def _removed(amounts: Mapping[str, Any], path: str, name: str, notices: list[Notice]) -> Manifest:
+    if name in amounts:
+        notices.append(Notice(path, name, str(amounts[name])))
+    return {key: amount for key, amount in amounts.items() if key != name}
+
+
+def _read_record(text: str | None) -> dict[str, dict[str, str]]:
+    """What earlier removals recorded; a record that somebody has edited into something else begins anew."""
+    try:
+        record = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return {key: value for key, value in record.items() if isinstance(value, dict)} if isinstance(record, dict) else {}

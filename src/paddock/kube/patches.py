@@ -1,0 +1,257 @@
+"""The three patches of the Kubernetes API: merge (RFC 7386), JSON (RFC 6902) and strategic. Pure.
+
+`apply_patch` is the door; it never changes its arguments. Strategic patches merge lists by key, which only the types of
+Kubernetes itself define: `MERGE_KEYS` is that table, and a custom resource must be refused before it gets here.
+Source of the rules: apimachinery, strategicpatch; of the keys: the patch tags of k8s.io/api.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from typing import Any, TypeGuard
+
+import jsonpatch
+
+from paddock.kube.api import PatchKind
+from paddock.kube.errors import BadRequest, Invalid
+from paddock.kube.meta import Manifest
+
+MERGE_KEYS: Mapping[tuple[str, ...], str] = {
+    ("containers",): "name",
+    ("initContainers",): "name",
+    ("ephemeralContainers",): "name",
+    ("volumes",): "name",
+    ("imagePullSecrets",): "name",
+    ("resourceClaims",): "name",
+    ("schedulingGates",): "name",
+    ("hostAliases",): "ip",
+    ("topologySpreadConstraints",): "topologyKey",
+    ("env",): "name",
+    ("volumeMounts",): "mountPath",
+    ("volumeDevices",): "devicePath",
+    ("containers", "ports"): "containerPort",
+    ("initContainers", "ports"): "containerPort",
+    ("ephemeralContainers", "ports"): "containerPort",
+    ("spec", "ports"): "port",
+    ("secrets",): "name",
+    ("webhooks",): "name",
+    ("metadata", "ownerReferences"): "uid",
+    ("status", "conditions"): "type",
+    ("status", "addresses"): "type",
+    ("status", "podIPs"): "ip",
+    ("status", "hostIPs"): "ip",
+}
+"""The lists of objects that merge by a key, by the end of their path without list positions."""
+
+MERGED_SETS: frozenset[tuple[str, ...]] = frozenset({("metadata", "finalizers"), ("spec", "podCIDRs")})
+"""The lists of plain values that merge as sets. All other lists are replaced whole."""
+
+_DIRECTIVES = ("$patch", "$retainKeys", "$setElementOrder/", "$deleteFromPrimitiveList/")
+_Path = tuple[str, ...]
+
+
+def apply_patch(manifest: Mapping[str, Any], patch: Any, kind: PatchKind) -> Manifest:
+    """The object with the patch applied. `BadRequest` when the body cannot be such a patch, `Invalid` when it does
+    not fit the object, as a real API server tells the two apart."""
+    if kind == "json":
+        return _apply_json_patch(manifest, patch)
+    if not isinstance(patch, Mapping):
+        error = Invalid if kind == "merge" else BadRequest
+        raise error(f"a {kind} patch is an object: found {_name_type(patch)}")
+    if kind == "merge":
+        return merge_patch(manifest, patch)
+    return strategic_patch(manifest, patch)
+
+
+def merge_patch(target: Any, patch: Mapping[str, Any]) -> dict[str, Any]:
+    """RFC 7386: null removes, objects merge, anything else replaces."""
+    merged = dict(target) if isinstance(target, Mapping) else {}
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        elif isinstance(value, Mapping):
+            merged[key] = merge_patch(merged.get(key), value)
+        else:
+            merged[key] = deepcopy(value)
+    return merged
+
+
+def _apply_json_patch(manifest: Mapping[str, Any], patch: Any) -> Manifest:
+    if not isinstance(patch, Sequence) or isinstance(patch, str | bytes):
+        raise BadRequest(f"a JSON patch is a list of operations: found {_name_type(patch)}")
+    for position, operation in enumerate(patch):
+        if not isinstance(operation, Mapping):
+            raise BadRequest(f"operation {position} of the JSON patch is {_name_type(operation)}, wanted an object")
+    try:
+        result: Any = jsonpatch.JsonPatch(list(patch)).apply(dict(manifest))
+    except jsonpatch.JsonPatchTestFailed as error:
+        raise Invalid(
+            f"the server rejected our request due to an error in our request: testing failed: {error}"
+        ) from None
+    except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError, KeyError, ValueError) as error:
+        raise Invalid(f"the JSON patch does not fit the object: {error}") from None
+    if not isinstance(result, dict):
+        raise Invalid(f"the JSON patch leaves {_name_type(result)} in place of the object")
+    return result
+
+
+def strategic_patch(target: Mapping[str, Any], patch: Mapping[str, Any]) -> Manifest:
+    """A strategic merge patch on an object of a built-in kind."""
+    return _merge_map(dict(target), patch, ())
+
+
+def _merge_map(target: dict[str, Any], patch: Mapping[str, Any], path: _Path) -> dict[str, Any]:
+    directive = patch.get("$patch")
+    if directive == "replace":
+        return {key: deepcopy(value) for key, value in patch.items() if key != "$patch"}
+    if directive == "delete":
+        return {}
+    if directive not in (None, "merge"):
+        raise BadRequest(f"unknown $patch directive {directive!r} at {_show(path)}: replace, delete or merge")
+    merged = _retain(dict(target), patch, path)
+    for key, value in patch.items():
+        if key.startswith(_DIRECTIVES):
+            continue
+        merged_value = _merge_value(merged.get(key), value, (*path, key), patch)
+        if merged_value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = merged_value
+    return _order_lists(_delete_primitives(merged, patch, path), target, patch, path)
+
+
+def _retain(merged: dict[str, Any], patch: Mapping[str, Any], path: _Path) -> dict[str, Any]:
+    kept = patch.get("$retainKeys")
+    if kept is None:
+        return merged
+    if not isinstance(kept, list):
+        raise BadRequest(f"$retainKeys at {_show(path)} is {_name_type(kept)}, wanted a list of names")
+    return {key: value for key, value in merged.items() if key in kept}
+
+
+def _merge_value(current: Any, value: Any, path: _Path, siblings: Mapping[str, Any]) -> Any:
+    if isinstance(value, Mapping):
+        return _merge_map(current if isinstance(current, dict) else {}, value, path)
+    if isinstance(value, list):
+        return _merge_list(current if isinstance(current, list) else [], value, path)
+    return value
+
+
+def _merge_list(current: list[Any], patch: list[Any], path: _Path) -> list[Any]:
+    if path[-2:] in MERGED_SETS:
+        merged = list(current)
+        merged += [item for position, item in enumerate(patch) if item not in current and item not in patch[:position]]
+        return _put_in_order(merged, patch, current, _same)
+    key = merge_key(path)
+    if key is None:
+        return [_strip_directives(item) for item in patch]
+    if any(isinstance(item, Mapping) and item.get("$patch") == "replace" and len(item) == 1 for item in patch):
+        return [dict(item) for item in _objects(patch, path) if item.get("$patch") != "replace"]
+    merged = [item for item in current if isinstance(item, Mapping)]
+    wanted = []
+    for item in _objects(patch, path):
+        if key not in item:
+            raise BadRequest(f"an item of {_show(path)} has no {key}, by which the list is merged")
+        position = next((i for i, live in enumerate(merged) if live.get(key) == item[key]), None)
+        if item.get("$patch") == "delete":
+            merged = [live for live in merged if live.get(key) != item[key]]
+            continue
+        wanted.append(item)
+        if position is None:
+            merged.append(_merge_map({}, item, path))
+        else:
+            merged[position] = _merge_map(dict(merged[position]), item, path)
+    return _put_in_order(merged, wanted, current, lambda item: item.get(key))
+
+
+def merge_key(path: Sequence[str]) -> str | None:
+    """The key by which the list at `path` merges; None where it is replaced whole."""
+    return MERGE_KEYS.get(tuple(path[-2:])) or MERGE_KEYS.get(tuple(path[-1:]))
+
+
+def _put_in_order(merged: list[Any], first: list[Any], live: list[Any], key: Callable[[Any], Any]) -> list[Any]:
+    """`merged` with the items of `first` in that order, and the others where they stood among the live ones.
+
+    As Kubernetes' mergeSortedSlice: an item that was not there before goes ahead of what follows.
+    """
+    order = [key(item) for item in first]
+    before = [key(item) for item in live if _has_key(item, key)]
+    ours = sorted((item for item in merged if key(item) in order), key=lambda item: order.index(key(item)))
+    others = [item for item in merged if key(item) not in order]
+    result: list[Any] = []
+    while ours and others:
+        left, right = key(others[0]), key(ours[0])
+        found = left in before and right in before
+        result.append(others.pop(0) if found and before.index(left) < before.index(right) else ours.pop(0))
+    return [*result, *ours, *others]
+
+
+def _delete_primitives(merged: dict[str, Any], patch: Mapping[str, Any], path: _Path) -> dict[str, Any]:
+    prefix = "$deleteFromPrimitiveList/"
+    for directive, values in patch.items():
+        field = directive.removeprefix(prefix)
+        if directive.startswith(prefix) and isinstance(merged.get(field), list):
+            if not isinstance(values, list):
+                raise BadRequest(f"{directive} at {_show(path)} is {_name_type(values)}, wanted a list")
+            merged[field] = [item for item in merged[field] if item not in values]
+    return merged
+
+
+def _order_lists(
+    merged: dict[str, Any], target: Mapping[str, Any], patch: Mapping[str, Any], path: _Path
+) -> dict[str, Any]:
+    prefix = "$setElementOrder/"
+    for directive, order in patch.items():
+        field = directive.removeprefix(prefix)
+        if not directive.startswith(prefix) or not isinstance(merged.get(field), list):
+            continue
+        if not isinstance(order, list):
+            raise BadRequest(f"{directive} at {_show(path)} is {_name_type(order)}, wanted a list")
+        live = target.get(field)
+        name = merge_key((*path, field))
+        key = _same if name is None else _by(name)
+        merged[field] = _put_in_order(merged[field], order, live if isinstance(live, list) else [], key)
+    return merged
+
+
+def _by(name: str) -> Callable[[Any], Any]:
+    return lambda item: item.get(name) if isinstance(item, Mapping) else item
+
+
+def _same(item: Any) -> Any:
+    return item
+
+
+def _has_key(item: Any, key: Callable[[Any], Any]) -> bool:
+    return key is _same or isinstance(item, Mapping)
+
+
+def _objects(items: list[Any], path: _Path) -> list[Mapping[str, Any]]:
+    def is_object(item: Any) -> TypeGuard[Mapping[str, Any]]:
+        return isinstance(item, Mapping)
+
+    for item in items:
+        if not is_object(item):
+            raise BadRequest(f"an item of {_show(path)} is {_name_type(item)}, wanted an object")
+    return items
+
+
+def _strip_directives(value: Any) -> Any:
+    """Directives mean nothing inside a list that is replaced whole, and must not be stored."""
+    if isinstance(value, Mapping):
+        return {key: _strip_directives(item) for key, item in value.items() if not key.startswith(_DIRECTIVES)}
+    if isinstance(value, list):
+        return [_strip_directives(item) for item in value]
+    return value
+
+
+def _show(path: _Path) -> str:
+    return ".".join(path) or "the top of the patch"
+
+
+def _name_type(value: Any) -> str:
+    if value is None:
+        return "null"
+    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
+    return names.get(type(value), "something else")

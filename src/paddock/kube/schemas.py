@@ -1,0 +1,75 @@
+"""Schemas of Kubernetes' own kinds, as values: OpenAPI definitions, and self-contained ones to put into CRDs.
+
+The data is generated (`tools/generate_schemas.py`) and read at the first question, not at import. Nothing that is
+handed out may be changed: definitions share their parts.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+Schema = Mapping[str, Any]
+
+_REFERENCE = "#/components/schemas/"
+
+
+@cache
+def definitions() -> Mapping[str, Schema]:
+    """All definitions by full name (`io.k8s.api.core.v1.Pod`); they refer to each other by `$ref`."""
+    data = files("paddock.kube").joinpath("data/schemas.json.gz").read_bytes()
+    loaded: dict[str, Schema] = json.loads(gzip.decompress(data))
+    return loaded
+
+
+@cache
+def full_name(name: str) -> str:
+    """`io.k8s.api.core.v1.Pod` for `Pod`; a full name stands for itself. `KeyError` for what is not there."""
+    if name in definitions():
+        return name
+    for candidate in definitions():
+        if candidate.rsplit(".", 1)[1] == name:
+            return candidate
+    raise KeyError(f"no Kubernetes schema is called {name!r}")
+
+
+@cache
+def definition(name: str) -> Schema:
+    """The structural schema of a kind or part of one (`"PodTemplateSpec"`), with every reference put in place.
+
+    The parts are shared and small in memory; written out as JSON a PodTemplateSpec is about 50 KB.
+    """
+    inlined: Schema = _inline(definitions()[full_name(name)])
+    return inlined
+
+
+def _inline(schema: Any) -> Any:
+    if not isinstance(schema, dict):
+        return [_inline(item) for item in schema] if isinstance(schema, list) else schema
+    if "$ref" in schema:
+        return definition(schema["$ref"].removeprefix(_REFERENCE))
+    return {key: _inline(value) for key, value in schema.items()}
+
+
+def closure(*names: str) -> dict[str, Schema]:
+    """The definitions called `names` and all that they refer to, by full name, for an OpenAPI document."""
+    wanted = [full_name(name) for name in names]
+    found: dict[str, Schema] = {}
+    while wanted:
+        name = wanted.pop()
+        if name not in found:
+            found[name] = definitions()[name]
+            wanted += _references(found[name])
+    return dict(sorted(found.items()))
+
+
+def _references(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict):
+        if "$ref" in schema:
+            yield schema["$ref"].removeprefix(_REFERENCE)
+        for value in schema.values():
+            yield from _references(value)

@@ -1,0 +1,501 @@
+"""The kubelet: keeps the pods that are bound to this machine as the API says, and tells the API how they are.
+
+One pass over one pod is: plan (`paddock.node.pod_plan`, pure), write the status if it differs, then signal, start,
+remove. A pass runs when something has happened to that pod, never by the clock alone but for what the plan asked to be
+woken for. Passes over one pod never overlap; an exception in one is that pod's back-off and nobody else's.
+
+The address is written before anything is started, as an operator's ConfigMap of endpoints waits for all addresses. The
+rest is coalesced: a pod that runs for less than `_SETTLE` seconds is never shown as running.
+
+Left out: probes (a container that runs is ready), lifecycle hooks, memory limits by cgroup, sidecars (restartable init
+containers), environment variables of Services.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+
+from paddock.kube.api import Api, Event
+from paddock.kube.errors import ApiError, Conflict, NotFound
+from paddock.kube.meta import PODS, Manifest, Resource, is_deleting, name_of, namespace_of, uid_of, version_of
+from paddock.node import processes
+from paddock.node.addresses import plan_address
+from paddock.node.container_env import NotReady
+from paddock.node.containers import Containers, Surroundings
+from paddock.node.devices import GPU_RESOURCE, NotEnoughGpus, plan_gpus
+from paddock.node.endings import Strays
+from paddock.node.images import Images
+from paddock.node.logs import NodeLogs, remove_orphaned_logs, write_owner
+from paddock.node.machine import Machine
+from paddock.node.names import address_of
+from paddock.node.neighbours import FOLLOWED, Neighbours
+from paddock.node.pod_plan import PodPlan, Start, is_terminal, plan_pod
+from paddock.node.pod_state import LOST, Ending, Obstacle, PodState, Run
+from paddock.node.pod_status import build_status_patch
+from paddock.node.processes import Exits, Process
+from paddock.node.records import Records
+from paddock.node.requests import read_pod_amounts
+from paddock.node.sandbox import Sandbox
+
+STOPPED_MESSAGE = "the cluster was stopped while the pod was running"
+
+_SETTLE = 0.05  # seconds after a start in which a program that ends at once does so
+_HOSTS_PAUSE = 0.05  # seconds in which changes of names are gathered
+_LOGS_PAUSE = 1.0  # seconds in which deletions of pods are gathered before their logs are looked at
+_SOON = 0.02
+_RETRY, _LONGEST_RETRY = 0.5, 60.0
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Pod:
+    """A pod of this node: the object as last seen, and what is known of it here. Either may come first."""
+
+    uid: str
+    manifest: Manifest | None = None
+    state: PodState | None = None
+    gone: bool = False
+    obstacles: dict[str, Obstacle] = field(default_factory=dict)
+    signalled: set[str] = field(default_factory=set)
+    strays: bool = False
+    tidy: bool = False
+    quiet_until: float = 0.0
+    failures: int = 0
+    again: bool = False
+    task: asyncio.Task[None] | None = None
+    timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self.state is not None and bool(self.state.running)
+
+
+class Kubelet:
+    """Runs the pods of one machine. `directory` holds records, scratch directories and logs; one kubelet at a time."""
+
+    def __init__(
+        self,
+        api: Api,
+        images: Images,
+        directory: Path,
+        machine: Machine,
+        *,
+        sandbox: Sandbox,
+        clock: Callable[[], float] = time.time,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._api = api
+        self._images = images
+        self._machine = machine
+        self._sandbox = sandbox
+        self._clock = clock
+        self._directory = directory
+        self._records = Records(directory)
+        self._containers = Containers(
+            self._records,
+            images,
+            sandbox,
+            outer=os.environ if environment is None else environment,
+            capacity={"cpu": machine.cpus, "memory": Fraction(machine.memory)},
+        )
+        self._pods: dict[str, _Pod] = {}
+        self._neighbours = Neighbours()
+        self._exits = Exits()
+        self._strays = Strays(lambda uid, container: self._runs(uid, container) is not None)
+        self._boot = processes.read_boot()
+        self._delayed: dict[str, asyncio.TimerHandle] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._stopping = False
+        self._stopped = asyncio.Event()
+        self._nothing_runs = asyncio.Event()
+        self.logs = NodeLogs(directory, self._runs_as)
+
+    async def run(self) -> None:
+        """Until it is cancelled or stopped. When it is only cancelled, the pods go on, for the next one to adopt."""
+        try:
+            await self._adopt()
+            async with asyncio.TaskGroup() as group:
+                synced = [asyncio.Event() for _ in FOLLOWED]
+                tasks = [
+                    group.create_task(self._follow_neighbours(resource, event))
+                    for resource, event in zip(FOLLOWED, synced, strict=True)
+                ]
+                for event in synced:
+                    await event.wait()
+                tasks += [group.create_task(self._follow_pods()), group.create_task(self._follow_images())]
+                await self._stopped.wait()
+                for task in tasks:
+                    task.cancel()
+        finally:
+            self._exits.close()
+            for task in self._tasks:
+                task.cancel()
+            for timer in (*self._delayed.values(), *(pod.timer for pod in self._pods.values() if pod.timer)):
+                timer.cancel()
+
+    async def stop(self, grace: float) -> None:
+        """End every pod: SIGTERM, and SIGKILL after `grace` seconds or the pod's own period, whichever is less.
+
+        They become Failed with reason Lost, as nobody but the cluster's user wanted it. `run` returns then.
+        """
+        self._stopping = True
+        for pod in self._pods.values():
+            if pod.state is not None and pod.is_running:
+                ending = pod.state.ending or Ending(LOST, STOPPED_MESSAGE, self._clock())
+                self._keep(pod, replace(pod.state, ending=replace(ending, grace=grace)))
+                self._wake(pod)
+        self._look_whether_nothing_runs()
+        try:
+            async with asyncio.timeout(grace + 10):
+                await self._nothing_runs.wait()
+                while self._tasks:
+                    await asyncio.wait(self._tasks)
+        except TimeoutError:
+            _log.warning("some pods could not be ended within %.0f s after SIGKILL", 10)
+        self._stopped.set()
+
+    # What happens: each of these only takes a fact in and wakes the pods that it may concern.
+
+    async def _adopt(self) -> None:
+        """Take over what an earlier kubelet has started: wait for what still runs, settle what has ended meanwhile."""
+        for uid, state in self._records.load().items():
+            pod = self._pods[uid] = _Pod(uid, state=state)
+            for run in state.running:
+                if state.boot == self._boot and self._containers.is_alive(run):
+                    self._watch(pod, run)
+                else:
+                    when = self._containers.ended_at(state, run) or self._clock()
+                    self._settle(pod, run, when)
+        await asyncio.gather(*(self._strays.end(uid) for uid in self._pods))
+        self._delay("logs", _LOGS_PAUSE, self._tidy_logs)
+
+    async def _follow_pods(self) -> None:
+        async for event in self._api.follow(PODS, fields=f"spec.nodeName={self._machine.name}"):
+            if event.type == "SYNCED":
+                for pod in list(self._pods.values()):
+                    pod.gone = pod.gone or pod.manifest is None
+                    self._wake(pod)
+            else:
+                self._take_pod(event)
+
+    def _take_pod(self, event: Event) -> None:
+        uid = uid_of(event.object)
+        pod = self._pods.get(uid)
+        if event.type == "DELETED":
+            self._renamed(event)
+            if pod is not None:
+                pod.gone = True
+                self._wake(pod)
+            return
+        if pod is None:
+            pod = self._pods[uid] = _Pod(uid)
+        if pod.manifest is not None and _is_older(event.object, pod.manifest):
+            return
+        moved = pod.manifest is None or address_of(pod.manifest) != address_of(event.object)
+        moved = moved or is_terminal(pod.manifest or {}) != is_terminal(event.object)
+        pod.manifest = event.object
+        if moved:
+            self._renamed(event)
+        self._wake(pod)
+
+    async def _follow_neighbours(self, resource: Resource, synced: asyncio.Event) -> None:
+        async for event in self._api.follow(resource):
+            if event.type == "SYNCED":
+                synced.set()
+                continue
+            self._neighbours.apply(resource, event)
+            if resource.plural == "services":
+                self._delay("hosts", _HOSTS_PAUSE, self._write_hosts)
+            self._wake_waiting(namespace_of(event.object))
+
+    def _renamed(self, event: Event) -> None:
+        """A pod has another address, or none any more: whoever waits for it may start, and hosts files change."""
+        self._neighbours.apply(PODS, event)
+        self._delay("hosts", _HOSTS_PAUSE, self._write_hosts)
+        self._wake_waiting(namespace_of(event.object))
+
+    async def _follow_images(self) -> None:
+        while True:
+            await self._images.changed()
+            self._wake_waiting("")
+
+    def _wake_waiting(self, namespace: str) -> None:
+        for pod in self._pods.values():
+            if pod.obstacles and pod.manifest is not None and namespace in ("", namespace_of(pod.manifest)):
+                self._wake(pod)
+
+    def _watch(self, pod: _Pod, run: Run) -> None:
+        def ended() -> None:
+            self._settle(pod, run, self._clock())
+            pod.strays = not self._sandbox.binds
+            self._wake(pod)
+
+        self._exits.watch(Process(run.pid, run.birth), ended)
+
+    def _settle(self, pod: _Pod, run: Run, when: float) -> None:
+        assert pod.state is not None
+        self._keep(pod, pod.state.with_run(self._containers.settle(pod.manifest or {}, pod.state, run, when)))
+        self._look_whether_nothing_runs()
+
+    def _look_whether_nothing_runs(self) -> None:
+        if self._stopping and not any(pod.is_running for pod in self._pods.values()):
+            self._nothing_runs.set()
+
+    # Passes
+
+    def _wake(self, pod: _Pod) -> None:
+        pod.again = True
+        if pod.task is None:
+            pod.task = asyncio.get_running_loop().create_task(self._passes(pod))
+            self._tasks.add(pod.task)
+            pod.task.add_done_callback(self._tasks.discard)
+
+    def _wake_in(self, pod: _Pod, seconds: float) -> None:
+        if pod.timer is not None:
+            pod.timer.cancel()
+        pod.timer = asyncio.get_running_loop().call_later(max(0.0, seconds), self._wake, pod)
+
+    async def _passes(self, pod: _Pod) -> None:
+        try:
+            while pod.again:
+                pod.again = False
+                await self._pass_safely(pod)
+        finally:
+            pod.task = None
+
+    async def _pass_safely(self, pod: _Pod) -> None:
+        try:
+            await (self._forget(pod) if pod.gone else self._pass(pod))
+            pod.failures = 0
+        except NotFound:
+            return  # the object went away under the pass; its DELETED event is on the way
+        except Exception as error:
+            pod.failures += 1
+            delay = min(_RETRY * 2 ** min(pod.failures - 1, 10), _LONGEST_RETRY)
+            known = isinstance(error, ApiError | OSError)
+            name = name_of(pod.manifest or {}) or pod.uid
+            _log.warning("pod %s: %s; trying again in %.1f s", name, error, delay, exc_info=None if known else error)
+            self._wake_in(pod, delay)
+
+    async def _pass(self, pod: _Pod) -> None:
+        if pod.manifest is None:
+            return
+        if pod.strays:
+            pod.strays = False
+            await self._strays.end(pod.uid)
+        now = self._clock()
+        state = self._accept(pod, pod.manifest, now)
+        plan = plan_pod(pod.manifest, state, {}, now)
+        if plan.ending is not None and state.ending is None:
+            self._keep(pod, replace(state, ending=plan.ending))
+        if plan.start and not self._stopping:
+            plan = await self._start(pod, plan, now)
+        self._signal(pod, plan)
+        if plan.wake is not None:
+            self._wake_in(pod, plan.wake - now)
+        if not self._is_settling(pod, plan):
+            await self._publish(pod, plan.status)
+        if is_terminal(pod.manifest) and not pod.is_running and not pod.tidy:
+            self._tidy(pod)
+        if plan.remove:
+            await self._remove(pod.manifest)
+
+    def _accept(self, pod: _Pod, manifest: Manifest, now: float) -> PodState:
+        """What is known of the pod; at first sight it gets its address. One that has ended already needs none."""
+        if pod.state is not None:
+            return pod.state
+        over = is_terminal(manifest) or is_deleting(manifest)
+        taken = {other.state.address for other in self._pods.values() if other.state is not None}
+        address = address_of(manifest) or ("" if over else plan_address(taken, zlib.crc32(pod.uid.encode())))
+        state = PodState(pod.uid, namespace_of(manifest), name_of(manifest), address, now, self._boot)
+        if over:
+            return state
+        self._records.save(state)
+        write_owner(self._directory, manifest)
+        pod.state = state
+        return state
+
+    async def _start(self, pod: _Pod, plan: PodPlan, now: float) -> PodPlan:
+        """Start what the plan says; the plan that follows from how that went."""
+        assert pod.manifest is not None
+        assert pod.state is not None
+        if address_of(pod.manifest) != pod.state.address:
+            await self._publish(pod, plan.status)
+        pod.obstacles = {}
+        for start in plan.start:
+            try:
+                self._start_container(pod, pod.manifest, start, now)
+            except NotReady as error:
+                pod.obstacles[start.container] = error.obstacle
+        following = plan_pod(pod.manifest, pod.state, pod.obstacles, now)
+        if any(obstacle.reason == "CreateContainerError" for obstacle in pod.obstacles.values()):
+            pod.failures += 1
+            retry = now + min(10 * _RETRY * 2 ** min(pod.failures, 10), _LONGEST_RETRY)
+            following = replace(following, wake=min(following.wake or retry, retry))
+        if following.start:  # a command that does not exist, under a policy that restarts at once
+            pod.again = True
+        return following
+
+    def _start_container(self, pod: _Pod, manifest: Manifest, start: Start, now: float) -> None:
+        spec = manifest["spec"]
+        everyone = (*spec["containers"], *(spec.get("initContainers") or ()))
+        container = next(item for item in everyone if item["name"] == start.container)
+        state = self._with_gpus(pod, manifest)
+        others = (other.state for other in self._pods.values() if other is not pod and other.state is not None)
+        around = Surroundings(
+            configs=self._neighbours.configs(state.namespace),
+            hosts=self._neighbours.hosts(manifest) if self._sandbox.binds else "",
+            addresses={} if self._sandbox.binds else self._neighbours.addresses(manifest),
+            shared=frozenset(path for other in others for path in other.outside),
+        )
+        started = self._containers.start(manifest, container, start.number, state, around, now)
+        self._keep(pod, started)
+        run = started.runs[start.container]
+        if run.running:
+            pod.signalled.discard(run.container)
+            pod.quiet_until = asyncio.get_running_loop().time() + _SETTLE
+            self._watch(pod, run)
+
+    def _with_gpus(self, pod: _Pod, manifest: Manifest) -> PodState:
+        assert pod.state is not None
+        count = int(read_pod_amounts(manifest["spec"]).get(GPU_RESOURCE, 0))
+        if count == len(pod.state.gpus):
+            return pod.state
+        held = {
+            other.uid: other.state.gpus
+            for other in self._pods.values()
+            if other is not pod and other.state is not None and not is_terminal(other.manifest or {})
+        }
+        try:
+            return replace(pod.state, gpus=plan_gpus(count, self._machine.gpus, held))
+        except NotEnoughGpus as error:
+            raise NotReady(str(error), "CreateContainerError") from error
+
+    def _signal(self, pod: _Pod, plan: PodPlan) -> None:
+        state = pod.state
+        if state is None:
+            return
+        for name in plan.term:
+            if name not in pod.signalled and self._containers.terminate(state, state.runs[name]):
+                pod.signalled.add(name)
+        for name in plan.kill:
+            self._containers.kill(state, state.runs[name])
+        if set(plan.term) - pod.signalled:
+            asyncio.get_running_loop().call_later(_SOON, self._wake, pod)
+
+    def _is_settling(self, pod: _Pod, plan: PodPlan) -> bool:
+        """Whether to wait before the status says Running, as the program may be about to end."""
+        left = pod.quiet_until - asyncio.get_running_loop().time()
+        if left <= 0 or plan.ending is not None or not pod.is_running:
+            return False
+        self._wake_in(pod, left)
+        return True
+
+    async def _publish(self, pod: _Pod, status: Manifest) -> None:
+        """Write the status, if it differs. Guarded by UID, as kubelet's own patches are."""
+        assert pod.manifest is not None
+        patch = build_status_patch(pod.manifest.get("status") or {}, status)
+        if not patch:
+            return
+        guarded = {"metadata": {"uid": pod.uid}, "status": patch}
+        key = namespace_of(pod.manifest), name_of(pod.manifest)
+        moved = "podIP" in patch or is_terminal({"status": status})
+        answer = await self._api.patch(PODS, *key, guarded, subresource="status")
+        if uid_of(answer) != pod.uid:
+            raise NotFound(f"pod {key[1]} is another one by now")
+        if not _is_older(answer, pod.manifest):
+            pod.manifest = answer
+        if moved and not pod.gone:
+            self._renamed(Event("MODIFIED", pod.manifest))
+
+    async def _remove(self, manifest: Manifest) -> None:
+        try:
+            await self._api.delete(PODS, namespace_of(manifest), name_of(manifest), uid=uid_of(manifest), grace=0)
+        except (NotFound, Conflict):
+            return
+
+    async def _forget(self, pod: _Pod) -> None:
+        """The object is gone: nothing of the pod may stay but the logs, and those only for its owner's sake."""
+        state = pod.state
+        if state is not None:
+            if state.running:
+                for run in state.running:
+                    self._containers.kill(state, run)
+                self._wake_in(pod, 0.1)
+                return
+            await self._strays.end(pod.uid)
+            self._tidy(pod)
+            self._records.remove(state)
+        if pod.timer is not None:
+            pod.timer.cancel()
+        self._pods.pop(pod.uid, None)
+        self._delay("logs", _LOGS_PAUSE, self._tidy_logs)
+
+    def _tidy(self, pod: _Pod) -> None:
+        """Remove what was made outside the pod's own directory, but not what other pods still use."""
+        if pod.state is None:
+            return
+        others = (other.state for other in self._pods.values() if other is not pod and other.state and not other.tidy)
+        self._records.remove_outside(pod.state, frozenset(path for other in others for path in other.outside))
+        pod.tidy = True
+
+    def _keep(self, pod: _Pod, state: PodState) -> None:
+        """Remember, and write it down. A full disk costs only what a crash before the next writing would lose."""
+        pod.state = state
+        try:
+            self._records.save(state)
+        except OSError as error:
+            _log.warning("the record of pod %s/%s cannot be written: %s", state.namespace, state.name, error)
+
+    # What many pods cause and one piece of work answers
+
+    def _delay(self, name: str, seconds: float, work: Callable[[], None]) -> None:
+        def due() -> None:
+            del self._delayed[name]
+            work()
+
+        if name not in self._delayed:
+            self._delayed[name] = asyncio.get_running_loop().call_later(seconds, due)
+
+    def _write_hosts(self) -> None:
+        if not self._sandbox.binds:
+            return
+        for pod in self._pods.values():
+            if pod.is_running and pod.manifest is not None:
+                self._containers.write_hosts(pod.uid, self._neighbours.hosts(pod.manifest))
+
+    def _tidy_logs(self) -> None:
+        living = frozenset(self._pods)
+        task = asyncio.get_running_loop().create_task(self._remove_logs(living))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _remove_logs(self, living: frozenset[str]) -> None:
+        try:
+            await remove_orphaned_logs(self._api, self._directory, living)
+        except (ApiError, OSError) as error:
+            _log.warning("logs of deleted pods could not be removed: %s", error)
+
+    def _runs(self, uid: str, container: str) -> Run | None:
+        pod = self._pods.get(uid)
+        run = pod.state.runs.get(container) if pod is not None and pod.state is not None else None
+        return run if run is not None and run.running else None
+
+    def _runs_as(self, uid: str, container: str, number: int) -> bool:
+        run = self._runs(uid, container)
+        return run is not None and run.number == number
+
+
+def _is_older(manifest: Manifest, known: Manifest) -> bool:
+    """Whether an event was overtaken by the answer to our own write. Versions of this API are numbers."""
+    ours, theirs = version_of(known), version_of(manifest)
+    return ours.isdecimal() and theirs.isdecimal() and int(theirs) <= int(ours)

@@ -1,0 +1,113 @@
+"""How pods of one machine find each other by name. Pure.
+
+In bubblewrap every pod has a hosts file (`build_hosts`). Without a sandbox there is one for the whole machine that is
+not ours to write; then the names of a pod's own group (the pods and Services of its controller) are replaced by
+addresses in the values of its environment (`build_addresses`, `replace_names`). Names inside arguments, files or
+programs are not: whoever needs those uses bubblewrap.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from paddock.kube.meta import Manifest, controller_of, key_of, labels_of, name_of, namespace_of
+from paddock.node.container_env import host_name
+
+_ZONE = "svc.cluster.local"
+
+
+def build_hosts(pod: Manifest, everybody: str) -> str:
+    """The hosts file of one pod; `everybody` is `build_namespace_hosts` of its namespace."""
+    address = address_of(pod)
+    own = f"{address}\t{' '.join(_pod_names(pod))}\n" if address else ""
+    aliases = "".join(
+        f"{alias['ip']}\t{' '.join(alias.get('hostnames') or ())}\n"
+        for alias in pod["spec"].get("hostAliases") or ()
+        if alias.get("hostnames")
+    )
+    return f"# written by paddock for this pod\n127.0.0.1\tlocalhost\n::1\tlocalhost\n{own}{aliases}{everybody}"
+
+
+def build_namespace_hosts(pods: Iterable[Manifest], services: Iterable[Manifest]) -> str:
+    """The lines for all live pods that have an address, and for Services: the addresses of the pods they select."""
+    live = live_pods(pods)
+    lines = [f"{address_of(pod)}\t{' '.join(_pod_names(pod))}" for pod in live]
+    for service in sorted(services, key=key_of):
+        name, namespace = name_of(service), namespace_of(service)
+        names = f"{name} {name}.{namespace} {name}.{namespace}.svc {name}.{namespace}.{_ZONE}"
+        lines += [f"{address_of(pod)}\t{names}" for pod in _selected(service, live)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def build_addresses(pod: Manifest, pods: Iterable[Manifest], services: Iterable[Manifest]) -> dict[str, str]:
+    """Names of the pod's own group by address; an empty address is one that is not assigned yet."""
+    group = [other for other in pods if _same_group(pod, other)]
+    group = [other for other in group if not _is_over(other)]
+    found: dict[str, str] = {}
+    for service in services:
+        if not _same_group(pod, service):
+            continue
+        chosen = next(iter(_selected(service, sorted(group, key=key_of))), None)
+        if chosen is not None:
+            name, namespace = name_of(service), namespace_of(service)
+            for host in (name, f"{name}.{namespace}", f"{name}.{namespace}.svc", f"{name}.{namespace}.{_ZONE}"):
+                found[host] = address_of(chosen)
+    for other in group:
+        found |= dict.fromkeys(_pod_names(other), address_of(other))
+    return found
+
+
+def find_names(text: str, addresses: Mapping[str, str]) -> set[str]:
+    """Which of the names stand in `text` as whole words."""
+    return {match[0] for match in _pattern(addresses).finditer(text)} if addresses else set()
+
+
+def replace_names(text: str, addresses: Mapping[str, str]) -> str:
+    """Every name that stands as a whole word by its address: `a-ps-0:2379,http://a-ps-1/x`.
+
+    A part of a longer name, or of a path (`/nas/a-ps-0/log`), stays.
+    """
+    return _pattern(addresses).sub(lambda match: addresses[match[0]], text) if addresses else text
+
+
+def _pattern(addresses: Mapping[str, str]) -> re.Pattern[str]:
+    longest_first = sorted(addresses, key=len, reverse=True)
+    names = "|".join(map(re.escape, longest_first))
+    return re.compile(rf"(?<=://)(?:{names})(?![\w-]|\.\w)|(?<![\w./-])(?:{names})(?![\w/-]|\.\w)")
+
+
+def live_pods(pods: Iterable[Manifest]) -> list[Manifest]:
+    """Those that have an address and have not ended, by name."""
+    return sorted((pod for pod in pods if address_of(pod) and not _is_over(pod)), key=key_of)
+
+
+def address_of(pod: Mapping[str, Any]) -> str:
+    return str((pod.get("status") or {}).get("podIP") or "")
+
+
+def _is_over(pod: Mapping[str, Any]) -> bool:
+    return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+
+
+def _pod_names(pod: Manifest) -> list[str]:
+    host, subdomain, namespace = host_name(pod), pod["spec"].get("subdomain"), namespace_of(pod)
+    names = [host]
+    if subdomain:
+        place = f"{host}.{subdomain}"
+        names += [place, f"{place}.{namespace}", f"{place}.{namespace}.svc", f"{place}.{namespace}.{_ZONE}"]
+    return names if name_of(pod) in names else [*names, name_of(pod)]
+
+
+def _selected(service: Manifest, pods: Sequence[Manifest]) -> list[Manifest]:
+    wanted = (service.get("spec") or {}).get("selector")
+    if not wanted:
+        return []
+    return [pod for pod in pods if wanted.items() <= labels_of(pod).items()]
+
+
+def _same_group(pod: Manifest, other: Manifest) -> bool:
+    """Siblings, or belonging to a sibling: Services are often owned by the pod that they name."""
+    mine, theirs = controller_of(pod), controller_of(other)
+    return mine is not None and theirs is not None and mine.get("uid") == theirs.get("uid")

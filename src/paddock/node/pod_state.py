@@ -1,0 +1,96 @@
+"""What the kubelet knows of one pod beside the API: its address, its GPUs and every start of its containers. Pure.
+
+These values are what `paddock.node.records` keeps on disk and `paddock.node.pod_plan` decides from. A container has at
+most two runs here, the latest and the one before it, as `state` and `lastState` of a container status need no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from paddock.kube.times import Moment
+
+LOST = "Lost"
+DELETED = "Deleted"
+DEADLINE = "DeadlineExceeded"
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why a container cannot start yet: a waiting state of Kubernetes."""
+
+    reason: str
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One start of a container. `number` is 0 for the first and grows with each restart.
+
+    `pid` is the process to wait for (the sandbox's own, not the program); with `birth`, its start in clock ticks after
+    boot, it is safe against reuse of process numbers. `ooms` is the kernel's count of out-of-memory kills at the start.
+    """
+
+    container: str
+    number: int
+    started: Moment
+    pid: int = 0
+    birth: int = 0
+    ooms: int = 0
+    finished: Moment | None = None
+    exit_code: int = 0
+    reason: str = ""
+    message: str = ""
+
+    @property
+    def running(self) -> bool:
+        return self.finished is None
+
+    @property
+    def succeeded(self) -> bool:
+        return self.finished is not None and self.exit_code == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Why everything in the pod must end, and since when it has been told so. `grace`, in seconds, cuts the pod's own
+    grace period short; None leaves it."""
+
+    reason: str
+    message: str
+    since: Moment
+    grace: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PodState:
+    """One pod on this machine. `boot` is the machine's boot id; `outside` are the paths made for it outside its own
+    scratch directory (links at mount paths, memory-backed volumes)."""
+
+    uid: str
+    namespace: str
+    name: str
+    address: str
+    accepted: Moment
+    boot: str = ""
+    gpus: tuple[int, ...] = ()
+    runs: dict[str, Run] = field(default_factory=dict)
+    earlier: dict[str, Run] = field(default_factory=dict)
+    ending: Ending | None = None
+    outside: tuple[str, ...] = ()
+
+    @property
+    def running(self) -> list[Run]:
+        return [run for run in self.runs.values() if run.running]
+
+    def with_run(self, run: Run) -> PodState:
+        """The state after `run` began or changed; the run it follows becomes the earlier one."""
+        known = self.runs.get(run.container)
+        earlier = self.earlier
+        if known is not None and known.number != run.number:
+            earlier = {**earlier, run.container: known}
+        return replace(self, runs={**self.runs, run.container: run}, earlier=earlier)
+
+    def with_outside(self, paths: Iterable[str]) -> PodState:
+        return replace(self, outside=tuple(dict.fromkeys((*self.outside, *paths))))

@@ -1,0 +1,83 @@
+"""Where the node keeps what it knows of pods, and how a pod's files are laid out. Survives a `kill -9` of the daemon.
+
+DIRECTORY/records/UID.json                       what is known of a pod (`PodState`); 0600, replaced as a whole
+DIRECTORY/scratch/UID/hosts, volumes/NAME/       the pod's own; goes with the pod object
+DIRECTORY/scratch/UID/runs/CONTAINER-N/          exit, termination, work/ of one run
+DIRECTORY/pods/NAMESPACE_POD_UID/CONTAINER/N.log kubelet's layout; outlives the pod (`paddock.node.logs`)
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from paddock.node.pod_state import PodState, Run
+from paddock.node.volumes import PREFIX, remove_outside
+
+_log = logging.getLogger(__name__)
+
+
+class Records:
+    """The records of one node directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._records = directory / "records"
+
+    def load(self) -> dict[str, PodState]:
+        """All records by pod UID. One that cannot be read is put aside with a warning, as a full disk may cut one."""
+        found = {}
+        for path in sorted(self._records.glob("*.json")) if self._records.is_dir() else ():
+            try:
+                state = msgspec.json.decode(path.read_bytes(), type=PodState)
+            except (OSError, msgspec.MsgspecError) as error:
+                _log.warning("the record of a pod, %s, cannot be read and is put aside: %s", path, error)
+                path.replace(path.with_suffix(".unreadable"))
+                continue
+            found[state.uid] = state
+        return found
+
+    def save(self, state: PodState) -> None:
+        self._records.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self._records / f"{state.uid}.json"
+        fresh = path.with_suffix(".new")
+        fresh.touch(0o600)
+        fresh.write_bytes(msgspec.json.encode(state))
+        fresh.replace(path)
+
+    def remove(self, state: PodState) -> None:
+        """Forget a pod: its scratch directory and its record. Its logs stay."""
+        shutil.rmtree(self.scratch(state.uid), ignore_errors=True)
+        (self._records / f"{state.uid}.json").unlink(missing_ok=True)
+
+    def remove_outside(self, state: PodState, kept: frozenset[str] = frozenset()) -> None:
+        """Remove what was made for a pod in places that all share, but not what other pods still use (`kept`)."""
+        remove_outside((*state.outside, str(temporary_directory(state.uid))), kept)
+
+    def scratch(self, uid: str) -> Path:
+        return self.directory / "scratch" / uid
+
+    def hosts(self, uid: str) -> Path:
+        return self.scratch(uid) / "hosts"
+
+    def run_directory(self, uid: str, run: Run) -> Path:
+        return self.scratch(uid) / "runs" / f"{run.container}-{run.number}"
+
+    def exit_file(self, uid: str, run: Run) -> Path:
+        return self.run_directory(uid, run) / "exit"
+
+    def termination_file(self, uid: str, run: Run) -> Path:
+        return self.run_directory(uid, run) / "termination"
+
+
+def temporary_directory(uid: str) -> Path:
+    """A pod's TMPDIR. Outside its scratch directory, as sockets in it have room for 107 characters of path only."""
+    return Path(tempfile.gettempdir()) / f"{PREFIX}{uid}"
+
+
+def log_directory(directory: Path, namespace: str, name: str, uid: str) -> Path:
+    return directory / "pods" / f"{namespace}_{name}_{uid}"

@@ -1,0 +1,228 @@
+"""What a pod's volumes are on this machine, and where its containers see them.
+
+`plan_mounts` is pure: which directory or file of this machine belongs at which path of the container. `apply_volumes`
+makes them. How they get to their paths is the sandbox's part: `bubblewrap` binds them; without a sandbox
+`apply_links` puts a symlink where nothing is, or says why the container has to wait.
+
+Left out, with a sentence: projected volumes and persistent volume claims. An emptyDir's sizeLimit is not enforced, and
+the files of a ConfigMap or Secret are those of the moment when the container starts.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from paddock.kube.meta import Manifest, uid_of
+from paddock.node.container_env import CONFIG_ERROR, Configs, NotReady, read_config, read_field
+
+MEMORY = Path("/dev/shm")  # noqa: S108 - the machine's memory-backed file system is what is asked for
+PREFIX = "paddock-"
+"""Of the names of directories that belong to a pod but cannot be below its own: they are in places all share."""
+_CREATE_ERROR = "CreateContainerError"
+_HOST_TYPES = ("", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice")
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """`source`, a path of this machine, belongs at `target`, a path of the container."""
+
+    source: Path
+    target: str
+    read_only: bool = False
+
+
+def plan_mounts(pod: Manifest, container: Manifest, scratch: Path) -> tuple[Mount, ...]:
+    """The mounts of a container; `scratch` is the pod's own directory. `NotReady` for what is not supported."""
+    volumes = {volume["name"]: volume for volume in pod["spec"].get("volumes") or ()}
+    mounts = []
+    for wanted in container.get("volumeMounts") or ():
+        name, target = wanted["name"], str(wanted["mountPath"])
+        if name not in volumes:
+            raise NotReady(f"volumeMounts: volume {name!r} is not in spec.volumes ({', '.join(volumes) or 'none'})")
+        source = volume_path(volumes[name], pod, scratch)
+        below = wanted.get("subPath") or ""
+        if below.startswith("/") or ".." in Path(below).parts:
+            raise NotReady(f"volumeMounts: subPath {below!r} of volume {name!r} must be relative and without '..'")
+        mounts.append(Mount(source / below if below else source, target, bool(wanted.get("readOnly"))))
+    return tuple(mounts)
+
+
+def volume_path(volume: Manifest, pod: Manifest, scratch: Path) -> Path:
+    """Where the volume is on this machine. `NotReady` for a kind of volume that is not supported."""
+    name = str(volume["name"])
+    if (host := volume.get("hostPath")) is not None:
+        return Path(host["path"])
+    if (empty := volume.get("emptyDir")) is not None and empty.get("medium") == "Memory":
+        return MEMORY / f"{PREFIX}{uid_of(pod)}-{name}"
+    if any(volume.get(kind) is not None for kind in ("emptyDir", "configMap", "secret", "downwardAPI")):
+        return scratch / "volumes" / name
+    kinds = sorted(set(volume) - {"name"})
+    if not kinds:
+        return scratch / "volumes" / name
+    hint = "a hostPath names a directory of this machine"
+    if kinds == ["persistentVolumeClaim"]:
+        raise NotReady(f"volume {name!r}: persistentVolumeClaim is not yet supported on this machine; {hint}")
+    supported = "emptyDir, hostPath, configMap, secret, downwardAPI"
+    raise NotReady(f"volume {name!r}: {', '.join(kinds)} is not supported on this machine ({supported} are); {hint}")
+
+
+def read_files(volume: Manifest, pod: Manifest, configs: Configs) -> dict[str, bytes] | None:
+    """The files of a configMap, secret or downwardAPI volume by relative path; None for other volumes. Pure."""
+    for field, kind, key in (("configMap", "configmap", "name"), ("secret", "secret", "secretName")):
+        if (source := volume.get(field)) is not None:
+            return _read_items(source, kind, str(source.get(key) or ""), configs)
+    if (source := volume.get("downwardAPI")) is not None:
+        items = source.get("items") or ()
+        return {
+            item["path"]: read_field(pod, (item.get("fieldRef") or {}).get("fieldPath", "")).encode() for item in items
+        }
+    return None
+
+
+def _read_items(source: Manifest, kind: str, name: str, configs: Configs) -> dict[str, bytes]:
+    optional = bool(source.get("optional"))
+    data = read_config(configs, kind, name, optional=optional)
+    if not source.get("items"):
+        return data
+    chosen = {}
+    for item in source["items"]:
+        path = str(item["path"])
+        if path.startswith("/") or ".." in Path(path).parts:
+            raise NotReady(f"{kind} {name!r}: path {path!r} must be relative and without '..'")
+        if item["key"] in data:
+            chosen[path] = data[item["key"]]
+        elif not optional:
+            raise NotReady(f"{kind} {name!r}: references non-existent config key: {item['key']}")
+    return chosen
+
+
+def apply_volumes(pod: Manifest, scratch: Path, configs: Configs, outside: list[str]) -> None:
+    """Make every volume of the pod. What lies outside `scratch` is put in `outside`, also when it ends with an error.
+    `NotReady` and `OSError` are for the status."""
+    for volume in pod["spec"].get("volumes") or ():
+        path = volume_path(volume, pod, scratch)
+        if (host := volume.get("hostPath")) is not None:
+            _check_host_path(path, str(host.get("type") or ""), volume["name"])
+            continue
+        if MEMORY in path.parents:
+            outside.append(str(path))
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        files = read_files(volume, pod, configs)
+        if files is not None:
+            mode = (volume.get("configMap") or volume.get("secret") or volume.get("downwardAPI")).get("defaultMode")
+            _write_files(path, files, 0o644 if mode is None else int(mode))
+
+
+def apply_sub_paths(mounts: Iterable[Mount], scratch: Path) -> None:
+    """Make the directories that a subPath names inside volumes of ours."""
+    for mount in mounts:
+        ours = scratch in mount.source.parents or MEMORY in mount.source.parents
+        if ours and not mount.source.exists():
+            mount.source.mkdir(parents=True)
+
+
+def _write_files(directory: Path, files: Mapping[str, bytes], mode: int) -> None:
+    for name, content in files.items():
+        path = directory / name
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fresh = path.with_name(f".{path.name}.new")
+        fresh.touch(0o600)
+        fresh.write_bytes(content)
+        fresh.chmod(mode & 0o777)
+        fresh.replace(path)
+
+
+def _check_host_path(path: Path, kind: str, name: str) -> None:
+    """As kubelet checks hostPath types; for '' it checks nothing, and the container engine makes a directory."""
+    if kind not in _HOST_TYPES:
+        raise NotReady(f"volume {name!r}: hostPath type {kind!r} is none of {', '.join(filter(None, _HOST_TYPES))}")
+    if kind in ("DirectoryOrCreate", "") and not path.exists():
+        path.mkdir(mode=0o755, parents=True)
+    if kind == "FileOrCreate" and not path.exists():
+        path.touch(0o644)
+    checks: dict[str, tuple[Any, str]] = {
+        "Directory": (Path.is_dir, "a directory"),
+        "DirectoryOrCreate": (Path.is_dir, "a directory"),
+        "File": (Path.is_file, "a file"),
+        "FileOrCreate": (Path.is_file, "a file"),
+        "Socket": (Path.is_socket, "a socket"),
+        "CharDevice": (Path.is_char_device, "a character device"),
+        "BlockDevice": (Path.is_block_device, "a block device"),
+    }
+    check, noun = checks.get(kind, (Path.exists, "there"))
+    if not check(path):
+        raise NotReady(f"volume {name!r}: hostPath type check failed: {path} is not {noun}", CONFIG_ERROR)
+
+
+def apply_links(mounts: Iterable[Mount], shared: Collection[str], made: list[str]) -> None:
+    """Without a sandbox: symlinks at the mount paths, for the pod's life. Those made are put in `made`, with new
+    directories, also when it ends with an error.
+
+    A mount path that already is the volume needs none; if it is a link of other pods (`shared`), it becomes this pod's
+    too, and goes with the last of them. `NotReady` names a path where something else is.
+    """
+    for mount in mounts:
+        target = Path(mount.target)
+        if str(target) in shared and _is_same(target, mount.source):
+            made.append(str(target))
+            continue
+        if _is_same(target, mount.source) or (target == MEMORY and MEMORY in mount.source.parents):
+            continue
+        if os.path.lexists(target):
+            raise NotReady(_in_the_way(target, mount.source), _CREATE_ERROR)
+        try:
+            _make_directories(target.parent, made)
+            target.symlink_to(mount.source)
+        except OSError as error:
+            why = f"cannot make a link at {target}: {error.strerror}"
+            raise NotReady(f"mountPath {mount.target}: {why}. {_ADVICE}", _CREATE_ERROR) from error
+        made.append(str(target))
+
+
+_ADVICE = (
+    "Without a sandbox a volume can only be a link at a path that is free and writable: "
+    "install bubblewrap, or choose another mountPath"
+)
+
+
+def _in_the_way(target: Path, source: Path) -> str:
+    what = f"a link to {target.readlink()}, perhaps of another pod" if target.is_symlink() else "something else"
+    return f"mountPath {target}: {what} is there, and {source} belongs there. {_ADVICE}"
+
+
+def _is_same(target: Path, source: Path) -> bool:
+    try:
+        return target.samefile(source)
+    except OSError:
+        return False
+
+
+def _make_directories(directory: Path, made: list[str]) -> None:
+    missing = [path for path in (directory, *directory.parents) if not path.exists()]
+    for path in reversed(missing):
+        path.mkdir()
+        made.append(str(path))
+
+
+def remove_outside(paths: Iterable[str], kept: frozenset[str] = frozenset()) -> None:
+    """Remove what was made outside a pod's scratch directory, except what other pods still use. Never follows a link.
+
+    A directory on the way to a link goes only if it is empty; one of ours (`PREFIX`) goes with its content.
+    """
+    for path in map(Path, reversed(list(paths))):
+        if str(path) in kept:
+            continue
+        try:
+            if path.is_symlink():
+                path.unlink()
+            elif path.name.startswith(PREFIX):
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.is_dir():
+                path.rmdir()
+        except OSError:
+            continue  # not empty, or gone: somebody else's now

@@ -1,0 +1,135 @@
+"""Acting: the actions of one plan, sent at once and each by itself. Decides nothing.
+
+What an answer means is fixed (rule 5 of docs/architecture.md): a create that finds the name taken looks who has it; a
+delete that finds nothing, or another object of that name, is done. Everything else comes back as a `Failure`, after all
+have been tried, so that one refused pod holds up no other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from paddock.jobs import pods
+from paddock.jobs.model import Action, Create, Delete, Job, Patch
+from paddock.kube.api import Api
+from paddock.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
+from paddock.kube.meta import PODS, Key, Manifest, Resource, is_controlled_by, key_of, name_of
+from paddock.kube.times import Moment, format_time
+
+AT_ONCE = 64
+"""Writes of one operator that are on their way at a time."""
+
+
+class Memory(Protocol):
+    """Who is told what was just written, so that the next pass knows before the watch says so."""
+
+    def assume(self, resource: Resource, manifest: Manifest) -> None: ...
+
+    def assume_deleting(self, resource: Resource, key: Key, uid: str, time: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    action: Action
+    error: ApiError
+
+    def __str__(self) -> str:
+        verb = type(self.action).__name__.lower()
+        name = name_of(self.action.manifest) if isinstance(self.action, Create) else self.action.key.name
+        return f"cannot {verb} {self.action.resource.kind} {name}: {self.error.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`blocked`: names that somebody else has. `again`: the world moved under a create; another pass will see."""
+
+    blocked: tuple[tuple[Resource, Key], ...] = ()
+    again: bool = False
+    failures: tuple[Failure, ...] = ()
+
+
+_DONE, _AGAIN = Outcome(), Outcome(again=True)
+
+
+class Hands:
+    """`clock` in seconds since the epoch, for the moment a delete was accepted."""
+
+    def __init__(self, api: Api, memory: Memory, clock: Callable[[], Moment]) -> None:
+        self._api = api
+        self._memory = memory
+        self._clock = clock
+        self._slots = asyncio.Semaphore(AT_ONCE)
+
+    async def apply_actions(self, job: Job, actions: Sequence[Action]) -> Outcome:
+        results = await asyncio.gather(*(self._apply(job, action) for action in actions))
+        return Outcome(
+            blocked=tuple(name for result in results for name in result.blocked),
+            again=any(result.again for result in results),
+            failures=tuple(failure for result in results for failure in result.failures),
+        )
+
+    async def fetch_missed(self, job: Job, attempt: int, names: Iterable[str]) -> bool:
+        """Whether any of these pods exists after all, of this job and attempt. What is found is remembered."""
+        found = await asyncio.gather(*(self._fetch_pod(job, name) for name in names))
+        ours = [pod for pod in found if pod is not None and _is_of(pod, job, attempt)]
+        for pod in ours:
+            self._memory.assume(PODS, pod)
+        return bool(ours)
+
+    async def _fetch_pod(self, job: Job, name: str) -> Manifest | None:
+        try:
+            async with self._slots:
+                return await self._api.get(PODS, job.key.namespace, name)
+        except NotFound:
+            return None
+
+    async def _apply(self, job: Job, action: Action) -> Outcome:
+        try:
+            async with self._slots:
+                match action:
+                    case Create():
+                        return await self._create(job, action)
+                    case Delete():
+                        await self._delete(action)
+                    case Patch():
+                        await self._patch(action)
+        except ApiError as error:
+            return Outcome(failures=(Failure(action, error),))
+        return _DONE
+
+    async def _create(self, job: Job, action: Create) -> Outcome:
+        resource, key = action.resource, key_of(action.manifest)
+        try:
+            there = await self._api.create(resource, action.manifest)
+        except AlreadyExists:
+            try:
+                there = await self._api.get(resource, key.namespace, key.name)
+            except NotFound:
+                return _AGAIN
+        self._memory.assume(resource, there)
+        return _DONE if is_controlled_by(there, job.uid) else Outcome(blocked=((resource, key),))
+
+    async def _delete(self, action: Delete) -> None:
+        key = action.key
+        try:
+            await self._api.delete(action.resource, key.namespace, key.name, uid=action.uid, grace=action.grace)
+        except (NotFound, Conflict):
+            return
+        self._memory.assume_deleting(action.resource, key, action.uid, format_time(self._clock()))
+
+    async def _patch(self, action: Patch) -> None:
+        """The UID in the patch guards it: it cannot be changed, so another object of the name refuses."""
+        metadata = {**(action.patch.get("metadata") or {}), "uid": action.uid}
+        patch = {**action.patch, "metadata": metadata}
+        try:
+            await self._api.patch(action.resource, action.key.namespace, action.key.name, patch)
+        except (NotFound, Conflict):
+            return
+
+
+def _is_of(pod: Manifest, job: Job, attempt: int) -> bool:
+    rank = pods.read_pod(pod)
+    return is_controlled_by(pod, job.uid) and rank is not None and rank.attempt == attempt

@@ -1,0 +1,114 @@
+"""What is there now of one job: its manifest's children, sorted into ours and in our way. PURE.
+
+Ours is what a controller's ownerReference with the job's UID says is ours; names alone prove nothing, as they are used
+again. What has a name that the job needs and another owner, or none, is foreign: the job waits for it to go. One
+exception: a PodGroup of the job's name is taken whoever made it, as Volcano's documents have users make their own.
+
+Where objects come from is a `View`: in the operator its caches (`operator.views`), in a test a dictionary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+from paddock.jobs import pods
+from paddock.jobs.model import PORT_ANNOTATION, Child, Job, Observed, Status
+from paddock.kube.meta import (
+    CONFIG_MAPS,
+    PODS,
+    SERVICES,
+    Key,
+    Manifest,
+    Resource,
+    annotations_of,
+    controller_of,
+    is_controlled_by,
+    is_deleting,
+    name_of,
+    namespace_of,
+    uid_of,
+)
+
+
+class View(Protocol):
+    """The children of all jobs, as far as this process has heard."""
+
+    def get(self, resource: Resource, key: Key) -> Manifest | None: ...
+
+    def owned(self, resource: Resource, uid: str) -> Iterable[Manifest]:
+        """What the object of this UID controls."""
+        ...
+
+
+def read_observed(
+    job: Job, attempt: int, view: View, *, pod_groups: Resource | None, taken_ports: frozenset[int] = frozenset()
+) -> Observed:
+    """`attempt` is the recorded one: its ConfigMap's name is among those that the job needs."""
+    group = view.get(pod_groups, job.key) if pod_groups else None
+    ranks = [pods.read_pod(pod) for pod in view.owned(PODS, job.uid)]
+    return Observed(
+        pods=tuple(sorted((pod for pod in ranks if pod), key=lambda pod: (pod.rank, pod.attempt))),
+        services=_children(SERVICES, view.owned(SERVICES, job.uid), job),
+        config_maps=_children(CONFIG_MAPS, view.owned(CONFIG_MAPS, job.uid), job),
+        pod_group=_read_child(pod_groups, group, job) if pod_groups and group else None,
+        foreign=_read_foreign(job, attempt, view),
+        taken_ports=taken_ports,
+    )
+
+
+def needed_names(job: Job, attempt: int) -> Iterable[tuple[Resource, str]]:
+    """Every name that nobody else may have."""
+    for rank in job.ranks():
+        yield PODS, pods.pod_name(job, rank)
+        yield SERVICES, pods.pod_name(job, rank)
+    if pods.needs_config_map(job):
+        yield CONFIG_MAPS, pods.config_map_name(job, attempt)
+
+
+def read_held_port(pod: Mapping[str, Any]) -> int | None:
+    """The port whose block this pod still holds: none once it has ended."""
+    port = annotations_of(pod).get(PORT_ANNOTATION, "")
+    ended = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+    return int(port) if port.isdigit() and not ended else None
+
+
+def missing_pods(job: Job, status: Status, observed: Observed) -> tuple[str, ...]:
+    """Names of this attempt's pods that the view does not show: to be doubted before anything is made of it."""
+    there = {pod.name for pod in observed.of_attempt(status.attempt)}
+    return tuple(name for rank in job.ranks() if (name := pods.pod_name(job, rank)) not in there)
+
+
+def _read_child(resource: Resource, manifest: Mapping[str, Any], job: Job) -> Child:
+    members = (manifest.get("spec") or {}).get("minMember")
+    return Child(
+        resource,
+        name_of(manifest),
+        uid_of(manifest),
+        deleting=is_deleting(manifest),
+        owned=is_controlled_by(manifest, job.uid),
+        members=members if isinstance(members, int) else None,
+    )
+
+
+def _children(resource: Resource, manifests: Iterable[Manifest], job: Job) -> tuple[Child, ...]:
+    return tuple(sorted((_read_child(resource, found, job) for found in manifests), key=lambda child: child.name))
+
+
+def _read_foreign(job: Job, attempt: int, view: View) -> tuple[Child, ...]:
+    found = []
+    for resource, name in needed_names(job, attempt):
+        there = view.get(resource, Key(job.key.namespace, name))
+        if there is not None and not is_controlled_by(there, job.uid):
+            found.append(_read_child(resource, there, job))
+    return tuple(found)
+
+
+def owner_in(manifest: Mapping[str, Any], kinds: Mapping[tuple[str, str], Resource]) -> tuple[Resource, Key] | None:
+    """The job that controls this child, if its kind is among `kinds`, by (API group, kind)."""
+    owner = controller_of(manifest)
+    if owner is None:
+        return None
+    group = str(owner.get("apiVersion") or "").rpartition("/")[0]
+    resource = kinds.get((group, str(owner.get("kind"))))
+    return None if resource is None else (resource, Key(namespace_of(manifest), str(owner.get("name"))))

@@ -1,0 +1,95 @@
+"""Discovery in both forms: they must tell the same."""
+
+import pytest
+
+from paddock.apiserver import discovery
+from paddock.apiserver.resources import Registry
+
+CRD = {
+    "metadata": {"name": "widgets.example.org"},
+    "spec": {
+        "group": "example.org",
+        "scope": "Namespaced",
+        "names": {"plural": "widgets", "kind": "Widget", "shortNames": ["wd"], "categories": ["all"]},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {"openAPIV3Schema": {"type": "object"}},
+                "subresources": {"status": {}},
+            }
+        ],
+    },
+}
+REGISTRY = Registry().with_crds([CRD])
+
+
+def entries(group, version):
+    found = discovery.build_resource_list(REGISTRY, group, version)
+    return {entry["name"]: entry for entry in found["resources"]}
+
+
+def test_pods_are_listed_with_their_subresources():
+    core = entries("", "v1")
+    assert core["pods"]["shortNames"] == ["po"]
+    assert core["pods"]["categories"] == ["all"]
+    assert set(core["pods"]["verbs"]) == {
+        "create", "delete", "deletecollection", "get", "list", "patch", "update", "watch",
+    }  # fmt: skip
+    assert core["pods/log"]["verbs"] == ["get"]
+    assert (core["pods/binding"]["kind"], core["pods/binding"]["verbs"]) == ("Binding", ["create"])
+    assert core["pods/status"]["verbs"] == ["get", "patch", "update"]
+
+
+def test_a_scale_says_its_own_group():
+    scale = entries("apps", "v1")["deployments/scale"]
+    assert (scale["group"], scale["version"], scale["kind"]) == ("autoscaling", "v1", "Scale")
+
+
+def test_custom_kinds_are_listed_beside_kubernetes_own():
+    groups = {group["name"]: group for group in discovery.build_group_list(REGISTRY)["groups"]}
+    assert groups["example.org"]["preferredVersion"] == {"groupVersion": "example.org/v1", "version": "v1"}
+    assert {"apps", "coordination.k8s.io", "apiextensions.k8s.io"} < set(groups)
+    assert "" not in groups
+    assert entries("example.org", "v1")["widgets/status"]["kind"] == "Widget"
+    assert discovery.build_group(REGISTRY, "example.org")["kind"] == "APIGroup"
+
+
+@pytest.mark.parametrize(("group", "version"), [("nobody.org", "v1"), ("apps", "v2"), ("", "v2")])
+def test_what_is_not_served_is_nothing(group, version):
+    assert discovery.build_resource_list(REGISTRY, group, version) is None
+
+
+def test_a_group_that_is_not_served_is_nothing():
+    assert discovery.build_group(REGISTRY, "nobody.org") is None
+    assert discovery.build_group(REGISTRY, "") is None
+
+
+def test_both_forms_tell_the_same():
+    told = set()
+    for core in (True, False):
+        answer = discovery.build_aggregated(REGISTRY, core)
+        assert (answer["kind"], answer["apiVersion"]) == ("APIGroupDiscoveryList", "apidiscovery.k8s.io/v2")
+        for group in answer["items"]:
+            name = group["metadata"].get("name", "")
+            assert (not name) is core
+            for version in group["versions"]:
+                for entry in version["resources"]:
+                    told.add((name, version["version"], entry["resource"], entry["scope"] == "Namespaced"))
+                    for sub in entry.get("subresources", ()):
+                        plural = f"{entry['resource']}/{sub['subresource']}"
+                        told.add((name, version["version"], plural, entry["scope"] == "Namespaced"))
+    legacy = {
+        (group, version, entry["name"], entry["namespaced"])
+        for group in REGISTRY.groups()
+        for version in REGISTRY.versions(group)
+        for entry in discovery.build_resource_list(REGISTRY, group, version)["resources"]
+    }
+    assert told == legacy
+
+
+def test_the_version_is_one_that_clients_understand():
+    version = discovery.build_version()
+    assert version["gitVersion"].startswith(f"v{version['major']}.{version['minor']}.")
+    assert discovery.build_core_versions()["versions"] == ["v1"]

@@ -1,0 +1,113 @@
+"""OpenAPI v3: every reference leads somewhere, and kubectl finds what it looks for."""
+
+import copy
+import json
+
+import pytest
+
+from paddock.apiserver import openapi
+from paddock.apiserver.resources import Registry
+
+CRD = {
+    "metadata": {"name": "widgets.shop.example.org"},
+    "spec": {
+        "group": "shop.example.org",
+        "scope": "Namespaced",
+        "names": {"plural": "widgets", "kind": "Widget"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}},
+                    }
+                },
+                "subresources": {"status": {}},
+            }
+        ],
+    },
+}
+REGISTRY = Registry().with_crds([CRD])
+ALL = [(group, version) for group in REGISTRY.groups() for version in REGISTRY.versions(group)]
+
+
+def document(group, version):
+    return json.loads(openapi.build_document(REGISTRY, group, version))
+
+
+def references(value):
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key == "$ref":
+                yield inner
+            else:
+                yield from references(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from references(inner)
+
+
+@pytest.mark.parametrize(("group", "version"), ALL)
+def test_every_reference_leads_to_a_schema(group, version):
+    found = document(group, version)
+    schemas = found["components"]["schemas"]
+    assert {name.removeprefix("#/components/schemas/") for name in references(found)} <= set(schemas)
+
+
+@pytest.mark.parametrize(("group", "version"), ALL)
+def test_every_kind_has_operations_that_promise_validation(group, version):
+    paths = document(group, version)["paths"]
+    kinds = {kind.resource.kind for kind in REGISTRY.group_version(group, version)}
+    for method in ("post", "patch", "put"):
+        promised = {
+            path[method]["x-kubernetes-group-version-kind"]["kind"]
+            for path in paths.values()
+            if method in path
+            and {"fieldValidation", "dryRun", "fieldManager"} <= {one["name"] for one in path[method]["parameters"]}
+        }
+        assert promised == kinds
+
+
+@pytest.mark.parametrize(("group", "version"), ALL)
+def test_no_merge_keys_are_promised(group, version):
+    """kubectl takes merge keys from a document that offers strategic patches, and these schemas have none."""
+    for path in document(group, version)["paths"].values():
+        assert "strategic" not in json.dumps(path.get("patch", {}))
+
+
+def test_paths_are_those_of_the_server():
+    paths = document("shop.example.org", "v1")["paths"]
+    assert set(paths) == {
+        "/apis/shop.example.org/v1/widgets",
+        "/apis/shop.example.org/v1/namespaces/{namespace}/widgets",
+        "/apis/shop.example.org/v1/namespaces/{namespace}/widgets/{name}",
+        "/apis/shop.example.org/v1/namespaces/{namespace}/widgets/{name}/status",
+    }
+    assert "/api/v1/nodes/{name}" in document("", "v1")["paths"]
+
+
+def test_a_kind_carries_its_name_and_its_fields():
+    schema = document("shop.example.org", "v1")["components"]["schemas"]["org.example.shop.v1.Widget"]
+    assert schema["x-kubernetes-group-version-kind"] == [
+        {"group": "shop.example.org", "version": "v1", "kind": "Widget"}
+    ]
+    assert schema["properties"]["spec"]["properties"]["size"] == {"type": "integer"}
+    assert set(schema["properties"]) == {"apiVersion", "kind", "metadata", "spec"}
+
+
+def test_the_index_changes_with_a_document_and_with_nothing_else():
+    before = openapi.build_index(REGISTRY)["paths"]
+    changed = copy.deepcopy(CRD)
+    changed["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["more"] = {
+        "type": "string"
+    }
+    after = openapi.build_index(REGISTRY.with_crds([changed]))["paths"]
+    assert {path for path in before if before[path] != after[path]} == {"apis/shop.example.org/v1"}
+    assert before["api/v1"]["serverRelativeURL"].startswith("/openapi/v3/api/v1?hash=")
+
+
+def test_a_group_version_that_is_not_served_has_no_document():
+    assert openapi.build_document(REGISTRY, "nobody.org", "v1") == b""

@@ -1,0 +1,238 @@
+"""The store: what was acknowledged is there after a kill, a bad write harms nobody, and a full disk is a sentence."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from apiserver.embedded import eventually
+
+from paddock.apiserver.records import Change
+from paddock.apiserver.store import RESTART_GAP, Store, Transaction
+from paddock.kube.errors import Expired, InternalError, Unavailable
+from paddock.kube.meta import Manifest
+
+KEY = "/configmaps"
+
+
+def _object(name: str, uid: str = "", data: str = "") -> Manifest:
+    meta = {"name": name, "namespace": "default", "uid": uid or f"uid-{name}"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"d": data}}
+
+
+async def _put(store: Store, name: str, data: str = "") -> int:
+    def action(tx: Transaction) -> int:
+        return tx.put(KEY, _object(name, data=data), tx.get(KEY, "default", name)).rv
+
+    return await store.write(action)
+
+
+async def _delete(store: Store, name: str) -> int:
+    def action(tx: Transaction) -> int:
+        found = tx.get(KEY, "default", name)
+        assert found is not None
+        return tx.delete(found).rv
+
+    return await store.write(action)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(tmp_path / "store.sqlite", kept_changes=20)
+    opened.open()
+    yield opened
+    opened.close()
+
+
+async def test_writes_of_one_turn_share_a_commit_and_are_told_in_order(store: Store) -> None:
+    groups: list[list[Change]] = []
+    store.listen(groups.append)
+    numbers = await asyncio.gather(*(_put(store, f"c{i}") for i in range(50)))
+    assert numbers == sorted(set(numbers))
+    assert len(groups) == 1
+    assert [change.rv for change in groups[0]] == numbers
+    assert store.revision == numbers[-1]
+
+
+async def test_a_write_that_fails_takes_back_its_own_and_nobody_elses(store: Store) -> None:
+    told: list[Change] = []
+    store.listen(told.extend)
+
+    def bad(tx: Transaction) -> None:
+        tx.put(KEY, _object("bad"), None)
+        raise LookupError("of this write")
+
+    results = await asyncio.gather(_put(store, "a"), store.write(bad), _put(store, "b"), return_exceptions=True)
+    assert isinstance(results[1], LookupError)
+    assert [stored.name for stored in store.select(KEY)] == ["a", "b"]
+    assert [change.name for change in told] == ["a", "b"]
+
+
+async def test_a_write_sees_what_was_written_before_it_in_the_same_turn(store: Store) -> None:
+    def seen(tx: Transaction) -> bool:
+        return tx.get(KEY, "default", "a") is not None
+
+    assert (await asyncio.gather(_put(store, "a"), store.write(seen)))[1] is True
+
+
+async def test_an_abandoned_write_does_not_stop_the_others(store: Store) -> None:
+    abandoned = asyncio.ensure_future(_put(store, "a"))
+    kept = asyncio.ensure_future(_put(store, "b"))
+    await asyncio.sleep(0)
+    abandoned.cancel()
+    assert await kept > 0
+
+
+async def test_the_changelog_tells_what_happened_since_and_what_was_before(store: Store) -> None:
+    start = store.revision
+    await _put(store, "a", "1")
+    second = await _put(store, "a", "2")
+    await _delete(store, "a")
+    changes = store.changes_since(KEY, start)
+    assert [change.type for change in changes] == ["ADDED", "MODIFIED", "DELETED"]
+    assert changes[1].previous_object is not None
+    assert changes[1].previous_object["data"] == {"d": "1"}
+    assert changes[2].object["metadata"]["resourceVersion"] == str(changes[2].rv)
+    assert [change.type for change in store.changes_since(KEY, second)] == ["DELETED"]
+
+
+async def test_the_changelog_is_cut_and_says_expired_below(store: Store) -> None:
+    start = store.revision
+    for position in range(60):
+        await _put(store, f"c{position % 5}", str(position))
+    await eventually(lambda: store.compacted > start)
+    with pytest.raises(Expired):
+        store.changes_since(KEY, start)
+    await eventually(lambda: len(store.changes_since(KEY, store.compacted)) == 20)
+    assert len(list(store.select(KEY))) == 5
+
+
+async def test_a_restart_keeps_everything_and_never_gives_a_number_twice(tmp_path: Path) -> None:
+    first = Store(tmp_path / "s")
+    first.open()
+    number = await _put(first, "a")
+    first.close()
+    second = Store(tmp_path / "s")
+    second.open()
+    assert [stored.name for stored in second.select(KEY)] == ["a"]
+    assert second.revision == number + RESTART_GAP
+    assert [change.name for change in second.changes_since(KEY, number - 1)] == ["a"]
+    assert await _put(second, "b") > number + RESTART_GAP
+    second.close()
+
+
+async def test_a_full_disk_is_a_sentence_and_writes_work_again_once_there_is_room(store: Store) -> None:
+    await _put(store, "before")
+    told: list[Change] = []
+    store.listen(told.extend)
+    (pages,) = store.db.execute("pragma page_count").fetchone()
+    store.db.execute(f"pragma max_page_count={pages}")
+    results = await asyncio.gather(*(_put(store, f"big{i}", "x" * 50_000) for i in range(4)), return_exceptions=True)
+    assert all(isinstance(result, Unavailable) for result in results)
+    assert "full" in str(results[0])
+    assert str(store.path) in str(results[0])
+    assert told == []
+    assert [stored.name for stored in store.select(KEY)] == ["before"]
+    store.db.execute("pragma max_page_count=1000000")
+    await _put(store, "after", "x" * 50_000)
+    assert [stored.name for stored in store.select(KEY)] == ["after", "before"]
+
+
+async def test_a_store_that_cannot_be_written_says_so(store: Store) -> None:
+    store.db.execute("pragma query_only=1")
+    with pytest.raises(Unavailable, match="cannot be written"):
+        await _put(store, "a")
+    store.db.execute("pragma query_only=0")
+    await _put(store, "a")
+
+
+async def test_what_cannot_be_stored_is_an_error_of_that_write_alone(store: Store) -> None:
+    huge = _object("huge") | {"data": {"number": 10**30}}
+    results = await asyncio.gather(
+        store.write(lambda tx: tx.put(KEY, huge, None)), _put(store, "fine"), return_exceptions=True
+    )
+    assert isinstance(results[0], Exception)
+    assert isinstance(results[1], int)
+
+
+def test_a_file_that_is_no_store_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    path.write_bytes(b"this is not a database, " * 100)
+    with pytest.raises(InternalError, match="damaged.*move it away"):
+        Store(path).open()
+
+
+def test_a_store_of_another_format_is_refused(tmp_path: Path) -> None:
+    first = Store(tmp_path / "s")
+    first.open()
+    first.db.execute("pragma user_version=99")
+    first.close()
+    with pytest.raises(InternalError, match="another version of Paddock"):
+        Store(tmp_path / "s").open()
+
+
+def test_one_process_at_a_time_serves_a_store(tmp_path: Path, store: Store) -> None:
+    script = (
+        f"from pathlib import Path; from paddock.apiserver.store import Store; Store(Path({str(store.path)!r})).open()"
+    )
+    second = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert second.returncode != 0
+    assert "in use by another process" in second.stderr
+
+
+async def test_a_closed_store_refuses_writes(tmp_path: Path) -> None:
+    store = Store(tmp_path / "s")
+    store.open()
+    store.close()
+    with pytest.raises(Unavailable):
+        await _put(store, "a")
+
+
+_WRITER = """
+import asyncio, sys
+from pathlib import Path
+from paddock.apiserver.local import LocalApi
+from paddock.kube.meta import CONFIG_MAPS
+
+async def write(api, lane):
+    n = 0
+    while True:
+        made = await api.create(CONFIG_MAPS, {"metadata": {"name": f"c-{lane}-{n}"}}, namespace="default")
+        sys.stdout.write(f"{made['metadata']['name']} {made['metadata']['resourceVersion']}\\n")
+        n += 1
+
+async def main():
+    api = await LocalApi.open(Path(sys.argv[1]))
+    await asyncio.gather(*(write(api, lane) for lane in range(16)))
+
+sys.stdout.reconfigure(line_buffering=True)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("acknowledged", [1, 300, 1500])
+def test_a_kill_loses_no_acknowledged_write(tmp_path: Path, acknowledged: int) -> None:
+    child = subprocess.Popen([sys.executable, "-c", _WRITER, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    lines = [child.stdout.readline() for _ in range(acknowledged)]
+    os.kill(child.pid, signal.SIGKILL)
+    lines += child.stdout.readlines()
+    child.wait()
+    child.stdout.close()
+    told = [line.split() for line in lines if line.endswith("\n")]
+    store = Store(tmp_path / "store.sqlite")
+    store.open()
+    stored = {found.name: found.rv for found in store.select(KEY, "default")}
+    logged = {change.name: change.rv for change in store.changes_since(KEY, store.compacted)}
+    assert len(told) >= acknowledged
+    assert {name: int(rv) for name, rv in told}.items() <= stored.items()
+    assert logged.items() <= stored.items()
+    assert store.revision > max(stored.values())
+    assert store.db.execute("pragma integrity_check").fetchone() == ("ok",)
+    store.close()

@@ -1,0 +1,147 @@
+"""The cache: a mirror with indexes, that knows what was just written before the watch tells it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from paddock.client.cache import Cache
+from paddock.kube.api import Event
+from paddock.kube.meta import PODS, Key, Manifest
+
+
+class Stream:
+    """An API of which only `follow` is asked: it tells what the test puts in."""
+
+    def __init__(self) -> None:
+        self.events: asyncio.Queue[Event] = asyncio.Queue()
+
+    async def follow(self, *_: Any, **__: Any) -> AsyncIterator[Event]:
+        while True:
+            yield await self.events.get()
+            self.events.task_done()
+
+    async def tell(self, kind: Any, manifest: Manifest | None = None) -> None:
+        """Returns once the cache has taken it."""
+        self.events.put_nowait(Event(kind, manifest or {}))
+        await self.events.join()
+
+
+def pod(name: str, owner: str = "o", uid: str = "", **metadata: Any) -> Manifest:
+    return {"metadata": {"namespace": "n", "name": name, "uid": uid or f"u-{name}", "labels": {"o": owner}, **metadata}}
+
+
+def owners(manifest: Manifest) -> list[str]:
+    return [manifest["metadata"]["labels"]["o"]]
+
+
+@asynccontextmanager
+async def caching(**options: Any) -> AsyncIterator[tuple[Stream, Cache, list[str]]]:
+    stream, heard = Stream(), list[str]()
+    cache = Cache(
+        stream,  # type: ignore[arg-type]
+        PODS,
+        on_change=lambda manifest: heard.append(f"{manifest['metadata']['name']} of {owners(manifest)[0]}"),
+        indexes={"owner": owners},
+        **options,
+    )
+    task = asyncio.create_task(cache.run())
+    try:
+        yield stream, cache, heard
+    finally:
+        task.cancel()
+
+
+def names(manifests: list[Manifest]) -> list[str]:
+    return [manifest["metadata"]["name"] for manifest in manifests]
+
+
+async def test_it_mirrors_and_finds_by_index() -> None:
+    async with caching() as (stream, cache, heard):
+        for name, owner in (("a", "x"), ("c", "y"), ("b", "x")):
+            await stream.tell("ADDED", pod(name, owner))
+        assert not cache.synced.is_set()
+        await stream.tell("SYNCED")
+        assert cache.synced.is_set()
+        assert names(cache.find("owner", "x")) == ["a", "b"]
+        await stream.tell("DELETED", pod("a", "x"))
+        assert (names(cache.find("owner", "x")), cache.get(Key("n", "a")), len(cache)) == (["b"], None, 2)
+        assert heard == ["a of x", "c of y", "b of x", "a of x"]
+        assert {value: names(found) for value, found in cache.values("owner")} == {"x": ["b"], "y": ["c"]}
+
+
+async def test_an_object_that_changes_hands_is_told_to_both() -> None:
+    async with caching() as (stream, cache, heard):
+        await stream.tell("ADDED", pod("a", "x"))
+        await stream.tell("MODIFIED", pod("a", "y"))
+        assert heard == ["a of x", "a of x", "a of y"]
+        assert names(cache.find("owner", "x")) == []
+
+
+async def test_what_was_just_made_is_there_at_once_and_the_watch_knows_better() -> None:
+    async with caching() as (stream, cache, heard):
+        cache.assume(pod("a"))
+        assert (names(cache.find("owner", "o")), heard) == (["a"], [])
+        await stream.tell("DELETED", pod("a"))
+        assert cache.get(Key("n", "a")) is None
+
+
+async def test_an_answer_that_comes_after_the_watch_saw_the_object_go_does_not_bring_it_back() -> None:
+    async with caching() as (stream, cache, _):
+        await stream.tell("ADDED", pod("a"))
+        await stream.tell("DELETED", pod("a"))
+        cache.assume(pod("a"))
+        assert cache.get(Key("n", "a")) is None
+        cache.assume(pod("a", uid="another"))
+        assert cache.get(Key("n", "a")) is not None
+
+
+async def test_an_answer_does_not_replace_what_the_watch_told_already() -> None:
+    async with caching() as (stream, cache, _):
+        await stream.tell("ADDED", pod("a", marked="by the watch"))
+        cache.assume(pod("a"))
+        assert cache.get(Key("n", "a")) == pod("a", marked="by the watch")
+
+
+@pytest.mark.parametrize(("uid", "deleting"), [("u-a", True), ("another", False)])
+async def test_what_was_just_deleted_is_on_its_way_out_at_once(uid: str, deleting: bool) -> None:
+    async with caching() as (stream, cache, _):
+        await stream.tell("ADDED", pod("a"))
+        cache.assume_deleting(Key("n", "a"), uid, "2026-01-01T00:00:00Z")
+        found = cache.get(Key("n", "a"))
+        assert found is not None
+        assert ("deletionTimestamp" in found["metadata"]) is deleting
+
+
+async def test_an_assumption_that_nobody_confirms_ends_and_is_told() -> None:
+    async with caching(patience=0.01) as (stream, cache, heard):
+        await stream.tell("ADDED", pod("there"))
+        heard.clear()
+        cache.assume(pod("ghost"))
+        cache.assume_deleting(Key("n", "there"), "u-there", "2026-01-01T00:00:00Z")
+        for _ in range(500):
+            if len(heard) == 2:
+                break
+            await asyncio.sleep(0.01)
+        assert sorted(heard) == ["ghost of o", "there of o"]
+        assert cache.get(Key("n", "ghost")) is None
+        assert cache.get(Key("n", "there")) == pod("there")
+
+
+async def test_a_confirmed_assumption_stays() -> None:
+    async with caching(patience=0.01) as (stream, cache, heard):
+        cache.assume(pod("a"))
+        await stream.tell("ADDED", pod("a"))
+        await asyncio.sleep(0.05)
+        assert heard == ["a of o"]
+        assert cache.get(Key("n", "a")) is not None
+
+
+async def test_what_is_kept_is_trimmed() -> None:
+    async with caching(trim=lambda manifest: {"metadata": manifest["metadata"]}) as (stream, cache, _):
+        await stream.tell("ADDED", {**pod("a"), "data": {"large": "x"}})
+        assert cache.get(Key("n", "a")) == pod("a")

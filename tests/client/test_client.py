@@ -1,0 +1,318 @@
+"""The client over TLS: what it sends, what it makes of answers, and how `follow` outlives its server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from client.tls_server import Handler, make_certificate, serve
+from paddock.client.client import Client
+from paddock.client.kubeconfig import Config
+from paddock.kube.errors import ApiError, Conflict, Forbidden, InternalError, NotFound, TooManyRequests, Unavailable
+from paddock.kube.meta import PODS
+
+
+def pod(name: str, version: int = 1) -> dict[str, Any]:
+    return {"metadata": {"namespace": "n", "name": name, "uid": f"u-{name}", "resourceVersion": str(version)}}
+
+
+def page(*pods: dict[str, Any], version: int, token: str = "") -> web.Response:
+    return web.json_response({"metadata": {"resourceVersion": str(version), "continue": token}, "items": list(pods)})
+
+
+def refusal(code: int, reason: str, **headers: str) -> web.Response:
+    return web.json_response(
+        {"kind": "Status", "reason": reason, "message": "no", "code": code}, status=code, headers=headers
+    )
+
+
+def answering(*answers: web.Response) -> tuple[Handler, list[web.Request]]:
+    """A handler that gives these answers in turn, and the requests that it saw."""
+    seen: list[web.Request] = []
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        await request.read()
+        seen.append(request)
+        return answers[min(len(seen), len(answers)) - 1]
+
+    return handle, seen
+
+
+class Sleeps:
+    """Stands where the client waits, and remembers for how long."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+        await asyncio.sleep(0)
+
+
+async def test_a_read_carries_the_token_and_gets_the_object(tmp_path: Path) -> None:
+    handler, seen = answering(web.json_response(pod("a")))
+    async with serve(handler, tmp_path) as config, Client(config) as api:
+        found = await api.get(PODS, "n", "a")
+    assert (found["kind"], found["metadata"]["name"]) == ("Pod", "a")
+    assert (seen[0].path, seen[0].headers["Authorization"]) == ("/api/v1/namespaces/n/pods/a", "Bearer secret")
+
+
+@pytest.mark.parametrize(
+    ("act", "method", "path", "query", "content_type", "body"),
+    [
+        (lambda api: api.create(PODS, pod("a"), strict=True), "POST", "/api/v1/namespaces/n/pods",
+         {"fieldValidation": "Strict"}, "application/json", pod("a")),
+        (lambda api: api.create(PODS, {"target": {}}, namespace="n", name="a", subresource="binding"), "POST",
+         "/api/v1/namespaces/n/pods/a/binding", {}, "application/json", {"target": {}}),
+        (lambda api: api.replace(PODS, pod("a"), subresource="status"), "PUT",
+         "/api/v1/namespaces/n/pods/a/status", {}, "application/json", pod("a")),
+        (lambda api: api.patch(PODS, "n", "a", {"x": None}, kind="strategic"), "PATCH",
+         "/api/v1/namespaces/n/pods/a", {}, "application/strategic-merge-patch+json", {"x": None}),
+        (lambda api: api.delete(PODS, "n", "a", uid="u", grace=0), "DELETE", "/api/v1/namespaces/n/pods/a", {},
+         "application/json", {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background",
+                              "preconditions": {"uid": "u"}, "gracePeriodSeconds": 0}),
+    ],
+)  # fmt: skip
+async def test_writes_go_out_as_kubernetes_has_them(
+    tmp_path: Path,
+    act: Callable[[Client], Any],
+    method: str,
+    path: str,
+    query: dict[str, str],
+    content_type: str,
+    body: dict[str, Any],
+) -> None:
+    handler, seen = answering(web.json_response(pod("a")))
+    async with serve(handler, tmp_path) as config, Client(config) as api:
+        await act(api)
+    (request,) = seen
+    assert (request.method, request.path, dict(request.query)) == (method, path, query)
+    assert (request.content_type, json.loads(await request.text())) == (content_type, body)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected", "sentence"),
+    [
+        (refusal(404, "NotFound"), NotFound, "no"),
+        (refusal(409, "Conflict"), Conflict, "no"),
+        (web.Response(status=502, text="<html>bad gateway"), InternalError, "the server answered 502: <html>bad"),
+        (web.Response(status=302, headers={"Location": "/login"}), InternalError, "the server answered 302"),
+        (web.Response(text="<html>sign in"), InternalError, "not one of a Kubernetes API"),
+        (refusal(429, "TooManyRequests"), TooManyRequests, "no"),  # does not say when: not repeated
+        (refusal(429, "TooManyRequests", **{"Retry-After": "60"}), TooManyRequests, "no"),  # too long to wait here
+    ],
+)
+async def test_an_answer_that_is_no_success_is_an_error_in_words(
+    tmp_path: Path, answer: web.Response, expected: type[ApiError], sentence: str
+) -> None:
+    handler, seen = answering(answer)
+    async with serve(handler, tmp_path) as config, Client(config) as api:
+        with pytest.raises(expected, match=sentence):
+            await api.get(PODS, "n", "a")
+    assert len(seen) == 1
+
+
+async def test_a_write_that_was_not_served_yet_is_sent_again_when_the_server_says(tmp_path: Path) -> None:
+    sleeps = Sleeps()
+    handler, seen = answering(refusal(429, "TooManyRequests", **{"Retry-After": "3"}), web.json_response(pod("a")))
+    async with serve(handler, tmp_path) as config, Client(config, sleep=sleeps) as api:
+        await api.create(PODS, pod("a"))
+    assert (len(seen), sleeps.seconds) == (2, [3.0])
+
+
+async def test_a_list_comes_page_by_page_and_begins_anew_when_its_token_is_too_old(tmp_path: Path) -> None:
+    handler, seen = answering(
+        page(pod("a"), version=5, token="t"), refusal(410, "Expired"), page(pod("a"), pod("b"), version=9)
+    )
+    async with serve(handler, tmp_path) as config, Client(config) as api:
+        listing = await api.list(PODS, labels="x=y", fields="metadata.name!=z")
+    assert ([found["metadata"]["name"] for found in listing.items], listing.resource_version) == (["a", "b"], "9")
+    assert seen[1].query["continue"] == "t"
+    assert dict(seen[2].query) == {"labelSelector": "x=y", "fieldSelector": "metadata.name!=z"}
+
+
+async def test_nobody_there_is_said_with_the_server_and_what_to_do() -> None:
+    async with Client(Config(server="http://127.0.0.1:1", source="/k, context here")) as api:
+        with pytest.raises(Unavailable, match=r"nothing answers at http://127.0.0.1:1 \(/k, context here\).*refused"):
+            await api.get(PODS, "n", "a")
+
+
+async def test_a_server_that_is_too_slow_is_unavailable(tmp_path: Path) -> None:
+    async def never(_: web.Request) -> web.StreamResponse:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with serve(never, tmp_path) as config, Client(config, timeout=0.2) as api:
+        with pytest.raises(Unavailable, match="did not answer in time"):
+            await api.get(PODS, "n", "a")
+
+
+async def test_a_server_with_another_certificate_is_not_trusted_unless_told_so(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    _, other = make_certificate(tmp_path / "other")
+    handler, seen = answering(web.json_response(pod("a")))
+    async with serve(handler, tmp_path) as config:
+        async with Client(replace(config, ca=other)) as api:
+            with pytest.raises(Unavailable, match="not one that this kubeconfig trusts"):
+                await api.get(PODS, "n", "a")
+        async with Client(replace(config, ca=other, insecure=True)) as api:
+            await api.get(PODS, "n", "a")
+    assert len(seen) == 1
+
+
+async def test_a_token_of_a_file_is_read_again_after_a_minute(tmp_path: Path) -> None:
+    from paddock.client.connection import Connection
+    from paddock.client.requests import build_get
+
+    (tmp_path / "token").write_text("one\n")
+    now = [0.0]
+    handler, seen = answering(*(web.json_response(pod("a")) for _ in range(3)))
+    async with serve(handler, tmp_path) as config:
+        connection = Connection(replace(config, token_file=tmp_path / "token"), clock=lambda: now[0])
+        await connection.open()
+        for text, moment in (("one", 0.0), ("two", 59.0), ("two", 61.0)):
+            (tmp_path / "token").write_text(text)
+            now[0] = moment
+            await connection.send(build_get(PODS, "n", "a"))
+        await connection.close()
+    assert [request.headers["Authorization"] for request in seen] == ["Bearer one", "Bearer one", "Bearer two"]
+
+
+Step = Callable[[web.Request], Any]
+
+
+def scripted(*steps: Any) -> tuple[Handler, list[web.Request]]:
+    """Answers in turn; a list of bytes is a watch that sends them and ends, as `(…, "cut")` without good-bye."""
+    seen: list[web.Request] = []
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        seen.append(request)
+        step = steps[len(seen) - 1] if len(seen) <= len(steps) else [None]
+        if not isinstance(step, list):
+            assert isinstance(step, web.Response)
+            return step
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for chunk in step:
+            if chunk is None:
+                await asyncio.Event().wait()
+            elif chunk == "cut":
+                assert request.transport is not None
+                request.transport.abort()
+                return response
+            else:
+                await response.write(chunk)
+        return response
+
+    return handle, seen
+
+
+def line(kind: str, body: dict[str, Any]) -> bytes:
+    return json.dumps({"type": kind, "object": body}).encode() + b"\n"
+
+
+async def follow(config: Config, count: int) -> tuple[list[tuple[str, str]], list[float]]:
+    """The first `count` events, and how long the client wanted to wait on the way."""
+    sleeps, told = Sleeps(), []
+    async with Client(config, sleep=sleeps) as api, asyncio.timeout(10):
+        events = api.follow(PODS)
+        async for event in events:
+            told.append((event.type, event.object.get("metadata", {}).get("name", "")))
+            if len(told) == count:
+                break
+        await events.aclose()  # type: ignore[attr-defined]
+    return told, sleeps.seconds
+
+
+EXPIRED = line("ERROR", {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"})
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected", "versions"),
+    [
+        pytest.param(
+            [page(pod("a"), version=5), [line("ADDED", pod("b", 6)), line("DELETED", pod("a", 7)), None]],
+            ["ADDED a", "SYNCED ", "ADDED b", "DELETED a"], ["", "5"], id="a list, then changes",
+        ),
+        pytest.param(
+            [page(version=5), [line("ADDED", pod("a", 6))], [line("MODIFIED", pod("a", 7)), None]],
+            ["SYNCED ", "ADDED a", "MODIFIED a"], ["", "5", "6"], id="an ended watch goes on where it stood",
+        ),
+        pytest.param(
+            [page(version=5), [line("ADDED", pod("a", 6)), line("ADDED", pod("b", 7))[:20], "cut"],
+             [line("ADDED", pod("b", 7)), None]],
+            ["SYNCED ", "ADDED a", "ADDED b"], ["", "5", "6"], id="a cut watch loses no half line",
+        ),
+        pytest.param(
+            [page(version=5), [line("BOOKMARK", pod("", 9))], [line("ADDED", pod("a", 10)), None]],
+            ["SYNCED ", "ADDED a"], ["", "5", "9"], id="a bookmark moves the start",
+        ),
+        pytest.param(
+            [page(pod("a"), pod("b"), version=5), [EXPIRED], page(pod("a", 8), pod("c", 9), version=9), [None]],
+            ["ADDED a", "ADDED b", "SYNCED ", "DELETED b", "MODIFIED a", "ADDED c"], ["", "5", ""],
+            id="too old: a new list tells what was missed",
+        ),
+        pytest.param(
+            [refusal(503, "ServiceUnavailable"), refusal(503, "ServiceUnavailable"), page(pod("a"), version=5)],
+            ["ADDED a", "SYNCED "], ["", "", ""], id="a server that comes late is waited for",
+        ),
+        pytest.param(
+            [page(pod("a"), version=5), [line("MODIFIED", pod("a", 6))], refusal(404, "NotFound"),
+             page(pod("a", 7), version=7)],
+            ["ADDED a", "SYNCED ", "MODIFIED a", "MODIFIED a"], ["", "5", "6", ""], id="a kind that went comes back",
+        ),
+    ],
+)  # fmt: skip
+async def test_following_outlives_what_happens_to_connections(
+    tmp_path: Path, steps: list[Any], expected: list[str], versions: list[str]
+) -> None:
+    handler, seen = scripted(*steps)
+    async with serve(handler, tmp_path) as config:
+        told, _ = await follow(config, len(expected))
+    assert [" ".join(event) for event in told] == expected
+    assert [request.query.get("resourceVersion", "") for request in seen][: len(versions)] == versions
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([refusal(404, "NotFound")], NotFound),
+        ([refusal(403, "Forbidden")], Forbidden),
+        ([page(version=5), refusal(403, "Forbidden")], Forbidden),
+    ],
+)
+async def test_what_nobody_can_mend_ends_following_at_the_first_try(
+    tmp_path: Path, steps: list[Any], expected: type[ApiError]
+) -> None:
+    handler, _ = scripted(*steps)
+    async with serve(handler, tmp_path) as config:
+        with pytest.raises(expected):
+            await follow(config, 5)
+
+
+async def test_waits_grow_while_the_server_is_away_and_shrink_when_it_speaks(tmp_path: Path) -> None:
+    def away() -> web.Response:
+        return refusal(503, "ServiceUnavailable")
+
+    first, second = [line("ADDED", pod("a", 6))], [line("ADDED", pod("b", 7))]
+    handler, _ = scripted(away(), away(), page(version=5), first, away(), second)
+    async with serve(handler, tmp_path) as config:
+        _, seconds = await follow(config, 3)
+    assert seconds == [0.1, 0.2, 0.1, 0.2]
+
+
+async def test_a_log_streams_as_it_comes_and_its_refusal_is_an_error(tmp_path: Path) -> None:
+    handler, seen = scripted([b"step 1\n", b"step 2\n"], refusal(404, "NotFound"))
+    async with serve(handler, tmp_path) as config, Client(config) as api:
+        chunks = [chunk async for chunk in api.stream_log("n", "a", container="c", follow=True, tail=10, since=0.2)]
+        with pytest.raises(NotFound):
+            await anext(aiter(api.stream_log("n", "b")))
+    assert b"".join(chunks) == b"step 1\nstep 2\n"
+    assert dict(seen[0].query) == {"container": "c", "follow": "true", "tailLines": "10", "sinceSeconds": "1"}

@@ -1,0 +1,99 @@
+"""The watch as values: bytes in, lines and events out."""
+
+import json
+from typing import Any
+
+import pytest
+
+from paddock.client.watch import Cursor, Ledger, Line, plan_delay
+from paddock.kube.errors import ApiError, Expired, InternalError
+from paddock.kube.meta import PODS
+
+
+def pod(name: str, version: int, uid: str = "") -> dict[str, Any]:
+    return {"metadata": {"namespace": "n", "name": name, "uid": uid or f"u-{name}", "resourceVersion": str(version)}}
+
+
+def line(kind: str, body: dict[str, Any]) -> bytes:
+    return json.dumps({"type": kind, "object": body}).encode() + b"\n"
+
+
+def error(code: int, reason: str) -> bytes:
+    return line("ERROR", {"kind": "Status", "code": code, "reason": reason, "message": "too old"})
+
+
+A1, B2, MARK9 = line("ADDED", pod("a", 1)), line("MODIFIED", pod("b", 2)), line("BOOKMARK", pod("", 9))
+
+
+@pytest.mark.parametrize(
+    ("chunks", "types", "version"),
+    [
+        ([], [], "0"),
+        ([A1], ["ADDED"], "1"),
+        ([A1 + B2], ["ADDED", "MODIFIED"], "2"),
+        ([A1[:7], A1[7:] + B2[:3], B2[3:]], ["ADDED", "MODIFIED"], "2"),
+        ([A1, B2[:-1]], ["ADDED"], "1"),  # half a line is no event yet
+        ([A1, b"\n\n", MARK9], ["ADDED"], "9"),  # a bookmark moves the cursor alone
+    ],
+)
+def test_lines_come_out_whole_wherever_the_stream_is_cut(chunks: list[bytes], types: list[str], version: str) -> None:
+    cursor = Cursor("0")
+    assert [line.type for chunk in chunks for line in cursor.feed(chunk)] == types
+    assert cursor.version == version
+
+
+@pytest.mark.parametrize(
+    ("chunk", "expected"),
+    [(error(410, "Expired"), Expired), (error(410, "Gone"), Expired), (error(500, "InternalError"), InternalError),
+     (b"<html>\n", InternalError)],
+)  # fmt: skip
+def test_an_error_event_is_raised_after_what_stood_before_it(chunk: bytes, expected: type[ApiError]) -> None:
+    cursor, seen = Cursor("0"), []
+    with pytest.raises(expected):
+        for found in cursor.feed(A1 + chunk + B2):
+            seen.append(found.type)
+    assert (seen, cursor.version) == (["ADDED"], "1")
+
+
+def told(events: Any) -> list[tuple[str, str]]:
+    return [(event.type, event.object["metadata"]["name"]) for event in events]
+
+
+def encode(*objects: dict[str, Any]) -> list[bytes]:
+    return [json.dumps(found).encode() for found in objects]
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        ([pod("a", 1), pod("b", 2)], []),
+        ([pod("b", 2)], [("DELETED", "a")]),
+        ([pod("a", 5), pod("b", 2)], [("MODIFIED", "a")]),
+        ([pod("a", 1), pod("b", 2), pod("c", 3)], [("ADDED", "c")]),
+        ([pod("a", 7, "other"), pod("b", 2)], [("DELETED", "a"), ("ADDED", "a")]),  # the name was used again
+    ],
+)
+def test_a_new_list_tells_only_what_changed_meanwhile(
+    second: list[dict[str, Any]], expected: list[tuple[str, str]]
+) -> None:
+    ledger = Ledger(PODS)
+    assert told(ledger.replace(encode(pod("a", 1), pod("b", 2)))) == [("ADDED", "a"), ("ADDED", "b")]
+    assert told(ledger.replace(encode(*second))) == expected
+    assert told(ledger.replace(encode(*second))) == []
+
+
+def test_the_watch_tells_nothing_twice_and_deletes_only_what_was_told() -> None:
+    ledger = Ledger(PODS)
+    list(ledger.replace(encode(pod("a", 1))))
+    changes = [("ADDED", pod("a", 1)), ("MODIFIED", pod("a", 2)), ("DELETED", pod("a", 3)), ("DELETED", pod("a", 3))]
+    events = [ledger.change(Line(kind, json.dumps(body).encode())) for kind, body in changes]
+    assert [event and event.type for event in events] == [None, "MODIFIED", "DELETED", None]
+
+
+def test_objects_of_a_list_get_the_kind_that_lists_leave_out() -> None:
+    (event,) = Ledger(PODS).replace(encode(pod("a", 1)))
+    assert (event.object["apiVersion"], event.object["kind"]) == ("v1", "Pod")
+
+
+def test_waits_grow_to_five_seconds() -> None:
+    assert [plan_delay(failures) for failures in (0, 1, 2, 3, 20)] == [0, 0.1, 0.2, 0.4, 5]

@@ -1,0 +1,236 @@
+"""Real uv, wheels made on the spot, an index on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from environments.packages import Index, make_builder, run
+from paddock.environments.builder import Builder, Built
+from paddock.environments.definition import Definition
+from paddock.environments.failures import BuildFailed
+from paddock.environments.progress import Progress
+from paddock.environments.pythons import Python
+
+TINY = Definition("tiny", requirements=("tiny==1.0",), verify="import tiny")
+
+
+async def build(builder: Builder, definition: Definition = TINY) -> tuple[Built, list[Progress]]:
+    seen: list[Progress] = []
+    return await builder.build(definition, await builder.find_python(definition), seen.append), seen
+
+
+async def failure(builder: Builder, definition: Definition = TINY) -> str:
+    with pytest.raises(BuildFailed) as raised:
+        await build(builder, definition)
+    return raised.value.message
+
+
+def leftovers(builder: Builder) -> list[Path]:
+    return list(builder.root.glob("*.building-*"))
+
+
+async def test_a_build_runs_its_programs_where_it_ends_up(tmp_path: Path, index: Index) -> None:
+    index.add("tiny")
+    builder = make_builder(tmp_path, index.url)
+    built, seen = await build(builder)
+    assert built.packages == {"tiny": "1.0"}
+    assert built.size > 1000
+    assert await run(f"{built.path}/bin/tiny") == "1.0\n"
+    assert await run(f"{built.path}/bin/python3", "-c", "import sys, tiny; print(sys.prefix)") == f"{built.path}\n"
+    assert (seen[0].phase, seen[-1].phase) == ("resolving", "verifying")
+    assert leftovers(builder) == []
+    assert "tiny==1.0" in Path(f"{built.path}.log").read_text()
+
+
+async def test_what_is_built_is_found_again_without_a_download(tmp_path: Path, index: Index) -> None:
+    index.add("tiny")
+    builder = make_builder(tmp_path, index.url)
+    built, _ = await build(builder)
+    downloads = index.downloads
+    other = replace(TINY, name="other", program="p", requirements=("Tiny == 1.0",))
+    assert builder.read_built(other, builder.preferred) == built
+    assert (await build(builder, other))[0] == built
+    assert index.downloads == downloads
+
+
+async def test_a_new_check_is_run_in_the_old_directory(tmp_path: Path, index: Index) -> None:
+    index.add("tiny")
+    builder = make_builder(tmp_path, index.url)
+    built, _ = await build(builder)
+    stricter = replace(TINY, verify="import os, tiny; assert os.environ.get('FLAG') == '1', 'no flag'")
+    assert builder.read_built(stricter, builder.preferred) is None
+    assert "does not pass the environment's check (spec.verify): AssertionError: no flag" in await failure(
+        builder, stricter
+    )
+    assert builder.read_built(TINY, builder.preferred) == built
+    flagged = replace(stricter, environment=(("FLAG", "1"),))
+    assert (await build(builder, flagged))[0] == built
+    assert builder.read_built(flagged, builder.preferred) == built
+
+
+async def test_two_builders_at_once_build_once(tmp_path: Path, index: Index) -> None:
+    index.add("tiny", filler=400_000)
+    index.hold = True
+    first = asyncio.create_task(build(make_builder(tmp_path, index.url)))
+    await asyncio.wait_for(index.stalled.wait(), 20)
+    waiting = asyncio.Event()
+    other = make_builder(tmp_path, index.url)
+    second = asyncio.create_task(
+        other.build(TINY, other.preferred, lambda progress: waiting.set() if progress.phase == "waiting" else None)
+    )
+    await asyncio.wait_for(waiting.wait(), 20)
+    index.hold = False
+    assert (await first)[0] == await second
+    assert len(list(other.root.glob("*/paddock.json"))) == 1
+
+
+async def test_a_cancelled_build_leaves_no_process_and_the_next_starts_clean(tmp_path: Path, index: Index) -> None:
+    index.add("tiny", filler=400_000)
+    index.hold = True
+    builder = make_builder(tmp_path, index.url)
+    task = asyncio.create_task(build(builder))
+    await asyncio.wait_for(index.stalled.wait(), 20)
+    children = psutil.Process().children(recursive=True)
+    assert children
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children)
+    assert leftovers(builder) == []
+    index.hold = False
+    assert (await build(builder))[0].packages == {"tiny": "1.0"}
+
+
+ALONE = """
+import asyncio, sys
+sys.path.insert(0, {tests!r})
+from pathlib import Path
+from environments.packages import make_builder
+from paddock.environments.definition import Definition
+builder = make_builder(Path({directory!r}), {url!r})
+definition = Definition("tiny", requirements=("tiny==1.0",))
+asyncio.run(builder.build(definition, builder.preferred, lambda progress: None))
+"""
+
+
+async def test_kill_9_of_the_builder_ends_uv_and_the_next_build_starts_clean(tmp_path: Path, index: Index) -> None:
+    index.add("tiny", filler=400_000)
+    index.hold = True
+    code = ALONE.format(tests=str(Path(__file__).parents[1]), directory=str(tmp_path), url=index.url)
+    alone = await asyncio.create_subprocess_exec(sys.executable, "-c", code)
+    await asyncio.wait_for(index.stalled.wait(), 30)
+    children = psutil.Process(alone.pid).children(recursive=True)
+    assert any("uv" in child.name() for child in children)
+    alone.send_signal(signal.SIGKILL)
+    await alone.wait()
+    _, alive = await asyncio.to_thread(psutil.wait_procs, children, 5)
+    assert not alive
+    builder = make_builder(tmp_path, index.url)
+    assert len(leftovers(builder)) == 1
+    index.hold = False
+    built, _ = await build(builder)
+    assert leftovers(builder) == []
+    assert builder.read_built(TINY, builder.preferred) == built
+
+
+async def test_a_directory_whose_python_is_gone_is_built_again(tmp_path: Path, index: Index) -> None:
+    index.add("tiny")
+    builder = make_builder(tmp_path, index.url)
+    built, _ = await build(builder)
+    python = Path(built.path) / "bin/python"
+    python.unlink()
+    assert builder.read_built(TINY, builder.preferred) is None
+    python.symlink_to("/bin/false")  # runs, but is no Python
+    assert (await build(builder))[0].path == built.path
+    assert await run(python, "-c", "import tiny; print(tiny.version)") == "1.0\n"
+
+
+async def test_an_unfinished_directory_is_none(tmp_path: Path, index: Index) -> None:
+    index.add("tiny")
+    builder = make_builder(tmp_path, index.url)
+    built, _ = await build(builder)
+    (Path(built.path) / "paddock.json").unlink()
+    assert builder.read_built(TINY, builder.preferred) is None
+    assert (await build(builder))[0].packages == {"tiny": "1.0"}
+
+
+async def test_no_network_is_a_sentence(tmp_path: Path) -> None:
+    sentence = await failure(make_builder(tmp_path, "http://user:secret@127.0.0.1:9/simple"))
+    assert sentence.startswith("the package index did not answer (127.0.0.1:9): check the network, or set UV_DEFAULT")
+    assert leftovers(make_builder(tmp_path, "")) == []
+    log = Path(sentence.partition("log: ")[2].rstrip(")"))
+    assert "Connection refused" in log.read_text()
+    assert "secret" not in log.read_text() + sentence
+
+
+async def test_a_package_that_no_index_has_is_a_sentence(tmp_path: Path, index: Index) -> None:
+    assert (await failure(make_builder(tmp_path, index.url))).startswith(
+        "spec.requirements: no package index here has tiny: check the name, or set spec.indexURL"
+    )
+
+
+async def test_a_version_that_does_not_exist_is_a_sentence(tmp_path: Path, index: Index) -> None:
+    index.add("tiny", "2.0")
+    sentence = await failure(make_builder(tmp_path, index.url))
+    assert sentence.startswith("spec.requirements (tiny==1.0) cannot be met: Because there is no version of tiny==1.0")
+
+
+async def test_a_requirement_that_is_none_is_a_sentence(tmp_path: Path, index: Index) -> None:
+    sentence = await failure(make_builder(tmp_path, index.url), Definition("x", requirements=("tiny=!3",)))
+    assert sentence.startswith("spec.requirements: not a requirement: ")
+
+
+async def test_a_python_that_nobody_has_is_a_sentence(tmp_path: Path) -> None:
+    sentence = await failure(make_builder(tmp_path, ""), replace(TINY, python=">=3.40,<3.42"))
+    assert "is too old for tiny 1.0: install Python 3.40 to 3.41" in sentence
+
+
+async def test_a_cache_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file in the way")
+    sentence = await failure(make_builder(tmp_path, ""))
+    assert sentence.startswith(f"cannot write {tmp_path}/cache")
+    assert "XDG_CACHE_HOME" in sentence
+
+
+async def test_without_uv_there_is_a_sentence(tmp_path: Path) -> None:
+    assert "pip install uv" in await failure(replace(make_builder(tmp_path, ""), uv=""))
+
+
+async def test_the_index_of_pip_is_used(tmp_path: Path, index: Index) -> None:
+    """By pip.conf alone: uv itself would not read it."""
+    index.add("tiny")
+    builder = make_builder(tmp_path, "")
+    config = tmp_path / "home/.config/pip/pip.conf"
+    config.parent.mkdir(parents=True)
+    config.write_text(f"[global]\nindex-url = {index.url}\n")
+    environ = {name: value for name, value in builder.environ.items() if name != "UV_DEFAULT_INDEX"}
+    assert (await build(replace(builder, environ=environ)))[0].packages == {"tiny": "1.0"}
+
+
+async def test_the_environments_own_index_wins(tmp_path: Path, index: Index) -> None:
+    index.add("tiny")
+    builder = make_builder(tmp_path, "http://127.0.0.1:9/simple")
+    assert (await build(builder, replace(TINY, index_url=index.url)))[0].packages == {"tiny": "1.0"}
+
+
+async def test_a_python_alone_is_an_empty_environment(tmp_path: Path) -> None:
+    built, _ = await build(make_builder(tmp_path, ""), Definition("bare", python=">=3.9"))
+    assert os.access(f"{built.path}/bin/python", os.X_OK)
+    assert built.packages == {}
+
+
+async def test_another_python_is_looked_for_where_the_running_one_does_not_suit(tmp_path: Path) -> None:
+    builder = make_builder(tmp_path, "")
+    running = builder.preferred
+    pretended = replace(builder, preferred=Python(Path("/nowhere/python3.99"), (3, 99, 0)))
+    found = await pretended.find_python(Definition("x", python=f"=={running.short}.*"))
+    assert found.version[:2] == running.version[:2]
+    assert found.path.exists()

@@ -1,0 +1,95 @@
+"""Image names against patterns, and the sentences for those that match none."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paddock.environments.defaults import build_defaults
+from paddock.environments.definition import Definition, read_definition
+from paddock.environments.images import (
+    choose_definition,
+    complete_image,
+    explain_no_environment,
+    explain_no_name,
+    match_image,
+)
+
+DEFAULTS = [read_definition(manifest) for manifest in build_defaults()]
+
+
+@pytest.mark.parametrize(
+    ("image", "environment"),
+    [
+        ("registry.baidubce.com/paddle-operator/demo-wide-and-deep:v1", "paddle-ps"),
+        ("mirror.example:5000/registry.baidubce.com/paddle-operator/demo-wide-and-deep:v1", "paddle-ps"),
+        ("kuizhiqing/demo-wide-and-deep", "paddle-ps"),
+        ("registry.baidubce.com/paddle-operator/demo-resnet:v1", "paddle-resnet"),
+        ("registry.baidubce.com/paddle-operator/paddle-ubuntu:2.0.0-18.04", "paddle-ubuntu"),
+        ("registry.baidubce.com/paddlepaddle/paddle:2.4.0rc0-cpu", "paddle"),
+        ("paddlepaddle/paddle", "paddle"),
+        ("paddlepaddle/paddle@sha256:0123", "paddle"),
+        ("python:3.11", "host"),
+        ("docker.io/library/python:3.11-slim", "host"),
+        ("busybox", "host"),
+        ("quay.io/somebody/python:3.11", None),
+        ("registry.baidubce.com/paddle-operator/demo-wide-and-deep-2:v1", None),
+        ("nginx", None),
+        ("", None),
+    ],
+)
+def test_images_of_the_documents_find_their_environment(image: str, environment: str | None) -> None:
+    chosen = choose_definition(image, DEFAULTS)
+    assert (chosen.name if chosen else None) == environment
+
+
+@pytest.mark.parametrize(
+    ("pattern", "image", "matches"),
+    [
+        ("*", "anything/at:all", True),
+        ("busybox", "busybox:1.36", True),
+        ("busybox:1.36", "busybox", False),
+        ("*/team/train:v?", "registry.example/team/train:v1", True),
+        ("*/team/train:v?", "registry.example/team/train:v10", False),
+        ("registry.example/*", "registry.example/a/b:c", True),
+        ("localhost/x:*", "localhost/x:1", True),
+        ("localhost:5000/x:*", "localhost:5000/x", True),
+        ("team/train", "docker.io/team/train:v1", True),
+    ],
+)
+def test_patterns(pattern: str, image: str, matches: bool) -> None:
+    assert match_image(pattern, image) is matches
+
+
+def test_the_most_specific_pattern_wins_and_a_tie_goes_by_name() -> None:
+    definitions = [
+        Definition("any", images=("*",)),
+        Definition("team", images=("*/team/*",)),
+        Definition("train", images=("*/team/train:*",)),
+        Definition("a-train", images=("*/team/train:*",)),
+    ]
+    assert choose_definition("x.example/team/train:1", definitions) == definitions[3]
+    assert choose_definition("x.example/team/other:1", definitions) == definitions[1]
+    assert choose_definition("nginx", definitions) == definitions[0]
+
+
+@given(
+    st.from_regex(r"[a-z0-9]{1,8}(\.[a-z]{2,3}(:[0-9]{2,4})?)?(/[a-z0-9]{1,6}){0,3}(:[a-z0-9]{1,4})?", fullmatch=True)
+)
+def test_completing_a_name_twice_changes_nothing_and_it_matches_itself(image: str) -> None:
+    assert complete_image(complete_image(image)) == complete_image(image)
+    assert match_image(image, complete_image(image))
+
+
+def test_an_unknown_image_names_near_patterns_and_both_ways_out() -> None:
+    sentence = explain_no_environment("example.com/me/demo-wide-n-deep:v2", DEFAULTS)
+    assert sentence.startswith('image "example.com/me/demo-wide-n-deep:v2" stands for no environment on this machine')
+    assert "paddle-ps (*/paddle-operator/demo-wide-and-deep:*" in sentence
+    assert "kubectl create -f" in sentence
+    assert "paddock.dev/environment" in sentence
+    assert "environments here: host, paddle, paddle-ps" in explain_no_environment("zzz", DEFAULTS)
+    assert "environments here: none" in explain_no_environment("zzz", [])
+
+
+def test_a_wrong_annotation_names_the_nearest_environment() -> None:
+    assert explain_no_name("padle-ps", DEFAULTS).endswith('no Environment "padle-ps" exists; did you mean paddle-ps?')
+    assert "there are: host" in explain_no_name("zzz", DEFAULTS)

@@ -1,0 +1,147 @@
+"""One good job in each mode, and its world as it should be at each step: tests change one thing and say what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from paddock.jobs.model import (
+    CauseRecord,
+    Child,
+    Counts,
+    Create,
+    Delete,
+    Exit,
+    Job,
+    Observed,
+    Phase,
+    Plan,
+    Pod,
+    PodPhase,
+    Policies,
+    RestartPolicy,
+    Role,
+    Status,
+)
+from paddock.kube.meta import CONFIG_MAPS, SERVICES, Key, Resource, name_of
+
+PADDLE_JOBS = Resource("batch.paddlepaddle.org", "v1", "PaddleJob", "paddlejobs")
+NOW = 1_700_000_000.0
+TEMPLATE = {"spec": {"containers": [{"name": "paddle", "image": "paddle:3", "command": ["python", "train.py"]}]}}
+
+
+def build_job(*, ps: int = 0, workers: int = 2, restart: RestartPolicy = RestartPolicy.NEVER, **changes: Any) -> Job:
+    """Collective with two workers; with `ps`, parameter servers. Further keywords are fields of `Policies` or `Job`."""
+    roles = (Role("worker", workers, TEMPLATE, restart),)
+    if ps:
+        roles = (Role("ps", ps, TEMPLATE, restart, decides=False), *roles)
+    names = Policies.__dataclass_fields__
+    policies = {name: value for name, value in changes.items() if name in names}
+    rest = {name: value for name, value in changes.items() if name not in names}
+    job = Job(
+        resource=PADDLE_JOBS,
+        framework="paddle",
+        key=Key("team", "demo"),
+        uid="job-uid",
+        generation=1,
+        mode="PS" if ps else "Collective",
+        roles=roles,
+        policies=Policies(**policies),
+    )
+    return replace(job, **rest)
+
+
+def build_pods(job: Job, attempt: int = 0, phase: PodPhase = PodPhase.RUNNING, **changes: Any) -> tuple[Pod, ...]:
+    """A pod for each rank, alive and with an address."""
+    return tuple(
+        Pod(
+            name=f"{job.key.name}-{rank}",
+            uid=f"{rank}-of-{attempt}",
+            rank=rank,
+            attempt=attempt,
+            phase=phase,
+            address=f"127.0.0.{number}",
+            node="laptop",
+            started=NOW - 60,
+            **changes,
+        )
+        for number, rank in enumerate(job.ranks(), 2)
+    )
+
+
+def build_services(job: Job) -> tuple[Child, ...]:
+    return tuple(Child(SERVICES, f"{job.key.name}-{rank}", f"service-{rank}") for rank in job.ranks())
+
+
+def build_config_maps(job: Job, attempt: int = 0) -> tuple[Child, ...]:
+    name = job.key.name if attempt == 0 else f"{job.key.name}-attempt-{attempt}"
+    return (Child(CONFIG_MAPS, name, f"config-{attempt}"),)
+
+
+def observe(job: Job, pods: Iterable[Pod] | None = None, attempt: int = 0, **changes: Any) -> Observed:
+    """All that a running job has; `pods` in place of its own."""
+    whole = Observed(
+        pods=build_pods(job, attempt) if pods is None else tuple(pods),
+        services=build_services(job),
+        config_maps=build_config_maps(job, attempt),
+    )
+    return replace(whole, **changes)
+
+
+def build_status(job: Job, phase: Phase = Phase.RUNNING, **changes: Any) -> Status:
+    """As it was recorded a minute ago of a job all of whose pods ran."""
+    status = Status(
+        phase=phase,
+        mode=job.mode,
+        roles={role.name: Counts(wanted=role.replicas, running=role.replicas) for role in job.roles},
+        started=NOW - 60,
+        observed_generation=job.generation,
+    )
+    return replace(status, **changes)
+
+
+def with_pod(pods: Iterable[Pod], rank: str, change: Callable[[Pod], Pod | None]) -> tuple[Pod, ...]:
+    """The pods with that of `rank` changed, or left out where `change` gives None."""
+    changed = (change(pod) if str(pod.rank) == rank else pod for pod in pods)
+    return tuple(pod for pod in changed if pod is not None)
+
+
+def failed(code: int = 1, ago: float = 5, reason: str = "", message: str = "") -> Callable[[Pod], Pod]:
+    return lambda pod: replace(pod, phase=PodPhase.FAILED, exit=Exit(code, reason, message, NOW - ago))
+
+
+def succeeded(ago: float = 5) -> Callable[[Pod], Pod]:
+    return lambda pod: replace(pod, phase=PodPhase.SUCCEEDED, exit=Exit(0, "Completed", "", NOW - ago))
+
+
+def deleting(pod: Pod) -> Pod:
+    return replace(pod, deleting=True)
+
+
+def gone(_: Pod) -> None:
+    return None
+
+
+def workers_succeeded(pods: Iterable[Pod], ago: float = 5) -> tuple[Pod, ...]:
+    return tuple(succeeded(ago)(pod) if pod.rank.role == "worker" else pod for pod in pods)
+
+
+def created(plan: Plan) -> list[str]:
+    """`Pod demo-worker-0`, in the order of the plan."""
+    return [
+        f"{action.resource.kind} {name_of(action.manifest)}" for action in plan.actions if isinstance(action, Create)
+    ]
+
+
+def deleted(plan: Plan) -> list[str]:
+    """UIDs, in the order of the plan."""
+    return [action.uid for action in plan.actions if isinstance(action, Delete)]
+
+
+def reason(plan: Plan) -> str:
+    return plan.status.cause.reason if plan.status.cause else ""
+
+
+def cause(name: str, since: float = NOW, **args: Any) -> CauseRecord:
+    return CauseRecord(name, args, since)

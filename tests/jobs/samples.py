@@ -1,0 +1,52 @@
+"""Manifests for the tests of `paddock.jobs`: the documents' own, read from `manifests/` as they print them."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from paddock.jobs.apis.paddlepaddle import read_job
+from paddock.jobs.documents import read_documents
+from paddock.jobs.model import Job
+from paddock.kube.meta import Manifest
+
+FOLDER = Path(__file__).parent / "manifests"
+JOBS = (
+    "wide_and_deep",
+    "wide_and_deep_podip",
+    "wide_and_deep_service",
+    "wide_and_deep_volcano",
+    "resnet",
+    "paddlejob_demo_1",
+)
+
+
+def read_text(name: str) -> str:
+    return (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
+
+
+def read_manifest(name: str) -> Manifest:
+    """The job of a file, as it would come back from an API server."""
+    manifest = deepcopy(read_documents(read_text(name))[0].manifest)
+    manifest["metadata"] |= {"namespace": "default", "uid": "0123456789-uid", "generation": 1}
+    return manifest
+
+
+def read_sample(name: str, **spec: Any) -> Job:
+    manifest = read_manifest(name)
+    manifest["spec"] |= spec
+    return read_job(manifest)
+
+
+def with_value(manifest: Manifest, path: tuple[str | int, ...], value: Any) -> Manifest:
+    """A copy with `value` at `path`; the value `...` takes away what is there."""
+    result = deepcopy(manifest)
+    place: Any = result
+    for step in path[:-1]:
+        place = place.setdefault(step, {}) if isinstance(place, dict) else place[step]
+    if value is ...:
+        del place[path[-1]]
+    else:
+        place[path[-1]] = value
+    return result

@@ -1,0 +1,427 @@
+"""batch.paddlepaddle.org/v1: one good base and one change per row; the status there and back."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobs.samples import JOBS, read_manifest, read_sample, with_value
+from paddock.jobs import pods
+from paddock.jobs.apis.paddlepaddle import read_job, read_status, write_status
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.model import (
+    CauseRecord,
+    CleanPods,
+    Counts,
+    Intranet,
+    InvalidJob,
+    Job,
+    Phase,
+    Policies,
+    RestartPolicy,
+    Scheduling,
+    Settings,
+    Status,
+)
+from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Manifest
+
+WORKER = ("spec", "worker")
+TEMPLATE = (*WORKER, "template", "spec")
+CONTAINER = (*TEMPLATE, "containers", 0)
+
+
+def refused(manifest: Manifest) -> dict[str, str]:
+    with pytest.raises(InvalidJob) as caught:
+        read_job(manifest)
+    return {problem.path: problem.message for problem in caught.value.problems if problem.severity == "error"}
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_the_documents_jobs_are_read(name: str) -> None:
+    job = read_sample(name)
+    assert [role.name for role in job.roles] in (["ps", "worker"], ["worker"])
+    assert [role.decides for role in job.roles if role.name == "ps"] in ([], [False])
+    assert job.role("worker") and job.mode in ("PS", "Collective")
+
+
+MODES = [
+    ("wide_and_deep", {}, "PS"),
+    ("resnet", {}, "Collective"),
+    ("resnet", {"replicas": 1}, "Single"),
+    ("wide_and_deep", {"replicas": 1}, "PS"),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "mode"), MODES)
+def test_the_mode_follows_from_the_roles(name: str, change: dict[str, Any], mode: str) -> None:
+    manifest = read_manifest(name)
+    manifest["spec"]["worker"] |= change
+    assert read_job(manifest).mode == mode
+
+
+READ = [
+    ("cleanPodPolicy", ..., "policies.clean_pods", CleanPods.ON_COMPLETION),
+    ("cleanPodPolicy", "", "policies.clean_pods", CleanPods.ON_COMPLETION),
+    ("cleanPodPolicy", "OnFailure", "policies.clean_pods", CleanPods.ON_FAILURE),
+    ("intranet", ..., "network.intranet", Intranet.POD_IP),
+    ("intranet", "Host", "network.intranet", Intranet.HOST),
+    ("withGloo", ..., "network.gloo", 0),
+    ("withGloo", 2, "network.gloo", 2),
+    ("elastic", 0, "elastic", True),
+    ("elastic", ..., "elastic", False),
+    (
+        "schedulingPolicy",
+        {"minAvailable": 3, "queue": "q", "priorityClass": "p"},
+        "scheduling",
+        Scheduling(3, "q", "p"),
+    ),
+    (
+        "runPolicy",
+        {"backoffLimit": 3, "activeDeadlineSeconds": 60, "ttlSecondsAfterFinished": 0, "suspend": True},
+        "policies",
+        Policies(3, 60.0, 0.0, True, CleanPods.NEVER),
+    ),
+]
+
+
+@pytest.mark.parametrize(("field", "value", "attribute", "expected"), READ)
+def test_a_field_of_the_spec_is_read(field: str, value: Any, attribute: str, expected: Any) -> None:
+    manifest = read_manifest("wide_and_deep")
+    manifest["spec"].pop(field, None)
+    if value is not ...:
+        manifest["spec"][field] = value
+    found: Any = read_job(manifest)
+    for part in attribute.split("."):
+        found = getattr(found, part)
+    assert found == expected
+
+
+def test_the_run_policy_cleans_where_the_spec_says_nothing() -> None:
+    manifest = with_value(read_manifest("resnet"), ("spec", "cleanPodPolicy"), ...)
+    manifest["spec"]["runPolicy"] = {"cleanPodPolicy": "All"}
+    assert read_job(manifest).policies.clean_pods is CleanPods.ALWAYS
+
+
+def test_the_other_spelling_of_the_clean_up_policy_is_honoured_with_a_warning() -> None:
+    job = read_sample("paddlejob_demo_1", cleanPolicy="Always")
+    assert job.policies.clean_pods is CleanPods.ALWAYS
+    assert [(warning.path, warning.severity) for warning in job.warnings] == [("spec.cleanPolicy", "warning")]
+
+
+def test_the_right_spelling_of_the_clean_up_policy_wins_over_the_other() -> None:
+    job = read_sample("paddlejob_demo_1", cleanPolicy="Always", cleanPodPolicy="Never")
+    assert job.policies.clean_pods is CleanPods.NEVER
+
+
+RESTARTS = [
+    ({}, {}, RestartPolicy.NEVER, RestartPolicy.NEVER),
+    ({"intranet": "Service"}, {}, RestartPolicy.ON_FAILURE, RestartPolicy.NEVER),
+    ({"intranet": "Service"}, {"restartPolicy": "Never"}, RestartPolicy.NEVER, RestartPolicy.NEVER),
+    ({}, {"restartPolicy": "OnFailure"}, RestartPolicy.ON_FAILURE, RestartPolicy.NEVER),
+    ({"elastic": 1}, {"restartPolicy": "Never"}, RestartPolicy.ON_FAILURE, RestartPolicy.ON_FAILURE),
+]
+
+
+@pytest.mark.parametrize(("spec", "template", "worker", "ps"), RESTARTS)
+def test_a_role_restarts_as_with_paddle_operator(
+    spec: dict[str, Any], template: dict[str, Any], worker: RestartPolicy, ps: RestartPolicy
+) -> None:
+    manifest = read_manifest("wide_and_deep")
+    manifest["spec"] |= spec
+    manifest["spec"]["worker"]["template"]["spec"] |= template
+    roles = {role.name: role.restart for role in read_job(manifest).roles}
+    assert roles == {"ps": ps, "worker": worker}
+
+
+REPLICAS = "a whole number from 1 to 10000"
+WORDS = "text (a number or a word like true or on needs quotes)"
+REFUSED: list[tuple[tuple[str | int, ...], Any, str, str]] = [
+    ((*WORKER, "replicas"), 0, "spec.worker.replicas", f"found 0, {REPLICAS} is allowed"),
+    ((*WORKER, "replicas"), -1, "spec.worker.replicas", f"found -1, {REPLICAS} is allowed"),
+    ((*WORKER, "replicas"), "two", "spec.worker.replicas", f'found "two", {REPLICAS} is allowed'),
+    ((*WORKER, "replicas"), 10**9, "spec.worker.replicas", f"found 1000000000, {REPLICAS} is allowed"),
+    ((*WORKER, "replicas"), True, "spec.worker.replicas", f"found true, {REPLICAS} is allowed"),
+    ((*WORKER, "replicas"), 1.5, "spec.worker.replicas", f"found 1.5, {REPLICAS} is allowed"),
+    ((*WORKER, "replicas"), ..., "spec.worker.replicas", f"is missing: {REPLICAS} is needed"),
+    (
+        (*WORKER, "replicas"),
+        9_999,
+        "spec",
+        "found 10001, a job of at most 10000 pods in all is allowed",
+    ),
+    (
+        (*WORKER, "template"),
+        ...,
+        "spec.worker.template",
+        "is missing: a pod template with at least one container is needed",
+    ),
+    (
+        (*TEMPLATE, "containers"),
+        [],
+        "spec.worker.template.spec.containers",
+        "found an empty list, a list with at least one container is allowed",
+    ),
+    (
+        (*TEMPLATE, "containers"),
+        ...,
+        "spec.worker.template.spec.containers",
+        "is missing: a list with at least one container is needed",
+    ),
+    (TEMPLATE, 7, "spec.worker.template.spec", "found 7, a mapping is allowed"),
+    (WORKER, ..., "spec.worker", "is missing: every job trains in its workers, with parameter servers too"),
+    (("spec",), ..., "spec.worker", "is missing: every job trains in its workers, with parameter servers too"),
+    (
+        ("spec", "cleanPodPolicy"),
+        "OnFailed",
+        "spec.cleanPodPolicy",
+        'found "OnFailed", Always, Never, OnFailure or OnCompletion is allowed; did you mean "OnFailure"?',
+    ),
+    (
+        ("spec", "intranet"),
+        "service",
+        "spec.intranet",
+        'found "service", PodIP, Service or Host is allowed; did you mean "Service"?',
+    ),
+    (("spec", "withGloo"), 3, "spec.withGloo", "found 3, a whole number from 0 to 2 is allowed"),
+    (("spec", "runPolicy"), [], "spec.runPolicy", "found an empty list, a mapping is allowed"),
+    (
+        ("spec", "runPolicy", "suspend"),
+        "yes",
+        "spec.runPolicy.suspend",
+        'found "yes", true or false is allowed',
+    ),
+    (
+        (*TEMPLATE, "restartPolicy"),
+        "Always",
+        "spec.worker.template.spec.restartPolicy",
+        'found "Always", Never or OnFailure (a rank that has ended well must not start again) is allowed',
+    ),
+    (
+        (*TEMPLATE, "restartPolicy"),
+        "OnFailur",
+        "spec.worker.template.spec.restartPolicy",
+        'found "OnFailur", Never or OnFailure is allowed; did you mean "OnFailure"?',
+    ),
+    (
+        (*CONTAINER, "env"),
+        [{"name": "A", "value": 1}],
+        "spec.worker.template.spec.containers[0].env[0].value",
+        f"found 1, {WORDS} is allowed",
+    ),
+    ((*CONTAINER, "args"), [1], "spec.worker.template.spec.containers[0].args[0]", f"found 1, {WORDS} is allowed"),
+    (
+        (*CONTAINER, "image"),
+        ...,
+        "spec.worker.template.spec.containers[0].image",
+        "is missing: the name of an image is needed",
+    ),
+    (
+        (*CONTAINER, "resources"),
+        {"limits": {"nvidia.com/gpu": "one"}},
+        "spec.worker.template.spec.containers[0].resources.limits[nvidia.com/gpu]",
+        'found "one", an amount like 2, "500m" or "1Gi" is allowed',
+    ),
+    (
+        ("metadata", "name"),
+        "a" * 56,
+        "metadata.name",
+        f'found "{"a" * 56}", a name of at most 54 characters is allowed: '
+        'with "-worker-1" it names a pod, in at most 63',
+    ),
+    (
+        ("metadata", "name"),
+        "Wide",
+        "metadata.name",
+        'found "Wide", a name of a-z 0-9 - that begins with a letter and ends with a letter or digit is allowed',
+    ),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "at", "message"), REFUSED)
+def test_a_wrong_value_is_refused_with_where_what_and_what_is_allowed(
+    path: tuple[str | int, ...], value: Any, at: str, message: str
+) -> None:
+    assert refused(with_value(read_manifest("wide_and_deep"), path, value)) == {at: message}
+
+
+def test_the_longest_name_that_fits_is_taken() -> None:
+    manifest = with_value(read_manifest("wide_and_deep"), ("metadata", "name"), "a" * 54)
+    assert read_job(manifest).key.name == "a" * 54
+    manifest["spec"]["worker"]["replicas"] = 11
+    assert "metadata.name" in refused(manifest)
+
+
+@pytest.mark.parametrize(("prefix", "fits"), [("a" * 48 + "-", True), ("a" * 49 + "-", False), ("A-", False)])
+def test_a_generated_name_must_fit_with_what_the_server_appends(prefix: str, fits: bool) -> None:
+    manifest = read_manifest("wide_and_deep")
+    manifest["metadata"] = {"generateName": prefix}
+    if fits:
+        read_job(manifest)
+    else:
+        assert set(refused(manifest)) == {"metadata.generateName"}
+
+
+def test_every_problem_is_told_at_once() -> None:
+    manifest = with_value(read_manifest("wide_and_deep"), (*WORKER, "replicas"), 0)
+    manifest = with_value(manifest, ("spec", "ps", "replicas"), "two")
+    manifest = with_value(manifest, ("spec", "intranet"), "Hostnetwork")
+    assert set(refused(manifest)) == {"spec.worker.replicas", "spec.ps.replicas", "spec.intranet"}
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def places(value: Any) -> list[tuple[Any, Any]]:
+    """Every place of a manifest that may be put something else into."""
+    keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else []
+    return [(value, key) for key in keys] + [place for key in keys for place in places(value[key])]
+
+
+FULL = {
+    "metadata": {"labels": {"a": "b"}, "annotations": {"c": "d"}},
+    "spec": {
+        "hostname": "h",
+        "schedulerName": "volcano",
+        "containers": [
+            {
+                "name": "paddle",
+                "image": "i",
+                "command": ["a"],
+                "env": [{"name": "A", "value": "b"}],
+                "envFrom": [{"configMapRef": {"name": "c"}}],
+                "ports": [{"containerPort": 80}],
+                "volumeMounts": [{"name": "v", "mountPath": "/v"}],
+                "resources": {"limits": {"nvidia.com/gpu": 1}, "requests": {"cpu": "1"}},
+            }
+        ],
+        "initContainers": [{"name": "init", "image": "i", "resources": {"limits": {"cpu": "2"}}}],
+        "volumes": [{"name": "v", "emptyDir": {}}],
+    },
+}
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> Manifest:
+    manifest = read_manifest(draw(st.sampled_from(JOBS)))
+    manifest["spec"]["worker"]["template"] = copy.deepcopy(FULL)
+    manifest["spec"] |= {"runPolicy": {"backoffLimit": 1}, "schedulingPolicy": {"minResources": {"cpu": 1}}}
+    for _ in range(draw(st.integers(1, 3))):
+        holder, key = draw(st.sampled_from(places(manifest)))
+        holder[key] = draw(JSON)
+    return manifest
+
+
+def build_everything(job: Job) -> None:
+    addresses = dict.fromkeys(job.ranks(), "127.0.0.2")
+    for rank in job.ranks()[:20]:
+        for groups in (None, POD_GROUPS, VOLCANO_POD_GROUPS):
+            pod = pods.build_pod(job, rank, 1, 40000, Settings(groups, "/root"))
+            found = pods.read_pod(pod)
+            assert found is not None and (found.rank, found.attempt, found.port) == (rank, 1, 40000)
+        pods.build_service(job, rank)
+    pods.build_config_map(job, 1, addresses, 40000)
+    pods.build_pod_group(job, VOLCANO_POD_GROUPS)
+
+
+@given(damaged() | JSON.map(lambda value: value if isinstance(value, dict) else {"spec": value}))
+def test_any_manifest_becomes_a_job_whose_objects_can_be_built_or_an_invalid_job(manifest: Manifest) -> None:
+    try:
+        job = read_job(manifest)
+    except InvalidJob as invalid:
+        assert all(problem.message for problem in invalid.problems)
+        assert any(problem.severity == "error" for problem in invalid.problems)
+    else:
+        build_everything(job)
+    read_status(manifest)
+
+
+MOMENTS = st.none() | st.integers(0, 2**32).map(float)
+COUNTS = st.builds(Counts, *[st.integers(0, 10_000)] * 6)
+ARGS = st.dictionaries(
+    st.text(max_size=5),
+    st.integers() | st.text(max_size=5) | st.booleans() | st.lists(st.text(max_size=3), max_size=2)
+    | st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
+    max_size=3,
+)  # fmt: skip
+STATUSES = st.builds(
+    Status,
+    phase=st.sampled_from(Phase),
+    mode=st.sampled_from(["", "PS", "Collective", "Single"]),
+    attempt=st.integers(0, 1000),
+    restarts=st.integers(0, 1000),
+    roles=st.dictionaries(st.sampled_from(["ps", "worker", "heter"]), COUNTS),
+    cause=st.none() | st.builds(CauseRecord, st.text(min_size=1, max_size=9), ARGS, MOMENTS),
+    started=MOMENTS,
+    finished=MOMENTS,
+    observed_generation=st.integers(0, 1000),
+)
+
+
+def merged(target: Any, patch: Any) -> Any:
+    """RFC 7386."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = merged(result.get(key), value)
+    return result
+
+
+@given(STATUSES, STATUSES)
+def test_a_status_that_was_written_over_another_reads_back(before: Status, after: Status) -> None:
+    first = merged({}, write_status({}, before, 0.0))
+    assert read_status({"status": first}) == before
+    foreign = first | {"conditions": [{"type": "Theirs"}], "elastic": "NONE"}
+    second = merged(foreign, write_status(foreign, after, 0.0))
+    assert read_status({"status": second}) == after
+    assert (second["conditions"], second["elastic"]) == ([{"type": "Theirs"}], "NONE")
+    assert merged(second, write_status(second, after, 1.0)) == second
+
+
+@given(JSON)
+def test_any_status_can_be_read_and_written_over(raw: Any) -> None:
+    manifest = {"status": raw, "spec": raw}
+    status = read_status(manifest)
+    previous = raw if isinstance(raw, dict) else {}
+    assert read_status({"status": merged(previous, write_status(previous, status, 0.0))}) == status
+
+
+def test_the_status_has_paddle_operators_shape() -> None:
+    status = Status(
+        phase=Phase.RUNNING,
+        mode="PS",
+        roles={"ps": Counts(2, running=2), "worker": Counts(2, running=1, starting=1)},
+        started=0.0,
+    )
+    assert write_status({}, status, 0.0) == {
+        "phase": "Running",
+        "mode": "PS",
+        "attempt": 0,
+        "restarts": 0,
+        "startTime": "1970-01-01T00:00:00Z",
+        "ps": {"ready": "2/2", "running": 2},
+        "worker": {"ready": "1/2", "running": 1, "starting": 1},
+    }
+
+
+def test_a_status_of_paddle_operator_is_read() -> None:
+    raw = {"phase": "Completed", "mode": "PS", "ps": {"running": 2}, "worker": {"succeeded": 2, "refs": []}}
+    manifest = {"spec": {"ps": {"replicas": 2}, "worker": {"replicas": 2}}, "status": raw}
+    status = read_status(manifest)
+    assert status.roles == {"ps": Counts(2, running=2), "worker": Counts(2, succeeded=2)}
+    assert (status.phase, status.attempt) == (Phase.COMPLETED, 0)
+
+
+def test_every_kind_is_registered_under_its_own_resource() -> None:
+    assert all(api.resource == resource for resource, api in KINDS.items())

@@ -1,0 +1,405 @@
+"""`plan` as tables: one good job, one thing changed, what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from jobs.gangs import (
+    NOW,
+    build_config_maps,
+    build_job,
+    build_pods,
+    build_services,
+    build_status,
+    cause,
+    created,
+    deleted,
+    deleting,
+    failed,
+    gone,
+    observe,
+    reason,
+    succeeded,
+    with_pod,
+    workers_succeeded,
+)
+from paddock.jobs.model import (
+    PORT_ANNOTATION,
+    Child,
+    CleanPods,
+    Counts,
+    Create,
+    Delete,
+    EventNote,
+    Job,
+    Observed,
+    Patch,
+    Phase,
+    Plan,
+    Pod,
+    PodPhase,
+    RestartPolicy,
+    Settings,
+    Status,
+)
+from paddock.jobs.plan import plan
+from paddock.kube.meta import POD_GROUPS, SERVICES
+
+PS = build_job(ps=2)
+COLLECTIVE = build_job()
+LAPTOP = Settings(shared_network=True)
+
+
+# The way of a good job.
+
+
+def test_a_new_job_gets_all_services_and_pods_at_once_and_an_event() -> None:
+    planned = plan(PS, Status(), Observed(), NOW)
+    ranks = ("ps-0", "ps-1", "worker-0", "worker-1")
+    assert created(planned) == [f"Service demo-{rank}" for rank in ranks] + [f"Pod demo-{rank}" for rank in ranks]
+    assert planned.status == Status(
+        phase=Phase.PENDING,
+        mode="PS",
+        roles={"ps": Counts(wanted=2), "worker": Counts(wanted=2)},
+        cause=cause("WaitingForPods", missing=4, wanted=4),
+        observed_generation=1,
+    )
+    assert planned.events == (EventNote("Created", "waiting for 4 of 4 pods to be created"),)
+
+
+def test_only_the_pods_that_are_missing_are_created() -> None:
+    pods = with_pod(build_pods(PS, phase=PodPhase.PENDING), "ps-1", gone)
+    planned = plan(PS, build_status(PS, Phase.PENDING), observe(PS, pods, config_maps=()), NOW)
+    assert created(planned) == ["Pod demo-ps-1"]
+    assert planned.status.phase is Phase.PENDING
+
+
+def test_the_config_map_waits_for_the_last_address() -> None:
+    starting = build_pods(PS, phase=PodPhase.STARTING)
+    status = build_status(PS, Phase.STARTING, started=None)
+    one_short = with_pod(starting, "worker-1", lambda pod: replace(pod, address=""))
+    planned = plan(PS, status, observe(PS, one_short, config_maps=()), NOW)
+    assert (created(planned), reason(planned)) == ([], "WaitingForAddresses")
+    planned = plan(PS, status, observe(PS, starting, config_maps=()), NOW)
+    assert (created(planned), reason(planned)) == (["ConfigMap demo"], "WaitingForConfigMap")
+    planned = plan(PS, status, observe(PS, starting), NOW)
+    assert (created(planned), reason(planned)) == ([], "PodsStarting")
+
+
+def test_a_running_job_at_rest_plans_nothing() -> None:
+    assert plan(PS, build_status(PS), observe(PS), NOW) == Plan(build_status(PS))
+
+
+def test_started_is_recorded_when_all_run_for_the_first_time_and_stays() -> None:
+    first = plan(PS, build_status(PS, Phase.STARTING, started=None), observe(PS), NOW + 0.7)
+    assert (first.status.phase, first.status.started) == (Phase.RUNNING, NOW)
+    assert plan(PS, first.status, observe(PS), NOW + 9).status == first.status
+
+
+def test_workers_decide_and_the_counts_freeze_as_they_stood() -> None:
+    job = build_job(ps=2, clean_pods=CleanPods.NEVER)
+    observed = observe(job, workers_succeeded(build_pods(job)))
+    planned = plan(job, build_status(job), observed, NOW)
+    assert (planned.status.phase, planned.status.finished, planned.actions) == (Phase.COMPLETED, NOW, ())
+    assert [planned.status.roles[role].ready for role in ("ps", "worker")] == ["2/2", "0/2"]
+    assert planned.status.cause == cause("CompletedServersKept", succeeded=2, kept=["ps-0", "ps-1"], policy="Never")
+    assert [event.reason for event in planned.events] == ["Completed"]
+    later = plan(job, planned.status, replace(observed, pods=()), NOW + 99)
+    assert later == Plan(planned.status)
+
+
+# Failure, restart, loss. Each row: one change to a running PS job, and the recorded outcome.
+
+ON_FAILURE = build_job(ps=2, restart=RestartPolicy.ON_FAILURE)
+ONCE = build_job(ps=2, restart=RestartPolicy.ON_FAILURE, backoff_limit=1)
+BY_CODE = build_job(ps=2, restart=RestartPolicy.EXIT_CODE)
+Row = tuple[str, Job, dict[str, Any], dict[str, Callable[[Pod], Pod | None]], tuple[Phase, int, int, str]]
+ENDS: list[Row] = [
+    ("a failed rank fails a job that never restarts", PS, {}, {"worker-1": failed(1)}, (Phase.FAILED, 0, 0, "RankFailed")),
+    ("a failed rank restarts the gang", ON_FAILURE, {}, {"worker-1": failed(1)}, (Phase.RESTARTING, 1, 1, "RankRestarted")),
+    ("the limit holds", ONCE, {"restarts": 1}, {"worker-1": failed(1)}, (Phase.FAILED, 0, 1, "BackoffLimitExceeded")),
+    ("attempts do not count against it", ONCE, {"attempt": 7}, {"worker-1": failed(1)}, (Phase.RESTARTING, 8, 1, "RankRestarted")),
+    ("no limit never gives up", ON_FAILURE, {"restarts": 99}, {"worker-1": failed(1)}, (Phase.RESTARTING, 1, 100, "RankRestarted")),
+    ("a program error is final under ExitCode", BY_CODE, {}, {"worker-1": failed(1)}, (Phase.FAILED, 0, 0, "RankFailed")),
+    ("a signal restarts under ExitCode", BY_CODE, {}, {"worker-1": failed(137)}, (Phase.RESTARTING, 1, 1, "RankRestarted")),
+    ("a server that ends with 0 fails the attempt", PS, {}, {"ps-0": succeeded()}, (Phase.FAILED, 0, 0, "ServerEnded")),
+    ("a killed server restarts the gang", ON_FAILURE, {}, {"ps-0": failed(137)}, (Phase.RESTARTING, 1, 1, "RankRestarted")),
+    ("a deleted pod is nobody's fault", PS, {}, {"worker-1": gone}, (Phase.RESTARTING, 1, 0, "PodsDeleted")),
+    ("nor is one that is being deleted", PS, {}, {"worker-1": deleting}, (Phase.RESTARTING, 1, 0, "PodsDeleted")),
+    ("nor what its peers do then", PS, {}, {"worker-1": gone, "worker-0": failed(250)}, (Phase.RESTARTING, 1, 0, "PodsDeleted")),
+    ("nor a lost node", ONCE, {"restarts": 1}, {"ps-0": failed(-1, reason="NodeLost")}, (Phase.RESTARTING, 1, 1, "PodsLost")),
+    ("nor an eviction", PS, {}, {"ps-0": failed(137, reason="Evicted")}, (Phase.RESTARTING, 1, 0, "PodsLost")),
+    ("one worker's success decides nothing", PS, {}, {"worker-0": succeeded()}, (Phase.RUNNING, 0, 0, "")),
+    ("a success that was deleted must be trained again", PS, {}, {"worker-0": gone, "worker-1": succeeded()}, (Phase.RESTARTING, 1, 0, "PodsDeleted")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("job", "recorded", "changes", "outcome"), [row[1:] for row in ENDS], ids=[row[0] for row in ENDS]
+)
+def test_ends(
+    job: Job,
+    recorded: dict[str, Any],
+    changes: dict[str, Callable[[Pod], Pod | None]],
+    outcome: tuple[Phase, int, int, str],
+) -> None:
+    status = build_status(job, **recorded)
+    pods = build_pods(job, status.attempt)
+    for rank, change in changes.items():
+        pods = with_pod(pods, rank, change)
+    planned = plan(job, status, observe(job, pods, status.attempt), NOW)
+    found = planned.status
+    assert (found.phase, found.attempt, found.restarts, reason(planned)) == outcome
+    assert planned.actions == ()
+
+
+def test_a_server_that_ended_while_nobody_looked_spoils_the_workers_success() -> None:
+    pods = with_pod(workers_succeeded(build_pods(PS), ago=5), "ps-0", failed(137, ago=30))
+    assert reason(plan(PS, build_status(PS), observe(PS, pods), NOW)) == "ServerEnded"
+    pods = with_pod(workers_succeeded(build_pods(PS), ago=5), "ps-0", failed(137, ago=5))
+    assert plan(PS, build_status(PS), observe(PS, pods), NOW).status.phase is Phase.COMPLETED
+
+
+def test_a_missing_pod_is_made_in_the_same_attempt_before_the_gang_was_whole() -> None:
+    pods = with_pod(build_pods(PS, phase=PodPhase.PENDING), "worker-1", gone)
+    pending = build_status(PS, Phase.PENDING, started=None)
+    assert plan(PS, pending, observe(PS, pods, config_maps=()), NOW).status.attempt == 0
+    assert plan(PS, pending, observe(PS, pods), NOW).status.attempt == 1, "its ConfigMap proves that it was whole"
+
+
+# A new attempt, step by step.
+
+
+def test_a_restart_is_recorded_then_cleared_then_waits_then_is_made() -> None:
+    job = ON_FAILURE
+    broken = observe(job, with_pod(build_pods(job), "worker-0", failed(1)))
+    recorded = plan(job, build_status(job), broken, NOW)
+    assert (recorded.actions, recorded.requeue_after) == ((), 0.0)
+    assert recorded.status.roles == {"ps": Counts(wanted=2), "worker": Counts(wanted=2)}
+    assert [event.type for event in recorded.events] == ["Warning"]
+
+    clearing = plan(job, recorded.status, broken, NOW + 1)
+    assert clearing.status == recorded.status
+    assert deleted(clearing) == ["ps-0-of-0", "ps-1-of-0", "worker-0-of-0", "worker-1-of-0", "config-0"]
+    assert created(clearing) == []
+
+    going = replace(broken, pods=tuple(map(deleting, broken.pods)), config_maps=())
+    assert plan(job, recorded.status, going, NOW + 11).actions == (), "not before the older ones are gone"
+
+    clear = observe(job, (), config_maps=())
+    waiting = plan(job, recorded.status, clear, NOW + 4)
+    assert waiting == Plan(recorded.status, requeue_after=6.0)
+
+    made = plan(job, recorded.status, clear, NOW + 10)
+    assert created(made) == ["Pod demo-ps-0", "Pod demo-ps-1", "Pod demo-worker-0", "Pod demo-worker-1"]
+    assert (made.status.phase, reason(made)) == (Phase.PENDING, "WaitingForPods")
+
+    ready = observe(job, build_pods(job, 1), 1, config_maps=())
+    assert created(plan(job, made.status, ready, NOW + 11)) == ["ConfigMap demo-attempt-1"]
+
+
+def test_a_deleted_pod_needs_no_delay() -> None:
+    status = plan(PS, build_status(PS), observe(PS, with_pod(build_pods(PS), "ps-0", gone)), NOW).status
+    assert len(created(plan(PS, status, observe(PS, (), config_maps=()), NOW))) == 4
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_edited_replicas_make_the_gang_anew(workers: int) -> None:
+    edited = build_job(workers=workers, generation=2)
+    planned = plan(edited, build_status(COLLECTIVE), observe(COLLECTIVE), NOW)
+    assert (planned.status.attempt, planned.status.restarts, reason(planned)) == (1, 0, "Resized")
+    services = observe(COLLECTIVE, ())
+    made = plan(edited, planned.status, services, NOW)
+    assert [name for name in created(made) if name.startswith("Pod")] == [
+        f"Pod demo-worker-{i}" for i in range(workers)
+    ]
+    assert ("service-worker-1" in deleted(made)) == (workers == 1)
+
+
+def test_pods_of_a_later_attempt_than_the_record_are_believed() -> None:
+    planned = plan(PS, Status(), observe(PS, attempt=3), NOW)
+    assert (planned.status.attempt, planned.actions, reason(planned)) == (3, (), "PodsAdopted")
+    assert plan(PS, planned.status, observe(PS, attempt=3), NOW).status.phase is Phase.RUNNING
+
+
+def test_pods_of_an_older_attempt_are_deleted_by_uid_and_nothing_else_is() -> None:
+    stray = replace(build_pods(PS)[0], name="demo-ps-0", uid="stray")
+    status = build_status(PS, attempt=1)
+    observed = observe(PS, (*build_pods(PS, 1), stray), 1)
+    planned = plan(PS, status, observed, NOW)
+    assert deleted(planned) == ["stray"]
+    assert planned.status == status
+
+
+# Suspension, deadline, deletion, TTL.
+
+
+def test_suspend_is_recorded_then_takes_pods_and_services() -> None:
+    job = build_job(suspend=True)
+    recorded = plan(job, build_status(job), observe(job), NOW)
+    assert (recorded.status.phase, recorded.status.started, recorded.actions) == (Phase.SUSPENDED, None, ())
+    taken = plan(job, recorded.status, observe(job), NOW)
+    assert deleted(taken) == ["worker-0-of-0", "worker-1-of-0", "service-worker-0", "service-worker-1"]
+    settled = plan(job, recorded.status, Observed(), NOW)
+    assert plan(job, settled.status, Observed(), NOW + 99) == Plan(settled.status)
+
+
+def test_a_resumed_job_is_a_new_attempt_once_its_old_pods_are_gone() -> None:
+    suspended = build_status(COLLECTIVE, Phase.SUSPENDED, started=None)
+    resumed = plan(COLLECTIVE, suspended, observe(COLLECTIVE), NOW)
+    assert (resumed.status.phase, resumed.status.attempt, reason(resumed)) == (Phase.RESTARTING, 1, "Resumed")
+    assert created(plan(COLLECTIVE, resumed.status, observe(COLLECTIVE), NOW)) == []
+    assert "Pod demo-worker-0" in created(plan(COLLECTIVE, resumed.status, Observed(), NOW))
+
+
+def test_the_deadline_comes_by_itself() -> None:
+    job = build_job(active_deadline=90.0)
+    assert plan(job, build_status(job), observe(job), NOW).requeue_after == 30.0
+    late = plan(job, build_status(job), observe(job), NOW + 30)
+    assert (late.status.phase, late.status.cause) == (Phase.FAILED, cause("DeadlineExceeded", NOW + 30, seconds=90))
+
+
+def test_a_deleted_job_is_only_marked() -> None:
+    job = build_job(ps=2, deleting=True)
+    planned = plan(job, build_status(job), Observed(), NOW)
+    assert (planned.status.phase, planned.actions) == (Phase.TERMINATING, ())
+    assert plan(job, planned.status, Observed(), NOW + 5) == Plan(planned.status)
+    done = build_status(job, Phase.COMPLETED)
+    assert plan(job, done, observe(job), NOW) == Plan(done), "the end of a job is final"
+
+
+def test_the_time_to_live_deletes_the_job_itself() -> None:
+    job = build_job(ttl=60.0)
+    done = build_status(job, Phase.COMPLETED, finished=NOW)
+    assert plan(job, done, Observed(), NOW + 20) == Plan(done, requeue_after=40.0)
+    assert plan(job, done, Observed(), NOW + 60).actions == (Delete(job.resource, job.key, "job-uid"),)
+
+
+# Clean-up: four policies, two ends.
+
+ALL = ["ps-0-of-0", "ps-1-of-0", "worker-0-of-0", "worker-1-of-0"]
+SERVICE_UIDS = ["service-ps-0", "service-ps-1", "service-worker-0", "service-worker-1"]
+SURVIVORS = ["ps-0-of-0", "ps-1-of-0", "worker-0-of-0"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "phase", "taken"),
+    [
+        (CleanPods.ALWAYS, Phase.COMPLETED, ALL + SERVICE_UIDS),
+        (CleanPods.ON_COMPLETION, Phase.COMPLETED, ALL + SERVICE_UIDS),
+        (CleanPods.ON_FAILURE, Phase.COMPLETED, []),
+        (CleanPods.NEVER, Phase.COMPLETED, []),
+        (CleanPods.ALWAYS, Phase.FAILED, ALL + SERVICE_UIDS),
+        (CleanPods.ON_FAILURE, Phase.FAILED, ALL + SERVICE_UIDS),
+        (CleanPods.ON_COMPLETION, Phase.FAILED, SURVIVORS),
+        (CleanPods.NEVER, Phase.FAILED, SURVIVORS),
+    ],
+)
+def test_clean_up(policy: CleanPods, phase: Phase, taken: list[str]) -> None:
+    job = build_job(ps=2, clean_pods=policy)
+    pods = workers_succeeded(build_pods(job)) if phase is Phase.COMPLETED else build_pods(job)
+    if phase is Phase.FAILED:
+        pods = with_pod(pods, "worker-1", failed(1))
+    status = build_status(job, phase, finished=NOW - 1)
+    planned = plan(job, status, observe(job, pods), NOW)
+    assert deleted(planned) == taken
+    assert planned.status == status
+
+
+def test_a_finished_job_never_trains_again() -> None:
+    for phase in (Phase.COMPLETED, Phase.FAILED):
+        job = build_job(workers=5, generation=9, suspend=True, clean_pods=CleanPods.NEVER)
+        status = build_status(COLLECTIVE, phase, finished=NOW)
+        assert plan(job, status, Observed(), NOW + 1e6) == Plan(status)
+
+
+# In the way.
+
+
+def test_a_foreign_object_makes_the_job_wait_with_its_name_and_nothing_is_touched() -> None:
+    somebody = Child(SERVICES, "demo-worker-0", "somebody's")
+    planned = plan(COLLECTIVE, Status(), Observed(foreign=(somebody,)), NOW)
+    assert planned.actions == ()
+    assert planned.status.cause == cause("ObjectInTheWay", objects=["Service demo-worker-0"])
+    assert planned.requeue_after is not None
+    running = plan(COLLECTIVE, build_status(COLLECTIVE), observe(COLLECTIVE, foreign=(somebody,)), NOW)
+    assert running == Plan(build_status(COLLECTIVE)), "a job that needs nothing is not held up"
+
+
+def test_a_job_without_replicas_says_so() -> None:
+    planned = plan(build_job(workers=0), Status(), Observed(), NOW)
+    assert (planned.status.phase, reason(planned), planned.actions) == (Phase.PENDING, "NoReplicas", ())
+
+
+# Ports and gangs.
+
+
+def port_of(planned: Plan) -> set[str | None]:
+    return {
+        action.manifest["metadata"]["annotations"].get(PORT_ANNOTATION)
+        for action in planned.actions
+        if isinstance(action, Create) and action.resource.kind == "Pod"
+    }
+
+
+def test_pods_get_one_port_where_they_share_a_network_and_none_elsewhere() -> None:
+    assert port_of(plan(PS, Status(), Observed(), NOW)) == {None}
+    (port,) = port_of(plan(PS, Status(), Observed(), NOW, LAPTOP))
+    assert port is not None
+    taken = frozenset({int(port) + 7})
+    assert port_of(plan(PS, Status(), Observed(taken_ports=taken), NOW, LAPTOP)) != {port}
+
+
+def test_the_port_is_kept_though_it_is_taken_now_by_the_job_itself() -> None:
+    pods = with_pod(build_pods(PS, phase=PodPhase.PENDING, port=20_020), "ps-1", gone)
+    observed = observe(PS, pods, config_maps=(), taken_ports=frozenset({20_020}))
+    assert port_of(plan(PS, build_status(PS, Phase.PENDING), observed, NOW, LAPTOP)) == {"20020"}
+
+
+def test_without_a_free_port_the_job_waits() -> None:
+    planned = plan(PS, Status(), Observed(taken_ports=frozenset(range(20_000, 32_768))), NOW, LAPTOP)
+    assert (reason(planned), planned.actions) == ("NoFreePort", ())
+
+
+def test_two_ports_in_a_gang_make_it_anew() -> None:
+    pods = with_pod(build_pods(PS, port=20_020), "ps-1", lambda pod: replace(pod, port=20_040))
+    assert reason(plan(PS, build_status(PS), observe(PS, pods), NOW, LAPTOP)) == "PortsDiffer"
+
+
+def test_the_pod_group_comes_before_the_pods_and_goes_with_the_job() -> None:
+    settings = Settings(pod_groups=POD_GROUPS)
+    assert created(plan(PS, Status(), Observed(), NOW, settings)) == ["PodGroup demo"]
+    group = Child(POD_GROUPS, "demo", "group", members=4)
+    assert "Pod demo-ps-0" in created(plan(PS, Status(), Observed(pod_group=group), NOW, settings))
+    done = build_status(PS, Phase.COMPLETED)
+    assert deleted(plan(PS, done, Observed(pod_group=group), NOW, settings)) == ["group"]
+    theirs = replace(group, owned=False, members=1)
+    assert plan(PS, done, Observed(pod_group=theirs), NOW, settings).actions == ()
+    assert "Pod demo-ps-0" in created(plan(PS, Status(), Observed(pod_group=theirs), NOW, settings))
+
+
+def test_a_resized_job_resizes_its_pod_group() -> None:
+    settings = Settings(pod_groups=POD_GROUPS)
+    group = Child(POD_GROUPS, "demo", "group", members=3)
+    (patch,) = (
+        action
+        for action in plan(PS, build_status(PS), observe(PS, pod_group=group), NOW, settings).actions
+        if isinstance(action, Patch)
+    )
+    assert (patch.uid, patch.patch["spec"]["minMember"]) == ("group", 4)
+
+
+def test_a_service_that_somebody_deleted_comes_back() -> None:
+    planned = plan(PS, build_status(PS), observe(PS, services=build_services(PS)[1:]), NOW)
+    assert created(planned) == ["Service demo-ps-0"]
+    assert planned.status == build_status(PS)
+
+
+def test_config_maps_of_earlier_attempts_go() -> None:
+    both = (*build_config_maps(PS), *build_config_maps(PS, 1))
+    planned = plan(PS, build_status(PS, attempt=1), observe(PS, attempt=1, config_maps=both), NOW)
+    assert deleted(planned) == ["config-0"]

@@ -1,0 +1,312 @@
+"""Manifests in, Kubernetes objects out (goldens), and pods read back, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+
+from jobs.samples import JOBS, read_manifest, read_sample
+from paddock.jobs import pods
+from paddock.jobs.apis.paddlepaddle import read_job
+from paddock.jobs.model import Exit, Job, PodPhase, Rank, Settings
+from paddock.jobs.observed import NO_EXIT_CODE
+from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Manifest, is_controlled_by
+
+LOCAL = Settings(pod_groups=POD_GROUPS, output_root="/home/ada/outputs", shared_network=True)
+CLUSTER = Settings()
+WORKER = Rank("worker", 1)
+
+
+class PlainDumper(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def build_all(job: Job, port: int | None, settings: Settings) -> list[Manifest]:
+    addresses = {rank: f"127.1.0.{number}" for number, rank in enumerate(job.ranks(), start=1)}
+    groups = [pods.build_pod_group(job, settings.pod_groups)] if settings.pod_groups else []
+    return [
+        *groups,
+        pods.build_service(job, job.ranks()[0]),
+        *(pods.build_pod(job, rank, 0, port, settings) for rank in job.ranks()),
+        pods.build_config_map(job, 0, addresses, port),
+    ]
+
+
+def as_text(objects: list[Manifest]) -> str:
+    return yaml.dump_all(objects, Dumper=PlainDumper, sort_keys=False, default_flow_style=None, width=120)
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_a_job_of_the_documents_becomes_these_objects(name: str, match_golden: Callable[[str, str], None]) -> None:
+    match_golden(f"{name}.yaml", as_text(build_all(read_sample(name), None, CLUSTER)))
+
+
+@pytest.mark.parametrize("name", ["wide_and_deep", "resnet"])
+def test_on_a_laptop_it_becomes_these(name: str, match_golden: Callable[[str, str], None]) -> None:
+    match_golden(f"{name}.laptop.yaml", as_text(build_all(read_sample(name), 40020, LOCAL)))
+
+
+def build(name: str = "resnet", settings: Settings = CLUSTER, port: int | None = None, **spec: Any) -> Manifest:
+    job = read_sample(name, **spec)
+    return pods.build_pod(job, WORKER, 2, port, settings)
+
+
+def with_template(spec: dict[str, Any], metadata: dict[str, Any] | None = None, **job: Any) -> Manifest:
+    manifest = read_manifest("resnet")
+    manifest["spec"] |= job
+    manifest["spec"]["worker"]["template"]["spec"] |= spec
+    manifest["spec"]["worker"]["template"]["metadata"] = metadata or {}
+    return pods.build_pod(read_job(manifest), WORKER, 2, None, CLUSTER)
+
+
+def test_a_pod_is_its_jobs_own_and_of_its_attempt() -> None:
+    pod = build()
+    assert is_controlled_by(pod, "0123456789-uid")
+    assert pod["metadata"]["labels"]["paddock.dev/attempt"] == "2"
+    assert pod["spec"]["containers"][0]["envFrom"] == [{"configMapRef": {"name": "resnet-attempt-2"}}]
+
+
+def test_the_environment_goes_to_the_container_that_trains_and_the_side_car_is_left_alone() -> None:
+    side_car = {"name": "logs", "image": "fluent"}
+    containers = [side_car, {"name": "paddle", "image": "i"}]
+    pod = with_template({"containers": containers})
+    assert pod["spec"]["containers"][0] == side_car
+    assert {"name": "PADDLE_TRAINER_ID", "value": "1"} in pod["spec"]["containers"][1]["env"]
+    assert pod["metadata"]["annotations"]["kubectl.kubernetes.io/default-container"] == "paddle"
+    assert {"name": "PADDLE_TRAINER_ID", "value": "1"} in with_template({"containers": [{"name": "a", "image": "i"}]})[
+        "spec"
+    ]["containers"][0]["env"]
+
+
+def test_what_makes_the_rank_wins_over_the_users_entries_and_what_the_job_shares_does_not() -> None:
+    env = [{"name": "PADDLE_TRAINER_ID", "value": "9"}, {"name": "PADDLE_PORT", "value": "1"}]
+    container = with_template({"containers": [{"name": "paddle", "image": "i", "env": env}]})["spec"]["containers"][0]
+    assert [entry["name"] for entry in container["env"]].count("PADDLE_TRAINER_ID") == 1
+    assert {"name": "PADDLE_TRAINER_ID", "value": "1"} in container["env"]
+    assert {"name": "PADDLE_PORT", "value": "1"} in container["env"]  # env beats envFrom in Kubernetes
+
+
+def test_the_users_names_labels_and_unknown_fields_are_kept() -> None:
+    spec = {"hostname": "mine", "subdomain": "ours", "schedulerName": "mine", "futureField": {"a": 1}}
+    pod = with_template(spec, {"labels": {"team": "a"}, "annotations": {"note": "b"}})
+    assert {key: pod["spec"][key] for key in spec} == spec
+    assert pod["metadata"]["labels"]["team"] == "a" and pod["metadata"]["annotations"]["note"] == "b"
+
+
+def test_a_pod_never_restarts_by_itself() -> None:
+    assert with_template({"restartPolicy": "OnFailure"})["spec"]["restartPolicy"] == "Never"
+
+
+def test_the_host_network_comes_with_a_dns_that_knows_services() -> None:
+    spec = build(intranet="Host")["spec"]
+    assert (spec["hostNetwork"], spec["dnsPolicy"]) == (True, "ClusterFirstWithHostNet")
+    assert with_template({"dnsPolicy": "Default"}, intranet="Host")["spec"]["dnsPolicy"] == "Default"
+
+
+def test_by_service_the_container_declares_the_jobs_port() -> None:
+    assert build(intranet="Service", port=40020)["spec"]["containers"][0]["ports"] == [{"containerPort": 40020}]
+    assert "ports" not in build()["spec"]["containers"][0]
+
+
+def test_outputs_outlive_an_attempt_and_are_the_jobs_own() -> None:
+    pod = build(settings=LOCAL)
+    env = {entry["name"]: entry.get("value") for entry in pod["spec"]["containers"][0]["env"]}
+    assert env["PADDOCK_OUTPUT_DIR"] == "/home/ada/outputs/default/resnet-01234567"
+    assert env["PADDOCK_CHECKPOINT_DIR"] == "/home/ada/outputs/default/resnet-01234567/checkpoint"
+    assert env["PADDOCK_ATTEMPT"] == "2"
+    assert not any("paddock-output" in str(part) for part in build()["spec"].values())
+
+
+def test_a_gang_is_marked_as_its_scheduler_wants_it() -> None:
+    assert build(settings=LOCAL)["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"] == "resnet"
+    volcano = build(settings=Settings(VOLCANO_POD_GROUPS), schedulingPolicy={"queue": "night"})
+    assert volcano["spec"]["schedulerName"] == "volcano"
+    assert volcano["metadata"]["annotations"]["scheduling.k8s.io/group-name"] == "resnet"
+    assert volcano["metadata"]["annotations"]["volcano.sh/queue-name"] == "night"
+
+
+def test_volcano_that_the_workers_name_is_the_servers_scheduler_too() -> None:
+    job = read_sample("wide_and_deep_volcano")
+    server = pods.build_pod(job, Rank("ps", 0), 0, None, CLUSTER)
+    assert server["spec"]["schedulerName"] == "volcano"
+    assert server["metadata"]["annotations"]["scheduling.k8s.io/group-name"] == "wide-ande-deep"
+
+
+def test_building_a_pod_changes_nothing_of_the_job() -> None:
+    manifest = read_manifest("resnet")
+    job = read_job(manifest)
+    build_all(job, 40020, LOCAL)
+    assert manifest == read_manifest("resnet")
+
+
+POD_GROUP_SPECS = [
+    ({}, {"minMember": 2, "minResources": {"nvidia.com/gpu": "2"}}),
+    (
+        {"queue": "q", "priorityClass": "high"},
+        {"minMember": 2, "minResources": {"nvidia.com/gpu": "2"}, "queue": "q", "priorityClassName": "high"},
+    ),
+    ({"minAvailable": 1}, {"minMember": 1}),
+    ({"minResources": {"cpu": "1"}}, {"minMember": 2, "minResources": {"cpu": "1"}}),
+]
+
+
+@pytest.mark.parametrize(("policy", "spec"), POD_GROUP_SPECS)
+def test_a_pod_group_asks_for_the_whole_gang_or_what_it_is_told(policy: dict[str, Any], spec: dict[str, Any]) -> None:
+    job = read_sample("resnet", schedulingPolicy=policy)
+    assert pods.build_pod_group(job, VOLCANO_POD_GROUPS)["spec"] == spec
+
+
+def test_a_pod_group_counts_limits_beside_requests_and_the_largest_init_container() -> None:
+    manifest = read_manifest("resnet")
+    spec = manifest["spec"]["worker"]["template"]["spec"]
+    spec["containers"][0]["resources"] = {"requests": {"cpu": "500m"}, "limits": {"cpu": 2, "nvidia.com/gpu": 1}}
+    spec["initContainers"] = [{"name": "init", "image": "i", "resources": {"requests": {"cpu": "750m"}}}]
+    group = pods.build_pod_group(read_job(manifest), VOLCANO_POD_GROUPS)
+    assert group["spec"]["minResources"] == {"cpu": "1500m", "nvidia.com/gpu": "2"}
+
+
+def test_the_config_map_never_changes_and_is_named_by_its_attempt() -> None:
+    job = read_sample("resnet")
+    addresses = dict.fromkeys(job.ranks(), "10.0.0.1")
+    first, third = (pods.build_config_map(job, attempt, addresses, None) for attempt in (0, 2))
+    assert (first["metadata"]["name"], third["metadata"]["name"]) == ("resnet", "resnet-attempt-2")
+    assert first["immutable"] is True and first["data"]["PADDLE_PORT"] == "36000"
+
+
+TERMINATED = {"exitCode": 7, "reason": "Error", "finishedAt": "1970-01-01T00:01:00Z"}
+RUNNING = {"name": "paddle", "ready": True, "state": {"running": {}}}
+ENDED = {"name": "paddle", "state": {"terminated": TERMINATED}}
+DONE = {"name": "paddle", "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}}
+SIDE_CAR = {"name": "a-side-car", "ready": True, "state": {"running": {}}}
+UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes"}
+PREEMPTED = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler", "message": "for b"}
+INIT = {"name": "init", "state": {"running": {}}}
+
+P = PodPhase
+Row = tuple[dict[str, Any], str, PodPhase, Exit | None, tuple[str, str] | None]
+
+
+def waits(reason: str, message: str = "") -> dict[str, Any]:
+    return {"name": "paddle", "ready": False, "state": {"waiting": {"reason": reason, "message": message}}}
+
+
+def status(phase: str, *containers: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"phase": phase, "containerStatuses": list(containers), **more}
+
+
+PODS: list[Row] = [
+    ({}, "", P.PENDING, None, None),
+    (status("Pending", conditions=[UNSCHEDULABLE]), "", P.PENDING, None, ("Unschedulable", "0/1 nodes")),
+    (
+        status("Pending", waits("EnvironmentBuilding", "61 %")),
+        "node",
+        P.PENDING,
+        None,
+        ("EnvironmentBuilding", "61 %"),
+    ),
+    (status("Pending", waits("ContainerCreating")), "node", P.PENDING, None, ("ContainerCreating", "")),
+    (
+        status("Pending", waits("PodInitializing"), initContainerStatuses=[INIT]),
+        "node",
+        P.STARTING,
+        None,
+        ("PodInitializing", ""),
+    ),
+    (
+        status(
+            "Pending",
+            waits("ImagePullBackOff", "none"),
+            initContainerStatuses=[waits("ContainerCreating")],
+        ),
+        "node",
+        P.PENDING,
+        None,
+        ("ImagePullBackOff", "none"),
+    ),
+    (
+        status("Pending", waits("PodInitializing"), initContainerStatuses=[waits("ErrImagePull", "no init")]),
+        "node",
+        P.PENDING,
+        None,
+        ("ErrImagePull", "no init"),
+    ),
+    (status("Running", RUNNING), "node", P.RUNNING, None, None),
+    (status("Running", RUNNING, SIDE_CAR), "node", P.RUNNING, None, None),
+    (
+        status("Running", waits("CrashLoopBackOff", "back-off")),
+        "node",
+        P.STARTING,
+        None,
+        ("CrashLoopBackOff", "back-off"),
+    ),
+    (status("Running", RUNNING | {"ready": False}), "node", P.STARTING, None, None),
+    (status("Running", DONE, SIDE_CAR), "node", P.SUCCEEDED, Exit(0, "Completed"), None),
+    (status("Running", ENDED, SIDE_CAR), "node", P.FAILED, Exit(7, "Error", "", 60.0), None),
+    (status("Succeeded", DONE), "node", P.SUCCEEDED, Exit(0, "Completed"), None),
+    (status("Failed", SIDE_CAR, ENDED), "node", P.FAILED, Exit(7, "Error", "", 60.0), None),
+    (
+        status("Failed", {"name": "paddle", "state": {"terminated": {"exitCode": 0, "signal": 9}}}),
+        "node",
+        P.FAILED,
+        Exit(137),
+        None,
+    ),
+    (
+        status("Failed", reason="Evicted", message="low on memory"),
+        "node",
+        P.FAILED,
+        Exit(NO_EXIT_CODE, "Evicted", "low on memory"),
+        None,
+    ),
+    (
+        status("Failed", ENDED, conditions=[PREEMPTED]),
+        "node",
+        P.FAILED,
+        Exit(7, "PreemptionByScheduler", "for b", 60.0),
+        None,
+    ),
+    (
+        status("Failed", waits("PodInitializing"), initContainerStatuses=[{"state": {"terminated": TERMINATED}}]),
+        "node",
+        P.FAILED,
+        Exit(7, "Error", "", 60.0),
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize(("raw", "node", "phase", "exit", "waiting"), PODS)
+def test_a_pods_status_is_read(
+    raw: dict[str, Any], node: str, phase: PodPhase, exit: Exit | None, waiting: tuple[str, str] | None
+) -> None:
+    manifest = build() | {"status": raw}
+    manifest["spec"]["containers"].append({"name": "a-side-car"})
+    manifest["spec"]["nodeName"] = node
+    pod = pods.read_pod(manifest)
+    assert pod is not None
+    assert (pod.phase, pod.exit, pod.waiting) == (phase, exit, waiting)
+
+
+def test_a_pod_of_paddle_operator_is_a_rank_of_attempt_0() -> None:
+    metadata = {"name": "wide-and-deep-ps-12", "uid": "u", "annotations": {"paddle-resource": "ps"}}
+    pod = pods.read_pod({"metadata": metadata, "status": {"podIP": "10.0.0.7"}})
+    assert pod is not None
+    assert (pod.rank, pod.attempt, pod.address, pod.port) == (Rank("ps", 12), 0, "10.0.0.7", None)
+
+
+NOT_RANKS: list[Manifest] = [
+    {},
+    {"metadata": {"name": "web-0"}},
+    {"metadata": {"name": "web", "annotations": {"paddle-resource": "ps"}}},
+    {"metadata": {"name": "a-worker-1", "annotations": {"paddle-resource": "ps"}}},
+    {"metadata": {"name": "a", "labels": {"paddock.dev/role": "worker", "paddock.dev/index": "x"}}},
+]
+
+
+@pytest.mark.parametrize("manifest", NOT_RANKS)
+def test_a_pod_that_is_no_rank_is_none(manifest: Manifest) -> None:
+    assert pods.read_pod(manifest) is None

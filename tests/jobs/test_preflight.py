@@ -1,0 +1,237 @@
+"""Text of manifests: read as kubectl reads it, and every problem with its line."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobs.samples import JOBS, read_text
+from paddock.jobs.documents import read_documents, read_scalar
+from paddock.jobs.preflight import check, format_problem
+from paddock.jobs.structure import check_structure
+from paddock.kube.meta import name_of
+
+WIDE = read_text("wide_and_deep")
+
+
+def problems(text: str) -> list[str]:
+    return [format_problem(each, "wide.yaml") for document in read_documents(text) for each in check(document)]
+
+
+# Made with kubectl 1.32: kubectl annotate --local -f FILE a=b -o json
+SCALARS: list[tuple[str, Any]] = [
+    ("on", True), ("y", True), ("Y", True), ("Yes", True), ("TRUE", True), ("n", False), ("NO", False), ("off", False),
+    ("tRue", "tRue"), ("", None), ("~", None), ("null", None), ("Null", None), ("nUll", "nUll"),
+    ("017", 15), ("0o17", 15), ("08", 8), ("0x1F", 31), ("-0x1F", -31), ("0b11", 3), ("0777", 511), ("00", 0),
+    ("1_000", 1000), ("+1", 1), ("-1", -1), ("-0", 0), ("-0.0", 0), ("1.", 1), ("0.", 0), ("1.0", 1), (".5", 0.5),
+    ("+.5", 0.5), ("-.5e-3", -0.0005), ("1e3", 1000), ("1E+3", 1000), ("1e-7", 1e-7), ("1e400", "1e400"),
+    ("2.50", 2.5), ("1_0.5", 10.5), ("12345678901234567890", 12345678901234567890.0),
+    ("1:30", "1:30"), ("2021-01-01", "2021-01-01"), ("2001-12-14t21:59:43.10-05:00", "2001-12-14t21:59:43.10-05:00"),
+    ("=", "="), ("+", "+"), (".", "."), ("-", "-"), ("1e", "1e"), ("0x", "0x"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "value"), SCALARS)
+def test_a_plain_scalar_is_what_kubectl_hears(text: str, value: Any) -> None:
+    found = read_scalar(text)
+    assert (found, type(found)) == (value, type(value))
+
+
+def test_quotes_tags_merges_and_keys_are_read_as_kubectl_reads_them() -> None:
+    text = """
+    a: ["yes", 'on', !!str 5, !!int "5", !!float 5, !!bool "yes", !!binary aGVsbG8=, !foo 3, !!str , !!null ]
+    base: &base {b: 1, c: 1}
+    merged: {<<: *base, c: 2}
+    both: {<<: [{x: 1}, {x: 2, z: 3}], w: 1}
+    on: key
+    1: one
+    1.5: half
+    """
+    document = read_documents(text)[0]
+    assert document.problems == ()
+    assert document.manifest == {
+        "a": ["yes", "on", "5", 5, 5, True, "hello", "3", "", None],
+        "base": {"b": 1, "c": 1},
+        "merged": {"b": 1, "c": 2},
+        "both": {"x": 1, "w": 1, "z": 3},
+        "true": "key",
+        "1": "one",
+        "1.5": "half",
+    }
+
+
+BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{name}: &{name} [{','.join([f'*{inner}'] * 10)}]\n" for inner, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
+UNREADABLE = [
+    ("", "wide.yaml:1: there is no manifest here: the text is empty"),
+    ("# only a remark\n---\n", "wide.yaml:1: there is no manifest here: the text is empty"),
+    ("a:\n  b: [1,\n", "wide.yaml:3: this is not YAML: expected the node content, but found '<stream end>' (column 1)"),
+    ("a: 1\n\tb: 2", "wide.yaml:2: this is not YAML: found character '\\t' that cannot start any token (column 1)"),
+    ("a: 1\nb: \x07", "wide.yaml:2: this is not YAML: the character U+0007 is not allowed"),
+    ("- 1\n", "wide.yaml:1: found a list, a mapping with apiVersion and kind is allowed"),
+    ("a: 1\nb: 2\na: 3", "wide.yaml:3: a: is given twice, first in line 1"),
+    ("a: &a [*a]", "wide.yaml:1: a[0]: an alias refers to what it is a part of"),
+    ("a: .inf", 'wide.yaml:1: a: found ".inf", which is not a number in JSON'),
+    ("a: !!int x", 'wide.yaml:1: a: found "x", which is not int'),
+    ("? [a]\n: b", "wide.yaml:1: a key is nothing, a list or a mapping; a key is text"),
+    ("[" * 3000, "wide.yaml:1: this is no manifest: it is nested hundreds of levels deep"),
+]
+
+
+@pytest.mark.parametrize(("text", "problem"), UNREADABLE)
+def test_what_is_no_manifest_is_told_by_line(text: str, problem: str) -> None:
+    assert problems(text) == [problem]
+
+
+def test_an_alias_bomb_is_refused() -> None:
+    (problem,) = problems(BOMB)
+    assert problem.endswith("aliases stand for more than 10000 values, which is refused")
+
+
+PADDLE = "batch.paddlepaddle.org/v1"
+KINDS = [
+    ("kind: PaddleJob", f'wide.yaml:1: apiVersion: is missing: a text like "{PADDLE}" is needed'),
+    (f"apiVersion: {PADDLE}", 'wide.yaml:1: kind: is missing: a text like "PaddleJob" is needed'),
+    (
+        "kind: PaddleJob\napiVersion: batch.paddlepaddle.org/v2",
+        f'wide.yaml:2: apiVersion: found "batch.paddlepaddle.org/v2", {PADDLE} for a PaddleJob is allowed',
+    ),
+    (
+        f"apiVersion: {PADDLE}\nkind: PadelJob",
+        'wide.yaml:2: kind: found "PadelJob", PaddleJob is allowed',
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "problem"), KINDS)
+def test_an_unknown_kind_or_version_is_told(text: str, problem: str) -> None:
+    assert problems(text) == [problem]
+
+
+def test_the_nearest_kind_is_offered() -> None:
+    (problem,) = problems("apiVersion: v1\nkind: pod\n")
+    assert problem.endswith('did you mean "Pod"?')
+
+
+SPEC = "spec.worker.template.spec"
+WRONG = [
+    (
+        ("replicas: 2", "replicas: two"),
+        [
+            'wide.yaml:9: spec.worker.replicas: found "two", a whole number from 1 to 10000 is allowed',
+            'wide.yaml:16: spec.ps.replicas: found "two", a whole number from 1 to 10000 is allowed',
+        ],
+    ),
+    (
+        ("  worker:", "  wroker:"),
+        [
+            "wide.yaml:5: spec.worker: is missing: every job trains in its workers, with parameter servers too",
+            'wide.yaml:8: spec.wroker: there is no field of this name; did you mean "worker"?',
+        ],
+    ),
+    (
+        ("withGloo: 1", "withGloo: on"),
+        ["wide.yaml:7: spec.withGloo: found true, a whole number from 0 to 2 is allowed"],
+    ),
+    (("name: wide", "nme: wide"), ["wide.yaml:3: metadata.name: is missing", "wide.yaml:4: metadata.nme: there is no"]),
+]
+
+
+@pytest.mark.parametrize(("change", "expected"), WRONG)
+def test_a_wrong_job_is_told_by_line(change: tuple[str, str], expected: list[str]) -> None:
+    found = problems(WIDE.replace(*change))
+    assert len(found) == len(expected)
+    assert all(line.startswith(start) for line, start in zip(found, expected, strict=True))
+
+
+def test_a_misspelt_field_deep_in_a_template_gets_its_line_and_its_right_name() -> None:
+    text = read_text("resnet").replace("containers:", "container:")
+    assert problems(text) == [
+        f"wide.yaml:10: {SPEC}.containers: is missing: a list with at least one container is needed",
+        f'wide.yaml:11: {SPEC}.container: there is no field of this name; did you mean "containers"?',
+    ]
+    missing, unknown = problems(read_text("resnet").replace("mountPath:", "mounthPath:"))
+    assert missing.startswith(f"wide.yaml:21: {SPEC}.containers[0].volumeMounts[0].mountPath: is missing")
+    assert unknown.endswith('mounthPath: there is no field of this name; did you mean "mountPath"?')
+
+
+@pytest.mark.parametrize("name", [*JOBS, "nfs"])
+def test_the_documents_manifests_have_no_error(name: str) -> None:
+    found = [each for document in read_documents(read_text(name)) for each in check(document)]
+    assert [each for each in found if each.severity == "error"] == []
+
+
+def test_a_warning_says_that_it_is_one() -> None:
+    (line,) = problems(read_text("paddlejob_demo_1"))
+    assert line.startswith("wide.yaml:6: warning: spec.cleanPolicy: ")
+
+
+def test_documents_and_lists_come_one_by_one_with_their_own_lines() -> None:
+    pods = "kind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata: {name: a}\n"
+    text = f"{WIDE}---\n# nothing\n---\napiVersion: v1\n{pods}"
+    first, second = read_documents(text)
+    assert (name_of(first.manifest), name_of(second.manifest)) == ("wide-ande-deep", "a")
+    assert (first.line_of("spec.ps.replicas"), second.line_of("metadata.name")) == (16, text.count("\n"))
+    assert second.line_of("spec.containers[0].image") == second.line
+
+
+def test_one_bad_document_leaves_the_others_readable() -> None:
+    good, bad = read_documents(f"{WIDE}---\na: [\n")
+    assert check(good) == () and len(check(bad)) == 1
+
+
+def test_json_with_tabs_is_read() -> None:
+    document = read_documents('{\n\t"apiVersion": "v1",\n\t"kind": "Pod"\n}')[0]
+    assert (document.manifest, document.line_of("kind")) == ({"apiVersion": "v1", "kind": "Pod"}, 3)
+
+
+def test_the_nearest_line_around_a_path_is_given() -> None:
+    document = read_documents("a:\n  b:\n  - x.y/z: 1\n")[0]
+    assert document.line_of("a.b[0][x.y/z]") == 3
+    assert document.line_of("a.b[0].none.at[all]") == 3
+    assert document.line_of("a.c") == 1
+
+
+STRUCTURE: list[tuple[dict[str, Any], Any, list[str]]] = [
+    ({"type": "object"}, {"any": 1}, []),
+    ({"type": "object", "properties": {"a": {}}}, {"b": 1}, ["b: there is no field of this name"]),
+    ({"type": "object", "properties": {"a": {}}, "x-kubernetes-preserve-unknown-fields": True}, {"b": 1}, []),
+    ({"type": "object", "additionalProperties": {"type": "string"}}, {"a": 1}, ["a: found 1, text"]),
+    ({"type": "object", "required": ["a"], "properties": {"a": {"type": "array"}}}, {}, ["a: is missing: a list"]),
+    ({"type": "array", "items": {"type": "integer"}}, [1, "2", 3.0, True], ["[1]: found", "[3]: found true"]),
+    ({"type": "number"}, 1, []),
+    ({"type": "boolean"}, "true", [': found "true", true or false']),
+    ({"x-kubernetes-int-or-string": True}, True, [": found true, a number or text"]),
+    ({"x-kubernetes-int-or-string": True}, "80%", []),
+    ({"type": "string", "enum": ["Never", "Always"]}, "never", [': found "never", Never or Always is allowed; did']),
+    ({"type": "string"}, None, []),
+]
+
+
+@pytest.mark.parametrize(("schema", "value", "expected"), STRUCTURE)
+def test_a_value_is_held_against_its_schema(schema: dict[str, Any], value: Any, expected: list[str]) -> None:
+    found = [f"{problem.path}: {problem.message}" for problem in check_structure(schema, value)]
+    assert len(found) == len(expected)
+    assert all(line.startswith(start) for line, start in zip(found, expected, strict=True)), found
+
+
+@given(st.text(max_size=60) | st.text(alphabet="a:-?[]{}&*!|>'\"\n\t #%@,<", max_size=40))
+def test_any_text_can_be_read_and_checked(text: str) -> None:
+    documents = read_documents(text)
+    assert documents
+    for document in documents:
+        assert all(problem.line for problem in check(document))
+
+
+@given(st.text(max_size=12) | st.floats().map(str) | st.integers().map(str))
+def test_any_scalar_can_be_read(text: str) -> None:
+    found = read_scalar(text)
+    assert found is None or isinstance(found, bool | int | float | str)
+    assert (
+        not isinstance(found, float) or math.isinf(found) or math.isnan(found) or found == float(text.replace("_", ""))
+    )

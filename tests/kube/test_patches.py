@@ -1,0 +1,243 @@
+"""Patches: the laws of merge patches, and strategic patches case by case as a real API server answered them."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paddock.kube.errors import BadRequest, Invalid
+from paddock.kube.patches import apply_patch, merge_key, merge_patch, strategic_patch
+
+_names = st.sampled_from("abcde")
+_plain = st.none() | st.booleans() | st.integers(-3, 3) | st.text("xy", max_size=2)
+_values: st.SearchStrategy[Any] = st.recursive(
+    _plain, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_names, inner, max_size=4), max_leaves=12
+)
+_objects = st.dictionaries(_names, _values, max_size=4)
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    return value
+
+
+def _difference(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """The merge patch from one object to another."""
+    patch: dict[str, Any] = {key: None for key in old if key not in new}
+    for key, value in new.items():
+        if isinstance(value, dict) and isinstance(old.get(key), dict):
+            patch[key] = _difference(old[key], value)
+        elif key not in old or type(old[key]) is not type(value) or old[key] != value:
+            patch[key] = value
+    return patch
+
+
+@given(_objects)
+def test_an_empty_patch_changes_nothing(target: dict[str, Any]) -> None:
+    assert merge_patch(target, {}) == target
+
+
+@given(_objects, _objects)
+def test_a_merge_patch_applied_twice_is_applied_once(target: dict[str, Any], patch: dict[str, Any]) -> None:
+    once = merge_patch(target, patch)
+    assert merge_patch(once, patch) == once
+
+
+@given(_objects, _objects)
+def test_the_patch_from_one_object_to_another_makes_the_other(old: dict[str, Any], new: dict[str, Any]) -> None:
+    old, new = _without_nulls(old), _without_nulls(new)
+    assert merge_patch(old, _difference(old, new)) == new
+
+
+@given(_objects, _objects, st.sampled_from(["merge", "strategic"]))
+def test_a_patch_changes_neither_of_its_arguments(target: dict[str, Any], patch: dict[str, Any], kind: Any) -> None:
+    before = deepcopy((target, patch))
+    apply_patch(target, patch, kind)
+    assert (target, patch) == before
+
+
+@given(_objects, _objects)
+def test_without_keyed_lists_a_strategic_patch_is_a_merge_patch(target: dict[str, Any], patch: dict[str, Any]) -> None:
+    assert strategic_patch(target, patch) == merge_patch(target, patch)
+
+
+_containers = st.lists(
+    st.fixed_dictionaries({"name": _names, "image": st.sampled_from(["x", "y"])}), unique_by=lambda c: c["name"]
+)
+
+
+@given(_containers, _containers)
+def test_containers_merge_by_name_and_none_is_lost(live: list[Any], patch: list[Any]) -> None:
+    patched = strategic_patch({"spec": {"containers": live}}, {"spec": {"containers": patch}})["spec"]["containers"]
+    expected = {c["name"]: c for c in live} | {c["name"]: c for c in patch}
+    assert {c["name"]: c for c in patched} == expected
+    assert len(patched) == len(expected)
+
+
+def _pod(**spec: Any) -> dict[str, Any]:
+    return {"spec": spec}
+
+
+STRATEGIC: dict[str, tuple[Any, Any, Any]] = {
+    "an item with a known key is merged": (
+        _pod(containers=[{"name": "a", "image": "1", "tty": True}]),
+        _pod(containers=[{"name": "a", "image": "2"}]),
+        _pod(containers=[{"name": "a", "image": "2", "tty": True}]),
+    ),
+    "a new item goes before the live ones": (
+        _pod(containers=[{"name": "a"}, {"name": "b"}]),
+        _pod(containers=[{"name": "n"}]),
+        _pod(containers=[{"name": "n"}, {"name": "a"}, {"name": "b"}]),
+    ),
+    "$patch: delete takes one item": (
+        _pod(containers=[{"name": "a"}, {"name": "b"}]),
+        _pod(containers=[{"name": "a", "$patch": "delete"}]),
+        _pod(containers=[{"name": "b"}]),
+    ),
+    "$patch: replace replaces a list": (
+        _pod(containers=[{"name": "a"}, {"name": "b"}]),
+        _pod(containers=[{"name": "c"}, {"$patch": "replace"}]),
+        _pod(containers=[{"name": "c"}]),
+    ),
+    "$patch: replace replaces an object": (
+        _pod(securityContext={"runAsUser": 1, "fsGroup": 2}),
+        _pod(securityContext={"$patch": "replace", "runAsUser": 3}),
+        _pod(securityContext={"runAsUser": 3}),
+    ),
+    "$setElementOrder puts the items in order": (
+        _pod(containers=[{"name": "a"}, {"name": "b"}]),
+        _pod(**{"$setElementOrder/containers": [{"name": "b"}, {"name": "a"}]}),
+        _pod(containers=[{"name": "b"}, {"name": "a"}]),
+    ),
+    "$setElementOrder with a new item": (
+        _pod(containers=[{"name": "a"}, {"name": "b"}]),
+        _pod(
+            **{
+                "$setElementOrder/containers": [{"name": "a"}, {"name": "n"}, {"name": "b"}],
+                "containers": [{"name": "n", "image": "i"}],
+            }
+        ),
+        _pod(containers=[{"name": "a"}, {"name": "n", "image": "i"}, {"name": "b"}]),
+    ),
+    "environment variables merge by name": (
+        _pod(containers=[{"name": "a", "env": [{"name": "X", "value": "1"}, {"name": "Y", "value": "2"}]}]),
+        _pod(containers=[{"name": "a", "env": [{"name": "Y", "value": "3"}]}]),
+        _pod(containers=[{"name": "a", "env": [{"name": "X", "value": "1"}, {"name": "Y", "value": "3"}]}]),
+    ),
+    "ports of a container merge by containerPort": (
+        _pod(containers=[{"name": "a", "ports": [{"containerPort": 80, "name": "w"}]}]),
+        _pod(containers=[{"name": "a", "ports": [{"containerPort": 80, "name": "web"}]}]),
+        _pod(containers=[{"name": "a", "ports": [{"containerPort": 80, "name": "web"}]}]),
+    ),
+    "ports of a service merge by port": (
+        _pod(ports=[{"port": 80, "targetPort": 1}]),
+        _pod(ports=[{"port": 80, "targetPort": 2}]),
+        _pod(ports=[{"port": 80, "targetPort": 2}]),
+    ),
+    "tolerations are replaced whole": (
+        _pod(tolerations=[{"key": "a"}]),
+        _pod(tolerations=[{"key": "b"}]),
+        _pod(tolerations=[{"key": "b"}]),
+    ),
+    "finalizers merge as a set": (
+        {"metadata": {"finalizers": ["a", "b"]}},
+        {"metadata": {"finalizers": ["b", "c"]}},
+        {"metadata": {"finalizers": ["a", "b", "c"]}},
+    ),
+    "$deleteFromPrimitiveList takes plain values": (
+        {"metadata": {"finalizers": ["a", "b"]}},
+        {"metadata": {"$deleteFromPrimitiveList/finalizers": ["a"]}},
+        {"metadata": {"finalizers": ["b"]}},
+    ),
+    "$retainKeys drops the other fields of a volume": (
+        _pod(volumes=[{"name": "v", "emptyDir": {}}]),
+        _pod(volumes=[{"name": "v", "hostPath": {"path": "/x"}, "$retainKeys": ["name", "hostPath"]}]),
+        _pod(volumes=[{"name": "v", "hostPath": {"path": "/x"}}]),
+    ),
+    "null deletes a field": (_pod(a=1, b=2), _pod(a=None), _pod(b=2)),
+    "conditions merge by type": (
+        {"status": {"conditions": [{"type": "Ready", "status": "False"}]}},
+        {"status": {"conditions": [{"type": "Ready", "status": "True"}]}},
+        {"status": {"conditions": [{"type": "Ready", "status": "True"}]}},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", STRATEGIC)
+def test_a_strategic_patch(case: str) -> None:
+    live, patch, expected = STRATEGIC[case]
+    assert strategic_patch(live, patch) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "patch", "error"),
+    [
+        ("merge", [{"op": "add"}], Invalid),
+        ("json", {"spec": {}}, BadRequest),
+        ("json", ["x"], BadRequest),
+        ("strategic", [1], BadRequest),
+        ("strategic", {"$patch": "merge-them"}, BadRequest),
+        ("strategic", {"spec": {"containers": [{"image": "no name"}]}}, BadRequest),
+        ("json", [{"op": "test", "path": "/spec/a", "value": 2}], Invalid),
+        ("json", [{"op": "remove", "path": "/spec/missing"}], Invalid),
+        ("json", [{"op": "replace", "path": "/spec/missing/deeper", "value": 1}], Invalid),
+        ("json", [{"op": "rename", "path": "/spec/a"}], Invalid),
+        ("json", [{"op": "add", "path": "no-slash", "value": 1}], Invalid),
+        ("json", [{"op": "add", "value": 1}], Invalid),
+        ("json", [{"path": "/spec/a"}], Invalid),
+        ("json", [{"op": "replace", "path": "", "value": 5}], Invalid),
+    ],
+)
+def test_a_patch_that_is_none_is_refused_in_the_apis_way(kind: Any, patch: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        apply_patch({"spec": {"a": 1}}, patch, kind)
+
+
+@given(
+    st.lists(
+        _values
+        | st.fixed_dictionaries(
+            {
+                "op": st.sampled_from(["add", "remove", "move", "copy", "test"]),
+                "path": st.sampled_from(["/a", "/b/0", "/c/d", "", "/-", "a"]),
+                "from": st.just("/a"),
+                "value": _plain,
+            }
+        ),
+        max_size=3,
+    ),
+    _objects,
+)
+def test_no_json_patch_raises_anything_but_the_apis_errors(patch: list[Any], target: dict[str, Any]) -> None:
+    before = deepcopy(target)
+    try:
+        apply_patch(target, patch, "json")
+    except (BadRequest, Invalid):
+        pass
+    assert target == before
+
+
+@given(_objects, _values)
+def test_no_strategic_patch_raises_anything_but_the_apis_errors(target: dict[str, Any], items: Any) -> None:
+    for field in ("containers", "$setElementOrder/containers", "$retainKeys", "$deleteFromPrimitiveList/finalizers"):
+        try:
+            apply_patch({"spec": target, "containers": [{"name": 1}]}, {"spec": target, field: items}, "strategic")
+            apply_patch({"metadata": {"finalizers": ["a"]}}, {"metadata": {"finalizers": items}}, "strategic")
+        except (BadRequest, Invalid):
+            pass
+
+
+def test_a_json_patch_applies() -> None:
+    patch = [{"op": "replace", "path": "/spec/a", "value": 2}, {"op": "add", "path": "/spec/l/-", "value": 3}]
+    assert apply_patch({"spec": {"a": 1, "l": []}}, patch, "json") == {"spec": {"a": 2, "l": [3]}}
+
+
+def test_the_same_field_name_has_the_key_of_its_place() -> None:
+    assert merge_key(("spec", "containers", "ports")) == "containerPort"
+    assert merge_key(("spec", "ports")) == "port"
+    assert merge_key(("spec", "tolerations")) is None

@@ -1,0 +1,146 @@
+"""A cluster of one machine for tests: the real embedded API in memory of this process, and a real kubelet on it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from paddock.apiserver.local import LocalApi
+from paddock.kube.errors import NotFound
+from paddock.kube.meta import PODS, Manifest
+from paddock.node.images import HostPrograms, Images
+from paddock.node.kubelet import Kubelet
+from paddock.node.machine import Machine
+from paddock.node.sandbox import Sandbox
+
+PYTHON = sys.executable
+NODE = "here"
+
+
+def container(*command: str, name: str = "main", **more: Any) -> Manifest:
+    return {"name": name, "image": "any", "command": list(command), **more}
+
+
+def shell(script: str, name: str = "main", **more: Any) -> Manifest:
+    return container("/bin/sh", "-c", script, name=name, **more)
+
+
+def pod(*containers: Manifest, name: str = "p", policy: str = "Never", **spec: Any) -> Manifest:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"nodeName": NODE, "restartPolicy": policy, "containers": list(containers), **spec},
+    }
+
+
+@dataclass
+class Options:
+    """A log request, as an API server makes it."""
+
+    container: str = "main"
+    follow: bool = False
+    previous: bool = False
+    timestamps: bool = False
+    tail_lines: int | None = None
+    since_seconds: float | None = None
+    limit_bytes: int | None = None
+
+
+@dataclass
+class Cluster:
+    api: LocalApi
+    directory: Path
+    sandbox: Sandbox
+    images: Images = field(default_factory=HostPrograms)
+    kubelet: Kubelet | None = None
+    task: asyncio.Task[None] | None = None
+
+    def start(self) -> Kubelet:
+        machine = Machine(NODE, Fraction(2), 2**33)
+        self.kubelet = Kubelet(self.api, self.images, self.directory, machine, sandbox=self.sandbox)
+        self.task = asyncio.create_task(self.kubelet.run())
+        return self.kubelet
+
+    async def drop(self) -> None:
+        """As a crash of the daemon: nobody waits for the pods any more, and they go on."""
+        assert self.task is not None
+        self.task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self.task
+
+    async def stop(self) -> None:
+        if self.kubelet is not None and self.task is not None and not self.task.done():
+            await self.kubelet.stop(0)
+            await self.task
+
+    async def create(self, manifest: Manifest) -> Manifest:
+        return await self.api.create(PODS, manifest)
+
+    async def see(self, name: str, seen: Callable[[Manifest], Any], seconds: float = 20) -> Manifest:
+        """The pod as soon as `seen` says so of it."""
+        latest: Manifest = {}
+        try:
+            async with asyncio.timeout(seconds):
+                async for event in self.api.follow(PODS, "default", fields=f"metadata.name={name}"):
+                    latest = event.object or latest
+                    if event.type in ("ADDED", "MODIFIED") and seen(event.object):
+                        return event.object
+        except TimeoutError:
+            raise AssertionError(f"pod {name} is still {latest.get('status')}") from None
+        raise AssertionError("the API ended")
+
+    async def end(self, name: str = "p", seconds: float = 20) -> Manifest:
+        return await self.see(name, lambda found: found["status"].get("phase") in ("Succeeded", "Failed"), seconds)
+
+    async def run(self, manifest: Manifest, seconds: float = 20) -> Manifest:
+        await self.create(manifest)
+        return await self.end(manifest["metadata"]["name"], seconds)
+
+    async def gone(self, name: str = "p", seconds: float = 20) -> None:
+        async with asyncio.timeout(seconds):
+            while True:
+                try:
+                    await self.api.get(PODS, "default", name)
+                except NotFound:
+                    return
+                await asyncio.sleep(0.02)
+
+    async def log(self, found: Manifest, **options: Any) -> str:
+        assert self.kubelet is not None
+        return b"".join([chunk async for chunk in self.kubelet.logs.read(found, Options(**options))]).decode()
+
+
+@contextlib.asynccontextmanager
+async def open_cluster(directory: Path, sandbox: Sandbox, images: Images | None = None) -> AsyncIterator[Cluster]:
+    api = await LocalApi.open(directory / "api")
+    cluster = Cluster(api, directory / "node", sandbox, images or HostPrograms())
+    cluster.start()
+    try:
+        yield cluster
+    finally:
+        await cluster.stop()
+        await api.close()
+
+
+def terminated(found: Manifest, index: int = 0) -> Manifest:
+    state: Manifest = found["status"]["containerStatuses"][index]["state"]
+    return state["terminated"]
+
+
+def waiting(found: Manifest, kind: str = "containerStatuses", index: int = 0) -> Manifest:
+    statuses = (found.get("status") or {}).get(kind) or [{}]
+    return ((statuses[index].get("state") or {}).get("waiting")) or {}
+
+
+async def until(holds: Callable[[], Any], seconds: float = 10) -> None:
+    """Returns as soon as the condition holds; what it waits for happens outside this process."""
+    async with asyncio.timeout(seconds):
+        while not holds():  # noqa: ASYNC110 - of other processes there are no events
+            await asyncio.sleep(0.02)

@@ -1,0 +1,115 @@
+"""What is there of one job: ours by UID, foreign by name, and nothing of anybody else's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from operator_seam import JOBS, build_job
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.model import Job, Observed
+from paddock.kube.meta import CONFIG_MAPS, POD_GROUPS, PODS, SERVICES, Key, Manifest, Resource, key_of
+from paddock.operator.observe import missing_pods, owner_in, read_held_port, read_observed
+
+
+class Dictionary:
+    """A view of objects that stand in a list."""
+
+    def __init__(self, *objects: tuple[Resource, Manifest]) -> None:
+        self.objects = objects
+
+    def get(self, resource: Resource, key: Key) -> Manifest | None:
+        return next((found for kind, found in self.objects if (kind, key_of(found)) == (resource, key)), None)
+
+    def owned(self, resource: Resource, uid: str) -> list[Manifest]:
+        return [
+            found
+            for kind, found in self.objects
+            if kind == resource and any(owner["uid"] == uid for owner in found["metadata"].get("ownerReferences", ()))
+        ]
+
+
+def read_job(uid: str = "mine") -> Job:
+    manifest = build_job()
+    manifest["metadata"] |= {"uid": uid, "generation": 1}
+    return KINDS[JOBS].read_job(manifest)
+
+
+def child(name: str, owner: str = "mine", attempt: int = 0, **changes: Any) -> Manifest:
+    reference = {"apiVersion": JOBS.api_version, "kind": JOBS.kind, "name": "demo", "uid": owner, "controller": True}
+    *_, role, index = ("", "", *name.split("-"))
+    labels = {"paddock.dev/role": role, "paddock.dev/index": index, "paddock.dev/attempt": str(attempt)}
+    metadata = {"namespace": "default", "name": name, "uid": f"u-{name}", "labels": labels}
+    return {"metadata": {**metadata, "ownerReferences": [reference] if owner else [], **changes}}
+
+
+def observe(*objects: tuple[Resource, Manifest], attempt: int = 0) -> Observed:
+    return read_observed(read_job(), attempt, Dictionary(*objects), pod_groups=POD_GROUPS)
+
+
+@pytest.mark.parametrize(
+    ("there", "ours", "foreign"),
+    [
+        ((PODS, child("demo-ps-0")), ["demo-ps-0"], []),
+        ((PODS, child("demo-ps-0", owner="")), [], ["demo-ps-0"]),
+        ((PODS, child("demo-ps-0", owner="the demo before")), [], ["demo-ps-0"]),
+        ((PODS, child("demo-ps-7")), ["demo-ps-7"], []),  # of a rank that the job has no more
+        ((PODS, child("demo-ps-7", owner="other")), [], []),  # nobody needs that name
+        ((PODS, child("demo-ps-0", namespace="elsewhere", owner="other")), [], []),
+        ((SERVICES, child("demo-ps-0", owner="")), [], ["demo-ps-0"]),
+        ((CONFIG_MAPS, child("demo", owner="")), [], ["demo"]),
+        ((CONFIG_MAPS, child("demo-attempt-1", owner="")), [], []),  # not this attempt's
+        ((POD_GROUPS, child("demo", owner="")), [], []),  # a user's own is taken
+    ],
+)
+def test_owners_decide_whose_an_object_is(
+    there: tuple[Resource, Manifest], ours: list[str], foreign: list[str]
+) -> None:
+    observed = observe(there)
+    assert [pod.name for pod in observed.pods] == ours
+    assert [found.name for found in observed.foreign] == foreign
+
+
+def test_the_config_map_of_the_attempt_is_among_the_names_that_are_needed() -> None:
+    observed = observe((CONFIG_MAPS, child("demo-attempt-1", owner="")), attempt=1)
+    assert [found.name for found in observed.foreign] == ["demo-attempt-1"]
+
+
+def test_what_is_on_its_way_out_is_marked() -> None:
+    observed = observe((PODS, child("demo-ps-0", deletionTimestamp="2026-01-01T00:00:00Z")))
+    assert [pod.deleting for pod in observed.pods] == [True]
+
+
+@pytest.mark.parametrize("owner", ["mine", ""])
+def test_a_pod_group_of_the_jobs_name_is_taken_whoever_made_it(owner: str) -> None:
+    group = {**child("demo", owner=owner), "spec": {"minMember": 3}}
+    found = observe((POD_GROUPS, group)).pod_group
+    assert found is not None
+    assert (found.owned, found.members) == (bool(owner), 3)
+
+
+def test_pods_of_another_attempt_do_not_stand_for_this_ones() -> None:
+    job = read_job()
+    status = KINDS[JOBS].read_status({})
+    observed = observe(*((PODS, child(f"demo-{rank}")) for rank in ("ps-0", "ps-1", "worker-0", "worker-1")))
+    assert missing_pods(job, status, observed) == ()
+    assert len(missing_pods(job, replace(status, attempt=1), observed)) == 4
+
+
+@pytest.mark.parametrize(
+    ("annotation", "phase", "port"),
+    [("20000", "Running", 20000), ("20000", None, 20000), ("20000", "Failed", None), ("x", "Running", None),
+     (None, "Running", None)],
+)  # fmt: skip
+def test_a_port_is_held_until_the_pod_has_ended(annotation: str | None, phase: str | None, port: int | None) -> None:
+    pod = {"metadata": {"annotations": {"paddock.dev/port": annotation} if annotation else {}}}
+    assert read_held_port({**pod, "status": {"phase": phase}} if phase else pod) == port
+
+
+def test_a_child_is_traced_to_its_job_by_group_and_kind() -> None:
+    kinds = {(JOBS.group, JOBS.kind): JOBS}
+    assert owner_in(child("demo-ps-0"), kinds) == (JOBS, Key("default", "demo"))
+    assert owner_in(child("demo-ps-0", owner=""), kinds) is None
+    assert owner_in(child("demo-ps-0"), {("kubeflow.org", JOBS.kind): JOBS}) is None

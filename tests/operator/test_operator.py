@@ -1,0 +1,422 @@
+"""The operator on the real embedded API, with the real plan: what it makes, and what it survives."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from operator_seam import (
+    JOBS,
+    Request,
+    Seam,
+    build_job,
+    have_pods,
+    install_jobs,
+    install_pod_groups,
+    open_cluster,
+    pods_of,
+    running,
+    set_phase,
+    settled,
+    status_of,
+    until,
+)
+from paddock.apiserver.local import LocalApi
+from paddock.jobs.model import PORT_ANNOTATION, Settings
+from paddock.kube.api import Event
+from paddock.kube.errors import Forbidden, NotFound
+from paddock.kube.meta import CONFIG_MAPS, EVENTS, POD_GROUPS, PODS, SERVICES, Manifest, Resource, annotations_of
+
+RANKS = {"demo-ps-0", "demo-ps-1", "demo-worker-0", "demo-worker-1"}
+
+
+@pytest.fixture
+async def cluster(tmp_path: Path) -> AsyncIterator[LocalApi]:
+    async with open_cluster(tmp_path) as api:
+        yield api
+
+
+async def start_gang(api: LocalApi, pods: Any, phase: str = "Running") -> None:
+    for number, pod in enumerate(sorted(pods)):
+        await set_phase(api, pod, phase, address=f"127.0.0.{number + 2}")
+
+
+async def in_phase(api: LocalApi, phase: str, name: str = "demo") -> Manifest | None:
+    status = await status_of(api, name)
+    return status if status.get("phase") == phase else None
+
+
+async def events_of(api: LocalApi, reason: str) -> list[Manifest]:
+    return [event for event in (await api.list(EVENTS)).items if event["reason"] == reason]
+
+
+async def test_a_parameter_server_job_runs_to_its_end_and_is_cleaned_up(cluster: LocalApi) -> None:
+    async with running(cluster):
+        await cluster.create(JOBS, build_job())
+        pods = await until(lambda: have_pods(cluster, 4))
+        assert set(pods) == RANKS
+        assert {service["metadata"]["name"] for service in (await cluster.list(SERVICES)).items} == RANKS
+        await start_gang(cluster, pods)
+        config_map = await until(lambda: _found(cluster, CONFIG_MAPS, "demo"))
+        assert "127.0.0.2:" in config_map["data"]["PADDLE_PSERVERS_IP_PORT_LIST"]
+        await until(lambda: in_phase(cluster, "Running"))
+        for worker in ("demo-worker-0", "demo-worker-1"):
+            await set_phase(cluster, worker, "Succeeded")
+        status = await until(lambda: in_phase(cluster, "Completed"))
+        assert (status["attempt"], status["restarts"]) == (0, 0)
+        await until(lambda: have_no_pods(cluster))
+
+
+async def _found(api: LocalApi, resource: Resource, name: str) -> Manifest | None:
+    try:
+        return await api.get(resource, "default", name)
+    except NotFound:
+        return None
+
+
+async def have_no_pods(api: LocalApi) -> bool:
+    return not await pods_of(api)
+
+
+async def test_a_job_of_four_pods_costs_at_most_thirteen_requests_until_its_pods_exist(cluster: LocalApi) -> None:
+    seam = Seam(cluster)
+    async with running(seam):
+        await cluster.create(JOBS, build_job())
+        await until(lambda: have_pods(cluster, 4))
+        assert len(seam.requests) <= 13, Counter(request[:2] for request in seam.requests)
+
+
+async def test_an_operator_with_nothing_to_do_sends_nothing(cluster: LocalApi) -> None:
+    seam = Seam(cluster)
+    async with running(seam):
+        await cluster.create(JOBS, build_job())
+        await start_gang(cluster, await until(lambda: have_pods(cluster, 4)))
+        await until(lambda: in_phase(cluster, "Running"))
+        await settled(seam)
+        before = list(seam.requests)
+        await settled(seam, seconds=0.5)
+        assert seam.requests == before
+
+
+async def test_a_failed_rank_restarts_the_whole_gang_once(cluster: LocalApi) -> None:
+    job = build_job()
+    job["spec"]["worker"]["template"]["spec"]["restartPolicy"] = "OnFailure"
+    job["spec"]["runPolicy"] = {"backoffLimit": 3}
+    now = [1000.0]
+    async with running(cluster, clock=lambda: now[0]):
+        await cluster.create(JOBS, job)
+        first = await until(lambda: have_pods(cluster, 4))
+        await start_gang(cluster, first)
+        await until(lambda: in_phase(cluster, "Running"))
+        await set_phase(cluster, "demo-worker-1", "Failed", code=1)
+        await until(lambda: in_phase(cluster, "Restarting"))
+        await until(lambda: have_no_pods(cluster))
+        now[0] += 1000.0  # past any backoff, but the operator has to be woken
+        await cluster.patch(JOBS, "default", "demo", {"metadata": {"annotations": {"wake": "up"}}})
+        second = await until(lambda: have_pods(cluster, 4))
+        status = await status_of(cluster)
+    assert (status["attempt"], status["restarts"]) == (1, 1)
+    assert {pod["metadata"]["uid"] for pod in first.values()}.isdisjoint(
+        pod["metadata"]["uid"] for pod in second.values()
+    )
+
+
+async def test_two_jobs_on_one_machine_get_ports_of_their_own_though_nobody_has_seen_their_pods(
+    cluster: LocalApi,
+) -> None:
+    names = [f"job{number}" for number in range(12)]
+    async with running(cluster):
+        await asyncio.gather(*(cluster.create(JOBS, build_job(name, ps=1, worker=1)) for name in names))
+        for name in names:
+            await until(lambda name=name: have_pods(cluster, 2, name))
+        ports = {name: {annotations_of(pod)[PORT_ANNOTATION] for pod in (await pods_of(cluster, name)).values()}
+                 for name in names}  # fmt: skip
+    assert all(len(of_job) == 1 for of_job in ports.values())
+    assert len(set.union(*ports.values())) == len(names)
+
+
+async def test_every_pod_of_a_job_keeps_its_port_after_the_operator_was_started_again(cluster: LocalApi) -> None:
+    async with running(cluster):
+        await cluster.create(JOBS, build_job("one"))
+        await until(lambda: have_pods(cluster, 4, "one"))
+    held = {int(annotations_of(pod)[PORT_ANNOTATION]) for pod in (await pods_of(cluster, "one")).values()}
+    async with running(cluster):
+        await cluster.create(JOBS, build_job("two"))
+        await until(lambda: have_pods(cluster, 4, "two"))
+    other = {int(annotations_of(pod)[PORT_ANNOTATION]) for pod in (await pods_of(cluster, "two")).values()}
+    assert len(held) == len(other) == 1
+    assert held != other
+
+
+async def test_somebody_elses_pod_of_our_name_is_waited_for_and_left_alone(cluster: LocalApi) -> None:
+    theirs = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "demo-ps-0", "namespace": "default"},
+              "spec": {"containers": [{"name": "c", "image": "x"}]}}  # fmt: skip
+    stored = await cluster.create(PODS, theirs)
+    async with running(cluster):
+        await cluster.create(JOBS, build_job())
+        status = await until(lambda: in_phase(cluster, "Pending"))
+        assert status["cause"]["reason"] == "ObjectInTheWay"
+        assert await pods_of(cluster) == {}
+        assert (await cluster.get(PODS, "default", "demo-ps-0"))["metadata"]["uid"] == stored["metadata"]["uid"]
+        await cluster.delete(PODS, "default", "demo-ps-0")
+        await until(lambda: have_pods(cluster, 4), seconds=5)  # at once, not after half a minute
+
+
+async def test_a_foreign_pod_that_the_cache_does_not_show_is_met_by_name(cluster: LocalApi) -> None:
+    theirs = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "demo-ps-0", "namespace": "default"},
+              "spec": {"containers": [{"name": "c", "image": "x"}]}}  # fmt: skip
+    await cluster.create(PODS, theirs)
+    seam = Seam(cluster)
+    seam.told = lambda resource, event: event.object["metadata"]["name"] != "demo-ps-0"
+    async with running(seam):
+        await cluster.create(JOBS, build_job())
+        status = await until(lambda: _waits(cluster, "ObjectInTheWay"))
+    assert status["cause"]["args"]["objects"] == ["Pod demo-ps-0"]
+
+
+async def _waits(api: LocalApi, reason: str) -> Manifest | None:
+    status = await status_of(api)
+    return status if (status.get("cause") or {}).get("reason") == reason else None
+
+
+async def test_a_users_mistake_is_recorded_and_told_once_and_harms_no_other_job(cluster: LocalApi) -> None:
+    bad = build_job("bad", ps=2, worker=0)
+    async with running(cluster):
+        await cluster.create(JOBS, bad)
+        await cluster.create(JOBS, build_job())
+        await until(lambda: have_pods(cluster, 4))
+        status = await until(lambda: _refused(cluster, "bad"))
+        assert "phase" not in status
+        assert any("worker" in problem for problem in status["cause"]["args"]["problems"])
+        (event,) = await until(lambda: events_of(cluster, "InvalidJob"))
+        assert event["involvedObject"]["name"] == "bad"
+        patch = {"spec": {"worker": build_job()["spec"]["worker"]}}
+        await cluster.patch(JOBS, "default", "bad", patch)  # mended
+        await until(lambda: have_pods(cluster, 4, "bad"))
+    assert [event["count"] for event in await events_of(cluster, "InvalidJob")] == [1]
+
+
+async def _refused(api: LocalApi, name: str) -> Manifest | None:
+    status = await status_of(api, name)
+    return status if (status.get("cause") or {}).get("reason") == "InvalidJob" else None
+
+
+async def test_a_write_by_somebody_else_drops_the_pass_and_the_next_one_acts(cluster: LocalApi) -> None:
+    seam, disturbed = Seam(cluster), []
+
+    async def disturb(request: Request) -> None:
+        if request[:2] == ("patch", "paddlejobs/status") and not disturbed:
+            disturbed.append(request)
+            await cluster.patch(JOBS, "default", "demo", {"metadata": {"annotations": {"someone": "else"}}})
+
+    seam.before = disturb
+    async with running(seam):
+        await cluster.create(JOBS, build_job())
+        await until(lambda: have_pods(cluster, 4))
+    writes = [
+        request for request in seam.requests if request[:2] in {("patch", "paddlejobs/status"), ("create", "pods")}
+    ]
+    assert [request[0] for request in writes[:3]] == ["patch", "patch", "create"]
+
+
+@pytest.mark.parametrize("moment", [("patch", "paddlejobs/status"), ("create", "pods"), ("create", "services")])
+async def test_a_crash_between_two_writes_loses_nothing_and_repeats_nothing(
+    cluster: LocalApi, moment: tuple[str, str]
+) -> None:
+    reached, seam = asyncio.Event(), Seam(cluster)
+
+    async def crash(request: Request) -> None:
+        if request[:2] == moment and (moment[1] == "paddlejobs/status" or request[2].endswith("worker-0")):
+            reached.set()
+            await asyncio.Event().wait()
+
+    await cluster.create(JOBS, build_job())
+    seam.before = crash
+    async with running(seam), asyncio.timeout(10):
+        await reached.wait()
+    survivors = {name: pod["metadata"]["uid"] for name, pod in (await pods_of(cluster)).items()}
+    async with running(cluster):
+        pods = await until(lambda: have_pods(cluster, 4))
+        await start_gang(cluster, pods)
+        status = await until(lambda: in_phase(cluster, "Running"))
+    assert (status["attempt"], status["restarts"]) == (0, 0)
+    assert survivors.items() <= {name: pod["metadata"]["uid"] for name, pod in pods.items()}.items()
+
+
+async def test_a_crash_between_record_and_act_acts_on_what_was_recorded(cluster: LocalApi) -> None:
+    job = build_job()
+    async with running(cluster):
+        await cluster.create(JOBS, job)
+        await start_gang(cluster, await until(lambda: have_pods(cluster, 4)))
+        await until(lambda: in_phase(cluster, "Running"))
+    reached, seam = asyncio.Event(), Seam(cluster)
+
+    async def crash(request: Request) -> None:
+        if request[0] == "delete":
+            reached.set()
+            await asyncio.Event().wait()
+
+    seam.before = crash
+    async with running(seam), asyncio.timeout(10):
+        await cluster.delete(PODS, "default", "demo-worker-0", grace=0)
+        await reached.wait()
+    status = await status_of(cluster)
+    assert (status["attempt"], status["restarts"], status["cause"]["reason"]) == (1, 0, "PodsDeleted")
+    async with running(cluster):
+        pods = await until(lambda: have_pods(cluster, 4))
+        await until(lambda: in_phase(cluster, "Pending"))
+    assert (await status_of(cluster))["attempt"] == 1
+    assert {pod["metadata"]["labels"]["paddock.dev/attempt"] for pod in pods.values()} == {"1"}
+
+
+async def test_a_pod_that_the_cache_has_lost_is_asked_for_before_an_attempt_is_given_up(cluster: LocalApi) -> None:
+    async with running(cluster):
+        await cluster.create(JOBS, build_job())
+        await start_gang(cluster, await until(lambda: have_pods(cluster, 4)))
+        await until(lambda: in_phase(cluster, "Running"))
+    seam = Seam(cluster)
+
+    def lags(resource: Resource, event: Event) -> bool:
+        return not (resource == PODS and event.object["metadata"]["name"] == "demo-worker-0")
+
+    seam.told = lags
+    async with running(seam):
+        await until(lambda: _asked(seam, ("get", "pods", "demo-worker-0")))
+        await cluster.patch(JOBS, "default", "demo", {"metadata": {"annotations": {"wake": "up"}}})
+        await settled(seam)
+        status = await status_of(cluster)
+    assert (status["attempt"], status["phase"]) == (0, "Running")
+
+
+async def _asked(seam: Seam, request: Request) -> bool:
+    return request in seam.requests
+
+
+async def test_an_operator_whose_pod_cache_hears_nothing_still_makes_each_pod_once(cluster: LocalApi) -> None:
+    seam = Seam(cluster)
+    seam.told = lambda resource, event: resource == JOBS
+    async with running(seam):
+        await cluster.create(JOBS, build_job())
+        await until(lambda: have_pods(cluster, 4))
+        await cluster.patch(JOBS, "default", "demo", {"metadata": {"annotations": {"wake": "up"}}})
+        await settled(seam)
+    assert Counter(request for request in seam.requests if request[:2] == ("create", "pods")).most_common(1)[0][1] == 1
+
+
+async def test_two_operators_at_once_never_make_two_pods_of_a_rank(cluster: LocalApi) -> None:
+    names = [f"job{number}" for number in range(5)]
+    async with running(cluster, settings=Settings()), running(cluster, settings=Settings()):
+        for name in names:
+            await cluster.create(JOBS, build_job(name))
+        for name in names:
+            await start_gang(cluster, await until(lambda name=name: have_pods(cluster, 4, name)))
+        for name in names:
+            await until(lambda name=name: in_phase(cluster, "Running", name))
+        statuses = [await status_of(cluster, name) for name in names]
+    assert {(status["attempt"], status["restarts"]) for status in statuses} == {(0, 0)}
+    ranks = Counter(pod["metadata"]["name"] for pod in (await cluster.list(PODS)).items)
+    assert set(ranks.values()) == {1}
+    assert len(ranks) == 20
+
+
+async def test_a_server_that_drops_our_fields_is_told_of_and_nothing_is_done(cluster: LocalApi) -> None:
+    seam = Seam(cluster)
+
+    def prune(request: Request, answer: Manifest) -> Manifest:
+        return {**answer, "status": {"phase": answer["status"].get("phase")}} if "status" in answer else answer
+
+    seam.answers = prune
+    async with running(seam):
+        await cluster.create(JOBS, build_job())
+        (event,) = await until(lambda: events_of(cluster, "StatusDropped"))
+        await cluster.create(JOBS, build_job("other"))
+        await settled(seam)
+    assert "status.attempt" in event["message"]
+    assert "CustomResourceDefinition" in event["message"]
+    assert (await cluster.list(PODS)).items == []
+
+
+async def test_an_exception_in_one_pass_is_told_and_stops_nobody(
+    cluster: LocalApi, caplog: pytest.LogCaptureFixture
+) -> None:
+    seam = Seam(cluster)
+
+    def break_one(request: Request, answer: Manifest) -> Manifest:
+        if request == ("get", "paddlejobs", "broken"):
+            raise ZeroDivisionError("a bug")
+        return answer
+
+    seam.answers = break_one
+    async with running(seam):
+        await cluster.create(JOBS, build_job("broken"))
+        await cluster.create(JOBS, build_job())
+        await until(lambda: have_pods(cluster, 4))
+        (event, *_) = await until(lambda: events_of(cluster, "OperatorFailed"))
+    assert event["involvedObject"]["name"] == "broken"
+    assert "default/broken" in caplog.text
+
+
+async def test_a_pod_that_is_refused_is_told_and_tried_again(cluster: LocalApi) -> None:
+    seam, refused = Seam(cluster), []
+
+    async def quota(request: Request) -> None:
+        if request == ("create", "pods", "demo-worker-1") and len(refused) < 2:
+            refused.append(request)
+            raise Forbidden("exceeded quota: pods")
+
+    seam.before = quota
+    async with running(seam):
+        await cluster.create(JOBS, build_job())
+        await until(lambda: have_pods(cluster, 4))
+        (event,) = await until(lambda: events_of(cluster, "ActionFailed"))
+    assert event["message"] == "cannot create Pod demo-worker-1: exceeded quota: pods"
+
+
+async def test_a_deleted_job_takes_its_children_along_and_its_name_can_be_used_again(cluster: LocalApi) -> None:
+    async with running(cluster):
+        await cluster.create(JOBS, build_job())
+        first = await until(lambda: have_pods(cluster, 4))
+        await cluster.delete(JOBS, "default", "demo")
+        await cluster.create(JOBS, build_job())
+        second = await until(lambda: _other_pods(cluster, first))
+    assert set(second) == RANKS
+
+
+async def _other_pods(api: LocalApi, before: dict[str, Manifest]) -> dict[str, Manifest]:
+    now = await have_pods(api, 4)
+    fresh = {pod["metadata"]["uid"] for pod in now.values()} - {pod["metadata"]["uid"] for pod in before.values()}
+    return now if len(fresh) == 4 else {}
+
+
+@pytest.mark.parametrize("users", [False, True])
+async def test_a_gang_gets_one_pod_group_and_a_users_own_is_taken(cluster: LocalApi, users: bool) -> None:
+    mine = {"apiVersion": POD_GROUPS.api_version, "kind": "PodGroup",
+            "metadata": {"name": "demo", "namespace": "default"}, "spec": {"minMember": 1}}  # fmt: skip
+    await install_pod_groups(cluster)
+    if users:
+        await cluster.create(POD_GROUPS, mine)
+    async with running(cluster, settings=Settings(pod_groups=POD_GROUPS, shared_network=True)):
+        await cluster.create(JOBS, build_job())
+        await until(lambda: have_pods(cluster, 4))
+        group = await cluster.get(POD_GROUPS, "default", "demo")
+    assert group["spec"]["minMember"] == (1 if users else 4)
+
+
+async def test_jobs_from_before_the_operator_was_started_are_served(cluster: LocalApi) -> None:
+    await cluster.create(JOBS, build_job())
+    async with running(cluster):
+        await until(lambda: have_pods(cluster, 4))
+
+
+async def test_a_kind_that_is_served_later_is_found_later(tmp_path: Path) -> None:
+    api = await LocalApi.open(tmp_path)
+    async with running(api):
+        await install_jobs(api)
+        await api.create(JOBS, build_job())
+        await until(lambda: have_pods(api, 4))
+    await api.close()
