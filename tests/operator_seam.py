@@ -31,6 +31,7 @@ class Seam(Api):
         self.before: Callable[[Request], Awaitable[None]] | None = None
         self.answers: Callable[[Request, Manifest], Manifest] = lambda request, answer: answer
         self.told: Callable[[Resource, Event], bool] = lambda resource, event: True
+        self.lag: Callable[[Resource, Event], Awaitable[None]] | None = None
 
     async def _note(self, verb: str, resource: Resource, name: str, subresource: str = "") -> Request:
         request = (verb, f"{resource.plural}/{subresource}" if subresource else resource.plural, name)
@@ -65,6 +66,8 @@ class Seam(Api):
 
     async def follow(self, resource: Resource, namespace: str = "", **selectors: str) -> AsyncIterator[Event]:
         async for event in self.api.follow(resource, namespace, **selectors):
+            if self.lag is not None:
+                await self.lag(resource, event)
             if event.type == "SYNCED" or self.told(resource, event):
                 yield event
 

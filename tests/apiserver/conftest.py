@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from apiserver.embedded import Http, widget_crd
 
+from apiserver.embedded import Http, widget_crd
 from paddock.apiserver.local import LocalApi
 from paddock.apiserver.server import Server
 from paddock.kube.meta import CRDS

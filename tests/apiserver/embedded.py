@@ -18,6 +18,7 @@ WIDGETS = Resource("example.org", "v1", "Widget", "widgets")
 
 
 def widget_crd(**version: Any) -> Manifest:
+    scale = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
     schema = {
         "type": "object",
         "properties": {
@@ -39,9 +40,7 @@ def widget_crd(**version: Any) -> Manifest:
             "versions": [
                 {
                     "name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema},
-                    "subresources": {
-                        "status": {}, "scale": {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"},
-                    },
+                    "subresources": {"status": {}, "scale": scale},
                     **version,
                 }
             ],
@@ -64,9 +63,8 @@ def config_map(name: str = "c", owners: tuple[Manifest, ...] = (), **metadata: A
     references = {
         "ownerReferences": [owner_reference(owner) | {"controller": i == 0} for i, owner in enumerate(owners)]
     }
-    return {
-        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata, **(references if owners else {})},
-    }  # fmt: skip
+    meta = {"name": name, **metadata, **(references if owners else {})}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}
 
 
 async def eventually(condition: Callable[[], Any], seconds: float = 10.0) -> Any:

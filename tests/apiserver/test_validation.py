@@ -156,6 +156,7 @@ def test_a_pod_gets_the_defaults_of_kubernetes():
         ("host:5000/paddle", "Always"),
         ("host:5000/paddle:3.0", "IfNotPresent"),
         ("paddle@sha256:abc", "IfNotPresent"),
+        ("paddle:latest@sha256:abc", "IfNotPresent"),
     ],
 )
 def test_the_pull_policy_follows_the_tag(image, policy):

@@ -13,8 +13,9 @@ import psutil
 import pytest
 
 from environments.packages import Index, make_builder, run
-from paddock.environments.builder import Builder, Built
+from paddock.environments.builder import Builder
 from paddock.environments.definition import Definition
+from paddock.environments.directories import Built
 from paddock.environments.failures import BuildFailed
 from paddock.environments.progress import Progress
 from paddock.environments.pythons import Python

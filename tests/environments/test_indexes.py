@@ -28,7 +28,7 @@ NAMES = (
             {},
             {"UV_INDEX": f"{A} {B}", "UV_INDEX_STRATEGY": "unsafe-best-match"},
         ),
-        ("[global]\nfind-links = /opt/w\n  /opt/v\n", {}, {"UV_FIND_LINKS": "/opt/w,/opt/v"}),
+        ("[global]\nfind-links = /srv/w\n  /srv/v\n", {}, {"UV_FIND_LINKS": "/srv/w,/srv/v"}),
         ("", {"PIP_FIND_LINKS": "/a /b"}, {"UV_FIND_LINKS": "/a,/b"}),
         ("[global]\ncert = /etc/ca.pem\n", {}, {"SSL_CERT_FILE": "/etc/ca.pem"}),
         ("[global]\ncert = /etc/ca.pem\n", {"SSL_CERT_FILE": "/own.pem"}, {"SSL_CERT_FILE": "/own.pem"}),

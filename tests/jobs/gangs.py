@@ -1,4 +1,4 @@
-"""One good job in each mode, and its world as it should be at each step: tests change one thing and say what follows."""
+"""One good job in each mode and its world as it should be: tests change one thing and say what follows."""
 
 from __future__ import annotations
 

@@ -117,25 +117,38 @@ def test_workers_decide_and_the_counts_freeze_as_they_stood() -> None:
 ON_FAILURE = build_job(ps=2, restart=RestartPolicy.ON_FAILURE)
 ONCE = build_job(ps=2, restart=RestartPolicy.ON_FAILURE, backoff_limit=1)
 BY_CODE = build_job(ps=2, restart=RestartPolicy.EXIT_CODE)
+FAIL, AGAIN = Phase.FAILED, Phase.RESTARTING
 Row = tuple[str, Job, dict[str, Any], dict[str, Callable[[Pod], Pod | None]], tuple[Phase, int, int, str]]
 ENDS: list[Row] = [
-    ("a failed rank fails a job that never restarts", PS, {}, {"worker-1": failed(1)}, (Phase.FAILED, 0, 0, "RankFailed")),
-    ("a failed rank restarts the gang", ON_FAILURE, {}, {"worker-1": failed(1)}, (Phase.RESTARTING, 1, 1, "RankRestarted")),
-    ("the limit holds", ONCE, {"restarts": 1}, {"worker-1": failed(1)}, (Phase.FAILED, 0, 1, "BackoffLimitExceeded")),
-    ("attempts do not count against it", ONCE, {"attempt": 7}, {"worker-1": failed(1)}, (Phase.RESTARTING, 8, 1, "RankRestarted")),
-    ("no limit never gives up", ON_FAILURE, {"restarts": 99}, {"worker-1": failed(1)}, (Phase.RESTARTING, 1, 100, "RankRestarted")),
-    ("a program error is final under ExitCode", BY_CODE, {}, {"worker-1": failed(1)}, (Phase.FAILED, 0, 0, "RankFailed")),
-    ("a signal restarts under ExitCode", BY_CODE, {}, {"worker-1": failed(137)}, (Phase.RESTARTING, 1, 1, "RankRestarted")),
-    ("a server that ends with 0 fails the attempt", PS, {}, {"ps-0": succeeded()}, (Phase.FAILED, 0, 0, "ServerEnded")),
-    ("a killed server restarts the gang", ON_FAILURE, {}, {"ps-0": failed(137)}, (Phase.RESTARTING, 1, 1, "RankRestarted")),
-    ("a deleted pod is nobody's fault", PS, {}, {"worker-1": gone}, (Phase.RESTARTING, 1, 0, "PodsDeleted")),
-    ("nor is one that is being deleted", PS, {}, {"worker-1": deleting}, (Phase.RESTARTING, 1, 0, "PodsDeleted")),
-    ("nor what its peers do then", PS, {}, {"worker-1": gone, "worker-0": failed(250)}, (Phase.RESTARTING, 1, 0, "PodsDeleted")),
-    ("nor a lost node", ONCE, {"restarts": 1}, {"ps-0": failed(-1, reason="NodeLost")}, (Phase.RESTARTING, 1, 1, "PodsLost")),
-    ("nor an eviction", PS, {}, {"ps-0": failed(137, reason="Evicted")}, (Phase.RESTARTING, 1, 0, "PodsLost")),
+    ("a failed rank fails a job that never restarts", PS, {}, {"worker-1": failed(1)}, (FAIL, 0, 0, "RankFailed")),
+    ("a failed rank restarts the gang", ON_FAILURE, {}, {"worker-1": failed(1)}, (AGAIN, 1, 1, "RankRestarted")),
+    ("the limit holds", ONCE, {"restarts": 1}, {"worker-1": failed(1)}, (FAIL, 0, 1, "BackoffLimitExceeded")),
+    ("attempts do not count against it", ONCE, {"attempt": 7}, {"worker-1": failed(1)}, (AGAIN, 8, 1, "RankRestarted")),
+    (
+        "no limit never gives up",
+        ON_FAILURE,
+        {"restarts": 99},
+        {"worker-1": failed(1)},
+        (AGAIN, 1, 100, "RankRestarted"),
+    ),
+    ("a program error is final under ExitCode", BY_CODE, {}, {"worker-1": failed(1)}, (FAIL, 0, 0, "RankFailed")),
+    ("a signal restarts under ExitCode", BY_CODE, {}, {"worker-1": failed(137)}, (AGAIN, 1, 1, "RankRestarted")),
+    ("a server that ends with 0 fails the attempt", PS, {}, {"ps-0": succeeded()}, (FAIL, 0, 0, "ServerEnded")),
+    ("a killed server restarts the gang", ON_FAILURE, {}, {"ps-0": failed(137)}, (AGAIN, 1, 1, "RankRestarted")),
+    ("a deleted pod is nobody's fault", PS, {}, {"worker-1": gone}, (AGAIN, 1, 0, "PodsDeleted")),
+    ("nor is one that is being deleted", PS, {}, {"worker-1": deleting}, (AGAIN, 1, 0, "PodsDeleted")),
+    ("nor what its peers do then", PS, {}, {"worker-1": gone, "worker-0": failed(250)}, (AGAIN, 1, 0, "PodsDeleted")),
+    ("nor a lost node", ONCE, {"restarts": 1}, {"ps-0": failed(-1, reason="NodeLost")}, (AGAIN, 1, 1, "PodsLost")),
+    ("nor an eviction", PS, {}, {"ps-0": failed(137, reason="Evicted")}, (AGAIN, 1, 0, "PodsLost")),
     ("one worker's success decides nothing", PS, {}, {"worker-0": succeeded()}, (Phase.RUNNING, 0, 0, "")),
-    ("a success that was deleted must be trained again", PS, {}, {"worker-0": gone, "worker-1": succeeded()}, (Phase.RESTARTING, 1, 0, "PodsDeleted")),
-]  # fmt: skip
+    (
+        "a success that was deleted must be trained again",
+        PS,
+        {},
+        {"worker-0": gone, "worker-1": succeeded()},
+        (AGAIN, 1, 0, "PodsDeleted"),
+    ),
+]
 
 
 @pytest.mark.parametrize(

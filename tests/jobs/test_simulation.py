@@ -2,7 +2,8 @@
 
 The world is the truth; the operator sees an older picture of it, plans, records and acts. It acts before it records,
 which is the worse order, and may die in between; deletes may arrive long after they were decided, or a second time, as
-those of a leader that was deposed. What must hold whatever happens is written as sentences, each the message of its failure.
+those of a leader that was deposed. What must hold whatever happens is written as sentences, which are what a failure
+prints.
 
 A simulation that cannot fail proves nothing: the last tests take a rule away, and each must be caught.
 """
@@ -396,7 +397,7 @@ class World(RuleBasedStateMachine):
 
 
 QUICK = settings(
-    max_examples=100, stateful_step_count=60, deadline=None, suppress_health_check=list(HealthCheck), database=None
+    max_examples=60, stateful_step_count=60, deadline=None, suppress_health_check=list(HealthCheck), database=None
 )
 TestWorld = World.TestCase
 TestWorld.settings = QUICK

@@ -324,7 +324,7 @@ async def test_a_pod_whose_end_nobody_saw_is_lost(tmp_path: Path, sandbox: Sandb
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     await until(lambda: not marked(uid))
-    for path in (tmp_path / "node").glob("scratch/*/runs/*/exit"):
+    for path in (tmp_path / "node").glob("scratch/*/*.exit"):
         path.write_text("")  # as when the machine went down
     async with open_cluster(tmp_path, sandbox) as cluster:
         found = await cluster.end()

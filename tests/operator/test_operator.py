@@ -27,7 +27,8 @@ from operator_seam import (
     until,
 )
 from paddock.apiserver.local import LocalApi
-from paddock.jobs.model import PORT_ANNOTATION, Settings
+from paddock.jobs.model import PORT_ANNOTATION, PORTS_IN_BLOCK, Settings
+from paddock.jobs.policies.ports import FIRST_PORT, LAST_PORT
 from paddock.kube.api import Event
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import CONFIG_MAPS, EVENTS, POD_GROUPS, PODS, SERVICES, Manifest, Resource, annotations_of
@@ -126,18 +127,48 @@ async def test_a_failed_rank_restarts_the_whole_gang_once(cluster: LocalApi) -> 
     )
 
 
-async def test_two_jobs_on_one_machine_get_ports_of_their_own_though_nobody_has_seen_their_pods(
+async def test_jobs_that_come_at_once_get_ports_of_their_own_though_nobody_has_seen_their_pods(
     cluster: LocalApi,
 ) -> None:
     names = [f"job{number}" for number in range(12)]
-    async with running(cluster):
+    free = {FIRST_PORT + number * PORTS_IN_BLOCK for number in range(len(names))}
+    taken = frozenset(range(FIRST_PORT, LAST_PORT + 1, PORTS_IN_BLOCK)) - free
+    seam, lagging = Seam(cluster), asyncio.Event()
+
+    async def wait_for_pods(resource: Resource, event: Event) -> None:
+        if resource == PODS and event.type != "SYNCED":
+            await lagging.wait()
+
+    seam.lag = wait_for_pods
+    async with running(seam, taken_ports=lambda: taken):
         await asyncio.gather(*(cluster.create(JOBS, build_job(name, ps=1, worker=1)) for name in names))
         for name in names:
             await until(lambda name=name: have_pods(cluster, 2, name))
-        ports = {name: {annotations_of(pod)[PORT_ANNOTATION] for pod in (await pods_of(cluster, name)).values()}
-                 for name in names}  # fmt: skip
-    assert all(len(of_job) == 1 for of_job in ports.values())
-    assert len(set.union(*ports.values())) == len(names)
+        ports = [{annotations_of(pod)[PORT_ANNOTATION] for pod in (await pods_of(cluster, name)).values()}
+                 for name in names]  # fmt: skip
+    assert [len(of_job) for of_job in ports] == [1] * len(names)
+    assert {int(port) for of_job in ports for port in of_job} == free
+
+
+async def test_an_echo_of_its_own_write_calls_for_no_pass_however_late_it_comes(cluster: LocalApi) -> None:
+    seam, released = Seam(cluster), asyncio.Event()
+
+    async def hold_echoes(resource: Resource, event: Event) -> None:
+        if resource == JOBS and event.type == "MODIFIED":
+            await released.wait()
+
+    seam.lag = hold_echoes
+    async with running(seam):
+        await cluster.create(JOBS, build_job())
+        await until(lambda: have_pods(cluster, 4))
+        await settled(seam)
+        before = list(seam.requests)
+        released.set()
+        await settled(seam)
+        assert seam.requests == before
+        await cluster.patch(JOBS, "default", "demo", {"metadata": {"annotations": {"an": "edit"}}})
+        await settled(seam)
+    assert seam.requests[len(before) :] == [("get", "paddlejobs", "demo")]  # for the edit alone
 
 
 async def test_every_pod_of_a_job_keeps_its_port_after_the_operator_was_started_again(cluster: LocalApi) -> None:

@@ -21,6 +21,7 @@ from paddock.kube.errors import FieldCause
 Schema = Mapping[str, Any]
 _EMBEDDED = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
 _OPEN: Schema = {"x-kubernetes-preserve-unknown-fields": True}
+_OPEN_WORDS = {"x-kubernetes-preserve-unknown-fields", "type", "nullable", "description"}
 
 
 @dataclass
@@ -35,11 +36,16 @@ class Reading:
     unknown: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
 
     def read(self, value: Any, schema: Schema, path: str = "") -> Any:
-        """A copy of `value`, pruned and defaulted. Wrong values are kept as they are and listed in `causes`."""
+        """A copy of `value`, pruned and defaulted. Wrong values are kept as they are and listed in `causes`.
+
+        What is read along a schema that says nothing is shared with `value`: a CRD's own schemas are 100 KB each.
+        """
         if value is None:
             if not (schema.get("nullable") or _accepts_anything(schema)):
                 self.causes.append(type_error(path, None, _type_name(schema)))
             return None
+        if schema.keys() <= _OPEN_WORDS and _accepts_anything(schema) and _has_type(value, schema):
+            return value
         found = len(self.causes)
         read = self._read_typed(value, schema, path)
         if len(self.causes) == found:
@@ -152,6 +158,10 @@ def _embedded(properties: Mapping[str, Schema]) -> dict[str, Schema]:
 
 def _accepts_anything(schema: Schema) -> bool:
     return bool(schema.get("x-kubernetes-preserve-unknown-fields"))
+
+
+def _has_type(value: Any, schema: Schema) -> bool:
+    return "type" not in schema or TYPES[schema["type"]](value)
 
 
 def _type_name(schema: Schema) -> str:

@@ -1,13 +1,15 @@
 """Image -> Python environment and start command, on a machine without a container engine.
 
-    definition   an Environment object as a value, its content key          pure
-    images       image names against patterns                               pure
-    indexes      pip's settings as uv's                                      pure
+    definition   an Environment object as a value, its content key (pure)
+    images       image names against patterns (pure)
+    indexes      pip's settings as uv's (pure)
     pythons      which interpreter suits; the search for them
-    progress     uv's terminal output as per cent                            pure
-    failures     uv's errors as sentences                                    pure
+    progress     uv's terminal output as per cent (pure)
+    failures     uv's errors as sentences (pure)
     terminal     one child process on a terminal of its own
+    directories  what lies on disk
     builder      builds once, by content, shared by all clusters of a user
+    states       what is known of one Environment, as its status and as an answer (pure)
     library      `Environments`: answers the kubelet, follows the objects    <- start reading here
     crd, defaults, seeding   the kind, and the environments of the documents' images
 

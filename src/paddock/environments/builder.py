@@ -1,12 +1,8 @@
 """Builds the directory of an environment, once for all clusters of a user. I/O.
 
-    <cache>/environments/<key>/                a venv with `paddock.json`, written last; it is there or it is complete
-    <cache>/environments/<key>.building-*/     in the making; whoever holds the lock may remove it
-    <cache>/environments/<key>.lock            held while building (flock: released by any end of the process)
-    <cache>/environments/<key>.log             what uv said
-
-The venv is relocatable (its scripts find their interpreter beside themselves), so one rename makes it appear. Two
-processes that want the same key build it once: the second waits for the lock and finds it done.
+Two processes that want the same key build it once: the second waits for the lock and finds it done. A build that was
+interrupted leaves at most a `.building-` directory, which the next one removes under the lock. What lies where is in
+`environments.directories`.
 """
 
 from __future__ import annotations
@@ -14,16 +10,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
-import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
-
-from paddock.environments.definition import Definition, build_check_key, build_key, requirement_name
+from paddock.environments.definition import Definition, build_key, requirement_name
+from paddock.environments.directories import Built, measure, proof_of, publish, read_directory
 from paddock.environments.failures import (
     BuildFailed,
     Failure,
@@ -55,7 +49,6 @@ from paddock.environments.pythons import (
 from paddock.environments.terminal import plain_text, run_on_terminal
 
 Report = Callable[[Progress], None]
-MARKER = "paddock.json"
 _CHECK_LIMIT = 300.0  # seconds; the first import of a large framework from a cold disk takes tens
 
 
@@ -67,16 +60,6 @@ def find_uv() -> str:
         return uv.find_uv_bin()
     except FileNotFoundError:
         return shutil.which("uv") or ""
-
-
-class Built(msgspec.Struct, frozen=True):
-    """The marker of a complete directory. `packages` are all that was installed, by name."""
-
-    key: str
-    python: str
-    packages: dict[str, str]
-    size: int
-    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,21 +86,10 @@ class Builder:
 
     def read_built(self, definition: Definition, python: Python) -> Built | None:
         """What is there and has passed this definition's check. Costs a few system calls."""
-        built = self.read_directory(build_key(definition, python.version, this_platform()))
-        if built is None or (definition.verify and not _proof(Path(built.path), definition).exists()):
+        built = read_directory(self.root, build_key(definition, python.version, this_platform()))
+        if built is None or (definition.verify and not proof_of(Path(built.path), definition).exists()):
             return None
         return built
-
-    def read_directory(self, key: str) -> Built | None:
-        """What is there, complete and with an interpreter that still exists."""
-        path = self.root / key
-        try:
-            marker = msgspec.json.decode((path / MARKER).read_bytes(), type=Built)
-        except (OSError, msgspec.DecodeError):
-            return None
-        if not os.access(path / "bin/python", os.X_OK):
-            return None
-        return msgspec.structs.replace(marker, path=str(path))
 
     async def build(self, definition: Definition, python: Python, report: Report) -> Built:
         """Returns the complete, checked directory; raises `BuildFailed` with a sentence. Cancelling it cleans up."""
@@ -171,7 +143,7 @@ class _Job:
 
     async def run(self) -> Built:
         final = self.root / self.key
-        built = self.builder.read_directory(self.key)
+        built = read_directory(self.root, self.key)
         if built is not None and not await self._starts(final):
             built = None
         if built is None:
@@ -195,11 +167,9 @@ class _Job:
         try:
             await self._install(directory)
             await self._check(directory)
-            size = await asyncio.to_thread(_measure, directory)
+            size = await asyncio.to_thread(measure, directory)
             built = Built(self.key, ".".join(map(str, self.python.version)), self.versions, size)
-            (directory / MARKER).write_bytes(msgspec.json.format(msgspec.json.encode(built), indent=1))
-            directory.rename(final)
-            return msgspec.structs.replace(built, path=str(final))
+            return publish(directory, built, final)
         finally:
             (self.root / f"{self.key}.log").write_text(redact("\n".join(self.log)))
             if directory.exists():
@@ -241,7 +211,7 @@ class _Job:
 
     async def _check(self, directory: Path) -> None:
         """Runs `verify` unless this directory has passed it; the proof is kept inside the directory."""
-        passed = _proof(directory, self.definition)
+        passed = proof_of(directory, self.definition)
         if not self.definition.verify or passed.exists():
             return
         self.tell("verifying", INSTALLED)
@@ -262,20 +232,7 @@ class _Job:
         return f"{sentence} (log: {self.root / self.key}.log)"
 
 
-def _proof(directory: Path, definition: Definition) -> Path:
-    return directory / f".passed-{build_check_key(definition)}"
-
-
 def _read_versions(lock: str) -> dict[str, str]:
     """`name==version` lines of uv's output; a requirement by URL has no version there."""
     pairs = (line.split(";")[0].partition("==") for line in lock.splitlines() if "==" in line and line[:1].isalnum())
     return {requirement_name(name): version.strip().rstrip("\\").strip() for name, _, version in pairs}
-
-
-def _measure(directory: Path) -> int:
-    """Bytes of the files, each counted once, whether or not they share blocks with uv's cache."""
-    return sum(
-        os.lstat(os.path.join(parent, name)).st_size  # noqa: PTH118 - ten thousand files: strings are ten times faster
-        for parent, _, names in os.walk(directory)
-        for name in names
-    )

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from paddock.environments.answers import Answer, Preparing, Unavailable
-from paddock.environments.builder import Builder, Built, find_uv
+from paddock.environments.builder import Builder, find_uv
 from paddock.environments.definition import Definition, read_definition
+from paddock.environments.directories import Built
 from paddock.environments.failures import BuildFailed
 from paddock.environments.images import ANNOTATION, choose_definition, explain_no_environment, explain_no_name
 from paddock.environments.progress import Progress

@@ -114,8 +114,7 @@ class Containers:
         """Everything on disk that the program finds; what is not in the pod's own directory is put in `outside`."""
         uid = uid_of(pod)
         scratch = self._records.scratch(uid)
-        directory = self._records.run_directory(uid, run)
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
         temporary_directory(uid).mkdir(mode=0o700, exist_ok=True)
         self._records.termination_file(uid, run).touch(0o600)
         mounts = plan_mounts(pod, container, scratch)
@@ -127,7 +126,7 @@ class Containers:
             apply_links(mounts, around.shared, outside)
         self.log_file(pod, run).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not container.get("workingDir"):
-            _fill(directory / "work", image.files)
+            _fill(self._records.work_directory(uid, run), image.files)
         return mounts
 
     def _own_variables(self, state: PodState, run: Run, environment: Mapping[str, str]) -> dict[str, str]:
@@ -152,7 +151,7 @@ class Containers:
         environment: Mapping[str, str],
         mounts: tuple[Mount, ...],
     ) -> Program:
-        work = self._records.run_directory(state.uid, run) / "work"
+        work = self._records.work_directory(state.uid, run)
         return Program(
             arguments=arguments,
             environment=environment,

@@ -14,7 +14,6 @@ containers), environment variables of Services.
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import time
 import zlib
@@ -24,8 +23,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from paddock.kube.api import Api, Event
-from paddock.kube.errors import ApiError, Conflict, NotFound
-from paddock.kube.meta import PODS, Manifest, Resource, is_deleting, name_of, namespace_of, uid_of, version_of
+from paddock.kube.errors import Conflict, NotFound
+from paddock.kube.meta import PODS, SERVICES, Manifest, Resource, is_deleting, name_of, namespace_of, uid_of, version_of
 from paddock.node import processes
 from paddock.node.addresses import plan_address
 from paddock.node.container_env import NotReady
@@ -44,16 +43,13 @@ from paddock.node.processes import Exits, Process
 from paddock.node.records import Records
 from paddock.node.requests import read_pod_amounts
 from paddock.node.sandbox import Sandbox
+from paddock.node.turns import Gathered, Turns
 
 STOPPED_MESSAGE = "the cluster was stopped while the pod was running"
 
 _SETTLE = 0.05  # seconds after a start in which a program that ends at once does so
-_HOSTS_PAUSE = 0.05  # seconds in which changes of names are gathered
-_LOGS_PAUSE = 1.0  # seconds in which deletions of pods are gathered before their logs are looked at
 _SOON = 0.02
-_RETRY, _LONGEST_RETRY = 0.5, 60.0
-
-_log = logging.getLogger(__name__)
+_RETRY = 5.0  # seconds until what is in a container's way on this machine is looked at again
 
 
 @dataclass(slots=True)
@@ -69,14 +65,10 @@ class _Pod:
     strays: bool = False
     tidy: bool = False
     quiet_until: float = 0.0
-    failures: int = 0
-    again: bool = False
-    task: asyncio.Task[None] | None = None
-    timer: asyncio.TimerHandle | None = None
 
     @property
-    def is_running(self) -> bool:
-        return self.state is not None and bool(self.state.running)
+    def running(self) -> list[Run]:
+        return self.state.running if self.state is not None else []
 
 
 class Kubelet:
@@ -108,39 +100,37 @@ class Kubelet:
             capacity={"cpu": machine.cpus, "memory": Fraction(machine.memory)},
         )
         self._pods: dict[str, _Pod] = {}
-        self._neighbours = Neighbours()
+        self._neighbours = Neighbours(self._on_neighbour)
         self._exits = Exits()
-        self._strays = Strays(lambda uid, container: self._runs(uid, container) is not None)
+        self._strays = Strays(lambda uid, container: self._find_run(uid, container) is not None)
         self._boot = processes.read_boot()
-        self._delayed: dict[str, asyncio.TimerHandle] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._turns = Turns(self._turn)
+        self._hosts = Gathered(0.05, self._write_hosts)
+        self._old_logs = Gathered(1.0, self._remove_old_logs)
         self._stopping = False
         self._stopped = asyncio.Event()
         self._nothing_runs = asyncio.Event()
-        self.logs = NodeLogs(directory, self._runs_as)
+        self.logs = NodeLogs(directory, self._is_running)
 
     async def run(self) -> None:
         """Until it is cancelled or stopped. When it is only cancelled, the pods go on, for the next one to adopt."""
         try:
             await self._adopt()
             async with asyncio.TaskGroup() as group:
-                synced = [asyncio.Event() for _ in FOLLOWED]
-                tasks = [
-                    group.create_task(self._follow_neighbours(resource, event))
-                    for resource, event in zip(FOLLOWED, synced, strict=True)
-                ]
-                for event in synced:
-                    await event.wait()
+                tasks = []
+                for resource in FOLLOWED:
+                    synced = asyncio.Event()
+                    tasks.append(group.create_task(self._neighbours.follow(self._api, resource, synced)))
+                    await synced.wait()
                 tasks += [group.create_task(self._follow_pods()), group.create_task(self._follow_images())]
                 await self._stopped.wait()
                 for task in tasks:
                     task.cancel()
         finally:
             self._exits.close()
-            for task in self._tasks:
-                task.cancel()
-            for timer in (*self._delayed.values(), *(pod.timer for pod in self._pods.values() if pod.timer)):
-                timer.cancel()
+            self._turns.close()
+            self._hosts.close()
+            self._old_logs.close()
 
     async def stop(self, grace: float) -> None:
         """End every pod: SIGTERM, and SIGKILL after `grace` seconds or the pod's own period, whichever is less.
@@ -149,21 +139,19 @@ class Kubelet:
         """
         self._stopping = True
         for pod in self._pods.values():
-            if pod.state is not None and pod.is_running:
+            if pod.state is not None and pod.running:
                 ending = pod.state.ending or Ending(LOST, STOPPED_MESSAGE, self._clock())
                 self._keep(pod, replace(pod.state, ending=replace(ending, grace=grace)))
-                self._wake(pod)
+                self._turns.wake(pod.uid)
         self._look_whether_nothing_runs()
         try:
             async with asyncio.timeout(grace + 10):
                 await self._nothing_runs.wait()
-                while self._tasks:
-                    await asyncio.wait(self._tasks)
-        except TimeoutError:
-            _log.warning("some pods could not be ended within %.0f s after SIGKILL", 10)
-        self._stopped.set()
+                await self._turns.wait_until_idle()
+        finally:
+            self._stopped.set()
 
-    # What happens: each of these only takes a fact in and wakes the pods that it may concern.
+    # What happens: a fact is taken in, and the pods that it may concern are woken.
 
     async def _adopt(self) -> None:
         """Take over what an earlier kubelet has started: wait for what still runs, settle what has ended meanwhile."""
@@ -173,71 +161,63 @@ class Kubelet:
                 if state.boot == self._boot and self._containers.is_alive(run):
                     self._watch(pod, run)
                 else:
-                    when = self._containers.ended_at(state, run) or self._clock()
-                    self._settle(pod, run, when)
+                    self._settle(pod, run, self._containers.ended_at(state, run) or self._clock())
         await asyncio.gather(*(self._strays.end(uid) for uid in self._pods))
-        self._delay("logs", _LOGS_PAUSE, self._tidy_logs)
+        self._old_logs.ask()
 
     async def _follow_pods(self) -> None:
         async for event in self._api.follow(PODS, fields=f"spec.nodeName={self._machine.name}"):
-            if event.type == "SYNCED":
-                for pod in list(self._pods.values()):
-                    pod.gone = pod.gone or pod.manifest is None
-                    self._wake(pod)
-            else:
-                self._take_pod(event)
-
-    def _take_pod(self, event: Event) -> None:
-        uid = uid_of(event.object)
-        pod = self._pods.get(uid)
-        if event.type == "DELETED":
-            self._renamed(event)
-            if pod is not None:
-                pod.gone = True
-                self._wake(pod)
-            return
-        if pod is None:
-            pod = self._pods[uid] = _Pod(uid)
-        if pod.manifest is not None and _is_older(event.object, pod.manifest):
-            return
-        moved = pod.manifest is None or address_of(pod.manifest) != address_of(event.object)
-        moved = moved or is_terminal(pod.manifest or {}) != is_terminal(event.object)
-        pod.manifest = event.object
-        if moved:
-            self._renamed(event)
-        self._wake(pod)
-
-    async def _follow_neighbours(self, resource: Resource, synced: asyncio.Event) -> None:
-        async for event in self._api.follow(resource):
-            if event.type == "SYNCED":
-                synced.set()
+            if event.type != "SYNCED":
+                self._on_pod(event)
                 continue
-            self._neighbours.apply(resource, event)
-            if resource.plural == "services":
-                self._delay("hosts", _HOSTS_PAUSE, self._write_hosts)
-            self._wake_waiting(namespace_of(event.object))
-
-    def _renamed(self, event: Event) -> None:
-        """A pod has another address, or none any more: whoever waits for it may start, and hosts files change."""
-        self._neighbours.apply(PODS, event)
-        self._delay("hosts", _HOSTS_PAUSE, self._write_hosts)
-        self._wake_waiting(namespace_of(event.object))
+            for pod in self._pods.values():
+                pod.gone = pod.gone or pod.manifest is None
+                self._turns.wake(pod.uid)
 
     async def _follow_images(self) -> None:
         while True:
             await self._images.changed()
             self._wake_waiting("")
 
+    def _on_pod(self, event: Event) -> None:
+        uid = uid_of(event.object)
+        pod = self._pods.get(uid)
+        if event.type == "DELETED":
+            self._on_name(event)
+            if pod is not None:
+                pod.gone = True
+                self._turns.wake(uid)
+            return
+        if pod is None:
+            pod = self._pods[uid] = _Pod(uid)
+        if pod.manifest is not None and _is_older(event.object, pod.manifest):
+            return
+        before, pod.manifest = pod.manifest, event.object
+        if before is None or _place(before) != _place(event.object):
+            self._on_name(event)
+        self._turns.wake(uid)
+
+    def _on_name(self, event: Event) -> None:
+        """A pod has another address, or none any more: whoever waits for it may start, and hosts files change."""
+        self._neighbours.take(PODS, event)
+        self._hosts.ask()
+        self._wake_waiting(namespace_of(event.object))
+
+    def _on_neighbour(self, resource: Resource, namespace: str) -> None:
+        if resource is SERVICES:
+            self._hosts.ask()
+        self._wake_waiting(namespace)
+
     def _wake_waiting(self, namespace: str) -> None:
         for pod in self._pods.values():
             if pod.obstacles and pod.manifest is not None and namespace in ("", namespace_of(pod.manifest)):
-                self._wake(pod)
+                self._turns.wake(pod.uid)
 
     def _watch(self, pod: _Pod, run: Run) -> None:
         def ended() -> None:
             self._settle(pod, run, self._clock())
             pod.strays = not self._sandbox.binds
-            self._wake(pod)
+            self._turns.wake(pod.uid)
 
         self._exits.watch(Process(run.pid, run.birth), ended)
 
@@ -247,67 +227,40 @@ class Kubelet:
         self._look_whether_nothing_runs()
 
     def _look_whether_nothing_runs(self) -> None:
-        if self._stopping and not any(pod.is_running for pod in self._pods.values()):
+        if self._stopping and not any(pod.running for pod in self._pods.values()):
             self._nothing_runs.set()
 
     # Passes
 
-    def _wake(self, pod: _Pod) -> None:
-        pod.again = True
-        if pod.task is None:
-            pod.task = asyncio.get_running_loop().create_task(self._passes(pod))
-            self._tasks.add(pod.task)
-            pod.task.add_done_callback(self._tasks.discard)
-
-    def _wake_in(self, pod: _Pod, seconds: float) -> None:
-        if pod.timer is not None:
-            pod.timer.cancel()
-        pod.timer = asyncio.get_running_loop().call_later(max(0.0, seconds), self._wake, pod)
-
-    async def _passes(self, pod: _Pod) -> None:
-        try:
-            while pod.again:
-                pod.again = False
-                await self._pass_safely(pod)
-        finally:
-            pod.task = None
-
-    async def _pass_safely(self, pod: _Pod) -> None:
-        try:
-            await (self._forget(pod) if pod.gone else self._pass(pod))
-            pod.failures = 0
-        except NotFound:
-            return  # the object went away under the pass; its DELETED event is on the way
-        except Exception as error:
-            pod.failures += 1
-            delay = min(_RETRY * 2 ** min(pod.failures - 1, 10), _LONGEST_RETRY)
-            known = isinstance(error, ApiError | OSError)
-            name = name_of(pod.manifest or {}) or pod.uid
-            _log.warning("pod %s: %s; trying again in %.1f s", name, error, delay, exc_info=None if known else error)
-            self._wake_in(pod, delay)
-
-    async def _pass(self, pod: _Pod) -> None:
-        if pod.manifest is None:
+    async def _turn(self, uid: str) -> None:
+        pod = self._pods.get(uid)
+        if pod is None:
             return
+        if pod.gone:
+            await self._forget(pod)
+        elif pod.manifest is not None:
+            await self._pass(pod, pod.manifest)
+
+    async def _pass(self, pod: _Pod, manifest: Manifest) -> None:
         if pod.strays:
             pod.strays = False
             await self._strays.end(pod.uid)
         now = self._clock()
-        state = self._accept(pod, pod.manifest, now)
-        plan = plan_pod(pod.manifest, state, {}, now)
+        state = self._accept(pod, manifest, now)
+        plan = plan_pod(manifest, state, {}, now)
         if plan.ending is not None and state.ending is None:
             self._keep(pod, replace(state, ending=plan.ending))
         if plan.start and not self._stopping:
             plan = await self._start(pod, plan, now)
         self._signal(pod, plan)
         if plan.wake is not None:
-            self._wake_in(pod, plan.wake - now)
+            self._turns.wake_in(pod.uid, plan.wake - now)
         if not self._is_settling(pod, plan):
-            await self._publish(pod, plan.status)
-        if is_terminal(pod.manifest) and not pod.is_running and not pod.tidy:
+            manifest = await self._publish(pod, plan.status)
+        if is_terminal(manifest) and not pod.running and not pod.tidy:
             self._tidy(pod)
         if plan.remove:
-            await self._remove(pod.manifest)
+            await self._remove(manifest)
 
     def _accept(self, pod: _Pod, manifest: Manifest, now: float) -> PodState:
         """What is known of the pod; at first sight it gets its address. One that has ended already needs none."""
@@ -338,11 +291,10 @@ class Kubelet:
                 pod.obstacles[start.container] = error.obstacle
         following = plan_pod(pod.manifest, pod.state, pod.obstacles, now)
         if any(obstacle.reason == "CreateContainerError" for obstacle in pod.obstacles.values()):
-            pod.failures += 1
-            retry = now + min(10 * _RETRY * 2 ** min(pod.failures, 10), _LONGEST_RETRY)
+            retry = now + self._turns.back_off(pod.uid, _RETRY)
             following = replace(following, wake=min(following.wake or retry, retry))
         if following.start:  # a command that does not exist, under a policy that restarts at once
-            pod.again = True
+            self._turns.wake(pod.uid)
         return following
 
     def _start_container(self, pod: _Pod, manifest: Manifest, start: Start, now: float) -> None:
@@ -350,12 +302,11 @@ class Kubelet:
         everyone = (*spec["containers"], *(spec.get("initContainers") or ()))
         container = next(item for item in everyone if item["name"] == start.container)
         state = self._with_gpus(pod, manifest)
-        others = (other.state for other in self._pods.values() if other is not pod and other.state is not None)
         around = Surroundings(
             configs=self._neighbours.configs(state.namespace),
             hosts=self._neighbours.hosts(manifest) if self._sandbox.binds else "",
             addresses={} if self._sandbox.binds else self._neighbours.addresses(manifest),
-            shared=frozenset(path for other in others for path in other.outside),
+            shared=self._used_by_others(pod),
         )
         started = self._containers.start(manifest, container, start.number, state, around, now)
         self._keep(pod, started)
@@ -390,32 +341,30 @@ class Kubelet:
         for name in plan.kill:
             self._containers.kill(state, state.runs[name])
         if set(plan.term) - pod.signalled:
-            asyncio.get_running_loop().call_later(_SOON, self._wake, pod)
+            asyncio.get_running_loop().call_later(_SOON, self._turns.wake, pod.uid)
 
     def _is_settling(self, pod: _Pod, plan: PodPlan) -> bool:
         """Whether to wait before the status says Running, as the program may be about to end."""
         left = pod.quiet_until - asyncio.get_running_loop().time()
-        if left <= 0 or plan.ending is not None or not pod.is_running:
+        if left <= 0 or plan.ending is not None or not pod.running:
             return False
-        self._wake_in(pod, left)
+        self._turns.wake_in(pod.uid, left)
         return True
 
-    async def _publish(self, pod: _Pod, status: Manifest) -> None:
-        """Write the status, if it differs. Guarded by UID, as kubelet's own patches are."""
-        assert pod.manifest is not None
-        patch = build_status_patch(pod.manifest.get("status") or {}, status)
+    async def _publish(self, pod: _Pod, status: Manifest) -> Manifest:
+        """Write the status, if it differs; the object as it is then. Guarded by UID, as kubelet's own patches are."""
+        known = pod.manifest
+        assert known is not None
+        patch = build_status_patch(known.get("status") or {}, status)
         if not patch:
-            return
+            return known
         guarded = {"metadata": {"uid": pod.uid}, "status": patch}
-        key = namespace_of(pod.manifest), name_of(pod.manifest)
-        moved = "podIP" in patch or is_terminal({"status": status})
-        answer = await self._api.patch(PODS, *key, guarded, subresource="status")
-        if uid_of(answer) != pod.uid:
-            raise NotFound(f"pod {key[1]} is another one by now")
-        if not _is_older(answer, pod.manifest):
+        answer = await self._api.patch(PODS, namespace_of(known), name_of(known), guarded, subresource="status")
+        if pod.manifest is None or not _is_older(answer, pod.manifest):
             pod.manifest = answer
-        if moved and not pod.gone:
-            self._renamed(Event("MODIFIED", pod.manifest))
+        if _place(known) != _place(answer) and not pod.gone:
+            self._on_name(Event("MODIFIED", answer))
+        return pod.manifest
 
     async def _remove(self, manifest: Manifest) -> None:
         try:
@@ -425,74 +374,56 @@ class Kubelet:
 
     async def _forget(self, pod: _Pod) -> None:
         """The object is gone: nothing of the pod may stay but the logs, and those only for its owner's sake."""
-        state = pod.state
-        if state is not None:
-            if state.running:
-                for run in state.running:
-                    self._containers.kill(state, run)
-                self._wake_in(pod, 0.1)
-                return
+        if pod.state is not None and pod.running:
+            for run in pod.running:
+                self._containers.kill(pod.state, run)
+            self._turns.wake_in(pod.uid, 0.1)
+            return
+        if pod.state is not None:
             await self._strays.end(pod.uid)
             self._tidy(pod)
-            self._records.remove(state)
-        if pod.timer is not None:
-            pod.timer.cancel()
+            self._records.remove(pod.state)
         self._pods.pop(pod.uid, None)
-        self._delay("logs", _LOGS_PAUSE, self._tidy_logs)
+        self._turns.forget(pod.uid)
+        self._old_logs.ask()
 
     def _tidy(self, pod: _Pod) -> None:
         """Remove what was made outside the pod's own directory, but not what other pods still use."""
-        if pod.state is None:
-            return
-        others = (other.state for other in self._pods.values() if other is not pod and other.state and not other.tidy)
-        self._records.remove_outside(pod.state, frozenset(path for other in others for path in other.outside))
+        if pod.state is not None:
+            self._records.remove_outside(pod.state, self._used_by_others(pod))
         pod.tidy = True
 
+    def _used_by_others(self, pod: _Pod) -> frozenset[str]:
+        others = (other for other in self._pods.values() if other is not pod and not other.tidy)
+        return frozenset(path for other in others if other.state is not None for path in other.state.outside)
+
     def _keep(self, pod: _Pod, state: PodState) -> None:
-        """Remember, and write it down. A full disk costs only what a crash before the next writing would lose."""
+        """Remember, and write it down; a full disk costs only what a crash before the next writing would lose."""
         pod.state = state
-        try:
-            self._records.save(state)
-        except OSError as error:
-            _log.warning("the record of pod %s/%s cannot be written: %s", state.namespace, state.name, error)
+        self._records.try_save(state)
 
-    # What many pods cause and one piece of work answers
+    # What many pods cause, and is done once for all
 
-    def _delay(self, name: str, seconds: float, work: Callable[[], None]) -> None:
-        def due() -> None:
-            del self._delayed[name]
-            work()
-
-        if name not in self._delayed:
-            self._delayed[name] = asyncio.get_running_loop().call_later(seconds, due)
-
-    def _write_hosts(self) -> None:
-        if not self._sandbox.binds:
-            return
-        for pod in self._pods.values():
-            if pod.is_running and pod.manifest is not None:
+    async def _write_hosts(self) -> None:
+        for pod in self._pods.values() if self._sandbox.binds else ():
+            if pod.running and pod.manifest is not None:
                 self._containers.write_hosts(pod.uid, self._neighbours.hosts(pod.manifest))
 
-    def _tidy_logs(self) -> None:
-        living = frozenset(self._pods)
-        task = asyncio.get_running_loop().create_task(self._remove_logs(living))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    async def _remove_old_logs(self) -> None:
+        await remove_orphaned_logs(self._api, self._directory, self._pods)
 
-    async def _remove_logs(self, living: frozenset[str]) -> None:
-        try:
-            await remove_orphaned_logs(self._api, self._directory, living)
-        except (ApiError, OSError) as error:
-            _log.warning("logs of deleted pods could not be removed: %s", error)
-
-    def _runs(self, uid: str, container: str) -> Run | None:
+    def _find_run(self, uid: str, container: str) -> Run | None:
         pod = self._pods.get(uid)
-        run = pod.state.runs.get(container) if pod is not None and pod.state is not None else None
-        return run if run is not None and run.running else None
+        return next((run for run in pod.running if run.container == container), None) if pod is not None else None
 
-    def _runs_as(self, uid: str, container: str, number: int) -> bool:
-        run = self._runs(uid, container)
+    def _is_running(self, uid: str, container: str, number: int) -> bool:
+        run = self._find_run(uid, container)
         return run is not None and run.number == number
+
+
+def _place(manifest: Manifest) -> tuple[str, bool]:
+    """What others may know a pod by: its address, and whether it still has it."""
+    return address_of(manifest), is_terminal(manifest)
 
 
 def _is_older(manifest: Manifest, known: Manifest) -> bool:

@@ -18,27 +18,32 @@ from paddock.node.container_env import host_name
 _ZONE = "svc.cluster.local"
 
 
-def build_hosts(pod: Manifest, everybody: str) -> str:
-    """The hosts file of one pod; `everybody` is `build_namespace_hosts` of its namespace."""
-    address = address_of(pod)
-    own = f"{address}\t{' '.join(_pod_names(pod))}\n" if address else ""
-    aliases = "".join(
-        f"{alias['ip']}\t{' '.join(alias.get('hostnames') or ())}\n"
+def build_hosts(pod: Manifest, lines: Iterable[str]) -> str:
+    """The hosts file of one pod: its own names first, then `lines`, those of everybody in its namespace."""
+    aliases = (
+        f"{alias['ip']}\t{' '.join(alias['hostnames'])}"
         for alias in pod["spec"].get("hostAliases") or ()
         if alias.get("hostnames")
     )
-    return f"# written by paddock for this pod\n127.0.0.1\tlocalhost\n::1\tlocalhost\n{own}{aliases}{everybody}"
+    head = ("# written by paddock for this pod", "127.0.0.1\tlocalhost", "::1\tlocalhost", build_pod_line(pod))
+    return "".join(f"{line}\n" for line in (*head, *aliases, *lines) if line)
 
 
-def build_namespace_hosts(pods: Iterable[Manifest], services: Iterable[Manifest]) -> str:
-    """The lines for all live pods that have an address, and for Services: the addresses of the pods they select."""
-    live = live_pods(pods)
-    lines = [f"{address_of(pod)}\t{' '.join(_pod_names(pod))}" for pod in live]
-    for service in sorted(services, key=key_of):
-        name, namespace = name_of(service), namespace_of(service)
-        names = f"{name} {name}.{namespace} {name}.{namespace}.svc {name}.{namespace}.{_ZONE}"
-        lines += [f"{address_of(pod)}\t{names}" for pod in _selected(service, live)]
-    return "".join(f"{line}\n" for line in lines)
+def build_pod_line(pod: Manifest) -> str:
+    """A pod's address and names; empty while it has no address, and after its end."""
+    address = address_of(pod)
+    return f"{address}\t{' '.join(_pod_names(pod))}" if address and not _is_over(pod) else ""
+
+
+def build_service_lines(services: Iterable[Manifest], pods: Iterable[Manifest]) -> list[str]:
+    """Services stand for the pods that they select, in the order of their names."""
+    found = sorted(services, key=key_of)
+    live = live_pods(pods) if found else []
+    return [
+        f"{address_of(pod)}\t{' '.join(_service_names(service))}"
+        for service in found
+        for pod in _selected(service, live)
+    ]
 
 
 def build_addresses(pod: Manifest, pods: Iterable[Manifest], services: Iterable[Manifest]) -> dict[str, str]:
@@ -51,9 +56,7 @@ def build_addresses(pod: Manifest, pods: Iterable[Manifest], services: Iterable[
             continue
         chosen = next(iter(_selected(service, sorted(group, key=key_of))), None)
         if chosen is not None:
-            name, namespace = name_of(service), namespace_of(service)
-            for host in (name, f"{name}.{namespace}", f"{name}.{namespace}.svc", f"{name}.{namespace}.{_ZONE}"):
-                found[host] = address_of(chosen)
+            found |= dict.fromkeys(_service_names(service), address_of(chosen))
     for other in group:
         found |= dict.fromkeys(_pod_names(other), address_of(other))
     return found
@@ -98,6 +101,11 @@ def _pod_names(pod: Manifest) -> list[str]:
         place = f"{host}.{subdomain}"
         names += [place, f"{place}.{namespace}", f"{place}.{namespace}.svc", f"{place}.{namespace}.{_ZONE}"]
     return names if name_of(pod) in names else [*names, name_of(pod)]
+
+
+def _service_names(service: Manifest) -> list[str]:
+    name, namespace = name_of(service), namespace_of(service)
+    return [name, f"{name}.{namespace}", f"{name}.{namespace}.svc", f"{name}.{namespace}.{_ZONE}"]
 
 
 def _selected(service: Manifest, pods: Sequence[Manifest]) -> list[Manifest]:

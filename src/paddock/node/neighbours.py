@@ -1,48 +1,60 @@
-"""What a pod finds around it in its namespace: ConfigMaps, Secrets, Services, and the names of other pods. In memory.
-
-The kubelet feeds it with what it follows; nothing here asks anybody.
-"""
+"""What a pod finds around it in its namespace: ConfigMaps, Secrets, Services, the names of other pods. In memory."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
+from collections.abc import Callable
 
-from paddock.kube.api import Event
+from paddock.kube.api import Api, Event
 from paddock.kube.meta import CONFIG_MAPS, PODS, SECRETS, SERVICES, Manifest, Resource, name_of, namespace_of, uid_of
 from paddock.node.container_env import Configs
-from paddock.node.names import build_addresses, build_hosts, build_namespace_hosts
+from paddock.node.names import build_addresses, build_hosts, build_pod_line, build_service_lines
 
 FOLLOWED = (CONFIG_MAPS, SECRETS, SERVICES)
 """The resources that are followed beside pods."""
 
 
 class Neighbours:
-    def __init__(self) -> None:
-        self._found: dict[tuple[str, str], dict[str, Manifest]] = defaultdict(dict)
-        self._hosts: dict[str, str] = {}
+    """`changed(resource, namespace)` is called after each change, except of pods, which the kubelet hands in itself."""
 
-    def apply(self, resource: Resource, event: Event) -> None:
-        """Take in one change."""
+    def __init__(self, changed: Callable[[Resource, str], None]) -> None:
+        self._changed = changed
+        self._found: dict[tuple[str, str], dict[str, Manifest]] = defaultdict(dict)
+        self._lines: dict[str, dict[str, str]] = defaultdict(dict)
+
+    async def follow(self, api: Api, resource: Resource, synced: asyncio.Event) -> None:
+        """For ever; `synced` is set when all that was there is known."""
+        async for event in api.follow(resource):
+            if event.type == "SYNCED":
+                synced.set()
+            else:
+                self.take(resource, event)
+                self._changed(resource, namespace_of(event.object))
+
+    def take(self, resource: Resource, event: Event) -> None:
+        """Take in one change. A name that another object has by now is not taken away from it."""
         namespace, name = namespace_of(event.object), name_of(event.object)
         known = self._found[resource.plural, namespace]
         if event.type != "DELETED":
             known[name] = event.object
         elif name in known and uid_of(known[name]) == uid_of(event.object):
             del known[name]
-        if resource in (PODS, SERVICES):
-            self._hosts.pop(namespace, None)
+        if resource is PODS:
+            self._lines[namespace][name] = build_pod_line(known[name]) if name in known else ""
+            if not self._lines[namespace][name]:
+                del self._lines[namespace][name]
 
     def configs(self, namespace: str) -> Configs:
         config_maps, secrets = (self._found[kind.plural, namespace] for kind in (CONFIG_MAPS, SECRETS))
         return Configs(namespace, config_maps, secrets)
 
     def hosts(self, pod: Manifest) -> str:
-        """The pod's hosts file. What all pods of a namespace share is built once for each change."""
+        """The pod's hosts file; each pod's line in it was built when that pod got its address."""
         namespace = namespace_of(pod)
-        if namespace not in self._hosts:
-            pods, services = (self._found[kind.plural, namespace] for kind in (PODS, SERVICES))
-            self._hosts[namespace] = build_namespace_hosts(pods.values(), services.values())
-        return build_hosts(pod, self._hosts[namespace])
+        pods, services = (self._found[kind.plural, namespace] for kind in (PODS, SERVICES))
+        lines = self._lines[namespace].values()
+        return build_hosts(pod, [*lines, *build_service_lines(services.values(), pods.values())])
 
     def addresses(self, pod: Manifest) -> dict[str, str]:
         """The names of the pod's group by address."""

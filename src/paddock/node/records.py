@@ -49,6 +49,13 @@ class Records:
         fresh.write_bytes(msgspec.json.encode(state))
         fresh.replace(path)
 
+    def try_save(self, state: PodState) -> None:
+        """Save, or warn: for what has happened already and must not be undone for want of room on the disk."""
+        try:
+            self.save(state)
+        except OSError as error:
+            _log.warning("the record of pod %s/%s cannot be written: %s", state.namespace, state.name, error)
+
     def remove(self, state: PodState) -> None:
         """Forget a pod: its scratch directory and its record. Its logs stay."""
         shutil.rmtree(self.scratch(state.uid), ignore_errors=True)
@@ -64,14 +71,14 @@ class Records:
     def hosts(self, uid: str) -> Path:
         return self.scratch(uid) / "hosts"
 
-    def run_directory(self, uid: str, run: Run) -> Path:
-        return self.scratch(uid) / "runs" / f"{run.container}-{run.number}"
+    def work_directory(self, uid: str, run: Run) -> Path:
+        return self.scratch(uid) / f"{run.container}-{run.number}"
 
     def exit_file(self, uid: str, run: Run) -> Path:
-        return self.run_directory(uid, run) / "exit"
+        return self.scratch(uid) / f"{run.container}-{run.number}.exit"
 
     def termination_file(self, uid: str, run: Run) -> Path:
-        return self.run_directory(uid, run) / "termination"
+        return self.scratch(uid) / f"{run.container}-{run.number}.message"
 
 
 def temporary_directory(uid: str) -> Path:

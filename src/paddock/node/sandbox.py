@@ -75,7 +75,8 @@ class Plain:
     binds = False
     _SCRIPT = (
         "trap : HUP INT QUIT TERM USR1 USR2; file=$1; shift; "
-        '{ "$@" 2>&3 3>&-; echo $? >"$file"; } 3>&2 2>/dev/null'  # its own "Killed" is not for the program's log
+        "exec 3>&2 2>/dev/null; "  # a shell's own "Killed" is not for the program's log
+        '(exec "$@" 2>&3 3>&-); echo $? >"$file"'
     )
 
     def build_command(self, program: Program, status_fd: int) -> list[str]:

@@ -42,6 +42,9 @@ _HALT = 60.0
 
 _SOON = 0.5
 
+_ECHOES = 8
+"""Own writes of a job that are known again when the watch tells them."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -65,7 +68,7 @@ class _Memory:
     to know its own writes again. `heard`: versions that the watch told while a write was on its way, else None."""
 
     port: int | None = None
-    written: str = ""
+    written: tuple[str, ...] = ()
     heard: set[str] | None = None
     told_generation: Any = None
 
@@ -116,7 +119,7 @@ class Controller:
         memory, version = self._memories.get(ref), version_of(manifest)
         if memory is not None and memory.heard is not None:
             memory.heard.add(version)
-        elif memory is None or memory.written != version:
+        elif memory is None or version not in memory.written:
             self._wake(ref)
 
     def hear_name(self, resource: Resource, key: Key) -> None:
@@ -191,7 +194,7 @@ class Controller:
         except NotFound:  # the job is gone, which this says again; or the kind has no status of its own
             await self._api.get(ref.resource, *ref.key)
             lost = tuple(difference)
-        if False:
+        if lost:
             self._halt(ref, manifest, lost)
         return not lost
 
@@ -200,8 +203,8 @@ class Controller:
         memory.heard = set()
         try:
             answer = await self._api.patch(ref.resource, *ref.key, patch, subresource="status")
-            memory.written = version_of(answer)
-            if memory.heard - {memory.written}:
+            memory.written = (*memory.written, version_of(answer))[-_ECHOES:]
+            if memory.heard.difference(memory.written):
                 self._wake(ref)
             return answer
         finally:

@@ -9,15 +9,21 @@ servers save what they hold and a second program, evaluate.py, scores it on clic
 """
 
 import json
+import logging
 import os
 import shutil
 import socket
 import subprocess
 import sys
 import time
+import warnings
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
 os.environ.setdefault("FLAGS_enable_pir_api", "0")  # sparse embeddings of the static graph need the older IR (3.0.0)
+os.environ.setdefault("GLOG_minloglevel", "2")  # errors only: the servers' own log has a line for each file they save
+warnings.filterwarnings("ignore", module="paddle")
+logging.disable(logging.INFO)
 
 import clicks
 import numpy as np
@@ -41,18 +47,35 @@ def build():
     ids = paddle.static.data("ids", [None, clicks.FIELDS], "int64")
     label = paddle.static.data("click", [None, 1], "float32")
     wide = paddle.static.nn.embedding(
-        ids, [clicks.IDS, 1], is_sparse=True, param_attr=paddle.ParamAttr("wide", initializer=paddle.nn.initializer.Constant(0.0))
+        ids,
+        [clicks.IDS, 1],
+        is_sparse=True,
+        param_attr=paddle.ParamAttr("wide", initializer=paddle.nn.initializer.Constant(0.0)),
     )
     deep = paddle.static.nn.embedding(
-        ids, [clicks.IDS, 8], is_sparse=True, param_attr=paddle.ParamAttr("deep", initializer=paddle.nn.initializer.Uniform(-0.1, 0.1))
+        ids,
+        [clicks.IDS, 8],
+        is_sparse=True,
+        param_attr=paddle.ParamAttr("deep", initializer=paddle.nn.initializer.Uniform(-0.1, 0.1)),
     )
     hidden = paddle.static.nn.fc(
-        paddle.reshape(deep, [-1, clicks.FIELDS * 8]), 32, activation="relu", weight_attr="hidden.w", bias_attr="hidden.b"
+        paddle.reshape(deep, [-1, clicks.FIELDS * 8]),
+        32,
+        activation="relu",
+        weight_attr="hidden.w",
+        bias_attr="hidden.b",
     )
     score = paddle.static.nn.fc(hidden, 1, weight_attr="score.w", bias_attr="score.b")
     logit = score + paddle.sum(paddle.reshape(wide, [-1, clicks.FIELDS]), axis=1, keepdim=True)
     loss = paddle.mean(paddle.nn.functional.binary_cross_entropy_with_logits(logit, label))
     return [ids, label], loss
+
+
+@contextmanager
+def quiet():
+    """Paddle prints its data structures while it sets itself up: into a file, not between the lines of progress."""
+    with Path("paddle.log").open("a") as log, redirect_stdout(log):
+        yield
 
 
 def wait_for_servers():
@@ -85,7 +108,7 @@ def save(executor, directory):
 
 
 def checkpoint(executor, epochs):
-    """Into a directory of its own, then one atomic rename of the file that names it: a kill in between loses nothing."""
+    """Into a directory of its own, then one rename of the file that names it: a kill in between loses nothing."""
     save(executor, CHECKPOINT / f"epoch-{epochs}")
     if fleet.worker_index() != 0:
         return
@@ -104,17 +127,17 @@ def load_dense(epochs):
         variable.set(values.astype("float32"), paddle.CPUPlace())
 
 
-def pull_dense():
-    """The servers' dense parameters into this worker's. In asynchronous mode Paddle pulls them only once, at the start
-    (3.0.0 starts no communicator there); without this every worker would train its hidden layer from the first values."""
-    runtime = fleet.fleet._runtime_handle
-    runtime._pull_all_dense(
-        [paddle.static.global_scope()], runtime._send_ctx, get_the_one_recv_context(runtime.context)
-    )
+def build_pull():
+    """A function that brings the servers' dense parameters into this worker. In asynchronous mode Paddle does it only
+    once, at the start (3.0.0 starts no communicator there): every worker would train on the first values for ever."""
+    runtime, scopes = fleet.fleet._runtime_handle, [paddle.static.global_scope()]
+    received = get_the_one_recv_context(runtime.context)
+    return lambda: runtime._pull_all_dense(scopes, runtime._send_ctx, received)
 
 
 def serve(epochs):
-    fleet.init_server(str(CHECKPOINT / f"epoch-{epochs}")) if epochs else fleet.init_server()
+    with quiet():
+        fleet.init_server(str(CHECKPOINT / f"epoch-{epochs}")) if epochs else fleet.init_server()
     print(f"server {fleet.server_index()} of {fleet.server_num()} serves", flush=True)
     fleet.run_server()
 
@@ -128,7 +151,9 @@ def train(inputs, loss, done):
         print(f"resume after epoch {done}", flush=True)
     print(f"worker {rank} of {world} waits for {fleet.server_num()} servers", flush=True)
     wait_for_servers()
-    fleet.init_worker()
+    with quiet():
+        fleet.init_worker()
+        pull_dense = build_pull()
     program, names = paddle.static.default_main_program(), [value.name for value in inputs]
     for epoch in range(done + 1, EPOCHS + 1):
         recent = []
@@ -153,7 +178,8 @@ def evaluate():
     subprocess.run([sys.executable, str(script), str(OUTPUT / "model")], check=True)
 
 
-def main():
+def prepare():
+    """The network, distributed; returns its inputs and its loss."""
     paddle.enable_static()
     paddle.seed(2021)
     fleet.init(is_collective=False)
@@ -161,6 +187,12 @@ def main():
     strategy = fleet.DistributedStrategy()
     strategy.a_sync = True  # synchronous mode crashes in 3.0.0
     fleet.distributed_optimizer(paddle.optimizer.Adam(LEARNING_RATE), strategy).minimize(loss)
+    return inputs, loss
+
+
+def main():
+    with quiet():
+        inputs, loss = prepare()
     done = finished_epochs()
     if fleet.is_server():
         serve(done)

@@ -1,0 +1,163 @@
+"""Garbage collection: the decision as a table, and whole families of objects that come and go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apiserver.embedded import WIDGETS, config_map, eventually, is_gone, pod, widget, widget_crd
+from paddock.apiserver.collector import AwaitDependents, Decision, Disown, Keep, Orphan, Remove, plan_collection
+from paddock.apiserver.local import LocalApi
+from paddock.kube.errors import NotFound
+from paddock.kube.meta import CONFIG_MAPS, CRDS, NAMESPACES, PODS, owner_reference
+
+
+def _object(
+    *owners: str, finalizers: tuple[str, ...] = (), deleting: bool = False, blocks: bool = True
+) -> dict[str, Any]:
+    meta: dict[str, Any] = {"name": "x", "uid": "x", "finalizers": list(finalizers)}
+    if owners:
+        meta["ownerReferences"] = [{"uid": uid, "blockOwnerDeletion": blocks} for uid in owners]
+    if deleting:
+        meta["deletionTimestamp"] = "2027-01-15T08:00:00Z"
+    return {"metadata": meta}
+
+
+LIVE = _object()
+GOING = _object(finalizers=("foregroundDeletion",), deleting=True)
+GOING_BACKGROUND = _object(finalizers=("a/b",), deleting=True)
+
+DECISIONS: dict[str, tuple[dict[str, Any], dict[str, Any], list[dict[str, Any]], Decision]] = {
+    # object, owners, dependents, decision
+    "no owner": (LIVE, {}, [], Keep()),
+    "its owner lives": (_object("a"), {"a": LIVE}, [], Keep()),
+    "its owner is gone": (_object("a"), {"a": None}, [], Remove("Background")),
+    "its owner is gone, it has dependents": (_object("a"), {"a": None}, [_object("x")], Remove("Background")),
+    "one of two owners is gone": (_object("a", "b"), {"a": None, "b": LIVE}, [], Disown(frozenset({"a"}))),
+    "both owners are gone": (_object("a", "b"), {"a": None, "b": None}, [], Remove("Background")),
+    "its owner waits for it": (_object("a"), {"a": GOING}, [], Remove("Background")),
+    "its owner waits, it has dependents": (_object("a"), {"a": GOING}, [_object("x")], Remove("Foreground")),
+    "one owner waits, one lives": (_object("a", "b"), {"a": GOING, "b": LIVE}, [], Disown(frozenset({"a"}))),
+    "its owner ends for other reasons": (_object("a"), {"a": GOING_BACKGROUND}, [], Keep()),
+    "in deletion already": (_object("a", deleting=True), {"a": None}, [], Keep()),
+    "orphans its dependents": (_object(finalizers=("orphan",), deleting=True), {}, [_object("x")], Orphan()),
+    "in foreground deletion, blocked": (GOING, {}, [_object("x")], AwaitDependents(blocked=True)),
+    "in foreground deletion, not blocked": (GOING, {}, [_object("x", blocks=False)], AwaitDependents(blocked=False)),
+    "in foreground deletion, alone": (GOING, {}, [], AwaitDependents(blocked=False)),
+}
+
+
+@pytest.mark.parametrize("case", DECISIONS)
+def test_what_becomes_of_an_object(case: str) -> None:
+    manifest, owners, dependents, decision = DECISIONS[case]
+    assert plan_collection(manifest, owners, dependents) == decision
+
+
+async def _family(api: LocalApi) -> None:
+    """parent -> child -> grandchild."""
+    parent = await api.create(CONFIG_MAPS, config_map("parent"), namespace="default")
+    child = await api.create(CONFIG_MAPS, config_map("child", (parent,)), namespace="default")
+    await api.create(CONFIG_MAPS, config_map("grandchild", (child,)), namespace="default")
+
+
+@pytest.mark.parametrize("propagation", ["Background", "Foreground"])
+async def test_a_family_goes_with_its_head(api: LocalApi, propagation: Any) -> None:
+    await _family(api)
+    await api.delete(CONFIG_MAPS, "default", "parent", propagation=propagation)
+    for name in ("parent", "child", "grandchild"):
+        await eventually(lambda name=name: is_gone(api, CONFIG_MAPS, name))
+
+
+async def test_orphans_stay_and_name_their_owner_no_more(api: LocalApi) -> None:
+    await _family(api)
+    await api.delete(CONFIG_MAPS, "default", "parent", propagation="Orphan")
+    await eventually(lambda: is_gone(api, CONFIG_MAPS, "parent"))
+    child = await api.get(CONFIG_MAPS, "default", "child")
+    assert "ownerReferences" not in child["metadata"]
+    assert await api.get(CONFIG_MAPS, "default", "grandchild")
+
+
+async def test_foreground_waits_for_a_pod_that_takes_its_grace(api: LocalApi) -> None:
+    parent = await api.create(CONFIG_MAPS, config_map("parent"), namespace="default")
+    await api.create(PODS, pod(ownerReferences=[owner_reference(parent)]), namespace="default")
+    binding = {"target": {"kind": "Node", "name": "n"}}
+    await api.create(PODS, binding, namespace="default", name="p", subresource="binding")
+    await api.delete(CONFIG_MAPS, "default", "parent", propagation="Foreground")
+
+    async def is_ending() -> bool:
+        return "deletionTimestamp" in (await api.get(PODS, "default", "p"))["metadata"]
+
+    await eventually(is_ending)
+    assert (await api.get(CONFIG_MAPS, "default", "parent"))["metadata"]["finalizers"] == ["foregroundDeletion"]
+    await api.delete(PODS, "default", "p", grace=0)
+    await eventually(lambda: is_gone(api, CONFIG_MAPS, "parent"))
+
+
+async def test_a_child_of_an_owner_that_never_was_goes(api: LocalApi) -> None:
+    ghost = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ghost", "uid": "no-such-uid"}}
+    await api.create(CONFIG_MAPS, config_map("child", (ghost,)), namespace="default")
+    await eventually(lambda: is_gone(api, CONFIG_MAPS, "child"))
+
+
+async def test_an_owner_in_another_namespace_is_no_owner(api: LocalApi) -> None:
+    parent = await api.create(CONFIG_MAPS, config_map("parent"), namespace="kubeflow")
+    await api.create(CONFIG_MAPS, config_map("child", (parent,)), namespace="default")
+    await eventually(lambda: is_gone(api, CONFIG_MAPS, "child"))
+
+
+async def test_a_child_with_another_owner_lives_on(api: LocalApi) -> None:
+    one = await api.create(CONFIG_MAPS, config_map("one"), namespace="default")
+    two = await api.create(CONFIG_MAPS, config_map("two"), namespace="default")
+    await api.create(CONFIG_MAPS, config_map("child", (one, two)), namespace="default")
+    await api.delete(CONFIG_MAPS, "default", "one")
+
+    async def owners() -> bool:
+        child = await api.get(CONFIG_MAPS, "default", "child")
+        return [owner["name"] for owner in child["metadata"]["ownerReferences"]] == ["two"]
+
+    await eventually(owners)
+
+
+async def test_a_new_owner_of_the_old_name_owns_nothing(api: LocalApi) -> None:
+    await _family(api)
+    await api.delete(CONFIG_MAPS, "default", "parent")
+    await api.create(CONFIG_MAPS, config_map("parent"), namespace="default")
+    await eventually(lambda: is_gone(api, CONFIG_MAPS, "child"))
+    assert await api.get(CONFIG_MAPS, "default", "parent")
+
+
+async def test_what_a_crash_left_over_is_collected_at_the_next_start(tmp_path: Path) -> None:
+    api = await LocalApi.open(tmp_path)
+    await _family(api)
+    api._collecting.cancel()  # as if the process died before the collector came to it
+    await api.delete(CONFIG_MAPS, "default", "parent")
+    assert await api.get(CONFIG_MAPS, "default", "child")
+    await api.close()
+    again = await LocalApi.open(tmp_path)
+    await eventually(lambda: is_gone(again, CONFIG_MAPS, "grandchild"))
+    await again.close()
+
+
+async def test_a_namespace_goes_with_custom_objects_in_it(widgets: LocalApi) -> None:
+    await widgets.create(NAMESPACES, {"metadata": {"name": "team"}})
+    await widgets.create(WIDGETS, widget(), namespace="team")
+    await widgets.delete(NAMESPACES, "", "team")
+    await eventually(lambda: is_gone(widgets, NAMESPACES, "team"))
+    with pytest.raises(NotFound):
+        await widgets.get(WIDGETS, "team", "w")
+
+
+async def test_a_definition_waits_for_objects_with_finalizers(widgets: LocalApi) -> None:
+    held = widget()
+    held["metadata"]["finalizers"] = ["a.example/b"]
+    await widgets.create(WIDGETS, held, namespace="default")
+    await widgets.delete(CRDS, "", widget_crd()["metadata"]["name"])
+
+    async def is_ending() -> bool:
+        return "deletionTimestamp" in (await widgets.get(WIDGETS, "default", "w"))["metadata"]
+
+    await eventually(is_ending)
+    await widgets.patch(WIDGETS, "default", "w", {"metadata": {"finalizers": None}})
+    await eventually(lambda: is_gone(widgets, CRDS, "widgets.example.org"))

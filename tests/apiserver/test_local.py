@@ -1,0 +1,216 @@
+"""The API inside its process: what create, patch, delete and follow do to what is stored."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from apiserver.embedded import WIDGETS, Follower, config_map, eventually, is_gone, pod, widget, widget_crd
+from paddock.apiserver.local import LocalApi
+from paddock.kube.errors import AlreadyExists, Conflict, Forbidden, Invalid, NotFound, Unavailable, UnsupportedMediaType
+from paddock.kube.meta import CONFIG_MAPS, CRDS, NAMESPACES, NODES, PODS
+
+
+async def test_a_new_cluster_has_its_namespaces_and_nothing_else(api: LocalApi) -> None:
+    names = [found["metadata"]["name"] for found in (await api.list(NAMESPACES)).items]
+    assert names == ["default", "kube-system", "kubeflow", "paddle-system"]
+    assert not (await api.list(NODES)).items
+
+
+async def test_what_is_created_is_read_back(api: LocalApi) -> None:
+    created = await api.create(CONFIG_MAPS, config_map() | {"data": {"a": "b"}}, namespace="default")
+    assert await api.get(CONFIG_MAPS, "default", "c") == created
+    with pytest.raises(AlreadyExists, match='configmaps "c" already exists'):
+        await api.create(CONFIG_MAPS, config_map(), namespace="default")
+
+
+async def test_names_are_generated_apart(api: LocalApi) -> None:
+    manifest = {"metadata": {"generateName": "x-"}}
+    made = await asyncio.gather(*(api.create(CONFIG_MAPS, manifest, namespace="default") for _ in range(20)))
+    names = {one["metadata"]["name"] for one in made}
+    assert len(names) == 20
+    assert all(name.startswith("x-") and len(name) == 7 for name in names)
+
+
+async def test_a_namespace_must_be_there(api: LocalApi) -> None:
+    with pytest.raises(NotFound, match='namespaces "nowhere" not found'):
+        await api.create(CONFIG_MAPS, config_map(), namespace="nowhere")
+
+
+async def test_a_dry_run_changes_nothing(api: LocalApi) -> None:
+    made = await api.create(CONFIG_MAPS, config_map(), namespace="default", dry_run=True)
+    assert made["metadata"]["uid"]
+    assert await is_gone(api, CONFIG_MAPS, "c")
+
+
+async def test_of_two_writers_one_conflicts(api: LocalApi) -> None:
+    created = await api.create(CONFIG_MAPS, config_map(), namespace="default")
+    first, second = created | {"data": {"a": "1"}}, created | {"data": {"a": "2"}}
+    results = await asyncio.gather(
+        api.replace(CONFIG_MAPS, first), api.replace(CONFIG_MAPS, second), return_exceptions=True
+    )
+    assert [isinstance(result, Conflict) for result in results] == [False, True]
+    with pytest.raises(Conflict):
+        await api.patch(CONFIG_MAPS, "default", "c", {"metadata": {"resourceVersion": "1"}, "data": {"a": "3"}})
+
+
+async def test_a_write_that_changes_nothing_is_no_write(api: LocalApi) -> None:
+    created = await api.create(CONFIG_MAPS, config_map() | {"data": {"a": "b"}}, namespace="default")
+    assert await api.patch(CONFIG_MAPS, "default", "c", {"data": {"a": "b"}}) == created
+    assert await api.replace(CONFIG_MAPS, created) == created
+
+
+async def test_a_custom_kind_is_served_from_its_creation_to_its_deletion(api: LocalApi) -> None:
+    with pytest.raises(NotFound):
+        await api.list(WIDGETS)
+    await api.create(CRDS, widget_crd())
+    created = await api.create(WIDGETS, widget(), namespace="default")
+    assert created["spec"] == {"size": 3}
+    await api.delete(CRDS, "", "widgets.example.org")
+    await eventually(lambda: is_gone(api, CRDS, "widgets.example.org"))
+    with pytest.raises(NotFound):
+        await api.get(WIDGETS, "default", "w")
+    await api.create(CRDS, widget_crd())
+    assert not (await api.list(WIDGETS)).items
+
+
+async def test_the_status_of_a_custom_kind_has_its_own_door(widgets: LocalApi) -> None:
+    created = await widgets.create(WIDGETS, widget(size=1) | {"status": {"phase": "Forged"}}, namespace="default")
+    assert "status" not in created
+    await widgets.patch(WIDGETS, "default", "w", {"status": {"phase": "Forged"}, "spec": {"size": 2}})
+    patched = await widgets.patch(
+        WIDGETS, "default", "w", {"status": {"phase": "Done"}, "spec": {"size": 9}}, subresource="status"
+    )
+    assert (patched["spec"], patched["status"]) == ({"size": 2}, {"phase": "Done"})
+    assert patched["metadata"]["generation"] == 2
+
+
+async def test_a_strategic_patch_is_for_built_in_kinds(widgets: LocalApi) -> None:
+    await widgets.create(WIDGETS, widget(), namespace="default")
+    with pytest.raises(UnsupportedMediaType):
+        await widgets.patch(WIDGETS, "default", "w", {}, kind="strategic")
+
+
+async def test_a_patch_that_leaves_an_invalid_object_is_refused(widgets: LocalApi) -> None:
+    await widgets.create(WIDGETS, widget(), namespace="default")
+    with pytest.raises(Invalid, match=r"spec\.size"):
+        await widgets.patch(WIDGETS, "default", "w", {"spec": {"size": "big"}})
+    assert (await widgets.get(WIDGETS, "default", "w"))["spec"] == {"size": 3}
+
+
+async def test_scale_goes_through_its_subresource(widgets: LocalApi) -> None:
+    await widgets.create(WIDGETS, widget(), namespace="default")
+    scale = await widgets.patch(WIDGETS, "default", "w", {"spec": {"replicas": 4}}, subresource="scale")
+    assert (scale["kind"], scale["spec"]) == ("Scale", {"replicas": 4})
+    assert (await widgets.get(WIDGETS, "default", "w"))["spec"]["replicas"] == 4
+
+
+async def test_a_pod_is_bound_once_and_ends_with_grace(api: LocalApi) -> None:
+    await api.create(PODS, pod(), namespace="default")
+    binding = {"target": {"kind": "Node", "name": "n1"}}
+    await api.create(PODS, binding, namespace="default", name="p", subresource="binding")
+    with pytest.raises(Conflict):
+        await api.create(PODS, binding, namespace="default", name="p", subresource="binding")
+    await api.delete(PODS, "default", "p")
+    going = await api.get(PODS, "default", "p")
+    assert going["metadata"]["deletionGracePeriodSeconds"] == 30
+    await api.delete(PODS, "default", "p", uid=going["metadata"]["uid"], grace=0)
+    with pytest.raises(NotFound):
+        await api.get(PODS, "default", "p")
+
+
+async def test_a_delete_of_another_of_the_same_name_conflicts(api: LocalApi) -> None:
+    await api.create(CONFIG_MAPS, config_map(), namespace="default")
+    with pytest.raises(Conflict):
+        await api.delete(CONFIG_MAPS, "default", "c", uid="of-an-earlier-one")
+
+
+async def test_an_object_with_a_finalizer_goes_when_that_is_taken_off(api: LocalApi) -> None:
+    await api.create(CONFIG_MAPS, config_map(finalizers=["a.example/b"]), namespace="default")
+    await api.delete(CONFIG_MAPS, "default", "c")
+    assert (await api.get(CONFIG_MAPS, "default", "c"))["metadata"]["deletionTimestamp"]
+    await api.patch(CONFIG_MAPS, "default", "c", {"metadata": {"finalizers": None}})
+    assert await is_gone(api, CONFIG_MAPS, "c")
+
+
+async def test_a_deleted_namespace_is_emptied_and_takes_nothing_new(api: LocalApi) -> None:
+    await api.create(NAMESPACES, {"metadata": {"name": "team"}})
+    await api.create(CONFIG_MAPS, config_map(finalizers=["a.example/b"]), namespace="team")
+    await api.create(CONFIG_MAPS, config_map("d"), namespace="team")
+    await api.delete(NAMESPACES, "", "team")
+    await eventually(lambda: is_gone(api, CONFIG_MAPS, "d", "team"))
+    assert (await api.get(NAMESPACES, "", "team"))["status"]["phase"] == "Terminating"
+    with pytest.raises(Forbidden, match="because it is being terminated"):
+        await api.create(CONFIG_MAPS, config_map("e"), namespace="team")
+    await api.patch(CONFIG_MAPS, "team", "c", {"metadata": {"finalizers": None}})
+    await eventually(lambda: is_gone(api, NAMESPACES, "team"))
+
+
+async def test_follow_gives_what_is_there_then_what_changes(api: LocalApi) -> None:
+    await api.create(CONFIG_MAPS, config_map("a"), namespace="default")
+    follower = Follower(api, CONFIG_MAPS, "default")
+    assert await follower.until_synced() == ["a"]
+    await api.create(CONFIG_MAPS, config_map("b"), namespace="default")
+    await api.patch(CONFIG_MAPS, "default", "b", {"data": {"x": "y"}})
+    await api.delete(CONFIG_MAPS, "default", "b")
+    events = [await follower.next() for _ in range(3)]
+    assert [event.type for event in events] == ["ADDED", "MODIFIED", "DELETED"]
+    assert events[2].object["data"] == {"x": "y"}
+    await follower.close()
+
+
+async def test_an_object_enters_and_leaves_a_selection(api: LocalApi) -> None:
+    follower = Follower(api, CONFIG_MAPS, "default", labels="on=yes")
+    assert await follower.until_synced() == []
+    await api.create(CONFIG_MAPS, config_map(labels={"on": "no"}), namespace="default")
+    await api.patch(CONFIG_MAPS, "default", "c", {"metadata": {"labels": {"on": "yes"}}})
+    await api.patch(CONFIG_MAPS, "default", "c", {"data": {"x": "y"}})
+    await api.patch(CONFIG_MAPS, "default", "c", {"metadata": {"labels": {"on": "no"}}})
+    await api.delete(CONFIG_MAPS, "default", "c")
+    await api.create(CONFIG_MAPS, config_map("last", labels={"on": "yes"}), namespace="default")
+    events = [await follower.next() for _ in range(4)]
+    seen = [(event.type, event.object["metadata"]["name"]) for event in events]
+    assert seen == [("ADDED", "c"), ("MODIFIED", "c"), ("DELETED", "c"), ("ADDED", "last")]
+    assert events[2].object["metadata"]["labels"] == {"on": "yes"}
+    await follower.close()
+
+
+async def test_every_object_handed_out_is_the_callers_own(api: LocalApi) -> None:
+    one, two = Follower(api, CONFIG_MAPS), Follower(api, CONFIG_MAPS)
+    await one.until_synced()
+    await two.until_synced()
+    await api.create(CONFIG_MAPS, config_map() | {"data": {"a": "b"}}, namespace="default")
+    (await one.next()).object["data"]["a"] = "spoilt"
+    (await api.get(CONFIG_MAPS, "default", "c"))["data"]["a"] = "spoilt"
+    assert (await two.next()).object["data"] == {"a": "b"}
+    assert (await api.get(CONFIG_MAPS, "default", "c"))["data"] == {"a": "b"}
+    await one.close()
+    await two.close()
+
+
+async def test_followers_end_when_the_api_closes(tmp_path: Path) -> None:
+    api = await LocalApi.open(tmp_path)
+    follower = Follower(api, CONFIG_MAPS)
+    await follower.until_synced()
+    await api.close()
+    with pytest.raises(StopAsyncIteration):
+        await follower.next()
+
+
+async def test_everything_is_there_after_a_restart(tmp_path: Path) -> None:
+    api = await LocalApi.open(tmp_path)
+    await api.create(CRDS, widget_crd())
+    created = await api.create(WIDGETS, widget(), namespace="default")
+    await api.close()
+    again = await LocalApi.open(tmp_path)
+    assert await again.get(WIDGETS, "default", "w") == created
+    assert len((await again.list(NAMESPACES)).items) == 4
+    await again.close()
+
+
+async def test_a_directory_that_cannot_be_used_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(Unavailable, match="cannot be used for the cluster's state"):
+        await LocalApi.open(tmp_path / "file" / "cluster")

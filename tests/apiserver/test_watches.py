@@ -1,0 +1,212 @@
+"""Who hears of a change, and as what: selections as pure judges, and the streams that carry their verdicts."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apiserver.embedded import Http, config_map, eventually, pod
+from paddock.apiserver.local import LocalApi
+from paddock.apiserver.records import Change
+from paddock.apiserver.server import Server
+from paddock.apiserver.watches import Hub, Selection, read_selection
+from paddock.kube.errors import BadRequest
+from paddock.kube.meta import CONFIG_MAPS, PODS
+
+KEY = "/configmaps"
+CONFIG_MAP_PATH = "/api/v1/namespaces/default/configmaps"
+
+
+def _body(labels: dict[str, str]) -> bytes:
+    meta = {"name": "c", "namespace": "default", "labels": labels}
+    return msgspec.json.encode({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta})
+
+
+def _change(type: str, now: dict[str, str], before: dict[str, str] | None = None, *, known: bool = True) -> Change:
+    previous = _body(before) if before is not None and known else None
+    return Change(type, KEY, "default", "c", 9, "v1", _body(now), previous, before is not None)
+
+
+ON, OFF = {"on": "yes"}, {"on": "no"}
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (_change("ADDED", ON), "ADDED"),
+        (_change("ADDED", OFF), None),
+        (_change("MODIFIED", ON, ON), "MODIFIED"),
+        (_change("MODIFIED", ON, OFF), "ADDED"),
+        (_change("MODIFIED", OFF, ON), "DELETED"),
+        (_change("MODIFIED", OFF, OFF), None),
+        (_change("DELETED", ON, ON), "DELETED"),
+        (_change("DELETED", OFF, OFF), None),
+        (_change("MODIFIED", OFF, ON, known=False), "DELETED"),
+        (_change("MODIFIED", ON, OFF, known=False), "MODIFIED"),
+    ],
+)
+def test_how_a_selection_sees_a_change(change: Change, expected: str | None) -> None:
+    assert read_selection(KEY, labels="on=yes").judge(change) == expected
+
+
+@given(st.lists(st.sampled_from([ON, OFF, None]), max_size=8))
+def test_a_watcher_that_follows_its_events_knows_what_a_list_would_say(states: list[dict[str, str] | None]) -> None:
+    selection = read_selection(KEY, labels="on=yes")
+    before: dict[str, str] | None = None
+    there = False
+    for state in states:
+        if state is None and before is None:
+            continue
+        type = "DELETED" if state is None else "ADDED" if before is None else "MODIFIED"
+        seen = selection.judge(_change(type, state or before or {}, before))
+        assert seen != ("ADDED" if there else "DELETED")
+        there = there if seen is None else seen != "DELETED"
+        before = state
+        assert there == (state == ON)
+
+
+def test_names_and_namespaces_are_told_apart() -> None:
+    change = _change("ADDED", {})
+    assert Selection("default").judge(change) == "ADDED"
+    assert Selection("other").judge(change) is None
+    assert read_selection(KEY, fields="metadata.name=c").judge(change) == "ADDED"
+    assert read_selection(KEY, fields="metadata.name!=c").judge(change) is None
+
+
+@pytest.mark.parametrize("selector", [{"fields": "spec.size=3"}, {"labels": "a in"}, {"fields": "nothing"}])
+def test_a_selector_that_cannot_be_is_refused(selector: dict[str, str]) -> None:
+    with pytest.raises(BadRequest):
+        read_selection("example.org/widgets", **selector)
+
+
+async def test_a_watcher_that_does_not_read_is_cut_and_costs_nobody_anything() -> None:
+    hub = Hub()
+    slow, quick = hub.subscribe(KEY, Selection(), 3), hub.subscribe(KEY, Selection(), None)
+    for _ in range(5):
+        hub.publish([_change("ADDED", {})])
+    assert slow.lost
+    assert not quick.lost
+    assert len(await quick.read(0)) == 5
+    assert await quick.read(0) == []
+
+
+class Watcher:
+    """The lines of one watch over HTTP, decoded."""
+
+    def __init__(self, http: Http, query: str, path: str = CONFIG_MAP_PATH, **headers: str) -> None:
+        self._request = http.stream(f"{path}?watch=true{query}", **headers)
+
+    async def __aenter__(self) -> Watcher:
+        self.answer = await self._request.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc: Any) -> None:
+        await self._request.__aexit__(*exc)
+
+    async def next(self) -> tuple[str, Any]:
+        line = await asyncio.wait_for(self.answer.content.readline(), 10)
+        assert line, "the watch has ended"
+        event = msgspec.json.decode(line)
+        return event["type"], event["object"]
+
+    async def names(self, count: int) -> list[tuple[str, str]]:
+        return [(type, obj["metadata"]["name"]) for type, obj in [await self.next() for _ in range(count)]]
+
+
+async def test_a_watch_without_a_version_begins_with_what_is_there(widgets: LocalApi, http: Http) -> None:
+    await widgets.create(CONFIG_MAPS, config_map("a"), namespace="default")
+    for query in ("", "&resourceVersion=0", "&resourceVersion="):
+        async with Watcher(http, query) as watcher:
+            assert await watcher.names(1) == [("ADDED", "a")]
+
+
+async def test_a_watch_from_a_version_tells_what_came_after(widgets: LocalApi, http: Http) -> None:
+    created = await widgets.create(CONFIG_MAPS, config_map("a"), namespace="default")
+    await widgets.create(CONFIG_MAPS, config_map("b"), namespace="default")
+    async with Watcher(http, f"&resourceVersion={created['metadata']['resourceVersion']}") as watcher:
+        assert await watcher.names(1) == [("ADDED", "b")]
+        await widgets.delete(CONFIG_MAPS, "default", "a")
+        assert await watcher.names(1) == [("DELETED", "a")]
+
+
+async def test_a_watch_from_an_evicted_version_is_expired_in_one_event(widgets: LocalApi, http: Http) -> None:
+    widgets.objects.store.compacted = 10**6
+    async with Watcher(http, "&resourceVersion=5") as watcher:
+        assert watcher.answer.status == 200
+        type, status = await watcher.next()
+        assert (type, status["code"], status["reason"]) == ("ERROR", 410, "Expired")
+        assert await watcher.answer.content.readline() == b""
+
+
+async def test_initial_events_end_with_a_bookmark(widgets: LocalApi, http: Http) -> None:
+    await widgets.create(CONFIG_MAPS, config_map("a"), namespace="default")
+    query = "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&resourceVersion="
+    async with Watcher(http, query) as watcher:
+        assert await watcher.names(1) == [("ADDED", "a")]
+        type, obj = await watcher.next()
+        assert (type, obj["kind"]) == ("BOOKMARK", "ConfigMap")
+        assert obj["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+        created = await widgets.create(CONFIG_MAPS, config_map("b"), namespace="default")
+        assert int(obj["metadata"]["resourceVersion"]) < int(created["metadata"]["resourceVersion"])
+        assert await watcher.names(1) == [("ADDED", "b")]
+
+
+async def test_initial_events_want_a_match_by_version(http: Http) -> None:
+    status, body, _ = await http.ask("GET", f"{CONFIG_MAP_PATH}?watch=true&sendInitialEvents=true")
+    assert (status, body["reason"]) == (422, "Invalid")
+
+
+async def test_a_watch_ends_after_its_timeout_with_a_bookmark_if_wanted(widgets: LocalApi, http: Http) -> None:
+    revision = widgets.objects.store.revision
+    async with Watcher(http, f"&resourceVersion={revision}&timeoutSeconds=1&allowWatchBookmarks=1") as watcher:
+        type, obj = await watcher.next()
+        assert (type, obj["metadata"]["resourceVersion"]) == ("BOOKMARK", str(revision))
+        assert await watcher.answer.content.readline() == b""
+
+
+async def test_a_watch_by_label_and_by_name(widgets: LocalApi, http: Http) -> None:
+    async with (
+        Watcher(http, "&labelSelector=on%3Dyes") as by_label,
+        Watcher(http, "&fieldSelector=metadata.name%3Db") as by_name,
+    ):
+        await widgets.create(CONFIG_MAPS, config_map("a", labels=ON), namespace="default")
+        await widgets.create(CONFIG_MAPS, config_map("b"), namespace="default")
+        await widgets.patch(CONFIG_MAPS, "default", "a", {"metadata": {"labels": OFF}})
+        assert await by_label.names(2) == [("ADDED", "a"), ("DELETED", "a")]
+        assert await by_name.names(1) == [("ADDED", "b")]
+
+
+async def test_kubectl_watches_tables(widgets: LocalApi, http: Http) -> None:
+    accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+    async with Watcher(http, "", "/api/v1/namespaces/default/pods", Accept=accept) as watcher:
+        await widgets.create(PODS, pod(), namespace="default")
+        type, table = await watcher.next()
+        assert (type, table["kind"]) == ("ADDED", "Table")
+        assert table["rows"][0]["cells"][0] == "p"
+
+
+async def test_watchers_of_one_format_share_their_bytes(widgets: LocalApi, http: Http) -> None:
+    told: list[Change] = []
+    widgets.objects.store.listen(told.extend)
+    async with Watcher(http, "") as one, Watcher(http, "") as two:
+        await widgets.create(CONFIG_MAPS, config_map("a"), namespace="default")
+        assert await one.next() == await two.next()
+    assert len(told[0].lines) == 1
+
+
+async def test_a_watcher_that_leaves_is_forgotten(widgets: LocalApi, http: Http, server: Server) -> None:
+    subscriptions = widgets.objects.hub._subscriptions[KEY]
+    async with Watcher(http, ""):
+        await eventually(lambda: subscriptions)
+    await eventually(lambda: not subscriptions)
+
+
+async def test_watches_end_when_the_server_stops(widgets: LocalApi, http: Http, server: Server) -> None:
+    async with Watcher(http, "") as watcher:
+        await asyncio.wait_for(server.stop(), 5)
+        assert await asyncio.wait_for(watcher.answer.content.readline(), 5) == b""

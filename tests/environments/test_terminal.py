@@ -1,0 +1,96 @@
+"""One program on a terminal of its own: exit codes, text as it comes, and nobody left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from paddock.environments.terminal import plain_text, run_on_terminal
+
+HERE = Path("/")
+
+
+@pytest.mark.parametrize(("script", "code"), [("exit 0", 0), ("exit 7", 7), ("kill -9 $$", -9)])
+async def test_exit_codes(script: str, code: int) -> None:
+    assert (await run_on_terminal(["/bin/sh", "-c", script], os.environ, HERE))[0] == code
+
+
+async def test_text_comes_as_it_is_written_and_whole_in_the_end() -> None:
+    seen: list[str] = []
+    first = asyncio.Event()
+
+    def on_text(text: str) -> None:
+        seen.append(text)
+        first.set()
+
+    script = "echo one; test -t 1 && echo terminal; sleep 60 & echo $!; wait"
+    task = asyncio.create_task(run_on_terminal(["/bin/sh", "-c", script], os.environ, HERE, on_text))
+    await asyncio.wait_for(first.wait(), 20)
+    async with asyncio.timeout(20):
+        while len(lines := "".join(seen).split()) < 3:
+            first.clear()
+            await first.wait()
+    assert lines[:2] == ["one", "terminal"]
+    os.kill(int(lines[2]), signal.SIGKILL)
+    _, text = await task
+    assert text == "".join(seen)
+
+
+async def test_much_text_is_all_there() -> None:
+    _, text = await run_on_terminal([sys.executable, "-c", "print('x' * 100)\n" * 500], os.environ, HERE)
+    assert text.count("x") == 50_000
+
+
+async def test_a_child_that_leaves_a_process_behind_does_not_hold_us() -> None:
+    script = "trap '' HUP; sleep 60 & echo $!"
+    _, text = await asyncio.wait_for(run_on_terminal(["/bin/sh", "-c", script], os.environ, HERE), 20)
+    os.kill(int(text), signal.SIGKILL)
+
+
+async def test_cancelling_ends_the_whole_session() -> None:
+    pids: list[str] = []
+    ready = asyncio.Event()
+
+    def on_text(text: str) -> None:
+        pids.extend(text.split())
+        ready.set()
+
+    script = "trap '' HUP TERM; sleep 60 & echo $!; sleep 60"
+    task = asyncio.create_task(run_on_terminal(["/bin/sh", "-c", script], os.environ, HERE, on_text))
+    await asyncio.wait_for(ready.wait(), 20)
+    sleeper = psutil.Process(int(pids[0]))
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await asyncio.to_thread(psutil.wait_procs, [sleeper], 10)
+    assert not sleeper.is_running() or sleeper.status() == psutil.STATUS_ZOMBIE
+
+
+ALONE = """
+import asyncio, os
+from pathlib import Path
+from paddock.environments.terminal import run_on_terminal
+asyncio.run(run_on_terminal(["/bin/sh", "-c", "echo $$; exec sleep 60"], os.environ, Path("/"),
+                            lambda text: print(text, flush=True)))
+"""
+
+
+async def test_kill_9_of_the_parent_hangs_up_and_ends_the_child() -> None:
+    parent = await asyncio.create_subprocess_exec(sys.executable, "-c", ALONE, stdout=asyncio.subprocess.PIPE)
+    assert parent.stdout is not None
+    child = psutil.Process(int(await asyncio.wait_for(parent.stdout.readline(), 30)))
+    parent.kill()
+    await parent.wait()
+    _, alive = await asyncio.to_thread(psutil.wait_procs, [child], 10)
+    assert not alive
+
+
+def test_plain_text_is_what_remained_to_be_read() -> None:
+    drawn = "\x1b[2K⠙ Resolving dependencies...   \r\x1b[2K⠹ six\r\x1b[2Kerror: x\r\n  cause: y\r\n\x1b[31mz\x1b[0m\r\n"
+    assert plain_text(drawn) == "error: x\n  cause: y\nz"

@@ -1,0 +1,51 @@
+"""The whole product of situation, age and state, held to sentences that a row could break."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from jobs.gangs import build_job, build_pods
+from paddock.jobs.model import PodPhase
+from paddock.jobs.policies.fates import FATES, Age, Fate, Situation, State, plan_fate, read_age, read_state
+
+PRODUCT = list(product(Situation, Age, State))
+
+
+@pytest.mark.parametrize(("situation", "age", "state"), PRODUCT)
+def test_every_pod_has_one_fate_and_it_is_a_sound_one(situation: Situation, age: Age, state: State) -> None:
+    fate = FATES[situation, age, state]
+    active = situation is Situation.ACTIVE
+    if state is State.ABSENT:
+        assert (fate is Fate.CREATE) == (active and age is Age.CURRENT), "only an active job's own attempt is made"
+        assert fate in (Fate.CREATE, Fate.KEEP)
+        return
+    assert fate is not Fate.CREATE, "what is there is not made"
+    if state is State.DELETING or situation is Situation.TERMINATING:
+        assert fate is Fate.WAIT, "what goes already is not deleted again"
+    elif active:
+        assert fate is {Age.OLDER: Fate.DELETE, Age.CURRENT: Fate.KEEP, Age.NEWER: Fate.WAIT}[age]
+    elif age is not Age.CURRENT:
+        assert fate is Fate.DELETE, "a finished or suspended job keeps no pod of another attempt"
+    elif situation is Situation.FAILED_KEPT:
+        assert fate is (Fate.KEEP if state is State.ENDED else Fate.DELETE), "no survivor runs on"
+    elif situation is Situation.COMPLETED_KEPT:
+        assert fate is (Fate.DELETE if state is State.PENDING else Fate.KEEP), "servers do, but none starts now"
+    else:
+        assert fate is Fate.DELETE
+
+
+def test_the_table_is_the_whole_product() -> None:
+    assert set(FATES) == set(PRODUCT)
+
+
+def test_every_pod_finds_its_row() -> None:
+    pod = build_pods(build_job())[0]
+    for phase, deleting, attempt in product(PodPhase, (True, False), (0, 1, 2)):
+        each = replace(pod, phase=phase, deleting=deleting, attempt=attempt)
+        assert (read_state(each) is State.DELETING) == deleting
+        assert deleting or (read_state(each) is State.ENDED) == each.ended
+        assert read_age(each, 1) is (Age.OLDER, Age.CURRENT, Age.NEWER)[attempt]
+        assert plan_fate(Situation.ACTIVE, 1, each) in Fate

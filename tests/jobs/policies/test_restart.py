@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jobs.gangs import NOW, build_job, build_status, cause
+from paddock.jobs.model import Phase, Rank, RestartPolicy
+from paddock.jobs.policies.restart import delay_left, plan_restart, restart_delay
+from paddock.jobs.policies.root_cause import Death, Kind
+
+DEATH = Death(Rank("worker", 1), Kind.ERROR, 1, int(NOW))
+
+
+def test_the_delay_doubles_from_10_seconds_to_5_minutes() -> None:
+    assert [restart_delay(number) for number in (1, 2, 3, 4, 5, 6, 7, 10**9)] == [10, 20, 40, 80, 160, 300, 300, 300]
+
+
+@pytest.mark.parametrize(
+    ("policy", "code", "again"),
+    [
+        (RestartPolicy.NEVER, 137, False),
+        (RestartPolicy.ON_FAILURE, 1, True),
+        (RestartPolicy.ALWAYS, 1, True),
+        (RestartPolicy.EXIT_CODE, 127, False),
+        (RestartPolicy.EXIT_CODE, 128, True),
+        (RestartPolicy.EXIT_CODE, 0, False),
+        (RestartPolicy.EXIT_CODE, None, False),
+    ],
+)
+def test_the_roles_policy_decides(policy: RestartPolicy, code: int | None, again: bool) -> None:
+    job = build_job(restart=policy)
+    verdict = plan_restart(job, build_status(job), [replace(DEATH, code=code)])
+    assert verdict is not None
+    assert (verdict.phase is Phase.RESTARTING, verdict.at_fault) == (again, again)
+
+
+@pytest.mark.parametrize(
+    ("limit", "restarts", "again"), [(0, 0, False), (3, 2, True), (3, 3, False), (None, 999, True)]
+)
+def test_the_limit_is_compared_with_restarts(limit: int | None, restarts: int, again: bool) -> None:
+    job = build_job(restart=RestartPolicy.ON_FAILURE, backoff_limit=limit)
+    verdict = plan_restart(job, build_status(job, restarts=restarts, attempt=50), [DEATH])
+    assert verdict is not None
+    assert (verdict.phase is Phase.RESTARTING) == again
+
+
+def test_the_delay_counts_from_the_recorded_cause_and_needs_no_memory() -> None:
+    status = build_status(build_job(), Phase.RESTARTING, cause=cause("RankRestarted", NOW, delay=20))
+    assert delay_left(status, NOW + 5) == 15
+    assert delay_left(status, NOW + 20) == 0
+    assert delay_left(replace(status, phase=Phase.PENDING), NOW) == 0
+
+
+def test_a_clock_that_jumped_back_holds_nobody_for_long() -> None:
+    status = build_status(build_job(), Phase.RESTARTING, cause=cause("RankRestarted", NOW + 1e9, delay=20))
+    assert delay_left(status, NOW) == 300

@@ -1,0 +1,67 @@
+"""Who failed first: each row is what was found, and who is named."""
+
+from __future__ import annotations
+
+import pytest
+
+from jobs.gangs import build_job, build_pods, deleting, failed, succeeded, with_pod
+from paddock.jobs.model import Rank
+from paddock.jobs.policies.root_cause import find_root_cause, read_deaths
+from paddock.jobs.policies.success import early_servers
+
+JOB = build_job(ps=1, workers=3)
+
+ROWS = [
+    ("nobody", {}, []),
+    ("the only one", {"worker-1": failed(1)}, ["worker-1"]),
+    ("the earliest", {"worker-0": failed(1, ago=5), "worker-2": failed(1, ago=9)}, ["worker-2"]),
+    ("both on a tie", {"worker-2": failed(1), "worker-0": failed(3)}, ["worker-0", "worker-2"]),
+    (
+        "a tie is within one second",
+        {"worker-2": failed(1, ago=5.0), "worker-0": failed(3, ago=4.4)},
+        ["worker-0", "worker-2"],
+    ),
+    (
+        "memory before an earlier error",
+        {"worker-0": failed(1, 9), "worker-1": failed(137, 5, "OOMKilled")},
+        ["worker-1"],
+    ),
+    ("a signal before an earlier error", {"worker-0": failed(1, 9), "worker-1": failed(139, 5)}, ["worker-1"]),
+    ("an error before an earlier echo", {"worker-0": failed(250, 9), "worker-1": failed(3, 5)}, ["worker-1"]),
+    (
+        "a killed trainer before its peers' abort",
+        {"worker-0": failed(250, 9), "worker-1": failed(247, 5)},
+        ["worker-1"],
+    ),
+    ("unless it was killed after an error", {"worker-0": failed(3, 9), "worker-1": failed(247, 5)}, ["worker-0"]),
+    ("a sent SIGTERM is an echo", {"worker-0": failed(143, 9), "worker-1": failed(1, 5)}, ["worker-1"]),
+    ("so is Paddle's 15", {"worker-0": failed(15, 9), "worker-1": failed(1, 5)}, ["worker-1"]),
+    (
+        "and torch's lost peer",
+        {"worker-0": failed(1, 9, "", "Connection closed by peer"), "worker-1": failed(1)},
+        ["worker-1"],
+    ),
+    ("an echo alone is the cause", {"worker-0": failed(250)}, ["worker-0"]),
+    ("lost before all", {"worker-0": failed(137, 9, "OOMKilled"), "worker-1": failed(137, 5, "Evicted")}, ["worker-1"]),
+    ("deleted before all", {"worker-0": failed(250, 9), "worker-1": deleting}, ["worker-1"]),
+    ("a server that ended with 0", {"ps-0": succeeded(9), "worker-0": failed(1, 5)}, ["ps-0"]),
+]
+
+
+@pytest.mark.parametrize(("changes", "named"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
+def test_the_root_cause_is(changes: dict, named: list[str]) -> None:
+    pods = build_pods(JOB)
+    for rank, change in changes.items():
+        pods = with_pod(pods, rank, change)
+    deaths = read_deaths(pods, early_servers(JOB, pods), (), whole=True)
+    assert [str(death.rank) for death in find_root_cause(deaths)] == named
+
+
+def test_a_missing_rank_is_a_deleted_one() -> None:
+    (death,) = find_root_cause(read_deaths((), (), (Rank("worker", 0),), whole=True))
+    assert death.why == "Deleted"
+
+
+def test_a_pod_that_goes_before_the_gang_was_whole_is_not_missed() -> None:
+    pods = with_pod(build_pods(JOB), "worker-1", deleting)
+    assert read_deaths(pods, (), (), whole=False) == ()

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jobs.gangs import build_job, build_pods, deleting, failed, succeeded, with_pod, workers_succeeded
+from paddock.jobs.model import CleanPods, PodPhase, Rank
+from paddock.jobs.policies.success import deciding_ranks, early_servers, plan_success
+
+PS = build_job(ps=1)
+
+
+def test_workers_decide_where_there_are_servers_and_all_do_where_none_decides() -> None:
+    assert deciding_ranks(PS) == (Rank("worker", 0), Rank("worker", 1))
+    only_servers = replace(PS, roles=PS.roles[:1])
+    assert deciding_ranks(only_servers) == (Rank("ps", 0),)
+
+
+@pytest.mark.parametrize(
+    ("server", "early"),
+    [
+        (lambda pod: pod, False),
+        (failed(137, ago=5), False),  # within the second in which the workers ended
+        (failed(137, ago=6), True),
+        (succeeded(ago=6), True),
+        (succeeded(ago=4), False),
+        (lambda pod: replace(pod, phase=PodPhase.FAILED), True),  # nobody knows when
+        (lambda pod: replace(pod, phase=PodPhase.SUCCEEDED), False),
+    ],
+)
+def test_a_server_must_outlive_the_workers(server, early: bool) -> None:
+    pods = with_pod(workers_succeeded(build_pods(PS), ago=5), "ps-0", server)
+    assert bool(early_servers(PS, pods)) == early
+    assert (plan_success(PS, pods, ()) is None) == early
+
+
+def test_any_end_of_a_server_is_early_while_a_worker_runs() -> None:
+    assert early_servers(PS, with_pod(build_pods(PS), "ps-0", succeeded()))
+
+
+def test_a_success_is_not_believed_when_a_server_was_deleted_meanwhile() -> None:
+    assert plan_success(PS, workers_succeeded(build_pods(PS)), (Rank("ps", 0),)) is None
+
+
+def test_a_success_on_its_way_out_still_counts() -> None:
+    pods = tuple(map(deleting, workers_succeeded(build_pods(PS))))
+    assert plan_success(PS, pods, ()) is not None
+
+
+@pytest.mark.parametrize("policy", list(CleanPods))
+def test_the_cause_says_whether_servers_are_kept(policy: CleanPods) -> None:
+    verdict = plan_success(build_job(ps=1, clean_pods=policy), workers_succeeded(build_pods(PS)), ())
+    assert verdict is not None
+    kept = policy in (CleanPods.NEVER, CleanPods.ON_FAILURE)
+    assert verdict.cause.reason == ("CompletedServersKept" if kept else "Completed")

@@ -1,0 +1,166 @@
+"""Causes: each has a sentence, survives its record, and the first that holds is the one that is told."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import MISSING, fields, replace
+from typing import Any
+
+import pytest
+
+from jobs.gangs import NOW, build_job, build_pods, cause, with_pod
+from paddock.jobs import causes
+from paddock.jobs.causes import CAUSES, Cause, plan_waiting_cause
+from paddock.jobs.explain import CATALOGUES, explain
+from paddock.jobs.model import CauseRecord, Pod, PodPhase
+
+WORTH: dict[str, Any] = {"tuple[str, ...]": ("worker-0",), "int": 3, "int | None": 3, "str": "so", "bool": True}
+
+
+def class_names(cause: type[Cause]) -> set[str]:
+    return {cause.__name__}.union(*(class_names(each) for each in cause.__subclasses__()))
+
+
+def example(kind: type[Cause]) -> Cause:
+    return kind(**{field.name: WORTH[str(field.type)] for field in fields(kind)})
+
+
+@pytest.mark.parametrize("kind", CAUSES.values(), ids=CAUSES)
+@pytest.mark.parametrize("language", CATALOGUES)
+def test_every_cause_has_a_sentence_in_every_language(kind: type[Cause], language: str) -> None:
+    assert kind.__name__ in CATALOGUES[language]
+    sentence = explain(example(kind).record(NOW), language)
+    assert sentence
+    assert "?" not in sentence, "each number is told"
+
+
+def test_every_class_is_listed_and_every_sentence_has_a_class() -> None:
+    assert class_names(Cause) - {"Cause", "NewAttempt", "Failure"} == set(CAUSES)
+    for sentences in CATALOGUES.values():
+        assert set(sentences) == set(CAUSES)
+
+
+@pytest.mark.parametrize("kind", CAUSES.values(), ids=CAUSES)
+def test_a_record_survives_json_and_loses_its_numbers_without_harm(kind: type[Cause]) -> None:
+    record = example(kind).record(NOW)
+    assert json.loads(json.dumps(dict(record.args))) == record.args
+    assert explain(CauseRecord(record.reason))
+    least = {f.name: WORTH[str(f.type)] for f in fields(kind) if f.default is MISSING}
+    assert explain(kind(**least).record(NOW))
+
+
+def test_a_reason_of_a_newer_version_is_printed_with_its_numbers() -> None:
+    assert explain(cause("WaitingForTheMoon", phase=3)) == "WaitingForTheMoon (phase=3)"
+    assert explain(cause("WaitingForPods", missing=1, wanted=2), "tlh") == explain(
+        cause("WaitingForPods", missing=1, wanted=2)
+    )
+
+
+def test_since_stays_while_the_cause_does() -> None:
+    first = causes.WaitingForPods(1, 4).record(NOW + 0.9)
+    assert first.since == NOW, "whole seconds, as they are read back"
+    assert causes.WaitingForPods(1, 4).record(NOW + 60, first) is first
+    assert causes.WaitingForPods(2, 4).record(NOW + 60, first).since == NOW + 60
+
+
+SENTENCES = [
+    (causes.RankFailed(("worker-1",), 1), "failed: worker-1 ended with exit code 1; its log has the reason"),
+    (
+        causes.RankFailed(("worker-0", "worker-1"), 137),
+        "failed: worker-0 or worker-1 was killed by signal 9 (exit code 137); its log has the reason",
+    ),
+    (
+        causes.RankFailed(("worker-1",), 137, memory=True),
+        (
+            "failed: worker-1 ran out of memory and was killed (exit code 137); raise its memory limit or lower "
+            "the batch size"
+        ),
+    ),
+    (
+        causes.RankFailed(("worker-1",), 247),
+        "failed: worker-1 saw its training process killed by signal 9 (exit code 247); its log has the reason",
+    ),
+    (causes.RankFailed(("worker-1",), -1), "failed: worker-1 failed without an exit code; its log has the reason"),
+    (
+        causes.ServerEnded(("ps-0",), 0, server=True),
+        (
+            "failed: ps-0 ended with exit code 0 before the workers were done, and what they learned since is "
+            "lost; its log has the reason"
+        ),
+    ),
+    (
+        causes.RankRestarted(("worker-1",), 1, restart=2, limit=3, delay=20),
+        "restart 2 of 3, after 20 s: worker-1 ended with exit code 1",
+    ),
+    (
+        causes.RankRestarted(("worker-1",), 1, restart=2, delay=20),
+        "restart 2, after 20 s: worker-1 ended with exit code 1",
+    ),
+    (
+        causes.BackoffLimitExceeded(("worker-1",), 1, limit=1),
+        (
+            "failed after 1 restart, as many as runPolicy.backoffLimit allows: worker-1 ended with exit code 1; "
+            "its log has the reason"
+        ),
+    ),
+    (
+        causes.PodsDeleted(("worker-0", "worker-1")),
+        "starting all ranks again: worker-0 and worker-1 were deleted; not counted as a restart",
+    ),
+    (
+        causes.WaitingForScheduler(2, 4, "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."),
+        "waiting for room for 2 of 4 pods: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu",
+    ),
+    (causes.Completed(1), "completed: 1 rank succeeded"),
+    (
+        causes.PodsDeleted(tuple(f"worker-{number}" for number in range(9))),
+        ("starting all ranks again: worker-0, worker-1, worker-2 and 6 more were deleted; not counted as a restart"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "sentence"), SENTENCES, ids=[sentence[:40] for _, sentence in SENTENCES])
+def test_sentences(kind: Cause, sentence: str) -> None:
+    assert explain(kind.record(NOW)) == sentence
+
+
+PODS = build_pods(build_job(), phase=PodPhase.PENDING)
+
+
+def waiting(reason: str, message: str = "") -> Any:
+    return lambda pod: replace(pod, waiting=(reason, message))
+
+
+def told(pods: tuple[Pod, ...], *, has_config_map: bool = False) -> Cause | None:
+    return plan_waiting_cause(pods, 2, "demo", has_config_map=has_config_map)
+
+
+def test_what_comes_earlier_on_a_pods_way_is_told_first() -> None:
+    """Each step mends what the one before told."""
+    unplaced = with_pod(PODS, "worker-1", waiting("Unschedulable", "no room"))
+    pods = with_pod(unplaced, "worker-0", waiting("EnvironmentBuilding", "paddle-ps: installing, 61 %"))
+    assert told(pods[:1]) == causes.WaitingForPods(1, 2)
+    assert told(pods) == causes.WaitingForScheduler(1, 2, "no room")
+    pods = with_pod(pods, "worker-1", waiting("ErrImagePull", "no such image"))
+    assert told(pods) == causes.ImageUnavailable("worker-1", "no such image")
+    pods = with_pod(pods, "worker-1", waiting("ContainerCreating"))
+    assert told(pods) == causes.BuildingEnvironment(1, 2, "paddle-ps: installing")
+    pods = with_pod(pods, "worker-0", lambda pod: replace(pod, waiting=None, address=""))
+    assert told(pods) == causes.WaitingForAddresses(1, 2)
+    pods = with_pod(pods, "worker-0", lambda pod: replace(pod, address="127.0.0.9"))
+    assert told(pods) == causes.WaitingForConfigMap("demo")
+    missing_secret = with_pod(pods, "worker-1", waiting("CreateContainerConfigError", 'secret "token" not found'))
+    assert told(missing_secret, has_config_map=True) == causes.ConfigurationWrong(
+        "worker-1", 'secret "token" not found'
+    )
+    not_yet = with_pod(pods, "worker-1", waiting("CreateContainerConfigError", 'configmap "demo" not found'))
+    assert told(not_yet, has_config_map=True) == causes.PodsStarting(2, 2)
+    odd = with_pod(pods, "worker-1", waiting("PostStartHookError", "odd"))
+    assert told(odd, has_config_map=True) == causes.ContainerWaiting("worker-1", "PostStartHookError", "odd")
+    assert told(build_pods(build_job()), has_config_map=True) is None
+
+
+def test_progress_of_an_environment_writes_no_status() -> None:
+    for progress in ("61 %", "62%", "99.5 % of 193 MB"):
+        pods = with_pod(PODS, "worker-0", waiting("EnvironmentBuilding", f"paddle-ps: installing, {progress}"))
+        assert told(pods) == causes.BuildingEnvironment(1, 2, "paddle-ps: installing")

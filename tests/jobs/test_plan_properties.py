@@ -1,0 +1,224 @@
+"""What holds for every plan, whatever was recorded and whatever is there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jobs.gangs import NOW, build_config_maps, build_job, build_services
+from paddock.jobs.apis.paddlepaddle import read_status, write_status
+from paddock.jobs.model import (
+    ATTEMPT_LABEL,
+    Child,
+    CleanPods,
+    Counts,
+    Create,
+    Delete,
+    Exit,
+    Job,
+    Observed,
+    Phase,
+    Plan,
+    Pod,
+    PodPhase,
+    RestartPolicy,
+    Settings,
+    Status,
+)
+from paddock.jobs.plan import plan
+from paddock.kube.meta import POD_GROUPS, PODS, SERVICES, labels_of, name_of
+
+moments = st.floats(NOW - 1000, NOW).map(float)
+jobs = st.builds(
+    build_job,
+    ps=st.integers(0, 2),
+    workers=st.integers(0, 3),
+    restart=st.sampled_from(RestartPolicy),
+    backoff_limit=st.sampled_from([None, 0, 2]),
+    active_deadline=st.sampled_from([None, 100.0]),
+    ttl=st.sampled_from([None, 0.0, 60.0]),
+    suspend=st.booleans(),
+    clean_pods=st.sampled_from(CleanPods),
+    deleting=st.booleans(),
+    generation=st.integers(1, 2),
+)
+exits = st.builds(
+    Exit,
+    code=st.sampled_from([-1, 0, 1, 15, 137, 143, 247, 250]),
+    reason=st.sampled_from(["", "Error", "OOMKilled", "Evicted"]),
+    finished=st.one_of(st.none(), moments),
+)
+situations = st.fixed_dictionaries({
+    "settings": st.builds(Settings, pod_groups=st.sampled_from([None, POD_GROUPS]), shared_network=st.booleans()),
+    "foreign": st.booleans(),
+    "group": st.booleans(),
+    "services": st.booleans(),
+    "config_map": st.sampled_from([None, 0, 1, 2]),
+})  # fmt: skip
+
+
+@st.composite
+def pods(draw: st.DrawFn, job: Job) -> tuple[Pod, ...]:
+    found = []
+    for rank in (*job.ranks(), *build_job(workers=4).ranks()[3:]):
+        if draw(st.integers(0, 3)):
+            phase = draw(st.sampled_from(PodPhase))
+            attempt = draw(st.sampled_from([1, 1, 1, 0, 2]))
+            found.append(
+                Pod(
+                    name=f"demo-{rank}",
+                    uid=f"{rank}#{attempt}",
+                    rank=rank,
+                    attempt=attempt,
+                    phase=phase,
+                    address=draw(st.sampled_from(["", "127.0.0.2"])),
+                    exit=draw(exits) if phase in (PodPhase.SUCCEEDED, PodPhase.FAILED) else None,
+                    deleting=draw(st.integers(0, 5)) == 0,
+                    port=draw(st.sampled_from([None, 20_020])),
+                )
+            )
+    return tuple(found)
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> tuple[Job, Status, Observed, Settings]:
+    job = draw(jobs)
+    phase = draw(st.sampled_from(Phase))
+    status = Status(
+        phase=phase,
+        attempt=draw(st.sampled_from([1, 1, 1, 0, 2])),
+        restarts=draw(st.integers(0, 2)),
+        roles={role.name: Counts(wanted=role.replicas) for role in job.roles},
+        started=draw(st.one_of(st.none(), st.just(NOW - 90))),
+        finished=NOW - 30 if phase.terminal else None,
+        observed_generation=1,
+    )
+    chosen = draw(situations)
+    attempt = chosen["config_map"]
+    observed = Observed(
+        pods=draw(pods(job)),
+        services=build_services(job) if chosen["services"] else (),
+        config_maps=() if attempt is None else build_config_maps(job, attempt),
+        pod_group=Child(POD_GROUPS, "demo", "group") if chosen["group"] else None,
+        foreign=(Child(SERVICES, "demo-worker-0", "somebody's"),) if chosen["foreign"] else (),
+    )
+    return job, status, observed, chosen["settings"]
+
+
+World = tuple[Job, Status, Observed, Settings]
+every = settings(max_examples=150, deadline=None, database=None)
+
+
+def planned(world: World, now: float = NOW) -> Plan:
+    job, status, observed, chosen = world
+    return plan(job, status, observed, now, chosen)
+
+
+@every
+@given(worlds())
+def test_what_is_decisive_is_recorded_alone(world: World) -> None:
+    found = planned(world)
+    if found.status.decisive() != world[1].decisive():
+        assert found.actions == ()
+
+
+@every
+@given(worlds())
+def test_the_numbers_only_grow_and_restarts_by_one_within_the_limit(world: World) -> None:
+    (job, before, _, _), after = world, planned(world).status
+    assert after.attempt >= before.attempt
+    assert after.restarts - before.restarts in (0, 1)
+    if after.restarts > before.restarts and job.policies.backoff_limit is not None:
+        assert after.restarts <= job.policies.backoff_limit
+        assert after.attempt == before.attempt + 1
+
+
+@every
+@given(worlds())
+def test_an_end_is_final(world: World) -> None:
+    _, before, _, _ = world
+    found = planned(world)
+    if before.phase.terminal:
+        assert found.status == before
+        assert not any(isinstance(action, Create) for action in found.actions)
+
+
+@every
+@given(worlds())
+def test_every_delete_names_the_uid_of_something_of_ours_that_is_there(world: World) -> None:
+    job, _, observed, _ = world
+    group = () if observed.pod_group is None else (observed.pod_group,)
+    ours = {child.uid for child in (*observed.services, *observed.config_maps, *group)}
+    ours |= {pod.uid for pod in observed.pods} | {job.uid}
+    deletes = [action.uid for action in planned(world).actions if isinstance(action, Delete)]
+    assert set(deletes) <= ours
+    assert len(deletes) == len(set(deletes))
+
+
+@every
+@given(worlds())
+def test_an_active_jobs_own_pods_are_never_deleted(world: World) -> None:
+    _, status, observed, _ = world
+    if not status.phase.terminal and status.phase is not Phase.SUSPENDED:
+        own = {pod.uid for pod in observed.of_attempt(status.attempt)}
+        assert own.isdisjoint(action.uid for action in planned(world).actions if isinstance(action, Delete))
+
+
+@every
+@given(worlds())
+def test_pods_are_made_once_for_each_rank_and_only_when_all_others_are_gone(world: World) -> None:
+    job, status, observed, _ = world
+    made = [
+        action.manifest for action in planned(world).actions if isinstance(action, Create) and action.resource == PODS
+    ]
+    names = [name_of(manifest) for manifest in made]
+    assert len(names) == len(set(names))
+    assert set(names) <= {f"demo-{rank}" for rank in job.ranks()}
+    assert set(names).isdisjoint(pod.name for pod in observed.pods)
+    assert all(labels_of(manifest)[ATTEMPT_LABEL] == str(status.attempt) for manifest in made)
+    if made:
+        assert {pod.attempt for pod in observed.pods} <= {status.attempt}
+        assert not observed.foreign
+
+
+@every
+@given(worlds(), st.floats(0, 0.9))
+def test_planned_again_with_what_was_recorded_the_status_is_the_same(world: World, later: float) -> None:
+    """No write at rest: the record of a pass is what the next one finds, unless that one decides."""
+    job, status, observed, chosen = world
+    for _ in range(6):
+        found = plan(job, status, observed, NOW, chosen)
+        if found.status == status:
+            break
+        status = found.status
+    assert plan(job, status, observed, NOW, chosen).status == status
+    assert plan(job, status, observed, NOW + later, chosen).status.cause == status.cause
+
+
+@every
+@given(worlds())
+def test_what_is_recorded_is_what_is_read_back(world: World) -> None:
+    job, status, _, _ = world
+    found = planned(world).status
+    if found == status:
+        return
+    roles = {role.name: found.roles[role.name] for role in job.roles if role.name in found.roles}
+    written = write_status({}, replace(found, roles=roles), NOW)
+    assert read_status({"status": written, "spec": {}}) == replace(found, roles=roles)
+
+
+@every
+@given(worlds())
+def test_clocks_run_forward(world: World) -> None:
+    after = planned(world).requeue_after
+    assert after is None or after >= 0
+
+
+@every
+@given(worlds())
+def test_events_tell_of_transitions_alone(world: World) -> None:
+    found = planned(world)
+    if found.events:
+        assert found.status.phase is not world[1].phase or found.status.attempt != world[1].attempt
