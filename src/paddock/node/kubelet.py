@@ -16,20 +16,17 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 from paddock.kube.api import Api, Event
 from paddock.kube.errors import Conflict, NotFound
-from paddock.kube.meta import PODS, SERVICES, Manifest, Resource, is_deleting, name_of, namespace_of, uid_of, version_of
+from paddock.kube.meta import PODS, SERVICES, Manifest, Resource, name_of, namespace_of, uid_of, version_of
 from paddock.node import processes
-from paddock.node.addresses import plan_address
 from paddock.node.container_env import NotReady
 from paddock.node.containers import Containers, Surroundings
-from paddock.node.devices import GPU_RESOURCE, NotEnoughGpus, plan_gpus
 from paddock.node.endings import Strays
 from paddock.node.images import Images
 from paddock.node.logs import NodeLogs, remove_orphaned_logs, write_owner
@@ -37,11 +34,11 @@ from paddock.node.machine import Machine
 from paddock.node.names import address_of
 from paddock.node.neighbours import FOLLOWED, Neighbours
 from paddock.node.pod_plan import PodPlan, Start, is_terminal, plan_pod
-from paddock.node.pod_state import LOST, Ending, Obstacle, PodState, Run
+from paddock.node.pod_state import LOST, Ending, PodState, Run
 from paddock.node.pod_status import build_status_patch
+from paddock.node.pod_table import KnownPod, PodTable
 from paddock.node.processes import Exits, Process
 from paddock.node.records import Records
-from paddock.node.requests import read_pod_amounts
 from paddock.node.sandbox import Sandbox
 from paddock.node.turns import Gathered, Turns
 
@@ -50,25 +47,6 @@ STOPPED_MESSAGE = "the cluster was stopped while the pod was running"
 _SETTLE = 0.05  # seconds after a start in which a program that ends at once does so
 _SOON = 0.02
 _RETRY = 5.0  # seconds until what is in a container's way on this machine is looked at again
-
-
-@dataclass(slots=True)
-class _Pod:
-    """A pod of this node: the object as last seen, and what is known of it here. Either may come first."""
-
-    uid: str
-    manifest: Manifest | None = None
-    state: PodState | None = None
-    gone: bool = False
-    obstacles: dict[str, Obstacle] = field(default_factory=dict)
-    signalled: set[str] = field(default_factory=set)
-    strays: bool = False
-    tidy: bool = False
-    quiet_until: float = 0.0
-
-    @property
-    def running(self) -> list[Run]:
-        return self.state.running if self.state is not None else []
 
 
 class Kubelet:
@@ -99,10 +77,10 @@ class Kubelet:
             outer=os.environ if environment is None else environment,
             capacity={"cpu": machine.cpus, "memory": Fraction(machine.memory)},
         )
-        self._pods: dict[str, _Pod] = {}
+        self._pods = PodTable()
         self._neighbours = Neighbours(self._on_neighbour)
         self._exits = Exits()
-        self._strays = Strays(lambda uid, container: self._find_run(uid, container) is not None)
+        self._strays = Strays(lambda uid, container: self._pods.find_run(uid, container) is not None)
         self._boot = processes.read_boot()
         self._turns = Turns(self._turn)
         self._hosts = Gathered(0.05, self._write_hosts)
@@ -110,7 +88,7 @@ class Kubelet:
         self._stopping = False
         self._stopped = asyncio.Event()
         self._nothing_runs = asyncio.Event()
-        self.logs = NodeLogs(directory, self._is_running)
+        self.logs = NodeLogs(directory, self._pods.is_running)
 
     async def run(self) -> None:
         """Until it is cancelled or stopped. When it is only cancelled, the pods go on, for the next one to adopt."""
@@ -138,7 +116,7 @@ class Kubelet:
         They become Failed with reason Lost, as nobody but the cluster's user wanted it. `run` returns then.
         """
         self._stopping = True
-        for pod in self._pods.values():
+        for pod in self._pods:
             if pod.state is not None and pod.running:
                 ending = pod.state.ending or Ending(LOST, STOPPED_MESSAGE, self._clock())
                 self._keep(pod, replace(pod.state, ending=replace(ending, grace=grace)))
@@ -156,13 +134,13 @@ class Kubelet:
     async def _adopt(self) -> None:
         """Take over what an earlier kubelet has started: wait for what still runs, settle what has ended meanwhile."""
         for uid, state in self._records.load().items():
-            pod = self._pods[uid] = _Pod(uid, state=state)
+            pod = self._pods.add(KnownPod(uid, state=state))
             for run in state.running:
                 if state.boot == self._boot and self._containers.is_alive(run):
                     self._watch(pod, run)
                 else:
                     self._settle(pod, run, self._containers.ended_at(state, run) or self._clock())
-        await asyncio.gather(*(self._strays.end(uid) for uid in self._pods))
+        await asyncio.gather(*(self._strays.end(uid) for uid in self._pods.uids))
         self._old_logs.ask()
 
     async def _follow_pods(self) -> None:
@@ -170,7 +148,7 @@ class Kubelet:
             if event.type != "SYNCED":
                 self._on_pod(event)
                 continue
-            for pod in self._pods.values():
+            for pod in self._pods:
                 pod.gone = pod.gone or pod.manifest is None
                 self._turns.wake(pod.uid)
 
@@ -189,7 +167,7 @@ class Kubelet:
                 self._turns.wake(uid)
             return
         if pod is None:
-            pod = self._pods[uid] = _Pod(uid)
+            pod = self._pods.add(KnownPod(uid))
         if pod.manifest is not None and _is_older(event.object, pod.manifest):
             return
         before, pod.manifest = pod.manifest, event.object
@@ -209,11 +187,10 @@ class Kubelet:
         self._wake_waiting(namespace)
 
     def _wake_waiting(self, namespace: str) -> None:
-        for pod in self._pods.values():
-            if pod.obstacles and pod.manifest is not None and namespace in ("", namespace_of(pod.manifest)):
-                self._turns.wake(pod.uid)
+        for pod in self._pods.waiting(namespace):
+            self._turns.wake(pod.uid)
 
-    def _watch(self, pod: _Pod, run: Run) -> None:
+    def _watch(self, pod: KnownPod, run: Run) -> None:
         def ended() -> None:
             self._settle(pod, run, self._clock())
             pod.strays = not self._sandbox.binds
@@ -221,13 +198,13 @@ class Kubelet:
 
         self._exits.watch(Process(run.pid, run.birth), ended)
 
-    def _settle(self, pod: _Pod, run: Run, when: float) -> None:
+    def _settle(self, pod: KnownPod, run: Run, when: float) -> None:
         assert pod.state is not None
         self._keep(pod, pod.state.with_run(self._containers.settle(pod.manifest or {}, pod.state, run, when)))
         self._look_whether_nothing_runs()
 
     def _look_whether_nothing_runs(self) -> None:
-        if self._stopping and not any(pod.running for pod in self._pods.values()):
+        if self._stopping and not any(pod.running for pod in self._pods):
             self._nothing_runs.set()
 
     # Passes
@@ -241,7 +218,7 @@ class Kubelet:
         elif pod.manifest is not None:
             await self._pass(pod, pod.manifest)
 
-    async def _pass(self, pod: _Pod, manifest: Manifest) -> None:
+    async def _pass(self, pod: KnownPod, manifest: Manifest) -> None:
         if pod.strays:
             pod.strays = False
             await self._strays.end(pod.uid)
@@ -262,22 +239,19 @@ class Kubelet:
         if plan.remove:
             await self._remove(manifest)
 
-    def _accept(self, pod: _Pod, manifest: Manifest, now: float) -> PodState:
-        """What is known of the pod; at first sight it gets its address. One that has ended already needs none."""
+    def _accept(self, pod: KnownPod, manifest: Manifest, now: float) -> PodState:
+        """What is known of the pod; at first sight it gets its address, and a record."""
         if pod.state is not None:
             return pod.state
-        over = is_terminal(manifest) or is_deleting(manifest)
-        taken = {other.state.address for other in self._pods.values() if other.state is not None}
-        address = address_of(manifest) or ("" if over else plan_address(taken, zlib.crc32(pod.uid.encode())))
-        state = PodState(pod.uid, namespace_of(manifest), name_of(manifest), address, now, self._boot)
-        if over:
+        state = self._pods.plan_state(pod, manifest, now, self._boot)
+        if not state.address:
             return state
         self._records.save(state)
         write_owner(self._directory, manifest)
         pod.state = state
         return state
 
-    async def _start(self, pod: _Pod, plan: PodPlan, now: float) -> PodPlan:
+    async def _start(self, pod: KnownPod, plan: PodPlan, now: float) -> PodPlan:
         """Start what the plan says; the plan that follows from how that went."""
         assert pod.manifest is not None
         assert pod.state is not None
@@ -297,16 +271,17 @@ class Kubelet:
             self._turns.wake(pod.uid)
         return following
 
-    def _start_container(self, pod: _Pod, manifest: Manifest, start: Start, now: float) -> None:
+    def _start_container(self, pod: KnownPod, manifest: Manifest, start: Start, now: float) -> None:
         spec = manifest["spec"]
         everyone = (*spec["containers"], *(spec.get("initContainers") or ()))
         container = next(item for item in everyone if item["name"] == start.container)
-        state = self._with_gpus(pod, manifest)
+        assert pod.state is not None
+        state = replace(pod.state, gpus=self._pods.plan_gpus(pod, manifest, self._machine.gpus))
         around = Surroundings(
             configs=self._neighbours.configs(state.namespace),
             hosts=self._neighbours.hosts(manifest) if self._sandbox.binds else "",
             addresses={} if self._sandbox.binds else self._neighbours.addresses(manifest),
-            shared=self._used_by_others(pod),
+            shared=self._pods.used_by_others(pod),
         )
         started = self._containers.start(manifest, container, start.number, state, around, now)
         self._keep(pod, started)
@@ -316,22 +291,7 @@ class Kubelet:
             pod.quiet_until = asyncio.get_running_loop().time() + _SETTLE
             self._watch(pod, run)
 
-    def _with_gpus(self, pod: _Pod, manifest: Manifest) -> PodState:
-        assert pod.state is not None
-        count = int(read_pod_amounts(manifest["spec"]).get(GPU_RESOURCE, 0))
-        if count == len(pod.state.gpus):
-            return pod.state
-        held = {
-            other.uid: other.state.gpus
-            for other in self._pods.values()
-            if other is not pod and other.state is not None and not is_terminal(other.manifest or {})
-        }
-        try:
-            return replace(pod.state, gpus=plan_gpus(count, self._machine.gpus, held))
-        except NotEnoughGpus as error:
-            raise NotReady(str(error), "CreateContainerError") from error
-
-    def _signal(self, pod: _Pod, plan: PodPlan) -> None:
+    def _signal(self, pod: KnownPod, plan: PodPlan) -> None:
         state = pod.state
         if state is None:
             return
@@ -343,7 +303,7 @@ class Kubelet:
         if set(plan.term) - pod.signalled:
             asyncio.get_running_loop().call_later(_SOON, self._turns.wake, pod.uid)
 
-    def _is_settling(self, pod: _Pod, plan: PodPlan) -> bool:
+    def _is_settling(self, pod: KnownPod, plan: PodPlan) -> bool:
         """Whether to wait before the status says Running, as the program may be about to end."""
         left = pod.quiet_until - asyncio.get_running_loop().time()
         if left <= 0 or plan.ending is not None or not pod.running:
@@ -351,7 +311,7 @@ class Kubelet:
         self._turns.wake_in(pod.uid, left)
         return True
 
-    async def _publish(self, pod: _Pod, status: Manifest) -> Manifest:
+    async def _publish(self, pod: KnownPod, status: Manifest) -> Manifest:
         """Write the status, if it differs; the object as it is then. Guarded by UID, as kubelet's own patches are."""
         known = pod.manifest
         assert known is not None
@@ -372,7 +332,7 @@ class Kubelet:
         except (NotFound, Conflict):
             return
 
-    async def _forget(self, pod: _Pod) -> None:
+    async def _forget(self, pod: KnownPod) -> None:
         """The object is gone: nothing of the pod may stay but the logs, and those only for its owner's sake."""
         if pod.state is not None and pod.running:
             for run in pod.running:
@@ -383,21 +343,17 @@ class Kubelet:
             await self._strays.end(pod.uid)
             self._tidy(pod)
             self._records.remove(pod.state)
-        self._pods.pop(pod.uid, None)
+        self._pods.remove(pod.uid)
         self._turns.forget(pod.uid)
         self._old_logs.ask()
 
-    def _tidy(self, pod: _Pod) -> None:
+    def _tidy(self, pod: KnownPod) -> None:
         """Remove what was made outside the pod's own directory, but not what other pods still use."""
         if pod.state is not None:
-            self._records.remove_outside(pod.state, self._used_by_others(pod))
+            self._records.remove_outside(pod.state, self._pods.used_by_others(pod))
         pod.tidy = True
 
-    def _used_by_others(self, pod: _Pod) -> frozenset[str]:
-        others = (other for other in self._pods.values() if other is not pod and not other.tidy)
-        return frozenset(path for other in others if other.state is not None for path in other.state.outside)
-
-    def _keep(self, pod: _Pod, state: PodState) -> None:
+    def _keep(self, pod: KnownPod, state: PodState) -> None:
         """Remember, and write it down; a full disk costs only what a crash before the next writing would lose."""
         pod.state = state
         self._records.try_save(state)
@@ -405,20 +361,12 @@ class Kubelet:
     # What many pods cause, and is done once for all
 
     async def _write_hosts(self) -> None:
-        for pod in self._pods.values() if self._sandbox.binds else ():
+        for pod in self._pods if self._sandbox.binds else ():
             if pod.running and pod.manifest is not None:
                 self._containers.write_hosts(pod.uid, self._neighbours.hosts(pod.manifest))
 
     async def _remove_old_logs(self) -> None:
-        await remove_orphaned_logs(self._api, self._directory, self._pods)
-
-    def _find_run(self, uid: str, container: str) -> Run | None:
-        pod = self._pods.get(uid)
-        return next((run for run in pod.running if run.container == container), None) if pod is not None else None
-
-    def _is_running(self, uid: str, container: str, number: int) -> bool:
-        run = self._find_run(uid, container)
-        return run is not None and run.number == number
+        await remove_orphaned_logs(self._api, self._directory, self._pods.uids)
 
 
 def _place(manifest: Manifest) -> tuple[str, bool]:
