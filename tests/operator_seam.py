@@ -83,7 +83,7 @@ async def open_cluster(directory: Path) -> AsyncIterator[LocalApi]:
 
 
 async def install_jobs(api: Api) -> None:
-    await api.create(CRDS, _without(build_crd(), "deletionTimestamp"))
+    await api.create(CRDS, build_crd())
 
 
 async def install_pod_groups(api: Api) -> None:
@@ -173,9 +173,3 @@ async def set_phase(api: Api, pod: str, phase: str, code: int = 0, address: str 
 async def status_of(api: Api, name: str = "demo") -> Manifest:
     job = await api.get(JOBS, "default", name)
     return dict(job.get("status") or {})
-
-
-def _without(value: Any, name: str) -> Any:
-    if isinstance(value, dict):
-        return {key: _without(inner, name) for key, inner in value.items() if key != name}
-    return [_without(inner, name) for inner in value] if isinstance(value, list) else value

@@ -392,7 +392,9 @@ def test_the_pod_group_comes_before_the_pods_and_goes_with_the_job() -> None:
     assert deleted(plan(PS, done, Observed(pod_group=group), NOW, settings)) == ["group"]
     theirs = replace(group, owned=False, members=1)
     assert plan(PS, done, Observed(pod_group=theirs), NOW, settings).actions == ()
-    assert "Pod demo-ps-0" in created(plan(PS, Status(), Observed(pod_group=theirs), NOW, settings))
+    taken = plan(PS, Status(), Observed(pod_group=theirs), NOW, settings)
+    assert "Pod demo-ps-0" in created(taken)
+    assert all(isinstance(action, Create) for action in taken.actions), "a user's own is taken as it is"
 
 
 def test_a_resized_job_resizes_its_pod_group() -> None:

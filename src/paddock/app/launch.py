@@ -132,7 +132,7 @@ def _stop_process(home: homes.Home) -> None:
 def _end_leftovers(home: homes.Home) -> int:
     if not home.node.exists():
         return 0
-    from paddock.node.processes import end_leftovers
+    from paddock.node.endings import end_leftovers
 
     lock = homes.Lock(home)
     if not lock.take():  # somebody starts it again at this very moment: these processes are theirs

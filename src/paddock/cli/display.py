@@ -1,7 +1,8 @@
-"""What `paddock run` shows: the head, the live line, the end. Pure: values in, text out."""
+"""What `paddock run` shows: the head, the live line, an environment that is being built, the end. Pure."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -10,6 +11,8 @@ from paddock.jobs.model import Job, Phase, Rank, Role, Status
 from paddock.jobs.progress import Progress
 from paddock.kube.times import Moment, format_duration
 
+_PERCENT = re.compile(r",? *\d+ *%$")
+_BAR = 10
 _NOUNS = {"ps": "server", "worker": "worker", "heter": "heter worker"}
 
 
@@ -68,11 +71,35 @@ def _loss(progress: Progress) -> str:
     return "" if progress.loss is None else f"loss {progress.loss:.4g}"
 
 
-def build_end(view: View) -> str:
+@dataclass(frozen=True, slots=True)
+class Building:
+    """An environment that is being built. `what`: `building (paddlepaddle 3.0.0, 193 MB)`; `percent` from 0 to 100."""
+
+    name: str
+    what: str
+    percent: int
+
+
+def read_building(name: str, status: Mapping[str, object]) -> Building | None:
+    """What an Environment's status says of its building; None when it is not being built."""
+    if status.get("phase") != "Building":
+        return None
+    percent = status.get("progress")
+    what = _PERCENT.sub("", str(status.get("message") or "building"))
+    return Building(name, what, percent if isinstance(percent, int) else 0)
+
+
+def build_building(building: Building, *, bar: bool) -> str:
+    """`environment paddle-ps: building (paddlepaddle 3.0.0, 193 MB) ██████░░░░ 61 %`; without the bar in a pipe."""
+    full = building.percent * _BAR // 100
+    drawn = f" {'█' * full}{'░' * (_BAR - full)}" if bar else ","
+    return f"environment {building.name}: {building.what}{drawn} {building.percent} %"
+
+
+def build_end(view: View, now: Moment) -> str:
     """`Completed in 31 s: ps 2/2, worker 2/2 succeeded. Held-out AUC 0.81 (…)`; for a failure the recorded cause."""
     status = view.status
-    begun = status.started or view.submitted
-    seconds = max(0.0, (status.finished or begun) - view.submitted)
+    seconds = max(0.0, now - view.submitted)
     if status.phase is not Phase.COMPLETED:
         why = explain(status.cause) if status.cause else "failed"
         return f"Failed after {_seconds(seconds)}: {why.removeprefix('failed: ')}"
@@ -91,7 +118,7 @@ def _ended(role: Role, status: Status) -> str:
 
 
 def _seconds(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 120 else format_duration(seconds)
+    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s" if seconds < 120 else format_duration(seconds)
 
 
 def last_words(view: View) -> str:

@@ -1,34 +1,38 @@
-"""Follow a job to its end: its status, its pods, and every line that they print. Reads only.
+"""Follow a job to its end: its status, its pods, every line that they print, and the environment they wait for.
 
-Connections may break and the cluster may be killed meanwhile: `client.follow` goes on by itself, and a log is read
-again from the byte where it broke off. The answer is a `View`, from which `display` makes the words.
+Reads only. Connections may break and the cluster may be killed meanwhile: `client.follow` goes on by itself, and
+`rank_log` reads a log again from where it broke off. The answer is a `View`, from which `display` makes the words.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from paddock.cli.display import View, build_live_line
-from paddock.cli.jobs_view import rank_name
-from paddock.cli.log_lines import Lines
+from paddock.app.home import Home
+from paddock.cli.display import View, build_building, build_live_line, read_building
+from paddock.cli.jobs_view import ended_message, rank_name
+from paddock.cli.rank_log import follow_lines
 from paddock.cli.screen import Screen
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.explain import explain
 from paddock.jobs.model import Phase, Rank
 from paddock.jobs.pods import read_pod
 from paddock.jobs.progress import read_progress
-from paddock.kube.errors import ApiError, NotFound
-from paddock.kube.meta import PODS, Manifest, Resource, is_controlled_by, name_of, namespace_of, uid_of
+from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, Resource, is_controlled_by, name_of, namespace_of, uid_of
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
 
 _DRAIN = 3.0
 """Seconds that the last lines of ended ranks have to arrive after the job has ended."""
+_PAINT = 0.125
+_WAITS_FOR = re.compile(r"environment (\S+):")
+"""How a pod's waiting message begins when its image is being built (`environments.states`)."""
 
 
 class Gone(Exception):
@@ -36,44 +40,70 @@ class Gone(Exception):
 
 
 class Follower:
-    """One followed job. `shows` chooses the ranks whose lines are printed; progress is read from all of them."""
+    """One followed job. `shows` chooses the ranks whose lines are printed; progress is read from all of them.
+
+    `on_view` hears of each new status of the job.
+    """
 
     def __init__(
-        self, client: Client, resource: Resource, job: Manifest, screen: Screen, shows: Callable[[Rank], bool]
+        self,
+        client: Client,
+        place: Home,
+        resource: Resource,
+        job: Manifest,
+        screen: Screen,
+        shows: Callable[[Rank], bool],
+        on_view: Callable[[View], None] = lambda _: None,
     ) -> None:
-        self._client = client
-        self._resource = resource
+        self._client, self._place, self._resource = client, place, resource
         self._api = KINDS[resource]
         self._uid, self._namespace, self._name = uid_of(job), namespace_of(job), name_of(job)
         read = self._api.read_job(job)
         self.view = View(read, self._api.read_status(job), time.time())
-        self._screen, self._shows = screen, shows
-        self._width = max(len(str(rank)) for rank in read.ranks())
+        self._screen, self._shows, self._on_view = screen, shows, on_view
+        self._width = max((len(str(rank)) for rank in read.ranks()), default=0)
         self._streams: dict[str, asyncio.Task[None]] = {}
+        self._streamed: set[Rank] = set()
         self._ended = asyncio.Event()
         self._running: set[str] = set()
+        self._awaited = asyncio.Event()
+        self._environments: set[str] = set()
+        self._building = ""
         self._said = ""
 
     async def run(self) -> View:
         """Until the job has ended. Raises `Gone`, `ApiError`."""
-        tasks = [asyncio.create_task(work) for work in (self._follow_job(), self._follow_pods(), self._paint())]
+        parts = (self._follow_job(), self._follow_pods(), self._follow_environments(), self._paint())
+        tasks = [asyncio.create_task(part) for part in parts]
+        ended = asyncio.create_task(self._ended.wait())
         try:
-            ended = asyncio.create_task(self._ended.wait())
             done, _ = await asyncio.wait([*tasks, ended], return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
             await self._drain()
             return self.view
         finally:
-            for task in (*tasks, *self._streams.values()):
+            every = (*tasks, ended, *self._streams.values())
+            for task in every:
                 task.cancel()
-            await asyncio.gather(*tasks, *self._streams.values(), return_exceptions=True)
+            await asyncio.gather(*every, return_exceptions=True)
 
     async def _drain(self) -> None:
-        """The last lines of ranks that have ended; servers that are kept running print on, and are not waited for."""
+        """The last lines of ranks that have ended; servers that are kept running print on, and are not waited for.
+
+        The pods' watch may be behind the job's: a rank that has succeeded has a log, heard of or not yet.
+        """
+        deadline = time.monotonic() + _DRAIN
+        while self._unheard() and time.monotonic() < deadline:
+            await asyncio.sleep(0.02)
         waiting = [task for uid, task in self._streams.items() if uid not in self._running]
         if waiting:
-            await asyncio.wait(waiting, timeout=_DRAIN)
+            await asyncio.wait(waiting, timeout=max(0.0, deadline - time.monotonic()))
+
+    def _unheard(self) -> set[Rank]:
+        if self.view.status.phase is not Phase.COMPLETED:
+            return set()
+        return {rank for role in self.view.job.roles if role.decides for rank in role.ranks()} - self._streamed
 
     async def _follow_job(self) -> None:
         async for event in self._client.follow(self._resource, self._namespace, fields=f"metadata.name={self._name}"):
@@ -84,18 +114,18 @@ class Follower:
             status = self._api.read_status(event.object)
             self.view = replace(self.view, status=status)
             self._say_why()
+            self._on_view(self.view)
             if status.phase.terminal:
                 self._ended.set()
 
     def _say_why(self) -> None:
-        """Where there is no live line, a line for each new reason to wait or to start again."""
+        """A line for each new reason to wait or to start again; what passes in a moment is for the live line."""
         status = self.view.status
-        sentence = explain(status.cause) if status.cause and not status.phase.terminal else ""
-        if sentence and sentence != self._said and status.phase is not Phase.RUNNING:
-            reason = status.cause.reason if status.cause else ""
-            if reason in _WORTH_A_LINE or (reason == "BuildingEnvironment" and not self._screen.is_live):
-                self._screen.talk(sentence)
-        self._said = sentence
+        worth = status.cause is not None and status.cause.reason in _WORTH_A_LINE and not status.phase.terminal
+        sentence = explain(status.cause) if worth and status.cause else ""
+        if sentence and sentence != self._said:
+            self._screen.talk(sentence)
+        self._said = sentence or self._said
 
     async def _follow_pods(self) -> None:
         async for event in self._client.follow(PODS, self._namespace):
@@ -103,53 +133,59 @@ class Follower:
             if event.type == "SYNCED" or not is_controlled_by(pod, self._uid):
                 continue
             read = read_pod(pod)
-            if read is None:
-                continue
-            self._note(pod, read.rank, event.type == "DELETED" or read.ended)
+            if read is not None:
+                self._note(pod, read.rank, event.type == "DELETED" or read.ended)
 
     def _note(self, pod: Manifest, rank: Rank, ended: bool) -> None:
         uid, container = uid_of(pod), _main_container(pod)
-        message = ((container.get("state") or {}).get("terminated") or {}).get("message")
-        if message:
-            self.view = replace(self.view, messages={**self.view.messages, rank: str(message)})
+        state = container.get("state") or {}
+        if message := ended_message(pod):
+            self.view = replace(self.view, messages={**self.view.messages, rank: message})
+        self._note_environment(state.get("waiting") or {})
         if ended:
             self._running.discard(uid)
-        elif "running" in (container.get("state") or {}):
+        elif "running" in state:
             self._running.add(uid)
-        started = {"running", "terminated"} & set(container.get("state") or {})
-        if started and uid not in self._streams:
-            name = str(container.get("name") or "")
-            self._streams[uid] = asyncio.create_task(self._stream(name_of(pod), name, rank_name(pod), rank))
+        if uid not in self._streams and {"running", "terminated"} & set(state):
+            self._streams[uid] = asyncio.create_task(self._stream(pod, str(container.get("name") or ""), rank))
+            self._streamed.add(rank)
 
-    async def _stream(self, pod: str, container: str, label: str, rank: Rank) -> None:
-        """All lines of one pod. After a broken connection what was seen is skipped."""
-        lines = Lines()
-        while True:
-            skip = lines.seen
-            try:
-                async for chunk in self._client.stream_log(self._namespace, pod, container=container, follow=True):
-                    fresh, skip = chunk[skip:], max(0, skip - len(chunk))
-                    for text in lines.feed(fresh):
-                        self._show(label, rank, text)
-                break
-            except NotFound:
-                break
-            except ApiError:
-                await asyncio.sleep(0.5)
-        for text in lines.end():
-            self._show(label, rank, text)
+    async def _stream(self, pod: Manifest, container: str, rank: Rank) -> None:
+        async for lines in follow_lines(self._client, self._place, pod, container):
+            self._show(rank_name(pod), rank, lines)
 
-    def _show(self, label: str, rank: Rank, text: str) -> None:
-        progress = read_progress(text)
-        if progress:
+    def _show(self, label: str, rank: Rank, lines: list[str]) -> None:
+        for progress in filter(None, map(read_progress, lines)):
             self.view = replace(self.view, progress={**self.view.progress, rank: progress})
-        if self._shows(rank) and text.strip():
-            self._screen.rank_line(label, self._width, text)
+        if self._shows(rank):
+            self._screen.rank_lines(label, self._width, [line for line in lines if line.strip()])
+
+    def _note_environment(self, waiting: Mapping[str, Any]) -> None:
+        if named := _WAITS_FOR.match(str(waiting.get("message") or "")):
+            self._environments.add(named[1])
+            self._awaited.set()
+
+    async def _follow_environments(self) -> None:
+        """From the moment that a pod waits for one."""
+        await self._awaited.wait()
+        tenths: dict[str, int] = {}
+        async for event in self._client.follow(ENVIRONMENTS):
+            if event.type == "SYNCED" or (name := name_of(event.object)) not in self._environments:
+                continue
+            status = event.object.get("status") or {}
+            building = read_building(name, status)
+            self._building = build_building(building, bar=True) if building else ""
+            if building and tenths.get(name) != building.percent // 10:
+                tenths[name] = building.percent // 10
+                self._screen.note(build_building(building, bar=False))
+            elif not building and name in tenths and status.get("phase") == "Ready":
+                del tenths[name]
+                self._screen.talk(f"environment {name}: ready ({status.get('message') or 'built'})")
 
     async def _paint(self) -> None:
         while True:
-            self._screen.status(build_live_line(self.view, time.time()))
-            await asyncio.sleep(0.125)
+            self._screen.status(self._building or build_live_line(self.view, time.time()))
+            await asyncio.sleep(_PAINT)
 
 
 _WORTH_A_LINE = frozenset(

@@ -69,11 +69,19 @@ def _pod_state(pod: Mapping[str, Any]) -> tuple[str, str]:
         if waiting := state.get("waiting"):
             return str(waiting.get("reason") or phase), str(waiting.get("message") or "")
         if (ended := state.get("terminated")) and ended.get("exitCode"):
-            return str(ended.get("reason") or "Error"), f"exit code {ended['exitCode']}"
+            return str(ended.get("reason") or "Error"), str(ended.get("message") or f"exit code {ended['exitCode']}")
     for condition in status.get("conditions") or ():
         if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
             return phase, str(condition.get("message") or "")
     return {"Succeeded": "Completed"}.get(phase, phase), str(status.get("message") or "")
+
+
+def ended_message(pod: Mapping[str, Any]) -> str:
+    """What an ended container left as its last word, or the kubelet about it; empty if nobody said anything."""
+    for each in (pod.get("status") or {}).get("containerStatuses") or ():
+        if message := ((each.get("state") or {}).get("terminated") or {}).get("message"):
+            return " ".join(str(message).split())
+    return ""
 
 
 def environment_row(environment: Mapping[str, Any], now: Moment) -> list[str]:

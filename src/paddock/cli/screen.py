@@ -18,11 +18,9 @@ class Screen:
 
     def __init__(self) -> None:
         self._out, self._err = stdout(), stderr()
+        self._one_terminal = self._out.is_terminal and self._err.is_terminal
         self._live = Live(console=self._out, refresh_per_second=8, transient=True) if self._out.is_terminal else None
-
-    @property
-    def is_live(self) -> bool:
-        return self._live is not None
+        self._shown = ""
 
     def __enter__(self) -> Screen:
         if self._live:
@@ -35,23 +33,38 @@ class Screen:
         if self._live:
             self._live.stop()
 
-    def rank_line(self, name: str, width: int, text: str) -> None:
-        """`worker-0 │ …`, the rank in its own colour; what the program wrote stands as it wrote it."""
-        line = Text(f"{name:<{width}} │ ", style=pod_colour(name))
-        line.append(text, style="default")
-        self._out.print(line, soft_wrap=True)
+    def rank_lines(self, name: str, width: int, lines: list[str]) -> None:
+        """`worker-0 │ …`, the rank in its own colour; what the program wrote stands as it wrote it.
+
+        On a terminal its colours are kept, and whatever else it says to the terminal is dropped, as it would damage
+        the live line. All lines are one print: a job that prints much must not make the screen flicker.
+        """
+        head = f"{name:<{width}} │ "
+        if not lines:
+            return
+        if not self._out.is_terminal:
+            print("\n".join(head + line for line in lines), file=self._out.file, flush=True)
+            return
+        text = Text("\n").join(Text(head, style=pod_colour(name)) + Text.from_ansi(line) for line in lines)
+        self._out.print(text, soft_wrap=True)
 
     def line(self, text: str, style: str = "") -> None:
         self._out.print(Text(text, style=style), soft_wrap=True)
 
     def talk(self, text: str) -> None:
         """To stderr; above the live line where both are one terminal."""
-        if self._live and self._err.is_terminal:
+        if self._live and self._one_terminal:
             self._out.print(Text(text, style="dim"), soft_wrap=True)
         else:
             self._err.print(text)
 
+    def note(self, text: str) -> None:
+        """Talk that a live line makes needless."""
+        if not self._live:
+            self._err.print(text)
+
     def status(self, text: str) -> None:
         """The live line; nothing where there is none."""
-        if self._live:
+        if self._live and text != self._shown:
+            self._shown = text
             self._live.update(Text(text, style="bold", no_wrap=True, overflow="ellipsis"))

@@ -127,6 +127,8 @@ def _plan_after_the_end(pod: Manifest, state: PodState, ending: Ending | None, n
 
 
 def _plan_ending(pod: Manifest, state: PodState, ending: Ending, now: Moment) -> PodPlan:
+    if not state.runs and ending.reason == DELETED:  # never started: there is nothing to tell
+        return PodPlan(dict(pod.get("status") or {}), ending=ending, remove=True)
     running = tuple(run.container for run in state.running)
     status = build_pod_status(pod, state, {}, now, ending=None if running else ending)
     if not running:

@@ -167,14 +167,15 @@ class Controller:
         return 0.0 if outcome.again or outcome.blocked else decided.requeue_after
 
     def _observe(self, ref: JobRef, status: Status, job: Job) -> Observed:
-        """Ports are looked up only when pods are to be made: the machine has to be asked for them."""
+        """Ports are looked up only where pods share them, and are to be made: the machine has to be asked."""
         groups = self._settings.pod_groups
         observed = observe.read_observed(job, status.attempt, self._views, pod_groups=groups)
-        if status.phase.terminal or not observe.missing_pods(job, status, observed):
+        wanted = not status.phase.terminal and observe.missing_pods(job, status, observed)
+        if not self._settings.shared_network or not wanted:
             return observed
         handed = frozenset(memory.port for other, memory in self._memories.items() if memory.port and other != ref)
-        machine = self._taken_ports() if self._settings.shared_network else frozenset()
-        return replace(observed, taken_ports=handed | machine | self._views.held_ports(but=job.uid))
+        held = self._views.held_ports(but=job.uid)
+        return replace(observed, taken_ports=handed | held | self._taken_ports())
 
     async def _misses_a_pod(self, job: Job, status: Status, observed: Observed, decided: Plan) -> bool:
         """A pod that the cache does not show may exist. Before its absence decides anything, it is asked for."""

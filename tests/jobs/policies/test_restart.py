@@ -45,6 +45,14 @@ def test_the_limit_is_compared_with_restarts(limit: int | None, restarts: int, a
     assert (verdict.phase is Phase.RESTARTING) == again
 
 
+def test_a_restart_is_numbered_and_delayed_by_restarts_not_by_attempts() -> None:
+    job = build_job(restart=RestartPolicy.ON_FAILURE, backoff_limit=5)
+    verdict = plan_restart(job, build_status(job, restarts=1, attempt=50), [DEATH])
+    assert verdict is not None
+    assert verdict.attempt == 51
+    assert verdict.cause.args() == {"ranks": ["worker-1"], "code": 1, "restart": 2, "limit": 5, "delay": 20}
+
+
 def test_the_delay_counts_from_the_recorded_cause_and_needs_no_memory() -> None:
     status = build_status(build_job(), Phase.RESTARTING, cause=cause("RankRestarted", NOW, delay=20))
     assert delay_left(status, NOW + 5) == 15

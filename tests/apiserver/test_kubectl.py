@@ -1,0 +1,133 @@
+"""The API as kubectl finds it: the commands of every day, run by the real program."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apiserver.embedded import WIDGETS, pod, widget, widget_crd
+from paddock.apiserver.local import LocalApi
+from paddock.apiserver.server import Server
+from paddock.kube.meta import PODS
+
+KUBECTL = shutil.which("kubectl")
+pytestmark = pytest.mark.skipif(KUBECTL is None, reason="kubectl is not installed")
+
+
+class Kubectl:
+    def __init__(self, server: Server, home: Path) -> None:
+        self._environment = {"PATH": os.environ["PATH"], "HOME": str(home), "KUBECONFIG": str(server.kubeconfig)}
+
+    async def start(self, *args: str) -> asyncio.subprocess.Process:
+        pipe = asyncio.subprocess.PIPE
+        return await asyncio.create_subprocess_exec(
+            str(KUBECTL), *args, stdin=pipe, stdout=pipe, stderr=pipe, env=self._environment
+        )
+
+    async def __call__(self, *args: str, stdin: Any = None, fails: bool = False) -> str:
+        """What it printed; on standard error, if it is to fail."""
+        process = await self.start(*args)
+        sent = json.dumps(stdin).encode() if stdin is not None else b""
+        out, err = await asyncio.wait_for(process.communicate(sent), 60)
+        assert (process.returncode != 0) is fails, err.decode()
+        return (err if fails else out).decode()
+
+
+@pytest.fixture
+async def kubectl(server: Server, tmp_path: Path) -> AsyncIterator[Kubectl]:
+    home = tmp_path / "home"
+    home.mkdir()
+    yield Kubectl(server, home)
+
+
+async def test_it_discovers_what_is_served(kubectl: Kubectl) -> None:
+    assert "Server Version" in await kubectl("version")
+    found = await kubectl("api-resources", "--no-headers")
+    assert {"pods", "widgets", "customresourcedefinitions"} <= {line.split()[0] for line in found.splitlines()}
+
+
+async def test_it_creates_gets_and_deletes(kubectl: Kubectl) -> None:
+    assert "pod/p created" in await kubectl("create", "-f", "-", stdin=pod())
+    columns = (await kubectl("get", "pods")).splitlines()
+    assert columns[0].split() == ["NAME", "READY", "STATUS", "RESTARTS", "AGE"]
+    assert columns[1].split()[:4] == ["p", "0/1", "Pending", "0"]
+    assert "Containers:" in await kubectl("describe", "pod", "p")
+    assert "pod/p condition met" in await kubectl(
+        "wait", "--for=jsonpath={.status.phase}=Pending", "pod/p", "--timeout=20s"
+    )
+    assert 'pod "p" deleted' in await kubectl("delete", "pod", "p", "--wait", "--timeout=20s")
+    assert 'pods "p" not found' in await kubectl("get", "pod", "p", fails=True)
+
+
+async def test_it_defines_a_kind_and_waits_for_it(kubectl: Kubectl) -> None:
+    crd = widget_crd()
+    crd["metadata"]["name"] = "gadgets.example.com"
+    crd["spec"] |= {"group": "example.com", "names": {"kind": "Gadget", "plural": "gadgets", "shortNames": ["gd"]}}
+    await kubectl("create", "-f", "-", stdin=crd)
+    await kubectl("wait", "--for=condition=Established", "crd/gadgets.example.com", "--timeout=20s")
+    gadget = widget("g") | {"apiVersion": "example.com/v1", "kind": "Gadget"}
+    await kubectl("create", "-f", "-", stdin=gadget)
+    assert "g" in await kubectl("get", "gd", "-o", "name")
+    await kubectl("delete", "crd", "gadgets.example.com", "--timeout=20s")
+
+
+async def test_it_refuses_a_typing_error_and_names_it(kubectl: Kubectl) -> None:
+    assert 'unknown field "spec.sise"' in await kubectl("create", "-f", "-", stdin=widget(sise=1), fails=True)
+
+
+@pytest.mark.parametrize("manifest", [pod(), widget(size=1)], ids=["built-in", "custom"])
+async def test_it_applies_changes_and_sees_when_there_is_none(kubectl: Kubectl, manifest: dict[str, Any]) -> None:
+    assert "created" in await kubectl("apply", "-f", "-", stdin=manifest)
+    assert "unchanged" in await kubectl("apply", "-f", "-", stdin=manifest)
+    changed = json.loads(json.dumps(manifest))
+    changed["metadata"]["labels"] = {"x": "y"}
+    assert "configured" in await kubectl("apply", "-f", "-", stdin=changed)
+    assert "configured" in await kubectl("apply", "-f", "-", stdin=manifest)
+    kind = manifest["kind"].lower()
+    labels = await kubectl("get", kind, manifest["metadata"]["name"], "-o", "jsonpath={.metadata.labels}")
+    assert labels == ""
+
+
+async def test_it_labels_scales_and_patches(widgets: LocalApi, kubectl: Kubectl) -> None:
+    await widgets.create(WIDGETS, widget(), namespace="default")
+    await kubectl("label", "widget", "w", "a=b")
+    await kubectl("scale", "widget/w", "--replicas=4")
+    await kubectl("patch", "widget", "w", "--type=merge", "-p", '{"spec":{"size":7}}')
+    found = await widgets.get(WIDGETS, "default", "w")
+    assert (found["metadata"]["labels"], found["spec"]) == ({"a": "b"}, {"size": 7, "replicas": 4})
+
+
+@pytest.mark.parametrize("cascade", ["background", "foreground", "orphan"])
+async def test_it_deletes_in_every_cascade(widgets: LocalApi, kubectl: Kubectl, cascade: str) -> None:
+    await widgets.create(WIDGETS, widget(), namespace="default")
+    await kubectl("delete", "widget", "w", f"--cascade={cascade}", "--timeout=20s")
+
+
+async def test_it_deletes_a_namespace_and_waits(kubectl: Kubectl) -> None:
+    await kubectl("create", "-f", "-", stdin={"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
+    await kubectl("-n", "team", "create", "-f", "-", stdin=pod())
+    await kubectl("delete", "namespace", "team", "--timeout=20s")
+
+
+async def test_it_watches(widgets: LocalApi, kubectl: Kubectl) -> None:
+    await widgets.create(PODS, pod("first"), namespace="default")
+    watch = await kubectl.start("get", "pods", "-w", "--no-headers")
+    assert watch.stdout is not None
+    line = await asyncio.wait_for(watch.stdout.readline(), 20)
+    assert line.split()[0] == b"first"
+    await widgets.create(PODS, pod("second"), namespace="default")
+    line = await asyncio.wait_for(watch.stdout.readline(), 20)
+    assert line.split()[:3] == [b"second", b"0/1", b"Pending"]
+    watch.terminate()
+    await watch.communicate()
+
+
+async def test_it_explains_a_custom_kind(kubectl: Kubectl) -> None:
+    assert "size" in await kubectl("explain", "widget.spec")

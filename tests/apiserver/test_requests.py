@@ -1,0 +1,190 @@
+"""What an HTTP request asks for, read without HTTP."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paddock.apiserver import requests
+from paddock.apiserver.requests import Format, Target
+from paddock.apiserver.verbs import DeleteOptions
+from paddock.kube.errors import BadRequest, Invalid, NotAcceptable, UnsupportedMediaType
+
+PATHS = {
+    "/api/v1/pods": Target("", "v1", "pods"),
+    "/api/v1/namespaces": Target("", "v1", "namespaces"),
+    "/api/v1/namespaces/x": Target("", "v1", "namespaces", name="x"),
+    "/api/v1/namespaces/x/status": Target("", "v1", "namespaces", name="x", subresource="status"),
+    "/api/v1/namespaces/x/pods": Target("", "v1", "pods", "x"),
+    "/api/v1/namespaces/x/pods/p/": Target("", "v1", "pods", "x", "p"),
+    "/api/v1/namespaces/x/pods/p/log": Target("", "v1", "pods", "x", "p", "log"),
+    "/apis/example.org/v1/widgets/w": Target("example.org", "v1", "widgets", name="w"),
+    "/apis/example.org/v1/namespaces/x/widgets/w/scale": Target("example.org", "v1", "widgets", "x", "w", "scale"),
+    "/apis/example.org/v1": None,
+    "/api/v1/namespaces/x/pods/p/proxy/deeper": None,
+    "/metrics": None,
+    "/": None,
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_what_a_path_names(path: str) -> None:
+    assert requests.read_path(path) == PATHS[path]
+
+
+@pytest.mark.parametrize("text", ["1", "t", "T", "true", "TRUE", "True", ""])
+def test_what_is_true(text: str) -> None:
+    assert requests.read_flag({"watch": text}, "watch") is True
+
+
+@pytest.mark.parametrize("text", ["0", "f", "F", "false", "FALSE", "False"])
+def test_what_is_false(text: str) -> None:
+    assert requests.read_flag({"watch": text}, "watch") is False
+    with pytest.raises(BadRequest):
+        requests.read_flag({"watch": "perhaps"}, "watch")
+
+
+@pytest.mark.parametrize("text", ["x", "-1", "1.5", "9" * 30, "٣"])
+def test_what_is_no_number(text: str) -> None:
+    with pytest.raises(BadRequest):
+        requests.read_number({"limit": text}, "limit")
+
+
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        ("", Format()),
+        ("*/*", Format()),
+        ("application/json", Format()),
+        (f"{TABLE},application/json", Format("Table")),
+        ("application/json;as=Table;v=v1beta1;g=meta.k8s.io", Format("Table", "v1beta1")),
+        (f"application/json,{TABLE}", Format()),
+        ("application/vnd.kubernetes.protobuf,application/json", Format()),
+        ("application/vnd.kubernetes.protobuf, */*", Format()),
+        ("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", Format("PartialObjectMetadata")),
+        ("application/json;as=Thing;g=meta.k8s.io;v=v1,application/json", Format()),
+        ("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", Format("APIGroupDiscoveryList", "v2")),
+    ],
+)
+def test_the_first_shape_that_is_served_is_taken(accept: str, expected: Format) -> None:
+    assert requests.read_accept(accept, {}) == expected
+
+
+def test_a_shape_that_nobody_serves_is_not_acceptable() -> None:
+    with pytest.raises(NotAcceptable):
+        requests.read_accept("text/html", {})
+
+
+def test_a_watch_without_a_version_begins_with_the_present() -> None:
+    assert requests.read_watch({"watch": "1"}).initial_events
+    assert requests.read_watch({"resourceVersion": "0"}).initial_events
+    assert not requests.read_watch({"resourceVersion": "7"}).initial_events
+    listed = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": "true"}
+    assert requests.read_watch(listed).initial_events_end
+    with pytest.raises(Invalid):
+        requests.read_watch({"resourceVersionMatch": "Exact"})
+
+
+@pytest.mark.parametrize(
+    ("query", "body", "expected"),
+    [
+        ({}, None, DeleteOptions()),
+        ({}, {"propagationPolicy": "Orphan", "gracePeriodSeconds": 0}, DeleteOptions(grace=0, propagation="Orphan")),
+        ({"propagationPolicy": "Foreground"}, {"propagationPolicy": "Orphan"}, DeleteOptions(propagation="Foreground")),
+        ({"gracePeriodSeconds": "5"}, None, DeleteOptions(grace=5)),
+        ({"orphanDependents": "true"}, None, DeleteOptions(propagation="Orphan")),
+        ({}, {"orphanDependents": False}, DeleteOptions(propagation="Background")),
+        ({}, {"preconditions": {"uid": "u", "resourceVersion": "7"}}, DeleteOptions("u", "7")),
+    ],
+)
+def test_delete_options(query: dict[str, str], body: Any, expected: DeleteOptions) -> None:
+    assert requests.read_delete(query, body) == (expected, False)
+
+
+@pytest.mark.parametrize(
+    "body", [[], {"propagationPolicy": "Never"}, {"gracePeriodSeconds": "5"}, {"preconditions": 1}]
+)
+def test_delete_options_that_are_none(body: Any) -> None:
+    with pytest.raises(BadRequest):
+        requests.read_delete({}, body)
+
+
+POD = {
+    "metadata": {"name": "p"},
+    "spec": {"containers": [{"name": "a"}, {"name": "b"}], "initContainers": [{"name": "i"}]},
+}
+ALONE = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "a"}]}}
+
+
+def test_the_container_of_a_log() -> None:
+    assert requests.read_log_options({}, ALONE, 0).container == "a"
+    assert requests.read_log_options({"container": "i"}, POD, 0).container == "i"
+    with pytest.raises(BadRequest, match=r"choose one of: \[a b\] or one of the init containers: \[i\]"):
+        requests.read_log_options({}, POD, 0)
+    with pytest.raises(BadRequest, match="container x is not valid for pod p"):
+        requests.read_log_options({"container": "x"}, POD, 0)
+
+
+def test_the_options_of_a_log() -> None:
+    query = {"follow": "true", "previous": "1", "timestamps": "t", "tailLines": "0", "limitBytes": "9",
+             "sinceTime": "1970-01-01T00:01:40Z"}  # fmt: skip
+    read = requests.read_log_options(query, ALONE, 160.0)
+    assert (read.follow, read.previous, read.timestamps) == (True, True, True)
+    assert (read.tail_lines, read.limit_bytes, read.since_seconds) == (0, 9, 60)
+    with pytest.raises(BadRequest, match="sinceTime"):
+        requests.read_log_options({"sinceTime": "yesterday"}, ALONE, 0)
+
+
+@pytest.mark.parametrize(
+    "content_type", [None, "application/json", "Application/JSON; charset=utf-8", "application/merge-patch+json"]
+)
+def test_json_bodies(content_type: str | None) -> None:
+    assert requests.read_body(b'{"a": [1, null]}', content_type) == ({"a": [1, None]}, ())
+
+
+def test_yaml_bodies_are_read_as_json_values() -> None:
+    body = b"a: 2026-11-20\nb: [1, x]\nc: on\n"
+    assert requests.read_body(body, "application/yaml")[0] == {"a": "2026-11-20", "b": [1, "x"], "c": True}
+    assert requests.read_body(b'{"a": 1}', "application/apply-patch+yaml")[0] == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "error"),
+    [
+        (b"{", None, BadRequest),
+        (b"", None, BadRequest),
+        (b"\xff\xfe", None, BadRequest),
+        (b"[" * 100_000, None, BadRequest),
+        (b"a: [", "application/yaml", BadRequest),
+        (b"a: &x [1]\nb: *x", "application/yaml", BadRequest),
+        (b"- " * 50_000, "application/yaml", BadRequest),
+        (b"? [a]\n: 1", "application/yaml", BadRequest),
+        (b"!!python/object:os.system x", "application/yaml", BadRequest),
+        (b"k8s\0", "application/vnd.kubernetes.protobuf", UnsupportedMediaType),
+        (b"{}", "application/octet-stream", UnsupportedMediaType),
+    ],
+)
+def test_bodies_that_are_refused(body: bytes, content_type: str | None, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        requests.read_body(body, content_type)
+
+
+def test_fields_given_twice_are_found() -> None:
+    found = requests.read_body(b'{"spec": {"a": 1, "a": 2}, "b": 1}', None, duplicates=True)[1]
+    assert found == ('duplicate field "a"',)
+
+
+@given(st.binary(max_size=200), st.sampled_from([None, "application/yaml"]))
+def test_no_body_raises_anything_but_the_apis_errors(body: bytes, content_type: str | None) -> None:
+    try:
+        read, _ = requests.read_body(body, content_type, duplicates=True)
+    except BadRequest:
+        return
+    json.dumps(read)

@@ -1,0 +1,406 @@
+"""The API over HTTPS, as clients of Kubernetes speak to it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+import stat
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import msgspec
+import pytest
+
+from apiserver.embedded import WIDGETS, Http, config_map, eventually, pod, widget
+from paddock.apiserver.local import LocalApi
+from paddock.apiserver.pod_logs import LogOptions
+from paddock.apiserver.server import CannotListen, Server
+from paddock.kube.errors import BadRequest
+from paddock.kube.meta import CONFIG_MAPS, PODS, Manifest
+
+CONFIG_MAPS_PATH = "/api/v1/namespaces/default/configmaps"
+WIDGETS_PATH = "/apis/example.org/v1/namespaces/default/widgets"
+PODS_PATH = "/api/v1/namespaces/default/pods"
+TABLE = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"}
+
+
+def _typed(content_type: str) -> dict[str, str]:
+    return {"Content-Type": content_type}
+
+
+async def test_create_read_replace_and_delete(http: Http) -> None:
+    status, created, _ = await http.ask("POST", CONFIG_MAPS_PATH, config_map() | {"data": {"a": "1"}})
+    assert status == 201
+    status, read, _ = await http.ask("GET", f"{CONFIG_MAPS_PATH}/c")
+    assert (status, read) == (200, created)
+    status, replaced, _ = await http.ask("PUT", f"{CONFIG_MAPS_PATH}/c", created | {"data": {"a": "2"}})
+    assert (status, replaced["data"]) == (200, {"a": "2"})
+    status, refused, _ = await http.ask("PUT", f"{CONFIG_MAPS_PATH}/c", created | {"data": {"a": "3"}})
+    assert (status, refused["reason"]) == (409, "Conflict")
+    status, answer, _ = await http.ask("DELETE", f"{CONFIG_MAPS_PATH}/c", {"propagationPolicy": "Background"})
+    assert (status, answer["status"], answer["details"]["uid"]) == (200, "Success", created["metadata"]["uid"])
+    status, missing, _ = await http.ask("GET", f"{CONFIG_MAPS_PATH}/c")
+    assert (status, missing["reason"], missing["details"]["name"]) == (404, "NotFound", "c")
+
+
+PATCHES: dict[str, tuple[str, Any, int]] = {
+    "a merge patch": ("application/merge-patch+json", {"spec": {"size": 5}}, 200),
+    "a JSON patch": ("application/json-patch+json", [{"op": "replace", "path": "/spec/size", "value": 5}], 200),
+    "a JSON patch that is an object": ("application/json-patch+json", {"spec": {}}, 400),
+    "a JSON patch whose test fails": (
+        "application/json-patch+json",
+        [{"op": "test", "path": "/spec/size", "value": 9}],
+        422,
+    ),
+    "a merge patch that is a list": ("application/merge-patch+json", [], 422),
+    "a strategic patch of a custom resource": ("application/strategic-merge-patch+json", {}, 415),
+    "no patch at all": ("application/json", {}, 415),
+    "a patch to another name": ("application/merge-patch+json", {"metadata": {"name": "other"}}, 400),
+    "a patch to another kind": ("application/merge-patch+json", {"kind": "Other"}, 400),
+    "a patch of an old version": ("application/merge-patch+json", {"metadata": {"resourceVersion": "1"}}, 409),
+    "a wrong value": ("application/merge-patch+json", {"spec": {"size": "x"}}, 422),
+    "apply": ("application/apply-patch+yaml", widget(size=5), 200),
+}
+
+
+@pytest.mark.parametrize("case", PATCHES)
+async def test_patches(widgets: LocalApi, http: Http, case: str) -> None:
+    content_type, patch, expected = PATCHES[case]
+    await widgets.create(WIDGETS, widget(), namespace="default")
+    data = msgspec.json.encode(patch)
+    status, body, _ = await http.ask("PATCH", f"{WIDGETS_PATH}/w", data=data, headers=_typed(content_type))
+    assert status == expected, body
+    size = (await widgets.get(WIDGETS, "default", "w"))["spec"]["size"]
+    assert size == (5 if expected == 200 else 3)
+
+
+async def test_apply_creates_what_is_not_there_and_warns_of_what_it_does_not_track(http: Http) -> None:
+    data = msgspec.json.encode(widget(size=4))
+    place = f"{WIDGETS_PATH}/w?fieldManager=kubectl"
+    status, _, _ = await http.ask("PATCH", place, data=data, headers=_typed("application/apply-patch+yaml"))
+    assert status == 201
+    status, _, headers = await http.ask("PATCH", place, data=data, headers=_typed("application/apply-patch+yaml"))
+    assert status == 200
+    assert "ownership of fields is not tracked" in headers["Warning"]
+
+
+@pytest.mark.parametrize(
+    ("validation", "status", "warning"),
+    [("Strict", 400, ""), ("Warn", 201, 'unknown field \\"spec.sise\\"'), ("Ignore", 201, "")],
+)
+async def test_unknown_fields(http: Http, validation: str, status: int, warning: str) -> None:
+    answered, body, headers = await http.ask("POST", f"{WIDGETS_PATH}?fieldValidation={validation}", widget(sise=1))
+    assert answered == status
+    assert warning in headers.get("Warning", "")
+    if status == 400:
+        assert 'unknown field "spec.sise"' in body["message"]
+
+
+async def test_fields_given_twice_are_refused_under_strict(http: Http) -> None:
+    data = b'{"apiVersion":"example.org/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"size":1,"size":2}}'
+    path = f"{WIDGETS_PATH}?fieldValidation=Strict"
+    status, body, _ = await http.ask("POST", path, data=data, headers=_typed("application/json"))
+    assert status == 400
+    assert 'duplicate field "size"' in body["message"]
+
+
+async def test_a_body_without_a_type_is_json_and_yaml_is_read_too(server: Server, http: Http) -> None:
+    headers = {"Authorization": f"Bearer {server.token}"}
+    async with http.session.post(
+        server.url + CONFIG_MAPS_PATH, data=b'{"metadata": {"name": "j"}}', headers=headers,
+        skip_auto_headers=["Content-Type"],
+    ) as answer:  # fmt: skip
+        assert answer.status == 201
+    status, _, _ = await http.ask(
+        "POST", CONFIG_MAPS_PATH, data=b"metadata:\n  name: y\n", headers=_typed("application/yaml")
+    )
+    assert status == 201
+    status, body, _ = await http.ask(
+        "POST", CONFIG_MAPS_PATH, data=b"k8s\0", headers=_typed("application/vnd.kubernetes.protobuf")
+    )
+    assert (status, body["reason"]) == (415, "UnsupportedMediaType")
+
+
+async def test_lists_come_in_pages_and_a_continued_one_keeps_its_version(widgets: LocalApi, http: Http) -> None:
+    for name in "abcde":
+        await widgets.create(CONFIG_MAPS, config_map(name), namespace="default")
+    _, first, _ = await http.ask("GET", f"{CONFIG_MAPS_PATH}?limit=2")
+    assert first["metadata"]["remainingItemCount"] == 3
+    await widgets.create(CONFIG_MAPS, config_map("dd"), namespace="default")
+    names, page = [item["metadata"]["name"] for item in first["items"]], first
+    while token := page["metadata"].get("continue"):
+        _, page, _ = await http.ask("GET", f"{CONFIG_MAPS_PATH}?limit=2&continue={token}")
+        names += [item["metadata"]["name"] for item in page["items"]]
+        assert page["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
+    assert names == ["a", "b", "c", "d", "dd", "e"]
+    assert (await http.ask("GET", f"{CONFIG_MAPS_PATH}?limit=2&continue=nonsense"))[0] == 400
+    widgets.objects.store.compacted = 10**6
+    token = first["metadata"]["continue"]
+    assert (await http.ask("GET", f"{CONFIG_MAPS_PATH}?limit=2&continue={token}"))[0] == 410
+
+
+async def test_lists_by_label_and_by_field(widgets: LocalApi, http: Http) -> None:
+    await widgets.create(CONFIG_MAPS, config_map("a", labels={"x": "1"}), namespace="default")
+    await widgets.create(CONFIG_MAPS, config_map("b", labels={"x": "2"}), namespace="kubeflow")
+    _, by_label, _ = await http.ask("GET", "/api/v1/configmaps?labelSelector=x+in+(1,3)")
+    assert [item["metadata"]["name"] for item in by_label["items"]] == ["a"]
+    _, by_name, _ = await http.ask("GET", "/api/v1/configmaps?fieldSelector=metadata.name%3Db")
+    assert [item["metadata"]["name"] for item in by_name["items"]] == ["b"]
+    status, body, _ = await http.ask("GET", f"{WIDGETS_PATH}?fieldSelector=spec.size%3D3")
+    assert (status, "field label not supported: spec.size" in body["message"]) == (400, True)
+
+
+async def test_a_list_of_the_future_asks_for_patience(http: Http) -> None:
+    status, body, headers = await http.ask("GET", f"{CONFIG_MAPS_PATH}?resourceVersion=999999999")
+    assert (status, body["reason"], headers["Retry-After"]) == (504, "Timeout", "1")
+    assert body["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
+
+
+async def test_tables_and_bare_metadata(widgets: LocalApi, http: Http) -> None:
+    await widgets.create(PODS, pod(), namespace="default")
+    for path in (PODS_PATH, f"{PODS_PATH}/p"):
+        _, table, _ = await http.ask("GET", path, headers=TABLE)
+        assert table["kind"] == "Table"
+        assert table["columnDefinitions"][0]["name"] == "Name"
+        assert table["rows"][0]["cells"][0] == "p"
+        assert table["rows"][0]["object"]["kind"] == "PartialObjectMetadata"
+    partial = {"Accept": "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"}
+    _, bare, _ = await http.ask("GET", PODS_PATH, headers=partial)
+    assert set(bare["items"][0]) == {"kind", "apiVersion", "metadata"}
+
+
+async def test_subresources(widgets: LocalApi, http: Http) -> None:
+    await widgets.create(WIDGETS, widget(), namespace="default")
+    merge = _typed("application/merge-patch+json")
+    status, scaled, _ = await http.ask(
+        "PATCH", f"{WIDGETS_PATH}/w/scale", data=b'{"spec":{"replicas":3}}', headers=merge
+    )
+    assert (status, scaled["kind"], scaled["spec"]) == (200, "Scale", {"replicas": 3})
+    assert (await http.ask("GET", f"{WIDGETS_PATH}/w/scale"))[1]["spec"] == {"replicas": 3}
+    status, body, _ = await http.ask("PATCH", f"{WIDGETS_PATH}/w/status", data=b'{"status":{"a":1}}', headers=merge)
+    assert (status, body["status"]) == (200, {"a": 1})
+    await widgets.create(PODS, pod(), namespace="default")
+    status, body, _ = await http.ask("POST", f"{PODS_PATH}/p/binding", {"target": {"kind": "Node", "name": "n"}})
+    assert (status, body["status"]) == (201, "Success")
+    assert (await http.ask("GET", f"{PODS_PATH}/p/ephemeralcontainers"))[0] == 404
+
+
+async def test_a_whole_collection_is_deleted(widgets: LocalApi, http: Http) -> None:
+    for name, labels in (("a", {"x": "1"}), ("b", {"x": "1"}), ("c", {})):
+        await widgets.create(CONFIG_MAPS, config_map(name, labels=labels), namespace="default")
+    status, deleted, _ = await http.ask("DELETE", f"{CONFIG_MAPS_PATH}?labelSelector=x%3D1")
+    assert (status, [item["metadata"]["name"] for item in deleted["items"]]) == (200, ["a", "b"])
+    assert [item["metadata"]["name"] for item in (await widgets.list(CONFIG_MAPS, "default")).items] == ["c"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/nothing", 404),
+        ("GET", "/api/v1/nothings", 404),
+        ("GET", "/apis/nothing.org", 404),
+        ("GET", "/apis/nothing.org/v1", 404),
+        ("GET", "/openapi/v2", 404),
+        ("PUT", CONFIG_MAPS_PATH, 405),
+        ("POST", "/api/v1/configmaps", 405),
+        ("GET", "/api/v1/configmaps/c", 404),
+        ("GET", f"{CONFIG_MAPS_PATH}?resourceVersion=x", 400),
+        ("GET", f"{CONFIG_MAPS_PATH}?limit=-1", 400),
+        ("GET", f"{CONFIG_MAPS_PATH}?watch=perhaps", 400),
+        ("POST", f"{CONFIG_MAPS_PATH}?dryRun=Some", 400),
+        ("POST", f"{CONFIG_MAPS_PATH}?fieldValidation=Hard", 400),
+    ],
+)
+async def test_what_is_not_served_is_a_status(http: Http, method: str, path: str, status: int) -> None:
+    answered, body, _ = await http.ask(method, path, {} if method == "POST" else None)
+    assert (answered, body["kind"], body["code"]) == (status, "Status", status)
+
+
+async def test_a_body_too_large_is_refused(http: Http) -> None:
+    data = b'{"metadata": {"name": "x"}, "data": {"a": "' + b"x" * (3 * 1024 * 1024) + b'"}}'
+    status, body, _ = await http.ask("POST", CONFIG_MAPS_PATH, data=data, headers=_typed("application/json"))
+    assert (status, body["reason"]) == (413, "RequestEntityTooLarge")
+
+
+async def test_a_dry_run_over_http(widgets: LocalApi, http: Http) -> None:
+    status, _, _ = await http.ask("POST", f"{CONFIG_MAPS_PATH}?dryRun=All", config_map())
+    assert status == 201
+    assert not (await widgets.list(CONFIG_MAPS, "default")).items
+
+
+async def test_discovery_in_both_forms(http: Http) -> None:
+    assert (await http.ask("GET", "/api"))[1]["versions"] == ["v1"]
+    assert "example.org" in [group["name"] for group in (await http.ask("GET", "/apis"))[1]["groups"]]
+    assert "widgets" in [one["name"] for one in (await http.ask("GET", "/apis/example.org/v1"))[1]["resources"]]
+    accept = {"Accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList, application/json"}
+    status, aggregated, headers = await http.ask("GET", "/apis", headers=accept)
+    assert (status, aggregated["kind"]) == (200, "APIGroupDiscoveryList")
+    assert headers["Content-Type"].startswith("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
+
+
+async def test_documents_are_not_sent_again_to_who_has_them(widgets: LocalApi, http: Http) -> None:
+    _, index, _ = await http.ask("GET", "/openapi/v3")
+    path = index["paths"]["apis/example.org/v1"]["serverRelativeURL"]
+    status, document, headers = await http.ask("GET", path)
+    assert (status, document["openapi"]) == (200, "3.0.0")
+    status, body, _ = await http.ask("GET", path, headers={"If-None-Match": headers["ETag"]})
+    assert (status, bool(body)) == (304, False)
+
+
+async def test_discovery_forgets_a_definition_that_is_gone(widgets: LocalApi, http: Http) -> None:
+    assert (await http.ask("GET", "/apis/example.org/v1"))[0] == 200
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.org"
+    await http.ask("DELETE", path)
+
+    async def is_gone() -> bool:
+        return (await http.ask("GET", path))[0] == 404
+
+    await eventually(is_gone)
+    assert (await http.ask("GET", "/apis/example.org/v1"))[0] == 404
+
+
+async def test_access_reviews_say_yes(http: Http) -> None:
+    review = {"spec": {"resourceAttributes": {"verb": "create", "resource": "pods"}}}
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    status, body, _ = await http.ask("POST", path, review)
+    assert (status, body["status"]["allowed"]) == (201, True)
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/healthz", "/version", "/version/"])
+async def test_probes_need_no_token(server: Server, http: Http, path: str) -> None:
+    async with http.session.get(server.url + path) as answer:
+        assert answer.status == 200
+
+
+@pytest.mark.parametrize("path", ["/api", CONFIG_MAPS_PATH, "/nothing", "/", "/livez/x"])
+@pytest.mark.parametrize("token", [None, "wrong"])
+async def test_everything_else_does(server: Server, http: Http, path: str, token: str | None) -> None:
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    async with http.session.get(server.url + path, headers=headers) as answer:
+        assert answer.status == 401
+        assert (await answer.json())["reason"] == "Unauthorized"
+
+
+async def test_a_foreign_host_is_refused_also_with_the_token(server: Server, http: Http) -> None:
+    status, body, _ = await http.ask("GET", "/api", headers={"Host": "attacker.example"})
+    assert (status, body["reason"]) == (403, "Forbidden")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+async def test_old_tls_is_refused(server: Server, http: Http) -> None:
+    context = ssl.create_default_context(cafile=str(server.certificate_authority))
+    context.minimum_version = ssl.TLSVersion.TLSv1
+    context.maximum_version = ssl.TLSVersion.TLSv1_1
+    with pytest.raises((aiohttp.ClientError, ssl.SSLError)):
+        await http.session.get(server.url + "/version", ssl=context)
+
+
+async def test_files_are_for_this_user_only(server: Server, tmp_path: Path) -> None:
+    directory = tmp_path / "cluster"
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir()} == {0o600}
+
+
+async def test_a_port_that_is_taken_is_named(widgets: LocalApi, server: Server, tmp_path: Path) -> None:
+    port = int(server.url.rsplit(":", 1)[1])
+    second = Server(widgets, tmp_path / "second")
+    with pytest.raises(CannotListen, match=f"port {port} of 127.0.0.1 is taken"):
+        await second.start(port)
+    await second.start(0)
+    assert second.url != server.url
+    await second.stop()
+
+
+async def test_the_last_request_is_now_while_somebody_watches(tmp_path: Path) -> None:
+    now = [time.time()]  # certificates are made by the same clock
+    api = await LocalApi.open(tmp_path, clock=lambda: now[0])
+    server = Server(api, tmp_path)
+    await server.start()
+    client = Http(server)
+    now[0] += 10
+    await client.ask("GET", "/version")
+    now[0] += 10
+    assert server.last_request == now[0] - 10
+    async with client.stream(f"{CONFIG_MAPS_PATH}?watch=true&resourceVersion={api.objects.store.revision}"):
+        now[0] += 10
+        assert server.last_request == now[0]
+    await client.session.close()
+    await server.stop()
+    await api.close()
+
+
+async def test_an_error_of_ours_is_a_status_and_a_log_line(
+    widgets: LocalApi, server: Server, http: Http, caplog: pytest.LogCaptureFixture
+) -> None:
+    widgets.objects.store.db.execute("drop table owners")
+    with caplog.at_level(logging.ERROR):
+        status, body, _ = await http.ask("POST", CONFIG_MAPS_PATH, config_map(ownerReferences=[
+            {"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "u"}
+        ]))  # fmt: skip
+    assert (status, body["kind"]) == (500, "Status")
+    assert "Traceback" not in body["message"]
+    assert caplog.records
+
+
+class FakeLogs:
+    """A node with a log of three lines; a followed one goes on until told."""
+
+    def __init__(self) -> None:
+        self.asked: LogOptions | None = None
+        self.more = asyncio.Event()
+
+    async def read(self, pod: Manifest, options: LogOptions) -> AsyncIterator[bytes]:
+        self.asked = options
+        if options.previous:
+            raise BadRequest(f'previous terminated container "{options.container}" in pod "p" not found')
+        if options.follow:
+            await self.more.wait()
+        yield b"one\n"
+        yield b"two\n"
+
+
+async def test_logs_of_a_pod(widgets: LocalApi, tmp_path: Path) -> None:
+    logs = FakeLogs()
+    server = Server(widgets, tmp_path / "cluster", logs=logs)
+    await server.start()
+    client = Http(server)
+    await widgets.create(PODS, pod(), namespace="default")
+    status, body, _ = await client.ask("GET", f"{PODS_PATH}/p/log")
+    assert (status, body["message"]) == (400, "pod p does not have a host assigned")
+    binding = {"target": {"kind": "Node", "name": "n"}}
+    await widgets.create(PODS, binding, namespace="default", name="p", subresource="binding")
+    status, text, headers = await client.ask("GET", f"{PODS_PATH}/p/log?tailLines=5")
+    assert (status, text, headers["Content-Type"]) == (200, b"one\ntwo\n", "text/plain")
+    assert logs.asked == LogOptions("main", tail_lines=5)
+    status, body, _ = await client.ask("GET", f"{PODS_PATH}/p/log?previous=true")
+    assert (status, body["reason"]) == (400, "BadRequest")
+    async with client.stream(f"{PODS_PATH}/p/log?follow=true") as answer:
+        assert answer.status == 200
+        logs.more.set()
+        assert await answer.read() == b"one\ntwo\n"
+    await client.session.close()
+    await server.stop()
+
+
+async def test_other_rooms_may_check_their_visitors_themselves(widgets: LocalApi, tmp_path: Path) -> None:
+    server = Server(widgets, tmp_path / "cluster")
+    server.own_login.add("console")
+
+    async def greet(_: aiohttp.web.Request) -> aiohttp.web.Response:
+        return aiohttp.web.Response(text="welcome")
+
+    server.application.router.add_get("/console/hello", greet)
+    server.application.router.add_get("/closed", greet)
+    await server.start()
+    client = Http(server)
+    async with client.session.get(server.url + "/console/hello") as answer:
+        assert await answer.text() == "welcome"
+    for path in ("/closed", "/console/../closed", "/console/../api/v1/pods", "//console/../api/v1/pods"):
+        async with client.session.get(server.url + path) as answer:
+            assert answer.status == 401
+    await client.session.close()
+    await server.stop()
