@@ -41,7 +41,7 @@ def test_names_are_replaced_as_whole_words(text: str, replaced: str) -> None:
 
 def member(name: str, address: str, owner: str = "o", **spec: Any) -> Manifest:
     found = pod(shell("true"), name=name, **spec)
-    found["metadata"] |= {"labels": {"name": name}, "ownerReferences": [{"uid": owner, "controller": True}]}
+    found["metadata"] |= {"labels": {"pod": name}, "ownerReferences": [{"uid": owner, "controller": True}]}
     found["status"] = {"podIP": address}
     return found
 
@@ -54,14 +54,13 @@ def service(name: str, owner: str = "o", **selector: str) -> Manifest:
 
 def test_a_hosts_file_has_the_pod_first_then_everybody() -> None:
     one, two = member("a-0", "127.64.0.1", hostname="a-0", subdomain="a"), member("a-1", "127.64.0.2")
-    lines = [build_pod_line(one), build_pod_line(two), *build_service_lines([service("svc", name="a-1")], [one, two])]
+    lines = [build_pod_line(one), build_pod_line(two), *build_service_lines([service("svc", pod="a-1")], [one, two])]
     text = build_hosts(two, lines)
     assert text.splitlines()[1:] == [
         "127.0.0.1\tlocalhost",
         "::1\tlocalhost",
         "127.64.0.2\ta-1",
         "127.64.0.1\ta-0 a-0.a a-0.a.default a-0.a.default.svc a-0.a.default.svc.cluster.local",
-        "127.64.0.2\ta-1",
         "127.64.0.2\tsvc svc.default svc.default.svc svc.default.svc.cluster.local",
     ]
 
@@ -70,12 +69,12 @@ def test_a_pod_that_has_ended_has_no_line() -> None:
     done = member("a-0", "127.64.0.1")
     done["status"]["phase"] = "Succeeded"
     assert build_pod_line(done) == ""
-    assert build_service_lines([service("svc", name="a-0")], [done]) == []
+    assert build_service_lines([service("svc", pod="a-0")], [done]) == []
 
 
 def test_only_the_pods_own_group_is_replaced() -> None:
     me, sibling, stranger = member("a-0", "127.64.0.1"), member("a-1", ""), member("b-0", "127.64.0.3", owner="other")
-    services = [service("a-svc", name="a-0"), service("b-svc", owner="other", name="b-0")]
+    services = [service("a-svc", pod="a-0"), service("b-svc", owner="other", pod="b-0")]
     found = build_addresses(me, [me, sibling, stranger], services)
     assert {name: found[name] for name in ("a-0", "a-1", "a-svc")} == {
         "a-0": "127.64.0.1",

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from paddock.apiserver.objects import Page, bodies, build_list
+from paddock.apiserver.pages import Page, bodies, build_list
 from paddock.apiserver.records import Stored, in_version
 from paddock.apiserver.requests import Format
 from paddock.apiserver.served import ServedResource

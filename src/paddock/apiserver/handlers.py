@@ -14,7 +14,8 @@ from aiohttp import web
 
 from paddock.apiserver import kinds, reviews
 from paddock.apiserver.formats import render_object, render_page
-from paddock.apiserver.objects import Answer, Objects, Page, WriteOptions
+from paddock.apiserver.objects import Answer, Objects, WriteOptions
+from paddock.apiserver.pages import Page
 from paddock.apiserver.pod_logs import PodLogs
 from paddock.apiserver.records import storage_key
 from paddock.apiserver.requests import (

@@ -7,17 +7,16 @@ The rule a reader must not break: whatever is decided here is decided by one of 
 
 from __future__ import annotations
 
-import base64
-import binascii
 import secrets
 import uuid
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
 
 from paddock.apiserver import kinds, validation, verbs
+from paddock.apiserver.pages import Page, build_token, read_token
 from paddock.apiserver.records import Change, Stored, in_version, is_going, storage_key
 from paddock.apiserver.resources import Registry, read_crd
 from paddock.apiserver.served import ServedResource
@@ -27,7 +26,6 @@ from paddock.apiserver.watches import Hub, Selection
 from paddock.kube.api import PatchKind
 from paddock.kube.errors import (
     AlreadyExists,
-    BadRequest,
     Expired,
     Forbidden,
     MethodNotAllowed,
@@ -62,16 +60,6 @@ class Answer:
     body: bytes
     warnings: tuple[str, ...] = ()
     created: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Part of a list. `remaining` is None where nobody can tell without reading on."""
-
-    items: list[Stored] = field(default_factory=list)
-    revision: int = 0
-    token: str = ""
-    remaining: int | None = None
 
 
 class Objects:
@@ -122,7 +110,12 @@ class Objects:
         """The objects of a selection in the order of their keys. A later page carries the revision of the first: a
         watch from there misses nothing."""
         key = storage_key(served.resource)
-        revision, after = self._read_token(token) if token else (self.store.revision, None)
+        revision, after = read_token(token) if token else (self.store.revision, None)
+        if revision < self.store.compacted:
+            raise Expired(
+                "The provided continue parameter is too old to display a consistent list result. You can start a new"
+                " list without the continue parameter"
+            )
         items: list[Stored] = []
         for stored in self.store.select(key, selection.namespace, name=selection.name, after=after):
             if selection.narrow and not selection.matches(stored.manifest()):
@@ -134,23 +127,9 @@ class Objects:
                     if selection.narrow
                     else self.store.count(key, selection.namespace, (last.namespace, last.name))
                 )
-                return Page(items, revision, _build_token(revision, last), remaining)
+                return Page(items, revision, build_token(revision, last), remaining)
             items.append(stored)
         return Page(items, revision)
-
-    def _read_token(self, token: str) -> tuple[int, tuple[str, str]]:
-        try:
-            revision, namespace, name = msgspec.json.decode(
-                base64.urlsafe_b64decode(token.encode() + b"=="), type=tuple[int, str, str]
-            )
-        except (binascii.Error, ValueError, msgspec.MsgspecError):
-            raise BadRequest("continue key is not valid: it must be the one that the list before answered") from None
-        if revision < self.store.compacted:
-            raise Expired(
-                "The provided continue parameter is too old to display a consistent list result. You can start a new"
-                " list without the continue parameter"
-            )
-        return revision, (namespace, name)
 
     # Writes
 
@@ -405,26 +384,6 @@ class Objects:
 
 def not_found(resource: Resource, name: str) -> NotFound:
     return NotFound(f'{verbs.qualified_name(resource)} "{name}" not found', kind=resource.plural, name=name)
-
-
-def build_list(served: ServedResource, page: Page) -> bytes:
-    """The list as JSON: the bodies joined as they lie, nothing decoded."""
-    meta: dict[str, Any] = {"resourceVersion": str(page.revision)}
-    if page.token:
-        meta["continue"] = page.token
-        if page.remaining is not None:
-            meta["remainingItemCount"] = page.remaining
-    resource = served.resource
-    head = msgspec.json.encode({"kind": served.list_name, "apiVersion": resource.api_version, "metadata": meta})
-    return b"".join((head[:-1], b',"items":[', b",".join(bodies(page.items, resource.api_version)), b"]}"))
-
-
-def bodies(items: Iterable[Stored], version: str) -> list[bytes]:
-    return [in_version(stored.body, stored.version, version) for stored in items]
-
-
-def _build_token(revision: int, last: Stored) -> str:
-    return base64.urlsafe_b64encode(msgspec.json.encode((revision, last.namespace, last.name))).decode().rstrip("=")
 
 
 def _random_suffix() -> str:

@@ -247,8 +247,3 @@ def _check_delete_preconditions(resource: Resource, current: Manifest, options: 
                 kind=resource.plural,
                 name=name,
             )
-
-
-def describe(served: ServedResource, namespace: str, name: str) -> str:
-    """For log lines and messages: `pods default/x`."""
-    return f"{qualified_name(served.resource)} {f'{namespace}/' if namespace else ''}{name}"

@@ -9,13 +9,13 @@ import click
 
 from paddock.app.home import Home
 from paddock.cli import jobs_view as view
-from paddock.cli.find import fetch_job, fetch_pods
+from paddock.cli.find import fetch_job, fetch_pods, find_outputs
 from paddock.cli.session import namespace_option, talk
 from paddock.cli.terminal import print_table, stdout
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.explain import explain
 from paddock.jobs.model import Job, Status
-from paddock.kube.meta import EVENTS, Manifest, annotations_of, name_of, namespace_of, uid_of
+from paddock.kube.meta import EVENTS, Manifest, annotations_of, uid_of
 from paddock.kube.times import format_duration, format_time, read_time
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ def command(job: str, namespace: str) -> None:
 
 
 def _print_facts(job: Job, status: Status, manifest: Manifest, place: Home) -> None:
-    outputs = place.outputs / namespace_of(manifest) / f"{name_of(manifest)}-{uid_of(manifest)[:8]}"
     facts = {
         "Name": str(job.key),
         "Kind": f"{job.resource.kind}.{job.resource.group}/{job.resource.version}",
@@ -51,10 +50,10 @@ def _print_facts(job: Job, status: Status, manifest: Manifest, place: Home) -> N
         "Created": _moment(job.created),
         "Started": _moment(status.started),
         "Finished": _moment(status.finished),
-        "Attempt": f"{status.attempt} (restarts {status.restarts}{_limit(job)})",
+        "Attempt": f"{status.attempt}, restarts {status.restarts} ({_limit(job)})",
         "Clean-up": f"cleanPodPolicy {job.policies.clean_pods}",
         "Without": annotations_of(manifest).get("paddock.dev/without", ""),
-        "Outputs": str(outputs) if outputs.exists() else "",
+        "Outputs": str(find_outputs(place, manifest) or ""),
     }
     for name, text in facts.items():
         if text:
@@ -70,7 +69,7 @@ def _print_facts(job: Job, status: Status, manifest: Manifest, place: Home) -> N
 
 def _limit(job: Job) -> str:
     limit = job.policies.backoff_limit
-    return " of any number" if limit is None else f" of {limit}"
+    return "no limit" if limit is None else f"at most {limit}"
 
 
 def _moment(moment: float | None) -> str:

@@ -1,14 +1,16 @@
-"""The job that a name on the command line means, and its pods."""
+"""The job that a name on the command line means, its pods, and where its outputs are."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paddock.app.home import Home
 from paddock.cli.errors import UserError
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.text import nearest
 from paddock.kube.errors import NotFound
-from paddock.kube.meta import PODS, Manifest, Resource, is_controlled_by, name_of, uid_of
+from paddock.kube.meta import PODS, Manifest, Resource, is_controlled_by, name_of, namespace_of, uid_of
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api
@@ -32,3 +34,14 @@ async def fetch_pods(api: Api, job: Manifest) -> list[Manifest]:
     namespace = str(job["metadata"]["namespace"])
     pods = (await api.list(PODS, namespace)).items
     return sorted((pod for pod in pods if is_controlled_by(pod, uid_of(job))), key=name_of)
+
+
+def find_outputs(place: Home, job: Manifest) -> Path | None:
+    """The job's own directory (PADDOCK_OUTPUT_DIR of its ranks); None as long as nothing is in it."""
+    path = place.outputs / namespace_of(job) / f"{name_of(job)}-{uid_of(job)[:8]}"
+    return path if path.is_dir() and any(path.iterdir()) else None
+
+
+def in_namespace(job: Manifest) -> str:
+    """` -n training`, for the next command in a sentence; nothing for the default namespace."""
+    return "" if namespace_of(job) in ("", "default") else f" -n {namespace_of(job)}"

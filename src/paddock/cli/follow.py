@@ -94,7 +94,7 @@ class Follower:
         The pods' watch may be behind the job's: a rank that has succeeded has a log, heard of or not yet.
         """
         deadline = time.monotonic() + _DRAIN
-        while self._unheard() and time.monotonic() < deadline:
+        while self._unheard() and time.monotonic() < deadline:  # noqa: ASYNC110 - once, and for a moment
             await asyncio.sleep(0.02)
         waiting = [task for uid, task in self._streams.items() if uid not in self._running]
         if waiting:

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from paddock.app.home import Home
-from paddock.cli.errors import UserError
-from paddock.cli.failure import find_kept_log
-from paddock.cli.find import fetch_job, fetch_pods
+from paddock.cli.errors import Failed, UserError
+from paddock.cli.find import fetch_job, fetch_pods, in_namespace
 from paddock.cli.follow import Follower, Gone
 from paddock.cli.jobs_view import rank_name
-from paddock.cli.log_lines import Lines, build_tail
+from paddock.cli.log_lines import Lines
+from paddock.cli.rank_log import fetch_log
 from paddock.cli.screen import Screen
-from paddock.cli.session import namespace_option, talk
+from paddock.cli.session import keep_up, namespace_option, talk
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Rank
-from paddock.kube.errors import ApiError
-from paddock.kube.meta import Manifest, Resource, name_of, namespace_of
+from paddock.kube.meta import Manifest, Resource, name_of
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
@@ -49,7 +47,7 @@ def command(job: str, follow: bool, role: str, index: int | None, tail: int | No
             known = ", ".join(map(str, KINDS[resource].read_job(manifest).ranks()[:8]))
             raise UserError(f"{job} has no rank {wanted!r}; it has {known}")
         if follow and not KINDS[resource].read_status(manifest).phase.terminal:
-            await _follow(client, resource, manifest, role, index)
+            await _follow(client, place, resource, manifest, role, index)
         else:
             await _print(client, place, manifest, ranks, tail)
 
@@ -60,42 +58,44 @@ def _chosen(rank: Rank, role: str, index: int | None) -> bool:
     return (not role or rank.role == role) and (index is None or rank.index == index)
 
 
-async def _follow(client: Client, resource: Resource, job: Manifest, role: str, index: int | None) -> None:
+async def _follow(client: Client, place: Home, resource: Resource, job: Manifest, role: str, index: int | None) -> None:
     with Screen() as screen:
+        follower = Follower(client, place, resource, job, screen, lambda rank: _chosen(rank, role, index))
+        following = asyncio.create_task(follower.run())
+        watching = asyncio.create_task(keep_up(place, screen.talk))
         try:
-            await Follower(client, resource, job, screen, lambda rank: _chosen(rank, role, index)).run()
+            await asyncio.wait([following, watching], return_when=asyncio.FIRST_COMPLETED)
+            if not following.done():
+                raise Failed(watching.result())
+            following.result()
         except Gone:
-            screen.talk("the job was deleted")
+            raise Failed("the job was deleted") from None
         except asyncio.CancelledError:
-            screen.talk(f"the job goes on; `paddock delete {name_of(job)}` ends it")
+            screen.talk(f"the job goes on; `paddock delete {name_of(job)}{in_namespace(job)}` ends it")
             raise
+        finally:
+            following.cancel()
+            watching.cancel()
+            await asyncio.gather(following, watching, return_exceptions=True)
 
 
 async def _print(client: Client, place: Home, job: Manifest, ranks: list[Rank], tail: int | None) -> None:
     pods = {rank_name(pod): pod for pod in await fetch_pods(client, job)}
     screen, width, found = Screen(), max(len(str(rank)) for rank in ranks), False
     for rank in ranks:
-        text = await _fetch(client, place, job, pods.get(str(rank)), str(rank))
+        text = await fetch_log(client, place, job, str(rank), pods.get(str(rank)))
         if text is None:
             continue
         found = True
         lines = Lines()
-        for line in _cut([*lines.feed(text), *lines.end()], tail):
-            print(line) if len(ranks) == 1 else screen.rank_line(str(rank), width, line)
+        shown = _cut([*lines.feed(text), *lines.end()], tail)
+        if len(ranks) > 1:
+            screen.rank_lines(str(rank), width, shown)
+        elif shown:
+            print("\n".join(shown))
     if not found:
         screen.talk(f"{name_of(job)} has printed nothing yet")
 
 
 def _cut(lines: list[str], tail: int | None) -> list[str]:
-    return lines if tail is None else build_tail("\n".join(lines), tail) if tail else []
-
-
-async def _fetch(client: Client, place: Home, job: Manifest, pod: Manifest | None, rank: str) -> bytes | None:
-    """The log of a rank: of its pod, else what is kept of one that is gone."""
-    if pod is not None:
-        try:
-            return b"".join([chunk async for chunk in client.stream_log(namespace_of(pod), name_of(pod))])
-        except ApiError:
-            pass  # not started yet, or gone this moment: what is kept of it, if anything
-    kept: Path | None = find_kept_log(place, namespace_of(job), f"{name_of(job)}-{rank}")
-    return kept.read_bytes() if kept else None
+    return lines if tail is None else lines[-tail:] if tail else []

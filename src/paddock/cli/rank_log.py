@@ -55,6 +55,7 @@ async def fetch_log(client: Client, place: Home, job: Manifest, rank: str, pod: 
 
 
 def find_kept_log(place: Home, namespace: str, pod: str, uid: str = "*") -> Path | None:
-    """The newest log of the pod, by default of the last one of that name: `<namespace>_<pod>_<uid>/<container>/N.log`."""
+    """The newest log of the pod, by default of the last one of that name. Laid out as a kubelet does:
+    `<namespace>_<pod>_<uid>/<container>/N.log`."""
     logs = place.node.glob(f"pods/{namespace}_{pod}_{uid}/*/*.log")
     return max(logs, key=lambda path: path.stat().st_mtime, default=None)

@@ -7,16 +7,16 @@ import contextlib
 import signal
 import time
 from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from paddock.app import launch
-from paddock.app.home import Home, is_up, read_running
+from paddock.app.home import Home
 from paddock.cli.delete import end_job, kill_pods
 from paddock.cli.display import View, build_end, build_head
 from paddock.cli.errors import Failed, UserError
 from paddock.cli.failure import fetch_failure
+from paddock.cli.find import find_outputs, in_namespace
 from paddock.cli.follow import Follower, Gone
 from paddock.cli.manifests import (
     Checked,
@@ -27,17 +27,20 @@ from paddock.cli.manifests import (
     read_devices,
     read_files,
 )
+from paddock.cli.patience import FAILURES, Patience
 from paddock.cli.screen import Screen
-from paddock.cli.session import connect, ensure_up, namespace_option
+from paddock.cli.session import connect, ensure_up, keep_up, namespace_option
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import CleanPods, Phase, Rank
-from paddock.kube.errors import NotFound
-from paddock.kube.meta import Manifest, Resource, metadata, uid_of
+from paddock.kube.errors import Conflict, NotFound
+from paddock.kube.meta import Manifest, Resource, metadata, name_of, namespace_of, uid_of
 from paddock.kube.quantities import format_quantity
 from paddock.kube.times import format_duration, read_time
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
+
+_KILL_SECONDS = 10.0
 
 
 @click.command(name="run")
@@ -80,17 +83,33 @@ class Run:
     def __init__(self, place: Home, screen: Screen, shows: Callable[[Rank], bool]) -> None:
         self._place, self._screen, self._shows = place, screen, shows
         self._interrupts: asyncio.Queue[None] = asyncio.Queue()
+        self._patience = Patience()
+        self._limits: set[asyncio.Task[None]] = set()
 
     async def run(self, checked: list[Checked], without: tuple[str, ...]) -> int:
         async with connect(self._place) as client, _interrupts(self._interrupts):
-            checked = await self._adapt(client, checked, without)
-            job = next(each for each in checked if each.is_job)
-            await self._replace_finished(client, job)
-            await check_with_server(client, checked)
-            created = await create_all(client, checked)
-            manifest = created[checked.index(job)]
-            self._screen.line(build_head(KINDS[job.resource].read_job(manifest)))
-            return await self._follow(client, job.resource, manifest)
+            interrupt = asyncio.create_task(self._interrupts.get())
+            submitting = asyncio.create_task(self._submit(client, checked, without))
+            try:
+                await asyncio.wait([interrupt, submitting], return_when=asyncio.FIRST_COMPLETED)
+                if not submitting.done():
+                    self._screen.talk("interrupted: nothing was submitted")
+                    return 130
+                resource, manifest = submitting.result()
+                self._screen.line(build_head(KINDS[resource].read_job(manifest)))
+                return await self._follow(client, resource, manifest, interrupt)
+            finally:
+                await _cancel(interrupt, submitting, *self._limits)
+
+    async def _submit(
+        self, client: Client, checked: list[Checked], without: tuple[str, ...]
+    ) -> tuple[Resource, Manifest]:
+        checked = await self._adapt(client, checked, without)
+        job = next(each for each in checked if each.is_job)
+        await self._replace_finished(client, job)
+        await check_with_server(client, checked)
+        created = await asyncio.shield(asyncio.ensure_future(create_all(client, checked)))
+        return job.resource, created[checked.index(job)]
 
     async def _adapt(self, client: Client, checked: list[Checked], without: tuple[str, ...]) -> list[Checked]:
         """Without the devices that the user named, and without those that no node has."""
@@ -121,11 +140,15 @@ class Run:
         self._screen.talk(f"replacing {job.label}, {phase} ({age} old)")
         await end_job(client, job.resource, current)
 
-    async def _follow(self, client: Client, resource: Resource, job: Manifest) -> int:
-        follower = Follower(client, resource, job, self._screen, self._shows)
+    async def _follow(self, client: Client, resource: Resource, job: Manifest, interrupt: asyncio.Task[None]) -> int:
+        def look(view: View) -> None:
+            limit = self._patience.note(view)
+            if limit is not None:
+                self._limits.add(asyncio.create_task(self._set_limit(client, resource, job, limit)))
+
+        follower = Follower(client, self._place, resource, job, self._screen, self._shows, look)
         following = asyncio.create_task(follower.run())
-        interrupt = asyncio.create_task(self._interrupts.get())
-        watching = asyncio.create_task(self._keep_cluster())
+        watching = asyncio.create_task(keep_up(self._place, self._screen.talk))
         try:
             await asyncio.wait([following, interrupt, watching], return_when=asyncio.FIRST_COMPLETED)
             if following.done():
@@ -136,52 +159,59 @@ class Run:
         except Gone:
             raise Failed("the job was deleted while it ran") from None
         finally:
-            for task in (following, interrupt, watching):
-                task.cancel()
-            await asyncio.gather(following, interrupt, watching, return_exceptions=True)
+            await _cancel(following, watching)
 
-    async def _keep_cluster(self) -> str:
-        """Start the cluster again if it was killed: its pods live on. Returns when it was stopped on purpose."""
-        while True:
-            await asyncio.sleep(0.5)
-            if is_up(self._place):
-                continue
-            if read_running(self._place) is None:
-                return "the cluster was stopped; the job begins a new attempt at the next `paddock up`"
-            started = await asyncio.to_thread(launch.start, self._place)
-            self._screen.talk(f"the cluster was killed; started again in {started.seconds:.1f} s, the job goes on")
+    async def _set_limit(self, client: Client, resource: Resource, job: Manifest, limit: int) -> None:
+        """See `cli.patience`. The job may be gone by now; then there is nothing to limit."""
+        try:
+            patch = {"metadata": {"uid": uid_of(job)}, "spec": {"runPolicy": {"backoffLimit": limit}}}
+            await client.patch(resource, namespace_of(job), name_of(job), patch)
+        except (NotFound, Conflict):
+            return
+        self._screen.talk(
+            f"it has failed alike {FAILURES - 1} times: once more, and the job is given up "
+            "(runPolicy.backoffLimit in the manifest sets another limit)"
+        )
 
     async def _interrupted(self, client: Client, resource: Resource, job: Manifest) -> int:
         self._screen.talk("stopping the job (Ctrl-C again kills it)")
         ending = asyncio.create_task(end_job(client, resource, job))
         again = asyncio.create_task(self._interrupts.get())
-        await asyncio.wait([ending, again], return_when=asyncio.FIRST_COMPLETED)
-        if not ending.done():
-            self._screen.talk("killing it")
-            await kill_pods(client, job)
-            await asyncio.wait([ending], timeout=10.0)
-        again.cancel()
-        self._screen.talk("interrupted: the job and its pods are gone")
-        return 130
+        try:
+            await asyncio.wait([ending, again], return_when=asyncio.FIRST_COMPLETED)
+            if not ending.done():
+                self._screen.talk("killing it")
+                await kill_pods(client, job)
+                await asyncio.wait([ending], timeout=_KILL_SECONDS)
+            if ending.done():
+                ending.result()
+                self._screen.talk("interrupted: the job and its pods are gone; its outputs are kept")
+            else:
+                self._screen.talk("interrupted: the job is deleted, some of its pods have not ended yet")
+            return 130
+        finally:
+            await _cancel(ending, again)
 
     async def _end(self, client: Client, resource: Resource, job: Manifest, view: View) -> int:
         completed = view.status.phase is Phase.COMPLETED
+        ended = time.time()
         if not completed:
             for line in await fetch_failure(client, self._place, job, view.status):
                 self._screen.line(line)
-        self._screen.line(build_end(view), "bold green" if completed else "bold red")
-        name, where = str(job["metadata"]["name"]), _where(job)
-        outputs = self._place.outputs / str(job["metadata"]["namespace"]) / f"{name}-{uid_of(job)[:8]}"
-        shown = f"      outputs: {outputs}" if outputs.exists() else ""
-        self._screen.line(f"logs: paddock logs {name}{where}{shown}")
+        self._screen.line(build_end(view, ended), "bold green" if completed else "bold red")
+        outputs = find_outputs(self._place, job)
+        shown = f"      outputs: {outputs}" if outputs else ""
+        self._screen.line(f"logs: paddock logs {name_of(job)}{in_namespace(job)}{shown}")
         if completed and view.job.policies.clean_pods is CleanPods.NEVER and any(not r.decides for r in view.job.roles):
-            self._screen.talk(f"its servers are kept running (cleanPodPolicy: Never): paddock delete {name}{where}")
+            delete = f"paddock delete {name_of(job)}{in_namespace(job)}"
+            self._screen.talk(f"its servers are kept running (cleanPodPolicy: Never): {delete}")
         return 0 if completed else 1
 
 
-def _where(job: Manifest) -> str:
-    namespace = str(job["metadata"]["namespace"])
-    return "" if namespace == "default" else f" -n {namespace}"
+async def _cancel(*tasks: asyncio.Task[Any]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @contextlib.asynccontextmanager

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from paddock.app import launch
-from paddock.app.home import Home, read_home
+from paddock.app.home import Home, is_up, read_home, read_running
 from paddock.cli.terminal import stderr
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
 
 T = TypeVar("T")
+
+_LOOK = 0.5
+"""Seconds between two looks whether the cluster that a command follows is still up."""
 
 namespace_option = click.option(
     "-n", "--namespace", default="default", show_default=True, metavar="NAME", help="The namespace."
@@ -58,6 +61,19 @@ def talk(work: Callable[[Client, Home], Awaitable[T]]) -> T:
             return await work(client, place)
 
     return run(conversation())
+
+
+async def keep_up(place: Home, say: Callable[[str], None]) -> str:
+    """Start the cluster again whenever it was killed: its pods live on. Returns, with a sentence, when it was stopped
+    on purpose. Raises `StartError`."""
+    while True:
+        await asyncio.sleep(_LOOK)
+        if is_up(place):
+            continue
+        if read_running(place) is None:
+            return "the cluster was stopped; the job begins a new attempt at the next `paddock up`"
+        started = await asyncio.to_thread(launch.start, place)
+        say(f"the cluster was killed; started again in {started.seconds:.1f} s, the job goes on")
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:

@@ -48,6 +48,14 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
+class InvalidJob(Cause):
+    """The manifest as it was edited cannot be read; recorded by the operator, as there is no job to plan for.
+    `problems`: `spec.worker.replicas: found 0, …`."""
+
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class NoReplicas(Cause):
     """The job asks for no pod at all."""
 
@@ -277,7 +285,7 @@ class DeadlineExceeded(Cause):
 CAUSES: dict[str, type[Cause]] = {
     cause.__name__: cause
     for cause in (
-        NoReplicas, ObjectInTheWay, NoFreePort, WaitingForOldPods, WaitingForPods, WaitingForScheduler,
+        InvalidJob, NoReplicas, ObjectInTheWay, NoFreePort, WaitingForOldPods, WaitingForPods, WaitingForScheduler,
         BuildingEnvironment, ImageUnavailable, ConfigurationWrong, ContainerWaiting, WaitingForAddresses,
         WaitingForConfigMap, PodsStarting, RankRestarted, PodsDeleted, PodsLost, Resized, PortsDiffer, Resumed,
         PodsAdopted, Suspended, Deleting, Completed, CompletedServersKept, RankFailed, ServerEnded,

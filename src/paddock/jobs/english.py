@@ -83,6 +83,7 @@ def _lost(args: Args) -> str:
 
 
 ENGLISH: Mapping[str, Callable[[Args], str]] = {
+    "InvalidJob": lambda args: f"waiting: the manifest is wrong: {_list(args, 'problems')}; edit the job",
     "NoReplicas": lambda _: "waiting: the job asks for no pod; set the replicas of a role to 1 or more",
     "ObjectInTheWay": lambda args: (
         f"waiting: {_list(args, 'objects')} {_verb(args, 'objects', 'has a name', 'have names')} that this job needs "

@@ -111,13 +111,13 @@ class NodeLogs:
         return log_directory(self._directory, namespace_of(pod), name_of(pod), uid_of(pod)) / container
 
 
-def find_tail(file: int, size: int, lines: int) -> int:
+def find_tail(file: int, size: int, lines: int, block_size: int = _CHUNK) -> int:
     """The offset at which the last `lines` lines begin; read backwards, so a large file costs no more."""
     if lines <= 0:
         return size
     end, found = size, 0
     while end > 0:
-        start = max(0, end - _CHUNK)
+        start = max(0, end - block_size)
         block = os.pread(file, end - start, start)
         search = len(block) - 1 if end == size and block.endswith(b"\n") else len(block)
         while (search := block.rfind(b"\n", 0, search)) >= 0:

@@ -25,8 +25,9 @@ def build_hosts(pod: Manifest, lines: Iterable[str]) -> str:
         for alias in pod["spec"].get("hostAliases") or ()
         if alias.get("hostnames")
     )
-    head = ("# written by paddock for this pod", "127.0.0.1\tlocalhost", "::1\tlocalhost", build_pod_line(pod))
-    return "".join(f"{line}\n" for line in (*head, *aliases, *lines) if line)
+    own = build_pod_line(pod)
+    head = ("# written by paddock for this pod", "127.0.0.1\tlocalhost", "::1\tlocalhost", own)
+    return "".join(f"{line}\n" for line in (*head, *aliases, *(line for line in lines if line != own)) if line)
 
 
 def build_pod_line(pod: Manifest) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from paddock.jobs.model import CauseRecord, InvalidJob, Status
+from paddock.jobs import causes
+from paddock.jobs.model import InvalidJob, Status
 from paddock.kube.meta import Manifest, version_of
 from paddock.kube.times import Moment
 
@@ -49,8 +50,5 @@ def read_lost(answer: Mapping[str, Any], difference: Mapping[str, Any]) -> tuple
 def with_refusal(status: Status, refusal: InvalidJob, now: Moment) -> Status:
     """The user's mistake as the recorded cause. The phase stays: the user may mend the manifest, and pods that train
     by an earlier version of it go on."""
-    args = {"problems": [f"{problem.path}: {problem.message}" for problem in refusal.problems]}
-    before = status.cause
-    if before is not None and before.reason == INVALID and dict(before.args) == args:
-        return status
-    return status.with_(cause=CauseRecord(INVALID, args, since=float(int(now))))
+    cause = causes.InvalidJob(tuple(f"{problem.path}: {problem.message}" for problem in refusal.problems))
+    return status.with_(cause=cause.record(now, status.cause))

@@ -1,0 +1,258 @@
+"""A user's shell for the end-to-end tests: the real `paddock` and `kubectl`, with a home of their own for each cluster.
+
+Nothing of the product is imported: what these tests see is what a user sees (screens, exit codes, files, processes).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psutil
+import yaml
+
+T = TypeVar("T")
+PADDOCK = (sys.executable, "-m", "paddock.cli.main")
+KUBECTL = shutil.which("kubectl")
+
+
+def until(what: str, look: Callable[[], T], seconds: float = 30.0) -> T:
+    """The first true answer of `look`, asked 20 times a second."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = look()
+        if found:
+            return found
+        assert time.monotonic() < deadline, f"after {seconds:.0f} s there is still not: {what}"
+        time.sleep(0.05)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A command that has ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+    def __str__(self) -> str:
+        return f"exit code {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+
+class Running:
+    """A command in the background; what it prints goes into files, so that it never waits for us."""
+
+    def __init__(self, command: tuple[str, ...], environment: Mapping[str, str], files: Path) -> None:
+        self._out, self._err = files.with_suffix(".out"), files.with_suffix(".err")
+        with self._out.open("wb") as out, self._err.open("wb") as err:
+            self._process = subprocess.Popen(
+                command, env=dict(environment), stdin=subprocess.DEVNULL, stdout=out, stderr=err
+            )
+
+    @property
+    def out(self) -> str:
+        return self._out.read_text(errors="replace")
+
+    @property
+    def err(self) -> str:
+        return self._err.read_text(errors="replace")
+
+    def until_it_prints(self, text: str, seconds: float = 60.0) -> None:
+        def look() -> bool:
+            assert text in self.out or self._process.poll() is None, f"{text!r} never came: {self.out}{self.err}"
+            return text in self.out
+
+        until(f"{text!r} on the screen", look, seconds)
+
+    def interrupt(self) -> None:
+        self._process.send_signal(signal.SIGINT)
+
+    def end(self, seconds: float = 60.0) -> Ended:
+        try:
+            code = self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"it has not ended in {seconds:.0f} s:\n{self.out}{self.err}") from None
+        return Ended(code, self.out, self.err)
+
+    def stop(self) -> None:
+        """For the end of a test that failed; one that has ended is no error."""
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait(10)
+
+
+class Cluster:
+    """One home, its commands, and the processes and files that belong to it. TMPDIR is its own as well."""
+
+    def __init__(self, directory: Path, sandbox: str) -> None:
+        self.directory, self.sandbox = directory, sandbox
+        self.home, self.temporary = directory / "home", directory / "tmp"
+        self.temporary.mkdir()
+        self._running: list[Running] = []
+
+    @property
+    def environment(self) -> dict[str, str]:
+        own = {"PADDOCK_HOME": str(self.home), "TMPDIR": str(self.temporary), "COLUMNS": "200", "NO_COLOR": "1"}
+        return {**os.environ, **own, "KUBECONFIG": str(self.home / "api" / "kubeconfig")}
+
+    def paddock(self, *words: str, seconds: float = 60.0) -> Ended:
+        return self._end(*PADDOCK, *words, seconds=seconds)
+
+    def kubectl(self, *words: str, seconds: float = 30.0) -> Ended:
+        assert KUBECTL
+        return self._end(KUBECTL, *words, seconds=seconds)
+
+    def start(self, *words: str) -> Running:
+        """`paddock run …` in the background."""
+        return self._start(*PADDOCK, *words)
+
+    def start_kubectl(self, *words: str) -> Running:
+        assert KUBECTL
+        return self._start(KUBECTL, *words)
+
+    def _end(self, *command: str, seconds: float) -> Ended:
+        ended = subprocess.run(
+            command,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=seconds,
+        )
+        return Ended(ended.returncode, ended.stdout, ended.stderr)
+
+    def _start(self, *command: str) -> Running:
+        running = Running(command, self.environment, self.directory / f"command-{len(self._running)}")
+        self._running.append(running)
+        return running
+
+    def up(self) -> Ended:
+        return self.paddock("up", "--sandbox", self.sandbox)
+
+    def close(self) -> None:
+        for running in self._running:
+            running.stop()
+        self.paddock("down")
+
+    # What there is.
+
+    def write(self, manifest: Mapping[str, Any]) -> str:
+        """The manifest as a file; its path."""
+        path = self.directory / f"{manifest['metadata']['name']}.yaml"
+        path.write_text(yaml.safe_dump(dict(manifest), sort_keys=False))
+        return str(path)
+
+    def job(self, name: str) -> dict[str, Any]:
+        return json.loads(self.paddock("get", "jobs", name, "-o", "json").out)
+
+    def phase(self, name: str) -> str:
+        return str(self.job(name).get("status", {}).get("phase") or "")
+
+    def pods(self, name: str) -> dict[str, dict[str, Any]]:
+        """The pods of a job by their ranks' names: `worker-0`."""
+        listed = self.paddock("get", "pods", "-l", f"paddock.dev/job={name}", "-o", "json")
+        return {pod["metadata"]["name"].removeprefix(f"{name}-"): pod for pod in json.loads(listed.out)["items"]}
+
+    def output(self, name: str) -> Path:
+        """The directory that the ranks of a job share."""
+        (found,) = (self.home / "outputs" / "default").glob(f"{name}-????????")
+        return found
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """Who serves, since when."""
+        return json.loads((self.home / "cluster.json").read_text())
+
+    def processes(self) -> dict[int, str]:
+        """Every process that names this cluster's directory in its command, environment or working directory."""
+        mark, found = str(self.directory), {}
+        for process in psutil.process_iter():
+            try:
+                said = [*process.cmdline(), *process.environ().values(), process.cwd()]
+            except (psutil.Error, OSError):
+                continue
+            if any(mark in word for word in said):
+                found[process.pid] = " ".join(process.cmdline())
+        return found
+
+    def processes_of(self, pod: Mapping[str, Any]) -> dict[int, str]:
+        """What runs in a pod, with what surrounds it."""
+        uid, found = pod["metadata"]["uid"], {}
+        for process in psutil.process_iter():
+            try:
+                if process.environ().get("PADDOCK_POD_UID") == uid:
+                    found[process.pid] = " ".join(process.cmdline())
+            except (psutil.Error, OSError):
+                continue
+        return found
+
+    def kill_program(self, pod: Mapping[str, Any], word: str) -> None:
+        """SIGKILL for the pod's process that has `word` in its command, and for no shell or bwrap around it."""
+        found = [pid for pid, said in self.processes_of(pod).items() if word in said and not _surrounds(said)]
+        assert len(found) == 1, (word, self.processes_of(pod))
+        os.kill(found[0], signal.SIGKILL)
+
+    def kill_cluster(self) -> int:
+        """`kill -9` of the one process; its number."""
+        pid = int(self.record["pid"])
+        os.kill(pid, signal.SIGKILL)
+        until("the end of the killed process", lambda: not _lives(pid))
+        return pid
+
+    def leftovers(self) -> list[str]:
+        """What must not be there after `paddock down`: processes, temporary files, what belonged to running pods."""
+        left = [f"process {pid}: {said}" for pid, said in self.processes().items()]
+        left += [f"temporary {path}" for path in self.temporary.iterdir()]
+        left += [
+            f"file {path}"
+            for name in ("node/scratch", "node/records")
+            for path in (self.home / name).glob("*")
+        ]
+        left += [f"record {path}" for path in self.home.glob("cluster.json*")]
+        return left
+
+
+def _surrounds(said: str) -> bool:
+    first = Path(said.split(" ", 1)[0]).name
+    return first == "bwrap" or (first == "sh" and "exit" in said and "trap" in said)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+@contextmanager
+def open_cluster(sandbox: str) -> Iterator[Cluster]:
+    """A cluster that is up, in a directory of its own, and gone afterwards whatever happened.
+
+    The directory's name is short: sockets that programs make below TMPDIR have room for 107 characters.
+    """
+    directory = Path(tempfile.mkdtemp(prefix="e2e-"))
+    cluster = Cluster(directory, sandbox)
+    try:
+        up = cluster.up()
+        assert up.code == 0, str(up)
+        yield cluster
+    finally:
+        cluster.close()
+        assert not cluster.leftovers(), "\n".join(cluster.leftovers())
+        shutil.rmtree(directory, ignore_errors=True)

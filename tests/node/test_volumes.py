@@ -1,0 +1,148 @@
+"""Where volumes are on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from node.cluster import pod, shell
+from paddock.kube.meta import Manifest
+from paddock.node.container_env import Configs, NotReady
+from paddock.node.volumes import (
+    MEMORY,
+    Mount,
+    apply_links,
+    apply_volumes,
+    plan_mounts,
+    read_files,
+    remove_outside,
+    volume_path,
+)
+
+SCRATCH = Path("/scratch")
+CONFIGS = Configs("default", {"cm": {"data": {"a": "1", "b": "2"}}}, {})
+
+
+def with_uid(volumes: list[Manifest], **mount: Any) -> Manifest:
+    made = pod(shell("true", volumeMounts=[{"name": "v", "mountPath": "/data", **mount}]), volumes=volumes)
+    made["metadata"] |= {"uid": "u", "labels": {"b": '"q"', "a": "1"}}
+    return made
+
+
+@pytest.mark.parametrize(
+    ("volume", "path"),
+    [
+        ({"emptyDir": {}}, SCRATCH / "volumes/v"),
+        ({}, SCRATCH / "volumes/v"),
+        ({"configMap": {"name": "cm"}}, SCRATCH / "volumes/v"),
+        ({"hostPath": {"path": "/srv"}}, Path("/srv")),
+        ({"emptyDir": {"medium": "Memory"}}, MEMORY / "paddock-u-v"),
+    ],
+)
+def test_where_a_volume_is(volume: Manifest, path: Path) -> None:
+    assert volume_path({"name": "v", **volume}, with_uid([]), SCRATCH) == path
+
+
+@pytest.mark.parametrize(
+    ("volumes", "mount", "sentence"),
+    [
+        (
+            [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}],
+            {},
+            "persistentVolumeClaim is not yet supported",
+        ),
+        ([{"name": "v", "nfs": {"server": "s"}}], {}, "volume 'v': nfs is not supported on this machine"),
+        ([{"name": "w", "emptyDir": {}}], {}, r"volume 'v' is not in spec.volumes \(w\)"),
+        ([{"name": "v", "emptyDir": {}}], {"subPath": "../x"}, "subPath '../x' of volume 'v' must be relative"),
+    ],
+)
+def test_what_cannot_be_mounted_is_said(volumes: list[Manifest], mount: Manifest, sentence: str) -> None:
+    made = with_uid(volumes, **mount)
+    with pytest.raises(NotReady, match=sentence):
+        plan_mounts(made, made["spec"]["containers"][0], SCRATCH)
+
+
+def test_a_sub_path_is_below_the_volume() -> None:
+    made = with_uid([{"name": "v", "emptyDir": {}}], subPath="a/b", readOnly=True)
+    assert plan_mounts(made, made["spec"]["containers"][0], SCRATCH) == (
+        Mount(SCRATCH / "volumes/v/a/b", "/data", read_only=True),
+    )
+
+
+@pytest.mark.parametrize(
+    ("volume", "files"),
+    [
+        ({"configMap": {"name": "cm"}}, {"a": b"1", "b": b"2"}),
+        ({"configMap": {"name": "cm", "items": [{"key": "b", "path": "x/y"}]}}, {"x/y": b"2"}),
+        ({"configMap": {"name": "no", "optional": True}}, {}),
+        ({"downwardAPI": {"items": [{"path": "l", "fieldRef": {"fieldPath": "metadata.labels"}}]}},
+         {"l": b'a="1"\nb="\\"q\\""'}),
+        ({"emptyDir": {}}, None),
+    ],
+)  # fmt: skip
+def test_the_files_of_a_volume(volume: Manifest, files: dict[str, bytes] | None) -> None:
+    assert read_files({"name": "v", **volume}, with_uid([]), CONFIGS) == files
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        ({"name": "no"}, 'configmap "no" not found'),
+        ({"name": "cm", "items": [{"key": "z", "path": "z"}]}, "references non-existent config key: z"),
+        ({"name": "cm", "items": [{"key": "a", "path": "/etc/x"}]}, "must be relative"),
+    ],
+)
+def test_missing_files_are_named(source: Manifest, sentence: str) -> None:
+    with pytest.raises(NotReady, match=sentence):
+        read_files({"name": "v", "configMap": source}, with_uid([]), CONFIGS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [("Directory", "is not a directory"), ("File", "is not a file"), ("Odd", "is none of")],
+)
+def test_a_host_path_of_the_wrong_type_is_refused(tmp_path: Path, kind: str, sentence: str) -> None:
+    made = with_uid([{"name": "v", "hostPath": {"path": str(tmp_path / "no"), "type": kind}}])
+    with pytest.raises(NotReady, match=sentence):
+        apply_volumes(made, tmp_path / "scratch", CONFIGS, [])
+
+
+def test_links_come_and_go_with_the_pod(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    made: list[str] = []
+    apply_links([Mount(source, str(tmp_path / "x/y"))], (), made)
+    assert (tmp_path / "x/y").samefile(source)
+    remove_outside(made)
+    assert not (tmp_path / "x").exists()
+    assert source.exists()
+
+
+def test_a_link_that_pods_share_goes_with_the_last(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "nas"
+    source.mkdir()
+    first: list[str] = []
+    second: list[str] = []
+    apply_links([Mount(source, str(target))], (), first)
+    apply_links([Mount(source, str(target))], first, second)
+    remove_outside(first, kept=frozenset(second))
+    assert target.is_symlink()
+    remove_outside(second)
+    assert not target.is_symlink()
+
+
+def test_a_link_of_the_user_is_not_ours_to_remove(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "nas"
+    source.mkdir()
+    target.symlink_to(source)
+    made: list[str] = []
+    apply_links([Mount(source, str(target))], (), made)
+    assert made == []
+
+
+def test_what_is_in_the_way_is_named_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    with pytest.raises(NotReady, match=r"mountPath .*data: something else is there.*install bubblewrap"):
+        apply_links([Mount(tmp_path, str(tmp_path / "data"))], (), [])
