@@ -219,11 +219,7 @@ class Cluster:
         """What must not be there after `paddock down`: processes, temporary files, what belonged to running pods."""
         left = [f"process {pid}: {said}" for pid, said in self.processes().items()]
         left += [f"temporary {path}" for path in self.temporary.iterdir()]
-        left += [
-            f"file {path}"
-            for name in ("node/scratch", "node/records")
-            for path in (self.home / name).glob("*")
-        ]
+        left += [f"file {path}" for name in ("node/scratch", "node/records") for path in (self.home / name).glob("*")]
         left += [f"record {path}" for path in self.home.glob("cluster.json*")]
         return left
 

@@ -17,11 +17,9 @@ WIDE_AND_DEEP = DOCUMENTS / "wide_and_deep.yaml"
 RESNET = DOCUMENTS / "resnet.yaml"
 
 
-def build_light_job(
-    name: str, worker: str, *, ps: str = "", workers: int = 1, clean: str = "Never", **role: Any
-) -> dict[str, Any]:
-    """A PaddleJob whose ranks run shell programs; `role` goes into the worker's role (restartPolicy=...)."""
-    spec: dict[str, Any] = {"cleanPodPolicy": clean, "worker": {**_build_role(worker, workers), **role}}
+def build_light_job(name: str, worker: str, *, ps: str = "", workers: int = 1, clean: str = "Never") -> dict[str, Any]:
+    """A PaddleJob whose ranks run shell programs."""
+    spec: dict[str, Any] = {"cleanPodPolicy": clean, "worker": _build_role(worker, workers)}
     if ps:
         spec["ps"] = _build_role(ps, 1)
     return {
@@ -51,5 +49,5 @@ def build_wide_and_deep(
         if role == "worker" and worker:
             container["command"] = ["sh", "-c", worker]
         if restart:
-            job["spec"][role]["restartPolicy"] = restart
+            job["spec"][role]["template"]["spec"]["restartPolicy"] = restart
     return job

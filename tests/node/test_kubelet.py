@@ -375,3 +375,10 @@ async def test_many_tiny_pods_are_quick(cluster: Cluster) -> None:
     ended = [await cluster.end(f"p{index}", 30) for index in range(40)]
     assert len({found["status"]["podIP"] for found in ended}) == 40
     assert time.monotonic() - began < 15
+
+
+async def test_a_program_inherits_no_file_of_the_daemon(cluster: Cluster) -> None:
+    found = await cluster.run(
+        pod(container(PYTHON, "-c", "import os; print(sorted(os.listdir('/proc/self/fd'))[:-1])"))
+    )
+    assert await cluster.log(found) == "['0', '1', '2']\n"

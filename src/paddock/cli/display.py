@@ -18,11 +18,15 @@ _NOUNS = {"ps": "server", "worker": "worker", "heter": "heter worker"}
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What is known of a followed job. `messages`: the last words that a rank left (its termination message)."""
+    """What is known of a followed job. `messages`: the last words that a rank left (its termination message).
+
+    `submitted` and `ended` are moments of the one who follows: the API's own times are whole seconds.
+    """
 
     job: Job
     status: Status
     submitted: Moment
+    ended: Moment | None = None
     progress: Mapping[Rank, Progress] = field(default_factory=dict)
     messages: Mapping[Rank, str] = field(default_factory=dict)
 
@@ -96,13 +100,13 @@ def build_building(building: Building, *, bar: bool) -> str:
     return f"environment {building.name}: {building.what}{drawn} {building.percent} %"
 
 
-def build_end(view: View, now: Moment) -> str:
+def build_end(view: View) -> str:
     """`Completed in 31 s: ps 2/2, worker 2/2 succeeded. Held-out AUC 0.81 (…)`; for a failure the recorded cause."""
     status = view.status
-    seconds = max(0.0, now - view.submitted)
+    seconds = max(0.0, (view.ended or view.submitted) - view.submitted)
     if status.phase is not Phase.COMPLETED:
         why = explain(status.cause) if status.cause else "failed"
-        return f"Failed after {_seconds(seconds)}: {why.removeprefix('failed: ')}"
+        return f"Failed after {_seconds(seconds)}: {why.removeprefix('failed').lstrip(': ')}"
     roles = ", ".join(_ended(role, status) for role in sorted(view.job.roles, key=lambda role: role.decides))
     said = f" {last_words(view)}" if last_words(view) else ""
     return f"Completed in {_seconds(seconds)}: {roles}.{said}"

@@ -42,7 +42,7 @@ class Gone(Exception):
 class Follower:
     """One followed job. `shows` chooses the ranks whose lines are printed; progress is read from all of them.
 
-    `on_view` hears of each new status of the job.
+    `tail` cuts what they have printed before; `on_view` hears of each new status of the job.
     """
 
     def __init__(
@@ -53,6 +53,8 @@ class Follower:
         job: Manifest,
         screen: Screen,
         shows: Callable[[Rank], bool],
+        *,
+        tail: int | None = None,
         on_view: Callable[[View], None] = lambda _: None,
     ) -> None:
         self._client, self._place, self._resource = client, place, resource
@@ -60,7 +62,7 @@ class Follower:
         self._uid, self._namespace, self._name = uid_of(job), namespace_of(job), name_of(job)
         read = self._api.read_job(job)
         self.view = View(read, self._api.read_status(job), time.time())
-        self._screen, self._shows, self._on_view = screen, shows, on_view
+        self._screen, self._shows, self._tail, self._on_view = screen, shows, tail, on_view
         self._width = max((len(str(rank)) for rank in read.ranks()), default=0)
         self._streams: dict[str, asyncio.Task[None]] = {}
         self._streamed: set[Rank] = set()
@@ -112,7 +114,7 @@ class Follower:
             if event.type == "DELETED":
                 raise Gone
             status = self._api.read_status(event.object)
-            self.view = replace(self.view, status=status)
+            self.view = replace(self.view, status=status, ended=time.time() if status.phase.terminal else None)
             self._say_why()
             self._on_view(self.view)
             if status.phase.terminal:
@@ -146,12 +148,12 @@ class Follower:
             self._running.discard(uid)
         elif "running" in state:
             self._running.add(uid)
-        if uid not in self._streams and {"running", "terminated"} & set(state):
+        if uid not in self._streams and _has_run(state):
             self._streams[uid] = asyncio.create_task(self._stream(pod, str(container.get("name") or ""), rank))
             self._streamed.add(rank)
 
     async def _stream(self, pod: Manifest, container: str, rank: Rank) -> None:
-        async for lines in follow_lines(self._client, self._place, pod, container):
+        async for lines in follow_lines(self._client, self._place, pod, container, self._tail):
             self._show(rank_name(pod), rank, lines)
 
     def _show(self, label: str, rank: Rank, lines: list[str]) -> None:
@@ -198,3 +200,8 @@ def _main_container(pod: Manifest) -> Manifest:
     """The status of the container that trains: `paddle` by name, else the first."""
     statuses: list[Manifest] = (pod.get("status") or {}).get("containerStatuses") or []
     return next((each for each in statuses if each.get("name") == "paddle"), statuses[0] if statuses else {})
+
+
+def _has_run(state: Mapping[str, Any]) -> bool:
+    """Whether there is a log: not of a container whose program could not even be started."""
+    return "running" in state or ("terminated" in state and state["terminated"].get("reason") != "StartError")

@@ -13,7 +13,7 @@ from paddock.cli.find import fetch_job, fetch_pods, in_namespace
 from paddock.cli.follow import Follower, Gone
 from paddock.cli.jobs_view import rank_name
 from paddock.cli.log_lines import Lines
-from paddock.cli.rank_log import fetch_log
+from paddock.cli.rank_log import cut, fetch_log
 from paddock.cli.screen import Screen
 from paddock.cli.session import keep_up, namespace_option, talk
 from paddock.jobs.apis.registry import KINDS
@@ -39,15 +39,18 @@ def command(job: str, follow: bool, role: str, index: int | None, tail: int | No
     paddock logs resnet --role worker --rank 0
     """
 
+    def shows(rank: Rank) -> bool:
+        return (not role or rank.role == role) and (index is None or rank.index == index)
+
     async def work(client: Client, place: Home) -> None:
         resource, manifest = await fetch_job(client, namespace, job)
-        ranks = [each for each in KINDS[resource].read_job(manifest).ranks() if _chosen(each, role, index)]
+        ranks = [each for each in KINDS[resource].read_job(manifest).ranks() if shows(each)]
         if not ranks:
             wanted = " ".join(filter(None, (role, "" if index is None else str(index))))
             known = ", ".join(map(str, KINDS[resource].read_job(manifest).ranks()[:8]))
             raise UserError(f"{job} has no rank {wanted!r}; it has {known}")
         if follow and not KINDS[resource].read_status(manifest).phase.terminal:
-            await _follow(client, place, resource, manifest, role, index)
+            await _follow(Follower(client, place, resource, manifest, Screen(), shows, tail=tail), place)
         else:
             await _print(client, place, manifest, ranks, tail)
 
@@ -88,14 +91,10 @@ async def _print(client: Client, place: Home, job: Manifest, ranks: list[Rank], 
             continue
         found = True
         lines = Lines()
-        shown = _cut([*lines.feed(text), *lines.end()], tail)
+        shown = cut([*lines.feed(text), *lines.end()], tail)
         if len(ranks) > 1:
             screen.rank_lines(str(rank), width, shown)
         elif shown:
             print("\n".join(shown))
     if not found:
         screen.talk(f"{name_of(job)} has printed nothing yet")
-
-
-def _cut(lines: list[str], tail: int | None) -> list[str]:
-    return lines if tail is None else lines[-tail:] if tail else []

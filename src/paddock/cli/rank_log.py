@@ -23,9 +23,16 @@ _AGAIN = 0.5
 """Seconds before a broken stream is asked for again."""
 
 
-async def follow_lines(client: Client, place: Home, pod: Manifest, container: str) -> AsyncIterator[list[str]]:
-    """Lines as they come, several at once where several are there, until the container has ended."""
+async def follow_lines(
+    client: Client, place: Home, pod: Manifest, container: str, tail: int | None = None
+) -> AsyncIterator[list[str]]:
+    """Lines as they come, several at once where several are there, until the container has ended.
+
+    With `tail`, of what is there already only so many of the last lines.
+    """
     lines = Lines()
+    if tail is not None:
+        yield cut(lines.feed(await _fetch(client, pod, container)), tail)
     while True:
         skip = lines.seen
         try:
@@ -43,15 +50,25 @@ async def follow_lines(client: Client, place: Home, pod: Manifest, container: st
     yield lines.end()
 
 
+def cut(lines: list[str], tail: int | None) -> list[str]:
+    """The last `tail` of the lines; all of them without it."""
+    return lines if tail is None else lines[-tail:] if tail else []
+
+
 async def fetch_log(client: Client, place: Home, job: Manifest, rank: str, pod: Manifest | None) -> bytes | None:
     """What a rank has printed so far: its pod's log, else what is kept of one that is gone; None if there is none."""
     if pod is not None:
         try:
-            return b"".join([chunk async for chunk in client.stream_log(namespace_of(pod), name_of(pod))])
+            return await _fetch(client, pod)
         except ApiError:
             pass  # not started yet, or gone this moment: what is kept of it, if anything
     kept = find_kept_log(place, namespace_of(job), f"{name_of(job)}-{rank}")
     return kept.read_bytes() if kept else None
+
+
+async def _fetch(client: Client, pod: Manifest, container: str = "") -> bytes:
+    stream = client.stream_log(namespace_of(pod), name_of(pod), container=container)
+    return b"".join([chunk async for chunk in stream])
 
 
 def find_kept_log(place: Home, namespace: str, pod: str, uid: str = "*") -> Path | None:

@@ -146,7 +146,7 @@ class Run:
             if limit is not None:
                 self._limits.add(asyncio.create_task(self._set_limit(client, resource, job, limit)))
 
-        follower = Follower(client, self._place, resource, job, self._screen, self._shows, look)
+        follower = Follower(client, self._place, resource, job, self._screen, self._shows, on_view=look)
         following = asyncio.create_task(follower.run())
         watching = asyncio.create_task(keep_up(self._place, self._screen.talk))
         try:
@@ -194,11 +194,10 @@ class Run:
 
     async def _end(self, client: Client, resource: Resource, job: Manifest, view: View) -> int:
         completed = view.status.phase is Phase.COMPLETED
-        ended = time.time()
         if not completed:
             for line in await fetch_failure(client, self._place, job, view.status):
                 self._screen.line(line)
-        self._screen.line(build_end(view, ended), "bold green" if completed else "bold red")
+        self._screen.line(build_end(view), "bold green" if completed else "bold red")
         outputs = find_outputs(self._place, job)
         shown = f"      outputs: {outputs}" if outputs else ""
         self._screen.line(f"logs: paddock logs {name_of(job)}{in_namespace(job)}{shown}")

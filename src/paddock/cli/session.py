@@ -73,7 +73,8 @@ async def keep_up(place: Home, say: Callable[[str], None]) -> str:
         if read_running(place) is None:
             return "the cluster was stopped; the job begins a new attempt at the next `paddock up`"
         started = await asyncio.to_thread(launch.start, place)
-        say(f"the cluster was killed; started again in {started.seconds:.1f} s, the job goes on")
+        how = f"it started again in {started.seconds:.1f} s" if started.fresh else "it is up again"
+        say(f"the cluster was killed; {how}, and the job goes on")
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:

@@ -180,7 +180,8 @@ class Containers:
         try:
             command = self._sandbox.build_command(program, status)
             where = self._records.scratch(state.uid) if self._sandbox.binds else Path(program.directory)
-            process = processes.spawn(command, program.environment, where, self.log_file(pod, run), inherit=status)
+            inherit = (status,) if self._sandbox.binds else ()
+            process = processes.spawn(command, program.environment, where, self.log_file(pod, run), inherit=inherit)
         finally:
             os.close(status)
         return replace(run, pid=process.pid, birth=process.birth)

@@ -32,9 +32,9 @@ class Process:
 
 
 def spawn(
-    command: Sequence[str], environment: Mapping[str, str], directory: Path, log: Path, *, inherit: int
+    command: Sequence[str], environment: Mapping[str, str], directory: Path, log: Path, *, inherit: Sequence[int] = ()
 ) -> Process:
-    """Start `command` in a session of its own, both outputs appended to `log`; `inherit` is a file it may use.
+    """Start `command` in a session of its own, both outputs appended to `log`; `inherit` are open files it may use.
 
     Call it from the main thread. Raises OSError as exec does.
     """
@@ -47,7 +47,7 @@ def spawn(
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            pass_fds=(inherit,),
+            pass_fds=tuple(inherit),
             start_new_session=True,
         )
     finally:

@@ -1,0 +1,108 @@
+"""The life of the local cluster: killed in the middle of a job, started again, stopped without a trace."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from urllib.parse import urlsplit
+
+from e2e.commands import Cluster, until
+from e2e.manifests import build_light_job
+
+COUNT = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo line $i; sleep 0.2; done"
+
+
+def test_killed_under_a_run_it_comes_back_and_the_pods_never_notice(cluster: Cluster) -> None:
+    run = cluster.start("run", cluster.write(build_light_job("steady", COUNT, workers=2)))
+    run.until_it_prints("worker-1 │ line 3")
+    before = {rank: (pod["metadata"]["uid"], cluster.processes_of(pod)) for rank, pod in cluster.pods("steady").items()}
+    old = cluster.kill_cluster()
+    until("the announcement of a new cluster", lambda: "the cluster was killed; started again" in run.err)
+    assert cluster.record["pid"] != old
+    pods = cluster.pods("steady")
+    assert {rank: pod["metadata"]["uid"] for rank, pod in pods.items()} == {r: uid for r, (uid, _) in before.items()}
+    ended = run.end()
+    assert ended.code == 0, str(ended)
+    for rank in ("worker-0", "worker-1"):
+        said = [line for line in ended.lines if line.startswith(f"{rank} │ line")]
+        assert said == [f"{rank} │ line {number}" for number in range(1, 21)], "each line once, in order"
+    assert cluster.job("steady")["status"].get("attempt", 0) == 0
+
+
+def test_an_exit_that_nobody_saw_is_known_to_the_next_cluster(cluster: Cluster) -> None:
+    cluster.paddock("submit", cluster.write(build_light_job("unseen", "echo started; sleep 0.7; exit 7")))
+    until("its first line", lambda: "started" in cluster.paddock("logs", "unseen").out)
+    pod = cluster.pods("unseen")["worker-0"]
+    cluster.kill_cluster()
+    until("the end of its processes", lambda: not cluster.processes_of(pod))
+    assert cluster.up().code == 0
+    until("its failure", lambda: cluster.phase("unseen") == "Failed")
+    assert "worker-0 ended with exit code 7" in cluster.paddock("describe", "unseen").out
+
+
+def test_down_leaves_no_process_port_or_temporary_file(cluster: Cluster) -> None:
+    job = build_light_job("busy", "mktemp; (setsid sleep 1001 &); echo ready; exec sleep 1000", ps="exec sleep 1000")
+    volumes = {"name": "fast", "emptyDir": {"medium": "Memory"}}
+    pod = job["spec"]["worker"]["template"]["spec"]
+    pod["volumes"], pod["containers"][0]["volumeMounts"] = [volumes], [{"name": "fast", "mountPath": "/tmp/e2e-fast"}]
+    memory = set(os.listdir("/dev/shm"))
+    cluster.paddock("submit", cluster.write(job))
+    until("its processes", lambda: "ready" in cluster.paddock("logs", "busy").out)
+    assert cluster.leftovers()
+    address = urlsplit(cluster.record["url"])
+    down = cluster.paddock("down")
+    assert (down.code, down.err) == (0, "embedded cluster stopped\n"), str(down)
+    assert cluster.leftovers() == []
+    assert not _answers(str(address.hostname), int(address.port or 0))
+    assert not [name for name in set(os.listdir("/dev/shm")) - memory if name.startswith("paddock-")]
+    assert not os.path.lexists("/tmp/e2e-fast")
+
+
+def test_down_after_a_kill_ends_what_was_left_behind(cluster: Cluster) -> None:
+    cluster.paddock("submit", cluster.write(build_light_job("orphan", "echo ready; exec sleep 1000", ps="sleep 1000")))
+    until("its processes", lambda: "ready" in cluster.paddock("logs", "orphan").out)
+    cluster.kill_cluster()
+    assert cluster.processes()
+    down = cluster.paddock("down")
+    assert down.code == 0, str(down)
+    assert "that it had left behind" in down.err
+    assert cluster.leftovers() == []
+
+
+def test_down_after_a_kill_and_a_new_up_leaves_nothing_either(cluster: Cluster) -> None:
+    cluster.paddock("submit", cluster.write(build_light_job("adopted", "echo ready; exec sleep 1000")))
+    until("its processes", lambda: "ready" in cluster.paddock("logs", "adopted").out)
+    pod = cluster.pods("adopted")["worker-0"]
+    before = cluster.processes_of(pod)
+    cluster.kill_cluster()
+    assert cluster.up().code == 0
+    assert cluster.pods("adopted")["worker-0"]["metadata"]["uid"] == pod["metadata"]["uid"]
+    assert cluster.processes_of(pod) == before, "the pod was started again"
+    assert cluster.paddock("down").code == 0
+    assert cluster.leftovers() == []
+
+
+def test_two_starts_at_once_end_in_one_cluster(cluster: Cluster) -> None:
+    assert cluster.paddock("down").code == 0
+    starts = [cluster.start("up", "--sandbox", cluster.sandbox) for _ in range(3)]
+    assert [start.end().code for start in starts] == [0, 0, 0]
+    serving = [said for said in cluster.processes().values() if "paddock.app.local" in said]
+    assert len(serving) == 1
+
+
+def test_the_cluster_ends_its_pods_when_it_is_asked_to_end(cluster: Cluster) -> None:
+    """SIGTERM, as when the machine is shut down. What it knows of the pods stays for the next start."""
+    cluster.paddock("submit", cluster.write(build_light_job("evening", "echo ready; exec sleep 1000")))
+    until("its processes", lambda: "ready" in cluster.paddock("logs", "evening").out)
+    os.kill(int(cluster.record["pid"]), signal.SIGTERM)
+    until("no process left", lambda: not cluster.processes())
+    assert not list(cluster.temporary.iterdir())
+
+
+def _answers(host: str, port: int) -> bool:
+    try:
+        socket.create_connection((host, port), timeout=1).close()
+    except OSError:
+        return False
+    return True

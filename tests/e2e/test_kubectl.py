@@ -1,0 +1,68 @@
+"""kubectl as the documents use it, against the local cluster."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from e2e.commands import Cluster, until
+from e2e.manifests import WIDE_AND_DEEP, build_light_job
+
+pytestmark = pytest.mark.usefixtures("kubectl")
+
+
+def test_a_job_is_created_listed_watched_described_and_deleted(shared: Cluster) -> None:
+    job = build_light_job("walk", "echo trained; sleep 0.5", ps="exec sleep 1000", workers=2)
+    watch = shared.start_kubectl("get", "pdj", "-w")
+    made = shared.kubectl("create", "-f", shared.write(job))
+    assert made.out == "paddlejob.batch.paddlepaddle.org/walk created\n", str(made)
+    until("the end of the job", lambda: shared.phase("walk") == "Completed")
+
+    header, row = (line.split() for line in shared.kubectl("get", "pdj", "walk").lines)
+    assert header == ["NAME", "STATUS", "MODE", "PS", "WORKER", "AGE"]
+    assert row[:-1] == ["walk", "Completed", "PS", "1/1", "0/2"]
+
+    both = shared.kubectl("get", "pdj,pods")
+    assert re.search(r"paddlejob.batch.paddlepaddle.org/walk +Completed", both.out), str(both)
+    assert re.search(r"pod/walk-ps-0 +1/1 +Running +0 ", both.out)
+    assert re.search(r"pod/walk-worker-1 +0/1 +Completed +0 ", both.out)
+
+    assert shared.kubectl("logs", "walk-worker-0").out == "trained\n"
+    described = shared.kubectl("describe", "pdj", "walk")
+    assert "Clean Pod Policy:  Never" in described.out and "Completed" in described.out, str(described)
+    assert "walk-worker-1" in shared.kubectl("describe", "pod", "walk-worker-1").out
+
+    until("the phases on the watch", lambda: re.search(r"walk +Completed +PS", watch.out))
+    assert re.search(r"walk +Running +PS +1/1 +2/2", watch.out), watch.out
+
+    deleted = shared.kubectl("delete", "pdj", "walk")
+    assert 'paddlejob.batch.paddlepaddle.org "walk" deleted' in deleted.out, str(deleted)
+    until("the end of its pods", lambda: not shared.pods("walk"))
+    assert 'paddlejobs.batch.paddlepaddle.org "walk" not found' in shared.kubectl("get", "pdj", "walk").err
+
+
+def test_a_misspelt_field_is_refused(shared: Cluster) -> None:
+    job = build_light_job("typo", "true")
+    job["spec"]["clenPodPolicy"] = "Never"
+    made = shared.kubectl("create", "-f", shared.write(job))
+    assert made.code == 1
+    assert 'strict decoding error: unknown field "spec.clenPodPolicy"' in made.err, str(made)
+    assert "typo" not in shared.kubectl("get", "pdj", "-o", "name").out
+
+
+def test_explain_and_api_resources_know_the_job(shared: Cluster) -> None:
+    assert "cleanPodPolicy" in shared.kubectl("explain", "pdj.spec").out
+    assert re.search(
+        r"paddlejobs +pdj +batch.paddlepaddle.org/v1 +true +PaddleJob", shared.kubectl("api-resources").out
+    )
+
+
+@pytest.mark.paddle
+@pytest.mark.timeout(300)
+def test_the_documents_file_trains_and_prints_the_documents_table(cluster: Cluster) -> None:
+    assert cluster.kubectl("create", "-f", str(WIDE_AND_DEEP)).code == 0
+    until("the end of the job", lambda: cluster.phase("wide-ande-deep") in ("Completed", "Failed"), 240)
+    listed = [re.split(r" {2,}", line.strip()) for line in cluster.kubectl("get", "pdj").lines]
+    assert listed[0] == ["NAME", "STATUS", "MODE", "PS", "WORKER", "AGE"]
+    assert listed[1][:-1] == ["wide-ande-deep", "Completed", "PS", "2/2", "0/2"]

@@ -1,0 +1,110 @@
+"""`paddock run` of jobs that need no PaddlePaddle: exit codes, who is to blame, interruptions, two at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from e2e.commands import Cluster, until
+from e2e.manifests import build_light_job
+
+
+def test_a_completed_job_exits_0_and_says_so_in_its_last_lines(shared: Cluster) -> None:
+    ended = shared.paddock("run", shared.write(build_light_job("well", "echo trained", workers=2)))
+    assert ended.code == 0, str(ended)
+    assert ended.lines[0] == "PaddleJob default/well: Collective mode, 2 workers"
+    assert {"worker-0 │ trained", "worker-1 │ trained"} <= set(ended.lines)
+    assert ended.lines[-2].startswith("Completed in ") and ended.lines[-2].endswith(" s: worker 2/2 succeeded.")
+    assert ended.lines[-1].startswith("logs: paddock logs well      outputs: ")
+
+
+def test_a_failed_rank_is_named_with_its_exit_code_and_its_last_lines(shared: Cluster) -> None:
+    script = '[ "$PADDLE_TRAINER_ID" = 1 ] || exec sleep 1000; echo out of ideas; exit 3'
+    ended = shared.paddock("run", shared.write(build_light_job("badly", script, workers=2)))
+    assert ended.code == 1, str(ended)
+    assert "the last lines of worker-1:\n    out of ideas\n" in ended.out
+    assert "worker-1 ended with exit code 3" in ended.lines[-2]
+    assert ended.lines[-2].startswith("Failed after ")
+    until("the end of the other worker, which would wait for ever", lambda: list(shared.pods("badly")) == ["worker-1"])
+
+
+def test_a_killed_rank_is_named_with_its_signal(shared: Cluster) -> None:
+    run = shared.start("run", shared.write(build_light_job("killed", "echo here; exec sleep 999")))
+    run.until_it_prints("worker-0 │ here")
+    shared.kill_program(shared.pods("killed")["worker-0"], "sleep 999")
+    ended = run.end()
+    assert ended.code == 1, str(ended)
+    assert "worker-0 was killed by signal 9 (exit code 137)" in ended.lines[-2]
+
+
+def test_a_server_that_ends_before_the_workers_fails_the_job(shared: Cluster) -> None:
+    job = build_light_job("serverless", "exec sleep 1000", ps="echo enough; exit 0")
+    ended = shared.paddock("run", shared.write(job))
+    assert ended.code == 1, str(ended)
+    assert "the last lines of ps-0:\n    enough\n" in ended.out
+    assert "ps-0 ended with exit code 0 before the workers were done" in ended.lines[-2]
+
+
+def test_a_wrong_manifest_exits_2_and_names_the_line_and_what_is_allowed(shared: Cluster) -> None:
+    job = build_light_job("wrong", "true")
+    job["spec"]["worker"]["replicas"] = "two"
+    ended = shared.paddock("run", shared.write(job))
+    assert ended.code == 2, str(ended)
+    assert "spec.worker.replicas" in ended.err and "two" in ended.err and "line" in ended.err
+    assert "wrong" not in shared.paddock("get", "jobs", "-o", "name").out
+
+
+def test_interrupted_once_a_job_ends_politely_and_run_exits_130(shared: Cluster) -> None:
+    script = "trap 'echo goodbye; exit 0' TERM; echo ready; while :; do sleep 0.1; done"
+    run = shared.start("run", shared.write(build_light_job("stopped", script)))
+    run.until_it_prints("worker-0 │ ready")
+    pod = shared.pods("stopped")["worker-0"]
+    run.interrupt()
+    ended = run.end(20)
+    assert ended.code == 130, str(ended)
+    assert "interrupted: the job and its pods are gone" in ended.err
+    assert not shared.processes_of(pod) and not shared.pods("stopped")
+
+
+def test_interrupted_twice_a_deaf_job_is_killed(shared: Cluster) -> None:
+    script = "trap '' TERM; echo ready; while :; do sleep 0.1; done"
+    run = shared.start("run", shared.write(build_light_job("deaf", script)))
+    run.until_it_prints("worker-0 │ ready")
+    pod = shared.pods("deaf")["worker-0"]
+    run.interrupt()
+    until("its answer", lambda: "stopping the job" in run.err)
+    run.interrupt()
+    ended = run.end(20)
+    assert ended.code == 130, str(ended)
+    assert not shared.processes_of(pod) and not shared.pods("deaf")
+
+
+def test_two_runs_at_once_do_not_disturb_each_other(shared: Cluster) -> None:
+    """Each worker listens on its job's own port, as Paddle's rank 0 does, so one port for both would fail one."""
+    listen = "import os, socket, time; socket.create_server(('', int(os.environ['PADDLE_PORT']))); time.sleep(0.5)"
+    jobs = [build_light_job(name, f'echo I am {name}; exec python3 -c "{listen}"') for name in ("left", "right")]
+    runs = [shared.start("run", shared.write(job)) for job in jobs]
+    for name, run in zip(("left", "right"), runs, strict=True):
+        ended = run.end()
+        assert ended.code == 0, str(ended)
+        assert f"I am {name}" in ended.out
+    assert "I am left" not in runs[1].out and "I am right" not in runs[0].out
+
+
+def test_the_same_job_submitted_twice_is_refused_while_it_runs(shared: Cluster) -> None:
+    path = shared.write(build_light_job("twice", "echo ready; exec sleep 1000"))
+    run = shared.start("run", path)
+    run.until_it_prints("worker-0 │ ready")
+    again = shared.paddock("run", path)
+    assert again.code == 2, str(again)
+    assert "twice exists already, Running" in again.err
+    run.interrupt()
+    assert run.end(20).code == 130
+
+
+@pytest.mark.parametrize("signal_of_worker", ["TERM", "SEGV"])
+def test_the_exit_code_of_a_signal_comes_through(shared: Cluster, signal_of_worker: str) -> None:
+    name = f"signal-{signal_of_worker.lower()}"
+    ended = shared.paddock("run", shared.write(build_light_job(name, f"kill -{signal_of_worker} $$; sleep 5")))
+    number = {"TERM": 15, "SEGV": 11}[signal_of_worker]
+    assert ended.code == 1, str(ended)
+    assert f"signal {number} (exit code {128 + number})" in ended.lines[-2]

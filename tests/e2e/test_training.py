@@ -1,0 +1,64 @@
+"""Jobs of the documents train with a real PaddlePaddle, through the command that a newcomer types."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+import pytest
+
+from e2e.commands import Cluster
+from e2e.manifests import RESNET, WIDE_AND_DEEP, build_wide_and_deep
+from e2e.training import assert_trained, find_python
+
+pytestmark = [pytest.mark.paddle, pytest.mark.timeout(400)]
+
+SHORT = {"EPOCHS": "1", "STEPS": "100"}
+AS_PRINTED = "81e33843618b26d019f8156aa8bcdf672203e4c48548d8e836af5f4a38ecce80"
+"""SHA-256 of the manifest that paddle-operator's documents print."""
+
+
+def test_the_documents_wide_and_deep_trains_as_it_is_printed(cluster: Cluster) -> None:
+    assert hashlib.sha256(WIDE_AND_DEEP.read_bytes()).hexdigest() == AS_PRINTED
+    ended = cluster.paddock("run", str(WIDE_AND_DEEP), seconds=300)
+    assert ended.code == 0, str(ended)
+    assert ended.lines[0] == "PaddleJob default/wide-ande-deep: PS mode, 2 servers, 2 workers"
+    assert re.search(r"^worker-0 │ epoch 1  step 100/400  loss 0\.\d{4}$", ended.out, re.MULTILINE)
+    assert re.fullmatch(
+        r"Completed in \d+ s: ps 2/2, worker 2/2 succeeded\. "
+        r"Held-out AUC 0\.\d\d \(chance 0\.50, best possible 0\.84\)",
+        ended.lines[-2],
+    ), str(ended)
+    assert re.fullmatch(r"logs: paddock logs wide-ande-deep      outputs: /.+", ended.lines[-1])
+    python = find_python(cluster, "paddle-ps")
+    assert_trained(python, cluster.output("wide-ande-deep"))
+
+
+def test_servers_that_never_update_are_found_out(cluster: Cluster) -> None:
+    job = build_wide_and_deep("still", SHORT | {"LEARNING_RATE": "0"})
+    ended = cluster.paddock("run", cluster.write(job), seconds=200)
+    assert ended.code == 0, str(ended)
+    python = find_python(cluster, "paddle-ps")
+    with pytest.raises(AssertionError, match=r"'auc': 0\.[45]"):
+        assert_trained(python, cluster.output("still"))
+
+
+def test_the_documents_resnet_trains_on_the_cpu_and_says_so(cluster: Cluster) -> None:
+    ended = cluster.paddock("run", str(RESNET), seconds=380)
+    if "none: training on the CPU" not in ended.err:
+        pytest.skip("this machine has GPUs")
+    assert ended.code == 0, str(ended)
+    assert "the job asks for 2 nvidia.com/gpu and this machine has none" in ended.err
+    assert "(--without nvidia.com/gpu)" in ended.err
+    assert ended.lines[0] == "PaddleJob default/resnet: Collective mode, 2 workers"
+    accuracy = re.search(r"Held-out accuracy (0\.\d\d) \(chance 0\.10\)$", ended.lines[-2])
+    assert accuracy and float(accuracy[1]) > 0.9, str(ended)
+    assert "nvidia.com/gpu" in cluster.job("resnet")["metadata"]["annotations"]["paddock.dev/without"]
+
+
+def test_two_jobs_with_servers_and_gloo_run_side_by_side(cluster: Cluster) -> None:
+    runs = [cluster.start("run", cluster.write(build_wide_and_deep(name, SHORT))) for name in ("left", "right")]
+    for run in runs:
+        ended = run.end(240)
+        assert ended.code == 0, str(ended)
+        assert "ps 2/2, worker 2/2 succeeded. Held-out AUC" in ended.lines[-2]
