@@ -72,7 +72,7 @@ def origin(kind: str, **reference: Any) -> Manifest:
         (origin("resourceFieldRef", resource="limits.memory", divisor="1Gi"), "8"),
         (origin("resourceFieldRef", resource="requests.cpu"), "0"),
         ({"name": "V"}, ""),
-        ({"name": "V", "value": "$(HOSTNAME)"}, "p"),
+        ({"name": "V", "value": "$(HOSTNAME)"}, "$(HOSTNAME)"),
         ({"name": "V", "value": "$(V)"}, "$(V)"),
         ({"name": "V", "value": "$HOSTNAME"}, "$HOSTNAME"),
     ],

@@ -42,7 +42,7 @@ class Gone(Exception):
 class Follower:
     """One followed job. `shows` chooses the ranks whose lines are printed; progress is read from all of them.
 
-    `tail` cuts what they have printed before; `on_view` hears of each new status of the job.
+    `raw` leaves out the ranks' names; `tail` cuts what they have printed before; `on_view` hears of each new status.
     """
 
     def __init__(
@@ -55,6 +55,7 @@ class Follower:
         shows: Callable[[Rank], bool],
         *,
         tail: int | None = None,
+        raw: bool = False,
         on_view: Callable[[View], None] = lambda _: None,
     ) -> None:
         self._client, self._place, self._resource = client, place, resource
@@ -63,6 +64,7 @@ class Follower:
         read = self._api.read_job(job)
         self.view = View(read, self._api.read_status(job), time.time())
         self._screen, self._shows, self._tail, self._on_view = screen, shows, tail, on_view
+        self._raw = raw
         self._width = max((len(str(rank)) for rank in read.ranks()), default=0)
         self._streams: dict[str, asyncio.Task[None]] = {}
         self._streamed: set[Rank] = set()
@@ -160,7 +162,7 @@ class Follower:
         for progress in filter(None, map(read_progress, lines)):
             self.view = replace(self.view, progress={**self.view.progress, rank: progress})
         if self._shows(rank):
-            self._screen.rank_lines(label, self._width, [line for line in lines if line.strip()])
+            self._screen.rank_lines("" if self._raw else label, self._width, lines)
 
     def _note_environment(self, waiting: Mapping[str, Any]) -> None:
         if named := _WAITS_FOR.match(str(waiting.get("message") or "")):

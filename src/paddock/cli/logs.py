@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -24,6 +26,32 @@ if TYPE_CHECKING:
     from paddock.client.client import Client
 
 
+@dataclass(frozen=True, slots=True)
+class Which:
+    """What of a job's output is wanted."""
+
+    ranks: tuple[Rank, ...]
+    tail: int | None
+
+    @property
+    def raw(self) -> bool:
+        """Of one rank alone the lines stand as they were printed, without its name."""
+        return len(self.ranks) == 1
+
+    def shows(self, rank: Rank) -> bool:
+        return rank in self.ranks
+
+
+def choose_ranks(job: str, ranks: Sequence[Rank], role: str, index: int | None, tail: int | None) -> Which:
+    """The ranks that --role and --rank leave. Raises `UserError` where they leave none."""
+    chosen = tuple(rank for rank in ranks if role in ("", rank.role) and index in (None, rank.index))
+    if not chosen:
+        wanted = "-".join(filter(None, (role, "" if index is None else str(index))))
+        known = ", ".join(map(str, ranks[:8])) + (", …" if len(ranks) > 8 else "")
+        raise UserError(f"{job} has no rank {wanted}; it has {known or 'none'}")
+    return Which(chosen, tail)
+
+
 @click.command(name="logs")
 @click.argument("job", metavar="JOB")
 @click.option("-f", "--follow", is_flag=True, help="Go on until the job has ended.")
@@ -31,39 +59,33 @@ if TYPE_CHECKING:
 @click.option("--rank", "index", type=int, default=None, metavar="N", help="Of this rank alone: 0.")
 @click.option("--tail", type=click.IntRange(0), default=None, metavar="LINES", help="Only the last lines of each rank.")
 @namespace_option
-def command(job: str, follow: bool, role: str, index: int | None, tail: int | None, namespace: str) -> None:
-    """What the ranks of a job print, each line with its rank; of one rank alone, just as it was printed.
+def command(job: str, follow: bool, role: str, index: int | None, tail: int | None, namespace: str) -> int:
+    """Print what the ranks of a job print, each line with its rank; of one rank alone just as it was printed.
 
     \b
     paddock logs resnet -f
     paddock logs resnet --role worker --rank 0
     """
 
-    def shows(rank: Rank) -> bool:
-        return (not role or rank.role == role) and (index is None or rank.index == index)
-
     async def work(client: Client, place: Home) -> None:
         resource, manifest = await fetch_job(client, namespace, job)
-        ranks = [each for each in KINDS[resource].read_job(manifest).ranks() if shows(each)]
-        if not ranks:
-            wanted = " ".join(filter(None, (role, "" if index is None else str(index))))
-            known = ", ".join(map(str, KINDS[resource].read_job(manifest).ranks()[:8]))
-            raise UserError(f"{job} has no rank {wanted!r}; it has {known}")
-        if follow and not KINDS[resource].read_status(manifest).phase.terminal:
-            await _follow(Follower(client, place, resource, manifest, Screen(), shows, tail=tail), place)
+        api = KINDS[resource]
+        which = choose_ranks(job, api.read_job(manifest).ranks(), role, index, tail)
+        if follow and not api.read_status(manifest).phase.terminal:
+            await _follow(client, place, resource, manifest, which)
         else:
-            await _print(client, place, manifest, ranks, tail)
+            await _print(client, place, manifest, which)
 
-    talk(work)
+    try:
+        talk(work)
+    except KeyboardInterrupt:  # said already: the job goes on
+        return 130
+    return 0
 
 
-def _chosen(rank: Rank, role: str, index: int | None) -> bool:
-    return (not role or rank.role == role) and (index is None or rank.index == index)
-
-
-async def _follow(client: Client, place: Home, resource: Resource, job: Manifest, role: str, index: int | None) -> None:
+async def _follow(client: Client, place: Home, resource: Resource, job: Manifest, which: Which) -> None:
     with Screen() as screen:
-        follower = Follower(client, place, resource, job, screen, lambda rank: _chosen(rank, role, index))
+        follower = Follower(client, place, resource, job, screen, which.shows, tail=which.tail, raw=which.raw)
         following = asyncio.create_task(follower.run())
         watching = asyncio.create_task(keep_up(place, screen.talk))
         try:
@@ -73,7 +95,7 @@ async def _follow(client: Client, place: Home, resource: Resource, job: Manifest
             following.result()
         except Gone:
             raise Failed("the job was deleted") from None
-        except asyncio.CancelledError:
+        except asyncio.CancelledError:  # Ctrl-C
             screen.talk(f"the job goes on; `paddock delete {name_of(job)}{in_namespace(job)}` ends it")
             raise
         finally:
@@ -82,19 +104,16 @@ async def _follow(client: Client, place: Home, resource: Resource, job: Manifest
             await asyncio.gather(following, watching, return_exceptions=True)
 
 
-async def _print(client: Client, place: Home, job: Manifest, ranks: list[Rank], tail: int | None) -> None:
+async def _print(client: Client, place: Home, job: Manifest, which: Which) -> None:
     pods = {rank_name(pod): pod for pod in await fetch_pods(client, job)}
-    screen, width, found = Screen(), max(len(str(rank)) for rank in ranks), False
-    for rank in ranks:
+    screen, width, found = Screen(), max(len(str(rank)) for rank in which.ranks), False
+    for rank in which.ranks:
         text = await fetch_log(client, place, job, str(rank), pods.get(str(rank)))
         if text is None:
             continue
         found = True
         lines = Lines()
-        shown = cut([*lines.feed(text), *lines.end()], tail)
-        if len(ranks) > 1:
-            screen.rank_lines(str(rank), width, shown)
-        elif shown:
-            print("\n".join(shown))
+        shown = cut([*lines.feed(text), *lines.end()], which.tail)
+        screen.rank_lines("" if which.raw else str(rank), width, shown)
     if not found:
         screen.talk(f"{name_of(job)} has printed nothing yet")

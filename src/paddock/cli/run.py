@@ -18,6 +18,7 @@ from paddock.cli.errors import Failed, UserError
 from paddock.cli.failure import fetch_failure
 from paddock.cli.find import find_outputs, in_namespace
 from paddock.cli.follow import Follower, Gone
+from paddock.cli.logs import choose_ranks
 from paddock.cli.manifests import (
     Checked,
     check_with_server,
@@ -67,14 +68,12 @@ def command(file: str, without: tuple[str, ...], role: str, index: int | None, s
     jobs = [each for each in checked if each.is_job]
     if len(jobs) != 1:
         raise UserError(f"{file}: run follows one job, here are {len(jobs)}: `paddock submit {file}` submits them all")
+    job = KINDS[jobs[0].resource].read_job(jobs[0].manifest)
+    which = choose_ranks(job.key.name, job.ranks(), role, index, None)
     place = ensure_up(sandbox=sandbox)
     with Screen() as screen:
-        run = Run(place, screen, _chooser(role, index))
+        run = Run(place, screen, which.shows)
         return asyncio.run(run.run(checked, without))
-
-
-def _chooser(role: str, index: int | None) -> Callable[[Rank], bool]:
-    return lambda rank: (not role or rank.role == role) and (index is None or rank.index == index)
 
 
 class Run:

@@ -34,12 +34,12 @@ class Screen:
             self._live.stop()
 
     def rank_lines(self, name: str, width: int, lines: list[str]) -> None:
-        """`worker-0 │ …`, the rank in its own colour; what the program wrote stands as it wrote it.
+        """`worker-0 │ …`, the rank in its own colour, or without a name the line alone, as the program wrote it.
 
         On a terminal its colours are kept, and whatever else it says to the terminal is dropped, as it would damage
         the live line. All lines are one print: a job that prints much must not make the screen flicker.
         """
-        head = f"{name:<{width}} │ "
+        head = f"{name:<{width}} │ " if name else ""
         if not lines:
             return
         if not self._out.is_terminal:

@@ -87,8 +87,8 @@ def build_environment(
     no limit, `rename` is applied to the values of `envFrom` and `env` (see `paddock.node.names`), but not to those of a
     fieldRef: they say who the pod is, not where.
     """
-    outermost = {"PATH": DEFAULT_PATH, "HOME": "/root", "PYTHONUNBUFFERED": "1", **outer}
-    own: dict[str, str] = {"HOSTNAME": host_name(pod)}
+    outermost = {"PATH": DEFAULT_PATH, "HOME": "/root", "PYTHONUNBUFFERED": "1", "HOSTNAME": host_name(pod), **outer}
+    own: dict[str, str] = {}
     for source in container.get("envFrom") or ():
         own |= {name: rename(value) for name, value in _read_source(source, configs).items()}
     for entry in container.get("env") or ():

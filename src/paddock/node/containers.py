@@ -29,6 +29,7 @@ from paddock.node.container_env import (
     select_passed_on,
 )
 from paddock.node.images import Image, Images, Preparing, Unavailable
+from paddock.node.logs import write_owner
 from paddock.node.names import find_names, replace_names
 from paddock.node.pod_state import LOST, PodState, Run
 from paddock.node.processes import Process
@@ -125,6 +126,7 @@ class Containers:
         else:
             apply_links(mounts, around.shared, outside)
         self.log_file(pod, run).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_owner(self._records.directory, pod)
         if not container.get("workingDir"):
             _fill(self._records.work_directory(uid, run), image.files)
         return mounts

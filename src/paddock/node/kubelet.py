@@ -14,6 +14,7 @@ containers), environment variables of Services.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -29,7 +30,7 @@ from paddock.node.container_env import NotReady
 from paddock.node.containers import Containers, Surroundings
 from paddock.node.endings import Strays
 from paddock.node.images import Images
-from paddock.node.logs import NodeLogs, remove_orphaned_logs, write_owner
+from paddock.node.logs import NodeLogs, remove_orphaned_logs
 from paddock.node.machine import Machine
 from paddock.node.names import address_of
 from paddock.node.neighbours import FOLLOWED, Neighbours
@@ -47,6 +48,8 @@ STOPPED_MESSAGE = "the cluster was stopped while the pod was running"
 _SETTLE = 0.05  # seconds after a start in which a program that ends at once does so
 _SOON = 0.02
 _RETRY = 5.0  # seconds until what is in a container's way on this machine is looked at again
+
+_log = logging.getLogger(__name__)
 
 
 class Kubelet:
@@ -126,6 +129,8 @@ class Kubelet:
             async with asyncio.timeout(grace + 10):
                 await self._nothing_runs.wait()
                 await self._turns.wait_until_idle()
+        except TimeoutError:
+            _log.warning("pods could not be ended: %s", ", ".join(sorted(pod.uid for pod in self._pods if pod.running)))
         finally:
             self._stopped.set()
 
@@ -246,9 +251,7 @@ class Kubelet:
         state = self._pods.plan_state(pod, manifest, now, self._boot)
         if not state.address:
             return state
-        self._records.save(state)
-        write_owner(self._directory, manifest)
-        pod.state = state
+        self._keep(pod, state)
         return state
 
     async def _start(self, pod: KnownPod, plan: PodPlan, now: float) -> PodPlan:

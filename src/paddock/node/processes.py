@@ -4,7 +4,8 @@ A process is named by its number and its birth (clock ticks after boot), so a nu
 else is never signalled. Everything that a pod started carries the pod's UID in its environment, by which it is found
 even where it made a session of its own, as Paddle's launch and torchrun do with their workers.
 
-Programs are started from the event loop's own thread. No thread waits for them, and nothing polls.
+Programs are started from the event loop's own thread. No thread waits for them, and nothing polls for as
+long as there are file descriptors.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ POD_VARIABLE = "PADDOCK_POD_UID"
 CONTAINER_VARIABLE = "PADDOCK_CONTAINER"
 
 _PROC = Path("/proc")
+_LOOK = 0.5  # seconds between looks at a process for which no file descriptor was left
 _children: dict[int, subprocess.Popen[bytes]] = {}
 """What this process has started and has not yet reaped; one table, as the operating system has one."""
 
@@ -104,6 +106,7 @@ class Exits:
 
     def __init__(self) -> None:
         self._files: dict[int, int] = {}
+        self._looks: dict[int, asyncio.TimerHandle] = {}
 
     def watch(self, process: Process, ended: Callable[[], None]) -> None:
         loop = asyncio.get_running_loop()
@@ -111,6 +114,9 @@ class Exits:
             file = os.pidfd_open(process.pid)
         except ProcessLookupError:
             loop.call_soon(ended)
+            return
+        except OSError:  # no descriptor is free
+            self._look(process, ended)
             return
         if read_birth(process.pid) != process.birth:  # ended, perhaps with its number in use again
             os.close(file)
@@ -124,8 +130,18 @@ class Exits:
 
         loop.add_reader(file, readable)
 
+    def _look(self, process: Process, ended: Callable[[], None]) -> None:
+        if is_alive(process):
+            loop = asyncio.get_running_loop()
+            self._looks[process.pid] = loop.call_later(_LOOK, self._look, process, ended)
+        else:
+            self._looks.pop(process.pid, None)
+            ended()
+
     def close(self) -> None:
         """Stop waiting; the processes go on."""
+        for look in self._looks.values():
+            look.cancel()
         for pid in list(self._files):
             self._forget(pid)
 

@@ -87,4 +87,5 @@ def temporary_directory(uid: str) -> Path:
 
 
 def log_directory(directory: Path, namespace: str, name: str, uid: str) -> Path:
-    return directory / "pods" / f"{namespace}_{name}_{uid}"
+    """Of a pod. A long name is cut, as file systems take 255 bytes; the UID is what tells pods apart."""
+    return directory / "pods" / f"{namespace}_{name[:128]}_{uid}"

@@ -159,19 +159,11 @@ def choose_sandbox(wanted: str = "auto") -> Sandbox:
 
 
 def _try(program: str) -> str:
-    """Why bubblewrap does not work here, or ''."""
-    words = [program, "--tmpfs", "/", "--bind", "/usr", "/usr", "--proc", "/proc", "--dev", "/dev"]
-    links = [("--symlink", str(path.readlink()), str(path)) for path in Path("/").iterdir() if path.is_symlink()]
-    plain = [("--bind", str(path), str(path)) for path in map(Path, ("/bin", "/lib", "/lib64")) if path.is_dir()]
-    words += [word for group in links for word in group]
-    words += [word for group in plain if not Path(group[1]).is_symlink() for word in group]
+    """Why bubblewrap does not work here, or ''. Tried with all that pods will be started with."""
+    view = bubblewrap.build_view((), lambda path: bubblewrap.read_directory(Path(path)))
+    words = [program, *view, *bubblewrap.build_devices(Path("/dev")), *bubblewrap.NAMESPACES, "--hostname", "try"]
     try:
-        answer = subprocess.run(
-            [*words, *bubblewrap.NAMESPACES, "--hostname", "try", "--", "/bin/sh", "-c", ":"],
-            capture_output=True,
-            text=True,
-            timeout=10,
-        )
+        answer = subprocess.run([*words, "--", "/bin/sh", "-c", ":"], capture_output=True, text=True, timeout=10)
     except (OSError, subprocess.SubprocessError) as error:
         return f"bubblewrap does not start: {error}"
     return "" if answer.returncode == 0 else answer.stderr.strip() or f"bwrap ended with {answer.returncode}"

@@ -38,7 +38,8 @@ class Turns:
         self._timers[key] = asyncio.get_running_loop().call_later(max(0.0, seconds), self._due, key)
 
     def back_off(self, key: str, least: float = _FIRST) -> float:
-        """Count a failure; seconds until the next try, doubling from `least` to a minute."""
+        """Count a failure; seconds until the next try, doubling from `least` to a minute. A turn without one, and
+        without an exception, starts the count again."""
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         return min(least * 2.0 ** min(failures - 1, 10), _LONGEST)
 
@@ -76,8 +77,11 @@ class Turns:
             del self._tasks[key]
 
     async def _turn(self, key: str) -> None:
+        failures = self._failures.get(key)
         try:
             await self._work(key)
+            if self._failures.get(key) == failures:
+                self._failures.pop(key, None)
         except NotFound:
             return  # the object went away meanwhile, and its DELETED event is on the way
         except Exception as error:

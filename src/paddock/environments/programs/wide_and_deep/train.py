@@ -38,6 +38,7 @@ BATCH = 128
 LEARNING_RATE = float(os.environ.get("LEARNING_RATE", "0.01"))
 OUTPUT = Path(os.environ.get("PADDOCK_OUTPUT_DIR", "output")).absolute()
 CHECKPOINT = Path(os.environ.get("PADDOCK_CHECKPOINT_DIR", OUTPUT / "checkpoint")).absolute()
+SHARDS = 8
 PULL_EVERY = 5
 """Steps between two pulls of the dense parameters; the sparse ones are pulled by each step that looks them up."""
 
@@ -165,7 +166,8 @@ def train(inputs, loss, done):
             recent.append(float(np.ravel(value)[0]))
             if step % 100 == 0:
                 print(f"epoch {epoch}  step {step}/{STEPS}  loss {np.mean(recent[-100:]):.4f}", flush=True)
-        checkpoint(executor, epoch)
+        if epoch < EPOCHS:  # the last one is saved as the model
+            checkpoint(executor, epoch)
     save(executor, OUTPUT / "model")
     fleet.stop_worker()
     if rank == 0:
@@ -186,6 +188,8 @@ def prepare():
     inputs, loss = build()
     strategy = fleet.DistributedStrategy()
     strategy.a_sync = True  # synchronous mode crashes in 3.0.0
+    for name in ("deep", "wide"):  # each shard is a file when it is saved; the default of 1000 takes seconds
+        strategy.sparse_table_configs.add(table_name=name, shard_num=SHARDS)
     fleet.distributed_optimizer(paddle.optimizer.Adam(LEARNING_RATE), strategy).minimize(loss)
     return inputs, loss
 
