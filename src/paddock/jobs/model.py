@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from paddock.jobs.phrases import Phrase
 from paddock.kube.meta import Key, Manifest, Resource
 from paddock.kube.times import Moment
 
@@ -365,7 +366,9 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with a manifest, at a field path (`spec.worker.replicas`). `line` is joined by the command line."""
+    """What is wrong with a manifest, at a field path (`spec.worker.replicas`). `message` is English, `said` the same in
+    every language. `line` and `column`, from 1, are joined where the text is known; `about_key` says that the name of the
+    field is meant there and not its value."""
 
     path: str
     message: str
@@ -374,6 +377,9 @@ class Problem:
     suggestion: str = ""
     severity: str = "error"
     line: int | None = None
+    column: int | None = None
+    about_key: bool = False
+    said: Phrase | None = None
 
 
 class InvalidJob(Exception):

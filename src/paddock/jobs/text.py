@@ -3,6 +3,8 @@
 One form for all: `found "two", a whole number from 1 to 10000 is allowed`, and `; did you mean "worker"?` where one
 name is near. Paths are written as Kubernetes writes them: `spec.worker.template.spec.containers[0].image`, and
 `limits[nvidia.com/gpu]` for a key that is no plain word.
+
+Every text is a `Phrase`, which has other languages too; a plain `str` in place of one is English with no places in it.
 """
 
 from __future__ import annotations
@@ -13,9 +15,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from paddock.jobs.model import Problem
+from paddock.jobs.phrases import NOTHING, Phrase, phrase, render
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*")
+_STEP = re.compile(r"\.?([A-Za-z_][\w-]*)|\[([^\]]*)\]")
 _LONGEST_QUOTE = 60
+_MOST_NAMES = 14
+"""So many names of fields are worth listing; a container has more."""
 
 
 def join_path(path: str, key: str | int) -> str:
@@ -24,28 +30,37 @@ def join_path(path: str, key: str | int) -> str:
     return f"{path}.{key}" if path else key
 
 
+def split_path(path: str) -> list[str]:
+    """`spec.a[0].b` -> `["spec", "a", "0", "b"]`."""
+    return [match[1] or match[2] or "" for match in _STEP.finditer(path)]
+
+
 def quote(value: Any) -> str:
-    """A value as the user would recognise it, on one line and not long."""
+    """A value as the user would recognise it, on one line and not long; in English."""
+    return render(quoted(value))
+
+
+def quoted(value: Any) -> Phrase | str:
+    """The same in any language."""
     if isinstance(value, str):
         cut = value if len(value) <= _LONGEST_QUOTE else value[:_LONGEST_QUOTE] + "…"
         escaped = cut.replace("\\", "\\\\").replace('"', '\\"')
         text = '"' + "".join(c if c.isprintable() else repr(c)[1:-1] for c in escaped) + '"'
-        return text if cut == value else f"{text} ({len(value)} characters)"
+        return Phrase(text) if cut == value else phrase("{text} ({length} characters)", text=text, length=len(value))
     if isinstance(value, bool):
         return "true" if value else "false"
     if value is None:
-        return "nothing"
+        return phrase("nothing")
     if isinstance(value, Mapping):
-        return "a mapping" if value else "an empty mapping"
+        return phrase("a mapping") if value else phrase("an empty mapping")
     if isinstance(value, Sequence):
-        return "a list" if value else "an empty list"
+        return phrase("a list") if value else phrase("an empty list")
     return str(value)
 
 
-def either(names: Iterable[str]) -> str:
+def either(names: Iterable[str]) -> Phrase:
     """`Always, Never or OnFailure`."""
-    *most, last = names
-    return f"{', '.join(most)} or {last}" if most else last
+    return phrase("{names}", names=tuple(names))
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
@@ -55,22 +70,78 @@ def nearest(name: str, names: Iterable[str]) -> str:
     return by_folded[close[0]] if close else ""
 
 
-def wrong(path: str, found: Any, allowed: str, suggestion: str = "", *, severity: str = "error") -> Problem:
-    """A value that is there and is not allowed."""
-    tail = f'; did you mean "{suggestion}"?' if suggestion else ""
-    message = f"found {quote(found)}, {allowed} is allowed{tail}"
-    return Problem(path, message, quote(found), allowed, suggestion, severity)
+def perhaps(suggestion: str) -> Phrase:
+    """`; did you mean "Worker"?`, or nothing."""
+    return phrase('; did you mean "{suggestion}"?', suggestion=suggestion) if suggestion else NOTHING
 
 
-def missing(path: str, allowed: str) -> Problem:
+def told(
+    path: str,
+    said: Phrase | str,
+    found: Any = None,
+    allowed: Phrase | str = "",
+    suggestion: str = "",
+    *,
+    severity: str = "error",
+    about_key: bool = False,
+    line: int | None = None,
+    column: int | None = None,
+) -> Problem:
+    """A problem with a sentence of its own. `about_key`: the field's name is wrong, not its value."""
+    return Problem(
+        path,
+        render(said),
+        "" if found is None else quote(found),
+        render(allowed),
+        suggestion,
+        severity,
+        line,
+        column,
+        about_key,
+        said if isinstance(said, Phrase) else Phrase(said),
+    )
+
+
+def wrong(
+    path: str,
+    found: Any,
+    allowed: Phrase | str,
+    suggestion: str = "",
+    *,
+    advice: Phrase = NOTHING,
+    severity: str = "error",
+) -> Problem:
+    """A value that is there and is not allowed. `advice` stands in place of the question that `suggestion` makes."""
+    said = phrase(
+        "found {found}, {allowed} is allowed{advice}",
+        found=quoted(found),
+        allowed=_phrase(allowed),
+        advice=advice if advice.text else perhaps(suggestion),
+    )
+    return told(path, said, "nothing" if found is None else found, allowed, suggestion, severity=severity)
+
+
+def missing(path: str, allowed: Phrase | str) -> Problem:
     """A value that must be there and is not."""
-    return Problem(path, f"is missing: {allowed} is needed", "nothing", allowed)
+    said = phrase("is missing: {allowed} is needed", allowed=_phrase(allowed))
+    return Problem(path, render(said), "nothing", render(allowed), said=said)
 
 
-def unknown(path: str, key: str, names: Iterable[str]) -> Problem:
-    """A field that the kind does not have."""
+def unknown(path: str, key: str, names: Iterable[str], homes: tuple[str, ...] = ()) -> Problem:
+    """A field that the kind does not have at this place. `homes`: paths where a field of this name is."""
     options = sorted(names)
     suggestion = nearest(key, options)
-    tail = f'; did you mean "{suggestion}"?' if suggestion else ""
-    allowed = either(options) if options else "none"
-    return Problem(path, f"there is no field of this name{tail}", quote(key), allowed, suggestion)
+    if suggestion.casefold() != key.casefold() and homes:
+        said = phrase("there is no field of this name here; it belongs to {homes}", homes=homes)
+        suggestion = homes[0]
+    elif suggestion:
+        said = phrase("there is no field of this name{perhaps}", perhaps=perhaps(suggestion))
+    elif options and len(options) <= _MOST_NAMES:
+        said = phrase("there is no field of this name; there are {names}", names=tuple(options))
+    else:
+        said = phrase("there is no field of this name")
+    return told(path, said, key, either(options) if options else "", suggestion, about_key=True)
+
+
+def _phrase(said: Phrase | str) -> Phrase:
+    return said if isinstance(said, Phrase) else Phrase(said)

@@ -66,12 +66,16 @@ class Containers:
         *,
         outer: Mapping[str, str],
         capacity: Mapping[str, Fraction],
+        hides_gpus: bool,
     ) -> None:
+        """`hides_gpus`: this machine has some, so a pod sees those that it was given and no others. Where it has none
+        nothing is said of GPUs: Paddle's launcher takes an empty CUDA_VISIBLE_DEVICES for one nameless GPU."""
         self._records = records
         self._images = images
         self._sandbox = sandbox
         self._outer = select_passed_on(outer)
         self._capacity = capacity
+        self._hides_gpus = hides_gpus
 
     def start(
         self, pod: Manifest, container: Manifest, number: int, state: PodState, around: Surroundings, now: Moment
@@ -139,7 +143,7 @@ class Containers:
             "PADDOCK_TERMINATION_LOG": str(self._records.termination_file(state.uid, run)),
         }
         hidden = environment.get("CUDA_VISIBLE_DEVICES") in ("", "-1")
-        gpus = {} if hidden else devices.build_environment(state.gpus)
+        gpus = {} if hidden or not self._hides_gpus else devices.build_environment(state.gpus)
         temporary = {} if "TMPDIR" in environment else {"TMPDIR": str(temporary_directory(state.uid))}
         return own | gpus | temporary
 

@@ -79,6 +79,7 @@ class Kubelet:
             sandbox,
             outer=os.environ if environment is None else environment,
             capacity={"cpu": machine.cpus, "memory": Fraction(machine.memory)},
+            hides_gpus=bool(machine.gpus),
         )
         self._pods = PodTable()
         self._neighbours = Neighbours(self._on_neighbour)

@@ -19,7 +19,7 @@ from paddle import nn
 EPOCHS = int(os.environ.get("EPOCHS", "3"))
 BATCHES = int(os.environ.get("BATCHES", "100"))
 BATCH = 32
-CLASSES, SIDE, NOISE = 10, 16, 1.0
+CLASSES, SIDE, NOISE = 10, 16, 2.5
 OUTPUT = Path(os.environ.get("PADDOCK_OUTPUT_DIR", "output")).absolute()
 CHECKPOINT = Path(os.environ.get("PADDOCK_CHECKPOINT_DIR", OUTPUT / "checkpoint")).absolute()
 

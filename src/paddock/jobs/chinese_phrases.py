@@ -1,0 +1,1 @@
+CHINESE_PHRASES: dict[str, str] = {}
