@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from paddock.apiserver.local import LocalApi
-from paddock.jobs.crd import PADDLE_JOBS, build_crd
+from paddock.jobs.apis import paddlepaddle
+from paddock.jobs.crd import build_crds
 from paddock.jobs.model import Settings
 from paddock.kube.api import Api, Event, Listing
 from paddock.kube.meta import CRDS, POD_GROUPS, PODS, Manifest, Resource, name_of
 from paddock.operator.operator import Operator
 
-JOBS = PADDLE_JOBS
+JOBS = paddlepaddle.resource
 SETTINGS = Settings(shared_network=True)
 
 Request = tuple[str, str, str]
@@ -83,7 +84,8 @@ async def open_cluster(directory: Path) -> AsyncIterator[LocalApi]:
 
 
 async def install_jobs(api: Api) -> None:
-    await api.create(CRDS, build_crd())
+    for crd in build_crds():
+        await api.create(CRDS, crd)
 
 
 async def install_pod_groups(api: Api) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from e2e.commands import Cluster, until
@@ -9,12 +11,15 @@ from e2e.manifests import build_light_job
 
 
 def test_a_completed_job_exits_0_and_says_so_in_its_last_lines(shared: Cluster) -> None:
-    ended = shared.paddock("run", shared.write(build_light_job("well", "echo trained", workers=2)))
+    ended = shared.paddock(
+        "run", shared.write(build_light_job("well", "echo trained | tee $PADDOCK_OUTPUT_DIR/words", workers=2))
+    )
     assert ended.code == 0, str(ended)
     assert ended.lines[0] == "PaddleJob default/well: Collective mode, 2 workers"
     assert {"worker-0 │ trained", "worker-1 │ trained"} <= set(ended.lines)
     assert ended.lines[-2].startswith("Completed in ") and ended.lines[-2].endswith(" s: worker 2/2 succeeded.")
-    assert ended.lines[-1].startswith("logs: paddock logs well      outputs: ")
+    assert ended.lines[-1] == f"logs: paddock logs well      outputs: {shared.output('well')}"
+    assert (shared.output("well") / "words").read_text() == "trained\n"
 
 
 def test_a_failed_rank_is_named_with_its_exit_code_and_its_last_lines(shared: Cluster) -> None:
@@ -47,9 +52,11 @@ def test_a_server_that_ends_before_the_workers_fails_the_job(shared: Cluster) ->
 def test_a_wrong_manifest_exits_2_and_names_the_line_and_what_is_allowed(shared: Cluster) -> None:
     job = build_light_job("wrong", "true")
     job["spec"]["worker"]["replicas"] = "two"
-    ended = shared.paddock("run", shared.write(job))
+    path = shared.write(job)
+    ended = shared.paddock("run", path)
     assert ended.code == 2, str(ended)
-    assert "spec.worker.replicas" in ended.err and "two" in ended.err and "line" in ended.err
+    found = r":8:.* spec\.worker\.replicas: found \"two\", a whole number from 1 to"
+    assert re.search(re.escape(path) + found, ended.err), str(ended)
     assert "wrong" not in shared.paddock("get", "jobs", "-o", "name").out
 
 
@@ -103,8 +110,9 @@ def test_the_same_job_submitted_twice_is_refused_while_it_runs(shared: Cluster) 
 
 @pytest.mark.parametrize("signal_of_worker", ["TERM", "SEGV"])
 def test_the_exit_code_of_a_signal_comes_through(shared: Cluster, signal_of_worker: str) -> None:
+    """`$$` in a command is Kubernetes' way to write one `$`."""
     name = f"signal-{signal_of_worker.lower()}"
-    ended = shared.paddock("run", shared.write(build_light_job(name, f"kill -{signal_of_worker} $$; sleep 5")))
+    ended = shared.paddock("run", shared.write(build_light_job(name, f"kill -{signal_of_worker} $$$$; sleep 5")))
     number = {"TERM": 15, "SEGV": 11}[signal_of_worker]
     assert ended.code == 1, str(ended)
     assert f"signal {number} (exit code {128 + number})" in ended.lines[-2]

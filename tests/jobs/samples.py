@@ -6,7 +6,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from paddock.jobs.apis.paddlepaddle import read_job
+from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.documents import read_documents
 from paddock.jobs.model import Job
 from paddock.kube.meta import Manifest
@@ -20,6 +20,7 @@ JOBS = (
     "resnet",
     "paddlejob_demo_1",
 )
+KUBEFLOW_JOBS = ("kubeflow_run_check", "kubeflow_distributed")
 
 
 def read_text(name: str) -> str:
@@ -29,14 +30,21 @@ def read_text(name: str) -> str:
 def read_manifest(name: str) -> Manifest:
     """The job of a file, as it would come back from an API server."""
     manifest = deepcopy(read_documents(read_text(name))[0].manifest)
-    manifest["metadata"] |= {"namespace": "default", "uid": "0123456789-uid", "generation": 1}
+    manifest["metadata"] = {"namespace": "default"} | manifest["metadata"]
+    manifest["metadata"] |= {"uid": "0123456789-uid", "generation": 1}
     return manifest
 
 
 def read_sample(name: str, **spec: Any) -> Job:
     manifest = read_manifest(name)
     manifest["spec"] |= spec
-    return read_job(manifest)
+    return read_any(manifest)
+
+
+def read_any(manifest: Manifest) -> Job:
+    """By its own API group."""
+    api = next(api for resource, api in KINDS.items() if resource.api_version == manifest["apiVersion"])
+    return api.read_job(manifest)
 
 
 def with_value(manifest: Manifest, path: tuple[str | int, ...], value: Any) -> Manifest:

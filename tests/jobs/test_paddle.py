@@ -19,7 +19,7 @@ def addresses(job: Job) -> dict[Rank, str]:
 
 
 def environment(job: Job, rank: Rank) -> dict[str, Any]:
-    return {entry["name"]: entry.get("value", entry) for entry in paddle.build_environment(job, rank)}
+    return {entry["name"]: entry.get("value", entry) for entry in paddle.build_environment(job, rank, None)}
 
 
 RANKS = [

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobs.anything import ARGS, COUNTS, FULL, JSON, MOMENTS, build_everything, merged, places
 from jobs.samples import JOBS, read_manifest, read_sample, with_value
-from paddock.jobs import pods
 from paddock.jobs.apis.paddlepaddle import read_job, read_status, write_status
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import (
@@ -19,15 +19,13 @@ from paddock.jobs.model import (
     Counts,
     Intranet,
     InvalidJob,
-    Job,
     Phase,
     Policies,
     RestartPolicy,
     Scheduling,
-    Settings,
     Status,
 )
-from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Manifest
+from paddock.kube.meta import Manifest
 
 WORKER = ("spec", "worker")
 TEMPLATE = (*WORKER, "template", "spec")
@@ -272,42 +270,6 @@ def test_every_problem_is_told_at_once() -> None:
     assert set(refused(manifest)) == {"spec.worker.replicas", "spec.ps.replicas", "spec.intranet"}
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=8,
-)
-
-
-def places(value: Any) -> list[tuple[Any, Any]]:
-    """Every place of a manifest that may be put something else into."""
-    keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else []
-    return [(value, key) for key in keys] + [place for key in keys for place in places(value[key])]
-
-
-FULL = {
-    "metadata": {"labels": {"a": "b"}, "annotations": {"c": "d"}},
-    "spec": {
-        "hostname": "h",
-        "schedulerName": "volcano",
-        "containers": [
-            {
-                "name": "paddle",
-                "image": "i",
-                "command": ["a"],
-                "env": [{"name": "A", "value": "b"}],
-                "envFrom": [{"configMapRef": {"name": "c"}}],
-                "ports": [{"containerPort": 80}],
-                "volumeMounts": [{"name": "v", "mountPath": "/v"}],
-                "resources": {"limits": {"nvidia.com/gpu": 1}, "requests": {"cpu": "1"}},
-            }
-        ],
-        "initContainers": [{"name": "init", "image": "i", "resources": {"limits": {"cpu": "2"}}}],
-        "volumes": [{"name": "v", "emptyDir": {}}],
-    },
-}
-
-
 @st.composite
 def damaged(draw: st.DrawFn) -> Manifest:
     manifest = read_manifest(draw(st.sampled_from(JOBS)))
@@ -317,18 +279,6 @@ def damaged(draw: st.DrawFn) -> Manifest:
         holder, key = draw(st.sampled_from(places(manifest)))
         holder[key] = draw(JSON)
     return manifest
-
-
-def build_everything(job: Job) -> None:
-    addresses = dict.fromkeys(job.ranks(), "127.0.0.2")
-    for rank in job.ranks()[:20]:
-        for groups in (None, POD_GROUPS, VOLCANO_POD_GROUPS):
-            pod = pods.build_pod(job, rank, 1, 40000, Settings(groups, "/root"))
-            found = pods.read_pod(pod)
-            assert found is not None and (found.rank, found.attempt, found.port) == (rank, 1, 40000)
-        pods.build_service(job, rank)
-    pods.build_config_map(job, 1, addresses, 40000)
-    pods.build_pod_group(job, VOLCANO_POD_GROUPS)
 
 
 @given(damaged() | JSON.map(lambda value: value if isinstance(value, dict) else {"spec": value}))
@@ -343,14 +293,6 @@ def test_any_manifest_becomes_a_job_whose_objects_can_be_built_or_an_invalid_job
     read_status(manifest)
 
 
-MOMENTS = st.none() | st.integers(0, 2**32).map(float)
-COUNTS = st.builds(Counts, *[st.integers(0, 10_000)] * 6)
-ARGS = st.dictionaries(
-    st.text(max_size=5),
-    st.integers() | st.text(max_size=5) | st.booleans() | st.lists(st.text(max_size=3), max_size=2)
-    | st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),
-    max_size=3,
-)  # fmt: skip
 STATUSES = st.builds(
     Status,
     phase=st.sampled_from(Phase),
@@ -363,19 +305,6 @@ STATUSES = st.builds(
     finished=MOMENTS,
     observed_generation=st.integers(0, 1000),
 )
-
-
-def merged(target: Any, patch: Any) -> Any:
-    """RFC 7386."""
-    if not isinstance(patch, dict):
-        return patch
-    result = dict(target) if isinstance(target, dict) else {}
-    for key, value in patch.items():
-        if value is None:
-            result.pop(key, None)
-        else:
-            result[key] = merged(result.get(key), value)
-    return result
 
 
 @given(STATUSES, STATUSES)

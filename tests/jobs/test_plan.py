@@ -292,10 +292,11 @@ def test_the_time_to_live_deletes_the_job_itself() -> None:
     assert plan(job, done, Observed(), NOW + 60).actions == (Delete(job.resource, job.key, "job-uid"),)
 
 
-# Clean-up: four policies, two ends.
+# Clean-up: five policies, two ends.
 
 ALL = ["ps-0-of-0", "ps-1-of-0", "worker-0-of-0", "worker-1-of-0"]
 SERVICE_UIDS = ["service-ps-0", "service-ps-1", "service-worker-0", "service-worker-1"]
+SERVERS = ["ps-0-of-0", "ps-1-of-0"]
 SURVIVORS = ["ps-0-of-0", "ps-1-of-0", "worker-0-of-0"]
 
 
@@ -310,6 +311,8 @@ SURVIVORS = ["ps-0-of-0", "ps-1-of-0", "worker-0-of-0"]
         (CleanPods.ON_FAILURE, Phase.FAILED, ALL + SERVICE_UIDS),
         (CleanPods.ON_COMPLETION, Phase.FAILED, SURVIVORS),
         (CleanPods.NEVER, Phase.FAILED, SURVIVORS),
+        (CleanPods.RUNNING, Phase.FAILED, SURVIVORS),
+        (CleanPods.RUNNING, Phase.COMPLETED, SERVERS),
     ],
 )
 def test_clean_up(policy: CleanPods, phase: Phase, taken: list[str]) -> None:

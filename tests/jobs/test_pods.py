@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import yaml
 
-from jobs.samples import JOBS, read_manifest, read_sample
+from jobs.samples import JOBS, KUBEFLOW_JOBS, read_any, read_manifest, read_sample
 from paddock.jobs import pods
 from paddock.jobs.apis.paddlepaddle import read_job
 from paddock.jobs.model import Exit, Job, PodPhase, Rank, Settings
@@ -32,7 +33,7 @@ def build_all(job: Job, port: int | None, settings: Settings) -> list[Manifest]:
         *groups,
         pods.build_service(job, job.ranks()[0]),
         *(pods.build_pod(job, rank, 0, port, settings) for rank in job.ranks()),
-        pods.build_config_map(job, 0, addresses, port),
+        *([pods.build_config_map(job, 0, addresses, port)] if pods.needs_config_map(job) else []),
     ]
 
 
@@ -40,12 +41,12 @@ def as_text(objects: list[Manifest]) -> str:
     return yaml.dump_all(objects, Dumper=PlainDumper, sort_keys=False, default_flow_style=None, width=120)
 
 
-@pytest.mark.parametrize("name", JOBS)
+@pytest.mark.parametrize("name", [*JOBS, *KUBEFLOW_JOBS])
 def test_a_job_of_the_documents_becomes_these_objects(name: str, match_golden: Callable[[str, str], None]) -> None:
     match_golden(f"{name}.yaml", as_text(build_all(read_sample(name), None, CLUSTER)))
 
 
-@pytest.mark.parametrize("name", ["wide_and_deep", "resnet"])
+@pytest.mark.parametrize("name", ["wide_and_deep", "resnet", "kubeflow_distributed"])
 def test_on_a_laptop_it_becomes_these(name: str, match_golden: Callable[[str, str], None]) -> None:
     match_golden(f"{name}.laptop.yaml", as_text(build_all(read_sample(name), 40020, LOCAL)))
 
@@ -119,6 +120,58 @@ def test_outputs_outlive_an_attempt_and_are_the_jobs_own() -> None:
     assert env["PADDOCK_CHECKPOINT_DIR"] == "/home/ada/outputs/default/resnet-01234567/checkpoint"
     assert env["PADDOCK_ATTEMPT"] == "2"
     assert not any("paddock-output" in str(part) for part in build()["spec"].values())
+
+
+WORK = "paddock.dev/working-directory"
+
+
+def started_in(path: Any, settings: Settings = LOCAL, **container: Any) -> Manifest:
+    manifest = read_manifest("kubeflow_distributed")
+    manifest["metadata"]["annotations"] = {WORK: path}
+    manifest["spec"]["paddleReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0] |= container
+    return pods.build_pod(read_any(manifest), WORKER, 0, 20000, settings)["spec"]
+
+
+def test_on_a_laptop_programs_start_in_the_directory_that_the_job_names_and_log_elsewhere() -> None:
+    spec = started_in("/home/ada/src/")
+    container = spec["containers"][0]
+    mount = {"name": "paddock-working-directory", "mountPath": "/home/ada/src"}
+    volume = {"name": "paddock-working-directory", "hostPath": {"path": "/home/ada/src", "type": "Directory"}}
+    logs = "/home/ada/outputs/kubeflow/paddle-distributed-job-01234567/log/worker-1"
+    assert container["workingDir"] == "/home/ada/src"
+    assert mount in container["volumeMounts"] and volume in spec["volumes"]
+    assert {"name": "PADDLE_LOG_DIR", "value": logs} in container["env"]
+
+
+NOT_THERE: list[tuple[str, Settings, dict[str, Any]]] = [
+    ("/home/ada/src", CLUSTER, {}),
+    ("src", LOCAL, {}),
+    ("/", LOCAL, {}),
+    ("/home/ada/src", LOCAL, {"workingDir": "/models"}),
+]
+
+
+@pytest.mark.parametrize(("path", "settings", "container"), NOT_THERE)
+def test_a_cluster_a_relative_path_and_a_working_directory_of_ones_own_change_nothing(
+    path: str, settings: Settings, container: dict[str, Any]
+) -> None:
+    spec = started_in(path, settings, **container)
+    assert "paddock-working-directory" not in str(spec)
+    assert spec["containers"][0].get("workingDir") == container.get("workingDir")
+
+
+def test_where_the_user_says_where_the_launcher_logs_it_does() -> None:
+    mine = {"name": "PADDLE_LOG_DIR", "value": "/mine"}
+    entries = started_in("/home/ada/src", env=[mine])["containers"][0]["env"]
+    assert [entry for entry in entries if entry["name"] == "PADDLE_LOG_DIR"] == [mine]
+
+
+def test_what_was_written_stays_on_the_pod_where_something_else_is_run() -> None:
+    job = read_sample("kubeflow_run_check")
+    pod = pods.build_pod(job, Rank("worker", 0), 0, None, CLUSTER)
+    written = {"command": ["python", "-m", "paddle.distributed.launch", "run_check"]}
+    assert json.loads(pod["metadata"]["annotations"]["paddock.dev/substituted"]) == written
+    assert "paddock.dev/substituted" not in str(pods.build_pod(read_sample("resnet"), WORKER, 0, None, CLUSTER))
 
 
 def test_a_gang_is_marked_as_its_scheduler_wants_it() -> None:
@@ -296,6 +349,13 @@ def test_a_pod_of_paddle_operator_is_a_rank_of_attempt_0() -> None:
     pod = pods.read_pod({"metadata": metadata, "status": {"podIP": "10.0.0.7"}})
     assert pod is not None
     assert (pod.rank, pod.attempt, pod.address, pod.port) == (Rank("ps", 12), 0, "10.0.0.7", None)
+
+
+def test_a_pod_of_kubeflows_operator_is_a_rank_of_attempt_0() -> None:
+    labels = {"training.kubeflow.org/replica-type": "worker", "training.kubeflow.org/replica-index": "3"}
+    pod = pods.read_pod({"metadata": {"name": "demo-worker-3", "uid": "u", "labels": labels}})
+    assert pod is not None
+    assert (pod.rank, pod.attempt) == (Rank("worker", 3), 0)
 
 
 NOT_RANKS: list[Manifest] = [

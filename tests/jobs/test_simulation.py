@@ -392,6 +392,8 @@ class World(RuleBasedStateMachine):
                 demand(not self.pods, "no pod survives its clean-up policy")
         elif clean in (CleanPods.ALWAYS, CleanPods.ON_COMPLETION):
             demand(not self.pods, "no pod survives its clean-up policy")
+        elif clean is CleanPods.RUNNING:
+            demand(not alive, "only pods that have ended survive")
         else:
             demand(all(pod.rank.role == "ps" for pod in alive), "only servers of a completed job run on")
 

@@ -1,12 +1,16 @@
-"""A job without a resource that the machine lacks."""
+"""A job without a resource that the machine lacks, and with another command where the written one cannot work."""
 
 from __future__ import annotations
 
 import json
+from typing import Any
 
-from jobs.samples import read_manifest
+import pytest
+
+from jobs.samples import read_any, read_manifest, read_sample, with_value
 from paddock.jobs.apis.paddlepaddle import read_job
-from paddock.jobs.substitutions import WITHOUT_ANNOTATION, Notice, without
+from paddock.jobs.model import Job
+from paddock.jobs.substitutions import WITHOUT_ANNOTATION, Removal, substitute, without
 from paddock.kube.meta import annotations_of
 
 GPU = "nvidia.com/gpu"
@@ -16,7 +20,7 @@ LIMITS = "spec.worker.template.spec.containers[0].resources.limits"
 def test_the_resource_goes_from_every_template_with_a_notice_of_each() -> None:
     manifest = read_manifest("wide_and_deep_service")
     result, notices = without(manifest, GPU)
-    assert notices == (Notice(LIMITS, GPU, "1"), Notice(LIMITS.replace("worker", "ps"), GPU, "1"))
+    assert notices == (Removal(LIMITS, GPU, "1"), Removal(LIMITS.replace("worker", "ps"), GPU, "1"))
     assert GPU not in json.dumps(result["spec"])
     assert "resources" not in result["spec"]["worker"]["template"]["spec"]["containers"][0]
     assert read_job(result).mode == "PS"
@@ -62,3 +66,67 @@ def test_an_init_container_and_other_kinds_with_pod_templates_are_covered() -> N
     result, notices = without(deployment, GPU)
     assert [notice.path for notice in notices] == ["spec.template.spec.initContainers[0].resources.requests"]
     assert result["spec"]["template"]["spec"]["initContainers"] == [{"name": "a"}]
+
+
+# The check of an installation.
+
+KUBEFLOW_WORKER = ("spec", "paddleReplicaSpecs", "Worker")
+CONTAINER = (*KUBEFLOW_WORKER, "template", "spec", "containers", 0)
+CHECK = "import paddle; paddle.utils.run_check()"
+LAUNCH = ["python", "-m", "paddle.distributed.launch", "run_check"]
+
+
+def run(job: Job) -> tuple[Any, bool]:
+    container = job.roles[0].template["spec"]["containers"][0]
+    result, notice = substitute(job, container)
+    assert (result == container) == (notice is None)
+    return [*(result.get("command") or ()), *(result.get("args") or ())], notice is not None
+
+
+COMMANDS = [
+    (LAUNCH, [], ["python", "-c", CHECK]),
+    (["/usr/bin/python3.9"], ["-m", "paddle.distributed.launch", "run_check"], ["/usr/bin/python3.9", "-c", CHECK]),
+    (["python3", "-u", "-m", "paddle.distributed.launch", "--devices=0", "run_check"], [], ["python3", "-c", CHECK]),
+    (["bash", "-c", "python3 -m paddle.distributed.launch run_check"], [], ["python3", "-c", CHECK]),
+    (["fleetrun", "run_check"], [], ["python", "-c", CHECK]),
+    (["python", "run_check"], [], None),
+    (["python", "-m", "paddle.distributed.launch", "train.py", "--run_check"], [], None),
+    (["bash", "-c", "nvidia-smi; python -m paddle.distributed.launch run_check"], [], None),
+    ([], [], None),
+]
+
+
+@pytest.mark.parametrize(("command", "args", "expected"), COMMANDS)
+def test_one_pod_runs_the_check_that_one_pod_can_do(
+    command: list[str], args: list[str], expected: list[str] | None
+) -> None:
+    manifest = with_value(read_manifest("kubeflow_run_check"), (*CONTAINER, "command"), command)
+    job = read_any(with_value(manifest, (*CONTAINER, "args"), args))
+    assert run(job) == ((expected, True) if expected else ([*command, *args], False))
+    paths = [warning.path for warning in job.warnings]
+    key = "command" if command else "args"
+    worker = "spec.paddleReplicaSpecs.Worker.template.spec.containers[0]"
+    assert paths == ([f"{worker}.{key}"] if expected else [])
+
+
+def test_two_replicas_run_it_as_it_is_written() -> None:
+    job = read_any(with_value(read_manifest("kubeflow_run_check"), (*KUBEFLOW_WORKER, "replicas"), 2))
+    assert run(job) == (LAUNCH, False)
+    assert job.warnings == ()
+
+
+def test_an_annotation_of_the_job_turns_it_off() -> None:
+    manifest = read_manifest("kubeflow_run_check")
+    manifest["metadata"]["annotations"] = {"paddock.dev/substitute": "false"}
+    job = read_any(manifest)
+    assert run(job) == (LAUNCH, False)
+    assert job.warnings == ()
+
+
+def test_the_other_api_group_says_where_it_stands_there() -> None:
+    template = read_sample("kubeflow_run_check").roles[0].template
+    job = read_sample("resnet", worker={"replicas": 1, "template": template})
+    assert run(job) == (["python", "-c", CHECK], True)
+    warning = job.warnings[-1]
+    assert (warning.path, warning.severity) == ("spec.worker.template.spec.containers[0].command", "warning")
+    assert "waits for a second node for ever" in warning.message

@@ -17,6 +17,7 @@ from node.cluster import PYTHON, Cluster, Options, container, open_cluster, pod,
 from paddock.kube.meta import CONFIG_MAPS, PODS, SECRETS, Manifest, uid_of
 from paddock.node import processes
 from paddock.node.endings import end_leftovers
+from paddock.node.records import temporary_directory
 from paddock.node.sandbox import NoSandbox, Sandbox, choose_sandbox
 
 
@@ -123,6 +124,7 @@ async def test_a_pod_deleted_at_once_leaves_nothing(cluster: Cluster) -> None:
     await until(lambda: not processes_of(made))
     await until(lambda: not list((cluster.directory / "scratch").glob("*")))
     await until(lambda: not list((cluster.directory / "records").glob("*")))
+    await until(lambda: not temporary_directory(uid_of(made)).exists())
     await until(lambda: not list((cluster.directory / "pods").glob("*")))
 
 
@@ -303,9 +305,13 @@ async def test_exit_codes_survive_a_kill_of_the_daemon(tmp_path: Path, sandbox: 
     assert marked(uid)
     go.touch()
     await until(lambda: not marked(uid))
+    (exit_file,) = (tmp_path / "node").glob("scratch/*/*.exit")
+    await until(lambda: exit_file.read_text().count("\n") == (2 if sandbox.binds else 1))
+    os.utime(exit_file, (1_700_000_000, 1_700_000_000))
     async with open_cluster(tmp_path, sandbox) as cluster:
         found = await cluster.end()
         assert terminated(found)["exitCode"] == code
+        assert terminated(found)["finishedAt"] == "2023-11-14T22:13:20Z"
         assert await cluster.log(found) == "bye\n"
 
 
@@ -346,12 +352,35 @@ async def test_leftovers_of_a_crash_are_ended(cluster: Cluster) -> None:
     assert (await cluster.end())["status"]["reason"] == "Lost"
 
 
+async def test_leftovers_get_their_grace_period(cluster: Cluster) -> None:
+    saved = cluster.directory / "saved"
+    script = f"trap 'sleep 0.3; echo 1 >{saved}; exit' TERM; echo ready; while :; do sleep 0.05; done"
+    await cluster.create(pod(shell(script)))
+    running = await cluster.see("p", is_running)
+    await until(lambda: "ready" in log_text(cluster, running))
+    await cluster.drop()
+    await asyncio.to_thread(end_leftovers, cluster.directory, 10)
+    assert saved.exists()
+    assert not marked(uid_of(running))
+
+
+async def test_a_pod_that_ends_at_once_is_not_shown_as_running(cluster: Cluster) -> None:
+    seen: list[Manifest] = []
+    follower = asyncio.create_task(follow_last(cluster, seen))
+    await asyncio.gather(*(cluster.run(pod(container("/bin/true"), name=f"p{index}")) for index in range(5)))
+    follower.cancel()
+    assert len([found for found in seen if is_running(found)]) < 5
+
+
 async def test_stop_ends_every_pod_and_says_that_it_was_not_the_programs_fault(cluster: Cluster) -> None:
     await cluster.create(pod(shell("exec sleep 60")))
     running = await cluster.see("p", is_running)
+    await cluster.create(pod(shell("exit 1"), name="q", policy="Always"))
+    looping = await cluster.see("q", lambda found: waiting(found).get("reason") == "CrashLoopBackOff")
     assert cluster.kubelet is not None
     await cluster.kubelet.stop(5)
     assert not processes_of(running)
+    assert not [found for found in (running, looping) if temporary_directory(uid_of(found)).exists()]
     found = await cluster.end()
     assert (found["status"]["phase"], found["status"]["reason"]) == ("Failed", "Lost")
 

@@ -30,6 +30,11 @@ async def plain(tmp_path: Path) -> AsyncIterator[Cluster]:
         yield cluster
 
 
+def test_a_sandbox_that_does_not_exist_is_refused_by_name() -> None:
+    with pytest.raises(NoSandbox, match="sandbox 'docker' is unknown; there are auto, bubblewrap and none"):
+        choose_sandbox("docker")
+
+
 def owned(manifest: Manifest) -> Manifest:
     owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "job", "uid": "", "controller": True}
     manifest["metadata"]["ownerReferences"] = [owner]

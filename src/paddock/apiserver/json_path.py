@@ -1,4 +1,4 @@
-"""The JSONPath of printer columns: `.a.b`, `[n]`, `[*]`, `['key']`, `[?(@.type=="Ready")].status`.
+"""The JSONPath of printer columns: `.a.b`, `[n]`, `[n:m]`, `[*]`, `['key']`, `[?(@.type=="Ready")].status`.
 
 Source: client-go, util/jsonpath, the part that CRDs use. A path that leads nowhere finds nothing; one that is no such
 path is a `ValueError` that quotes it.
@@ -17,6 +17,7 @@ _STEP = re.compile(
     r"(?P<all>\.\*|\[\s*\*\s*\])"
     r"|\.(?P<field>(?:[^.\[\]\\]|\\.)+)"
     r"|\[\s*(?P<index>-?\d+)\s*\]"
+    r"|\[\s*(?P<start>-?\d*)\s*:\s*(?P<end>-?\d*)\s*\]"
     r"|\[\s*'(?P<key>[^']*)'\s*\]"
     r'|\[\s*"(?P<key2>[^"]*)"\s*\]'
     r"|\[\?\(\s*@\.(?P<left>[\w./-]+)\s*(?P<op>==|!=)\s*(?P<quote>['\"]?)(?P<right>[^'\"]*)(?P=quote)\s*\)\]"
@@ -52,6 +53,8 @@ def _step(match: re.Match[str]) -> Step:
         return _every
     if match["index"] is not None:
         return _item(int(match["index"]))
+    if match["start"] is not None:
+        return _slice(match["start"], match["end"])
     if match["left"]:
         return _filter(match["left"], match["op"] == "==", match["right"])
     field = match["field"]
@@ -72,6 +75,11 @@ def _item(index: int) -> Step:
             yield value[index]
 
     return step
+
+
+def _slice(start: str, end: str) -> Step:
+    part = slice(int(start) if start.strip("-") else None, int(end) if end.strip("-") else None)
+    return lambda value: iter(value[part] if isinstance(value, list) else [])
 
 
 def _filter(left: str, equal: bool, right: str) -> Step:

@@ -1,6 +1,7 @@
 """Where the local cluster of one user lives, and whether it is up.
 
-    <home>/lock            held (flock) by the cluster's process for as long as it lives: the only sign of life trusted
+    <home>/lock            held (flock) by the cluster's process for as long as it lives: the only sign of life trusted;
+                           holds its process id
     <home>/cluster.json    who serves: process id, address, since when; written when ready, removed at a clean stop
     <home>/pinned          there: the cluster does not stop by itself
     <home>/cluster.log     what the cluster's process says
@@ -14,6 +15,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -88,9 +90,9 @@ def make(home: Home) -> None:
     try:
         home.root.mkdir(parents=True, exist_ok=True, mode=0o700)
         home.root.chmod(0o700)
-        probe = home.root / f".probe-{os.getpid()}"
-        probe.write_text("x")
-        probe.unlink()
+        with tempfile.TemporaryFile(dir=home.root) as probe:
+            probe.write(b"x")
+            probe.flush()
     except OSError as error:
         raise HomeError(
             f"{home.root} cannot be written ({error.strerror}): free or repair it, "
@@ -99,7 +101,7 @@ def make(home: Home) -> None:
 
 
 class Lock:
-    """The lock of a home, for the life of the process that takes it."""
+    """The lock of a home, for the life of the process that takes it. Whoever holds it for long signs it."""
 
     def __init__(self, home: Home) -> None:
         self._path = home.lock
@@ -116,6 +118,12 @@ class Lock:
         self._descriptor = descriptor
         return True
 
+    def sign(self) -> None:
+        """Write this process's number into the lock that it holds: `find_running` goes by it."""
+        assert self._descriptor is not None
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, str(os.getpid()).encode(), 0)
+
     def release(self) -> None:
         if self._descriptor is not None:
             os.close(self._descriptor)
@@ -123,7 +131,7 @@ class Lock:
 
 
 def is_up(home: Home) -> bool:
-    """Whether a process holds the lock. It may still be starting: `read_running` says when it is ready."""
+    """Whether a process holds the lock. It may still be starting: `find_running` says when it is ready."""
     if not home.lock.exists():
         return False
     lock = Lock(home)
@@ -134,10 +142,21 @@ def is_up(home: Home) -> bool:
 
 
 def read_running(home: Home) -> Running | None:
-    """What the cluster recorded when it became ready; None before that, and when nothing (readable) is there."""
+    """What the last cluster recorded when it became ready; a clean stop removes it, a kill leaves it there."""
     try:
         return Running(**json.loads(home.record.read_text()))
     except (OSError, ValueError, TypeError):
+        return None
+
+
+def find_running(home: Home) -> Running | None:
+    """The cluster that is up and ready now. A record that a killed one has left is not taken for it."""
+    running = read_running(home)
+    if running is None or not is_up(home):
+        return None
+    try:
+        return running if home.lock.read_text() == str(running.pid) else None
+    except OSError:
         return None
 
 

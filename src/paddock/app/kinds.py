@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from paddock.environments.crd import build_crd as build_environment_crd
-from paddock.jobs.crd import build_crd as build_job_crd
+from paddock.jobs.crd import build_crds as build_job_crds
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists
 from paddock.kube.meta import CRDS, POD_GROUPS, VOLCANO_POD_GROUPS, Manifest, Resource, name_of, version_of
@@ -54,7 +54,7 @@ def build_pod_group_crd(resource: Resource) -> Manifest:
 def build_crds() -> tuple[Manifest, ...]:
     """Every definition that the local cluster installs."""
     return (
-        build_job_crd(),
+        *build_job_crds(),
         build_environment_crd(),
         build_pod_group_crd(POD_GROUPS),
         build_pod_group_crd(VOLCANO_POD_GROUPS),

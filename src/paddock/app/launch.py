@@ -13,12 +13,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
 from paddock.app import home as homes
 
 START_SECONDS = 60.0
 STOP_SECONDS = 30.0
+_END_SECONDS = 5.0
 
 
 class StartError(Exception):
@@ -40,18 +42,20 @@ class Started:
 
 def start(home: homes.Home, *, port: int = 0, sandbox: str = "auto", idle: float = 600.0) -> Started:
     """Make sure that the cluster is up and ready. Raises `HomeError`, `StartError`."""
-    homes.make(home)
     begun = time.monotonic()
-    if homes.is_up(home):
-        return Started(_await_running(home, begun), 0.0, fresh=False)
-    message = _spawn(home, port, sandbox, idle)
-    if "taken" in message:
-        return Started(_await_running(home, begun), 0.0, fresh=False)
+    while True:
+        running = _await_running(home, begun) if homes.is_up(home) else None
+        if running is not None:
+            return Started(running, 0.0, fresh=False)
+        homes.make(home)
+        message = _spawn(home, port, sandbox, idle)
+        if "taken" not in message:  # else somebody was faster: look again
+            break
     if "error" in message:
         raise StartError(f"{message['error']}")
     running = homes.read_running(home)
     if not message or running is None:
-        raise StartError(f"the cluster ended while it started; its last words:\n{last_words(home)}")
+        raise StartError(f"the cluster ended while it started: {last_words(home)}")
     return Started(running, time.monotonic() - begun, fresh=True)
 
 
@@ -62,7 +66,7 @@ def _spawn(home: homes.Home, port: int, sandbox: str, idle: float) -> dict[str, 
         "--ready-fd", str(writer), "--port", str(port), "--sandbox", sandbox, "--idle", str(idle),
     ]  # fmt: skip
     with home.log.open("ab") as log:
-        subprocess.Popen(
+        process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -75,26 +79,37 @@ def _spawn(home: homes.Home, port: int, sandbox: str, idle: float) -> dict[str, 
     with os.fdopen(reader) as answer:
         ready, _, _ = select.select([answer], [], [], START_SECONDS)
         line = answer.readline() if ready else ""
-    return dict(json.loads(line)) if line else {}
+    message: dict[str, object] = json.loads(line) if line else {}
+    if "ready" not in message:
+        _await_end(process)
+    return message
 
 
-def _await_running(home: homes.Home, begun: float) -> homes.Running:
-    while time.monotonic() - begun < START_SECONDS:
-        running = homes.read_running(home)
+def _await_end(process: subprocess.Popen[bytes]) -> None:
+    """So that the lock is free when the failure is told. One that hangs is left to `down`."""
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_END_SECONDS)
+
+
+def _await_running(home: homes.Home, begun: float) -> homes.Running | None:
+    """The cluster that another process is starting, once it is ready; None if it is gone. Raises `StartError`."""
+    while homes.is_up(home):
+        running = homes.find_running(home)
         if running is not None:
             return running
-        if not homes.is_up(home):
-            raise StartError(f"the cluster ended while it started; its last words:\n{last_words(home)}")
+        if time.monotonic() - begun > START_SECONDS:
+            raise StartError(f"the cluster has not become ready in {START_SECONDS:.0f} s: see {home.log}")
         time.sleep(0.05)
-    raise StartError(f"the cluster that is starting has not become ready in {START_SECONDS:.0f} s: see {home.log}")
+    return None
 
 
-def last_words(home: homes.Home, lines: int = 5) -> str:
-    """The end of the cluster's log, for a message."""
+def last_words(home: homes.Home) -> str:
+    """The last line of the cluster's log, and where the rest is: for a message."""
     try:
-        return "\n".join(home.log.read_text(errors="replace").splitlines()[-lines:])
+        lines = home.log.read_text(errors="replace").splitlines()
     except OSError:
-        return "(no log)"
+        lines = []
+    return f"{lines[-1] if lines else 'it said nothing'} (see {home.log})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +132,10 @@ def stop(home: homes.Home) -> Stopped:
 def _stop_process(home: homes.Home) -> None:
     deadline = time.monotonic() + STOP_SECONDS
     running = _await_running(home, time.monotonic())
-    try:
-        os.kill(running.pid, signal.SIGTERM)
-    except ProcessLookupError:
+    if running is None:  # it has ended by itself meanwhile
         return
+    with suppress(ProcessLookupError):
+        os.kill(running.pid, signal.SIGTERM)
     while homes.is_up(home):
         if time.monotonic() > deadline:
             raise StopError(
@@ -137,6 +152,7 @@ def _end_leftovers(home: homes.Home) -> int:
     lock = homes.Lock(home)
     if not lock.take():  # somebody starts it again at this very moment: these processes are theirs
         return 0
+    lock.sign()
     try:
         ended = end_leftovers(home.node, 5.0)
         home.record.unlink(missing_ok=True)

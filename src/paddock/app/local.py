@@ -31,6 +31,7 @@ from paddock.app.ports import fetch_listening
 from paddock.environments.library import Environments
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Settings
+from paddock.kube.errors import ApiError
 from paddock.kube.meta import POD_GROUPS, PODS
 from paddock.node.kubelet import Kubelet
 from paddock.node.machine import build_node, describe, read_machine, register_node
@@ -43,6 +44,7 @@ log = logging.getLogger("paddock.cluster")
 GRACE = 10.0
 """Seconds that pods have to end when the cluster goes down."""
 _IDLE_CHECK = 30.0
+_TRIES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,8 @@ async def serve(home: homes.Home, options: Options, say: Callable[[dict[str, obj
     try:
         running = await cluster.start()
     except Exception as error:
-        log.exception("the cluster did not start")
+        known = isinstance(error, OSError | ApiError)
+        log.error("the cluster did not start: %s", explain_failure(error), exc_info=None if known else error)
         say({"error": explain_failure(error)})
         return 1
     homes.write_running(home, running)
@@ -174,8 +177,11 @@ async def serve(home: homes.Home, options: Options, say: Callable[[dict[str, obj
 
 def explain_failure(error: Exception) -> str:
     """One sentence for the person who typed the command; the log has the rest."""
-    text = str(error) or type(error).__name__
-    return text if isinstance(error, OSError | homes.HomeError) else f"{text} (a bug of Paddock; see cluster.log)"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, OSError | ApiError):
+        return str(error)
+    return f"{type(error).__name__}: {error} (a bug of Paddock; see cluster.log)"
 
 
 def _teller(descriptor: int) -> Callable[[dict[str, object]], None]:
@@ -185,6 +191,15 @@ def _teller(descriptor: int) -> Callable[[dict[str, object]], None]:
             stream.write(json.dumps(message) + "\n")
 
     return say
+
+
+def _take(lock: homes.Lock) -> bool:
+    """Tried for a moment: others take it, for no time, only to see whether somebody has it."""
+    for _ in range(_TRIES):
+        if lock.take():
+            return True
+        time.sleep(0.01)
+    return False
 
 
 def main(arguments: list[str]) -> int:
@@ -198,9 +213,10 @@ def main(arguments: list[str]) -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", stream=sys.stderr)
     os.umask(0o077)
     lock = homes.Lock(home)
-    if not lock.take():
+    if not _take(lock):
         say({"taken": True})
         return 0
+    lock.sign()
     home.record.unlink(missing_ok=True)
     import uvloop
 

@@ -9,6 +9,7 @@ import click
 
 from paddock.app.home import Home
 from paddock.cli.find import fetch_job, fetch_pods
+from paddock.cli.names import complete_jobs
 from paddock.cli.session import namespace_option, talk
 from paddock.cli.terminal import stdout
 from paddock.kube.errors import Conflict, NotFound
@@ -20,12 +21,17 @@ if TYPE_CHECKING:
 
 
 @click.command(name="delete")
-@click.argument("names", nargs=-1, required=True, metavar="JOB...")
+@click.argument("names", nargs=-1, required=True, metavar="JOB...", shell_complete=complete_jobs)
 @click.option("--now", is_flag=True, help="Do not wait for the ranks to end by themselves: kill them.")
 @click.option("--wait/--no-wait", default=True, help="Wait until the job and its pods are gone.", show_default=True)
 @namespace_option
 def command(names: tuple[str, ...], now: bool, wait: bool, namespace: str) -> None:
-    """End a job and remove it, with its pods and their logs. Its outputs are kept."""
+    """End a job and remove it, with its pods and their logs. Its outputs are kept.
+
+    \b
+    paddock delete resnet
+    paddock delete resnet mnist --now
+    """
 
     async def work(client: Client, place: Home) -> None:
         found = [await fetch_job(client, namespace, name) for name in names]

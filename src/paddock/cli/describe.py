@@ -10,6 +10,7 @@ import click
 from paddock.app.home import Home
 from paddock.cli import jobs_view as view
 from paddock.cli.find import fetch_job, fetch_pods, find_outputs
+from paddock.cli.names import complete_jobs
 from paddock.cli.session import namespace_option, talk
 from paddock.cli.terminal import print_table, stdout
 from paddock.jobs.apis.registry import KINDS
@@ -23,10 +24,14 @@ if TYPE_CHECKING:
 
 
 @click.command(name="describe")
-@click.argument("job", metavar="JOB")
+@click.argument("job", metavar="JOB", shell_complete=complete_jobs)
 @namespace_option
 def command(job: str, namespace: str) -> None:
-    """Everything about one job: its state and why, its ranks, its events."""
+    """Everything about one job: its state and why, its ranks, its events.
+
+    \b
+    paddock describe resnet
+    """
 
     async def work(client: Client, place: Home) -> None:
         resource, manifest = await fetch_job(client, namespace, job)

@@ -38,7 +38,7 @@ def build_head(job: Job) -> str:
 
 
 def _counted(role: Role) -> str:
-    noun = _NOUNS.get(role.name, role.name)
+    noun = _NOUNS.get(role.name.lower(), role.name.lower())
     return f"{role.replicas} {noun}" if role.replicas == 1 else f"{role.replicas} {noun}s"
 
 
@@ -105,7 +105,7 @@ def build_end(view: View) -> str:
     status = view.status
     seconds = max(0.0, (view.ended or view.submitted) - view.submitted)
     if status.phase is not Phase.COMPLETED:
-        why = explain(status.cause) if status.cause else "failed"
+        why = explain(status.cause) if status.cause else "no cause is recorded"
         return f"Failed after {_seconds(seconds)}: {why.removeprefix('failed').lstrip(': ')}"
     roles = ", ".join(_ended(role, status) for role in sorted(view.job.roles, key=lambda role: role.decides))
     said = f" {last_words(view)}" if last_words(view) else ""

@@ -15,6 +15,9 @@ def command() -> None:
 
     Jobs, their logs and outputs are kept: unfinished jobs begin a new attempt at the next `up` or `run`. Also cleans up
     after a cluster that was killed.
+
+    \b
+    paddock down
     """
     stopped = launch.stop(home())
     if stopped.was_up:

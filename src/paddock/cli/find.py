@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,10 +24,24 @@ async def fetch_job(api: Api, namespace: str, name: str) -> tuple[Resource, Mani
             return resource, await api.get(resource, namespace, name)
         except NotFound:
             continue
-    known = [name_of(job) for resource in KINDS for job in (await api.list(resource, namespace)).items]
+    known = [name_of(job) for _, job in await fetch_all(api, KINDS, namespace)]
     near = nearest(name, known)
     hint = f"; did you mean {near!r}?" if near else "; `paddock get -A` lists all jobs"
     raise UserError(f"there is no job {name!r} in namespace {namespace}{hint}")
+
+
+async def fetch_all(
+    api: Api, resources: Iterable[Resource], namespace: str, labels: str = ""
+) -> list[tuple[Resource, Manifest]]:
+    """Every object of these kinds; a kind that this cluster does not serve (it is of another version) has none."""
+    found: list[tuple[Resource, Manifest]] = []
+    for resource in resources:
+        try:
+            listing = await api.list(resource, namespace if resource.namespaced else "", labels=labels)
+        except NotFound:
+            continue
+        found += [(resource, item) for item in listing.items]
+    return found
 
 
 async def fetch_pods(api: Api, job: Manifest) -> list[Manifest]:

@@ -12,6 +12,8 @@ import click
 from paddock.app.home import Home
 from paddock.cli import jobs_view as view
 from paddock.cli.errors import UserError
+from paddock.cli.find import fetch_all
+from paddock.cli.names import complete_objects
 from paddock.cli.session import namespace_option, talk
 from paddock.cli.terminal import print_table, stderr, stdout
 from paddock.jobs.apis.registry import KINDS
@@ -21,19 +23,25 @@ from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, Resource, metadata, 
 if TYPE_CHECKING:
     from paddock.client.client import Client
 
-_KINDS: dict[str, tuple[Resource, ...]] = {
+KINDS_BY_WORD: dict[str, tuple[Resource, ...]] = {
     **dict.fromkeys(("jobs", "job", "pdj", "paddlejob", "paddlejobs"), tuple(KINDS)),
     **dict.fromkeys(("pods", "pod", "po"), (PODS,)),
     **dict.fromkeys(("environments", "environment", "env", "envs"), (ENVIRONMENTS,)),
 }
+PLURALS = ("jobs", "pods", "environments")
 _WIDE_ONLY = {"pods": ("IP", "NODE")}
 _OUTPUTS = ("table", "wide", "json", "yaml", "name")
 
 
 @click.command(name="get")
-@click.argument("kind", default="jobs")
-@click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("-o", "--output", type=click.Choice(_OUTPUTS), default="table", show_default=True)
+@click.argument(
+    "kind",
+    default="jobs",
+    metavar="[jobs|pods|environments]",
+    shell_complete=lambda _context, _parameter, start: [each for each in PLURALS if each.startswith(start)],
+)
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=complete_objects)
+@click.option("-o", "--output", type=click.Choice(_OUTPUTS), default="table", show_default=True, help="How to print.")
 @click.option("-A", "--all-namespaces", is_flag=True, help="Of every namespace.")
 @click.option("-l", "--selector", default="", metavar="LABELS", help="Only with these labels: a=b,c!=d.")
 @namespace_option
@@ -47,9 +55,9 @@ def command(
     paddock get pods -o wide
     paddock get jobs resnet -o yaml
     """
-    resources = _KINDS.get(kind.lower())
+    resources = KINDS_BY_WORD.get(kind.lower())
     if resources is None:
-        near = nearest(kind, _KINDS)
+        near = nearest(kind, PLURALS)
         raise UserError(
             f"paddock get knows jobs, pods and environments, not {kind!r}"
             + (f"; did you mean {near!r}?" if near else "; kubectl lists every kind")
@@ -57,17 +65,13 @@ def command(
 
     async def work(client: Client, place: Home) -> list[tuple[Resource, Manifest]]:
         where = "" if all_namespaces else namespace
-        return [(each, item) for each in resources for item in await _fetch(client, each, where, selector)]
+        items = await fetch_all(client, resources, where, selector)
+        return sorted(items, key=lambda each: str(metadata(each[1]).get("creationTimestamp")))
 
     found = talk(work)
     if names:
         found = _only(found, names, resources[0])
     _print(found, kind, output, all_namespaces, namespace, bool(names))
-
-
-async def _fetch(client: Client, resource: Resource, namespace: str, selector: str) -> list[Manifest]:
-    listing = await client.list(resource, namespace if resource.namespaced else "", labels=selector)
-    return sorted(listing.items, key=lambda each: str(metadata(each).get("creationTimestamp")))
 
 
 def _only(
@@ -105,7 +109,7 @@ def _print(
 
 
 def _plural(kind: str) -> str:
-    resource = _KINDS[kind.lower()][0]
+    resource = KINDS_BY_WORD[kind.lower()][0]
     return "jobs" if resource in KINDS else resource.plural
 
 

@@ -28,12 +28,13 @@ def age(manifest: Mapping[str, Any], now: Moment) -> str:
 def job_row(resource: Resource, job: Mapping[str, Any], now: Moment) -> list[str]:
     """A line of `paddock get`; WHY is the recorded cause's sentence."""
     status = read_status(resource, job)
+    roles = {name.lower(): counts for name, counts in status.roles.items()}  # `Worker` in kubeflow.org
     why = explain(status.cause) if status.cause else ""
     return [
         name_of(job),
         status.phase or "Pending",
         status.mode,
-        *(status.roles[role].ready if role in status.roles else "" for role in ("ps", "worker")),
+        *(roles[role].ready if role in roles else "" for role in ("ps", "worker")),
         age(job, now),
         why,
     ]

@@ -15,6 +15,7 @@ from paddock.cli.find import fetch_job, fetch_pods, in_namespace
 from paddock.cli.follow import Follower, Gone
 from paddock.cli.jobs_view import rank_name
 from paddock.cli.log_lines import Lines
+from paddock.cli.names import complete_jobs
 from paddock.cli.rank_log import cut, fetch_log
 from paddock.cli.screen import Screen
 from paddock.cli.session import keep_up, namespace_option, talk
@@ -53,7 +54,7 @@ def choose_ranks(job: str, ranks: Sequence[Rank], role: str, index: int | None, 
 
 
 @click.command(name="logs")
-@click.argument("job", metavar="JOB")
+@click.argument("job", metavar="JOB", shell_complete=complete_jobs)
 @click.option("-f", "--follow", is_flag=True, help="Go on until the job has ended.")
 @click.option("--role", default="", metavar="ROLE", help="Of this role alone: worker, ps.")
 @click.option("--rank", "index", type=int, default=None, metavar="N", help="Of this rank alone: 0.")

@@ -17,10 +17,12 @@ import click
 from paddock import __version__
 
 _VERBS: dict[str, str] = {
-    "run": "Train: start what is needed, submit a manifest, follow it to its end",
+    "run": "Train: submit a manifest and follow the job to its end",
     "submit": "Submit manifests and come back at once",
+    "validate": "Find every mistake in manifests, without a cluster",
     "get": "List jobs, pods or environments",
-    "describe": "Everything about one job: its pods, its events, why it waits or failed",
+    "describe": "Everything about one job, and why it waits or failed",
+    "explain": "Why a job waits, restarts or failed, or why one would not start",
     "logs": "What the ranks of a job print",
     "delete": "End a job and remove it",
     "up": "Start the local cluster and keep it up",
@@ -60,7 +62,11 @@ class Verbs(click.Group):
         return super().resolve_command(context, arguments)
 
 
-@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.command(
+    cls=Verbs,
+    subcommand_metavar="VERB …",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 @click.version_option(__version__, "--version", message="paddock %(version)s")
 def cli() -> None:
     """Training jobs for PaddlePaddle and PyTorch, from one laptop to a Kubernetes fleet, from one YAML file.
@@ -95,6 +101,8 @@ def run(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
+        if "_PADDOCK_COMPLETE" in os.environ:  # a shell asks while somebody types: no word may reach the line
+            return 1
         return _explain(error)
 
 

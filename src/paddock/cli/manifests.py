@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paddock.cli.errors import UserError
+from paddock.cli.language import language_of
 from paddock.cli.terminal import stderr
-from paddock.jobs.preflight import Document, check, find_api, format_problem, read_documents
+from paddock.jobs.preflight import Document, check, find_api, format_problem, read_bytes, without_server_fields
 from paddock.jobs.substitutions import without
 from paddock.kube import meta
 from paddock.kube.errors import AlreadyExists, ApiError
@@ -51,14 +53,15 @@ def read_files(files: Sequence[str], namespace: str) -> list[Checked]:
     """Every document of every file, checked. All problems of all files at once as `UserError`; warnings on stderr."""
     checked: list[Checked] = []
     wrong: list[str] = []
+    language = language_of(os.environ)
     for file in files:
         shown = "stdin" if file == "-" else file
-        for document in read_documents(_read(file)):
+        for document in read_bytes(_read(file)):
             problems = check(document)
-            wrong += [format_problem(each, shown) for each in problems if each.severity == "error"]
+            wrong += [format_problem(each, shown, language) for each in problems if each.severity == "error"]
             for each in problems:
                 if each.severity != "error":
-                    stderr().print(format_problem(each, shown))
+                    stderr().print(format_problem(each, shown, language))
             if not any(each.severity == "error" for each in problems):
                 checked.append(_place(shown, document, namespace))
     if wrong:
@@ -67,18 +70,14 @@ def read_files(files: Sequence[str], namespace: str) -> list[Checked]:
     return checked
 
 
-def _read(file: str) -> str:
+def _read(file: str) -> bytes:
     try:
         data = sys.stdin.buffer.read(_LARGEST + 1) if file == "-" else _read_file(Path(file))
     except OSError as error:
         raise UserError(f"{file}: {error.strerror}; a manifest in YAML or JSON is wanted") from error
     if len(data) > _LARGEST:
         raise UserError(f"{file}: larger than {_LARGEST >> 20} MiB: this is no manifest")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise UserError(f"{file}:{line}: not a text file in UTF-8 (byte {data[error.start]:#04x})") from error
+    return data
 
 
 def _read_file(path: Path) -> bytes:
@@ -87,7 +86,7 @@ def _read_file(path: Path) -> bytes:
 
 
 def _place(file: str, document: Document, namespace: str) -> Checked:
-    manifest, resource = document.manifest, find_resource(document.manifest)
+    manifest, resource = without_server_fields(document.manifest), find_resource(document.manifest)
     if resource.namespaced and not namespace_of(manifest):
         manifest = {**manifest, "metadata": {**manifest["metadata"], "namespace": namespace}}
     return Checked(file, document, manifest, resource)
@@ -140,14 +139,18 @@ def drop_devices(checked: Sequence[Checked], devices: Iterable[str]) -> list[Che
     return result
 
 
-async def check_with_server(api: Api, checked: Sequence[Checked]) -> None:
-    """Let the server look at every document before any is created (dryRun=All, strict). Raises `UserError`."""
+async def check_with_server(api: Api, checked: Sequence[Checked], *, update: bool = False) -> None:
+    """Let the server look at every document before any is created (dryRun=All, strict). Raises `UserError`.
+
+    With `update`, what is there already and is no job is brought to the text's state, as a second run needs it.
+    """
     wrong = []
     for each in checked:
         try:
             await api.create(each.resource, each.manifest, strict=True, dry_run=True)
         except AlreadyExists:
-            wrong.append(f"{each.file}: {each.label} exists already: `paddock delete {each.key.name}` removes it")
+            if each.is_job or not update:
+                wrong.append(f"{each.file}: {each.label} exists already: `{_deletion(each)}` removes it")
         except ApiError as error:
             if error.code >= 500:
                 raise
@@ -156,15 +159,30 @@ async def check_with_server(api: Api, checked: Sequence[Checked]) -> None:
         raise UserError("\n".join((*wrong, "nothing was submitted")))
 
 
-async def create_all(api: Api, checked: Sequence[Checked]) -> list[Manifest]:
+def _deletion(each: Checked) -> str:
+    verb = "paddock delete" if each.is_job else f"kubectl delete {each.resource.kind.lower()}"
+    where = "" if each.key.namespace in ("", "default") else f" -n {each.key.namespace}"
+    return f"{verb} {each.key.name}{where}"
+
+
+async def create_all(api: Api, checked: Sequence[Checked], *, update: bool = False) -> list[Manifest]:
     """Create in the order of the text. What is refused now, after the dry run was accepted, is somebody's race."""
     created: list[Manifest] = []
     for each in checked:
         try:
-            created.append(await api.create(each.resource, each.manifest, strict=True))
+            created.append(await _create(api, each, update=update and not each.is_job))
         except ApiError as error:
             done = ", ".join(f"{meta.key_of(other)}" for other in created)
             raise UserError(
                 f"{each.file}: {error.message}" + (f"; created before it: {done}" if done else "")
             ) from error
     return created
+
+
+async def _create(api: Api, each: Checked, *, update: bool) -> Manifest:
+    try:
+        return await api.create(each.resource, each.manifest, strict=True)
+    except AlreadyExists:
+        if not update:
+            raise
+        return await api.replace(each.resource, each.manifest)

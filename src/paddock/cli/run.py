@@ -6,11 +6,12 @@ import asyncio
 import contextlib
 import signal
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from paddock.app import launch
 from paddock.app.home import Home
 from paddock.cli.delete import end_job, kill_pods
 from paddock.cli.display import View, build_end, build_head
@@ -33,7 +34,7 @@ from paddock.cli.screen import Screen
 from paddock.cli.session import connect, ensure_up, keep_up, namespace_option
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import CleanPods, Phase, Rank
-from paddock.kube.errors import Conflict, NotFound
+from paddock.kube.errors import Conflict, NotFound, Unavailable
 from paddock.kube.meta import Manifest, Resource, metadata, name_of, namespace_of, uid_of
 from paddock.kube.quantities import format_quantity
 from paddock.kube.times import format_duration, read_time
@@ -42,15 +43,19 @@ if TYPE_CHECKING:
     from paddock.client.client import Client
 
 _KILL_SECONDS = 10.0
+_AGAIN = 0.2
 
 
 @click.command(name="run")
-@click.argument("file", metavar="FILE")
+@click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 @click.option("--without", multiple=True, metavar="RESOURCE", help="Do not ask for it, e.g. nvidia.com/gpu.")
 @click.option("--role", default="", metavar="ROLE", help="Print the lines of this role alone.")
 @click.option("--rank", "index", type=int, default=None, metavar="N", help="Print the lines of this rank alone.")
 @click.option(
-    "--sandbox", type=click.Choice(["auto", "bubblewrap", "none"]), default="auto", help="If the cluster is not up yet."
+    "--sandbox",
+    type=click.Choice(["auto", "bubblewrap", "none"]),
+    default="auto",
+    help="What pods run in, if the cluster is not up yet.",
 )
 @namespace_option
 def command(file: str, without: tuple[str, ...], role: str, index: int | None, sandbox: str, namespace: str) -> int:
@@ -60,6 +65,10 @@ def command(file: str, without: tuple[str, ...], role: str, index: int | None, s
     paddock run job.yaml
     paddock run job.yaml --without nvidia.com/gpu
     paddock run job.yaml --rank 0 | tee log
+
+    What else the file holds (a ConfigMap, a PodGroup) is created, or brought to the file's state. A finished job of
+    the same name gives way; an unfinished one does not. A job without runPolicy.backoffLimit is given up after three
+    failures alike.
 
     Exit code: 0 completed, 1 failed, 2 the manifest is wrong, 130 interrupted. Ctrl-C ends the job politely, a second
     one at once.
@@ -82,6 +91,8 @@ class Run:
     def __init__(self, place: Home, screen: Screen, shows: Callable[[Rank], bool]) -> None:
         self._place, self._screen, self._shows = place, screen, shows
         self._interrupts: asyncio.Queue[None] = asyncio.Queue()
+        self._creating = False
+        """From here on there may be a job to end."""
         self._patience = Patience()
         self._limits: set[asyncio.Task[None]] = set()
 
@@ -91,10 +102,10 @@ class Run:
             submitting = asyncio.create_task(self._submit(client, checked, without))
             try:
                 await asyncio.wait([interrupt, submitting], return_when=asyncio.FIRST_COMPLETED)
-                if not submitting.done():
+                if not submitting.done() and not self._creating:
                     self._screen.talk("interrupted: nothing was submitted")
                     return 130
-                resource, manifest = submitting.result()
+                resource, manifest = await submitting
                 self._screen.line(build_head(KINDS[resource].read_job(manifest)))
                 return await self._follow(client, resource, manifest, interrupt)
             finally:
@@ -106,8 +117,9 @@ class Run:
         checked = await self._adapt(client, checked, without)
         job = next(each for each in checked if each.is_job)
         await self._replace_finished(client, job)
-        await check_with_server(client, checked)
-        created = await asyncio.shield(asyncio.ensure_future(create_all(client, checked)))
+        await check_with_server(client, checked, update=True)
+        self._creating = True
+        created = await create_all(client, checked, update=True)
         return job.resource, created[checked.index(job)]
 
     async def _adapt(self, client: Client, checked: list[Checked], without: tuple[str, ...]) -> list[Checked]:
@@ -174,13 +186,13 @@ class Run:
 
     async def _interrupted(self, client: Client, resource: Resource, job: Manifest) -> int:
         self._screen.talk("stopping the job (Ctrl-C again kills it)")
-        ending = asyncio.create_task(end_job(client, resource, job))
+        ending = asyncio.create_task(_insist(lambda: end_job(client, resource, job)))
         again = asyncio.create_task(self._interrupts.get())
         try:
             await asyncio.wait([ending, again], return_when=asyncio.FIRST_COMPLETED)
             if not ending.done():
                 self._screen.talk("killing it")
-                await kill_pods(client, job)
+                await _insist(lambda: kill_pods(client, job))
                 await asyncio.wait([ending], timeout=_KILL_SECONDS)
             if ending.done():
                 ending.result()
@@ -204,6 +216,18 @@ class Run:
             delete = f"paddock delete {name_of(job)}{in_namespace(job)}"
             self._screen.talk(f"its servers are kept running (cleanPodPolicy: Never): {delete}")
         return 0 if completed else 1
+
+
+async def _insist(work: Callable[[], Awaitable[None]]) -> None:
+    """Again while nobody answers: a cluster that was killed is being started again (`session.keep_up`)."""
+    deadline = time.monotonic() + launch.START_SECONDS
+    while True:
+        try:
+            return await work()
+        except Unavailable:
+            if time.monotonic() > deadline:
+                raise
+        await asyncio.sleep(_AGAIN)
 
 
 async def _cancel(*tasks: asyncio.Task[Any]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from types import TracebackType
 
+from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
@@ -16,8 +17,8 @@ from paddock.cli.terminal import pod_colour, stderr, stdout
 class Screen:
     """Use as a context; `line` may be called at any time, also outside of it."""
 
-    def __init__(self) -> None:
-        self._out, self._err = stdout(), stderr()
+    def __init__(self, out: Console | None = None, err: Console | None = None) -> None:
+        self._out, self._err = out or stdout(), err or stderr()
         self._one_terminal = self._out.is_terminal and self._err.is_terminal
         self._live = Live(console=self._out, refresh_per_second=8, transient=True) if self._out.is_terminal else None
         self._shown = ""

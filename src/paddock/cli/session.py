@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from paddock import __version__
 from paddock.app import launch
 from paddock.app.home import Home, is_up, read_home, read_running
 from paddock.cli.terminal import stderr
@@ -21,6 +23,8 @@ T = TypeVar("T")
 
 _LOOK = 0.5
 """Seconds between two looks whether the cluster that a command follows is still up."""
+_LITTLE = 64 * 2**10
+"""Bytes of a disk that count as none: the store writes pages."""
 
 namespace_option = click.option(
     "-n", "--namespace", default="default", show_default=True, metavar="NAME", help="The namespace."
@@ -35,10 +39,15 @@ def ensure_up(*, sandbox: str = "auto") -> Home:
     """The local cluster, ready; a line on stderr when it had to be started."""
     place = home()
     started = launch.start(place, sandbox=sandbox)
+    running = started.running
     if started.fresh:
-        running = started.running
         stderr().print(
             f"embedded cluster started in {started.seconds:.1f} s ({running.machine}; pods in {running.sandbox})"
+        )
+    elif running.version != __version__:
+        stderr().print(
+            f"the cluster that is up is of paddock {running.version}, this is {__version__}: after `paddock down` "
+            "the next command starts one of this version"
         )
     return place
 
@@ -65,16 +74,20 @@ def talk(work: Callable[[Client, Home], Awaitable[T]]) -> T:
 
 async def keep_up(place: Home, say: Callable[[str], None]) -> str:
     """Start the cluster again whenever it was killed: its pods live on. Returns, with a sentence, when it was stopped
-    on purpose. Raises `StartError`."""
+    on purpose. Says when it cannot write: nothing that happens is recorded then. Raises `StartError`."""
+    full = False
     while True:
         await asyncio.sleep(_LOOK)
         if is_up(place):
+            was, full = full, shutil.disk_usage(place.root).free < _LITTLE
+            if full and not was:
+                say(f"the disk that holds {place.root} is full: jobs stand still until some of it is free")
             continue
         if read_running(place) is None:
             return "the cluster was stopped; the job begins a new attempt at the next `paddock up`"
         started = await asyncio.to_thread(launch.start, place)
-        how = f"it started again in {started.seconds:.1f} s" if started.fresh else "it is up again"
-        say(f"the cluster was killed; {how}, and the job goes on")
+        how = f"started again in {started.seconds:.1f} s" if started.fresh else "it is up again"
+        say(f"the cluster was killed; {how}, the job goes on")
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:

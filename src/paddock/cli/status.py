@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from paddock.app.home import Home, is_up, read_running
+from paddock.app.home import Home, find_running
 from paddock.cli.session import connect, home, run
 from paddock.cli.terminal import stdout
 from paddock.kube.quantities import format_bytes
@@ -23,9 +23,14 @@ if TYPE_CHECKING:
 @click.command(name="status")
 @click.option("-o", "output", type=click.Choice(["text", "json"]), default="text", help="How to print it.")
 def command(output: str) -> int:
-    """Whether the local cluster is up, and what it runs on. Exit code 1 when it is not up."""
+    """Whether the local cluster is up, and what it runs on. Exit code 1 when it is not up.
+
+    \b
+    paddock status
+    paddock status -o json
+    """
     place = home()
-    running = read_running(place) if is_up(place) else None
+    running = find_running(place)
     facts = run(_facts(place, running)) if running else {"up": False}
     if output == "json":
         print(json.dumps(facts | {"home": str(place.root)}, indent=2))
@@ -39,11 +44,12 @@ def command(output: str) -> int:
 async def _facts(place: Home, running: Running) -> dict[str, Any]:
     import psutil
 
+    from paddock.cli.find import fetch_all
     from paddock.jobs.apis.registry import KINDS
     from paddock.kube.meta import PODS
 
     async with connect(place) as client:
-        jobs = [job for kind in KINDS for job in (await client.list(kind)).items]
+        jobs = [job for _, job in await fetch_all(client, KINDS, "")]
         pods = (await client.list(PODS)).items
     return {
         "up": True,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="submit")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
 @click.option("--without", multiple=True, metavar="RESOURCE", help="Do not ask for it, e.g. nvidia.com/gpu.")
 @namespace_option
 def command(files: tuple[str, ...], without: tuple[str, ...], namespace: str) -> None:
@@ -25,6 +25,7 @@ def command(files: tuple[str, ...], without: tuple[str, ...], namespace: str) ->
     \b
     paddock submit job.yaml
     paddock submit job.yaml --without nvidia.com/gpu
+    cat job.yaml | paddock submit -
     """
     checked = drop_devices(read_files(files, namespace), without)
 

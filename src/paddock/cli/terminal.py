@@ -8,8 +8,8 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 
+from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 _POD_COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_green", "bright_magenta")
@@ -25,6 +25,9 @@ _STATUS_COLOURS = {
     "Starting": "yellow",
     "Building": "yellow",
 }
+_GAP = "   "
+_LEAST = 10
+"""Characters that the last column keeps on the narrowest terminal."""
 
 
 def stdout() -> Console:
@@ -43,19 +46,23 @@ def pod_colour(pod: str) -> str:
 
 def print_table(console: Console, header: Sequence[str], rows: Sequence[Sequence[str]], *, cut: bool) -> None:
     """As kubectl: capitals, no borders, three spaces between. With `cut` the last column is cut to the terminal."""
-    table = Table(box=None, padding=(0, 3, 0, 0), pad_edge=False, show_edge=False, header_style="")
-    for name in header:
-        table.add_column(name, no_wrap=True, overflow="ellipsis" if name == header[-1] else "fold")
-    for row in rows:
-        table.add_row(*(Text(cell, style=_STATUS_COLOURS.get(cell, "")) for cell in row))
-    if cut and console.is_terminal:
-        console.print(table, soft_wrap=False)
-        return
-    for line in _plain(header, rows):
+    room = console.width if cut and console.is_terminal else None
+    for line in build_table(header, rows, room):
         console.print(line, soft_wrap=True)
 
 
-def _plain(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def build_table(header: Sequence[str], rows: Sequence[Sequence[str]], room: int | None = None) -> list[Text]:
+    """The lines of a table. With `room`, a number of characters, the last column gives way; the others never do."""
     table = [list(header), *map(list, rows)]
-    widths = [max(len(row[column]) for row in table) for column in range(len(header))]
-    return ["   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
+    widths = [max(cell_len(row[column]) for row in table) for column in range(len(header))]
+    if room is not None:
+        widths[-1] = min(widths[-1], max(_LEAST, room - sum(width + len(_GAP) for width in widths[:-1])))
+    lines = []
+    for row in table:
+        cells = [Text(cell, style=_STATUS_COLOURS.get(cell, "")) for cell in row]
+        for cell, width in zip(cells, widths, strict=True):
+            cell.truncate(width, overflow="ellipsis", pad=True)
+        line = Text(_GAP).join(cells)
+        line.rstrip()
+        lines.append(line)
+    return lines

@@ -10,7 +10,13 @@ from paddock.cli.terminal import stderr
 
 
 @click.command(name="up")
-@click.option("--port", default=0, metavar="PORT", help="Serve on this port of 127.0.0.1 (default: that of last time).")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="PORT",
+    help="Serve on this port of 127.0.0.1 (default: that of last time).",
+)
 @click.option(
     "--sandbox",
     type=click.Choice(["auto", "bubblewrap", "none"]),
@@ -22,6 +28,10 @@ def command(port: int, sandbox: str) -> None:
     """Start the local cluster and keep it up until `paddock down`.
 
     Without this, `paddock run` starts it, and it stops by itself ten minutes after the last job and the last client.
+
+    \b
+    paddock up
+    paddock up --port 6443 --sandbox none
     """
     place = home()
     started = launch.start(place, port=port, sandbox=sandbox)

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import yaml
 from yaml.composer import Composer
@@ -26,7 +27,10 @@ from yaml.resolver import BaseResolver
 from yaml.scanner import Scanner
 
 from paddock.jobs.model import Problem
-from paddock.jobs.text import join_path, quote
+from paddock.jobs.pasted import recognise, recognise_bytes
+from paddock.jobs.phrases import Phrase, phrase
+from paddock.jobs.text import join_path, quoted, told, wrong
+from paddock.jobs.yaml_errors import explain_yaml
 from paddock.kube.meta import Manifest
 
 MOST_ALIASED_VALUES = 10_000
@@ -47,29 +51,52 @@ _INTEGERS = (
 )
 
 
+class Place(NamedTuple):
+    """Where a field is in its text, from 1: its name's line and column, and the column of its value if that is in the
+    same line, else again the name's."""
+
+    line: int
+    column: int
+    value_column: int
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One manifest of a text. `lines` maps paths (`spec.worker.replicas`) to lines, from 1; `line` is where it begins.
+    """One manifest of a text. `places` maps paths (`spec.worker.replicas`) to places; `line` is where it begins.
 
     With `problems`, `manifest` holds what could be read, if anything.
     """
 
     manifest: Manifest = field(default_factory=dict)
-    lines: Mapping[str, int] = field(default_factory=dict)
+    places: Mapping[str, Place] = field(default_factory=dict)
     line: int = 1
     problems: tuple[Problem, ...] = ()
 
-    def line_of(self, path: str) -> int:
-        """The line of the value at `path`, or of the nearest thing around it that is there."""
-        while path and path not in self.lines:
+    def place_of(self, path: str) -> Place:
+        """The place of `path`, or of the nearest thing around it that is there."""
+        whole = path
+        while path and path not in self.places:
             path = re.sub(r"(\.?[^.\[\]]+|\[[^\]]*\]|.)$", "", path)
-        return self.lines.get(path, self.line)
+        found = self.places.get(path, Place(self.line, 1, 1))
+        return found if path == whole else found._replace(value_column=found.column)
+
+    def line_of(self, path: str) -> int:
+        return self.place_of(path).line
 
 
 def read_documents(text: str) -> tuple[Document, ...]:
     """At least one document: of a text without any, one that says so. Lists (`kind: List`) come as their items."""
+    text = text.removeprefix("\ufeff")
     found = tuple(each for document in _compose(text) for each in _unwrap(document))
-    return found or (_broken("", "there is no manifest here: the text is empty", 1),)
+    return found or (_broken(told("", phrase("there is no manifest here: the text is empty"), line=1, column=1)),)
+
+
+def read_bytes(data: bytes) -> tuple[Document, ...]:
+    """The documents of a file. Manifests are UTF-8, as kubectl reads them; what is not is one broken document."""
+    problem = recognise_bytes(data)
+    if problem is not None:
+        return (_broken(problem),)
+    return read_documents(data.decode("utf-8-sig"))
 
 
 def read_scalar(text: str) -> Any:
@@ -126,25 +153,40 @@ def _compose(text: str) -> Iterator[Document]:
         loader = _Loader(text)
         while loader.check_node():
             node = loader.get_node()
-            if node is not None and not _is_empty(node):
-                yield _Reading().document(node)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f" (column {mark.column + 1})" if mark else ""
-        yield _broken("", f"this is not YAML: {error.problem or error.context}{where}", mark.line + 1 if mark else 1)
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        yield _broken("", f"this is not YAML: the character U+{int(error.character):04X} is not allowed", line)
+            if node is None or _is_empty(node):
+                continue
+            document = _Reading().document(node)
+            if "apiVersion" not in document.manifest and (problem := recognise(text)):
+                yield _broken(problem)
+                return
+            yield _with_json(document, text)
+    except (yaml.MarkedYAMLError, yaml.reader.ReaderError) as error:
+        yield _broken(recognise(text) or explain_yaml(error, text))
     except RecursionError:
-        yield _broken("", "this is no manifest: it is nested hundreds of levels deep", 1)
+        said = phrase("this is no manifest: it is nested hundreds of levels deep")
+        yield _broken(told("", said, line=1, column=1))
+
+
+def _with_json(document: Document, text: str) -> Document:
+    """What begins with { is JSON to kubectl, which is stricter: no comma before the end, every text in quotes."""
+    if not text.lstrip().startswith("{"):
+        return document
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        if error.msg != "Extra data":
+            said = phrase("a file that begins with {brace} is JSON, and this is none: kubectl refuses it", brace="{")
+            warning = told("", said, severity="warning", line=error.lineno, column=error.colno)
+            return replace(document, problems=(*document.problems, warning))
+    return document
 
 
 def _is_empty(node: yaml.Node) -> bool:
     return isinstance(node, yaml.ScalarNode) and node.tag == _PLAIN and node.value in _NULL
 
 
-def _broken(path: str, message: str, line: int) -> Document:
-    return Document(line=line, problems=(Problem(path, message, line=line),))
+def _broken(problem: Problem) -> Document:
+    return Document(line=problem.line or 1, problems=(problem,))
 
 
 class _Unreadable(Exception):
@@ -155,11 +197,12 @@ class _Reading:
     """The values of one document, while it is being read."""
 
     def __init__(self) -> None:
-        self.lines: dict[str, int] = {}
+        self.places: dict[str, Place] = {}
         self.problems: list[Problem] = []
         self._seen: set[int] = set()
         self._open: set[int] = set()
         self._aliased = 0
+        self._joined = False
 
     def document(self, node: yaml.Node) -> Document:
         line = node.start_mark.line + 1
@@ -168,21 +211,24 @@ class _Reading:
         except _Unreadable:
             value = {}
         if not isinstance(value, dict):
-            self._note("", f"found {quote(value)}, a mapping with apiVersion and kind is allowed", node)
+            allowed = phrase("a mapping with apiVersion and kind")
+            self.problems = [replace(wrong("", value, allowed), line=line, column=node.start_mark.column + 1)]
             value = {}
-        return Document(value, self.lines, line, tuple(self.problems))
+        return Document(value, self.places, line, tuple(self.problems))
 
-    def _note(self, path: str, message: str, node: yaml.Node) -> None:
-        self.problems.append(Problem(path, message, line=node.start_mark.line + 1))
+    def _note(self, path: str, said: Phrase, node: yaml.Node) -> None:
+        mark = node.start_mark
+        self.problems.append(told(path, said, line=mark.line + 1, column=mark.column + 1))
 
     def _value(self, node: yaml.Node, path: str, *, aliased: bool) -> Any:
         aliased = aliased or id(node) in self._seen
         self._aliased += aliased
         if self._aliased > MOST_ALIASED_VALUES:
-            self._note(path, f"aliases stand for more than {MOST_ALIASED_VALUES} values, which is refused", node)
+            said = phrase("aliases stand for more than {most} values, which is refused", most=MOST_ALIASED_VALUES)
+            self._note(path, said, node)
             raise _Unreadable
         if id(node) in self._open:
-            self._note(path, "an alias refers to what it is a part of", node)
+            self._note(path, phrase("an alias refers to what it is a part of"), node)
             raise _Unreadable
         self._seen.add(id(node))
         self._open.add(id(node))
@@ -199,7 +245,8 @@ class _Reading:
         return self._scalar(node, path)
 
     def _item(self, node: yaml.Node, path: str, aliased: bool) -> Any:
-        self.lines.setdefault(path, node.start_mark.line + 1)
+        mark = node.start_mark
+        self.places.setdefault(path, Place(mark.line + 1, mark.column + 1, mark.column + 1))
         return self._value(node, path, aliased=aliased)
 
     def _mapping(self, node: yaml.MappingNode, path: str, aliased: bool) -> dict[str, Any]:
@@ -214,25 +261,33 @@ class _Reading:
             here = join_path(path, key)
             line = key_node.start_mark.line + 1
             if key in first:
-                self._note(here, f"is given twice, first in line {first[key]}", key_node)
+                self._note_twice(here, first[key], key_node)
             first.setdefault(key, line)
-            self.lines[here] = line
+            self.places[here] = _place(key_node, value_node)
             result[key] = self._value(value_node, here, aliased=aliased)
         return merged | result
+
+    def _note_twice(self, path: str, first: int, node: yaml.Node) -> None:
+        """A second apiVersion begins a second manifest, and of that one sentence is enough."""
+        if path == "apiVersion":
+            self._note(path, phrase("a second manifest begins here: a line with --- stands between two"), node)
+            self._joined = True
+        elif not (self._joined and "." not in path):
+            self._note(path, phrase("is given twice, first in line {line}", line=first), node)
 
     def _merged(self, node: yaml.Node, path: str, aliased: bool) -> dict[str, Any]:
         """What `<<:` brings in: a mapping, or a list of them in which the first wins."""
         value = self._value(node, path, aliased=aliased)
         parts = value if isinstance(value, list) else [value]
         if not all(isinstance(part, dict) for part in parts):
-            self._note(path, "what << names is not a mapping", node)
+            self._note(path, phrase("<< takes the fields of a mapping, like <<: *name, and there is none"), node)
             raise _Unreadable
         return {key: item for part in reversed(parts) for key, item in part.items()}
 
     def _key(self, node: yaml.Node, path: str) -> str:
         key = self._scalar(node, path) if isinstance(node, yaml.ScalarNode) else None
         if key is None:
-            self._note(path, "a key is nothing, a list or a mapping; a key is text", node)
+            self._note(path, phrase("a key is nothing, a list or a mapping; a key is text"), node)
             raise _Unreadable
         if isinstance(key, bool):
             return "true" if key else "false"
@@ -241,10 +296,16 @@ class _Reading:
     def _scalar(self, node: yaml.Node, path: str) -> Any:
         value = _read_tagged(node.tag, node.value)
         if value is _NOT_OF_TAG or (isinstance(value, float) and not math.isfinite(value)):
-            kind = node.tag.removeprefix(_TAG) if value is _NOT_OF_TAG else "a number in JSON"
-            self._note(path, f"found {quote(node.value)}, which is not {kind}", node)
+            kind = phrase("a number in JSON") if value is not _NOT_OF_TAG else node.tag.replace(_TAG, "!!")
+            self._note(path, phrase("found {found}, which is not {kind}", found=quoted(node.value), kind=kind), node)
             return None
         return value
+
+
+def _place(key: yaml.Node, value: yaml.Node) -> Place:
+    line, column = key.start_mark.line, key.start_mark.column
+    same = isinstance(value, yaml.ScalarNode) and value.start_mark.line == line
+    return Place(line + 1, column + 1, (value.start_mark.column if same else column) + 1)
 
 
 _NOT_OF_TAG = object()
@@ -276,12 +337,21 @@ def _unwrap(document: Document) -> Iterator[Document]:
         return
     for index, item in enumerate(items):
         prefix = f"items[{index}]"
-        lines = {
-            path[len(prefix) + 1 :]: line for path, line in document.lines.items() if path.startswith(f"{prefix}.")
+        places = {
+            path[len(prefix) + 1 :]: place for path, place in document.places.items() if path.startswith(f"{prefix}.")
         }
         line = document.line_of(prefix)
-        problems = document.problems if index == 0 else ()
         if isinstance(item, dict):
-            yield from _unwrap(Document(item, lines, line, problems))
+            yield from _unwrap(Document(item, places, line, _of_item(document.problems, prefix, first=index == 0)))
         else:
-            yield _broken(prefix, f"found {quote(item)}, a manifest is allowed", line)
+            problem = wrong(prefix, item, phrase("a manifest"))
+            yield _broken(replace(problem, line=line, column=document.place_of(prefix).column))
+
+
+def _of_item(problems: tuple[Problem, ...], prefix: str, *, first: bool) -> tuple[Problem, ...]:
+    """The problems of one item with their paths within it; what is outside of all items is told with the first."""
+    own = tuple(
+        replace(each, path=each.path[len(prefix) + 1 :]) for each in problems if each.path.startswith(f"{prefix}.")
+    )
+    outside = tuple(each for each in problems if not each.path.startswith("items["))
+    return own + (outside if first else ())

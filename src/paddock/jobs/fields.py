@@ -13,12 +13,14 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from paddock.jobs.model import Problem
-from paddock.jobs.text import either, join_path, missing, nearest, quote, wrong
+from paddock.jobs.phrases import NOTHING, Phrase, phrase
+from paddock.jobs.text import either, join_path, missing, nearest, told, wrong
 from paddock.kube.quantities import read_quantity
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_LABEL_ALLOWED = phrase("a name of at most 63 of a-z 0-9 -, beginning and ending with a letter or digit")
 
 
 class Fields:
@@ -28,7 +30,7 @@ class Fields:
         self.value: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
         self.readable = value is None or isinstance(value, Mapping)
         if not self.readable:
-            self.add(wrong(path, value, "a mapping"))
+            self.add(wrong(path, value, phrase("a mapping")))
 
     def add(self, problem: Problem) -> None:
         """Once, though a part may be read in two places."""
@@ -41,15 +43,17 @@ class Fields:
     def path_of(self, key: str | int) -> str:
         return join_path(self.path, key)
 
-    def refuse(self, key: str, allowed: str, suggestion: str = "") -> None:
+    def refuse(self, key: str, allowed: Phrase | str, suggestion: str = "", *, advice: Phrase = NOTHING) -> None:
         """What is there is not allowed, or something must be. Nothing is missing in what is no mapping at all."""
         found = self.value.get(key)
         path = self.path_of(key)
         if self.readable:
-            self.add(missing(path, allowed) if found is None else wrong(path, found, allowed, suggestion))
+            self.add(
+                missing(path, allowed) if found is None else wrong(path, found, allowed, suggestion, advice=advice)
+            )
 
-    def warn(self, key: str, message: str) -> None:
-        self.add(Problem(self.path_of(key), message, quote(self.value.get(key)), severity="warning"))
+    def warn(self, key: str, said: Phrase | str) -> None:
+        self.add(told(self.path_of(key), said, self.value.get(key), severity="warning"))
 
     def child(self, key: str) -> Fields:
         """The mapping at `key`, empty where there is none."""
@@ -57,7 +61,14 @@ class Fields:
 
     def children(self, key: str) -> list[Fields]:
         """The mappings of the list at `key`."""
-        return [Fields(item, path, self.problems) for path, item in self._list(key, "a list of mappings")]
+        found = self.value.get(key)
+        advice = NOTHING
+        if isinstance(found, Mapping) and found and key == "env":
+            advice = phrase('; write each as "- name: {name}" and, below it, "value: ..."', name=str(next(iter(found))))
+        elif isinstance(found, Mapping):
+            advice = phrase('; write "- " before its first field and indent the others by two')
+        items = self._list(key, phrase("a list of mappings"), advice)
+        return [Fields(item, path, self.problems) for path, item in items]
 
     def whole(self, key: str, low: int, high: int) -> int | None:
         """A whole number; JSON's 2.0 is one, true is none."""
@@ -67,26 +78,26 @@ class Fields:
         number = int(found) if isinstance(found, float) and found.is_integer() else found
         if isinstance(number, int) and not isinstance(number, bool) and low <= number <= high:
             return number
-        self.refuse(key, f"a whole number from {low} to {high}")
+        self.refuse(key, phrase("a whole number from {low} to {high}", low=low, high=high), advice=_plainly(found))
         return None
 
     def flag(self, key: str) -> bool:
         found = self.value.get(key)
         if not isinstance(found, bool | None):
-            self.refuse(key, "true or false")
+            self.refuse(key, phrase("true or false"))
         return found is True
 
     def text(self, key: str, default: str = "") -> str:
         found = self.value.get(key)
         if not isinstance(found, str | None):
-            self.refuse(key, _TEXT)
+            self.refuse(key, TEXT, advice=in_quotes(found))
         return found if isinstance(found, str) else default
 
     def label(self, key: str) -> str:
         """A name as Kubernetes gives them to parts of a pod (RFC 1123 label); it must be there."""
         found = self.value.get(key)
         if not isinstance(found, str) or not _LABEL.fullmatch(found):
-            self.refuse(key, "a name of at most 63 of a-z 0-9 -, beginning and ending with a letter or digit")
+            self.refuse(key, _LABEL_ALLOWED, nearest_label(found))
             return ""
         return found
 
@@ -103,36 +114,82 @@ class Fields:
 
     def check_texts(self, key: str) -> None:
         """A list of texts: arguments of a program."""
-        for path, item in self._list(key, "a list of texts"):
-            self._check(path, item, isinstance(item, str), _TEXT)
+        found = self.value.get(key)
+        advice = phrase("; write {words}", words=_as_list(found)) if isinstance(found, str) and found else NOTHING
+        for path, item in self._list(key, phrase("a list of texts"), advice):
+            self._check_text(path, item)
 
     def texts(self, key: str) -> dict[str, str]:
         """A mapping of texts: labels, annotations."""
         found = self.child(key)
         for name, value in found.value.items():
-            self._check(found.path_of(name), value, isinstance(value, str), _TEXT)
+            self._check_text(found.path_of(name), value)
         return {name: value for name, value in found.value.items() if isinstance(value, str)}
 
     def quantities(self, key: str) -> dict[str, Any]:
         """A mapping of amounts: requests, limits."""
         found = self.child(key)
         for name, value in found.value.items():
-            self._check(found.path_of(name), value, is_quantity(value), 'an amount like 2, "500m" or "1Gi"')
+            if not is_quantity(value):
+                allowed = phrase('an amount like 2, "500m" or "1Gi"')
+                path = found.path_of(name)
+                self.add(
+                    missing(path, allowed) if value is None else wrong(path, value, allowed, nearest_amount(value))
+                )
         return {name: value for name, value in found.value.items() if is_quantity(value)}
 
-    def _list(self, key: str, allowed: str) -> list[tuple[str, Any]]:
+    def _list(self, key: str, allowed: Phrase, advice: Phrase = NOTHING) -> list[tuple[str, Any]]:
         found = self.value.get(key)
         if not isinstance(found, list | None):
-            self.refuse(key, allowed)
+            self.refuse(key, allowed, advice=advice)
         items = found if isinstance(found, list) else []
         return [(join_path(self.path_of(key), index), item) for index, item in enumerate(items)]
 
-    def _check(self, path: str, value: Any, right: bool, allowed: str) -> None:
-        if not right:
-            self.add(missing(path, allowed) if value is None else wrong(path, value, allowed))
+    def _check_text(self, path: str, value: Any) -> None:
+        if not isinstance(value, str):
+            self.add(missing(path, TEXT) if value is None else wrong(path, value, TEXT, advice=in_quotes(value)))
 
 
-_TEXT = "text (a number or a word like true or on needs quotes)"
+TEXT = phrase("text")
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)", re.IGNORECASE)
+_UNITS = {
+    **dict.fromkeys(("core", "cores", "cpu", "cpus", "c"), ""),
+    **{
+        unit: f"{letter.upper()}i" for letter in "kmgtp" for unit in (f"{letter}ib", f"{letter}b", f"{letter}i", letter)
+    },
+}
+
+
+def nearest_label(value: Any) -> str:
+    """`resnet-50` for `ResNet_50`; empty where that is no name either."""
+    name = re.sub(r"[\s_.]+", "-", value.strip().lower()) if isinstance(value, str) else ""
+    return name if _LABEL.fullmatch(name) else ""
+
+
+def in_quotes(value: Any) -> Phrase:
+    """What to write where YAML hears a number or a truth and text is wanted."""
+    if isinstance(value, bool):
+        word = '"true"' if value else '"false"'
+        return phrase("; write {text} (on, off, yes and no mean true and false, too, unless in quotes)", text=word)
+    return phrase("; write {text}", text=f'"{value}"') if isinstance(value, int | float) else NOTHING
+
+
+def _plainly(value: Any) -> Phrase:
+    """What to write where a number stands in quotes, or in the wide digits of a Chinese keyboard."""
+    if isinstance(value, str) and value.strip().isdecimal() and len(value) < 20:
+        return phrase("; write {number}, without quotes", number=int(value))
+    return NOTHING
+
+
+def _as_list(line: str) -> str:
+    return "[" + ", ".join(f'"{word}"' for word in line.split()[:8]) + ("]" if len(line.split()) <= 8 else ", …]")
+
+
+def nearest_amount(value: Any) -> str:
+    """`1Gi` for `1 GB`, `2` for `2 cores`."""
+    match = _AMOUNT.fullmatch(value.strip()) if isinstance(value, str) else None
+    unit = _UNITS.get(match[2].casefold()) if match else None
+    return "" if match is None or unit is None else f"{match[1]}{unit}"
 
 
 def is_quantity(value: Any) -> bool:

@@ -26,6 +26,12 @@ ATTEMPT_LABEL = "paddock.dev/attempt"
 PORT_ANNOTATION = "paddock.dev/port"
 """On pods: first of the block of ports that the operator chose for the job (`PORTS_IN_BLOCK` of them)."""
 
+# Annotations that a job may carry.
+SUBSTITUTE_ANNOTATION = "paddock.dev/substitute"
+"""`"false"`: what is written is run, also where something else would do what was meant (`jobs.substitutions`)."""
+WORKING_DIRECTORY_ANNOTATION = "paddock.dev/working-directory"
+"""On a laptop: the directory, by its absolute path, in which the job's programs start (`jobs.pods`)."""
+
 PORTS_IN_BLOCK = 20
 """As TRAINER_PORTS_NUM of paddle-operator: a job may use the port it was given and the 19 after it."""
 
@@ -59,12 +65,16 @@ class RestartPolicy(StrEnum):
 
 
 class CleanPods(StrEnum):
-    """Which end deletes a job's pods and services; the values of paddle-operator's cleanPodPolicy."""
+    """Which end deletes a job's pods and services; the values of paddle-operator's cleanPodPolicy.
+
+    RUNNING is Kubeflow's: at either end what still runs is deleted, and what has ended stays with its log.
+    """
 
     ALWAYS = "Always"
     NEVER = "Never"
     ON_FAILURE = "OnFailure"
     ON_COMPLETION = "OnCompletion"
+    RUNNING = "Running"
 
 
 class Intranet(StrEnum):
@@ -113,10 +123,12 @@ class Policies:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """How ranks find each other. `gloo`: 0 off, 1 a ring of workers, 2 also one of all (withGloo)."""
+    """How ranks find each other. `gloo`: 0 off, 1 a ring of workers, 2 also one of all (withGloo). `rendezvous`: a
+    rank is told where the first one is and meets its peers there (Kubeflow), instead of being given all addresses."""
 
     intranet: Intranet = Intranet.POD_IP
     gloo: int = 0
+    rendezvous: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import FRAMEWORKS
-from paddock.jobs.model import ATTEMPT_LABEL, INDEX_LABEL, JOB_LABEL, PORTS_IN_BLOCK, ROLE_LABEL, Job, Rank
+from paddock.jobs.model import ATTEMPT_LABEL, INDEX_LABEL, JOB_LABEL, ROLE_LABEL, Job, Rank
 from paddock.kube.meta import VOLCANO_POD_GROUPS, Manifest, Resource, owner_reference
 from paddock.kube.quantities import format_quantity, read_amounts
 
@@ -33,7 +34,6 @@ def needs_config_map(job: Job) -> bool:
 def build_service(job: Job, rank: Rank) -> Manifest:
     """A headless Service that resolves the rank's name, before the pod is ready too, as ranks meet while they start."""
     name = pod_name(job, rank)
-    first = FRAMEWORKS[job.framework].default_port
     labels = {ROLE_LABEL: rank.role, INDEX_LABEL: str(rank.index)}
     return {
         "apiVersion": "v1",
@@ -42,8 +42,8 @@ def build_service(job: Job, rank: Rank) -> Manifest:
         "spec": {
             "clusterIP": "None",
             "publishNotReadyAddresses": True,
-            "selector": {"paddle-res-name": name},
-            "ports": [{"name": f"p-{offset}", "port": first + offset} for offset in range(PORTS_IN_BLOCK)],
+            "selector": dict(KINDS[job.resource].build_marks(job, rank).selector),
+            "ports": FRAMEWORKS[job.framework].build_service_ports(job),
         },
     }
 

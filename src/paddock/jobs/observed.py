@@ -1,4 +1,5 @@
-"""A Pod's manifest -> what is known of its rank now: `model.Pod`. Whoever made it: paddle-operator's pods are read too.
+"""A Pod's manifest -> what is known of its rank now: `model.Pod`. Whoever made it: paddle-operator's and Kubeflow's are
+read too.
 
 A rank has ended when its training container has, as that one never starts again; what a side-car does afterwards is
 not training. Where a status contradicts itself, what the node or the scheduler says of the whole pod (Evicted,
@@ -20,6 +21,7 @@ NO_EXIT_CODE = -1
 """`Exit.code` of a pod that failed without any program's exit code: evicted before it ran, or its node was lost."""
 
 _NUMBERED_NAME = re.compile(r".+-(?P<role>[a-z]+)-(?P<index>\d{1,9})")
+_KUBEFLOW_LABELS = ("training.kubeflow.org/replica-type", "training.kubeflow.org/replica-index")
 _DULL_REASONS = frozenset({"ContainerCreating", "PodInitializing"})
 
 
@@ -48,11 +50,12 @@ def read_pod(manifest: Mapping[str, Any]) -> Pod | None:
 
 
 def _rank(manifest: Mapping[str, Any]) -> Rank | None:
-    """Our labels, else paddle-operator's annotation with the index at the end of the name."""
+    """Our labels, else Kubeflow's, else paddle-operator's annotation with the index at the end of the name."""
     labels = labels_of(manifest)
-    index = _number(labels.get(INDEX_LABEL))
-    if labels.get(ROLE_LABEL) and index is not None:
-        return Rank(labels[ROLE_LABEL], index)
+    for role_label, index_label in (ROLE_LABEL, INDEX_LABEL), _KUBEFLOW_LABELS:
+        index = _number(labels.get(index_label))
+        if labels.get(role_label) and index is not None:
+            return Rank(labels[role_label], index)
     role = annotations_of(manifest).get("paddle-resource") or labels.get("paddle-res-type")
     match = _NUMBERED_NAME.fullmatch(name_of(manifest))
     if not role or match is None or match["role"] != role:

@@ -31,7 +31,7 @@ class Phrase:
         return render(self)
 
 
-def phrase(text: str, **args: str | int | Phrase | tuple[str, ...]) -> Phrase:
+def phrase(text: str, /, **args: str | int | Phrase | tuple[str, ...]) -> Phrase:
     """`phrase("a whole number from {low} to {high}", low=1, high=65535)`"""
     return Phrase(text, tuple(args.items()))
 

@@ -1,4 +1,4 @@
-"""Job + rank -> its Pod. Names, labels and annotations are paddle-operator's, so that tools that know those find them.
+"""Job + rank -> its Pod. Labels and annotations are also those of the job's API group, so that its tools find the pods.
 
 What a user wrote in the template passes through untouched but for what this page names: owner and labels, the rank's
 environment in the container that trains, host name and network, the gang's mark, and `restartPolicy: Never`, as ranks
@@ -14,13 +14,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from paddock.jobs.frameworks.registry import FRAMEWORKS
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.frameworks.registry import FRAMEWORKS, main_container
 from paddock.jobs.model import (
     ATTEMPT_LABEL,
     INDEX_LABEL,
     JOB_LABEL,
     PORT_ANNOTATION,
     ROLE_LABEL,
+    WORKING_DIRECTORY_ANNOTATION,
     Intranet,
     Job,
     Rank,
@@ -36,6 +38,7 @@ from paddock.jobs.objects import (
     pod_name,
 )
 from paddock.jobs.observed import read_pod
+from paddock.jobs.substitutions import SUBSTITUTED_ANNOTATION, substitute, write_original
 from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Manifest, owner_reference
 
 __all__ = [
@@ -49,12 +52,14 @@ __all__ = [
     "output_directory",
     "pod_name",
     "read_pod",
+    "working_directory",
 ]
 
 VOLCANO = "volcano"
 POD_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 DEFAULT_CONTAINER_ANNOTATION = "kubectl.kubernetes.io/default-container"
 OUTPUT_VOLUME = "paddock-output"
+WORKING_DIRECTORY_VOLUME = "paddock-working-directory"
 
 _LONGEST_HOST_NAME = 63
 
@@ -71,12 +76,6 @@ def build_pod(job: Job, rank: Rank, attempt: int, port: int | None, settings: Se
     }
 
 
-def main_container(job: Job, containers: Sequence[Mapping[str, Any]]) -> int:
-    """The index of the container that trains: the one named after the framework, else the first."""
-    wanted = FRAMEWORKS[job.framework].container
-    return next((index for index, container in enumerate(containers) if container.get("name") == wanted), 0)
-
-
 def output_directory(job: Job, settings: Settings) -> str | None:
     """The job's own directory on the node, which outlives its attempts; None where volumes do that."""
     if settings.output_root is None:
@@ -84,24 +83,32 @@ def output_directory(job: Job, settings: Settings) -> str | None:
     return f"{settings.output_root.rstrip('/')}/{job.key.namespace}/{job.key.name}-{job.uid[:8]}"
 
 
+def working_directory(job: Job, settings: Settings) -> str | None:
+    """Where the job's programs start, if it names a directory and this is the machine that has it."""
+    path = job.annotations.get(WORKING_DIRECTORY_ANNOTATION, "").rstrip("/")
+    return path if settings.output_root is not None and path.startswith("/") else None
+
+
 def _metadata(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, settings: Settings) -> Manifest:
     name = pod_name(job, rank)
     template: Mapping[str, Any] = role.template.get("metadata") or {}
     containers = role.template["spec"]["containers"]
+    trained, marks = containers[main_container(job, containers)], KINDS[job.resource].build_marks(job, rank)
     labels = {
         **(template.get("labels") or {}),
-        "paddle-res-name": name,
-        "paddle-res-type": role.name,
+        **marks.labels,
         JOB_LABEL: job.key.name,
         ROLE_LABEL: role.name,
         INDEX_LABEL: str(rank.index),
         ATTEMPT_LABEL: str(attempt),
     }
     annotations = {
-        DEFAULT_CONTAINER_ANNOTATION: containers[main_container(job, containers)]["name"],
+        DEFAULT_CONTAINER_ANNOTATION: trained["name"],
         **(template.get("annotations") or {}),
-        "paddle-resource": role.name,
+        **marks.annotations,
     }
+    if substitute(job, trained)[1] is not None:
+        annotations[SUBSTITUTED_ANNOTATION] = write_original(trained)
     if port is not None:
         annotations[PORT_ANNOTATION] = str(port)
     if settings.pod_groups == POD_GROUPS:
@@ -129,15 +136,33 @@ def _spec(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, sett
     if _is_of_volcano(job, settings):
         spec["schedulerName"] = spec.get("schedulerName") or VOLCANO
     spec["restartPolicy"] = "Never"
-    directory = output_directory(job, settings)
-    if directory is not None:
-        volume = {"name": OUTPUT_VOLUME, "hostPath": {"path": directory, "type": "DirectoryOrCreate"}}
-        spec["volumes"] = [*(spec.get("volumes") or ()), volume]
     containers = list(spec["containers"])
     main = main_container(job, containers)
-    containers[main] = _trained(job, rank, attempt, port, directory, containers[main])
+    container, _ = substitute(job, containers[main])
+    directory, work = output_directory(job, settings), working_directory(job, settings)
+    containers[main] = _trained(job, rank, attempt, port, directory, container)
+    if directory is not None:
+        _add_volume(spec, OUTPUT_VOLUME, directory, "DirectoryOrCreate")
+    if directory is not None and work is not None and not container.get("workingDir"):
+        _add_volume(spec, WORKING_DIRECTORY_VOLUME, work, "Directory")
+        containers[main] = _started_in(work, job, f"{directory}/log/{rank}", containers[main])
     spec["containers"] = containers
     return spec
+
+
+def _add_volume(spec: Manifest, name: str, path: str, kind: str) -> None:
+    spec["volumes"] = [*(spec.get("volumes") or ()), {"name": name, "hostPath": {"path": path, "type": kind}}]
+
+
+def _started_in(work: str, job: Job, logs: str, container: Manifest) -> Manifest:
+    """With the user's own directory as its working directory, at its own path: programs print paths. All ranks share
+    it, so each writes its logs elsewhere, unless it is told where."""
+    mount = {"name": WORKING_DIRECTORY_VOLUME, "mountPath": work}
+    env = list(container.get("env") or ())
+    said = {entry["name"] for entry in env}
+    env += [entry for entry in FRAMEWORKS[job.framework].build_log_environment(logs) if entry["name"] not in said]
+    mounts = [*(container.get("volumeMounts") or ()), mount]
+    return {**container, "workingDir": work, "env": env, "volumeMounts": mounts}
 
 
 def _trained(
@@ -146,7 +171,7 @@ def _trained(
     """The container that trains, with its rank's environment."""
     framework = FRAMEWORKS[job.framework]
     result: Manifest = dict(container)
-    ours = [*framework.build_environment(job, rank), {"name": "PADDOCK_ATTEMPT", "value": str(attempt)}]
+    ours = [*framework.build_environment(job, rank, port), {"name": "PADDOCK_ATTEMPT", "value": str(attempt)}]
     if directory is not None:
         ours.append({"name": "PADDOCK_OUTPUT_DIR", "value": directory})
         ours.append({"name": "PADDOCK_CHECKPOINT_DIR", "value": f"{directory}/checkpoint"})
@@ -157,15 +182,15 @@ def _trained(
     if needs_config_map(job):
         source = {"configMapRef": {"name": config_map_name(job, attempt)}}
         result["envFrom"] = [*(result.get("envFrom") or ()), source]
-    if job.network.intranet is Intranet.SERVICE:
-        result["ports"] = _with_port(result.get("ports") or (), port or framework.default_port)
+    if ports := framework.build_ports(job, port):
+        result["ports"] = _with_ports(result.get("ports") or (), ports)
     return result
 
 
-def _with_port(ports: Sequence[Manifest], port: int) -> list[Manifest]:
-    if any(entry.get("containerPort") == port for entry in ports):
-        return list(ports)
-    return [*ports, {"containerPort": port}]
+def _with_ports(ports: Sequence[Manifest], ours: Sequence[Manifest]) -> list[Manifest]:
+    """A number or a name that the user has given to a port is not given again."""
+    taken = {entry.get(key) for entry in ports for key in ("containerPort", "name")} - {None}
+    return [*ports, *(entry for entry in ours if taken.isdisjoint(entry.values()))]
 
 
 def _is_of_volcano(job: Job, settings: Settings) -> bool:

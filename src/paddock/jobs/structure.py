@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from paddock.jobs.fields import TEXT, in_quotes
 from paddock.jobs.model import Problem
+from paddock.jobs.phrases import NOTHING, Phrase, phrase
 from paddock.jobs.text import either, join_path, missing, nearest, unknown, wrong
 
 _TYPES: Mapping[str, tuple[type, ...]] = {
@@ -20,13 +22,13 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "number": (int, float),
     "boolean": (bool,),
 }
-_WORDS = {
-    "object": "a mapping",
-    "array": "a list",
-    "string": "text (a number or a word like true or on needs quotes)",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
+_WORDS: Mapping[str, Phrase] = {
+    "object": phrase("a mapping"),
+    "array": phrase("a list"),
+    "string": TEXT,
+    "integer": phrase("a whole number"),
+    "number": phrase("a number"),
+    "boolean": phrase("true or false"),
 }
 
 
@@ -36,11 +38,11 @@ def check_structure(schema: Mapping[str, Any], value: Any, path: str = "") -> It
         return
     if schema.get("x-kubernetes-int-or-string") or schema.get("format") == "int-or-string":
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            yield wrong(path, value, "a number or text")
+            yield wrong(path, value, phrase("a number or text"))
         return
     kind = schema.get("type")
     if isinstance(kind, str) and not _is_of_type(value, kind):
-        yield wrong(path, value, _WORDS[kind])
+        yield wrong(path, value, _WORDS[kind], advice=in_quotes(value) if kind == "string" else NOTHING)
         return
     if (options := schema.get("enum")) and value not in options:
         near = nearest(value, options) if isinstance(value, str) else ""
@@ -67,7 +69,7 @@ def _check_mapping(schema: Mapping[str, Any], value: Mapping[str, Any], path: st
     for name in schema.get("required") or ():
         if value.get(name) is None:
             kind = (properties.get(name) or {}).get("type", "")
-            yield missing(join_path(path, name), _WORDS.get(kind, "a value"))
+            yield missing(join_path(path, name), _WORDS.get(kind, phrase("a value")))
     for key, item in value.items():
         if key in properties:
             yield from check_structure(properties[key], item, join_path(path, key))

@@ -1,25 +1,63 @@
 """Where Paddock runs something else than what was written: pure, visible, and reversible by hand.
 
+`substitute` gives the container that a pod gets in place of one that cannot do what it was meant to do; which those
+are, each framework knows. Nothing is hidden: what was written is kept in an annotation of the pod, the notice is a
+warning of the job, so an event, and an annotation of the job turns it off.
+
 `without` takes a resource that a machine lacks (`nvidia.com/gpu`) out of what a job's pods ask for, so that it trains
-on the CPU. Nothing is hidden: each removal is a `Notice`, and what was there is kept in an annotation of the object.
+on the CPU. Each removal is told, and what was there is kept in an annotation of the object.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from paddock.jobs.text import join_path
+from paddock.jobs.frameworks import Notice
+from paddock.jobs.frameworks.registry import FRAMEWORKS, main_container
+from paddock.jobs.model import SUBSTITUTE_ANNOTATION, Job, Problem, Role
+from paddock.jobs.text import join_path, told
 from paddock.kube.meta import Manifest, annotations_of, metadata
 
 WITHOUT_ANNOTATION = "paddock.dev/without"
 """JSON: resource name -> path of each place it was taken from -> the amount that stood there."""
 
+SUBSTITUTED_ANNOTATION = "paddock.dev/substituted"
+"""On a pod, JSON: `command` and `args` of the container that trains, as they were written."""
+
+
+def substitute(job: Job, container: Mapping[str, Any]) -> tuple[Mapping[str, Any], Notice | None]:
+    """`container` is the one that trains; without a notice it comes back as it is."""
+    if job.annotations.get(SUBSTITUTE_ANNOTATION) == "false":
+        return container, None
+    return FRAMEWORKS[job.framework].substitute(container, job)
+
+
+def write_original(container: Mapping[str, Any]) -> str:
+    """The value of `SUBSTITUTED_ANNOTATION`."""
+    return json.dumps({key: container[key] for key in ("command", "args") if container.get(key)})
+
+
+def read_notices(job: Job, path_of: Callable[[Role], str]) -> tuple[Problem, ...]:
+    """What is substituted in `job`, as warnings; `path_of` gives where the manifest has a role."""
+    return tuple(_notices(job, path_of))
+
+
+def _notices(job: Job, path_of: Callable[[Role], str]) -> Iterator[Problem]:
+    for role in job.roles:
+        containers = role.template["spec"]["containers"]
+        index = main_container(job, containers)
+        _, notice = substitute(job, containers[index])
+        if notice is not None:
+            key = "command" if containers[index].get("command") else "args"
+            path = f"{path_of(role)}.template.spec.containers[{index}].{key}"
+            yield told(path, notice.said, severity="warning")
+
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class Removal:
     """One removal: `path` is the mapping it was taken from, `amount` what stood there."""
 
     path: str
@@ -30,12 +68,12 @@ class Notice:
         return f"{self.path}: {self.resource}: {self.amount} is not asked for"
 
 
-def without(manifest: Mapping[str, Any], resource_name: str) -> tuple[Manifest, tuple[Notice, ...]]:
+def without(manifest: Mapping[str, Any], resource_name: str) -> tuple[Manifest, tuple[Removal, ...]]:
     """The manifest without `resource_name` in requests and limits of any pod template, and what was taken out.
 
     Without a removal the result equals `manifest`. The argument is not changed.
     """
-    notices: list[Notice] = []
+    notices: list[Removal] = []
     result: Manifest = _without(manifest, "", resource_name, notices)
     if not notices:
         return result, ()
@@ -46,7 +84,7 @@ def without(manifest: Mapping[str, Any], resource_name: str) -> tuple[Manifest, 
     return {**result, "metadata": {**metadata(manifest), "annotations": annotations}}, tuple(notices)
 
 
-def _without(value: Any, path: str, name: str, notices: list[Notice]) -> Any:
+def _without(value: Any, path: str, name: str, notices: list[Removal]) -> Any:
     if isinstance(value, list):
         return [_without(item, join_path(path, index), name, notices) for index, item in enumerate(value)]
     if not isinstance(value, Mapping):
@@ -67,7 +105,7 @@ def _without(value: Any, path: str, name: str, notices: list[Notice]) -> Any:
     return result
 
 
-def _left(resources: Mapping[str, Any], path: str, name: str, notices: list[Notice]) -> Iterator[tuple[str, Any]]:
+def _left(resources: Mapping[str, Any], path: str, name: str, notices: list[Removal]) -> Iterator[tuple[str, Any]]:
     for key, amounts in resources.items():
         if key not in ("requests", "limits") or not isinstance(amounts, Mapping):
             yield key, amounts
@@ -77,9 +115,9 @@ def _left(resources: Mapping[str, Any], path: str, name: str, notices: list[Noti
             yield key, left
 
 
-def _removed(amounts: Mapping[str, Any], path: str, name: str, notices: list[Notice]) -> Manifest:
+def _removed(amounts: Mapping[str, Any], path: str, name: str, notices: list[Removal]) -> Manifest:
     if name in amounts:
-        notices.append(Notice(path, name, str(amounts[name])))
+        notices.append(Removal(path, name, str(amounts[name])))
     return {key: amount for key, amount in amounts.items() if key != name}
 
 

@@ -46,7 +46,7 @@ def quoted(value: Any) -> Phrase | str:
         cut = value if len(value) <= _LONGEST_QUOTE else value[:_LONGEST_QUOTE] + "…"
         escaped = cut.replace("\\", "\\\\").replace('"', '\\"')
         text = '"' + "".join(c if c.isprintable() else repr(c)[1:-1] for c in escaped) + '"'
-        return Phrase(text) if cut == value else phrase("{text} ({length} characters)", text=text, length=len(value))
+        return text if cut == value else phrase("{text} ({length} characters)", text=text, length=len(value))
     if isinstance(value, bool):
         return "true" if value else "false"
     if value is None:
@@ -141,6 +141,11 @@ def unknown(path: str, key: str, names: Iterable[str], homes: tuple[str, ...] = 
     else:
         said = phrase("there is no field of this name")
     return told(path, said, key, either(options) if options else "", suggestion, about_key=True)
+
+
+def is_unknown(problem: Problem) -> bool:
+    """Whether it is of a field that nobody knows at its place."""
+    return problem.said is not None and problem.said.text.startswith("there is no field of this name")
 
 
 def _phrase(said: Phrase | str) -> Phrase:

@@ -116,8 +116,8 @@ class Timeout(ApiError):
 
 
 _CLASSES: tuple[type[ApiError], ...] = (
-    BadRequest, Unauthorized, Forbidden, NotFound, MethodNotAllowed, NotAcceptable, AlreadyExists, Conflict, Expired, TooLarge,
-    UnsupportedMediaType, Invalid, TooManyRequests, InternalError, Unavailable, Timeout,
+    BadRequest, Unauthorized, Forbidden, NotFound, MethodNotAllowed, NotAcceptable, AlreadyExists, Conflict, Expired,
+    TooLarge, UnsupportedMediaType, Invalid, TooManyRequests, InternalError, Unavailable, Timeout,
 )  # fmt: skip
 _BY_REASON = {cls.reason: cls for cls in _CLASSES} | {"Gone": Expired}
 _BY_CODE = {cls.code: cls for cls in reversed(_CLASSES) if cls is not AlreadyExists}

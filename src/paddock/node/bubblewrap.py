@@ -1,4 +1,4 @@
-"""What bubblewrap (0.8 and later) is told, and what it tells. Pure but for reading directories and /proc.
+"""What bubblewrap (0.8 and later) is told, and what it tells. Pure but for reading directories.
 
 Rules that a reader must not break, each learnt from a run:
 
@@ -119,19 +119,3 @@ def read_directory(path: Path) -> Entries | None:
             return {entry.name: str(Path(entry).readlink()) if entry.is_symlink() else None for entry in entries}
     except OSError:
         return None
-
-
-def find_first_child(pid: int) -> tuple[int, ...]:
-    """The first process that `pid` started and that is still there; what it adopted later comes after it."""
-    try:
-        found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except OSError:
-        return ()
-    return tuple(sorted(map(int, found), key=_birth)[:1])
-
-
-def _birth(pid: int) -> int:
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
-    except (OSError, IndexError):
-        return 2**63

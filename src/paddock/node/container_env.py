@@ -43,11 +43,12 @@ class NotReady(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Configs:
-    """The ConfigMaps and Secrets of one namespace, by name."""
+    """The ConfigMaps, Secrets and PersistentVolumeClaims of one namespace, by name."""
 
     namespace: str = ""
     config_maps: Mapping[str, Manifest] = field(default_factory=dict)
     secrets: Mapping[str, Manifest] = field(default_factory=dict)
+    claims: Mapping[str, Manifest] = field(default_factory=dict)
 
     def data(self, kind: str, name: str) -> dict[str, bytes] | None:
         """The keys and values of a `configmap` or `secret`; None where there is none of that name."""

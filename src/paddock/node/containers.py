@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -122,7 +122,7 @@ class Containers:
         scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
         temporary_directory(uid).mkdir(mode=0o700, exist_ok=True)
         self._records.termination_file(uid, run).touch(0o600)
-        mounts = plan_mounts(pod, container, scratch)
+        mounts = plan_mounts(pod, container, scratch, around.configs)
         apply_volumes(pod, scratch, around.configs, outside)
         apply_sub_paths(mounts, scratch)
         if self._sandbox.binds:
@@ -310,7 +310,7 @@ def write_in_place(path: Path, text: str) -> None:
         os.close(file)
 
 
-def _rename_with(addresses: Mapping[str, str]) -> Any:
+def _rename_with(addresses: Mapping[str, str]) -> Callable[[str], str]:
     def rename(value: str) -> str:
         missing = sorted(name for name in find_names(value, addresses) if not addresses[name])
         if missing:

@@ -55,10 +55,8 @@ def end_leftovers(directory: Path, grace: float) -> int:
     records = Records(directory)
     states = records.load()
     found = _find_all(states)
-    parents = {run.pid for state in states.values() for run in state.running}  # they tell of the end, so they stay
     for process in found:
-        if process.pid not in parents:
-            processes.send_signal(process.pid, signal.SIGTERM)
+        processes.send_signal(process.pid, signal.SIGTERM)
     _wait(found, grace)
     deadline = time.monotonic() + 1.0
     while (left := _find_all(states)) and time.monotonic() < deadline:

@@ -130,6 +130,8 @@ class Kubelet:
             async with asyncio.timeout(grace + 10):
                 await self._nothing_runs.wait()
                 await self._turns.wait_until_idle()
+            for pod in self._pods:  # also of those that only wait to be restarted
+                self._tidy(pod)
         except TimeoutError:
             _log.warning("pods could not be ended: %s", ", ".join(sorted(pod.uid for pod in self._pods if pod.running)))
         finally:
@@ -147,7 +149,6 @@ class Kubelet:
                 else:
                     self._settle(pod, run, self._containers.ended_at(state, run) or self._clock())
         await asyncio.gather(*(self._strays.end(uid) for uid in self._pods.uids))
-        self._old_logs.ask()
 
     async def _follow_pods(self) -> None:
         async for event in self._api.follow(PODS, fields=f"spec.nodeName={self._machine.name}"):
@@ -157,6 +158,7 @@ class Kubelet:
             for pod in self._pods:
                 pod.gone = pod.gone or pod.manifest is None
                 self._turns.wake(pod.uid)
+            self._old_logs.ask()
 
     async def _follow_images(self) -> None:
         while True:

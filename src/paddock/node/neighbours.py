@@ -1,4 +1,4 @@
-"""What a pod finds around it in its namespace: ConfigMaps, Secrets, Services, the names of other pods. In memory."""
+"""What a pod finds around it in its namespace: ConfigMaps, Secrets, Services, claims, other pods' names. In memory."""
 
 from __future__ import annotations
 
@@ -7,11 +7,22 @@ from collections import defaultdict
 from collections.abc import Callable
 
 from paddock.kube.api import Api, Event
-from paddock.kube.meta import CONFIG_MAPS, PODS, SECRETS, SERVICES, Manifest, Resource, name_of, namespace_of, uid_of
+from paddock.kube.meta import (
+    CLAIMS,
+    CONFIG_MAPS,
+    PODS,
+    SECRETS,
+    SERVICES,
+    Manifest,
+    Resource,
+    name_of,
+    namespace_of,
+    uid_of,
+)
 from paddock.node.container_env import Configs
 from paddock.node.names import build_addresses, build_hosts, build_pod_line, build_service_lines
 
-FOLLOWED = (CONFIG_MAPS, SECRETS, SERVICES)
+FOLLOWED = (CONFIG_MAPS, SECRETS, SERVICES, CLAIMS)
 """The resources that are followed beside pods."""
 
 
@@ -46,8 +57,8 @@ class Neighbours:
                 del self._lines[namespace][name]
 
     def configs(self, namespace: str) -> Configs:
-        config_maps, secrets = (self._found[kind.plural, namespace] for kind in (CONFIG_MAPS, SECRETS))
-        return Configs(namespace, config_maps, secrets)
+        found = (self._found[kind.plural, namespace] for kind in (CONFIG_MAPS, SECRETS, CLAIMS))
+        return Configs(namespace, *found)
 
     def hosts(self, pod: Manifest) -> str:
         """The pod's hosts file; each pod's line in it was built when that pod got its address."""

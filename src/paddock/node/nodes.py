@@ -60,7 +60,8 @@ def read_node(manifest: Manifest) -> Node:
 
 def explain_mismatch(request: Request, node: Node) -> tuple[Fact, ...]:
     """Every reason why this pod may not run on this node, whatever room it has; none when it may."""
-    return (*_explain_state(request, node), *_explain_taints(request, node), *_explain_labels(request, node))
+    claims = (Fact(text, detail) for text, detail in request.unbound)
+    return (*claims, *_explain_state(request, node), *_explain_taints(request, node), *_explain_labels(request, node))
 
 
 def _explain_state(request: Request, node: Node) -> Iterator[Fact]:

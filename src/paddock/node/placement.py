@@ -9,6 +9,8 @@ Overtaking. What does not fit is overtaken by what does. To starve nobody, a gan
 and would fit on the nodes if they were empty holds its turn: those behind it that ask for any resource it lacks wait
 too, and say for whom. Room comes free only when a pod ends, which is planned for anyway, so no timer is needed.
 
+Claims. A pod whose PersistentVolumeClaim is missing or not bound fits on no node; the claim is one more fact about it.
+
 Ports. Pods share their node's network, so ports of different owners must not overlap; pods of one owner have each an
 address of their own and may share a port.
 
@@ -23,12 +25,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from paddock.kube.meta import Key, Manifest
+from paddock.kube.meta import Key, Manifest, key_of
 from paddock.kube.times import Moment
 from paddock.node.nodes import Fact, Node, explain_mismatch, read_node
 from paddock.node.pod_groups import Group, find_group, read_group
 from paddock.node.requests import GroupKey, Request, read_request, sum_amounts
 from paddock.node.rooms import Room, build_empty_rooms, build_rooms, build_shortage, format_facts, sum_free
+from paddock.node.storage import Claim, explain_unbound, read_claim
 
 PATIENCE = 300.0
 """Seconds for which a pod or gang lets others overtake it."""
@@ -66,12 +69,16 @@ def plan_placement(
     groups: Iterable[Manifest] = (),
     now: Moment = 0.0,
     priorities: Mapping[str, int] = PRIORITIES,
+    claims: Iterable[Manifest] = (),
 ) -> tuple[Decision, ...]:
     """One decision for each pod that is neither bound nor finished nor being deleted, from manifests.
 
     `ValueError` where a node's amount is no quantity; a pod's mistake becomes its own `Wait`.
     """
-    return plan_requests(map(read_request, pods), map(read_node, nodes), map(read_group, groups), now, priorities)
+    known = {key_of(claim): read_claim(claim) for claim in claims}
+    return plan_requests(
+        map(read_request, pods), map(read_node, nodes), map(read_group, groups), now, priorities, known
+    )
 
 
 def plan_requests(
@@ -80,10 +87,12 @@ def plan_requests(
     groups: Iterable[Group] = (),
     now: Moment = 0.0,
     priorities: Mapping[str, int] = PRIORITIES,
+    claims: Mapping[Key, Claim] | None = None,
 ) -> tuple[Decision, ...]:
     """The same, from what was read before. Binds come first. The order of the arguments' elements does not matter."""
     known = {group.key: group for group in groups}
-    relevant = sorted((it for it in requests if not it.finished or it.groups), key=lambda it: it.key)
+    looked_up = (_with_unbound(it, claims or {}) for it in requests if not it.finished or it.groups)
+    relevant = sorted(looked_up, key=lambda it: it.key)
     rooms = build_rooms(nodes, relevant)
     line, waits = _build_line(relevant, known, priorities)
     binds: list[Bind] = []
@@ -94,6 +103,13 @@ def plan_requests(
         binds += placed
         line = [entry for entry, _ in left]
     return (*binds, *waits, *(wait for entry, turn in left for wait in _explain_entry(entry, turn, rooms)))
+
+
+def _with_unbound(request: Request, claims: Mapping[Key, Claim]) -> Request:
+    if not (request.claims and request.pending):
+        return request
+    found = (explain_unbound(Key(request.key.namespace, name), claims) for name in request.claims)
+    return replace(request, unbound=tuple(fact for fact in found if fact))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """PodGroups: how many pods of a gang must be placed at once, and what the group's status says of them. Pure.
 
 Two APIs have the kind: `scheduling.x-k8s.io` (coscheduling, of the scheduler plugins) and `scheduling.volcano.sh`.
-Both are honoured in the same way; only their status differs. Placing a gang is `paddock.node.placement`.
+Both are honoured in the same way; only their status differs. A pod may belong to one of each, where its operator has
+made the one and a user the other: then the stricter holds, and both tell the same. Placing is `paddock.node.placement`.
 """
 
 from __future__ import annotations
@@ -45,8 +46,9 @@ def read_group(manifest: Manifest) -> Group:
 
 
 def find_group(request: Request, groups: Mapping[GroupKey, Group]) -> Group | None:
-    """The PodGroup that a pod belongs to; None where it names none or none that exists."""
-    return next((groups[key] for key in request.groups if key in groups), None)
+    """The PodGroup that a pod is placed with: of those that it names and that exist, the one that asks for most pods,
+    and of equals the first named. None where there is none."""
+    return max((groups[key] for key in request.groups if key in groups), key=lambda it: it.minimum, default=None)
 
 
 def build_status(group: Group, members: Iterable[Request]) -> Manifest:

@@ -193,6 +193,11 @@ def find_descendants(pid: int) -> list[int]:
     return found
 
 
+def find_first_child(pid: int) -> tuple[int, ...]:
+    """The process that `pid` started first and that is still there; what it adopted later comes after it."""
+    return tuple(sorted(_children_of(pid), key=lambda child: read_birth(child) or 0)[:1])
+
+
 def _children_of(pid: int) -> list[int]:
     try:
         return [int(child) for child in (_PROC / f"{pid}/task/{pid}/children").read_text().split()]

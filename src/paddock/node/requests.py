@@ -28,6 +28,7 @@ from paddock.kube.meta import (
 )
 from paddock.kube.quantities import read_quantity
 from paddock.kube.times import Moment, read_time
+from paddock.node.storage import read_claim_names
 
 PORT_ANNOTATION = "paddock.dev/port"
 """The first of a block of ports that a pod's job uses; whoever makes the pod writes it."""
@@ -45,7 +46,8 @@ class Request:
     """One pod as the scheduler sees it. `node` is empty until it is bound; `amounts` always has one of `pods`.
 
     `owner` is the UID of its controller, or its own; `holder` says the same to people (`PaddleJob default/x`).
-    `groups` are the PodGroups it names, best first. `problem` is why it can never be placed as it is written.
+    `groups` are the PodGroups it names, best first. `claims` are those that its volumes name, and `unbound` is said of
+    those that are not there yet, (text, detail) each. `problem` is why it can never be placed as it is written.
     `told` is what its status says already of why it waits, (reason, message): it decides nothing, and equality
     ignores it.
     """
@@ -67,6 +69,8 @@ class Request:
     selector: Mapping[str, str] = field(default_factory=dict)
     terms: Sequence[Mapping[str, Any]] | None = None
     tolerations: Sequence[Mapping[str, Any]] = ()
+    claims: tuple[str, ...] = ()
+    unbound: tuple[tuple[str, str], ...] = ()
     problem: str = ""
     told: tuple[str, str] = field(default=("", ""), compare=False)
 
@@ -118,6 +122,7 @@ def read_request(pod: Manifest) -> Request:
         selector=spec.get("nodeSelector") or {},
         terms=None if required is None else required.get("nodeSelectorTerms") or (),
         tolerations=spec.get("tolerations") or (),
+        claims=read_claim_names(spec),
         problem=problem,
         told=_read_told(status),
     )

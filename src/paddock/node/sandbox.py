@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from paddock.node import bubblewrap
+from paddock.node import bubblewrap, processes
 from paddock.node.volumes import Mount
 
 
@@ -121,7 +121,7 @@ class Bubblewrap:
 
     def find_program(self, pid: int, text: str) -> tuple[int, ...]:
         keeper = bubblewrap.read_status(text).child
-        return bubblewrap.find_first_child(keeper) if keeper else ()
+        return processes.find_first_child(keeper) if keeper else ()
 
     def find_keeper(self, text: str) -> int | None:
         return bubblewrap.read_status(text).child

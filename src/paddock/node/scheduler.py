@@ -1,4 +1,4 @@
-"""The scheduler: follows pods, nodes and PodGroups, binds what `placement` says, and tells the others why they wait.
+"""The scheduler: follows pods, nodes, PodGroups and claims, binds what `placement` says, and tells the others why they wait.
 
 Thin: every decision is `paddock.node.placement`'s. The rules here are about acting:
 - A turn of the loop's changes are planned for together, and only a change that matters to a plan starts one.
@@ -20,6 +20,7 @@ from typing import Any, Generic, TypeVar
 from paddock.kube.api import Api, Event
 from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.meta import (
+    CLAIMS,
     CRDS,
     EVENTS,
     NODES,
@@ -37,6 +38,7 @@ from paddock.node.nodes import read_node
 from paddock.node.placement import PRIORITIES, Bind, Wait, plan_requests
 from paddock.node.pod_groups import Group, build_status, find_group, read_group
 from paddock.node.requests import GroupKey, Request, read_request
+from paddock.node.storage import read_claim
 
 PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", namespaced=False)
 COMPONENT = "paddock-scheduler"
@@ -94,7 +96,8 @@ class Scheduler:
         self._nodes = _Cache(NODES, read_node)
         self._groups = [_Cache(resource, read_group, optional=True) for resource in (POD_GROUPS, VOLCANO_POD_GROUPS)]
         self._classes = _Cache(PRIORITY_CLASSES, _read_priority_class, optional=True)
-        self._caches: list[_Cache[Any]] = [self._pods, self._nodes, *self._groups, self._classes]
+        self._claims = _Cache(CLAIMS, read_claim)
+        self._caches: list[_Cache[Any]] = [self._pods, self._nodes, *self._groups, self._classes, self._claims]
         self._changed = asyncio.Event()
         self._planned = asyncio.Event()
         self._waits: list[Wait] = []
@@ -164,7 +167,7 @@ class Scheduler:
             return []
         priorities = {**PRIORITIES, **dict(self._classes.items.values())}
         nodes, groups = self._nodes.items.values(), self._known_groups().values()
-        decisions = plan_requests(requests, nodes, groups, self._clock(), priorities)
+        decisions = plan_requests(requests, nodes, groups, self._clock(), priorities, self._claims.items)
         self._waits = [decision for decision in decisions if isinstance(decision, Wait)]
         return [decision for decision in decisions if isinstance(decision, Bind)]
 
@@ -240,9 +243,9 @@ class Scheduler:
         """Statuses that differ from what is there and from what was sent before."""
         known = self._known_groups()
         members: dict[GroupKey, list[Request]] = defaultdict(list)
-        for request in self._pods.items.values() if known else ():
-            if group := find_group(request, known):
-                members[group.key].append(request)
+        for request in self._pods.items.values():
+            for key in request.groups:
+                members[key].append(request)
         uids = {group.uid for group in known.values()}
         self._sent = {uid: status for uid, status in self._sent.items() if uid in uids}
         wanted = [

@@ -4,8 +4,9 @@
 makes them. How they get to their paths is the sandbox's part: `bubblewrap` binds them; without a sandbox
 `apply_links` puts a symlink where nothing is, or says why the container has to wait.
 
-Left out, with a sentence: projected volumes and persistent volume claims. An emptyDir's sizeLimit is not enforced, and
-the files of a ConfigMap or Secret are those of the moment when the container starts.
+A claim is the directory that the binder wrote on it. Left out, with a sentence: other kinds of volumes, and tokens of
+service accounts. An emptyDir's sizeLimit is not enforced, and the files of a ConfigMap or Secret are those of the moment
+when the container starts.
 """
 
 from __future__ import annotations
@@ -17,13 +18,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from paddock.kube.meta import Manifest, uid_of
+from paddock.kube.meta import Key, Manifest, uid_of
 from paddock.node.container_env import CONFIG_ERROR, Configs, NotReady, read_config, read_field
+from paddock.node.storage import explain_unbound, read_claim
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - the machine's memory-backed file system is what is asked for
 PREFIX = "paddock-"
 """Of the names of directories that belong to a pod but cannot be below its own: they are in places all share."""
 _CREATE_ERROR = "CreateContainerError"
+_MADE = ("emptyDir", "configMap", "secret", "downwardAPI", "projected")
+"""The kinds of volumes that are made for the pod, in its own directory."""
 _HOST_TYPES = ("", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice")
 
 
@@ -36,43 +40,60 @@ class Mount:
     read_only: bool = False
 
 
-def plan_mounts(pod: Manifest, container: Manifest, scratch: Path) -> tuple[Mount, ...]:
-    """The mounts of a container; `scratch` is the pod's own directory. `NotReady` for what is not supported."""
+def plan_mounts(pod: Manifest, container: Manifest, scratch: Path, configs: Configs) -> tuple[Mount, ...]:
+    """The mounts of a container; `scratch` is the pod's own directory. `NotReady` for what is not supported or not
+    there yet."""
     volumes = {volume["name"]: volume for volume in pod["spec"].get("volumes") or ()}
     mounts = []
     for wanted in container.get("volumeMounts") or ():
         name, target = wanted["name"], str(wanted["mountPath"])
         if name not in volumes:
             raise NotReady(f"volumeMounts: volume {name!r} is not in spec.volumes ({', '.join(volumes) or 'none'})")
-        source = volume_path(volumes[name], pod, scratch)
+        source = volume_path(volumes[name], pod, scratch, configs)
         below = wanted.get("subPath") or ""
         if below.startswith("/") or ".." in Path(below).parts:
             raise NotReady(f"volumeMounts: subPath {below!r} of volume {name!r} must be relative and without '..'")
-        mounts.append(Mount(source / below if below else source, target, bool(wanted.get("readOnly"))))
+        read_only = bool(wanted.get("readOnly") or (volumes[name].get("persistentVolumeClaim") or {}).get("readOnly"))
+        mounts.append(Mount(source / below if below else source, target, read_only))
     return tuple(mounts)
 
 
-def volume_path(volume: Manifest, pod: Manifest, scratch: Path) -> Path:
-    """Where the volume is on this machine. `NotReady` for a kind of volume that is not supported."""
+def volume_path(volume: Manifest, pod: Manifest, scratch: Path, configs: Configs) -> Path:
+    """Where the volume is on this machine. `NotReady` for a kind of volume that is not supported, or a claim that is
+    not bound."""
     name = str(volume["name"])
     if (host := volume.get("hostPath")) is not None:
         return Path(host["path"])
     if (empty := volume.get("emptyDir")) is not None and empty.get("medium") == "Memory":
         return MEMORY / f"{PREFIX}{uid_of(pod)}-{name}"
-    if any(volume.get(kind) is not None for kind in ("emptyDir", "configMap", "secret", "downwardAPI")):
+    if any(volume.get(kind) is not None for kind in _MADE):
         return scratch / "volumes" / name
+    if (claim := volume.get("persistentVolumeClaim")) is not None:
+        return _claim_path(str(claim.get("claimName") or ""), configs)
     kinds = sorted(set(volume) - {"name"})
     if not kinds:
         return scratch / "volumes" / name
     hint = "a hostPath names a directory of this machine"
-    if kinds == ["persistentVolumeClaim"]:
-        raise NotReady(f"volume {name!r}: persistentVolumeClaim is not yet supported on this machine; {hint}")
-    supported = "emptyDir, hostPath, configMap, secret, downwardAPI"
+    supported = ", ".join((*_MADE, "hostPath", "persistentVolumeClaim"))
     raise NotReady(f"volume {name!r}: {', '.join(kinds)} is not supported on this machine ({supported} are); {hint}")
 
 
+def _claim_path(name: str, configs: Configs) -> Path:
+    claims = {Key(configs.namespace, other): read_claim(found) for other, found in configs.claims.items()}
+    key = Key(configs.namespace, name)
+    if unbound := explain_unbound(key, claims):
+        text, detail = unbound
+        raise NotReady(f"{text} ({detail})" if detail else text, "ContainerCreating")
+    return Path(claims[key].directory)
+
+
 def read_files(volume: Manifest, pod: Manifest, configs: Configs) -> dict[str, bytes] | None:
-    """The files of a configMap, secret or downwardAPI volume by relative path; None for other volumes. Pure."""
+    """The files of a configMap, secret, downwardAPI or projected volume by relative path; None for others. Pure."""
+    if (projected := volume.get("projected")) is not None:
+        files: dict[str, bytes] = {}
+        for source in projected.get("sources") or ():
+            files |= _read_projection(source, pod, configs)
+        return files
     for field, kind, key in (("configMap", "configmap", "name"), ("secret", "secret", "secretName")):
         if (source := volume.get(field)) is not None:
             return _read_items(source, kind, str(source.get(key) or ""), configs)
@@ -82,6 +103,17 @@ def read_files(volume: Manifest, pod: Manifest, configs: Configs) -> dict[str, b
             item["path"]: read_field(pod, (item.get("fieldRef") or {}).get("fieldPath", "")).encode() for item in items
         }
     return None
+
+
+def _read_projection(source: Manifest, pod: Manifest, configs: Configs) -> dict[str, bytes]:
+    """One source of a projected volume: like the volume of its kind, but a secret's name is `name`."""
+    if (secret := source.get("secret")) is not None:
+        source = {"secret": {**secret, "secretName": secret.get("name")}}
+    files = read_files(source, pod, configs)
+    if files is None:
+        kinds = ", ".join(source) or "no kind"
+        raise NotReady(f"projected volume: {kinds} is not supported on this machine (configMap, secret, downwardAPI are)")
+    return files
 
 
 def _read_items(source: Manifest, kind: str, name: str, configs: Configs) -> dict[str, bytes]:
@@ -105,7 +137,10 @@ def apply_volumes(pod: Manifest, scratch: Path, configs: Configs, outside: list[
     """Make every volume of the pod. What lies outside `scratch` is put in `outside`, also when it ends with an error.
     `NotReady` and `OSError` are for the status."""
     for volume in pod["spec"].get("volumes") or ():
-        path = volume_path(volume, pod, scratch)
+        path = volume_path(volume, pod, scratch, configs)
+        if volume.get("persistentVolumeClaim") is not None:
+            _check_claim_path(path, volume)
+            continue
         if (host := volume.get("hostPath")) is not None:
             _check_host_path(path, str(host.get("type") or ""), volume["name"])
             continue
@@ -114,8 +149,16 @@ def apply_volumes(pod: Manifest, scratch: Path, configs: Configs, outside: list[
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         files = read_files(volume, pod, configs)
         if files is not None:
-            mode = (volume.get("configMap") or volume.get("secret") or volume.get("downwardAPI")).get("defaultMode")
+            kind = next(kind for kind in _MADE if volume.get(kind) is not None)
+            mode = volume[kind].get("defaultMode")
             _write_files(path, files, 0o644 if mode is None else int(mode))
+
+
+def _check_claim_path(path: Path, volume: Manifest) -> None:
+    if not path.is_dir():
+        claim = volume["persistentVolumeClaim"].get("claimName")
+        missing = f"the directory {path} of persistentvolumeclaim {claim!r} does not exist; make it: mkdir -p {path}"
+        raise NotReady(f"volume {volume['name']!r}: {missing}", _CREATE_ERROR)
 
 
 def apply_sub_paths(mounts: Iterable[Mount], scratch: Path) -> None:

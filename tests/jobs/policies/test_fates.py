@@ -29,7 +29,7 @@ def test_every_pod_has_one_fate_and_it_is_a_sound_one(situation: Situation, age:
         assert fate is {Age.OLDER: Fate.DELETE, Age.CURRENT: Fate.KEEP, Age.NEWER: Fate.WAIT}[age]
     elif age is not Age.CURRENT:
         assert fate is Fate.DELETE, "a finished or suspended job keeps no pod of another attempt"
-    elif situation is Situation.FAILED_KEPT:
+    elif situation in (Situation.FAILED_KEPT, Situation.COMPLETED_STOPPED):
         assert fate is (Fate.KEEP if state is State.ENDED else Fate.DELETE), "no survivor runs on"
     elif situation is Situation.COMPLETED_KEPT:
         assert fate is (Fate.DELETE if state is State.PENDING else Fate.KEEP), "servers do, but none starts now"

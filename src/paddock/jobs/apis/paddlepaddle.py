@@ -7,15 +7,16 @@ nearest right word is offered instead. What it crashed on (no containers, replic
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
+from paddock.jobs.apis import Marks
+from paddock.jobs.apis.names import check_name
+from paddock.jobs.apis.paddlepaddle_schema import COLUMNS, build_schema
 from paddock.jobs.apis.paddlepaddle_status import read_status, write_status
-from paddock.jobs.apis.run_policy import read_run_policy
-from paddock.jobs.crd import PADDLE_JOBS, build_schema
+from paddock.jobs.apis.run_policy import read_run_policy, read_scheduling
 from paddock.jobs.fields import Fields
 from paddock.jobs.model import (
     CleanPods,
@@ -25,28 +26,61 @@ from paddock.jobs.model import (
     Network,
     Policies,
     Problem,
+    Rank,
     RestartPolicy,
     Role,
-    Scheduling,
 )
+from paddock.jobs.phrases import phrase
+from paddock.jobs.substitutions import read_notices
 from paddock.jobs.templates import check_template
-from paddock.jobs.text import quote, wrong
-from paddock.kube.meta import Key
+from paddock.jobs.text import wrong
+from paddock.kube.meta import Key, Resource
 from paddock.kube.times import read_time
 
-__all__ = ["build_schema", "read_job", "read_status", "resource", "write_status"]
+__all__ = [
+    "build_marks",
+    "build_schema",
+    "columns",
+    "read_job",
+    "read_status",
+    "resource",
+    "scale",
+    "short_names",
+    "write_status",
+]
 
-resource = PADDLE_JOBS
+resource = Resource("batch.paddlepaddle.org", "v1", "PaddleJob", "paddlejobs")
+short_names = ("pdj",)
+columns = COLUMNS
+scale: Mapping[str, str] | None = None
 
 MOST_PODS = 10_000
 """Of one job. More is a slip of the keyboard, and would keep an API server busy for an hour."""
 
 ROLES = ("ps", "worker", "heter")
 _DECIDES = frozenset({"worker"})
-_LONGEST_POD_NAME = 63  # it is a label and a host name as well
-_NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-_NAME_ALLOWED = "a name of a-z 0-9 - that begins with a letter and ends with a letter or digit"
-_GENERATED = "xxxxx"  # what the API server appends to generateName has this length
+
+
+class _Clean(StrEnum):
+    ALWAYS = "Always"
+    NEVER = "Never"
+    ON_FAILURE = "OnFailure"
+    ON_COMPLETION = "OnCompletion"
+
+
+class _RunClean(StrEnum):
+    """Within `runPolicy` also Kubeflow's words."""
+
+    ALWAYS = "Always"
+    NEVER = "Never"
+    ON_FAILURE = "OnFailure"
+    ON_COMPLETION = "OnCompletion"
+    ALL = "All"
+    NONE = "None"
+    RUNNING = "Running"
+
+
+_OF_KUBEFLOW = {_RunClean.ALL: CleanPods.ALWAYS, _RunClean.NONE: CleanPods.NEVER}
 
 
 class _Restart(StrEnum):
@@ -62,7 +96,7 @@ def read_job(manifest: Mapping[str, Any]) -> Job:
     network = Network(spec.choice("intranet", Intranet, Intranet.POD_IP), spec.whole("withGloo", 0, 2) or 0)
     elastic = _read_elastic(spec)
     roles = _read_roles(spec, network, elastic)
-    _check_name(metadata, roles)
+    check_name(metadata, roles)
     job = Job(
         resource=resource,
         framework="paddle",
@@ -73,7 +107,7 @@ def read_job(manifest: Mapping[str, Any]) -> Job:
         roles=roles,
         network=network,
         policies=_read_policies(spec),
-        scheduling=_read_scheduling(spec.child("schedulingPolicy"), roles),
+        scheduling=read_scheduling(spec.child("schedulingPolicy"), roles),
         elastic=elastic,
         labels=metadata.texts("labels"),
         annotations=metadata.texts("annotations"),
@@ -82,7 +116,14 @@ def read_job(manifest: Mapping[str, Any]) -> Job:
     )
     if any(problem.severity == "error" for problem in problems):
         raise InvalidJob(tuple(problems))
-    return replace(job, warnings=tuple(problems))
+    return replace(job, warnings=(*problems, *read_notices(job, lambda role: f"spec.{role.name}")))
+
+
+def build_marks(job: Job, rank: Rank) -> Marks:
+    """paddle-operator's."""
+    name = f"{job.key.name}-{rank}"
+    labels = {"paddle-res-name": name, "paddle-res-type": rank.role}
+    return Marks(labels, {"paddle-res-name": name}, {"paddle-resource": rank.role})
 
 
 def _mode(roles: tuple[Role, ...]) -> str:
@@ -100,14 +141,14 @@ def _read_roles(spec: Fields, network: Network, elastic: bool) -> tuple[Role, ..
     roles = [_read_role(spec.child(name), name, network, elastic) for name in ROLES if spec.has(name)]
     size = sum(role.replicas for role in roles)
     if size > MOST_PODS and all(role.replicas <= MOST_PODS for role in roles):
-        spec.add(wrong("spec", size, f"a job of at most {MOST_PODS} pods in all"))
+        spec.add(wrong("spec", size, phrase("a job of at most {most} pods in all", most=MOST_PODS)))
     return tuple(roles)
 
 
 def _read_role(fields: Fields, name: str, network: Network, elastic: bool) -> Role:
     replicas = fields.whole("replicas", 1, MOST_PODS)
     if replicas is None and not fields.has("replicas"):
-        fields.refuse("replicas", f"a whole number from 1 to {MOST_PODS}")
+        fields.refuse("replicas", phrase("a whole number from {low} to {high}", low=1, high=MOST_PODS))
     check_template(fields)
     restart = _read_restart(fields.child("template").child("spec"), name, network, elastic)
     template = fields.value.get("template")
@@ -135,39 +176,10 @@ def _read_elastic(spec: Fields) -> bool:
 
 
 def _read_policies(spec: Fields) -> Policies:
-    clean = (
-        spec.choice("cleanPodPolicy", CleanPods, CleanPods.ON_COMPLETION) if spec.value.get("cleanPodPolicy") else None
-    )
+    """The spec's own clean-up policy, by its right name, then by the other, then that of `runPolicy`."""
+    policy, names = spec.child("runPolicy"), ("cleanPodPolicy", "cleanPolicy")
+    said = [spec.choice(name, _Clean, _Clean.ON_COMPLETION) for name in names if spec.value.get(name)]
     if spec.has("cleanPolicy"):
-        alias = spec.choice("cleanPolicy", CleanPods, CleanPods.ON_COMPLETION)
         spec.warn("cleanPolicy", 'the field is called "cleanPodPolicy"; it is read as if it were')
-        clean = clean or alias
-    return read_run_policy(spec.child("runPolicy"), clean)
-
-
-def _read_scheduling(policy: Fields, roles: tuple[Role, ...]) -> Scheduling:
-    size = sum(role.replicas for role in roles)
-    return Scheduling(
-        min_available=policy.whole("minAvailable", 1, max(size, 1)),
-        queue=policy.text("queue"),
-        priority_class=policy.text("priorityClass"),
-        min_resources=policy.quantities("minResources"),
-    )
-
-
-def _check_name(metadata: Fields, roles: tuple[Role, ...]) -> None:
-    """The job's name begins the names of its pods and Services: RFC 1035 labels of at most 63 characters."""
-    key = "name" if metadata.has("name") or not metadata.has("generateName") else "generateName"
-    found = metadata.value.get(key)
-    if not isinstance(found, str) or not found:
-        metadata.refuse(key, _NAME_ALLOWED)
-        return
-    name = found if key == "name" else found + _GENERATED
-    if not _NAME.fullmatch(name):
-        metadata.refuse(key, _NAME_ALLOWED)
-    suffix = max((f"-{role.name}-{role.replicas - 1}" for role in roles if role.replicas), key=len, default="")
-    most = _LONGEST_POD_NAME - len(suffix) - (len(name) - len(found))
-    if len(found) > most:
-        allowed = f"a name of at most {most} characters"
-        message = f'found {quote(found)}, {allowed} is allowed: with "{suffix}" it names a pod, in at most 63'
-        metadata.add(Problem(metadata.path_of(key), message, quote(found), allowed))
+    clean = policy.choice("cleanPodPolicy", _RunClean, _RunClean.ON_COMPLETION)
+    return read_run_policy(policy, CleanPods(said[0]) if said else _OF_KUBEFLOW.get(clean) or CleanPods(clean))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from paddock.jobs.apis import JobApi, paddlepaddle
+from paddock.jobs.apis import JobApi, kubeflow, paddlepaddle
 from paddock.kube.meta import Resource
 
-KINDS: Mapping[Resource, JobApi] = {api.resource: api for api in (paddlepaddle,)}
+KINDS: Mapping[Resource, JobApi] = {api.resource: api for api in (paddlepaddle, kubeflow)}

@@ -7,12 +7,22 @@ A module of this package satisfies `Framework` by itself: functions at top level
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from paddock.jobs.model import Job, Rank
+from paddock.jobs.phrases import Phrase
+from paddock.kube.meta import Manifest
 
 EnvVar = dict[str, Any]
 """An entry of a container's `env`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """That something else is run than what was written: why, and what."""
+
+    said: Phrase
 
 
 class Framework(Protocol):
@@ -26,8 +36,25 @@ class Framework(Protocol):
         """The first port of a job's block where the operator chose none: pods have addresses of their own."""
         ...
 
-    def build_environment(self, job: Job, rank: Rank) -> list[EnvVar]:
-        """What differs from rank to rank. It wins over the user's entries of the same names."""
+    def build_environment(self, job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
+        """What differs from rank to rank. It wins over the user's entries of the same names. `port`: the first of the
+        job's block, None where the default will do."""
+        ...
+
+    def build_log_environment(self, directory: str) -> list[EnvVar]:
+        """What keeps a rank's own log files in `directory`, away from a working directory that ranks share."""
+        ...
+
+    def build_ports(self, job: Job, port: int | None) -> list[Manifest]:
+        """The `ports` that the container that trains declares."""
+        ...
+
+    def build_service_ports(self, job: Job) -> list[Manifest]:
+        """The `ports` of a rank's Service. It is headless, so they open nothing: they say what is where."""
+        ...
+
+    def substitute(self, container: Mapping[str, Any], job: Job) -> tuple[Mapping[str, Any], Notice | None]:
+        """The container that trains as it should be run where what was written cannot do what was meant."""
         ...
 
     def needs_addresses(self, job: Job) -> bool:

@@ -10,14 +10,20 @@ combinations that could not work there:
 - The gloo store has its own port, 18 above the job's, on the first server.
 
 Paddle reads nothing of PADDLE_HETER_ENDPOINTS; it is passed on as paddle-operator did, and promises nothing.
+
+Jobs whose ranks meet at a rendezvous (`Network.rendezvous`) are told another tale: `frameworks.paddle_rendezvous`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-from paddock.jobs.frameworks import EnvVar
+from paddock.jobs.frameworks import EnvVar, Notice, paddle_rendezvous
 from paddock.jobs.model import PORTS_IN_BLOCK, Intranet, Job, Rank
+from paddock.jobs.phrases import phrase
+from paddock.jobs.scripts import read_launch, read_words
+from paddock.kube.meta import Manifest
 
 container = "paddle"
 default_port = 36000
@@ -34,8 +40,18 @@ _ENDPOINT_KEYS = {
 }
 
 
-def build_environment(job: Job, rank: Rank) -> list[EnvVar]:
+_CHECK = "import paddle; paddle.utils.run_check()"
+_CHECKED = phrase(
+    "`launch run_check` waits for a second node for ever, and this job has one pod: the check that one pod can do is "
+    'run instead, python -c "import paddle; paddle.utils.run_check()"; two replicas run it as written, and so does the '
+    'annotation paddock.dev/substitute: "false" on the job'
+)
+
+
+def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
     """POD_IP, the index within the role, and the role by both of its names."""
+    if job.network.rendezvous:
+        return paddle_rendezvous.build_environment(job, rank, port)
     training_role = _TRAINING_ROLES[rank.role]
     return [
         _pod_ip(job, rank),
@@ -46,8 +62,37 @@ def build_environment(job: Job, rank: Rank) -> list[EnvVar]:
 
 
 def needs_addresses(job: Job) -> bool:
-    """Always: a ConfigMap that exists is what holds a rank back until its peers have addresses."""
-    return True
+    """A ConfigMap that exists is what holds a rank back until its peers have addresses. At a rendezvous they wait for
+    each other by themselves."""
+    return not job.network.rendezvous
+
+
+def build_log_environment(directory: str) -> list[EnvVar]:
+    """The launcher's `log`, by default in the working directory. Its files hold the whole environment, secrets too."""
+    return [{"name": "PADDLE_LOG_DIR", "value": directory}]
+
+
+def build_ports(job: Job, port: int | None) -> list[Manifest]:
+    if job.network.rendezvous:
+        return [{"name": paddle_rendezvous.PORT_NAME, "containerPort": port or paddle_rendezvous.find_port(job)}]
+    return [{"containerPort": port or default_port}] if job.network.intranet is Intranet.SERVICE else []
+
+
+def build_service_ports(job: Job) -> list[Manifest]:
+    if job.network.rendezvous:
+        return [{"name": paddle_rendezvous.PORT_NAME, "port": paddle_rendezvous.find_port(job)}]
+    return [{"name": f"p-{offset}", "port": default_port + offset} for offset in range(PORTS_IN_BLOCK)]
+
+
+def substitute(container: Mapping[str, Any], job: Job) -> tuple[Mapping[str, Any], Notice | None]:
+    """`launch run_check` with one pod. The launcher makes two nodes of it (PaddlePaddle's launch/plugins/test.py)."""
+    words = read_words(container)
+    launched = read_launch(words)
+    if job.size != 1 or not launched or launched[-1] != "run_check":
+        return container, None
+    python = words[0] if "-m" in words else "python"
+    rest = {key: value for key, value in container.items() if key != "args"}
+    return {**rest, "command": [python, "-c", _CHECK]}, Notice(_CHECKED)
 
 
 def build_endpoints(job: Job, addresses: Mapping[Rank, str], port: int) -> dict[str, str]:

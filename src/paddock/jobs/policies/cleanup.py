@@ -5,6 +5,7 @@
     OnCompletion deleted    kept         (the default)
     OnFailure   kept        deleted
     Never       kept        kept
+    Running     deleted if it runs, kept if it has ended (Kubeflow's)
 
 As paddle-operator, but that "kept" keeps no survivor of a failed job running (they held GPUs for nothing): what still
 runs is deleted, what has ended stays with its log. Parameter servers of a completed job do run on under "kept", as
@@ -32,5 +33,7 @@ def read_situation(job: Job, status: Status) -> Situation:
         return Situation.ACTIVE
     clean = job.policies.clean_pods in _DELETING[status.phase]
     if status.phase is Phase.COMPLETED:
+        if job.policies.clean_pods is CleanPods.RUNNING:
+            return Situation.COMPLETED_STOPPED
         return Situation.COMPLETED_CLEAN if clean else Situation.COMPLETED_KEPT
     return Situation.FAILED_CLEAN if clean else Situation.FAILED_KEPT

@@ -25,6 +25,7 @@ class Situation(StrEnum):
     ACTIVE = "active"
     SUSPENDED = "suspended"
     COMPLETED_KEPT = "completed, pods kept"
+    COMPLETED_STOPPED = "completed, what still runs is ended"
     COMPLETED_CLEAN = "completed, pods cleaned up"
     FAILED_KEPT = "failed, pods kept"
     FAILED_CLEAN = "failed, pods cleaned up"
@@ -52,28 +53,31 @@ _KEEP, _WAIT, _DELETE, _CREATE = Fate.KEEP, Fate.WAIT, Fate.DELETE, Fate.CREATE
 
 # fmt: off
 _ROWS: dict[tuple[Situation, Age], tuple[Fate, Fate, Fate, Fate, Fate]] = {
-    #                                         absent   pending  alive    ended    being deleted
-    (Situation.ACTIVE, Age.OLDER):            (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
-    (Situation.ACTIVE, Age.CURRENT):          (_CREATE, _KEEP,   _KEEP,   _KEEP,   _WAIT),
-    (Situation.ACTIVE, Age.NEWER):            (_KEEP,   _WAIT,   _WAIT,   _WAIT,   _WAIT),
-    (Situation.SUSPENDED, Age.OLDER):         (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
-    (Situation.SUSPENDED, Age.CURRENT):       (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
-    (Situation.SUSPENDED, Age.NEWER):         (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
-    (Situation.COMPLETED_KEPT, Age.OLDER):    (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
-    (Situation.COMPLETED_KEPT, Age.CURRENT):  (_KEEP,   _DELETE, _KEEP,   _KEEP,   _WAIT),
-    (Situation.COMPLETED_KEPT, Age.NEWER):    (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
-    (Situation.COMPLETED_CLEAN, Age.OLDER):   (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
-    (Situation.COMPLETED_CLEAN, Age.CURRENT): (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
-    (Situation.COMPLETED_CLEAN, Age.NEWER):   (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
-    (Situation.FAILED_KEPT, Age.OLDER):       (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
-    (Situation.FAILED_KEPT, Age.CURRENT):     (_KEEP,   _DELETE, _DELETE, _KEEP,   _WAIT),
-    (Situation.FAILED_KEPT, Age.NEWER):       (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
-    (Situation.FAILED_CLEAN, Age.OLDER):      (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
-    (Situation.FAILED_CLEAN, Age.CURRENT):    (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
-    (Situation.FAILED_CLEAN, Age.NEWER):      (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
-    (Situation.TERMINATING, Age.OLDER):       (_KEEP,   _WAIT,   _WAIT,   _WAIT,   _WAIT),
-    (Situation.TERMINATING, Age.CURRENT):     (_KEEP,   _WAIT,   _WAIT,   _WAIT,   _WAIT),
-    (Situation.TERMINATING, Age.NEWER):       (_KEEP,   _WAIT,   _WAIT,   _WAIT,   _WAIT),
+    #                                            absent   pending  alive    ended    being deleted
+    (Situation.ACTIVE, Age.OLDER):              (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.ACTIVE, Age.CURRENT):            (_CREATE, _KEEP,   _KEEP,   _KEEP,   _WAIT),
+    (Situation.ACTIVE, Age.NEWER):              (_KEEP,   _WAIT,   _WAIT,   _WAIT,   _WAIT),
+    (Situation.SUSPENDED, Age.OLDER):           (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.SUSPENDED, Age.CURRENT):         (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.SUSPENDED, Age.NEWER):           (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.COMPLETED_KEPT, Age.OLDER):      (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.COMPLETED_KEPT, Age.CURRENT):    (_KEEP,   _DELETE, _KEEP,   _KEEP,   _WAIT),
+    (Situation.COMPLETED_KEPT, Age.NEWER):      (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.COMPLETED_STOPPED, Age.OLDER):   (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.COMPLETED_STOPPED, Age.CURRENT): (_KEEP,   _DELETE, _DELETE, _KEEP,   _WAIT),
+    (Situation.COMPLETED_STOPPED, Age.NEWER):   (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.COMPLETED_CLEAN, Age.OLDER):     (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.COMPLETED_CLEAN, Age.CURRENT):   (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.COMPLETED_CLEAN, Age.NEWER):     (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.FAILED_KEPT, Age.OLDER):         (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.FAILED_KEPT, Age.CURRENT):       (_KEEP,   _DELETE, _DELETE, _KEEP,   _WAIT),
+    (Situation.FAILED_KEPT, Age.NEWER):         (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.FAILED_CLEAN, Age.OLDER):        (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.FAILED_CLEAN, Age.CURRENT):      (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.FAILED_CLEAN, Age.NEWER):        (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.TERMINATING, Age.OLDER):         (_KEEP,   _WAIT,   _WAIT,   _WAIT,   _WAIT),
+    (Situation.TERMINATING, Age.CURRENT):       (_KEEP,   _WAIT,   _WAIT,   _WAIT,   _WAIT),
+    (Situation.TERMINATING, Age.NEWER):         (_KEEP,   _WAIT,   _WAIT,   _WAIT,   _WAIT),
 }
 # fmt: on
 

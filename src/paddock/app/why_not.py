@@ -1,0 +1,29 @@
+"""What the scheduler would say of pods that do not exist yet: its own decisions, asked from above.
+
+The joint between the command line, which has a manifest, and `node.placement`, which decides. Nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from paddock.kube.meta import Manifest, key_of
+from paddock.kube.times import Moment
+from paddock.node.placement import Wait, plan_placement
+
+
+def explain_placement(
+    wanted: Sequence[Manifest],
+    pods: Iterable[Manifest],
+    nodes: Iterable[Manifest],
+    groups: Iterable[Manifest],
+    now: Moment,
+) -> dict[str, str]:
+    """For each of `wanted` that would wait, by its name, the scheduler's sentence. `pods`: those that are there."""
+    names = {key_of(pod) for pod in wanted}
+    others = [pod for pod in pods if key_of(pod) not in names]
+    return {
+        decision.name: decision.message
+        for decision in plan_placement([*others, *wanted], nodes, groups, now)
+        if isinstance(decision, Wait) and any(key_of(pod).name == decision.name for pod in wanted)
+    }

@@ -1,0 +1,13 @@
+"""Which language the person at the terminal reads: as gettext decides it, of those that there are catalogues for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
+
+
+def language_of(environ: Mapping[str, str]) -> str:
+    """`"zh"` for `zh_CN.UTF-8` and the like, else `"en"`. The first of the variables that is set decides alone."""
+    locale = next((value for name in _VARIABLES if (value := environ.get(name))), "")
+    return "zh" if locale.lower().startswith("zh") else "en"

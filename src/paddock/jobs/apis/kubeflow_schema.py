@@ -1,0 +1,87 @@
+"""The schema of kubeflow.org/v1 PaddleJob, derived from Kubernetes' own schema of pod templates.
+
+Kubeflow's own (training-operator v1.9), and what Paddock adds to the status. As there, replica types are free here and
+`read_job` knows which there are. Its numbers had no bounds; a negative one never meant anything.
+"""
+
+from __future__ import annotations
+
+from paddock.jobs.apis.schema_parts import (
+    ANYTHING,
+    COUNT,
+    TEXT,
+    TIME,
+    build_kind,
+    build_list,
+    build_object,
+    our_status,
+    run_policy,
+    scheduling_policy,
+)
+from paddock.kube.meta import Manifest
+from paddock.kube.schemas import definition
+
+COLUMNS = (
+    ("State", ".status.conditions[-1:].type", "string"),
+    ("Age", ".metadata.creationTimestamp", "date"),
+)
+SCALE = {
+    "specReplicasPath": ".spec.paddleReplicaSpecs.Worker.replicas",
+    "statusReplicasPath": ".status.replicaStatuses.Worker.active",
+}
+
+
+def build_schema() -> Manifest:
+    replica = build_object(
+        {"replicas": COUNT, "restartPolicy": TEXT, "template": definition("PodTemplateSpec")},
+    )
+    spec = {
+        "paddleReplicaSpecs": {"type": "object", "additionalProperties": replica},
+        "runPolicy": _run_policy(),
+        "elasticPolicy": _elastic_policy(),
+    }
+    return build_kind(build_object(spec, required=["paddleReplicaSpecs"]), _status())
+
+
+def _run_policy() -> Manifest:
+    scheduling = {**scheduling_policy(), "scheduleTimeoutSeconds": COUNT}
+    return build_object(
+        {
+            **run_policy(),
+            "suspend": {"type": "boolean", "default": False},
+            "managedBy": TEXT,
+            "schedulingPolicy": build_object(scheduling),
+        }
+    )
+
+
+def _elastic_policy() -> Manifest:
+    return build_object(
+        {"minReplicas": COUNT, "maxReplicas": COUNT, "maxRestarts": COUNT, "metrics": build_list(ANYTHING)}
+    )
+
+
+def _status() -> Manifest:
+    replica = build_object(
+        {
+            **dict.fromkeys(("active", "succeeded", "failed", "pending", "starting"), COUNT),
+            "ready": TEXT,
+            "selector": TEXT,
+            "labelSelector": ANYTHING,
+        }
+    )
+    condition = build_object(
+        {**dict.fromkeys(("type", "status", "reason", "message"), TEXT)}
+        | dict.fromkeys(("lastUpdateTime", "lastTransitionTime"), TIME),
+        required=["status", "type"],
+    )
+    return build_object(
+        {
+            "conditions": build_list(condition),
+            "replicaStatuses": {"type": "object", "additionalProperties": replica},
+            "startTime": TIME,
+            "completionTime": TIME,
+            "lastReconcileTime": TIME,
+            **our_status(),
+        }
+    )

@@ -1,0 +1,110 @@
+"""What all kinds of job record alike, and how a raw status is read and written: whatever it holds, nothing raises.
+
+What cannot be read reads as not recorded. The modules of this package say which keys there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from paddock.jobs.model import CauseRecord, Phase, Status
+from paddock.kube.meta import Manifest
+from paddock.kube.times import Moment, format_time, read_time
+
+
+def read_ours(raw: Mapping[str, Any]) -> Status:
+    """The part of a status that has the same shape in every kind; `roles` are left to the kind."""
+    return Status(
+        phase=_phase(raw.get("phase")),
+        mode=text(raw, "mode"),
+        attempt=count(raw, "attempt"),
+        restarts=count(raw, "restarts"),
+        cause=_read_cause(mapping(raw, "cause")),
+        started=read_time(text(raw, "startTime")),
+        finished=read_time(text(raw, "completionTime")),
+        observed_generation=count(raw, "observedGeneration"),
+    )
+
+
+def write_ours(previous: Mapping[str, Any], status: Status) -> Manifest:
+    """The same part as it should be, for `as_patch`; None for what should not be there."""
+    return {
+        "phase": status.phase.value or None,
+        "mode": status.mode or None,
+        "attempt": status.attempt,
+        "restarts": status.restarts,
+        "cause": _write_cause(mapping(previous, "cause"), status.cause),
+        "startTime": _time(status.started),
+        "completionTime": _time(status.finished),
+        "observedGeneration": status.observed_generation or None,
+    }
+
+
+def as_patch(previous: Mapping[str, Any], wanted: Mapping[str, Any]) -> Manifest:
+    """A merge patch. Without None where nothing is to go, as some servers store a null that they are sent."""
+    patch: Manifest = {}
+    for key, value in wanted.items():
+        stored = previous.get(key)
+        if value is None and stored is None:
+            continue
+        if isinstance(value, Mapping):
+            inner = stored if isinstance(stored, Mapping) else {}
+            patch[key] = as_patch(inner, value)
+        else:
+            patch[key] = value
+    return patch
+
+
+def read_wanted(raw: Mapping[str, Any], default: int) -> int:
+    """The number after the stroke of `ready: 1/2`; other operators leave it out, and then it is `default`."""
+    _, _, wanted = text(raw, "ready").partition("/")
+    return int(wanted) if wanted.isascii() and wanted.isdigit() and len(wanted) < 10 else default
+
+
+def count(raw: Mapping[str, Any], key: str) -> int:
+    found = raw.get(key)
+    return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else 0
+
+
+def text(raw: Mapping[str, Any], key: str) -> str:
+    found = raw.get(key)
+    return found if isinstance(found, str) else ""
+
+
+def mapping(raw: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = raw.get(key) if isinstance(raw, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _replacing(stored: Mapping[str, Any], value: Mapping[str, Any]) -> Manifest:
+    """`value`, with None for every key that `stored` has besides, all the way down."""
+    replaced = {
+        key: _replacing(inner, item)
+        if isinstance(item, Mapping) and isinstance(inner := stored.get(key), Mapping)
+        else item
+        for key, item in value.items()
+    }
+    return dict.fromkeys(stored, None) | replaced
+
+
+def _write_cause(previous: Mapping[str, Any], cause: CauseRecord | None) -> Manifest | None:
+    if cause is None:
+        return None
+    args = _replacing(mapping(previous, "args"), cause.args)
+    return {"reason": cause.reason, "args": args, "since": _time(cause.since)}
+
+
+def _read_cause(raw: Mapping[str, Any]) -> CauseRecord | None:
+    if not text(raw, "reason"):
+        return None
+    return CauseRecord(text(raw, "reason"), dict(mapping(raw, "args")), read_time(text(raw, "since")))
+
+
+def _phase(found: Any) -> Phase:
+    """Phases that paddle-operator declared and never set are unknown here, and so not recorded."""
+    return Phase(found) if isinstance(found, str) and found in list(Phase) else Phase.NONE
+
+
+def _time(moment: Moment | None) -> str | None:
+    return None if moment is None else format_time(moment)

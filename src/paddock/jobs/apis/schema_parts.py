@@ -1,0 +1,66 @@
+"""Pieces of structural schemas (OpenAPI v3, as CustomResourceDefinitions have them) that all kinds of job are made of.
+
+Enums are left to `read_job`, which names the nearest right word: an API server cannot.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paddock.kube.meta import Manifest
+
+TEXT: Manifest = {"type": "string"}
+WHOLE: Manifest = {"type": "integer"}
+GENERATION: Manifest = {"type": "integer", "format": "int64"}
+COUNT: Manifest = {"type": "integer", "format": "int32", "minimum": 0}
+SECONDS: Manifest = {"type": "integer", "format": "int64", "minimum": 0}
+TIME: Manifest = {"type": "string", "format": "date-time"}
+QUANTITY: Manifest = {"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]}
+ANYTHING: Manifest = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+
+def build_object(properties: dict[str, Any], required: list[str] | None = None) -> Manifest:
+    schema: Manifest = {"type": "object", "properties": properties}
+    return schema | {"required": required} if required else schema
+
+
+def build_list(items: Manifest) -> Manifest:
+    return {"type": "array", "items": items}
+
+
+def build_kind(spec: Manifest, status: Manifest) -> Manifest:
+    """A whole object of the API."""
+    return build_object(
+        {"apiVersion": TEXT, "kind": TEXT, "metadata": {"type": "object"}, "spec": spec, "status": status}
+    )
+
+
+def run_policy() -> dict[str, Any]:
+    return {
+        "backoffLimit": COUNT,
+        "activeDeadlineSeconds": SECONDS,
+        "ttlSecondsAfterFinished": COUNT,
+        "suspend": {"type": "boolean"},
+        "cleanPodPolicy": TEXT,
+    }
+
+
+def scheduling_policy() -> dict[str, Any]:
+    return {
+        "minAvailable": COUNT,
+        "queue": TEXT,
+        "priorityClass": TEXT,
+        "minResources": {"type": "object", "additionalProperties": QUANTITY},
+    }
+
+
+def our_status() -> dict[str, Any]:
+    """What Paddock adds to the status of every kind."""
+    return {
+        "phase": TEXT,
+        "mode": TEXT,
+        "observedGeneration": GENERATION,
+        "attempt": COUNT,
+        "restarts": COUNT,
+        "cause": build_object({"reason": TEXT, "since": TIME, "args": ANYTHING}),
+    }

@@ -1,0 +1,62 @@
+"""What a rank of PaddlePaddle finds where ranks meet at a rendezvous: Kubeflow's contract (training-operator v1.9).
+
+`paddle.distributed.launch` reads it: how many nodes there are, and where the first of them opens the rendezvous. Names,
+values and their order are Kubeflow's. Three more make it work where Kubeflow leaves it to luck:
+
+- POD_IP. The first rank opens the rendezvous only if the host of PADDLE_MASTER is its own address, which the launcher
+  takes from the host name's entry in DNS, or from POD_IP. Kubeflow sets POD_IP_DUMMY, which nobody reads.
+- PADDLE_RANK, without parameter servers: ranks are numbered as pods are, not in the order in which they arrive.
+- A port for each job where jobs share a machine: the rendezvous binds all addresses, and a second job would join it.
+
+The first rank needs PADDLE_MASTER as an address; the others go by its pod's name, which is its Service's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from paddock.jobs.frameworks import EnvVar
+from paddock.jobs.model import Job, Rank
+
+CONTAINER = "paddle"
+PORT_NAME = "master"
+DEFAULT_PORT = 36543
+
+
+def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
+    first, port = _first_rank(job), port or find_port(job)
+    variables: list[EnvVar] = [
+        _value("PYTHONUNBUFFERED", "1"),
+        _value("PADDLE_JOB_ID", job.key.name),
+        _value("PADDLE_NNODES", str(job.size)),
+        _pod_ip("POD_IP"),
+    ]
+    if rank == first:
+        variables += [_pod_ip("POD_IP_DUMMY"), _value("PADDLE_MASTER", f"$(POD_IP_DUMMY):{port}")]
+    else:
+        variables.append(_value("PADDLE_MASTER", f"{job.key.name}-{first}:{port}"))
+    if job.role("master") is None:
+        return [*variables, _value("PADDLE_RANK", str(rank.index))]
+    return [*variables, _value("PADDLE_SERVER_NUM" if rank.role == "master" else "PADDLE_TRAINER_NUM", "1")]
+
+
+def find_port(job: Job) -> int:
+    """The port named `master` of the first rank's container that trains, else Kubeflow's."""
+    role = job.role(_first_rank(job).role)
+    containers: list[Mapping[str, Any]] = role.template["spec"]["containers"] if role else []
+    named = [each for each in containers if each.get("name") == CONTAINER] or containers[:1]
+    ports = [entry for each in named for entry in each.get("ports") or () if entry.get("name") == PORT_NAME]
+    return int(ports[0]["containerPort"]) if ports else DEFAULT_PORT
+
+
+def _first_rank(job: Job) -> Rank:
+    return Rank("worker" if job.role("master") is None else "master", 0)
+
+
+def _value(name: str, value: str) -> EnvVar:
+    return {"name": name, "value": value}
+
+
+def _pod_ip(name: str) -> EnvVar:
+    return {"name": name, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}}

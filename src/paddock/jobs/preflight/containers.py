@@ -1,0 +1,218 @@
+"""What Kubernetes refuses in a pod, or what cannot mean what was written: rows of slips that a schema does not catch.
+
+Each check takes a role and yields problems; `CHECKS` lists them. Types and names of fields are checked before, in
+`jobs.templates` and `jobs.structure`; where those found something wrong, a check here is silent about it.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from paddock.jobs.model import Problem
+from paddock.jobs.phrases import phrase
+from paddock.jobs.preflight.parts import Part, mapping, mappings
+from paddock.jobs.preflight.ports import check_ports
+from paddock.jobs.text import either, join_path, nearest, told, wrong
+from paddock.kube.quantities import read_quantity
+
+_IMAGE = re.compile(r"(?!.*//)[a-zA-Z0-9][\w.:/-]*(@sha256:[0-9a-f]+)?")
+_LABEL_KEY = re.compile(r"([a-z0-9]([a-z0-9.-]*[a-z0-9])?/)?[A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?")
+_LABEL_VALUE = re.compile(r"([A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?)?")
+_NATIVE = ("cpu", "memory", "ephemeral-storage")
+_DEVICE_NAMES = {
+    "gpu": "nvidia.com/gpu",
+    "gpus": "nvidia.com/gpu",
+    "nvidia": "nvidia.com/gpu",
+    "npu": "huawei.com/Ascend910",
+}
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "imagePullPolicy": ("Always", "IfNotPresent", "Never"),
+    "terminationMessagePolicy": ("File", "FallbackToLogsOnError"),
+}
+_POD_CHOICES = {"dnsPolicy": ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")}
+
+
+def check_containers(part: Part) -> Iterator[Problem]:
+    for check in CHECKS:
+        yield from check(part)
+
+
+def _check_images(part: Part) -> Iterator[Problem]:
+    for container in part.containers("containers", "initContainers"):
+        image = container.value.get("image")
+        if isinstance(image, str) and image and not _IMAGE.fullmatch(image):
+            bare = re.sub(r"^https?://|\s+", "", image)
+            near = bare if _IMAGE.fullmatch(bare) else ""
+            yield wrong(f"{container.path}.image", image, phrase("a name like registry/name:tag without spaces"), near)
+
+
+def _check_commands(part: Part) -> Iterator[Problem]:
+    """One text of several words is looked for as one program, whose name has spaces in it."""
+    for container in part.containers("containers", "initContainers"):
+        command = container.value.get("command")
+        first = command[0] if isinstance(command, list) and command else None
+        if isinstance(first, str) and " " in first.strip() and "/" not in first.split(" ")[-1][:1]:
+            said = phrase(
+                "a program of the name {first} is looked for, spaces included; did you mean {words}?",
+                first=f'"{first[:60]}"',
+                words=_as_list(first),
+            )
+            yield told(f"{container.path}.command[0]", said, first, severity="warning")
+
+
+def _as_list(line: str) -> str:
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        words = line.split()
+    return "[" + ", ".join(f'"{word}"' for word in words[:8]) + (", …]" if len(words) > 8 else "]")
+
+
+def _check_environment(part: Part) -> Iterator[Problem]:
+    for container in part.containers("containers", "initContainers"):
+        seen: dict[Any, str] = {}
+        for path, entry in mappings(container.value.get("env"), f"{container.path}.env"):
+            name = entry.get("name")
+            if isinstance(name, str) and name in seen:
+                said = phrase("{name} is set already, by {other}: the later one wins", name=name, other=seen[name])
+                yield told(f"{path}.name", said, name, severity="warning")
+            seen.setdefault(name, path)
+            if entry.get("value") and entry.get("valueFrom") is not None:
+                yield told(
+                    f"{path}.valueFrom", phrase("value stands beside it: one of the two is allowed"), about_key=True
+                )
+
+
+def _check_choices(part: Part) -> Iterator[Problem]:
+    for key, options in _POD_CHOICES.items():
+        yield from _check_choice(part.spec, key, options, part.spec_path)
+    for container in part.containers("containers", "initContainers"):
+        for key, choices in _CHOICES.items():
+            yield from _check_choice(container.value, key, choices, container.path)
+        for path, port in mappings(container.value.get("ports"), f"{container.path}.ports"):
+            yield from _check_choice(port, "protocol", ("TCP", "UDP", "SCTP"), path)
+
+
+def _check_choice(value: Mapping[str, Any], key: str, options: tuple[str, ...], path: str) -> Iterator[Problem]:
+    found = value.get(key)
+    if isinstance(found, str) and found and found not in options:
+        yield wrong(join_path(path, key), found, either(options), nearest(found, options))
+
+
+def _check_volumes(part: Part) -> Iterator[Problem]:
+    names: list[str] = []
+    for path, volume in mappings(part.spec.get("volumes"), f"{part.spec_path}.volumes"):
+        name = volume.get("name")
+        if isinstance(name, str) and name in names:
+            yield wrong(f"{path}.name", name, phrase("a name that no other volume of the pod has"))
+        names.append(str(name))
+        sources = [key for key in volume if key != "name"]
+        if len(sources) > 1:
+            said = phrase("a volume comes from one source alone: {sources}", sources=tuple(sources))
+            yield told(path, said, about_key=True)
+    for container in part.containers("containers", "initContainers"):
+        yield from _check_mounts(container.value, container.path, names, part.spec_path)
+
+
+def _check_mounts(container: Mapping[str, Any], path: str, volumes: list[str], spec_path: str) -> Iterator[Problem]:
+    seen: dict[Any, str] = {}
+    for here, mount in mappings(container.get("volumeMounts"), f"{path}.volumeMounts"):
+        name, place = mount.get("name"), mount.get("mountPath")
+        if isinstance(name, str) and name not in volumes:
+            if volumes:
+                yield wrong(f"{here}.name", name, either(volumes), nearest(name, volumes))
+            else:
+                said = phrase(
+                    "there is no volume {name}: {path} is empty", name=f'"{name}"', path=f"{spec_path}.volumes"
+                )
+                yield told(f"{here}.name", said, name)
+        if isinstance(place, str) and place in seen:
+            yield wrong(f"{here}.mountPath", place, phrase("a path where nothing else is mounted"))
+        elif isinstance(place, str) and place and not place.startswith("/"):
+            yield wrong(f"{here}.mountPath", place, phrase("a path that begins with /"), f"/{place}")
+        seen.setdefault(place, here)
+
+
+def _check_resources(part: Part) -> Iterator[Problem]:
+    for container in part.containers("containers", "initContainers"):
+        requests, limits = container.amounts("requests"), container.amounts("limits")
+        path = f"{container.path}.resources"
+        for key, amounts in (("requests", requests), ("limits", limits)):
+            for name, amount in amounts.items():
+                yield from _check_amount(join_path(f"{path}.{key}", str(name)), str(name), amount)
+        for name, amount in requests.items():
+            here = join_path(f"{path}.requests", str(name))
+            asked, most = _read(amount), _read(limits.get(name))
+            if asked is not None and most is not None and asked > most:
+                yield wrong(here, amount, phrase("at most the limit, {limit},", limit=str(limits[name])))
+            elif "/" in str(name) and asked is not None and most is None:
+                said = phrase("devices need a limit: write the same under limits, which is enough alone")
+                yield told(here, said, amount, about_key=True)
+            elif "/" in str(name) and asked is not None and most is not None and asked != most:
+                yield wrong(here, amount, phrase("the same as the limit, {limit},", limit=str(limits[name])))
+
+
+def _check_amount(path: str, name: str, amount: Any) -> Iterator[Problem]:
+    number = _read(amount)
+    if "/" not in name and name not in _NATIVE and not name.startswith("hugepages-"):
+        near = _DEVICE_NAMES.get(name.casefold(), nearest(name, _NATIVE))
+        said = phrase(
+            "there is no resource of this name; there are {names}, and devices like nvidia.com/gpu{perhaps}",
+            names=_NATIVE,
+            perhaps=phrase('; did you mean "{suggestion}"?', suggestion=near) if near else phrase(""),
+        )
+        yield told(path, said, name, either(_NATIVE), near, about_key=True)
+    elif "/" in name and number is not None and number.denominator != 1:
+        yield wrong(path, amount, phrase("a whole number of devices"))
+    elif name == "memory" and number is not None and 0 < number < 2**20:
+        advice = phrase('; did you mean "{amount}Gi"?', amount=str(amount)) if str(amount).isdecimal() else phrase("")
+        said = phrase("{amount} is less than 1 MiB, in which nothing trains{advice}", amount=str(amount), advice=advice)
+        yield told(path, said, amount, severity="warning")
+
+
+def _read(amount: Any) -> Any:
+    if isinstance(amount, bool) or not isinstance(amount, str | int | float):
+        return None
+    try:
+        return read_quantity(amount)
+    except ValueError:
+        return None
+
+
+def _check_labels(part: Part) -> Iterator[Problem]:
+    metadata = mapping(part.template.get("metadata"))
+    for where, path in (
+        (mapping(metadata.get("labels")), f"{part.path}.template.metadata.labels"),
+        (mapping(part.spec.get("nodeSelector")), f"{part.spec_path}.nodeSelector"),
+    ):
+        yield from check_labels(where, path)
+
+
+def check_labels(labels: Mapping[str, Any], path: str) -> Iterator[Problem]:
+    """Source: Kubernetes, Labels and Selectors, syntax and character set."""
+    for name, value in labels.items():
+        here = join_path(path, name)
+        if not _LABEL_KEY.fullmatch(name):
+            allowed = phrase("a name of at most 63 letters, digits and - _ ., with a domain and / before it at most")
+            said = phrase(
+                "the name of the label is {name}, {allowed} is allowed", name=f'"{name[:80]}"', allowed=allowed
+            )
+            yield told(here, said, name, allowed, about_key=True)
+        if isinstance(value, str) and not _LABEL_VALUE.fullmatch(value):
+            allowed = phrase("at most 63 letters, digits and - _ ., beginning and ending with a letter or digit,")
+            yield wrong(here, value, allowed)
+
+
+CHECKS: tuple[Callable[[Part], Iterator[Problem]], ...] = (
+    _check_images,
+    _check_commands,
+    _check_environment,
+    _check_choices,
+    _check_volumes,
+    _check_resources,
+    _check_labels,
+    check_ports,
+)

@@ -1,0 +1,30 @@
+"""Signs of a Chinese keyboard where YAML wants its own: “quotes”, ２ for 2. They are read as part of the value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from paddock.jobs.model import Problem
+from paddock.jobs.phrases import phrase
+from paddock.jobs.text import join_path, quoted, told
+
+_PAIRS = {"“": "”", "‘": "’", "「": "」", "”": "“"}
+
+
+def check_quotes(value: Any, path: str = "") -> Iterator[Problem]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from check_quotes(item, join_path(path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from check_quotes(item, join_path(path, index))
+    elif (
+        isinstance(value, str) and value[:1] in _PAIRS and value[-1:] in (*_PAIRS, *_PAIRS.values()) and len(value) > 1
+    ):
+        said = phrase(
+            "found {found}, whose quotes are full-width and a part of the value: write {plain}",
+            found=quoted(value),
+            plain=f'"{value[1:-1]}"',
+        )
+        yield told(path, said, value, suggestion=value[1:-1])

@@ -1,0 +1,81 @@
+"""Where the local cluster lives, and whether it is up."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from paddock.app import home as homes
+from paddock.app.home import Home, HomeError, Lock, Running, read_home
+
+RUNNING = Running(1, "https://127.0.0.1:6443", 1.5, "0.1.0", "2 CPUs", "none")
+
+
+@pytest.mark.parametrize(
+    ("environment", "root", "cache"),
+    [
+        ({"HOME": "/u"}, "/u/.local/state/paddock", "/u/.cache/paddock"),
+        ({"HOME": "/u", "XDG_STATE_HOME": "/s", "XDG_CACHE_HOME": "/c"}, "/s/paddock", "/c/paddock"),
+        ({"HOME": "/u", "XDG_STATE_HOME": "/s", "PADDOCK_HOME": "/p"}, "/p", "/u/.cache/paddock"),
+        ({"HOME": "/u", "XDG_STATE_HOME": "", "PADDOCK_HOME": ""}, "/u/.local/state/paddock", "/u/.cache/paddock"),
+    ],
+)
+def test_the_environment_names_the_home(environment: dict[str, str], root: str, cache: str) -> None:
+    assert read_home(environment) == Home(Path(root), Path(cache))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    made = Home(tmp_path / "state" / "paddock", tmp_path / "cache")
+    homes.make(made)
+    return made
+
+
+def test_a_home_is_private_and_holds_nothing_yet(home: Home) -> None:
+    assert home.root.stat().st_mode & 0o777 == 0o700
+    assert list(home.root.iterdir()) == []
+
+
+def test_a_home_that_cannot_be_made_says_why_and_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(HomeError, match=r"cannot be written \(Not a directory\): .* PADDOCK_HOME"):
+        homes.make(Home(tmp_path / "file" / "paddock", tmp_path))
+
+
+def test_a_lock_is_held_by_one(home: Home) -> None:
+    first, second = Lock(home), Lock(home)
+    assert not homes.is_up(home)
+    assert first.take() and not second.take() and homes.is_up(home)
+    first.release()
+    assert not homes.is_up(home) and second.take()
+    second.release()
+
+
+def test_what_runs_is_read_as_it_was_written(home: Home) -> None:
+    assert homes.read_running(home) is None
+    homes.write_running(home, RUNNING)
+    assert homes.read_running(home) == RUNNING
+    assert [path.name for path in home.root.iterdir()] == ["cluster.json"]
+
+
+def test_a_record_that_a_killed_cluster_has_left_is_not_a_cluster(home: Home) -> None:
+    homes.write_running(home, RUNNING)
+    assert homes.find_running(home) is None
+    lock = Lock(home)
+    lock.take()
+    assert homes.find_running(home) is None, "somebody has the lock, and has recorded nothing yet"
+    lock.sign()
+    assert homes.find_running(home) is None, "another process"
+    homes.write_running(home, replace(RUNNING, pid=os.getpid()))
+    assert homes.find_running(home) == replace(RUNNING, pid=os.getpid())
+    lock.release()
+    assert homes.find_running(home) is None
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 1}', '{"pid": 1, "unknown": 2}'])
+def test_half_a_record_is_none(home: Home, text: str) -> None:
+    home.record.write_text(text)
+    assert homes.read_running(home) is None

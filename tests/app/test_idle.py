@@ -1,0 +1,38 @@
+"""When the cluster stops by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from paddock.app.idle import is_idle
+
+
+def job(phase: str, uid: str = "a") -> dict[str, Any]:
+    return {"metadata": {"uid": uid}, "status": {"phase": phase}}
+
+
+def pod(phase: str, owner: str = "") -> dict[str, Any]:
+    references = [{"uid": owner, "controller": True, "kind": "PaddleJob", "name": "x"}] if owner else []
+    return {"metadata": {"uid": "p", "ownerReferences": references}, "status": {"phase": phase}}
+
+
+@pytest.mark.parametrize(
+    ("jobs", "pods", "seconds", "idle"),
+    [
+        ([], [], 600, True),
+        ([], [], 599, False),
+        ([job("Completed"), job("Failed", "b")], [], 600, True),
+        ([job("Completed"), job("Running", "b")], [], 600, False),
+        ([job("")], [], 600, False),  # nobody has looked at it yet
+        ([job("Suspended")], [], 600, False),
+        ([], [pod("Running")], 600, False),  # somebody's own pod
+        ([], [pod("Succeeded"), pod("Failed")], 600, True),
+        ([job("Completed")], [pod("Running", "a")], 600, True),  # a server that cleanPodPolicy Never keeps
+        ([job("Completed")], [pod("Running", "gone")], 600, False),
+        ([{"metadata": {"uid": "a"}}], [{"metadata": {"uid": "p"}}], 600, False),  # no status at all
+    ],
+)
+def test_nobody_would_miss_it(jobs: list[Any], pods: list[Any], seconds: float, idle: bool) -> None:
+    assert is_idle(jobs, pods, last_request=1000.0, now=1000.0 + seconds) is idle

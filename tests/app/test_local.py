@@ -1,0 +1,95 @@
+"""What the cluster is made of, and what it says when it cannot start."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from pathlib import Path
+
+import pytest
+
+from paddock.apiserver.local import LocalApi
+from paddock.app.images import EnvironmentImages
+from paddock.app.kinds import apply_crds, build_crds
+from paddock.app.local import explain_failure
+from paddock.environments import answers
+from paddock.kube.errors import Unavailable
+from paddock.kube.meta import CRDS, POD_GROUPS, VOLCANO_POD_GROUPS, name_of
+from paddock.node import images
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.EADDRINUSE, "port 80 is taken"), "port 80 is taken"),
+        (OSError(errno.ENOSPC, "No space left on device", "/h/api"), "/h/api: No space left on device"),
+        (OSError("bwrap does not start"), "bwrap does not start"),
+        (Unavailable("the disk is full"), "the disk is full"),
+        (KeyError("x"), "KeyError: 'x' (a bug of Paddock; see cluster.log)"),
+    ],
+)
+def test_a_failed_start_is_one_sentence(error: Exception, said: str) -> None:
+    assert explain_failure(error) == said
+
+
+async def test_definitions_are_installed_and_brought_up_to_date(tmp_path: Path) -> None:
+    api = await LocalApi.open(tmp_path)
+    try:
+        await apply_crds(api, build_crds())
+        names = {name_of(crd) for crd in (await api.list(CRDS)).items}
+        assert {name_of(crd) for crd in build_crds()} == names
+        assert {"paddlejobs.batch.paddlepaddle.org", "environments.paddock.dev"} <= names
+        older = await api.get(CRDS, "", "podgroups.scheduling.volcano.sh")
+        older["spec"]["versions"][0]["additionalPrinterColumns"] = []
+        await api.replace(CRDS, older)
+        await apply_crds(api, build_crds())
+        newer = await api.get(CRDS, "", "podgroups.scheduling.volcano.sh")
+        assert newer["spec"]["versions"][0]["additionalPrinterColumns"]
+        version = newer["metadata"]["resourceVersion"]
+        await apply_crds(api, build_crds())
+        again = await api.get(CRDS, "", "podgroups.scheduling.volcano.sh")
+        assert again["metadata"]["resourceVersion"] == version, "what is right is not written again"
+    finally:
+        await api.close()
+
+
+@pytest.mark.parametrize("resource", [POD_GROUPS, VOLCANO_POD_GROUPS])
+async def test_pod_groups_of_both_projects_keep_what_others_write(tmp_path: Path, resource: object) -> None:
+    api = await LocalApi.open(tmp_path)
+    try:
+        await apply_crds(api, build_crds())
+        group = {
+            "apiVersion": resource.api_version,  # type: ignore[attr-defined]
+            "kind": "PodGroup",
+            "metadata": {"name": "gang", "namespace": "default"},
+            "spec": {"minMember": 4, "queue": "research"},
+        }
+        made = await api.create(resource, group, strict=True)  # type: ignore[arg-type]
+        assert made["spec"] == {"minMember": 4, "queue": "research"}
+    finally:
+        await api.close()
+
+
+class Answering:
+    """Environments that have one answer."""
+
+    def __init__(self, answer: answers.Answer) -> None:
+        self._answer = answer
+
+    def resolve(self, image: str, pod: object) -> answers.Answer:
+        return self._answer
+
+    async def changed(self) -> None:
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (answers.Ready({"A": "b"}, ("run",), None), images.Image("busybox", {"A": "b"}, ("run",), None)),
+        (answers.Preparing("building"), images.Preparing("building")),
+        (answers.Unavailable("no"), images.Unavailable("no")),
+    ],
+)
+def test_the_kubelet_hears_what_the_environments_answer(answer: answers.Answer, said: object) -> None:
+    assert EnvironmentImages(Answering(answer)).resolve("busybox", {}) == said  # type: ignore[arg-type]

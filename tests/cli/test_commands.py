@@ -1,0 +1,271 @@
+"""Every verb against a real local cluster, as a user types it. What trains, fails and is killed is in tests/e2e."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from e2e.commands import PADDOCK, Cluster, open_cluster, until
+from e2e.manifests import build_light_job
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """One cluster with a job that has completed, one that has failed and one that runs."""
+    with open_cluster("auto") as cluster:
+        say = "for i in 1 2 3; do echo line $i; done; echo"
+        jobs = [
+            build_light_job("done", say, workers=2, clean="Always"),
+            build_light_job("failed", "echo last words; exit 3"),
+            build_light_job("going", "echo ready; exec sleep 1000"),
+        ]
+        jobs[1]["metadata"]["labels"] = {"team": "a"}
+        for job in jobs:
+            submitted = cluster.paddock("submit", cluster.write(job))
+            assert submitted.out == f"paddlejob/{job['metadata']['name']} created\n", str(submitted)
+        for name, phase in (("done", "Completed"), ("failed", "Failed"), ("going", "Running")):
+            until(f"{name} {phase}", lambda name=name, phase=phase: cluster.phase(name) == phase)
+        yield cluster
+
+
+def test_get_prints_the_jobs_and_why(cluster: Cluster) -> None:
+    ended = cluster.paddock("get")
+    rows = [line.split(maxsplit=5) for line in ended.lines]
+    assert rows[0] == ["NAME", "STATUS", "MODE", "PS", "WORKER", "AGE   WHY"]
+    assert [(row[0], row[1]) for row in rows[1:4]] == [
+        ("done", "Completed"),
+        ("failed", "Failed"),
+        ("going", "Running"),
+    ]
+    assert "failed: worker-0 ended with exit code 3" in ended.lines[2]
+
+
+@pytest.mark.parametrize(
+    ("words", "out"),
+    [
+        (("jobs", "-o", "name"), "paddlejob/done\npaddlejob/failed\npaddlejob/going\n"),
+        (("jobs", "going", "done", "-o", "name"), "paddlejob/done\npaddlejob/going\n"),
+        (("pdj", "-l", "team=a", "-o", "name"), "paddlejob/failed\n"),
+        (("pods", "-o", "name"), "pod/failed-worker-0\npod/going-worker-0\n"),
+        (("jobs", "-n", "kube-system", "-o", "name"), ""),
+    ],
+)
+def test_get_chooses(cluster: Cluster, words: tuple[str, ...], out: str) -> None:
+    assert cluster.paddock("get", *words).out == out
+
+
+def test_get_writes_the_object_itself(cluster: Cluster) -> None:
+    one = json.loads(cluster.paddock("get", "jobs", "failed", "-o", "json").out)
+    assert (one["kind"], one["metadata"]["name"]) == ("PaddleJob", "failed")
+    listed = yaml.safe_load(cluster.paddock("get", "-o", "yaml").out)
+    assert listed["kind"] == "List" and one in listed["items"]
+
+
+def test_get_says_more_with_wide_and_of_every_namespace(cluster: Cluster) -> None:
+    wide = cluster.paddock("get", "pods", "-o", "wide", "-A").lines
+    assert wide[0].split() == ["NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE", "IP", "NODE", "WHY"]
+    assert wide[2].split()[:4] == ["default", "going-worker-0", "1/1", "Running"]
+    assert "host" in cluster.paddock("get", "env").out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("get", "jobs", "dome"), "there is no PaddleJob 'dome' here; did you mean 'done'?"),
+        (("describe", "goin"), "there is no job 'goin' in namespace default; did you mean 'going'?"),
+        (("delete", "going", "nothing-like-it"), "there is no job 'nothing-like-it' in namespace default"),
+        (("logs", "done", "--role", "ps"), "done has no rank ps; it has worker-0, worker-1"),
+        (("get", "-l", "a==="), "a==="),
+    ],
+)
+def test_a_wrong_name_exits_2_and_nothing_happens(cluster: Cluster, words: tuple[str, ...], said: str) -> None:
+    ended = cluster.paddock(*words)
+    assert ended.code == 2 and said in ended.err and ended.out == "", str(ended)
+    assert cluster.phase("going") == "Running"
+
+
+def test_nothing_found_is_said_on_stderr(cluster: Cluster) -> None:
+    ended = cluster.paddock("get", "-n", "kube-system")
+    assert (ended.code, ended.out, ended.err) == (0, "", "no jobs in namespace kube-system\n")
+
+
+def test_logs_of_a_job_whose_pods_are_gone(cluster: Cluster) -> None:
+    lines = cluster.paddock("logs", "done").lines
+    assert lines == [f"worker-{rank} │ {text}" for rank in (0, 1) for text in ("line 1", "line 2", "line 3", "")]
+    assert cluster.paddock("logs", "done", "--tail", "2", "--rank", "1").out == "line 3\n\n"
+    assert cluster.paddock("logs", "done", "-f", "--rank", "0").lines == ["line 1", "line 2", "line 3", ""]
+
+
+def test_logs_that_are_followed_can_be_left(cluster: Cluster) -> None:
+    follow = cluster.start("logs", "going", "-f")
+    follow.until_it_prints("ready\n")
+    follow.interrupt()
+    ended = follow.end()
+    assert (ended.code, ended.out) == (130, "ready\n")
+    assert ended.err == "the job goes on; `paddock delete going` ends it\n"
+    assert cluster.phase("going") == "Running"
+
+
+def test_describe_has_the_cause_the_pods_and_the_events(cluster: Cluster) -> None:
+    text = cluster.paddock("describe", "failed").out
+    for part in (
+        "Name:      default/failed\n",
+        "Status:    Failed\n",
+        "Why:       failed: worker-0 ended with exit code 3",
+        "Attempt:   0, restarts 0 (no limit)\n",
+        "  failed-worker-0   0/1     Error",
+        "Warning  Failed",
+    ):
+        assert part in text, text
+    assert "Pods:      none" in cluster.paddock("describe", "done").out
+
+
+def test_status_says_what_is_up(cluster: Cluster) -> None:
+    facts = json.loads(cluster.paddock("status", "-o", "json").out)
+    assert facts["up"] and facts["pinned"] and facts["home"] == str(cluster.home)
+    assert facts["jobs"] == {"Completed": 1, "Failed": 1, "Running": 1}
+    assert "until `paddock down`" in cluster.paddock("status").out
+
+
+def test_kubeconfig_is_a_path_and_nothing_else(cluster: Cluster) -> None:
+    ended = cluster.paddock("kubeconfig")
+    assert ended.out == f"{cluster.home}/api/kubeconfig\n"
+    assert Path(ended.out.strip()).stat().st_mode & 0o777 == 0o600
+
+
+def test_submit_refuses_a_name_that_is_taken_and_run_replaces_a_finished_job(cluster: Cluster) -> None:
+    again = cluster.write(build_light_job("again", "echo first"))
+    assert cluster.paddock("run", again).code == 0
+    refused = cluster.paddock("submit", again)
+    assert refused.code == 2
+    assert "PaddleJob default/again exists already: `paddock delete again` removes it" in refused.err
+    ran = cluster.paddock("run", again)
+    assert ran.code == 0 and ran.err.startswith("replacing PaddleJob default/again, Completed ("), str(ran)
+    assert cluster.paddock("delete", "again").out == "paddlejob/again deleted\n"
+
+
+def test_run_creates_what_stands_beside_the_job_and_brings_it_up_to_date(cluster: Cluster) -> None:
+    job = build_light_job("beside", 'echo "value $WORD"')
+    container = job["spec"]["worker"]["template"]["spec"]["containers"][0]
+    container["envFrom"] = [{"configMapRef": {"name": "words"}}]
+    path = cluster.directory / "beside.yaml"
+    for word in ("one", "two"):
+        words = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "words"}, "data": {"WORD": word}}
+        group = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": {"name": "beside"}}
+        path.write_text(yaml.safe_dump_all([words, {**group, "spec": {"minMember": 1}}, job]))
+        ran = cluster.paddock("run", str(path))
+        assert ran.code == 0 and f"value {word}\n" in ran.out, str(ran)
+    refused = cluster.paddock("submit", str(path))
+    assert "`kubectl delete configmap words` removes it" in refused.err
+    cluster.paddock("delete", "beside")
+
+
+def test_of_several_documents_one_of_which_the_server_refuses_none_is_made(cluster: Cluster) -> None:
+    path = cluster.directory / "several.yaml"
+    wrong = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "Not_A_Name"}}
+    path.write_text(yaml.safe_dump_all([build_light_job("harmless", "true"), wrong]))
+    ended = cluster.paddock("submit", str(path))
+    assert ended.code == 2 and "Not_A_Name" in ended.err and "nothing was submitted" in ended.err, str(ended)
+    assert "harmless" not in cluster.paddock("get", "-o", "name").out
+
+
+def test_a_program_that_is_not_there_fails_at_once_and_is_named(cluster: Cluster) -> None:
+    job = build_light_job("missing", "")
+    job["spec"]["worker"]["template"]["spec"]["containers"][0]["command"] = ["no-such-program"]
+    ended = cluster.paddock("run", cluster.write(job))
+    assert ended.code == 1
+    assert "worker-0 was not started: " in ended.out and "no-such-program" in ended.out, str(ended)
+
+
+def test_lines_of_ranks_that_end_within_a_moment_are_not_lost(cluster: Cluster) -> None:
+    """Their pods are deleted before anybody can ask for their logs."""
+    path = cluster.write(build_light_job("fast", "echo one; echo two", workers=4, clean="Always"))
+    for _ in range(3):
+        ended = cluster.paddock("run", path)
+        assert sorted(line for line in ended.lines if "│" in line) == [
+            f"worker-{rank} │ {word}" for rank in range(4) for word in ("one", "two")
+        ], str(ended)
+
+
+def test_a_job_deleted_while_it_is_followed_ends_the_run(cluster: Cluster) -> None:
+    run = cluster.start("run", cluster.write(build_light_job("deleted", "echo ready; exec sleep 1000")))
+    run.until_it_prints("ready")
+    assert cluster.paddock("delete", "deleted", "--now").code == 0
+    ended = run.end()
+    assert ended.code == 1 and ended.err.endswith("the job was deleted while it ran\n"), str(ended)
+
+
+def test_a_device_that_the_machine_lacks_is_left_out_and_said(cluster: Cluster) -> None:
+    job = build_light_job("device", "echo trained")
+    container = job["spec"]["worker"]["template"]["spec"]["containers"][0]
+    container["resources"] = {"limits": {"example.com/card": 2}}
+    ended = cluster.paddock("run", cluster.write(job))
+    assert ended.code == 0, str(ended)
+    assert "asks for 2 example.com/card and this machine has none" in ended.err
+    assert "example.com/card" in cluster.paddock("describe", "device").out
+
+
+@pytest.mark.parametrize(
+    ("line", "place", "offered"),
+    [
+        ("paddock logs g", 2, "plain,going\n"),
+        ("paddock get pods f", 3, "plain,failed-worker-0\n"),
+        ("paddock get po", 2, "plain,pods\n"),
+        ("paddock desc", 1, "plain,describe\n"),
+    ],
+)
+def test_names_are_completed(cluster: Cluster, line: str, place: int, offered: str) -> None:
+    assert complete(cluster.environment, line, place) == (offered, "")
+
+
+def test_completion_starts_no_cluster_and_says_nothing(tmp_path: Path) -> None:
+    assert complete({**os.environ, "PADDOCK_HOME": str(tmp_path / "home")}, "paddock logs g", 2) == ("\n", "")
+    assert not (tmp_path / "home").exists()
+
+
+def complete(environment: dict[str, str], line: str, place: int) -> tuple[str, str]:
+    asked = {"_PADDOCK_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(place)}
+    ended = subprocess.run(PADDOCK, env={**environment, **asked}, capture_output=True, text=True)
+    return ended.stdout, ended.stderr
+
+
+def test_down_in_the_middle_ends_the_run_and_the_next_cluster_goes_on_with_the_job() -> None:
+    with open_cluster("none") as cluster:
+        path = cluster.write(build_light_job("paused", "echo ready; exec sleep 1000"))
+        run = cluster.start("run", path)
+        run.until_it_prints("ready")
+        assert cluster.paddock("down").code == 0
+        ended = run.end()
+        assert ended.code == 1
+        assert ended.err == "the cluster was stopped; the job begins a new attempt at the next `paddock up`\n"
+        down = cluster.paddock("status")
+        assert down.code == 1 and "is not up" in down.out
+        assert cluster.job("paused")["metadata"]["name"] == "paused", "asking starts it again"
+
+
+def test_interrupted_while_the_cluster_is_dead_it_still_ends_the_job() -> None:
+    with open_cluster("none") as cluster:
+        run = cluster.start("run", cluster.write(build_light_job("orphan", "echo ready; exec sleep 1000")))
+        run.until_it_prints("ready")
+        cluster.kill_cluster()
+        run.interrupt()
+        ended = run.end()
+        assert ended.code == 130, str(ended)
+        assert cluster.paddock("get", "-o", "name").out == ""
+
+
+@pytest.mark.slow
+def test_run_gives_up_a_job_that_always_fails_alike(cluster: Cluster) -> None:
+    job = build_light_job("hopeless", "exit 4")
+    job["spec"]["worker"]["template"]["spec"]["restartPolicy"] = "OnFailure"
+    ended = cluster.paddock("run", cluster.write(job), seconds=100)
+    assert ended.code == 1, str(ended)
+    assert "it has failed alike 2 times: once more, and the job is given up" in ended.err
+    assert cluster.job("hopeless")["spec"]["runPolicy"] == {"backoffLimit": 2}
+    assert "after 2 restarts" in ended.lines[-2]

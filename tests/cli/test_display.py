@@ -1,0 +1,108 @@
+"""What `paddock run` shows, by tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cli.views import build_job, build_restart, build_view
+from paddock.cli.display import build_building, build_end, build_head, build_live_line, read_building
+from paddock.jobs.model import CauseRecord, Phase, Rank
+
+FAILED = CauseRecord("RankFailed", {"ranks": ["worker-1"], "code": 3})
+DOCUMENTED = "epoch 1  step 100/400  loss 0.5213"
+
+
+@pytest.mark.parametrize(
+    ("replicas", "said"),
+    [
+        ({"ps": 2}, "PaddleJob default/demo: PS mode, 2 servers, 2 workers"),
+        ({"ps": 1, "workers": 1}, "PaddleJob default/demo: PS mode, 1 server, 1 worker"),
+        ({"workers": 2}, "PaddleJob default/demo: Collective mode, 2 workers"),
+    ],
+)
+def test_the_head_counts_servers_and_workers(replicas: dict[str, int], said: str) -> None:
+    assert build_head(build_job(**replicas)) == said
+
+
+@pytest.mark.parametrize(
+    ("view", "said"),
+    [
+        (build_view(), "Running 12s · ps 2/2 · worker 2/2"),
+        (build_view(line=DOCUMENTED), "Running 12s · ps 2/2 · worker 2/2 · epoch 1 step 100/400 · loss 0.5213"),
+        (build_view(phase=Phase.NONE), "Submitted 12s · ps 2/2 · worker 2/2"),
+        (
+            build_view(phase=Phase.STARTING, cause=CauseRecord("PodsStarting", {"starting": 1, "wanted": 4})),
+            "Starting 12s · ps 2/2 · worker 2/2 · 1 of 4 pods is starting",
+        ),
+        (build_view(restarts=2), "Running 12s · ps 2/2 · worker 2/2 · restarts 2"),
+    ],
+)
+def test_the_live_line_says_phase_ranks_progress_and_what_it_waits_for(view: Any, said: str) -> None:
+    assert build_live_line(view, now=112.0) == said
+
+
+@pytest.mark.parametrize(
+    ("view", "said"),
+    [
+        (build_view(phase=Phase.COMPLETED, ended=131.2), "Completed in 31 s: ps 2/2, worker 2/2 succeeded."),
+        (build_view(phase=Phase.COMPLETED, ended=101.26), "Completed in 1.3 s: ps 2/2, worker 2/2 succeeded."),
+        (build_view(phase=Phase.COMPLETED, ended=400.0), "Completed in 5m: ps 2/2, worker 2/2 succeeded."),
+        (
+            build_view(phase=Phase.COMPLETED, ended=131.2, messages={Rank("worker", 0): "AUC 0.81\n(chance 0.50)"}),
+            "Completed in 31 s: ps 2/2, worker 2/2 succeeded. AUC 0.81 (chance 0.50)",
+        ),
+        (
+            build_view(phase=Phase.COMPLETED, ended=131.2, messages={Rank("ps", 0): "a server's words"}),
+            "Completed in 31 s: ps 2/2, worker 2/2 succeeded.",
+        ),
+        (
+            build_view(phase=Phase.FAILED, cause=FAILED, ended=112.0),
+            "Failed after 12 s: worker-1 ended with exit code 3; its log has the reason",
+        ),
+        (build_view(phase=Phase.FAILED, ended=112.0), "Failed after 12 s: no cause is recorded"),
+    ],
+)
+def test_the_end_says_how_long_who_and_why(view: Any, said: str) -> None:
+    assert build_end(view) == said
+
+
+def test_the_end_does_not_say_failed_twice() -> None:
+    given_up = CauseRecord("BackoffLimitExceeded", {**build_restart(2).args, "limit": 2})
+    said = build_end(build_view(phase=Phase.FAILED, cause=given_up, ended=140.0))
+    assert said.startswith("Failed after 40 s: after 2 restarts, as many as runPolicy.backoffLimit allows: worker-0")
+
+
+@pytest.mark.parametrize(
+    ("message", "percent", "line", "drawn"),
+    [
+        (
+            "building (paddlepaddle 3.0.0, 193 MB), 61 %",
+            61,
+            "environment paddle-ps: building (paddlepaddle 3.0.0, 193 MB), 61 %",
+            "environment paddle-ps: building (paddlepaddle 3.0.0, 193 MB) ██████░░░░ 61 %",
+        ),
+        (
+            "building (paddlepaddle 3.0.0), installing, 90 %",
+            90,
+            "environment paddle-ps: building (paddlepaddle 3.0.0), installing, 90 %",
+            "environment paddle-ps: building (paddlepaddle 3.0.0), installing █████████░ 90 %",
+        ),
+        (
+            "waiting for another build of paddlepaddle 3.0.0",
+            0,
+            "environment paddle-ps: waiting for another build of paddlepaddle 3.0.0, 0 %",
+            "environment paddle-ps: waiting for another build of paddlepaddle 3.0.0 ░░░░░░░░░░ 0 %",
+        ),
+    ],
+)
+def test_a_build_is_a_bar_on_a_terminal_and_a_line_in_a_pipe(message: str, percent: int, line: str, drawn: str) -> None:
+    building = read_building("paddle-ps", {"phase": "Building", "progress": percent, "message": message})
+    assert building is not None
+    assert (build_building(building, bar=False), build_building(building, bar=True)) == (line, drawn)
+
+
+@pytest.mark.parametrize("phase", ["Ready", "Failed", "Pending", None])
+def test_what_is_not_being_built_is_not_shown(phase: str | None) -> None:
+    assert read_building("paddle-ps", {"phase": phase, "progress": 0}) is None

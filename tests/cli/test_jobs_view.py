@@ -1,0 +1,116 @@
+"""Jobs, pods and environments as rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cli.views import RESOURCE, build_manifest
+from paddock.cli import jobs_view
+from paddock.kube.times import format_time
+
+NOW = 1_700_000_000.0
+CREATED = format_time(NOW - 41)
+
+
+def build_pod(status: dict[str, Any], **metadata: Any) -> dict[str, Any]:
+    return {
+        "metadata": {"name": "demo-worker-0", "creationTimestamp": CREATED, **metadata},
+        "spec": {"containers": [{"name": "paddle"}], "nodeName": "here"},
+        "status": status,
+    }
+
+
+def container(state: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"containerStatuses": [{"name": "paddle", "state": state, **more}]}
+
+
+@pytest.mark.parametrize(
+    ("status", "row"),
+    [
+        ({}, ["demo", "Pending", "", "", "", "41s", ""]),
+        (
+            {"phase": "Completed", "mode": "PS", "ps": {"refs": 2, "running": 2, "ready": "2/2"}},
+            ["demo", "Completed", "PS", "2/2", "", "41s", ""],
+        ),
+    ],
+)
+def test_a_job_is_a_row_of_the_documents_table(status: dict[str, Any], row: list[str]) -> None:
+    job = build_manifest(ps=2)
+    job["metadata"]["creationTimestamp"] = CREATED
+    job["status"] = status
+    assert jobs_view.job_row(RESOURCE, job, NOW) == row
+
+
+@pytest.mark.parametrize(
+    ("status", "ready", "reason", "why"),
+    [
+        ({}, "0/1", "Pending", ""),
+        ({"phase": "Running", **container({"running": {}}, ready=True)}, "1/1", "Running", ""),
+        ({"phase": "Succeeded", **container({"terminated": {"exitCode": 0}})}, "0/1", "Completed", ""),
+        ({"phase": "Failed", **container({"terminated": {"exitCode": 3}})}, "0/1", "Error", "exit code 3"),
+        (
+            {"phase": "Failed", **container({"terminated": {"exitCode": 127, "reason": "StartError", "message": "x"}})},
+            "0/1",
+            "StartError",
+            "x",
+        ),
+        (
+            {"phase": "Pending", **container({"waiting": {"reason": "EnvironmentBuilding", "message": "of\n paddle"}})},
+            "0/1",
+            "EnvironmentBuilding",
+            "of paddle",
+        ),
+        (
+            {"conditions": [{"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available"}]},
+            "0/1",
+            "Pending",
+            "0/1 nodes are available",
+        ),
+    ],
+)  # fmt: skip
+def test_a_pod_says_what_kubectl_says_and_why(status: dict[str, Any], ready: str, reason: str, why: str) -> None:
+    row = dict(zip(jobs_view.POD_HEADER, jobs_view.pod_row(build_pod(status), NOW), strict=True))
+    assert (row["READY"], row["STATUS"], row["WHY"], row["AGE"]) == (ready, reason, why, "41s")
+
+
+def test_a_pod_that_is_being_deleted_is_terminating() -> None:
+    pod = build_pod({"phase": "Running", **container({"running": {}})}, deletionTimestamp=CREATED)
+    assert jobs_view.pod_row(pod, NOW)[2] == "Terminating"
+
+
+@pytest.mark.parametrize(
+    ("labels", "annotations", "name"),
+    [
+        ({"paddock.dev/role": "worker"}, {}, "worker-0"),
+        ({}, {"paddle-resource": "ps"}, "ps-0"),  # another operator's pod
+        ({}, {}, "demo-worker-0"),
+    ],
+)
+def test_a_rank_s_name_is_without_the_job_s(labels: dict[str, str], annotations: dict[str, str], name: str) -> None:
+    assert jobs_view.rank_name(build_pod({}, labels=labels, annotations=annotations)) == name
+
+
+@pytest.mark.parametrize(
+    ("status", "row"),
+    [
+        ({}, ["paddle-ps", "Pending", "", "41s", "paddlepaddle==3.0.0, protobuf<7"]),
+        (
+            {"phase": "Building", "progress": 61, "message": "building (paddlepaddle 3.0.0), 61 %"},
+            ["paddle-ps", "Building", "61 %", "41s", "building (paddlepaddle 3.0.0), 61 %"],
+        ),
+    ],
+)
+def test_an_environment_says_how_far_it_is(status: dict[str, Any], row: list[str]) -> None:
+    environment = {
+        "metadata": {"name": "paddle-ps", "creationTimestamp": CREATED},
+        "spec": {"requirements": ["paddlepaddle==3.0.0", "protobuf<7"]},
+        "status": status,
+    }
+    assert jobs_view.environment_row(environment, NOW) == row
+
+
+def test_namespaces_come_first() -> None:
+    header, rows = jobs_view.with_namespace([{"metadata": {"namespace": "team"}}], ["NAME"], [["demo"]])
+    assert (header, rows) == (["NAMESPACE", "NAME"], [["team", "demo"]])

@@ -1,0 +1,145 @@
+"""What the user got wrong, before anything is started: exit code 2, a sentence, and no traceback."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from paddock.cli.errors import UserError
+from paddock.cli.main import run
+from paddock.cli.manifests import read_files
+
+GOOD = """apiVersion: batch.paddlepaddle.org/v1
+kind: PaddleJob
+metadata:
+  name: good
+spec:
+  worker:
+    replicas: 2
+    template:
+      spec:
+        containers:
+          - name: paddle
+            image: busybox
+            command: ["true"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["rum", "x"], "there is no verb 'rum'. Did you mean `paddock run`?"),
+        (["frobnicate"], "there is no verb 'frobnicate'. `paddock --help` lists the verbs."),
+        (["run"], "Missing argument 'FILE'"),
+        (["run", "--rnak", "0", "x"], "No such option '--rnak'"),
+        (["get", "jobz"], "paddock get knows jobs, pods and environments, not 'jobz'; did you mean 'jobs'?"),
+        (["get", "secrets"], "not 'secrets'; kubectl lists every kind"),
+        (["get", "-o", "xml"], "'xml' is not one of"),
+        (["up", "--port", "99999"], "99999 is not in the range 0<=x<=65535"),
+        (["logs", "job", "--tail", "-1"], "-1 is not in the range x>=0"),
+    ],
+)
+def test_a_wrong_command_exits_2_and_says_what_is_right(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words) == 2
+    printed = capsys.readouterr()
+    assert said in " ".join(printed.err.split())
+    assert printed.out == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "said"),
+    [
+        (b"", 1, "there is no manifest here"),
+        (b"---\n# only a comment\n---\n", 1, "there is no manifest here"),
+        (b"a: [b\n c: d", 2, ""),
+        (b"kind: PaddleJob\nmetadata:\n\tname: x\n", 3, ""),
+        (b"a: 1\nb: \xff\xfe", 2, "byte 0xff"),
+        (GOOD.replace("PaddleJob", "PadleJob").encode(), 2, 'kind: found "PadleJob", '),
+        (GOOD.replace("org/v1", "org/v2").encode(), 1, 'apiVersion: found "batch.paddlepaddle.org/v2", '),
+        (GOOD.replace("name: good", "name: Good").encode(), 4, 'metadata.name: found "Good", '),
+        (GOOD.replace("name: good", f"name: {'x' * 300}").encode(), 4, 'metadata.name: found "xxx'),
+        (GOOD.replace("replicas: 2", "replicas: 0").encode(), 7, "spec.worker.replicas: found 0, "),
+        (GOOD.replace("replicas: 2", "replicas: two").encode(), 7, 'spec.worker.replicas: found "two", '),
+        (GOOD.replace("replicas: 2", "replicas: 1000000000").encode(), 7, "replicas: found 1000000000, "),
+        (GOOD.replace("  worker:", "  ps:").encode(), 5, "spec.worker: is missing"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_its_line(content: bytes, line: int, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_bytes(content)
+    with pytest.raises(UserError) as caught:
+        read_files([str(path)], "default")
+    assert re.match(rf"{re.escape(str(path))}:{line}(:\d+)?: .*{re.escape(said)}", str(caught.value)), str(caught.value)
+
+
+def test_a_file_that_is_no_manifest_by_its_size_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.yaml"
+    path.write_bytes(b"#" * (8 * 2**20 + 1))
+    with pytest.raises(UserError, match="larger than 8 MiB: this is no manifest"):
+        read_files([str(path)], "default")
+
+
+def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="No such file or directory; a manifest in YAML or JSON is wanted"):
+        read_files([str(tmp_path / "none.yaml")], "default")
+    with pytest.raises(UserError, match="Is a directory; a manifest in YAML or JSON is wanted"):
+        read_files([str(tmp_path)], "default")
+
+
+def test_all_problems_of_all_files_come_at_once_and_nothing_passes(tmp_path: Path) -> None:
+    good, bad, worse = tmp_path / "good.yaml", tmp_path / "bad.yaml", tmp_path / "worse.yaml"
+    good.write_text(GOOD)
+    bad.write_text(GOOD + "---\n" + GOOD.replace("replicas: 2", "replicas: 0").replace("kind: P", "kind: p"))
+    worse.write_text("[")
+    with pytest.raises(UserError) as caught:
+        read_files([str(good), str(bad), str(worse)], "default")
+    lines = str(caught.value).splitlines()
+    assert [line.split(":")[:2] for line in lines[:-1]] == [[str(bad), "16"], [str(worse), "1"]]
+    assert lines[-1] == "2 problems; nothing was submitted"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeff" + GOOD,
+        GOOD.replace("\n", "\r\n"),
+        "---\n" + GOOD + "---\n",
+        "apiVersion: v1\nkind: List\nitems:\n- " + GOOD.replace("\n", "\n  ").rstrip(),
+    ],
+    ids=["byte order mark", "windows line ends", "empty documents around it", "list"],
+)
+def test_what_editors_and_kubectl_write_is_read(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_bytes(text.encode())
+    (checked,) = read_files([str(path)], "training")
+    assert (str(checked.key), checked.is_job) == ("training/good", True)
+
+
+def test_the_text_may_come_from_standard_input() -> None:
+    with io.TextIOWrapper(io.BytesIO(GOOD.replace("replicas: 2", "replicas: 0").encode())) as given:
+        before, sys.stdin = sys.stdin, given
+        try:
+            with pytest.raises(UserError, match=r"^stdin:7(:\d+)?: "):
+                read_files(["-"], "default")
+        finally:
+            sys.stdin = before
+
+
+def test_run_follows_one_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "two.yaml"
+    path.write_text(GOOD + "---\n" + GOOD.replace("name: good", "name: other"))
+    assert run(["run", str(path)]) == 2
+    assert f"run follows one job, here are 2: `paddock submit {path}` submits them all" in capsys.readouterr().err
+
+
+def test_a_rank_that_the_job_does_not_have_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_text(GOOD)
+    assert run(["run", str(path), "--role", "worker", "--rank", "7"]) == 2
+    assert "good has no rank worker-7; it has worker-0, worker-1" in capsys.readouterr().err
