@@ -45,9 +45,9 @@ class Pair:
         return statistics.median(self.ours) / statistics.median(self.plain)
 
 
-def alternate(ours: Callable[[], float], plain: Callable[[], float], times: int) -> Pair:
-    """Both in turns, after one round that does not count."""
-    rounds = [(ours(), plain()) for _ in range(times + 1)][1:]
+def alternate(ours: Callable[[], float], plain: Callable[[], float], times: int, *, warm_up: int = 1) -> Pair:
+    """Both in turns, after `warm_up` rounds that do not count."""
+    rounds = [(ours(), plain()) for _ in range(warm_up + times)][warm_up:]
     return Pair(tuple(one for one, _ in rounds), tuple(other for _, other in rounds))
 
 

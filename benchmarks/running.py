@@ -7,7 +7,6 @@ real PaddlePaddle, whose own time varies by seconds from run to run.
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import socket
 import statistics
@@ -127,8 +126,8 @@ def _run_bare_training(python: Path, cluster: Cluster) -> None:
     program = (str(python), str(PROGRAM / "train.py"))
     settings = [f"{name}={value}" for name, value in job.items()]
     servers = [("env", *settings, "TRAINING_ROLE=PSERVER", f"PADDLE_PORT={port}", *program) for port in (first, second)]
-    workers = [("env", *settings, "TRAINING_ROLE=TRAINER", f"PADDLE_TRAINER_ID={rank}", *program) for rank in (0, 1)]
-    os.environ.pop("TRAINING_ROLE", None)
+    trains = ("env", *settings, "TRAINING_ROLE=TRAINER", f"PADDLE_PORT={first}")
+    workers = [(*trains, f"PADDLE_TRAINER_ID={rank}", *program) for rank in (0, 1)]
     _run_script(_build_script(workers, servers), cluster.directory)
 
 

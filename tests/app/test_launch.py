@@ -25,9 +25,11 @@ def home() -> Iterator[Home]:
     """A home with a short name, and no cluster left in it whatever happened."""
     directory = Path(tempfile.mkdtemp(prefix="app-"))
     made = Home(directory / "home", directory / "cache")
-    yield made
-    launch.stop(made)
-    rmtree(directory)
+    try:
+        yield made
+    finally:
+        launch.stop(made)
+        rmtree(directory)
 
 
 def has_ended(pid: int) -> bool:
@@ -100,8 +102,9 @@ def test_killed_it_is_not_up_and_starts_again(home: Home) -> None:
     os.kill(pid, 9)
     until("the lock is free", lambda: not homes.is_up(home))
     assert homes.read_running(home) is not None, "who follows a job tells a kill from a stop by it"
-    again = launch.start(home, sandbox="none")
+    again = launch.start(home)
     assert again.fresh and again.running.pid != pid
+    assert again.running.sandbox == "none", "the sandbox that its pods live on in"
 
 
 def test_a_cluster_that_ends_while_it_starts_says_its_last_words(home: Home) -> None:

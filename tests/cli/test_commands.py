@@ -246,7 +246,7 @@ def test_down_in_the_middle_ends_the_run_and_the_next_cluster_goes_on_with_the_j
         assert ended.err == "the cluster was stopped; the job begins a new attempt at the next `paddock up`\n"
         down = cluster.paddock("status")
         assert down.code == 1 and "is not up" in down.out
-        assert cluster.job("paused")["metadata"]["name"] == "paused", "asking starts it again"
+        assert cluster.paddock("get", "-o", "name").out == "paddlejob/paused\n", "asking starts it again"
 
 
 def test_interrupted_while_the_cluster_is_dead_it_still_ends_the_job() -> None:

@@ -54,7 +54,8 @@ def build_everything(job: Job) -> None:
             found = pods.read_pod(pod)
             assert found is not None and (found.rank, found.attempt, found.port) == (rank, 1, 40000)
         pods.build_service(job, rank)
-    pods.build_config_map(job, 1, addresses, 40000)
+    if pods.needs_config_map(job):
+        pods.build_config_map(job, 1, addresses, 40000)
     pods.build_pod_group(job, VOLCANO_POD_GROUPS)
 
 

@@ -47,7 +47,7 @@ def warned(manifest: Manifest) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "replicas", "mode"), zip(KUBEFLOW_JOBS, (1, 2), ("Single", "Collective"), strict=True)
+    ("name", "replicas", "mode"), [(KUBEFLOW_JOBS[0], 1, "Single"), (KUBEFLOW_JOBS[1], 2, "Collective")]
 )
 def test_the_documents_jobs_are_read(name: str, replicas: int, mode: str) -> None:
     job = read_sample(name)
@@ -119,12 +119,18 @@ REPLICAS = "a whole number from 1 to 10000"
 AT = "spec.paddleReplicaSpecs"
 REFUSED: list[tuple[tuple[str | int, ...], Any, str, str]] = [
     ((*WORKER, "replicas"), 0, f"{AT}.Worker.replicas", f"found 0, {REPLICAS} is allowed"),
-    ((*WORKER, "replicas"), "2", f"{AT}.Worker.replicas", f'found "2", {REPLICAS} is allowed'),
+    ((*WORKER, "replicas"), "two", f"{AT}.Worker.replicas", f'found "two", {REPLICAS} is allowed'),
     (
         SPECS,
         ...,
         AT,
         "is missing: a mapping with Worker, and Master where there are parameter servers, is needed",
+    ),
+    (
+        WORKER,
+        None,
+        AT,
+        "found a mapping, a mapping with Worker, and Master where there are parameter servers, is allowed",
     ),
     (
         (*SPECS, "worker"),
@@ -162,9 +168,19 @@ REFUSED: list[tuple[tuple[str | int, ...], Any, str, str]] = [
         f"{AT}.Worker.template",
         "is missing: a pod template with at least one container is needed",
     ),
-    ((*CONTAINER, "image"), ..., f"{AT}.Worker.template.spec.containers[0].image", "is missing: the name of an image is needed"),
-    (("spec", "elasticPolicy"), {"minReplicas": "1"}, "spec.elasticPolicy.minReplicas", 'found "1", a whole number from 0 to 2147483647 is allowed'),
-]  # fmt: skip
+    (
+        (*CONTAINER, "image"),
+        ...,
+        f"{AT}.Worker.template.spec.containers[0].image",
+        "is missing: the name of an image is needed",
+    ),
+    (
+        ("spec", "elasticPolicy"),
+        {"minReplicas": -1},
+        "spec.elasticPolicy.minReplicas",
+        "found -1, a whole number from 0 to 2147483647 is allowed",
+    ),
+]
 
 
 @pytest.mark.parametrize(("path", "value", "at", "message"), REFUSED)

@@ -14,6 +14,7 @@ from paddock.kube.meta import Manifest
 
 ADDRESS = {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}
 JOB = "paddle-distributed-job"
+FIRST = Rank("worker", 0)
 
 
 def environment(job: Job, rank: Rank, port: int | None = None) -> dict[str, Any]:
@@ -89,7 +90,7 @@ def test_no_config_map_holds_a_rank_back_as_ranks_wait_for_each_other_at_the_ren
     assert "envFrom" not in build(job)["spec"]["containers"][0]
 
 
-def build(job: Job, rank: Rank = Rank("worker", 0)) -> Manifest:
+def build(job: Job, rank: Rank = FIRST) -> Manifest:
     return pods.build_pod(job, rank, 0, None, Settings())
 
 

@@ -136,7 +136,6 @@ def test_a_role_restarts_as_with_paddle_operator(
 
 
 REPLICAS = "a whole number from 1 to 10000"
-WORDS = "text (a number or a word like true or on needs quotes)"
 REFUSED: list[tuple[tuple[str | int, ...], Any, str, str]] = [
     ((*WORKER, "replicas"), 0, "spec.worker.replicas", f"found 0, {REPLICAS} is allowed"),
     ((*WORKER, "replicas"), -1, "spec.worker.replicas", f"found -1, {REPLICAS} is allowed"),
@@ -208,9 +207,14 @@ REFUSED: list[tuple[tuple[str | int, ...], Any, str, str]] = [
         (*CONTAINER, "env"),
         [{"name": "A", "value": 1}],
         "spec.worker.template.spec.containers[0].env[0].value",
-        f"found 1, {WORDS} is allowed",
+        'found 1, text is allowed; write "1"',
     ),
-    ((*CONTAINER, "args"), [1], "spec.worker.template.spec.containers[0].args[0]", f"found 1, {WORDS} is allowed"),
+    (
+        (*CONTAINER, "args"),
+        [1],
+        "spec.worker.template.spec.containers[0].args[0]",
+        'found 1, text is allowed; write "1"',
+    ),
     (
         (*CONTAINER, "image"),
         ...,
@@ -234,7 +238,8 @@ REFUSED: list[tuple[tuple[str | int, ...], Any, str, str]] = [
         ("metadata", "name"),
         "Wide",
         "metadata.name",
-        'found "Wide", a name of a-z 0-9 - that begins with a letter and ends with a letter or digit is allowed',
+        'found "Wide", a name of a-z 0-9 - that begins with a letter and ends with a letter or digit is allowed; '
+        'did you mean "wide"?',
     ),
 ]
 

@@ -93,3 +93,64 @@ def group(name: str = "train", minimum: int = 2, *, volcano: bool = False, at: f
         },
         "spec": {"minMember": minimum, **spec},
     }  # fmt: skip
+
+
+def volume(
+    name: str = "pv",
+    *,
+    storage: str = "10Gi",
+    modes: tuple[str, ...] = ("ReadWriteOnce",),
+    storage_class: str = "slow",
+    claim: str = "",
+    claim_uid: str = "",
+    phase: str = "Available",
+    labels: dict[str, str] | None = None,
+    annotations: dict[str, str] | None = None,
+    deleting: bool = False,
+    source: Manifest | None = None,
+    **spec: Any,
+) -> Manifest:
+    whole: Manifest = {
+        "capacity": {"storage": storage},
+        "accessModes": list(modes),
+        "storageClassName": storage_class,
+        **(source or {"nfs": {"server": "10.12.201.xx", "path": "/nas"}}),
+        **spec,
+    }
+    if claim:
+        whole["claimRef"] = {"namespace": "default", "name": claim, **({"uid": claim_uid} if claim_uid else {})}
+    metadata: Manifest = {"name": name, "uid": f"uid-{name}", "labels": labels or {}, "annotations": annotations or {}}
+    if deleting:
+        metadata["deletionTimestamp"] = format_time(0)
+    return {
+        "apiVersion": "v1", "kind": "PersistentVolume", "metadata": metadata, "spec": whole, "status": {"phase": phase},
+    }  # fmt: skip
+
+
+def claim(
+    name: str = "data",
+    *,
+    uid: str = "",
+    at: float = 0,
+    storage: str = "10Gi",
+    modes: tuple[str, ...] = ("ReadWriteOnce",),
+    storage_class: str | None = "slow",
+    phase: str = "Pending",
+    directory: str = "",
+    deleting: bool = False,
+    **spec: Any,
+) -> Manifest:
+    whole: Manifest = {"accessModes": list(modes), "resources": {"requests": {"storage": storage}}, **spec}
+    if storage_class is not None:
+        whole["storageClassName"] = storage_class
+    metadata: Manifest = {
+        "name": name, "namespace": "default", "uid": uid or f"uid-{name}", "creationTimestamp": format_time(at),
+    }  # fmt: skip
+    if directory:
+        metadata["annotations"] = {"paddock.dev/directory": directory}
+    if deleting:
+        metadata["deletionTimestamp"] = format_time(at)
+    return {
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": whole,
+        "status": {"phase": phase},
+    }  # fmt: skip

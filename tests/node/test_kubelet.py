@@ -254,11 +254,11 @@ async def test_host_paths_and_memory(cluster: Cluster, tmp_path: Path) -> None:
     await until(lambda: not list(Path("/dev/shm").glob(f"paddock-{uid_of(found)}*")))
 
 
-async def test_a_claim_is_refused_with_a_sentence_and_its_neighbour_runs(cluster: Cluster) -> None:
-    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "c"}}]
+async def test_an_unknown_volume_is_refused_with_a_sentence_and_its_neighbour_runs(cluster: Cluster) -> None:
+    volumes = [{"name": "data", "nfs": {"server": "s", "path": "/"}}]
     await cluster.create(pod(shell("true", volumeMounts=[{"name": "data", "mountPath": "/x"}]), volumes=volumes))
     found = await cluster.see("p", lambda found: waiting(found).get("message"))
-    assert "persistentVolumeClaim is not yet supported" in waiting(found)["message"]
+    assert "volume 'data': nfs is not supported on this machine" in waiting(found)["message"]
     assert (await cluster.run(pod(shell("true"), name="q")))["status"]["phase"] == "Succeeded"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from node.cluster_objects import group, pod
-from paddock.node.pod_groups import build_status, read_group
+from paddock.node.pod_groups import build_status, find_group, read_group
 from paddock.node.requests import read_request
 
 BOUND = {"node": "laptop"}
@@ -51,3 +51,23 @@ def test_fields_of_others_stay() -> None:
 @pytest.mark.parametrize(("spec", "minimum"), [({"minMember": 4}, 4), ({"minMember": 0}, 1), ({}, 1)])
 def test_a_group_asks_for_one_pod_at_least(spec: dict, minimum: int) -> None:
     assert read_group({"metadata": {"name": "g"}, "spec": spec}).minimum == minimum
+
+
+@pytest.mark.parametrize(
+    ("ours", "volcano", "minimum", "api"),
+    [
+        (4, None, 4, "scheduling.x-k8s.io"),
+        (None, 4, 4, "scheduling.volcano.sh"),
+        (4, 4, 4, "scheduling.x-k8s.io"),
+        (4, 6, 6, "scheduling.volcano.sh"),
+        (4, 2, 4, "scheduling.x-k8s.io"),
+    ],
+)
+def test_of_two_groups_of_one_name_the_stricter_holds(
+    ours: int | None, volcano: int | None, minimum: int, api: str
+) -> None:
+    made = [group("job", ours)] if ours else []
+    made += [group("job", volcano, volcano=True)] if volcano else []
+    found = find_group(read_request(pod(gang="job")), {it.key: it for it in map(read_group, made)})
+    assert found is not None
+    assert (found.minimum, found.key[0]) == (minimum, api)

@@ -157,10 +157,42 @@ async def test_a_gang_whose_crd_and_group_come_later_is_bound_whole_and_its_grou
 
     await until(both)
 
-    async def has_phase() -> bool:
-        return (await api.get(resource, "default", "train")).get("status", {}).get("phase") == phase
+    await until(lambda: _has_phase(api, resource, phase))
 
-    await until(has_phase)
+
+@pytest.mark.parametrize("first", [POD_GROUPS, VOLCANO_POD_GROUPS], ids=["job first", "PodGroup first"])
+async def test_a_users_volcano_group_beside_the_operators_own_is_one_gang(
+    api: LocalApi, scheduler: Scheduler, first: Resource
+) -> None:
+    """The documents' Volcano example: all pods carry the operator's label, and both groups have the job's name."""
+    both = sorted((POD_GROUPS, VOLCANO_POD_GROUPS), key=lambda resource: resource != first)
+    for resource in both:
+        await api.create(CRDS, crd(resource))
+    await api.create(NODES, node())
+    await api.create(both[0], group(minimum=4, volcano=both[0] == VOLCANO_POD_GROUPS))
+    for index in range(4):
+        scheduler_name = {"schedulerName": "volcano"} if index < 2 else {}
+        await api.create(PODS, pod(f"w{index}", gang="train", requests={"cpu": "2"}, **scheduler_name))
+    await api.create(both[1], group(minimum=4, volcano=both[1] == VOLCANO_POD_GROUPS))
+    lacks = (
+        'waiting for the gang "train": 4 pods are needed at once, 2 fit: '
+        "0/1 nodes are available: 1 Insufficient cpu (needs 8, 4 of 4 free)."
+    )
+    for index in range(4):
+        await until(lambda name=f"w{index}": _says(api, name, lacks))
+    assert await bound(api) == {}
+    await api.create(NODES, node("server"))
+
+    async def all_bound() -> bool:
+        return len(await bound(api)) == 4
+
+    await until(all_bound)
+    for resource, phase in ((POD_GROUPS, "Scheduling"), (VOLCANO_POD_GROUPS, "Running")):
+        await until(lambda resource=resource, phase=phase: _has_phase(api, resource, phase))
+
+
+async def _has_phase(api: LocalApi, resource: Resource, phase: str) -> bool:
+    return (await api.get(resource, "default", "train")).get("status", {}).get("phase") == phase
 
 
 async def _says(api: LocalApi, name: str, wanted: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,21 @@ from paddock.node.volumes import (
 )
 
 SCRATCH = Path("/scratch")
-CONFIGS = Configs("default", {"cm": {"data": {"a": "1", "b": "2"}}}, {})
+WHERE = {"annotations": {"paddock.dev/directory": "/srv/data"}}
+NO_ROOM = [{"type": "Bound", "status": "False", "reason": "FailedBinding", "message": "no room"}]
+CONFIGS = Configs(
+    "default",
+    {"cm": {"data": {"a": "1", "b": "2"}}},
+    {"key": {"data": {"token": base64.b64encode(b"t").decode()}}},
+    {
+        "data": {"metadata": {"name": "data", **WHERE}, "status": {"phase": "Bound"}},
+        "early": {"metadata": {"name": "early"}, "status": {"phase": "Pending", "conditions": NO_ROOM}},
+    },
+)
+
+
+def claim_volume(claim: str, **more: Any) -> Manifest:
+    return {"name": "v", "persistentVolumeClaim": {"claimName": claim, **more}}
 
 
 def with_uid(volumes: list[Manifest], **mount: Any) -> Manifest:
@@ -39,20 +54,19 @@ def with_uid(volumes: list[Manifest], **mount: Any) -> Manifest:
         ({"configMap": {"name": "cm"}}, SCRATCH / "volumes/v"),
         ({"hostPath": {"path": "/srv"}}, Path("/srv")),
         ({"emptyDir": {"medium": "Memory"}}, MEMORY / "paddock-u-v"),
+        ({"projected": {"sources": []}}, SCRATCH / "volumes/v"),
+        (claim_volume("data"), Path("/srv/data")),
     ],
 )
 def test_where_a_volume_is(volume: Manifest, path: Path) -> None:
-    assert volume_path({"name": "v", **volume}, with_uid([]), SCRATCH) == path
+    assert volume_path({"name": "v", **volume}, with_uid([]), SCRATCH, CONFIGS) == path
 
 
 @pytest.mark.parametrize(
     ("volumes", "mount", "sentence"),
     [
-        (
-            [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}],
-            {},
-            "persistentVolumeClaim is not yet supported",
-        ),
+        ([claim_volume("no")], {}, r'persistentvolumeclaim "no" not found \(namespace default has data, early\)'),
+        ([claim_volume("early")], {}, r"pod has unbound immediate PersistentVolumeClaims \(early: no room\)"),
         ([{"name": "v", "nfs": {"server": "s"}}], {}, "volume 'v': nfs is not supported on this machine"),
         ([{"name": "w", "emptyDir": {}}], {}, r"volume 'v' is not in spec.volumes \(w\)"),
         ([{"name": "v", "emptyDir": {}}], {"subPath": "../x"}, "subPath '../x' of volume 'v' must be relative"),
@@ -61,12 +75,30 @@ def test_where_a_volume_is(volume: Manifest, path: Path) -> None:
 def test_what_cannot_be_mounted_is_said(volumes: list[Manifest], mount: Manifest, sentence: str) -> None:
     made = with_uid(volumes, **mount)
     with pytest.raises(NotReady, match=sentence):
-        plan_mounts(made, made["spec"]["containers"][0], SCRATCH)
+        plan_mounts(made, made["spec"]["containers"][0], SCRATCH, CONFIGS)
+
+
+@pytest.mark.parametrize(("volume", "mount"), [({"readOnly": True}, {}), ({}, {"readOnly": True})])
+def test_a_claim_is_read_only_where_either_says_so(volume: Manifest, mount: Manifest) -> None:
+    made = with_uid([claim_volume("data", **volume)], **mount)
+    found = plan_mounts(made, made["spec"]["containers"][0], SCRATCH, CONFIGS)
+    assert found == (Mount(Path("/srv/data"), "/data", read_only=True),)
+
+
+def test_a_directory_of_a_claim_that_is_gone_is_named() -> None:
+    with pytest.raises(NotReady, match="the directory /srv/data of persistentvolumeclaim 'data' does not exist; make"):
+        apply_volumes(with_uid([claim_volume("data")]), SCRATCH, CONFIGS, [])
+
+
+def test_a_token_is_not_projected() -> None:
+    volume = {"name": "v", "projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}
+    with pytest.raises(NotReady, match="projected volume: serviceAccountToken is not supported"):
+        read_files(volume, with_uid([]), CONFIGS)
 
 
 def test_a_sub_path_is_below_the_volume() -> None:
     made = with_uid([{"name": "v", "emptyDir": {}}], subPath="a/b", readOnly=True)
-    assert plan_mounts(made, made["spec"]["containers"][0], SCRATCH) == (
+    assert plan_mounts(made, made["spec"]["containers"][0], SCRATCH, CONFIGS) == (
         Mount(SCRATCH / "volumes/v/a/b", "/data", read_only=True),
     )
 
@@ -79,7 +111,13 @@ def test_a_sub_path_is_below_the_volume() -> None:
         ({"configMap": {"name": "no", "optional": True}}, {}),
         ({"downwardAPI": {"items": [{"path": "l", "fieldRef": {"fieldPath": "metadata.labels"}}]}},
          {"l": b'a="1"\nb="\\"q\\""'}),
+        ({"projected": {"sources": [
+            {"configMap": {"name": "cm", "items": [{"key": "a", "path": "x/a"}]}},
+            {"secret": {"name": "key"}},
+            {"downwardAPI": {"items": [{"path": "name", "fieldRef": {"fieldPath": "metadata.name"}}]}},
+        ]}}, {"x/a": b"1", "token": b"t", "name": b"p"}),
         ({"emptyDir": {}}, None),
+        (claim_volume("data"), None),
     ],
 )  # fmt: skip
 def test_the_files_of_a_volume(volume: Manifest, files: dict[str, bytes] | None) -> None:

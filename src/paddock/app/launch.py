@@ -41,13 +41,22 @@ class Started:
 
 
 def start(home: homes.Home, *, port: int = 0, sandbox: str = "auto", idle: float = 600.0) -> Started:
-    """Make sure that the cluster is up and ready. Raises `HomeError`, `StartError`."""
+    """Make sure that the cluster is up and ready. Raises `HomeError`, `StartError`.
+
+    After a kill `auto` means the sandbox that the killed one had: its pods live on in it.
+    """
     begun = time.monotonic()
+    killed = homes.read_running(home)
+    if killed is not None and sandbox == "auto":
+        sandbox = killed.sandbox
     while True:
         running = _await_running(home, begun) if homes.is_up(home) else None
         if running is not None:
             return Started(running, 0.0, fresh=False)
         homes.make(home)
+        killed = homes.read_running(home)
+        if killed is not None and sandbox == "auto":
+            sandbox = killed.sandbox  # the pods that it left live on, and only their own sandbox can tell how they end
         message = _spawn(home, port, sandbox, idle)
         if "taken" not in message:  # else somebody was faster: look again
             break

@@ -33,6 +33,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Settings
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import POD_GROUPS, PODS
+from paddock.node.binder import Binder
 from paddock.node.kubelet import Kubelet
 from paddock.node.machine import build_node, describe, read_machine, register_node
 from paddock.node.sandbox import choose_sandbox
@@ -81,6 +82,7 @@ class LocalCluster:
         settings = Settings(pod_groups=POD_GROUPS, output_root=str(self.home.outputs), shared_network=True)
         self.operator = Operator(self.api, settings, taken_ports=fetch_listening)
         self._spawn("scheduler", Scheduler(self.api).run)
+        self._spawn("binder", Binder(self.api, self.home.node / "volumes").run)
         self._spawn("environments", self.environments.run)
         self._spawn("kubelet", self.kubelet.run)
         self._operator_task = self._spawn("operator", self.operator.run)

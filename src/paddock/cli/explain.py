@@ -103,15 +103,18 @@ def _is_error(problem: Any) -> bool:
     return bool(problem.severity == "error")
 
 
+_KUBECTL = "KUBECONFIG=$(paddock kubeconfig) kubectl"
+"""A plain kubectl may speak to another cluster."""
 _LACKS = re.compile(r"Insufficient ([\w.-]+/[\w.-]+)")
 _LABELS = re.compile(r"affinity/selector \((?:on [^:]+: )?([\w./-]+=[\w.-]+(?:, [\w./-]+=[\w.-]+)*); node has")
 
 
-def build_steps(cause: CauseRecord, name: str, namespace: str, file: str = "FILE") -> list[str]:
-    """What to type next, for causes where there is something. Pure."""
+def build_steps(cause: CauseRecord, name: str, namespace: str, file: str = "") -> list[str]:
+    """What to type next, for causes where there is something. `file`: of a job that is not submitted yet. Pure."""
     where = "" if namespace == "default" else f" -n {namespace}"
     if cause.reason == "WaitingForScheduler":
-        return list(_steps_to_room(str(cause.args.get("message") or ""), file))
+        again = f"paddock run {file}" if file else f"paddock delete {name}{where} && paddock run FILE"
+        return list(_steps_to_room(str(cause.args.get("message") or ""), again))
     ranks = cause.args.get("ranks")
     if isinstance(ranks, list | tuple) and ranks:
         role, _, index = str(ranks[0]).rpartition("-")
@@ -120,19 +123,19 @@ def build_steps(cause: CauseRecord, name: str, namespace: str, file: str = "FILE
     table = {
         "BuildingEnvironment": "paddock get environments",
         "CompletedServersKept": f"paddock delete {name}{where}",
-        "Suspended": f"kubectl patch paddlejob {name}{where} --type merge -p {shlex.quote(patch)}",
-        "InvalidJob": f"kubectl edit paddlejob {name}{where}",
+        "Suspended": f"{_KUBECTL} patch paddlejob {name}{where} --type merge -p {shlex.quote(patch)}",
+        "InvalidJob": f"{_KUBECTL} edit paddlejob {name}{where}",
         "NoFreePort": "paddock get -A",
-        "NoReplicas": f"kubectl edit paddlejob {name}{where}",
+        "NoReplicas": f"{_KUBECTL} edit paddlejob {name}{where}",
     }
     return [table[cause.reason]] if cause.reason in table else []
 
 
-def _steps_to_room(message: str, file: str) -> Iterator[str]:
+def _steps_to_room(message: str, run: str) -> Iterator[str]:
     if labels := _LABELS.search(message):
-        yield f"kubectl label nodes --all {labels[1].replace(', ', ' ')}"
+        yield f"{_KUBECTL} label nodes --all {labels[1].replace(', ', ' ')}"
     for device in dict.fromkeys(_LACKS.findall(message)):
-        yield f"paddock run {file} --without {device}"
+        yield f"{run} --without {device}"
 
 
 def _explain_file(file: str, namespace: str, language: str) -> int:
@@ -191,9 +194,9 @@ def build_answer(job: Job, cause: CauseRecord | None, file: str, language: str) 
     if cause is None:
         said = phrase("{job} would start now: all of its {count} pods fit", job=label, count=job.size)
         return [render(said, language)]
-    said = phrase("{job} would wait", job=label)
+    said = phrase("{job} would wait: {why}", job=label, why=explain(cause, language))
     steps = build_steps(cause, job.key.name, job.key.namespace, file)
     return [
-        f"{render(said, language)}: {explain(cause, language)}",
+        render(said, language),
         *(render(phrase("next: {step}", step=step), language) for step in steps),
     ]

@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paddock.cli.errors import UserError
+from paddock.cli.errors import Failed, UserError
 from paddock.cli.language import language_of
 from paddock.cli.terminal import stderr
 from paddock.jobs.preflight import Document, check, find_api, format_problem, read_bytes, without_server_fields
@@ -173,9 +173,8 @@ async def create_all(api: Api, checked: Sequence[Checked], *, update: bool = Fal
             created.append(await _create(api, each, update=update and not each.is_job))
         except ApiError as error:
             done = ", ".join(f"{meta.key_of(other)}" for other in created)
-            raise UserError(
-                f"{each.file}: {error.message}" + (f"; created before it: {done}" if done else "")
-            ) from error
+            sentence = f"{each.file}: {error.message}" + (f"; created before it: {done}" if done else "")
+            raise (Failed if error.code >= 500 else UserError)(sentence) from error
     return created
 
 

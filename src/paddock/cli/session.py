@@ -81,7 +81,7 @@ async def keep_up(place: Home, say: Callable[[str], None]) -> str:
         if is_up(place):
             was, full = full, shutil.disk_usage(place.root).free < _LITTLE
             if full and not was:
-                say(f"the disk that holds {place.root} is full: jobs stand still until some of it is free")
+                say(f"the disk that holds {place.root} is full: nothing is recorded until some of it is free")
             continue
         if read_running(place) is None:
             return "the cluster was stopped; the job begins a new attempt at the next `paddock up`"

@@ -1,8 +1,8 @@
 """The Chinese catalogue of causes: the same keys as `jobs.english`, in the words of PaddlePaddle's own documents.
 
-作业 (job), 副本 (replica), 节点 (node), 参数服务器 (parameter server), 镜像 (image), 环境 (environment). Names of ranks, fields,
-values and commands stay as they are. What the scheduler says is put into Chinese where its form is known
-(`chinese_scheduler`). The phrases about manifests are in `jobs.chinese_phrases`.
+作业 (job), 副本 (replica), 节点 (node), 参数服务器 (parameter server), 镜像 (image), 环境 (environment). Names of
+ranks, fields, values and commands stay as they are. What the scheduler says is put into Chinese where its form is
+known (`chinese_scheduler`). The phrases about manifests are in `jobs.chinese_phrases`.
 """
 
 from __future__ import annotations

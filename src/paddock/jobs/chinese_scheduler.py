@@ -40,7 +40,8 @@ _FORMS: tuple[tuple[str, str], ...] = (
     (r"(\d+) node\(s\) were unschedulable( \([^)]*\))?", r"\1 个节点已停止调度\2"),
     (r"(\d+) node\(s\) were not ready", r"\1 个节点未就绪"),
     (
-        r"(\d+) node\(s\) didn't have free ports for the requested pod ports \((on [^:]+: )?port (\d+) is held by (.+?)\)",
+        r"(\d+) node\(s\) didn't have free ports for the requested pod ports "
+        r"\((on [^:]+: )?port (\d+) is held by (.+?)\)",
         r"端口 \3 已被 \4 占用",
     ),
 )

@@ -74,11 +74,9 @@ class Document:
 
     def place_of(self, path: str) -> Place:
         """The place of `path`, or of the nearest thing around it that is there."""
-        whole = path
         while path and path not in self.places:
             path = re.sub(r"(\.?[^.\[\]]+|\[[^\]]*\]|.)$", "", path)
-        found = self.places.get(path, Place(self.line, 1, 1))
-        return found if path == whole else found._replace(value_column=found.column)
+        return self.places.get(path, Place(self.line, 1, 1))
 
     def line_of(self, path: str) -> int:
         return self.place_of(path).line
@@ -224,7 +222,10 @@ class _Reading:
         aliased = aliased or id(node) in self._seen
         self._aliased += aliased
         if self._aliased > MOST_ALIASED_VALUES:
-            said = phrase("aliases stand for more than {most} values, which is refused", most=MOST_ALIASED_VALUES)
+            said = phrase(
+                "aliases stand for more than {most} values, which is refused: write out what is needed",
+                most=MOST_ALIASED_VALUES,
+            )
             self._note(path, said, node)
             raise _Unreadable
         if id(node) in self._open:

@@ -1,8 +1,9 @@
 """The English catalogue: for every cause one sentence, with its numbers, and what to do next where there is something.
 
 Each entry maps a cause's recorded arguments to text. Arguments come from the API and may be those of a newer or older
-version: a missing one reads as `?`, and none may raise. Another language is another module like this one (`jobs.chinese`),
-named in `jobs.explain.CATALOGUES`; word order and plurals are each catalogue's own, so there is no shared template.
+version: a missing one reads as `?`, and none may raise. Another language is another module like this one
+(`jobs.chinese`), named in `jobs.explain.CATALOGUES`; word order and plurals are each catalogue's own, so there is no
+shared template.
 """
 
 from __future__ import annotations

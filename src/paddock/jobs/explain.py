@@ -1,8 +1,8 @@
 """Causes as sentences, one for each, in the language that is asked for.
 
 The record is enough: no job and no cluster is needed, so that events, `paddock explain` and the console say the same
-of a status that any version of any operator wrote. The sentences are in `jobs.english` and `jobs.chinese`; a language is
-one module more. Problems of manifests have their languages in `jobs.phrases`.
+of a status that any version of any operator wrote. The sentences are in `jobs.english` and `jobs.chinese`; a
+language is one module more. Problems of manifests have their languages in `jobs.phrases`.
 """
 
 from __future__ import annotations

@@ -379,8 +379,8 @@ class Plan:
 @dataclass(frozen=True, slots=True)
 class Problem:
     """What is wrong with a manifest, at a field path (`spec.worker.replicas`). `message` is English, `said` the same in
-    every language. `line` and `column`, from 1, are joined where the text is known; `about_key` says that the name of the
-    field is meant there and not its value."""
+    every language. `line` and `column`, from 1, are joined where the text is known; `about_key` says that the name of
+    the field is meant there and not its value."""
 
     path: str
     message: str

@@ -1,7 +1,8 @@
 """What people give in place of a manifest, called by its name, with what to do.
 
 `recognise` is asked only about a text that is no manifest: one that YAML cannot read, or that has no apiVersion. So a
-form below may be loose. What a manifest itself may hold by a slip, full-width quotes for example, is in `jobs.preflight`.
+form below may be loose. What a manifest itself may hold by a slip, full-width quotes for example, is in
+`jobs.preflight`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ def _paste(form: str, text: str) -> _Paste:
 
 _PASTES = (
     _paste(
+        r"\A\s*\$ \w",
+        "this line is a command of a terminal: remove it, and leave the manifest alone",
+    ),
+    _paste(
         r"\A\s*(?i:<!doctype html|<html)",
         "this is a web page: where it shows the manifest, take the link called Raw",
     ),
@@ -49,12 +54,13 @@ _PASTES = (
     ),
     _paste(
         r"\A\s*NAME +(READY|STATUS|AGE)\b",
-        "this is what `kubectl get` prints, for people to read: `kubectl get paddlejob NAME -o yaml` prints the manifest",
+        "this is what `kubectl get` prints, for people to read: `kubectl get paddlejob NAME -o yaml` prints the "
+        "manifest",
     ),
     _paste(
         r"^services:\s*$",
-        "this is a file of docker-compose: in a PaddleJob each service that trains is a role (worker, ps), with its image "
-        "and command in spec.worker.template.spec.containers",
+        "this is a file of docker-compose: in a PaddleJob each service that trains is a role (worker, ps), with its "
+        "image and command in spec.worker.template.spec.containers",
     ),
     _paste(
         r"^ *(```|~~~)",

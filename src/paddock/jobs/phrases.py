@@ -1,10 +1,10 @@
 """Sentences about manifests as values: an English text with {places}, and what stands in them.
 
-A `Phrase` is written once, in English, where the mistake is found; another language is a catalogue from that text to its
-own (`jobs.chinese_phrases`), so nothing has to be named twice and a sentence without a translation is English, never
-nothing. What stands in a place is a name or a number of the user's, which no language changes, another phrase, or a tuple
-of names, which each language joins in its own way. Causes of jobs are recorded and have numbers of their own: they are in
-`jobs.causes`, and put into words by `jobs.explain`.
+A `Phrase` is written once, in English, where the mistake is found; another language is a catalogue from that text to
+its own (`jobs.chinese_phrases`), so nothing has to be named twice and a sentence without a translation is English,
+never nothing. What stands in a place is a name or a number of the user's, which no language changes, another phrase,
+or a tuple of names, which each language joins in its own way. Causes of jobs are recorded and have numbers of their
+own: they are in `jobs.causes`, and put into words by `jobs.explain`.
 """
 
 from __future__ import annotations

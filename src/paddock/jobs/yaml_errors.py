@@ -40,11 +40,11 @@ _SENTENCES: tuple[tuple[str, Phrase], ...] = (
     (r"quoted scalar", phrase("a quote that begins in line {line} is never closed")),
     (
         r"expected ',' or '\]'",
-        phrase("a list that begins with [ in line {line} is not closed by ], or lacks a comma"),
+        phrase("a list that begins with [ in line {line} is not closed by ], or lacks a comma before this place"),
     ),
     (
         r"expected ',' or '\}'",
-        phrase("a mapping that begins with {brace} in line {line} is not closed, or lacks a comma"),
+        phrase("a mapping that begins with {brace} in line {line} is not closed, or lacks a comma before this place"),
     ),
     (r"found undefined alias", phrase("the alias *{name} is used here, and nothing above is marked &{name}")),
     (
@@ -109,7 +109,8 @@ def _explain_neighbour(error: yaml.MarkedYAMLError, lines: list[str], line: int,
         indentation = len(here) - len(here.lstrip())
         if match and indentation > len(match[1]) and ":" not in here[indentation:column]:
             said = phrase(
-                "this line is indented deeper than {name} above it, which has a value already: begin both in one column",
+                "this line is indented deeper than {name} above it, which has a value already: begin both in one "
+                "column",
                 name=match[2],
             )
             return told("", said, line=line + 1, column=indentation + 1)

@@ -24,7 +24,6 @@ from paddock.node.notices import build_notice, publish
 from paddock.node.storage import (
     DIRECTORY_ANNOTATION,
     NOT_BOUND,
-    Claim,
     Volume,
     build_claim_reference,
     build_volume,
@@ -33,7 +32,7 @@ from paddock.node.storage import (
 )
 
 COMPONENT = "paddock-binder"
-_RETRY = 5.0  # seconds until a plan after a write that failed, or a directory that cannot be made
+_RETRY = 2.0  # seconds until a plan after a write that failed, or a directory that cannot be made
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")

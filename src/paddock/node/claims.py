@@ -177,13 +177,13 @@ def _explain_holder(claim: Claim, volume: Volume) -> str:
         return f"belongs to the claim {volume.claim}"
     return (
         f"still holds what an earlier claim of this name left ({volume.phase or 'Released'}); to use it again: kubectl "
-        f"patch pv {volume.name} --type=json -p='[{{\"op\": \"remove\", \"path\": \"/spec/claimRef\"}}]'"
+        f'patch pv {volume.name} --type=json -p=\'[{{"op": "remove", "path": "/spec/claimRef"}}]\''
     )
 
 
 def explain_directory(volume: Volume) -> str:
     """The sentence of a bound claim: where its data are, and why there."""
-    where = f"the directory {volume.directory}: what pods shall find, put there"
+    where = f"the directory {volume.directory}; put files for its pods there"
     if volume.source:
         return f"{volume.source} is not mounted on a laptop; the claim uses {where}"
     if volume.provisioned:
@@ -228,8 +228,10 @@ def _explain_no_directory(claim: Claim) -> str:
 
 
 def _list_refusals(claim: Claim, volumes: Mapping[str, Volume]) -> str:
-    refusals = [f"{volume.name} {explain_refusal(claim, volume) or 'is taken'}" for volume in volumes.values()]
-    return format_names(refusals) if refusals else "there is none"
+    """Of volumes that are nobody's; those of other claims come and go, and are no news."""
+    found = {volume.name: explain_refusal(claim, volume) for volume in volumes.values() if volume.claim is None}
+    refusals = [f"{name} {why or 'is taken'}" for name, why in found.items()]
+    return format_names(refusals) if refusals else "none is free"
 
 
 def _plan_unclaimed(volume: Volume, claims: Mapping[Key, Claim]) -> list[Decision]:

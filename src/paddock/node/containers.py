@@ -266,6 +266,13 @@ class Containers:
         return processes.is_alive(Process(run.pid, run.birth))
 
 
+def find_container(pod: Manifest, name: str) -> Manifest:
+    """The container, or init container, of this name."""
+    spec = pod["spec"]
+    everyone: tuple[Manifest, ...] = (*spec["containers"], *(spec.get("initContainers") or ()))
+    return next(item for item in everyone if item["name"] == name)
+
+
 def find_command(command: str, path: str, directory: Path, mounts: Collection[Mount]) -> Path | None:
     """The program on this machine that a container's command names; None if there is none."""
     if "/" in command:

@@ -27,13 +27,14 @@ from paddock.kube.errors import Conflict, NotFound
 from paddock.kube.meta import PODS, SERVICES, Manifest, Resource, name_of, namespace_of, uid_of, version_of
 from paddock.node import processes
 from paddock.node.container_env import NotReady
-from paddock.node.containers import Containers, Surroundings
+from paddock.node.containers import Containers, Surroundings, find_container
 from paddock.node.endings import Strays
 from paddock.node.images import Images
 from paddock.node.logs import NodeLogs, remove_orphaned_logs
 from paddock.node.machine import Machine
 from paddock.node.names import address_of
 from paddock.node.neighbours import FOLLOWED, Neighbours
+from paddock.node.notices import build_notice, publish
 from paddock.node.pod_plan import PodPlan, Start, is_terminal, plan_pod
 from paddock.node.pod_state import LOST, Ending, PodState, Run
 from paddock.node.pod_status import build_status_patch
@@ -42,7 +43,9 @@ from paddock.node.processes import Exits, Process
 from paddock.node.records import Records
 from paddock.node.sandbox import Sandbox
 from paddock.node.turns import Gathered, Turns
+from paddock.node.volumes import explain_unenforced
 
+COMPONENT, READ_ONLY = "paddock-kubelet", "ReadOnlyNotEnforced"
 STOPPED_MESSAGE = "the cluster was stopped while the pod was running"
 
 _SETTLE = 0.05  # seconds after a start in which a program that ends at once does so
@@ -92,7 +95,8 @@ class Kubelet:
         self._stopping = False
         self._stopped = asyncio.Event()
         self._nothing_runs = asyncio.Event()
-        self.logs = NodeLogs(directory, self._pods.is_running)
+        self._adopted = False
+        self.logs = NodeLogs(directory, self._may_print)
 
     async def run(self) -> None:
         """Until it is cancelled or stopped. When it is only cancelled, the pods go on, for the next one to adopt."""
@@ -139,6 +143,10 @@ class Kubelet:
 
     # What happens: a fact is taken in, and the pods that it may concern are woken.
 
+    def _may_print(self, uid: str, container: str, number: int) -> bool:
+        """The API answers before pods are adopted: until then a followed log is not at its end."""
+        return not self._adopted or self._pods.is_running(uid, container, number)
+
     async def _adopt(self) -> None:
         """Take over what an earlier kubelet has started: wait for what still runs, settle what has ended meanwhile."""
         for uid, state in self._records.load().items():
@@ -148,6 +156,7 @@ class Kubelet:
                     self._watch(pod, run)
                 else:
                     self._settle(pod, run, self._containers.ended_at(state, run) or self._clock())
+        self._adopted = True
         await asyncio.gather(*(self._strays.end(uid) for uid in self._pods.uids))
 
     async def _follow_pods(self) -> None:
@@ -265,10 +274,15 @@ class Kubelet:
             await self._publish(pod, plan.status)
         pod.obstacles = {}
         for start in plan.start:
+            container = find_container(pod.manifest, start.container)
             try:
-                self._start_container(pod, pod.manifest, start, now)
+                self._start_container(pod, pod.manifest, container, start, now)
             except NotReady as error:
                 pod.obstacles[start.container] = error.obstacle
+                continue
+            if not self._sandbox.binds and (sentence := explain_unenforced(pod.manifest, container)):
+                notice = build_notice(pod.manifest, READ_ONLY, sentence, now, component=COMPONENT, kind="Warning")
+                await publish(self._api, notice)
         following = plan_pod(pod.manifest, pod.state, pod.obstacles, now)
         if any(obstacle.reason == "CreateContainerError" for obstacle in pod.obstacles.values()):
             retry = now + self._turns.back_off(pod.uid, _RETRY)
@@ -277,10 +291,9 @@ class Kubelet:
             self._turns.wake(pod.uid)
         return following
 
-    def _start_container(self, pod: KnownPod, manifest: Manifest, start: Start, now: float) -> None:
-        spec = manifest["spec"]
-        everyone = (*spec["containers"], *(spec.get("initContainers") or ()))
-        container = next(item for item in everyone if item["name"] == start.container)
+    def _start_container(
+        self, pod: KnownPod, manifest: Manifest, container: Manifest, start: Start, now: float
+    ) -> None:
         assert pod.state is not None
         state = replace(pod.state, gpus=self._pods.plan_gpus(pod, manifest, self._machine.gpus))
         around = Surroundings(

@@ -1,4 +1,4 @@
-"""The scheduler: follows pods, nodes, PodGroups and claims, binds what `placement` says, and tells the others why they wait.
+"""The scheduler: follows pods, nodes, PodGroups, claims; binds what `placement` says; tells the others why they wait.
 
 Thin: every decision is `paddock.node.placement`'s. The rules here are about acting:
 - A turn of the loop's changes are planned for together, and only a change that matters to a plan starts one.
@@ -36,7 +36,7 @@ from paddock.kube.meta import (
 from paddock.kube.times import Moment, format_time
 from paddock.node.nodes import read_node
 from paddock.node.placement import PRIORITIES, Bind, Wait, plan_requests
-from paddock.node.pod_groups import Group, build_status, find_group, read_group
+from paddock.node.pod_groups import Group, build_status, read_group
 from paddock.node.requests import GroupKey, Request, read_request
 from paddock.node.storage import read_claim
 

@@ -78,13 +78,15 @@ class Volume:
 class Claim:
     """A PersistentVolumeClaim. `storage_class` is None where it says nothing, which is not the same as saying ''.
 
-    `told` is what its status says of why it waits, (reason, message); `problem` is why it can never be bound.
+    `storage` is the amount as it is written. `told` is what its status says of why it waits, (reason, message);
+    `problem` is why it can never be bound.
     """
 
     key: Key
     uid: str = ""
     version: str = field(default="", compare=False)
     created: Moment | None = None
+    storage: str = "0"
     amount: Fraction = Fraction(0)
     modes: tuple[str, ...] = ()
     storage_class: str | None = None
@@ -149,9 +151,10 @@ def read_claim(manifest: Manifest) -> Claim:
     """A claim; an amount that is no quantity becomes its `problem`."""
     spec: Mapping[str, Any] = manifest.get("spec") or {}
     status: Mapping[str, Any] = manifest.get("status") or {}
+    storage = str(((spec.get("resources") or {}).get("requests") or {}).get("storage") or 0)
     amount, problem = Fraction(0), ""
     try:
-        amount = read_quantity(((spec.get("resources") or {}).get("requests") or {}).get("storage") or 0)
+        amount = read_quantity(storage)
     except ValueError as error:
         problem = f"spec.resources.requests.storage: {error}"
     return Claim(
@@ -159,6 +162,7 @@ def read_claim(manifest: Manifest) -> Claim:
         uid=uid_of(manifest),
         version=version_of(manifest),
         created=read_time(metadata(manifest).get("creationTimestamp")),
+        storage=storage,
         amount=amount,
         modes=tuple(spec.get("accessModes") or ()),
         storage_class=spec.get("storageClassName"),
@@ -203,7 +207,7 @@ def build_volume(claim: Claim, root: PurePath) -> Manifest:
         "kind": "PersistentVolume",
         "metadata": {"name": name, "annotations": {PROVISIONED_ANNOTATION: PROVISIONER}},
         "spec": {
-            "capacity": {"storage": str(int(claim.amount))},
+            "capacity": {"storage": claim.storage},
             "accessModes": list(claim.modes),
             "volumeMode": claim.mode,
             "storageClassName": claim.storage_class or "",
@@ -218,17 +222,20 @@ def explain_unbound(key: Key, claims: Mapping[Key, Claim]) -> tuple[str, str] | 
     """Why a pod that names this claim has to wait: kube-scheduler's words, and a detail; None when it need not."""
     claim = claims.get(key)
     if claim is None:
-        there = [other.name for other in sorted(claims) if other.namespace == key.namespace]
-        return (
-            f'persistentvolumeclaim "{key.name}" not found',
-            f"namespace {key.namespace} has {format_names(there)}",
-        )
+        return f'persistentvolumeclaim "{key.name}" not found', _explain_missing(key, claims)
     if claim.deleting:
         return f'persistentvolumeclaim "{key.name}" is being deleted', ""
     if claim.phase != "Bound" or not claim.directory:
         message = claim.told[1]
         return "pod has unbound immediate PersistentVolumeClaims", f"{key.name}: {message}" if message else key.name
     return None
+
+
+def _explain_missing(key: Key, claims: Iterable[Key]) -> str:
+    there = [other.name for other in sorted(claims) if other.namespace == key.namespace]
+    elsewhere = [other.namespace for other in sorted(claims) if other.name == key.name]
+    also = f"; one of this name is in {format_names(elsewhere)}" if elsewhere else ""
+    return f"namespace {key.namespace} has {format_names(there)}{also}"
 
 
 def format_names(names: Sequence[str]) -> str:

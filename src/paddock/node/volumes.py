@@ -5,8 +5,8 @@ makes them. How they get to their paths is the sandbox's part: `bubblewrap` bind
 `apply_links` puts a symlink where nothing is, or says why the container has to wait.
 
 A claim is the directory that the binder wrote on it. Left out, with a sentence: other kinds of volumes, and tokens of
-service accounts. An emptyDir's sizeLimit is not enforced, and the files of a ConfigMap or Secret are those of the moment
-when the container starts.
+service accounts. An emptyDir's sizeLimit is not enforced, and the files of a ConfigMap or Secret are those of the
+moment when the container starts.
 """
 
 from __future__ import annotations
@@ -53,9 +53,12 @@ def plan_mounts(pod: Manifest, container: Manifest, scratch: Path, configs: Conf
         below = wanted.get("subPath") or ""
         if below.startswith("/") or ".." in Path(below).parts:
             raise NotReady(f"volumeMounts: subPath {below!r} of volume {name!r} must be relative and without '..'")
-        read_only = bool(wanted.get("readOnly") or (volumes[name].get("persistentVolumeClaim") or {}).get("readOnly"))
-        mounts.append(Mount(source / below if below else source, target, read_only))
+        mounts.append(Mount(source / below if below else source, target, _is_read_only(wanted, volumes[name])))
     return tuple(mounts)
+
+
+def _is_read_only(mount: Manifest, volume: Manifest) -> bool:
+    return bool(mount.get("readOnly") or (volume.get("persistentVolumeClaim") or {}).get("readOnly"))
 
 
 def volume_path(volume: Manifest, pod: Manifest, scratch: Path, configs: Configs) -> Path:
@@ -83,7 +86,7 @@ def _claim_path(name: str, configs: Configs) -> Path:
     key = Key(configs.namespace, name)
     if unbound := explain_unbound(key, claims):
         text, detail = unbound
-        raise NotReady(f"{text} ({detail})" if detail else text, "ContainerCreating")
+        raise NotReady(f"{text} ({detail})" if detail else text)
     return Path(claims[key].directory)
 
 
@@ -112,7 +115,8 @@ def _read_projection(source: Manifest, pod: Manifest, configs: Configs) -> dict[
     files = read_files(source, pod, configs)
     if files is None:
         kinds = ", ".join(source) or "no kind"
-        raise NotReady(f"projected volume: {kinds} is not supported on this machine (configMap, secret, downwardAPI are)")
+        supported = "configMap, secret and downwardAPI are"
+        raise NotReady(f"projected volume: {kinds} is not supported on this machine ({supported})")
     return files
 
 
@@ -225,6 +229,15 @@ def apply_links(mounts: Iterable[Mount], shared: Collection[str], made: list[str
             why = f"cannot make a link at {target}: {error.strerror}"
             raise NotReady(f"mountPath {mount.target}: {why}. {_ADVICE}", _CREATE_ERROR) from error
         made.append(str(target))
+
+
+def explain_unenforced(pod: Manifest, container: Manifest) -> str:
+    """Without a sandbox: the mounts that were meant to be read-only and are not; '' where there are none."""
+    volumes = {volume["name"]: volume for volume in pod["spec"].get("volumes") or ()}
+    wanted = container.get("volumeMounts") or ()
+    mounts = [str(it["mountPath"]) for it in wanted if _is_read_only(it, volumes.get(it["name"], {}))]
+    where = f"container {container['name']} can write to {', '.join(mounts)} all the same"
+    return f"readOnly is not enforced without a sandbox: {where}; install bubblewrap to have it" if mounts else ""
 
 
 _ADVICE = (

@@ -125,11 +125,11 @@ def _path_of(role: Role) -> str:
 
 def _read_roles(spec: Fields) -> tuple[Role, ...]:
     specs = spec.child("paddleReplicaSpecs")
-    for key in specs.value:
-        if key not in ROLES:
-            specs.add(wrong(specs.path_of(key), key, either(ROLES), nearest(str(key), ROLES)))
+    unknown = [key for key in specs.value if key not in ROLES]
+    for key in unknown:
+        specs.add(wrong(specs.path_of(key), key, either(ROLES), nearest(str(key), ROLES)))
     found = [(kind, name) for kind, name in ROLES.items() if specs.has(kind)]
-    if not found and specs.readable and not specs.value:
+    if not found and not unknown and specs.readable:
         spec.refuse("paddleReplicaSpecs", "a mapping with Worker, and Master where there are parameter servers,")
     roles = tuple(_read_role(specs.child(kind), name) for kind, name in found)
     size = sum(role.replicas for role in roles)

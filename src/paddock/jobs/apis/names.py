@@ -33,7 +33,8 @@ def check_name(metadata: Fields, roles: Sequence[Role]) -> None:
     most = _LONGEST_POD_NAME - len(suffix) - (len(name) - len(found))
     if len(found) > most:
         said = phrase(
-            'found {found}, a name of at most {most} characters is allowed: with "{suffix}" it names a pod, in at most 63',
+            "found {found}, a name of at most {most} characters is allowed: "
+            'with "{suffix}" it names a pod, in at most 63',
             found=quoted(found),
             most=most,
             suffix=suffix,

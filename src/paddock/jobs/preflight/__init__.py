@@ -1,8 +1,8 @@
 """Manifest text -> what is wrong with it, each with its line, before anything is sent.
 
 `read_documents(text)` gives the documents, `check(document)` the problems of one, `check_together` those that only
-several show. If any document has a problem that is an error, none of the text should be applied: that is the caller's to
-keep. `format_problem` has the one form in which a problem is printed, in each language. The API server checks again
+several show. If any document has a problem that is an error, none of the text should be applied: that is the caller's
+to keep. `format_problem` has the one form in which a problem is printed, in each language. The API server checks again
 whatever arrives; it knows no lines.
 
 One module for each kind of mistake: `kinds`, `levels` (a field at the wrong level), `containers`, `ports`, `devices`,
@@ -128,8 +128,8 @@ def _check_indentation(manifest: Mapping[str, Any]) -> Problem | None:
     if "metadata" not in manifest or manifest["metadata"] is not None or not others:
         return None
     said = phrase(
-        "nothing belongs to it: the lines below have lost their indentation; what belongs to a field begins two columns "
-        "to the right of it",
+        "nothing belongs to it: the lines below have lost their indentation; what belongs to a field begins two "
+        "columns to the right of it",
     )
     return told("metadata", said, about_key=True)
 

@@ -123,7 +123,8 @@ def _check_mounts(container: Mapping[str, Any], path: str, volumes: list[str], s
         name, place = mount.get("name"), mount.get("mountPath")
         if isinstance(name, str) and name not in volumes:
             if volumes:
-                yield wrong(f"{here}.name", name, either(volumes), nearest(name, volumes))
+                near = nearest(name, volumes) if len(volumes) > 1 else ""
+                yield wrong(f"{here}.name", name, either(volumes), near)
             else:
                 said = phrase(
                     "there is no volume {name}: {path} is empty", name=f'"{name}"', path=f"{spec_path}.volumes"

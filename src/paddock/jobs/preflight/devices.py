@@ -1,7 +1,7 @@
 """What PaddlePaddle trains on, and in which mode: the table of its own documents, held against what a job asks for.
 
-Source: PaddlePaddle's documents, 分布式训练快速开始, 环境支持列表. A job outside of the table is warned and not refused: the
-manifest is a good one, and whoever builds an own Paddle may know better.
+Source: PaddlePaddle's documents, 分布式训练快速开始, 环境支持列表. A job outside of the table is warned and not
+refused: the manifest is a good one, and whoever builds an own Paddle may know better.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from paddock.jobs.preflight.parts import Container, Part, mapping, mappings
 from paddock.jobs.text import join_path, told
 
 PS, COLLECTIVE = "PS", "Collective"
+_SHARED = "/dev/shm"  # noqa: S108 (a place within a container)
 
 
 class Device(NamedTuple):
@@ -57,7 +58,8 @@ def _check_mode(container: Container, mode: str) -> Iterator[Problem]:
             if device is None or mode in device.modes:
                 continue
             said = phrase(
-                "{device} trains in {modes} mode alone, and this job is of {mode} mode, which PaddlePaddle has on {devices}",
+                "{device} trains in {modes} mode alone, and this job is of {mode} mode, which PaddlePaddle has on "
+                "{devices}",
                 device=device.name,
                 modes=device.modes,
                 mode=mode,
@@ -73,14 +75,14 @@ def _check_shared_memory(part: Part, container: Container) -> Iterator[Problem]:
     asked: Mapping[str, object] = {**container.amounts("limits"), **container.amounts("requests")}
     device = next((found for name in asked if (found := find_device(str(name))) and found.name != "CPU"), None)
     mounts = mappings(container.value.get("volumeMounts"), "")
-    if device is None or any(str(mount.get("mountPath")).rstrip("/") == "/dev/shm" for _, mount in mounts):  # noqa: S108
+    if device is None or any(_SHARED in (str(value).rstrip("/") for value in mount.values()) for _, mount in mounts):
         return
     volume = next(
         (each for _, each in mappings(part.spec.get("volumes"), "") if mapping(each.get("emptyDir")).get("medium")), {}
     )
     said = phrase(
-        "/dev/shm is not mounted: Kubernetes gives 64 MiB of it, and DataLoader's workers and NCCL want more; mount a volume "
-        "{volume} at /dev/shm, with emptyDir: medium: Memory",
+        "nothing is mounted at /dev/shm: Kubernetes gives 64 MiB of it, and DataLoader's workers and NCCL want more; "
+        "mount a volume {volume} at /dev/shm, with emptyDir: medium: Memory",
         volume=str(volume.get("name") or "dshm"),
     )
     yield told(f"{container.path}.volumeMounts", said, severity="warning", about_key=True)

@@ -22,7 +22,7 @@ _METADATA = (
 
 
 def check_dump(manifest: Mapping[str, Any]) -> Iterator[Problem]:
-    """One warning for all of them, at the first. `creationTimestamp: null` and an empty status are what generators write."""
+    """One warning for all of them, at the first. `creationTimestamp: null` and an empty status are of generators."""
     metadata = mapping(manifest.get("metadata"))
     found = [f"metadata.{key}" for key in metadata if key in _METADATA and metadata[key] is not None]
     found += ["status"] if manifest.get("status") else []

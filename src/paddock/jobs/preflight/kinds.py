@@ -19,19 +19,19 @@ KNOWN: tuple[Resource, ...] = (
 """Kinds that Paddock itself knows; a cluster that serves more of them is asked by the caller."""
 
 _ENDLESS = phrase(
-    "{kind} runs programs that never end, and is not served here: training is a PaddleJob, whose spec.worker has the same "
-    "replicas and template",
+    "{kind} runs programs that never end, and is not served here: training is a PaddleJob, whose spec.worker has the "
+    "same replicas and template",
 )
 _ONE = phrase(
     "{kind} is not served here: a PaddleJob with one worker runs a program to its end as well; the template goes to "
     "spec.worker.template",
 )
 _OLD = phrase(
-    "{kind} is of an operator that PaddlePaddle has given up: write a PaddleJob of batch.paddlepaddle.org/v1, with pserver "
-    "as spec.ps and trainer as spec.worker",
+    "{kind} is of an operator that PaddlePaddle has given up: write a PaddleJob of batch.paddlepaddle.org/v1, with "
+    "pserver as spec.ps and trainer as spec.worker",
 )
 _OTHER_FRAMEWORK = phrase(
-    "{kind} trains with a framework that does not run here: there are {kinds}",
+    "{kind} trains with a framework that does not run here; what runs is {kinds}",
 )
 _FOREIGN: tuple[tuple[str, str, str], ...] = (
     ("apps/", "Deployment StatefulSet DaemonSet ReplicaSet", _ENDLESS.text),

@@ -1,7 +1,7 @@
 """Where a field belongs that stands at the wrong level: `spec.replicas` is `spec.worker.replicas`.
 
-The schema is searched from where the field stands, outwards and then inwards; the fewest steps win. Lists count as a step
-and are entered at their first item.
+The schema is searched from where the field stands, outwards and then inwards; the fewest steps win. Lists count as a
+step and are entered at their first item.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _place_field(problem: Problem, schema: Schema, manifest: Mapping[str, Any]) 
 
 
 def find_homes(schema: Schema, manifest: Mapping[str, Any], parents: tuple[str, ...], key: str) -> tuple[str, ...]:
-    """The nearest paths that have a field `key`, at most three; those whose surroundings the manifest has come alone."""
+    """The nearest paths that have a field `key`, at most three; of those, such as the manifest has room for."""
     for distance in range(1, _FARTHEST + 1):
         found = [
             (*steps, key)

@@ -1,4 +1,4 @@
-"""The roles of a job as they stand in its manifest, whatever kind it is: for checks that need no more than pod templates.
+"""The roles of a job as they stand in its manifest, of whatever kind: for checks that need no more than templates.
 
 A job that cannot be read has roles all the same, so that all of its mistakes are told at once; nothing here raises.
 Which kinds there are is in `jobs.apis`.

@@ -1,0 +1,108 @@
+"""`paddock explain`: the recorded cause as it is, and what the scheduler would say of a job that is not there yet."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from jobs.samples import read_manifest, read_text
+from paddock.cli.explain import build_answer, build_explanation, build_steps, plan_why_not
+from paddock.jobs.apis.paddlepaddle import read_job
+from paddock.jobs.causes import CAUSES
+from paddock.jobs.explain import explain
+from paddock.jobs.model import CauseRecord, Phase, Status
+from paddock.kube.meta import Manifest
+from paddock.node.machine import Machine, build_node
+
+NOW = 1_700_000_000.0
+GPU_JOB = read_text("wide_and_deep").replace(
+    "demo-wide-and-deep:v1",
+    "demo-wide-and-deep:v1\n            resources: {limits: {nvidia.com/gpu: 1}}\n"
+    "        nodeSelector: {accelerator: nvidia-tesla-p100}",
+)
+
+
+def node(**labels: str) -> Manifest:
+    machine = Machine("laptop", Fraction(8), 16 * 2**30)
+    return build_node(machine, labels, NOW, sandbox="none")
+
+
+def job_of(text: str) -> Any:
+    from paddock.jobs.documents import read_documents
+
+    manifest = read_documents(text)[0].manifest
+    manifest["metadata"] |= {"namespace": "default", "uid": ""}
+    return read_job(manifest)
+
+
+def test_both_facts_stand_in_one_sentence() -> None:
+    cause = plan_why_not(job_of(GPU_JOB), [], [node()], [], NOW)
+    assert cause is not None
+    (line, *steps) = build_answer(job_of(GPU_JOB), cause, "001-4.yaml", "en")
+    assert line.startswith("PaddleJob default/wide-ande-deep would wait: waiting for room for 4 of 4 pods: ")
+    assert "Insufficient nvidia.com/gpu (needs 4, 0 of 0 free)" in line
+    assert "accelerator=nvidia-tesla-p100; node has none" in line
+    assert steps == [
+        "next: KUBECONFIG=$(paddock kubeconfig) kubectl label nodes --all accelerator=nvidia-tesla-p100",
+        "next: paddock run 001-4.yaml --without nvidia.com/gpu",
+    ]
+
+
+def test_the_same_in_chinese() -> None:
+    cause = plan_why_not(job_of(GPU_JOB), [], [node()], [], NOW)
+    line = build_answer(job_of(GPU_JOB), cause, "001-4.yaml", "zh")[0]
+    assert "nvidia.com/gpu 不足（需要 4，共 0，空闲 0）" in line
+    assert "没有节点带有标签 accelerator=nvidia-tesla-p100" in line
+
+
+def test_a_job_that_fits_would_start() -> None:
+    job = job_of(read_text("wide_and_deep"))
+    assert plan_why_not(job, [], [node()], [], NOW) is None
+    assert build_answer(job, None, "f.yaml", "en") == [
+        "PaddleJob default/wide-ande-deep would start now: all of its 4 pods fit"
+    ]
+
+
+def test_the_recorded_cause_comes_first_and_says_who_wrote_it() -> None:
+    cause = CauseRecord("RankFailed", {"ranks": ["worker-1"], "code": 3}, NOW - 60)
+    lines = build_explanation(read_manifest("wide_and_deep"), Status(phase=Phase.FAILED, cause=cause), NOW, "en")
+    assert lines == [
+        "PaddleJob default/wide-ande-deep: Failed",
+        explain(cause),
+        "recorded by the operator in status.cause: RankFailed, 60s ago",
+        "next: paddock logs wide-ande-deep --role worker --rank 1",
+    ]
+
+
+def test_where_nothing_is_recorded_it_says_so() -> None:
+    manifest = read_manifest("wide_and_deep")
+    assert build_explanation(manifest, Status(), NOW, "en")[1] == (
+        "nothing is recorded: no operator has looked at the job yet"
+    )
+    assert (
+        build_explanation(manifest, Status(phase=Phase.RUNNING), NOW, "zh")[1] == "没有记录原因：它的全部 Pod 都在运行"
+    )
+
+
+def test_a_manifest_that_was_edited_wrong_is_read_again_in_the_readers_language() -> None:
+    manifest = read_manifest("wide_and_deep")
+    manifest["spec"]["worker"]["replicas"] = "2"
+    status = Status(cause=CauseRecord("InvalidJob", {"problems": ["spec.worker.replicas: found"]}, NOW))
+    lines = build_explanation(manifest, status, NOW, "zh")
+    assert '  spec.worker.replicas: 值为："2"，应为 1 到 10000 之间的整数；请去掉引号，写成 2' in lines
+    assert lines[-1] == "下一步：KUBECONFIG=$(paddock kubeconfig) kubectl edit paddlejob wide-ande-deep"
+
+
+@pytest.mark.parametrize("reason", CAUSES)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_cause_can_be_explained(reason: str, language: str) -> None:
+    """Also one of another version, that lost its numbers."""
+    lines = build_explanation(read_manifest("resnet"), Status(cause=CauseRecord(reason, {}, 0.0)), NOW, language)
+    assert len(lines) >= 3
+
+
+def test_next_steps_name_the_namespace() -> None:
+    cause = CauseRecord("CompletedServersKept", {}, NOW)
+    assert build_steps(cause, "wide", "team") == ["paddock delete wide -n team"]
