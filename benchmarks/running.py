@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import shlex
 import socket
-import statistics
 import subprocess
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -46,7 +45,7 @@ def _sleeping(*, warm: bool) -> Figure:
 
         pair = alternate(ours, lambda: timed(lambda: _run_script(script, cluster.directory)), 5)
     state = "up" if warm else "not up"
-    return _build_figure(f"`paddock run`, 2 servers and 2 workers that sleep 1 s; cluster {state}", pair, judged=True)
+    return _build_figure(f"`paddock run`, 2 servers and 2 workers that sleep 1 s; cluster {state}", pair)
 
 
 def _training() -> Figure:
@@ -62,10 +61,10 @@ def _training() -> Figure:
             return timed(lambda: _run_bare_training(Path(python) / "bin" / "python3", cluster))
 
         pair = alternate(lambda: timed(run), plain, 3)
-    return _build_figure("the same with Wide & Deep, 50 steps, real PaddlePaddle; cluster up", pair, judged=False)
+    return _build_figure("the same with Wide & Deep, 50 steps, real PaddlePaddle; cluster up", pair)
 
 
-def _build_figure(what: str, pair: Pair, *, judged: bool) -> Figure:
+def _build_figure(what: str, pair: Pair) -> Figure:
     more = f"{pair.more:+.2f} s, {pair.ratio:.2f} times"
     return Figure(
         what,
@@ -73,12 +72,8 @@ def _build_figure(what: str, pair: Pair, *, judged: bool) -> Figure:
         f"shell script {seconds(pair.plain)}",
         more,
         "1.0 s more (0.5 s)",
-        pair.more <= LIMIT if judged or abs(pair.more) < _spread(pair) else None,
+        pair.more <= LIMIT,
     )
-
-
-def _spread(pair: Pair) -> float:
-    return max(pair.plain) - statistics.median(pair.plain)
 
 
 def _build_job(

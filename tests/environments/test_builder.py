@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -32,6 +33,19 @@ async def failure(builder: Builder, definition: Definition = TINY) -> str:
     with pytest.raises(BuildFailed) as raised:
         await build(builder, definition)
     return raised.value.message
+
+
+async def running_uv(parent: psutil.Process, builder: Builder) -> list[psutil.Process]:
+    """The processes of a build that installs, and whose download stalls. uv runs more than once in a build: at first
+    there is no directory yet, and between two runs there is no process."""
+    deadline = asyncio.get_running_loop().time() + 20
+    while asyncio.get_running_loop().time() < deadline:
+        children = parent.children(recursive=True)
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if leftovers(builder) and any("uv" in child.name() for child in children):
+                return children
+        await asyncio.sleep(0.05)
+    raise AssertionError("no uv was started in 20 s")
 
 
 def leftovers(builder: Builder) -> list[Path]:
@@ -99,8 +113,7 @@ async def test_a_cancelled_build_leaves_no_process_and_the_next_starts_clean(tmp
     builder = make_builder(tmp_path, index.url)
     task = asyncio.create_task(build(builder))
     await asyncio.wait_for(index.stalled.wait(), 20)
-    children = psutil.Process().children(recursive=True)
-    assert children
+    children = await running_uv(psutil.Process(), builder)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -128,13 +141,12 @@ async def test_kill_9_of_the_builder_ends_uv_and_the_next_build_starts_clean(tmp
     code = ALONE.format(tests=str(Path(__file__).parents[1]), directory=str(tmp_path), url=index.url)
     alone = await asyncio.create_subprocess_exec(sys.executable, "-c", code)
     await asyncio.wait_for(index.stalled.wait(), 30)
-    children = psutil.Process(alone.pid).children(recursive=True)
-    assert any("uv" in child.name() for child in children)
+    builder = make_builder(tmp_path, index.url)
+    children = await running_uv(psutil.Process(alone.pid), builder)
     alone.send_signal(signal.SIGKILL)
     await alone.wait()
     _, alive = await asyncio.to_thread(psutil.wait_procs, children, 5)
     assert not alive
-    builder = make_builder(tmp_path, index.url)
     assert len(leftovers(builder)) == 1
     index.hold = False
     built, _ = await build(builder)

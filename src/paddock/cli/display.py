@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 from paddock.jobs.explain import explain
 from paddock.jobs.model import Job, Phase, Rank, Role, Status
+from paddock.jobs.phrases import Phrase, phrase, render
 from paddock.jobs.progress import Progress
 from paddock.kube.times import Moment, format_duration
 
 _PERCENT = re.compile(r",? *\d+ *%$")
 _BAR = 10
-_NOUNS = {"ps": "server", "worker": "worker", "heter": "heter worker"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,28 +31,39 @@ class View:
     messages: Mapping[Rank, str] = field(default_factory=dict)
 
 
-def build_head(job: Job) -> str:
+def build_head(job: Job, language: str = "en") -> str:
     """`PaddleJob default/wide-ande-deep: PS mode, 2 servers, 2 workers`."""
-    roles = ", ".join(_counted(role) for role in sorted(job.roles, key=lambda role: role.decides))
-    return f"{job.resource.kind} {job.key}: {job.mode} mode, {roles}"
+    counted = (render(_counted(role), language) for role in sorted(job.roles, key=lambda role: role.decides))
+    roles = render(", ", language).join(counted)
+    said = phrase("{kind} {job}: {mode} mode, {roles}", kind=job.resource.kind, job=str(job.key), mode=job.mode, roles=roles)
+    return render(said, language)
 
 
-def _counted(role: Role) -> str:
-    noun = _NOUNS.get(role.name.lower(), role.name.lower())
-    return f"{role.replicas} {noun}" if role.replicas == 1 else f"{role.replicas} {noun}s"
+def _counted(role: Role) -> Phrase:
+    count = role.replicas
+    match role.name.lower():
+        case "ps":
+            return phrase("{count} server" if count == 1 else "{count} servers", count=count)
+        case "worker":
+            return phrase("{count} worker" if count == 1 else "{count} workers", count=count)
+        case "heter":
+            return phrase("{count} heter worker" if count == 1 else "{count} heter workers", count=count)
+        case name:
+            return phrase("{count} {kind}" if count == 1 else "{count} {kind}s", count=count, kind=name)
 
 
-def build_live_line(view: View, now: Moment) -> str:
+def build_live_line(view: View, now: Moment, language: str = "en") -> str:
     """`Running 12s · ps 2/2 · worker 2/2 · epoch 2 step 300/400 · loss 0.52`."""
     status = view.status
-    parts = [f"{status.phase or 'Submitted'} {format_duration(now - view.submitted)}"]
+    phase = str(status.phase) or render(phrase("Submitted"), language)
+    parts = [f"{phase} {format_duration(now - view.submitted)}"]
     parts += [f"{name} {counts.ready}" for name, counts in status.roles.items()]
     if progress := lead(view):
         parts += [text for text in (_place(progress), _loss(progress)) if text]
     elif status.cause and status.phase not in (Phase.RUNNING, Phase.COMPLETED):
-        parts.append(explain(status.cause))
+        parts.append(explain(status.cause, language))
     if status.restarts:
-        parts.append(f"restarts {status.restarts}")
+        parts.append(render(phrase("restarts {count}", count=status.restarts), language))
     return " · ".join(parts)
 
 
@@ -93,32 +104,51 @@ def read_building(name: str, status: Mapping[str, object]) -> Building | None:
     return Building(name, what, percent if isinstance(percent, int) else 0)
 
 
-def build_building(building: Building, *, bar: bool) -> str:
+def build_building(building: Building, *, bar: bool, language: str = "en") -> str:
     """`environment paddle-ps: building (paddlepaddle 3.0.0, 193 MB) ██████░░░░ 61 %`; without the bar in a pipe."""
     full = building.percent * _BAR // 100
     drawn = f" {'█' * full}{'░' * (_BAR - full)}" if bar else ","
-    return f"environment {building.name}: {building.what}{drawn} {building.percent} %"
+    said = phrase("environment {name}: {what}", name=building.name, what=building.what)
+    return f"{render(said, language)}{drawn} {building.percent} %"
 
 
-def build_end(view: View) -> str:
+def build_end(view: View, language: str = "en") -> str:
     """`Completed in 31 s: ps 2/2, worker 2/2 succeeded. Held-out AUC 0.81 (…)`; for a failure the recorded cause."""
     status = view.status
     seconds = max(0.0, (view.ended or view.submitted) - view.submitted)
     if status.phase is not Phase.COMPLETED:
-        why = explain(status.cause) if status.cause else "no cause is recorded"
-        return f"Failed after {_seconds(seconds)}: {why.removeprefix('failed').lstrip(': ')}"
-    roles = ", ".join(_ended(role, status) for role in sorted(view.job.roles, key=lambda role: role.decides))
+        why = explain(status.cause, language) if status.cause else render(phrase("no cause is recorded"), language)
+        for failed in ("failed", "失败"):  # the sentence says so already
+            why = why.removeprefix(failed).lstrip(":： ")
+        return render(phrase("Failed after {time}: {why}", time=_seconds(seconds), why=why), language)
+    ended = (_ended(role, status, language) for role in sorted(view.job.roles, key=lambda role: role.decides))
+    roles = render(", ", language).join(ended)
     said = f" {last_words(view)}" if last_words(view) else ""
-    return f"Completed in {_seconds(seconds)}: {roles}.{said}"
+    return render(phrase("Completed in {time}: {roles}.{said}", time=_seconds(seconds), roles=roles, said=said), language)
 
 
-def _ended(role: Role, status: Status) -> str:
+def build_timeout(view: View, seconds: float, language: str = "en") -> str:
+    """`Not completed in 60 s (--timeout): waiting for room for 4 of 4 pods: …`; of a job that runs, how far it is."""
+    status = view.status
+    if status.cause and status.phase is not Phase.RUNNING:
+        why = explain(status.cause, language)
+    elif progress := lead(view):
+        why = ", ".join(text for text in (str(status.phase), _place(progress), _loss(progress)) if text)
+    elif status.phase is Phase.RUNNING:
+        why = render(phrase("{phase}, all of its pods run", phase=str(status.phase)), language)
+    else:
+        why = render(phrase("no cause is recorded"), language)
+    return render(phrase("Not completed in {time} (--timeout): {why}", time=_seconds(seconds), why=why), language)
+
+
+def _ended(role: Role, status: Status, language: str) -> str:
     counts = status.roles.get(role.name)
     if counts is None:
         return f"{role.name} {role.replicas}"
-    return (
-        f"{role.name} {counts.succeeded}/{counts.wanted} succeeded" if role.decides else f"{role.name} {counts.ready}"
-    )
+    if not role.decides:
+        return f"{role.name} {counts.ready}"
+    said = phrase("{role} {count}/{wanted} succeeded", role=role.name, count=counts.succeeded, wanted=counts.wanted)
+    return render(said, language)
 
 
 def _seconds(seconds: float) -> str:

@@ -25,11 +25,14 @@ def age(manifest: Mapping[str, Any], now: Moment) -> str:
     return "<unknown>" if created is None else format_duration(now - created)
 
 
-def job_row(resource: Resource, job: Mapping[str, Any], now: Moment) -> list[str]:
-    """A line of `paddock get`; WHY is the recorded cause's sentence."""
+def job_row(resource: Resource, job: Mapping[str, Any], now: Moment, language: str = "en") -> list[str]:
+    """A line of `paddock get`; WHY is the recorded cause's sentence. PS has the parameter servers under either of their
+    names: kubeflow.org calls the role Master."""
     status = read_status(resource, job)
-    roles = {name.lower(): counts for name, counts in status.roles.items()}  # `Worker` in kubeflow.org
-    why = explain(status.cause) if status.cause else ""
+    roles = {name.lower(): counts for name, counts in status.roles.items()}
+    if "master" in roles:
+        roles.setdefault("ps", roles["master"])
+    why = explain(status.cause, language) if status.cause else ""
     return [
         name_of(job),
         status.phase or "Pending",

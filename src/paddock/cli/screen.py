@@ -12,15 +12,17 @@ from rich.live import Live
 from rich.text import Text
 
 from paddock.cli.terminal import pod_colour, stderr, stdout
+from paddock.jobs.phrases import Phrase, render
 
 
 class Screen:
-    """Use as a context; `line` may be called at any time, also outside of it."""
+    """Use as a context; `line` may be called at any time, also outside of it. What is said in phrases is said in
+    `language`, which the one who follows a job asks for causes as well."""
 
-    def __init__(self, out: Console | None = None, err: Console | None = None) -> None:
-        self._out, self._err = out or stdout(), err or stderr()
+    def __init__(self, out: Console | None = None, err: Console | None = None, *, language: str = "en") -> None:
+        self._out, self._err, self.language = out or stdout(), err or stderr(), language
         self._one_terminal = self._out.is_terminal and self._err.is_terminal
-        self._live = Live(console=self._out, refresh_per_second=8, transient=True) if self._out.is_terminal else None
+        self._live = Live(console=self._out, refresh_per_second=8, transient=True) if self._out.is_interactive else None
         self._shown = ""
 
     def __enter__(self) -> Screen:
@@ -49,15 +51,16 @@ class Screen:
         text = Text("\n").join(Text(head, style=pod_colour(name)) + Text.from_ansi(line) for line in lines)
         self._out.print(text, soft_wrap=True)
 
-    def line(self, text: str, style: str = "") -> None:
-        self._out.print(Text(text, style=style), soft_wrap=True)
+    def line(self, text: Phrase | str, style: str = "") -> None:
+        self._out.print(Text(render(text, self.language), style=style), soft_wrap=True)
 
-    def talk(self, text: str) -> None:
+    def talk(self, text: Phrase | str) -> None:
         """To stderr; above the live line where both are one terminal."""
+        said = render(text, self.language)
         if self._live and self._one_terminal:
-            self._out.print(Text(text, style="dim"), soft_wrap=True)
+            self._out.print(Text(said, style="dim"), soft_wrap=True)
         else:
-            self._err.print(text)
+            self._err.print(said)
 
     def note(self, text: str) -> None:
         """Talk that a live line makes needless."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from paddock.jobs.chinese_commands import COMMANDS
+
 _FORMS: Mapping[str, str] = {
     "found {found}, {allowed} is allowed{advice}": "值为：{found}，应为{allowed}{advice}",
     "is missing: {allowed} is needed": "缺少该字段，需要{allowed}",
@@ -283,35 +285,4 @@ _OF_TEXTS: Mapping[str, str] = {
     ),
 }
 
-_OF_COMMANDS: Mapping[str, str] = {
-    "{kinds}, no problems": "{kinds}，没有问题",
-    "{kinds}, 1 warning": "{kinds}，1 个警告",
-    "{kinds}, {count} warnings": "{kinds}，{count} 个警告",
-    "{count} problems": "共 {count} 个问题",
-    "{count} {kind}": "{count} 个 {kind}",
-    "{count} {kind}s": "{count} 个 {kind}",
-    "cannot be read: {why}": "无法读取：{why}",
-    "No such file or directory": "没有这个文件",
-    "Is a directory": "这是一个目录",
-    "Permission denied": "没有读取权限",
-    "larger than {most} MiB: this is no manifest": "超过 {most} MiB：这不是作业配置",
-    "computed by this command: the operator records a cause only where something is to be told": (
-        "由本命令得出：operator 只在有情况需要说明时才记录原因"
-    ),
-    "no operator has looked at the job yet": "还没有 operator 处理这个作业",
-    "recorded by the operator in status.cause: {reason}, {age} ago": (
-        "由 operator 记录在 status.cause：{reason}，{age} 前"
-    ),
-    "all of its pods run": "它的全部 Pod 都在运行",
-    "it completed": "已完成",
-    "it failed, and whoever ran it left no reason; its events may have one": (
-        "已失败，运行它的 operator 没有记录原因；事件中可能有"
-    ),
-    "nothing is recorded: {why}": "没有记录原因：{why}",
-    "{job} would start now: all of its {count} pods fit": "{job} 现在即可启动：它的 {count} 个 Pod 都放得下",
-    "{job} would wait: {why}": "{job} 将会等待：{why}",
-    "the manifest is wrong; edit the job:": "作业的配置有误，请修改作业：",
-    "next: {step}": "下一步：{step}",
-}
-
-CHINESE_PHRASES: Mapping[str, str] = {**_FORMS, **_VALUES, **_OF_JOBS, **_OF_TEXTS, **_OF_COMMANDS}
+CHINESE_PHRASES: Mapping[str, str] = {**_FORMS, **_VALUES, **_OF_JOBS, **_OF_TEXTS, **COMMANDS}
