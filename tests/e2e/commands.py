@@ -263,5 +263,6 @@ def open_cluster(sandbox: str) -> Iterator[Cluster]:
         yield cluster
     finally:
         cluster.close()
-        assert not cluster.leftovers(), "\n".join(cluster.leftovers())
+        left = cluster.leftovers()
         shutil.rmtree(directory, ignore_errors=True)
+        assert not left, "\n".join(left)

@@ -54,9 +54,6 @@ def start(home: homes.Home, *, port: int = 0, sandbox: str = "auto", idle: float
         if running is not None:
             return Started(running, 0.0, fresh=False)
         homes.make(home)
-        killed = homes.read_running(home)
-        if killed is not None and sandbox == "auto":
-            sandbox = killed.sandbox  # the pods that it left live on, and only their own sandbox can tell how they end
         message = _spawn(home, port, sandbox, idle)
         if "taken" not in message:  # else somebody was faster: look again
             break

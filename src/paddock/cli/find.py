@@ -17,17 +17,55 @@ if TYPE_CHECKING:
     from paddock.kube.api import Api
 
 
-async def fetch_job(api: Api, namespace: str, name: str) -> tuple[Resource, Manifest]:
-    """Raises `UserError` with the nearest name where there is none of this one."""
-    for resource in KINDS:
+async def fetch_job(api: Api, namespace: str, word: str) -> tuple[Resource, Manifest]:
+    """The job that `word` means: `NAME`, `paddlejob/NAME` or `paddlejob.GROUP/NAME`.
+
+    Raises `UserError`: with the nearest name where there is none of this one, and with both where jobs of two API
+    groups have the name and the word leaves open which.
+    """
+    resources, name = read_job_word(word)
+    found: list[tuple[Resource, Manifest]] = []
+    for resource in resources:
         try:
-            return resource, await api.get(resource, namespace, name)
+            found.append((resource, await api.get(resource, namespace, name)))
         except NotFound:
             continue
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = " and ".join(f"{_with_group(resource)}/{name}" for resource, _ in found)
+        raise UserError(f"two jobs in namespace {namespace} are called {name!r}, {names}: name one of them like this")
     known = [name_of(job) for _, job in await fetch_all(api, KINDS, namespace)]
     near = nearest(name, known)
     hint = f"; did you mean {near!r}?" if near else "; `paddock get -A` lists all jobs"
     raise UserError(f"there is no job {name!r} in namespace {namespace}{hint}")
+
+
+def read_job_word(word: str) -> tuple[tuple[Resource, ...], str]:
+    """Which kinds a word on the command line leaves, and the name. Raises `UserError` for another kind."""
+    kind, slash, name = word.rpartition("/")
+    resources = tuple(each for each in KINDS if not slash or kind.lower() in _forms(each))
+    if not resources:
+        forms = " or ".join(f"{_with_group(each)}/{name}" for each in KINDS)
+        raise UserError(f"{kind!r} is no kind of job: {name}, or {forms}")
+    return resources, name
+
+
+def _forms(resource: Resource) -> set[str]:
+    """`paddlejob`, its plural, and both with the group."""
+    words = {resource.kind.lower(), resource.plural}
+    return words | {f"{word}.{resource.group}" for word in words}
+
+
+def _with_group(resource: Resource) -> str:
+    return f"{resource.kind.lower()}.{resource.group}"
+
+
+def printed_name(resource: Resource, name: str) -> str:
+    """`paddlejob/demo`, a word that names the object on the command line. Where two API groups have the kind, the word
+    alone means the first one's, so that of another has its group: `paddlejob.kubeflow.org/demo`."""
+    first = next((each for each in KINDS if each.kind == resource.kind), resource)
+    return f"{resource.kind.lower() if first == resource else _with_group(resource)}/{name}"
 
 
 async def fetch_all(

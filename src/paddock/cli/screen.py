@@ -48,7 +48,7 @@ class Screen:
         if not self._out.is_terminal:
             print("\n".join(head + line for line in lines), file=self._out.file, flush=True)
             return
-        text = Text("\n").join(Text(head, style=pod_colour(name)) + Text.from_ansi(line) for line in lines)
+        text = Text("\n").join(Text.assemble((head, pod_colour(name)), Text.from_ansi(line)) for line in lines)
         self._out.print(text, soft_wrap=True)
 
     def line(self, text: Phrase | str, style: str = "") -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 from paddock.jobs.model import CauseRecord, Pod, PodPhase
@@ -169,12 +169,14 @@ class NewAttempt(Cause):
 @dataclass(frozen=True, slots=True)
 class Failure(Cause):
     """How the program failed: `ranks`, more than one where times cannot tell which was first; exit `code` as a shell
-    reports it; `memory`: it was killed for it; `server`: a parameter server, which should have outlived the workers."""
+    reports it; `memory`: it was killed for it; `server`: a parameter server, which should have outlived the workers;
+    `message`: of a program that could not even be started, the node's word about it: there is no log to look into."""
 
     ranks: tuple[str, ...]
     code: int | None = None
     memory: bool = False
     server: bool = False
+    message: str | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

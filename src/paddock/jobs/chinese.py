@@ -40,6 +40,8 @@ def _list(args: Args, name: str, joint: str = "和") -> str:
 
 def _end(args: Args) -> str:
     code = args.get("code")
+    if args.get("message"):
+        return f"没有启动{_said(args)}"
     if args.get("memory"):
         return "内存不足，被系统终止（退出码 137）"
     if not isinstance(code, int) or code < 0:
@@ -52,14 +54,18 @@ def _end(args: Args) -> str:
 
 
 def _failure(args: Args) -> str:
-    early = "，此时各 worker 尚未训练完" if args.get("server") else ""
+    early = "，此时各 worker 尚未训练完" if args.get("server") and not args.get("message") else ""
     return f"{_list(args, 'ranks', '或')} {_end(args)}{early}"
 
 
 def _remedy(args: Args) -> str:
     if args.get("memory"):
         return "；请提高内存上限（limits.memory）或减小 batch size"
-    return "；原因见它的日志"
+    return "" if args.get("message") else "；原因见它的日志"
+
+
+def _lost_updates(args: Args) -> str:
+    return "" if args.get("message") else "，此后学到的参数已丢失"
 
 
 def _restart(args: Args) -> str:
@@ -105,7 +111,7 @@ CHINESE: Mapping[str, Callable[[Args], str]] = {
         f"cleanPodPolicy {_of(args, 'policy')} 让 {_list(args, 'kept')} 继续运行；删除作业即可结束它们"
     ),
     "RankFailed": lambda args: f"失败：{_failure(args)}{_remedy(args)}",
-    "ServerEnded": lambda args: f"失败：{_failure(args)}，此后学到的参数已丢失{_remedy(args)}",
+    "ServerEnded": lambda args: f"失败：{_failure(args)}{_lost_updates(args)}{_remedy(args)}",
     "BackoffLimitExceeded": lambda args: (
         f"失败：已重启 {_of(args, 'limit')} 次，达到 runPolicy.backoffLimit 的上限：{_failure(args)}{_remedy(args)}"
     ),

@@ -48,6 +48,8 @@ def _verb(args: Args, name: str, one: str, more: str) -> str:
 def _end(args: Args) -> str:
     """How it ended, in words that a shell user knows. Paddle's launcher reports signal n as 256 - n."""
     code = args.get("code")
+    if args.get("message"):
+        return f"was not started{_said(args)}"
     if args.get("memory"):
         return "ran out of memory and was killed (exit code 137)"
     if not isinstance(code, int) or code < 0:
@@ -60,14 +62,18 @@ def _end(args: Args) -> str:
 
 
 def _failure(args: Args) -> str:
-    early = " before the workers were done" if args.get("server") else ""
+    early = " before the workers were done" if args.get("server") and not args.get("message") else ""
     return f"{_list(args, 'ranks', 'or')} {_end(args)}{early}"
 
 
 def _remedy(args: Args) -> str:
     if args.get("memory"):
         return "; raise its memory limit or lower the batch size"
-    return "; its log has the reason"
+    return "" if args.get("message") else "; its log has the reason"
+
+
+def _lost_updates(args: Args) -> str:
+    return "" if args.get("message") else ", and what they learned since is lost"
 
 
 def _restart(args: Args) -> str:
@@ -131,7 +137,7 @@ ENGLISH: Mapping[str, Callable[[Args], str]] = {
         "as servers never end by themselves; delete the job to end them"
     ),
     "RankFailed": lambda args: f"failed: {_failure(args)}{_remedy(args)}",
-    "ServerEnded": lambda args: f"failed: {_failure(args)}, and what they learned since is lost{_remedy(args)}",
+    "ServerEnded": lambda args: f"failed: {_failure(args)}{_lost_updates(args)}{_remedy(args)}",
     "BackoffLimitExceeded": lambda args: (
         f"failed after {_count(args, 'limit', 'restart')}, as many as runPolicy.backoffLimit allows: "
         f"{_failure(args)}{_remedy(args)}"

@@ -41,6 +41,7 @@ START_ERROR = "StartError"
 NOT_FOUND_CODE = 127
 """What a shell answers for a command that is not there."""
 _MESSAGE_SIZE = 4096  # bytes of the termination log (core/v1, terminationMessagePath)
+_LONGEST_PATH = 120  # characters of a $PATH in a message
 _FALLBACK_LINES, _FALLBACK_SIZE = 80, 2048  # of the log (core/v1, FallbackToLogsOnError)
 
 
@@ -290,11 +291,19 @@ def explain_command(command: str, path: str, directory: Path, mounts: Collection
     if find_command(command, path, directory, mounts) is not None:
         return ""
     if "/" not in command:
-        return f'exec: "{command}": executable file not found in $PATH ({path})'
+        return f'exec: "{command}": executable file not found in $PATH ({_shorten(path)})'
     found = _on_machine(str(directory / command) if not command.startswith("/") else command, mounts)
     if found.is_dir():
         return f'exec: "{command}": is a directory'
     return f'exec: "{command}": {"permission denied" if found.exists() else "no such file or directory"}'
+
+
+def _shorten(path: str) -> str:
+    """The first directories of a long $PATH: it is in a sentence, which must be read to its end."""
+    kept = path
+    while len(kept) > _LONGEST_PATH and ":" in kept:
+        kept = kept.rpartition(":")[0]
+    return kept if kept == path else f"{kept}:…"
 
 
 def _on_machine(path: str, mounts: Collection[Mount]) -> Path:

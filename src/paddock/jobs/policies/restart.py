@@ -50,15 +50,16 @@ def plan_restart(job: Job, status: Status, deaths: Collection[Death]) -> Verdict
     root = first[0]
     if root.kind is Kind.LOST:
         return plan_new_gang(_loss(root, ranks), status.attempt)
-    memory = root.kind is Kind.MEMORY
+    memory, said = root.kind is Kind.MEMORY, root.message
     if not _retries(job, root):
         end = causes.ServerEnded if root.server else causes.RankFailed
-        return plan_failure(end(ranks, root.code, memory, root.server))
+        return plan_failure(end(ranks, root.code, memory, root.server, message=said))
     limit = job.policies.backoff_limit
     if limit is not None and status.restarts >= limit:
-        return plan_failure(causes.BackoffLimitExceeded(ranks, root.code, memory, root.server, limit))
+        return plan_failure(causes.BackoffLimitExceeded(ranks, root.code, memory, root.server, limit, message=said))
     number = status.restarts + 1
-    cause = causes.RankRestarted(ranks, root.code, memory, root.server, number, limit, restart_delay(number))
+    delay = restart_delay(number)
+    cause = causes.RankRestarted(ranks, root.code, memory, root.server, number, limit, delay, message=said)
     return plan_new_gang(cause, status.attempt, at_fault=True)
 
 

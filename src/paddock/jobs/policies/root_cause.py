@@ -41,11 +41,15 @@ ECHO_CODES = frozenset({250, 15, 143})
 _AFTER_A_PEER = 247
 _ECHO_MESSAGES = ("Connection closed by peer", "Connection reset by peer")
 _NEVER = 2**62
+_NOT_STARTED = frozenset({"StartError", "ContainerCannotRun"})
+"""The kubelet's reasons of a container whose program could not be started: its message is all there is."""
+_LONGEST_MESSAGE = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """How one rank ended, or went. `why`: the reason of a LOST one, `Deleted` where somebody deleted the pod."""
+    """How one rank ended, or went. `why`: the reason of a LOST one, `Deleted` where somebody deleted the pod. `message`:
+    why its program was not started; None of one that was."""
 
     rank: Rank
     kind: Kind
@@ -53,6 +57,7 @@ class Death:
     finished: int = _NEVER
     why: str = ""
     server: bool = False
+    message: str | None = None
 
 
 def read_deaths(
@@ -83,7 +88,15 @@ def _death(pod: Pod, *, server: bool) -> Death:
     end = pod.exit or Exit(-1)
     finished = _NEVER if end.finished is None else int(end.finished)
     kind = _kind(end)
-    return Death(pod.rank, kind, end.code, finished, end.reason if kind is Kind.LOST else "", server)
+    why, message = end.reason if kind is Kind.LOST else "", _read_message(end)
+    return Death(pod.rank, kind, end.code, finished, why, server, message)
+
+
+def _read_message(end: Exit) -> str | None:
+    if end.reason not in _NOT_STARTED or not end.message.strip():
+        return None
+    message = " ".join(end.message.split())
+    return message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]}…"
 
 
 def _kind(end: Exit) -> Kind:
