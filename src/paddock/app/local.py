@@ -27,7 +27,7 @@ from paddock.app import home as homes
 from paddock.app.idle import is_idle
 from paddock.app.images import EnvironmentImages
 from paddock.app.kinds import apply_crds, build_crds
-from paddock.app.ports import fetch_listening
+from paddock.app.ports import Listening
 from paddock.environments.library import Environments
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Settings
@@ -80,7 +80,7 @@ class LocalCluster:
         await self.environments.seed()
         await register_node(self.api, build_node(self.machine, {}, time.time(), sandbox=self.sandbox.name))
         settings = Settings(pod_groups=POD_GROUPS, output_root=str(self.home.outputs), shared_network=True)
-        self.operator = Operator(self.api, settings, taken_ports=fetch_listening)
+        self.operator = Operator(self.api, settings, taken_ports=Listening())
         self._spawn("scheduler", Scheduler(self.api).run)
         self._spawn("binder", Binder(self.api, self.home.node / "volumes").run)
         self._spawn("environments", self.environments.run)

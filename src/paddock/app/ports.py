@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 _LISTEN = "0A"
+_FRESH = 1.0
+"""Seconds that an answer of the machine is used again: many jobs that are submitted at once ask at once."""
 
 
 def read_listening(table: str) -> frozenset[int]:
@@ -22,3 +26,20 @@ def fetch_listening() -> frozenset[int]:
         except OSError:
             continue
     return found
+
+
+class Listening:
+    """The listening ports of this machine, asked for at most once in a second. Call it."""
+
+    def __init__(
+        self, fetch: Callable[[], frozenset[int]] = fetch_listening, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._fetch, self._clock = fetch, clock
+        self._asked: float | None = None
+        self._found: frozenset[int] = frozenset()
+
+    def __call__(self) -> frozenset[int]:
+        now = self._clock()
+        if self._asked is None or now - self._asked >= _FRESH:
+            self._asked, self._found = now, self._fetch()
+        return self._found

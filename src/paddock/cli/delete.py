@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from paddock.app.home import Home
-from paddock.cli.find import fetch_job, fetch_pods
+from paddock.cli.find import fetch_job, fetch_pods, printed_name
 from paddock.cli.names import complete_jobs
 from paddock.cli.session import namespace_option, talk
 from paddock.cli.terminal import stdout
@@ -37,7 +37,7 @@ def command(names: tuple[str, ...], now: bool, wait: bool, namespace: str) -> No
         found = [await fetch_job(client, namespace, name) for name in names]
         for resource, job in found:
             await end_job(client, resource, job, now=now, wait=wait)
-            stdout().print(f"{resource.kind.lower()}/{job['metadata']['name']} deleted")
+            stdout().print(f"{printed_name(resource, job['metadata']['name'])} deleted")
 
     talk(work)
 

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import click
+from rich.cells import cell_len
 
 from paddock.app.home import Home
 from paddock.cli import jobs_view as view
 from paddock.cli.find import fetch_job, fetch_pods, find_outputs
+from paddock.cli.language import readers_language
 from paddock.cli.names import complete_jobs
 from paddock.cli.session import namespace_option, talk
 from paddock.cli.terminal import print_table, stdout
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.explain import explain
 from paddock.jobs.model import Job, Status
+from paddock.jobs.phrases import Phrase, phrase, render
 from paddock.kube.meta import EVENTS, Manifest, annotations_of, uid_of
 from paddock.kube.times import format_duration, format_time, read_time
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
+
+_LABEL = 11
+"""Columns of a line's name."""
 
 
 @click.command(name="describe")
@@ -37,61 +44,82 @@ def command(job: str, namespace: str) -> None:
         resource, manifest = await fetch_job(client, namespace, job)
         pods = await fetch_pods(client, manifest)
         events = (await client.list(EVENTS, namespace, fields=f"involvedObject.uid={uid_of(manifest)}")).items
-        api = KINDS[resource]
-        _print_facts(api.read_job(manifest), api.read_status(manifest), manifest, place)
-        _print_pods(pods)
-        _print_events(events)
+        api, language = KINDS[resource], readers_language()
+        for line in build_facts(api.read_job(manifest), api.read_status(manifest), manifest, place, language):
+            stdout().print(line)
+        _print_pods(pods, language)
+        _print_events(events, language)
 
     talk(work)
 
 
-def _print_facts(job: Job, status: Status, manifest: Manifest, place: Home) -> None:
-    facts = {
-        "Name": str(job.key),
-        "Kind": f"{job.resource.kind}.{job.resource.group}/{job.resource.version}",
-        "Mode": job.mode,
-        "Status": str(status.phase or "Pending"),
-        "Why": explain(status.cause) if status.cause else "",
-        "Created": _moment(job.created),
-        "Started": _moment(status.started),
-        "Finished": _moment(status.finished),
-        "Attempt": f"{status.attempt}, restarts {status.restarts} ({_limit(job)})",
-        "Clean-up": f"cleanPodPolicy {job.policies.clean_pods}",
-        "Without": annotations_of(manifest).get("paddock.dev/without", ""),
-        "Outputs": str(find_outputs(place, manifest) or ""),
+def build_facts(job: Job, status: Status, manifest: Manifest, place: Home, language: str = "en") -> list[str]:
+    """A line for each thing that is known, with its name in a column of its own."""
+    attempt = phrase(
+        "{attempt}, restarts {restarts} ({limit})",
+        attempt=status.attempt, restarts=status.restarts, limit=_limit(job),
+    )  # fmt: skip
+    facts: Mapping[Phrase, Phrase | str] = {
+        phrase("Name"): str(job.key),
+        phrase("Kind"): f"{job.resource.kind}.{job.resource.group}/{job.resource.version}",
+        phrase("Mode"): job.mode,
+        phrase("Status"): str(status.phase or "Pending"),
+        phrase("Why"): explain(status.cause, language) if status.cause else "",
+        phrase("Created"): _moment(job.created),
+        phrase("Started"): _moment(status.started),
+        phrase("Finished"): _moment(status.finished),
+        phrase("Attempt"): attempt,
+        phrase("Clean-up"): f"cleanPodPolicy {job.policies.clean_pods}",
+        phrase("Without"): annotations_of(manifest).get("paddock.dev/without", ""),
+        phrase("Outputs"): str(find_outputs(place, manifest) or ""),
     }
-    for name, text in facts.items():
-        if text:
-            stdout().print(f"{name + ':':<11}{text}")
+    said = [(name, text if isinstance(text, str) else render(text, language)) for name, text in facts.items()]
+    lines = [_label(name, language) + text for name, text in said if text]
+    return lines + [_label(phrase("Role"), language) + render(each, language) for each in _roles(job, status)]
+
+
+def _label(name: Phrase, language: str) -> str:
+    """Of one width, also where a character takes two columns."""
+    text = f"{render(name, language)}:"
+    return text + " " * max(1, _LABEL - cell_len(text))
+
+
+def _roles(job: Job, status: Status) -> Iterator[Phrase]:
     for role in job.roles:
         counts = status.roles.get(role.name)
-        text = "no pods yet" if counts is None else (
-            f"{counts.wanted} wanted: {counts.pending} pending, {counts.starting} starting, {counts.running} running, "
-            f"{counts.succeeded} succeeded, {counts.failed} failed"
+        told = phrase("no pods yet") if counts is None else phrase(
+            "{wanted} wanted: {pending} pending, {starting} starting, {running} running, {succeeded} succeeded, "
+            "{failed} failed",
+            wanted=counts.wanted, pending=counts.pending, starting=counts.starting, running=counts.running,
+            succeeded=counts.succeeded, failed=counts.failed,
         )  # fmt: skip
-        stdout().print(f"{'Role:':<11}{role.name}, {text}; restartPolicy {role.restart}")
+        yield phrase("{role}, {counts}; restartPolicy {policy}", role=role.name, counts=told, policy=str(role.restart))
 
 
-def _limit(job: Job) -> str:
+def _limit(job: Job) -> Phrase:
     limit = job.policies.backoff_limit
-    return "no limit" if limit is None else f"at most {limit}"
+    return phrase("no limit") if limit is None else phrase("at most {count}", count=limit)
 
 
-def _moment(moment: float | None) -> str:
-    return "" if moment is None else f"{format_time(moment)} ({format_duration(time.time() - moment)} ago)"
+def _moment(moment: float | None) -> Phrase | str:
+    if moment is None:
+        return ""
+    return phrase("{time} ({age} ago)", time=format_time(moment), age=format_duration(time.time() - moment))
 
 
-def _print_pods(pods: list[Manifest]) -> None:
+def _print_pods(pods: list[Manifest], language: str) -> None:
+    label = _label(phrase("Pods"), language)
     if not pods:
-        stdout().print("Pods:      none")
+        stdout().print(label + render(phrase("none"), language))
         return
-    stdout().print("Pods:")
+    stdout().print(label.rstrip())
     rows = [["  " + row[0], *row[1:]] for row in (view.pod_row(pod, time.time()) for pod in pods)]
     print_table(stdout(), ("  NAME", *view.POD_HEADER[1:]), rows, cut=False)
 
 
-def _print_events(events: list[Manifest]) -> None:
-    stdout().print("Events:" if events else "Events:    none")
+def _print_events(events: list[Manifest], language: str) -> None:
+    label = _label(phrase("Events"), language)
+    stdout().print(label.rstrip() if events else label + render(phrase("none"), language))
     now = time.time()
     for event in sorted(events, key=lambda each: str(each.get("lastTimestamp"))):
         last = read_time(event.get("lastTimestamp"))

@@ -6,7 +6,6 @@ and whether its pods would find a place now, decided by the scheduler's own func
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import time
@@ -16,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from paddock.cli.errors import UserError
-from paddock.cli.language import language_of
+from paddock.cli.language import readers_language
+from paddock.cli.names import complete_jobs
 from paddock.cli.session import namespace_option, talk
 from paddock.cli.terminal import stdout
 from paddock.cli.validate import Report, build_lines, fetch_report
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="explain")
-@click.argument("job", required=False, metavar="[JOB]")
+@click.argument("job", required=False, metavar="[JOB]", shell_complete=complete_jobs)
 @click.option("--why-not", "file", default=None, metavar="FILE", help="Why the job in FILE would not start now.")
 @namespace_option
 def command(job: str | None, file: str | None, namespace: str) -> int:
@@ -46,7 +46,7 @@ def command(job: str | None, file: str | None, namespace: str) -> int:
     """
     if (job is None) == (file is None):
         raise UserError("paddock explain wants one of two: the name of a job, or --why-not FILE")
-    language = language_of(os.environ)
+    language = readers_language()
     return _explain_job(job, namespace, language) if job else _explain_file(str(file), namespace, language)
 
 

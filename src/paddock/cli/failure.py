@@ -10,6 +10,7 @@ from paddock.cli.jobs_view import ended_message, rank_name
 from paddock.cli.log_lines import build_tail
 from paddock.cli.rank_log import fetch_log
 from paddock.jobs.model import Status
+from paddock.jobs.phrases import Phrase, phrase
 from paddock.kube.meta import Manifest
 
 if TYPE_CHECKING:
@@ -20,10 +21,12 @@ _LONGEST = 64 * 2**10
 """Bytes from the end of a log among which the last lines are looked for."""
 
 
-async def fetch_failure(client: Client, place: Home, job: Manifest, status: Status) -> list[str]:
-    """The last lines of the rank that is to blame, with a head; nothing where no rank is."""
-    ranks = status.cause.args.get("ranks") if status.cause else None
-    if not isinstance(ranks, list | tuple) or not ranks:
+async def fetch_failure(client: Client, place: Home, job: Manifest, status: Status) -> list[Phrase | str]:
+    """The last lines of the rank that is to blame, with a head; nothing where no rank is, or where it was not started
+    and the cause itself has the reason."""
+    args = status.cause.args if status.cause else {}
+    ranks = args.get("ranks")
+    if not isinstance(ranks, list | tuple) or not ranks or args.get("message"):
         return []
     rank = str(ranks[0])
     pod = next((pod for pod in await fetch_pods(client, job) if rank_name(pod) == rank), None)
@@ -31,9 +34,11 @@ async def fetch_failure(client: Client, place: Home, job: Manifest, status: Stat
     return build_failure(rank, log[-_LONGEST:].decode("utf-8", "replace"), ended_message(pod or {}))
 
 
-def build_failure(rank: str, text: str, message: str) -> list[str]:
+def build_failure(rank: str, text: str, message: str) -> list[Phrase | str]:
     """The end of its log; of a rank that never came to print, what the kubelet says of it. Pure."""
     tail = build_tail(text, LINES)
     if tail:
-        return [f"the last lines of {rank}:", *(f"    {line}" for line in tail)]
-    return [f"{rank} was not started: {message}"] if message else [f"{rank} printed nothing"]
+        return [phrase("the last lines of {rank}:", rank=rank), *(f"    {line}" for line in tail)]
+    if message:
+        return [phrase("{rank} was not started: {why}", rank=rank, why=message)]
+    return [phrase("{rank} printed nothing", rank=rank)]

@@ -30,7 +30,7 @@ async def fetch_job(api: Api, namespace: str, word: str) -> tuple[Resource, Mani
             found.append((resource, await api.get(resource, namespace, name)))
         except NotFound:
             continue
-    if len(found) == 1:
+    if len(found) == 1 or (found and "/" in word):  # `paddlejob/NAME` is the first group's, as it is printed
         return found[0]
     if found:
         names = " and ".join(f"{_with_group(resource)}/{name}" for resource, _ in found)

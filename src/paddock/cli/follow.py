@@ -14,7 +14,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from paddock.app.home import Home
-from paddock.cli.display import View, build_building, build_live_line, read_building
+from paddock.cli.building import Builds
+from paddock.cli.display import View, build_live_line
 from paddock.cli.jobs_view import ended_message, rank_name
 from paddock.cli.rank_log import follow_lines
 from paddock.cli.screen import Screen
@@ -72,7 +73,7 @@ class Follower:
         self._running: set[str] = set()
         self._awaited = asyncio.Event()
         self._environments: set[str] = set()
-        self._building = ""
+        self._builds = Builds(screen)
         self._said = ""
 
     async def run(self) -> View:
@@ -126,7 +127,7 @@ class Follower:
         """A line for each new reason to wait or to start again; what passes in a moment is for the live line."""
         status = self.view.status
         worth = status.cause is not None and status.cause.reason in _WORTH_A_LINE and not status.phase.terminal
-        sentence = explain(status.cause) if worth and status.cause else ""
+        sentence = explain(status.cause, self._screen.language) if worth and status.cause else ""
         if sentence and sentence != self._said:
             self._screen.talk(sentence)
         self._said = sentence or self._said
@@ -172,23 +173,15 @@ class Follower:
     async def _follow_environments(self) -> None:
         """From the moment that a pod waits for one."""
         await self._awaited.wait()
-        tenths: dict[str, int] = {}
         async for event in self._client.follow(ENVIRONMENTS):
             if event.type == "SYNCED" or (name := name_of(event.object)) not in self._environments:
                 continue
-            status = event.object.get("status") or {}
-            building = read_building(name, status)
-            self._building = build_building(building, bar=True) if building else ""
-            if building and tenths.get(name) != building.percent // 10:
-                tenths[name] = building.percent // 10
-                self._screen.note(build_building(building, bar=False))
-            elif not building and name in tenths and status.get("phase") == "Ready":
-                del tenths[name]
-                self._screen.talk(f"environment {name}: ready ({status.get('message') or 'built'})")
+            self._builds.show(name, event.object.get("status") or {})
 
     async def _paint(self) -> None:
         while True:
-            self._screen.status(self._building or build_live_line(self.view, time.time()))
+            line = build_live_line(self.view, time.time(), self._screen.language)
+            self._screen.status(self._builds.live or line)
             await asyncio.sleep(_PAINT)
 
 

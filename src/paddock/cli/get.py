@@ -12,11 +12,13 @@ import click
 from paddock.app.home import Home
 from paddock.cli import jobs_view as view
 from paddock.cli.errors import UserError
-from paddock.cli.find import fetch_all
+from paddock.cli.find import fetch_all, printed_name
+from paddock.cli.language import readers_language
 from paddock.cli.names import complete_objects
 from paddock.cli.session import namespace_option, talk
 from paddock.cli.terminal import print_table, stderr, stdout
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.phrases import phrase, render
 from paddock.jobs.text import nearest
 from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, Resource, metadata, name_of
 
@@ -96,11 +98,14 @@ def _print(
         return
     if output == "name":
         for resource, item in found:
-            print(f"{resource.kind.lower()}/{name_of(item)}")
+            print(printed_name(resource, name_of(item)))
         return
     if not found:
-        where = "" if everywhere else f" in namespace {namespace}"
-        stderr().print(f"no {_plural(kind)}{where}")
+        name = _plural(kind)
+        missing = phrase("no {kind}", kind=name)
+        if not everywhere:
+            missing = phrase("no {kind} in namespace {namespace}", kind=name, namespace=namespace)
+        stderr().print(render(missing, readers_language()))
         return
     header, rows = _table(found, _plural(kind), wide=output == "wide")
     if everywhere:
@@ -114,9 +119,9 @@ def _plural(kind: str) -> str:
 
 
 def _table(found: list[tuple[Resource, Manifest]], kind: str, *, wide: bool) -> tuple[list[str], list[list[str]]]:
-    now = time.time()
+    now, language = time.time(), readers_language()
     rows: dict[str, tuple[tuple[str, ...], Callable[[Resource, Manifest], list[str]]]] = {
-        "jobs": (view.JOB_HEADER, lambda resource, item: view.job_row(resource, item, now)),
+        "jobs": (view.JOB_HEADER, lambda resource, item: view.job_row(resource, item, now, language)),
         "pods": (view.POD_HEADER, lambda _, item: view.pod_row(item, now)),
         "environments": (view.ENVIRONMENT_HEADER, lambda _, item: view.environment_row(item, now)),
     }

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 _VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
+
+
+def readers_language() -> str:
+    """Of the one who typed this command."""
+    return language_of(os.environ)
 
 
 def language_of(environ: Mapping[str, str]) -> str:

@@ -14,6 +14,7 @@ from paddock.cli.errors import Failed, UserError
 from paddock.cli.find import fetch_job, fetch_pods, in_namespace
 from paddock.cli.follow import Follower, Gone
 from paddock.cli.jobs_view import rank_name
+from paddock.cli.language import readers_language
 from paddock.cli.log_lines import Lines
 from paddock.cli.names import complete_jobs
 from paddock.cli.rank_log import cut, fetch_log
@@ -21,6 +22,7 @@ from paddock.cli.screen import Screen
 from paddock.cli.session import keep_up, namespace_option, talk
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Rank
+from paddock.jobs.phrases import phrase
 from paddock.kube.meta import Manifest, Resource, name_of
 
 if TYPE_CHECKING:
@@ -85,7 +87,7 @@ def command(job: str, follow: bool, role: str, index: int | None, tail: int | No
 
 
 async def _follow(client: Client, place: Home, resource: Resource, job: Manifest, which: Which) -> None:
-    with Screen() as screen:
+    with Screen(language=readers_language()) as screen:
         follower = Follower(client, place, resource, job, screen, which.shows, tail=which.tail, raw=which.raw)
         following = asyncio.create_task(follower.run())
         watching = asyncio.create_task(keep_up(place, screen.talk))
@@ -97,7 +99,8 @@ async def _follow(client: Client, place: Home, resource: Resource, job: Manifest
         except Gone:
             raise Failed("the job was deleted") from None
         except asyncio.CancelledError:  # Ctrl-C
-            screen.talk(f"the job goes on; `paddock delete {name_of(job)}{in_namespace(job)}` ends it")
+            delete = f"paddock delete {name_of(job)}{in_namespace(job)}"
+            screen.talk(phrase("the job goes on; `{command}` ends it", command=delete))
             raise
         finally:
             following.cancel()
@@ -107,7 +110,8 @@ async def _follow(client: Client, place: Home, resource: Resource, job: Manifest
 
 async def _print(client: Client, place: Home, job: Manifest, which: Which) -> None:
     pods = {rank_name(pod): pod for pod in await fetch_pods(client, job)}
-    screen, width, found = Screen(), max(len(str(rank)) for rank in which.ranks), False
+    screen = Screen(language=readers_language())
+    width, found = max(len(str(rank)) for rank in which.ranks), False
     for rank in which.ranks:
         text = await fetch_log(client, place, job, str(rank), pods.get(str(rank)))
         if text is None:
@@ -117,4 +121,4 @@ async def _print(client: Client, place: Home, job: Manifest, which: Which) -> No
         shown = cut([*lines.feed(text), *lines.end()], which.tail)
         screen.rank_lines("" if which.raw else str(rank), width, shown)
     if not found:
-        screen.talk(f"{name_of(job)} has printed nothing yet")
+        screen.talk(phrase("{job} has printed nothing yet", job=name_of(job)))

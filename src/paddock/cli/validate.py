@@ -7,7 +7,6 @@ and no cluster is asked, so what only a cluster knows is not here but in `paddoc
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from pathlib import Path
 
 import click
 
-from paddock.cli.language import language_of
+from paddock.cli.language import readers_language
 from paddock.jobs.model import Problem
 from paddock.jobs.phrases import phrase, render
 from paddock.jobs.preflight import Document, check, check_together, format_problem, read_bytes
@@ -51,7 +50,7 @@ def command(files: tuple[str, ...], output: str) -> int:
 
     Exit code: 0 nothing is wrong (warnings are allowed), 1 something is.
     """
-    language = language_of(os.environ)
+    language = readers_language()
     reports = [fetch_report(file) for file in files]
     if output == "json":
         print(json.dumps(build_json(reports, language), indent=2, ensure_ascii=False))

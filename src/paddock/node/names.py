@@ -37,13 +37,16 @@ def build_pod_line(pod: Manifest) -> str:
 
 
 def build_service_lines(services: Iterable[Manifest], pods: Iterable[Manifest]) -> list[str]:
-    """Services stand for the pods that they select, in the order of their names."""
+    """Services stand for the pods that they select, in the order of their names.
+
+    Every start of a pod asks for this, so pods are found by one label of the selector and not by a walk over all.
+    """
     found = sorted(services, key=key_of)
-    live = live_pods(pods) if found else []
+    live = _by_label(live_pods(pods)) if found else {}
     return [
         f"{address_of(pod)}\t{' '.join(_service_names(service))}"
         for service in found
-        for pod in _selected(service, live)
+        for pod in _selected(service, live.get(next(iter(_selector(service).items()), ("", "")), ()))
     ]
 
 
@@ -109,11 +112,22 @@ def _service_names(service: Manifest) -> list[str]:
     return [name, f"{name}.{namespace}", f"{name}.{namespace}.svc", f"{name}.{namespace}.{_ZONE}"]
 
 
+def _by_label(pods: Iterable[Manifest]) -> dict[tuple[str, str], list[Manifest]]:
+    found: dict[tuple[str, str], list[Manifest]] = {}
+    for pod in pods:
+        for label in labels_of(pod).items():
+            found.setdefault(label, []).append(pod)
+    return found
+
+
+def _selector(service: Manifest) -> Mapping[str, str]:
+    return (service.get("spec") or {}).get("selector") or {}
+
+
 def _selected(service: Manifest, pods: Sequence[Manifest]) -> list[Manifest]:
-    wanted = (service.get("spec") or {}).get("selector")
-    if not wanted:
-        return []
-    return [pod for pod in pods if wanted.items() <= labels_of(pod).items()]
+    """A Service without a selector selects nothing: its endpoints are somebody else's."""
+    wanted = _selector(service).items()
+    return [pod for pod in pods if wanted <= labels_of(pod).items()] if wanted else []
 
 
 def _same_group(pod: Manifest, other: Manifest) -> bool:
