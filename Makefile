@@ -17,12 +17,12 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 	@[ -n "$(PYTHON)" ] || { echo "Paddock runs on Python 3.11 to 3.13 and found none of them; install one, or say make PYTHON=/path/to/python3" >&2; exit 1; }
 	@echo "setting up $(VENV) with $$($(PYTHON) --version)" >&2
 	@$(PYTHON) -m venv --clear $(VENV) || { echo "on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.ready-dev: $(VENV)/.ready requirements-dev.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@touch $@
 
 demo: $(VENV)/.ready ## train a real parameter-server job on this machine

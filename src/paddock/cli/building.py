@@ -11,7 +11,7 @@ from paddock.jobs.phrases import phrase
 
 
 class Builds:
-    """Hears of each status of the environments that are awaited. `live` is what the live line says, empty for nothing."""
+    """Hears of each status of the environments that are awaited. `live`: what the live line says, empty for nothing."""
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen

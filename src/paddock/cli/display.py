@@ -35,7 +35,9 @@ def build_head(job: Job, language: str = "en") -> str:
     """`PaddleJob default/wide-ande-deep: PS mode, 2 servers, 2 workers`."""
     counted = (render(_counted(role), language) for role in sorted(job.roles, key=lambda role: role.decides))
     roles = render(", ", language).join(counted)
-    said = phrase("{kind} {job}: {mode} mode, {roles}", kind=job.resource.kind, job=str(job.key), mode=job.mode, roles=roles)
+    said = phrase(
+        "{kind} {job}: {mode} mode, {roles}", kind=job.resource.kind, job=str(job.key), mode=job.mode, roles=roles
+    )
     return render(said, language)
 
 
@@ -124,7 +126,9 @@ def build_end(view: View, language: str = "en") -> str:
     ended = (_ended(role, status, language) for role in sorted(view.job.roles, key=lambda role: role.decides))
     roles = render(", ", language).join(ended)
     said = f" {last_words(view)}" if last_words(view) else ""
-    return render(phrase("Completed in {time}: {roles}.{said}", time=_seconds(seconds), roles=roles, said=said), language)
+    return render(
+        phrase("Completed in {time}: {roles}.{said}", time=_seconds(seconds), roles=roles, said=said), language
+    )
 
 
 def build_timeout(view: View, seconds: float, language: str = "en") -> str:

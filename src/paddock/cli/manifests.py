@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paddock.cli.errors import Failed, UserError
-from paddock.cli.language import language_of
+from paddock.cli.language import readers_language
 from paddock.cli.terminal import stderr
-from paddock.jobs.preflight import Document, check, find_api, format_problem, read_bytes, without_server_fields
+from paddock.jobs.phrases import phrase, render
+from paddock.jobs.preflight import (
+    Document,
+    check,
+    check_together,
+    find_api,
+    format_problem,
+    read_bytes,
+    without_server_fields,
+)
 from paddock.jobs.substitutions import without
 from paddock.kube import meta
 from paddock.kube.errors import AlreadyExists, ApiError
@@ -53,21 +61,37 @@ def read_files(files: Sequence[str], namespace: str) -> list[Checked]:
     """Every document of every file, checked. All problems of all files at once as `UserError`; warnings on stderr."""
     checked: list[Checked] = []
     wrong: list[str] = []
-    language = language_of(os.environ)
+    language = readers_language()
     for file in files:
         shown = "stdin" if file == "-" else file
-        for document in read_bytes(_read(file)):
-            problems = check(document)
+        documents = read_bytes(_read(file))
+        for document, twice in zip(documents, check_together(documents), strict=True):
+            problems = (*check(document), *([twice] if twice else ()))
             wrong += [format_problem(each, shown, language) for each in problems if each.severity == "error"]
             for each in problems:
                 if each.severity != "error":
                     stderr().print(format_problem(each, shown, language))
             if not any(each.severity == "error" for each in problems):
                 checked.append(_place(shown, document, namespace))
+    wrong += list(_find_twins(checked))
     if wrong:
-        noun = "problem" if len(wrong) == 1 else "problems"
-        raise UserError("\n".join((*wrong, f"{len(wrong)} {noun}; nothing was submitted")))
+        one, more = (
+            phrase("1 problem; nothing was submitted"),
+            phrase("{count} problems; nothing was submitted", count=len(wrong)),
+        )
+        raise UserError("\n".join((*wrong, render(one if len(wrong) == 1 else more, language))))
     return checked
+
+
+def _find_twins(checked: Iterable[Checked]) -> Iterator[str]:
+    """What stands twice once the namespace is filled in, or in two files: the server sees it too late."""
+    seen: dict[tuple[Resource, Key], Checked] = {}
+    for each in checked:
+        first = seen.setdefault((each.resource, each.key), each)
+        if first is not each and each.key.name:
+            place, before = (f"{one.file}:{one.document.line_of('metadata.name')}" for one in (each, first))
+            said = phrase("a {kind} of this name stands in {place} already", kind=each.resource.kind, place=before)
+            yield f"{place}: metadata.name: {render(said, readers_language())}"
 
 
 def _read(file: str) -> bytes:
@@ -156,7 +180,7 @@ async def check_with_server(api: Api, checked: Sequence[Checked], *, update: boo
                 raise
             wrong.append(f"{each.file}:{each.document.line}: {error.message}")
     if wrong:
-        raise UserError("\n".join((*wrong, "nothing was submitted")))
+        raise UserError("\n".join((*wrong, render(phrase("nothing was submitted"), readers_language()))))
 
 
 def _deletion(each: Checked) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,11 +16,12 @@ import click
 from paddock.app import launch
 from paddock.app.home import Home
 from paddock.cli.delete import end_job, kill_pods
-from paddock.cli.display import View, build_end, build_head
+from paddock.cli.display import View, build_end, build_head, build_timeout
 from paddock.cli.errors import Failed, UserError
 from paddock.cli.failure import fetch_failure
 from paddock.cli.find import find_outputs, in_namespace
 from paddock.cli.follow import Follower, Gone
+from paddock.cli.language import readers_language
 from paddock.cli.logs import choose_ranks
 from paddock.cli.manifests import (
     Checked,
@@ -32,10 +35,12 @@ from paddock.cli.manifests import (
 from paddock.cli.patience import FAILURES, Patience
 from paddock.cli.screen import Screen
 from paddock.cli.session import connect, ensure_up, keep_up, namespace_option
+from paddock.cli.working_directory import add_working_directories
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import CleanPods, Phase, Rank
+from paddock.jobs.phrases import phrase, render
 from paddock.kube.errors import Conflict, NotFound, Unavailable
-from paddock.kube.meta import Manifest, Resource, metadata, name_of, namespace_of, uid_of
+from paddock.kube.meta import NODES, Manifest, Resource, metadata, name_of, namespace_of, uid_of
 from paddock.kube.quantities import format_quantity
 from paddock.kube.times import format_duration, read_time
 
@@ -46,9 +51,29 @@ _KILL_SECONDS = 10.0
 _AGAIN = 0.2
 
 
+class Seconds(click.ParamType):
+    """`60`, `60s`, `10m`, `1.5h`, as kubectl takes a timeout; a number alone is seconds."""
+
+    name = "seconds"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> float:
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", str(value).strip())
+        seconds = float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]] if match else 0
+        if not seconds:
+            self.fail(f"{str(value)!r} is no time: seconds, or a number with s, m or h, such as 60 or 10m")
+        return seconds
+
+
 @click.command(name="run")
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 @click.option("--without", multiple=True, metavar="RESOURCE", help="Do not ask for it, e.g. nvidia.com/gpu.")
+@click.option(
+    "--timeout",
+    type=Seconds(),
+    default=None,
+    metavar="SECONDS",
+    help="End a job that has not completed by then: 60, 10m.",
+)
 @click.option("--role", default="", metavar="ROLE", help="Print the lines of this role alone.")
 @click.option("--rank", "index", type=int, default=None, metavar="N", help="Print the lines of this rank alone.")
 @click.option(
@@ -58,7 +83,15 @@ _AGAIN = 0.2
     help="What pods run in, if the cluster is not up yet.",
 )
 @namespace_option
-def command(file: str, without: tuple[str, ...], role: str, index: int | None, sandbox: str, namespace: str) -> int:
+def command(
+    file: str,
+    without: tuple[str, ...],
+    timeout: float | None,
+    role: str,
+    index: int | None,
+    sandbox: str,
+    namespace: str,
+) -> int:
     """Train: start what is needed, submit the manifest, follow the job to its end.
 
     \b
@@ -66,6 +99,7 @@ def command(file: str, without: tuple[str, ...], role: str, index: int | None, s
     paddock run job.yaml --without nvidia.com/gpu
     paddock run job.yaml --rank 0 | tee log
 
+    A script that no image brings (python train.py) is taken from the directory that this is called in.
     What else the file holds (a ConfigMap, a PodGroup) is created, or brought to the file's state. A finished job of
     the same name gives way; an unfinished one does not. A job without runPolicy.backoffLimit is given up after three
     failures alike.
@@ -80,16 +114,18 @@ def command(file: str, without: tuple[str, ...], role: str, index: int | None, s
     job = KINDS[jobs[0].resource].read_job(jobs[0].manifest)
     which = choose_ranks(job.key.name, job.ranks(), role, index, None)
     place = ensure_up(sandbox=sandbox)
-    with Screen() as screen:
-        run = Run(place, screen, which.shows)
+    with Screen(language=readers_language()) as screen:
+        run = Run(place, screen, which.shows, timeout)
         return asyncio.run(run.run(checked, without))
 
 
 class Run:
     """One `paddock run`, from the checked manifest to the exit code."""
 
-    def __init__(self, place: Home, screen: Screen, shows: Callable[[Rank], bool]) -> None:
-        self._place, self._screen, self._shows = place, screen, shows
+    def __init__(
+        self, place: Home, screen: Screen, shows: Callable[[Rank], bool], timeout: float | None = None
+    ) -> None:
+        self._place, self._screen, self._shows, self._timeout = place, screen, shows, timeout
         self._interrupts: asyncio.Queue[None] = asyncio.Queue()
         self._creating = False
         """From here on there may be a job to end."""
@@ -103,11 +139,11 @@ class Run:
             try:
                 await asyncio.wait([interrupt, submitting], return_when=asyncio.FIRST_COMPLETED)
                 if not submitting.done() and not self._creating:
-                    self._screen.talk("interrupted: nothing was submitted")
+                    self._screen.talk(phrase("interrupted: nothing was submitted"))
                     return 130
                 resource, manifest = await submitting
-                self._screen.line(build_head(KINDS[resource].read_job(manifest)))
-                return await self._follow(client, resource, manifest, interrupt)
+                self._screen.line(build_head(KINDS[resource].read_job(manifest), self._screen.language))
+                return await self._follow(client, resource, manifest, interrupt, checked[0].file)
             finally:
                 await _cancel(interrupt, submitting, *self._limits)
 
@@ -115,6 +151,7 @@ class Run:
         self, client: Client, checked: list[Checked], without: tuple[str, ...]
     ) -> tuple[Resource, Manifest]:
         checked = await self._adapt(client, checked, without)
+        checked = await add_working_directories(client, checked, Path.cwd(), self._screen.talk)
         job = next(each for each in checked if each.is_job)
         await self._replace_finished(client, job)
         await check_with_server(client, checked, update=True)
@@ -123,16 +160,32 @@ class Run:
         return job.resource, created[checked.index(job)]
 
     async def _adapt(self, client: Client, checked: list[Checked], without: tuple[str, ...]) -> list[Checked]:
-        """Without the devices that the user named, and without those that no node has."""
+        """Without the devices that the user named, and without those that no node has; where the job could not start
+        without them either, it stays as it is written, so that it waits with all of its reasons."""
+        checked = drop_devices(checked, without)
         asked = read_devices(each.manifest for each in checked if each.is_job)
-        there = await fetch_devices(client)
-        lacking = [name for name in asked if name not in there and name not in without]
+        there = await fetch_devices(client) if asked else set()
+        lacking = [name for name in asked if name not in there]
+        fewer = drop_devices(checked, lacking)
+        if not lacking or not await self._fits(client, fewer):
+            return checked
         for name in lacking:
-            self._screen.talk(
-                f"the job asks for {format_quantity(asked[name])} {name} and this machine has none: "
-                f"training on the CPU (--without {name})"
+            said = phrase(
+                "the job asks for {amount} {device} and this machine has none: training on the CPU "
+                "(--without {device})",
+                amount=format_quantity(asked[name]),
+                device=name,
             )
-        return drop_devices(checked, (*without, *lacking))
+            self._screen.talk(said)
+        return fewer
+
+    async def _fits(self, client: Client, checked: Sequence[Checked]) -> bool:
+        """Whether the job's pods would fit on the cluster if it were empty."""
+        from paddock.cli.explain import plan_why_not
+
+        job = next(each for each in checked if each.is_job)
+        nodes = (await client.list(NODES)).items
+        return plan_why_not(KINDS[job.resource].read_job(job.manifest), [], nodes, [], time.time()) is None
 
     async def _replace_finished(self, client: Client, job: Checked) -> None:
         """A finished job of this name gives way; an unfinished one is somebody's work and does not."""
@@ -142,16 +195,19 @@ class Run:
             return
         phase = KINDS[job.resource].read_status(current).phase
         created = read_time(metadata(current).get("creationTimestamp")) or time.time()
-        age = format_duration(time.time() - created)
+        age, where = format_duration(time.time() - created), in_namespace(current)
         if not phase.terminal:
             raise UserError(
-                f"{job.label} exists already, {phase or Phase.PENDING} for {age}: `paddock logs {job.key.name} -f` "
-                f"follows it, `paddock delete {job.key.name}` ends it"
+                f"{job.label} exists already, {phase or Phase.PENDING} for {age}: "
+                f"`paddock logs {job.key.name} -f{where}` follows it, `paddock delete {job.key.name}{where}` ends it"
             )
-        self._screen.talk(f"replacing {job.label}, {phase} ({age} old)")
+        said = phrase("replacing {job}, {phase} ({age} old)", job=job.label, phase=str(phase), age=age)
+        self._screen.talk(said)
         await end_job(client, job.resource, current)
 
-    async def _follow(self, client: Client, resource: Resource, job: Manifest, interrupt: asyncio.Task[None]) -> int:
+    async def _follow(
+        self, client: Client, resource: Resource, job: Manifest, interrupt: asyncio.Task[None], file: str
+    ) -> int:
         def look(view: View) -> None:
             limit = self._patience.note(view)
             if limit is not None:
@@ -161,12 +217,15 @@ class Run:
         following = asyncio.create_task(follower.run())
         watching = asyncio.create_task(keep_up(self._place, self._screen.talk))
         try:
-            await asyncio.wait([following, interrupt, watching], return_when=asyncio.FIRST_COMPLETED)
+            parts = (following, interrupt, watching)
+            await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED, timeout=self._timeout)
             if following.done():
                 return await self._end(client, resource, job, following.result())
             if watching.done():
                 raise Failed(watching.result())
-            return await self._interrupted(client, resource, job)
+            if interrupt.done():
+                return await self._interrupted(client, resource, job)
+            return await self._give_up(client, resource, job, follower.view, interrupt, file)
         except Gone:
             raise Failed("the job was deleted while it ran") from None
         finally:
@@ -179,43 +238,76 @@ class Run:
             await client.patch(resource, namespace_of(job), name_of(job), patch)
         except (NotFound, Conflict):
             return
-        self._screen.talk(
-            f"it has failed alike {FAILURES - 1} times: once more, and the job is given up "
-            "(runPolicy.backoffLimit in the manifest sets another limit)"
+        said = phrase(
+            "it has failed alike {count} times: once more, and the job is given up (runPolicy.backoffLimit in the "
+            "manifest sets another limit)",
+            count=FAILURES - 1,
         )
+        self._screen.talk(said)
 
     async def _interrupted(self, client: Client, resource: Resource, job: Manifest) -> int:
-        self._screen.talk("stopping the job (Ctrl-C again kills it)")
-        ending = asyncio.create_task(_insist(lambda: end_job(client, resource, job)))
+        self._screen.talk(phrase("stopping the job (Ctrl-C again kills it)"))
         again = asyncio.create_task(self._interrupts.get())
         try:
-            await asyncio.wait([ending, again], return_when=asyncio.FIRST_COMPLETED)
+            gone = await self._stop(client, resource, job, again)
+        finally:
+            await _cancel(again)
+        whole = phrase("interrupted: the job and its pods are gone; its outputs are kept")
+        part = phrase("interrupted: the job is deleted, some of its pods have not ended yet")
+        self._screen.talk(whole if gone else part)
+        return 130
+
+    async def _give_up(
+        self, client: Client, resource: Resource, job: Manifest, view: View, interrupt: asyncio.Task[None], file: str
+    ) -> int:
+        """The time is over: why it has not completed, what to do about it, and what became of the job."""
+        from paddock.cli.explain import build_steps
+
+        language, cause = self._screen.language, view.status.cause
+        self._screen.line(build_timeout(view, self._timeout or 0, language), "bold red")
+        steps = build_steps(cause, name_of(job), namespace_of(job), file) if cause else []
+        for step in steps if cause and cause.reason == "WaitingForScheduler" else ():
+            self._screen.line(phrase("next: {step}", step=step))
+        if outputs := find_outputs(self._place, job):
+            self._screen.line(phrase("outputs: {path}", path=str(outputs)))
+        gone = await self._stop(client, resource, job, interrupt)
+        whole = phrase("the job was ended: it and its pods are gone; its outputs are kept")
+        part = phrase("the job was ended: it is deleted, some of its pods have not ended yet")
+        self._screen.talk(whole if gone else part)
+        return 1
+
+    async def _stop(self, client: Client, resource: Resource, job: Manifest, kill: asyncio.Task[None]) -> bool:
+        """End the job politely, and at once when `kill` is done. False: some of its pods are still there."""
+        ending = asyncio.create_task(_insist(lambda: end_job(client, resource, job)))
+        try:
+            await asyncio.wait([ending, kill], return_when=asyncio.FIRST_COMPLETED)
             if not ending.done():
-                self._screen.talk("killing it")
+                self._screen.talk(phrase("killing it"))
                 await _insist(lambda: kill_pods(client, job))
                 await asyncio.wait([ending], timeout=_KILL_SECONDS)
             if ending.done():
                 ending.result()
-                self._screen.talk("interrupted: the job and its pods are gone; its outputs are kept")
-            else:
-                self._screen.talk("interrupted: the job is deleted, some of its pods have not ended yet")
-            return 130
+            return ending.done()
         finally:
-            await _cancel(ending, again)
+            await _cancel(ending)
 
     async def _end(self, client: Client, resource: Resource, job: Manifest, view: View) -> int:
         completed = view.status.phase is Phase.COMPLETED
         if not completed:
             for line in await fetch_failure(client, self._place, job, view.status):
                 self._screen.line(line)
-        self._screen.line(build_end(view), "bold green" if completed else "bold red")
-        outputs = find_outputs(self._place, job)
-        shown = f"      outputs: {outputs}" if outputs else ""
-        self._screen.line(f"logs: paddock logs {name_of(job)}{in_namespace(job)}{shown}")
+        self._screen.line(build_end(view, self._screen.language), "bold green" if completed else "bold red")
+        self._screen.line(self._where_it_lies(job))
         if completed and view.job.policies.clean_pods is CleanPods.NEVER and any(not r.decides for r in view.job.roles):
             delete = f"paddock delete {name_of(job)}{in_namespace(job)}"
-            self._screen.talk(f"its servers are kept running (cleanPodPolicy: Never): {delete}")
+            self._screen.talk(phrase("its servers are kept running (cleanPodPolicy: Never): {command}", command=delete))
         return 0 if completed else 1
+
+    def _where_it_lies(self, job: Manifest) -> str:
+        logs = phrase("logs: {command}", command=f"paddock logs {name_of(job)}{in_namespace(job)}")
+        outputs = find_outputs(self._place, job)
+        said = [logs, phrase("outputs: {path}", path=str(outputs))] if outputs else [logs]
+        return "      ".join(render(each, self._screen.language) for each in said)
 
 
 async def _insist(work: Callable[[], Awaitable[None]]) -> None:

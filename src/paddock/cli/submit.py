@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from paddock.app.home import Home
+from paddock.cli.find import printed_name
+from paddock.cli.language import readers_language
 from paddock.cli.manifests import Checked, check_with_server, create_all, drop_devices, read_files
 from paddock.cli.session import namespace_option, talk
 from paddock.cli.terminal import stderr, stdout
+from paddock.cli.working_directory import add_working_directories
+from paddock.jobs.phrases import Phrase, phrase, render
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
@@ -30,16 +35,22 @@ def command(files: tuple[str, ...], without: tuple[str, ...], namespace: str) ->
     checked = drop_devices(read_files(files, namespace), without)
 
     async def work(client: Client, place: Home) -> None:
-        await check_with_server(client, checked)
-        await create_all(client, checked)
+        placed = await add_working_directories(client, checked, Path.cwd(), _say)
+        await check_with_server(client, placed)
+        await create_all(client, placed)
 
     talk(work)
     for each in checked:
-        stdout().print(f"{each.resource.kind.lower()}/{each.key.name} created")
+        stdout().print(f"{printed_name(each.resource, each.key.name)} created")
     _say_what_next([each for each in checked if each.is_job])
 
 
 def _say_what_next(jobs: list[Checked]) -> None:
     for job in jobs[:1]:
         where = "" if job.key.namespace == "default" else f" -n {job.key.namespace}"
-        stderr().print(f"paddock logs {job.key.name} -f{where}     follows it; paddock describe {job.key.name}{where}")
+        follow, describe = f"paddock logs {job.key.name} -f{where}", f"paddock describe {job.key.name}{where}"
+        _say(phrase("{follow}     follows it; {describe}", follow=follow, describe=describe))
+
+
+def _say(said: Phrase) -> None:
+    stderr().print(render(said, readers_language()))

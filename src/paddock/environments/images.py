@@ -8,14 +8,29 @@ The most specific pattern wins: the one with most characters that are no wildcar
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
+from typing import Any
 
 from paddock.environments.definition import Definition
+from paddock.kube.meta import annotations_of
 
 
 def match_image(pattern: str, image: str) -> bool:
     return bool(image) and fnmatchcase(complete_image(image), complete_image(pattern, tag="*"))
+
+
+def read_named(image: str, pod: Mapping[str, Any]) -> str:
+    """The Environment that the pod names by itself, empty where its image decides; a pod without images runs the
+    programs of this machine."""
+    return annotations_of(pod).get(ANNOTATION, "") or ("" if image else "host")
+
+
+def choose_for_pod(image: str, pod: Mapping[str, Any], definitions: Iterable[Definition]) -> Definition | None:
+    """The Environment that `image` means for `pod`; None where there is none."""
+    known = tuple(definitions)
+    named = read_named(image, pod)
+    return next((each for each in known if each.name == named), None) if named else choose_definition(image, known)
 
 
 def choose_definition(image: str, definitions: Iterable[Definition]) -> Definition | None:

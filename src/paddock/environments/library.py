@@ -24,13 +24,13 @@ from paddock.environments.builder import Builder, find_uv
 from paddock.environments.definition import Definition, read_definition
 from paddock.environments.directories import Built
 from paddock.environments.failures import BuildFailed
-from paddock.environments.images import ANNOTATION, choose_definition, explain_no_environment, explain_no_name
+from paddock.environments.images import choose_definition, explain_no_environment, explain_no_name, read_named
 from paddock.environments.progress import Progress
 from paddock.environments.seeding import seed
 from paddock.environments.states import Building, Failed, State, Unbuilt, Usable, build_answer, build_status
 from paddock.kube.api import Api, Event
 from paddock.kube.errors import ApiError, NotFound
-from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of, name_of, uid_of
+from paddock.kube.meta import ENVIRONMENTS, Manifest, name_of, uid_of
 
 PROGRAMS = Path(__file__).parent / "programs"
 """The training programs that images stand for; each directory is the WORKDIR of an image."""
@@ -103,7 +103,7 @@ class Environments:
         if not self._synced:
             return Preparing("the environments of this machine are being read")
         definitions = [entry.definition for entry in self._entries.values()]
-        named = annotations_of(pod).get(ANNOTATION, "") or ("" if image else "host")
+        named = read_named(image, pod)
         if named and named not in self._entries:
             return Unavailable(explain_no_name(named, definitions))
         chosen = self._entries[named].definition if named else choose_definition(image, definitions)

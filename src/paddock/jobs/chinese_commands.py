@@ -39,6 +39,7 @@ COMMANDS: Mapping[str, str] = {
     "{count} problems; nothing was submitted": "共 {count} 个问题；没有提交任何内容",
     "1 problem; nothing was submitted": "共 1 个问题；没有提交任何内容",
     "nothing was submitted": "没有提交任何内容",
+    "a {kind} of this name stands in {place} already": "{place} 已有同名的 {kind}",
     # paddock run: the head, the live line, the end
     "{kind} {job}: {mode} mode, {roles}": "{kind} {job}：{mode} 模式，{roles}",
     "{count} server": "{count} 个参数服务器",
@@ -60,7 +61,7 @@ COMMANDS: Mapping[str, str] = {
     "no cause is recorded": "没有记录原因",
     "{phase}, all of its pods run": "{phase}，它的全部 Pod 都在运行",
     "logs: {command}": "日志：{command}",
-    "      outputs: {path}": "      输出：{path}",
+    "outputs: {path}": "输出：{path}",
     "the last lines of {rank}:": "{rank} 最后的输出：",
     "{rank} was not started: {why}": "{rank} 没有启动：{why}",
     "{rank} printed nothing": "{rank} 没有任何输出",
@@ -84,6 +85,11 @@ COMMANDS: Mapping[str, str] = {
         "它的参数服务器继续运行（cleanPodPolicy: Never）：{command}"
     ),
     "{script} is in no image: taken from {directory}": "镜像中没有 {script}：取自 {directory}",
+    "{script} is not in the image {image} nor in {directory}: call paddock where it lies, or mount a volume that has it and "
+    "name its place in workingDir": (
+        "镜像 {image} 和目录 {directory} 中都没有 {script}：请在它所在的目录中运行 paddock，或挂载含有它的存储卷，"
+        "并用 workingDir 指明它的位置"
+    ),
     "the job goes on; `{command}` ends it": "作业继续运行；`{command}` 可结束它",
     "{job} has printed nothing yet": "{job} 还没有任何输出",
     "{follow}     follows it; {describe}": "{follow}     跟踪它；{describe}",

@@ -18,6 +18,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import FRAMEWORKS, main_container
 from paddock.jobs.model import (
     ATTEMPT_LABEL,
+    ENVIRONMENT_ANNOTATION,
     INDEX_LABEL,
     JOB_LABEL,
     PORT_ANNOTATION,
@@ -104,6 +105,7 @@ def _metadata(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, 
     }
     annotations = {
         DEFAULT_CONTAINER_ANNOTATION: trained["name"],
+        **{key: job.annotations[key] for key in (ENVIRONMENT_ANNOTATION,) if key in job.annotations},
         **(template.get("annotations") or {}),
         **marks.annotations,
     }
