@@ -15,6 +15,7 @@ from paddock.jobs.explain import CATALOGUES, explain
 from paddock.jobs.model import CauseRecord, Pod, PodPhase
 
 WORTH: dict[str, Any] = {"tuple[str, ...]": ("worker-0",), "int": 3, "int | None": 3, "str": "so", "bool": True}
+WORTH["str | None"] = "so"
 
 
 def class_names(cause: type[Cause]) -> set[str]:
@@ -102,6 +103,18 @@ SENTENCES = [
             "failed after 1 restart, as many as runPolicy.backoffLimit allows: worker-1 ended with exit code 1; "
             "its log has the reason"
         ),
+    ),
+    (
+        causes.RankFailed(("worker-1",), 127, message='exec: "trian": executable file not found in $PATH (/bin).'),
+        'failed: worker-1 was not started: exec: "trian": executable file not found in $PATH (/bin)',
+    ),
+    (
+        causes.ServerEnded(("ps-0",), 127, server=True, message="no such file"),
+        "failed: ps-0 was not started: no such file",
+    ),
+    (
+        causes.RankRestarted(("worker-1",), 127, restart=1, delay=10, message="no such file"),
+        "restart 1, after 10 s: worker-1 was not started: no such file",
     ),
     (
         causes.PodsDeleted(("worker-0", "worker-1")),

@@ -16,6 +16,7 @@ import msgspec
 
 from paddock.apiserver import kinds
 from paddock.apiserver.collector import Collector
+from paddock.apiserver.expiry import Expiry
 from paddock.apiserver.objects import Objects, WriteOptions
 from paddock.apiserver.records import in_version, storage_key
 from paddock.apiserver.served import ServedResource
@@ -34,8 +35,8 @@ class LocalApi(Api):
 
     def __init__(self, objects: Objects) -> None:
         self.objects = objects
-        self._collector = Collector(objects)
-        self._collecting = asyncio.ensure_future(self._collector.run())
+        self._collecting = asyncio.ensure_future(Collector(objects).run())
+        self._expiring = asyncio.ensure_future(Expiry(objects.store, objects.clock).run())
 
     @classmethod
     async def open(cls, directory: Path, *, clock: Callable[[], float] = time.time) -> LocalApi:
@@ -57,8 +58,9 @@ class LocalApi(Api):
 
     async def close(self) -> None:
         """Ends the followers; a write that is under way is still committed."""
-        self._collecting.cancel()
-        await asyncio.gather(self._collecting, return_exceptions=True)
+        for task in (self._collecting, self._expiring):
+            task.cancel()
+        await asyncio.gather(self._collecting, self._expiring, return_exceptions=True)
         self.objects.hub.close()
         self.objects.store.close()
 

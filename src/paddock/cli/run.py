@@ -51,17 +51,13 @@ _KILL_SECONDS = 10.0
 _AGAIN = 0.2
 
 
-class Seconds(click.ParamType):
+def read_seconds(text: str) -> float:
     """`60`, `60s`, `10m`, `1.5h`, as kubectl takes a timeout; a number alone is seconds."""
-
-    name = "seconds"
-
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> float:
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", str(value).strip())
-        seconds = float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]] if match else 0
-        if not seconds:
-            self.fail(f"{str(value)!r} is no time: seconds, or a number with s, m or h, such as 60 or 10m")
-        return seconds
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
+    seconds = float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]] if match else 0
+    if not seconds:
+        raise click.BadParameter(f"{text!r} is no time: seconds, or a number with s, m or h, such as 60 or 10m")
+    return seconds
 
 
 @click.command(name="run")
@@ -69,7 +65,7 @@ class Seconds(click.ParamType):
 @click.option("--without", multiple=True, metavar="RESOURCE", help="Do not ask for it, e.g. nvidia.com/gpu.")
 @click.option(
     "--timeout",
-    type=Seconds(),
+    type=read_seconds,
     default=None,
     metavar="SECONDS",
     help="End a job that has not completed by then: 60, 10m.",

@@ -1,6 +1,6 @@
 """What the command line says of its own, in Chinese: a part of `jobs.chinese_phrases`, with the same rules.
 
-Names of phases, roles, fields and commands stay as they are, and so do the words of a progress line (epoch, step, loss).
+Names of phases, roles, fields and commands stay as they are, and so do the words of a progress line (epoch, loss).
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ COMMANDS: Mapping[str, str] = {
         "作业要求 {amount} 个 {device}，而本机没有：改用 CPU 训练（--without {device}）"
     ),
     "replacing {job}, {phase} ({age} old)": "替换 {job}，{phase}（{age} 前创建）",
-    "it has failed alike {count} times: once more, and the job is given up (runPolicy.backoffLimit in the manifest sets "
-    "another limit)": (
+    "it has failed alike {count} times: once more, and the job is given up (runPolicy.backoffLimit in the manifest "
+    "sets another limit)": (
         "它已有 {count} 次同样的失败：再失败一次就不再重试（可在作业配置中用 runPolicy.backoffLimit 设置其他上限）"
     ),
     "stopping the job (Ctrl-C again kills it)": "正在结束作业（再按一次 Ctrl-C 立即终止）",
@@ -80,13 +80,15 @@ COMMANDS: Mapping[str, str] = {
     "interrupted: the job and its pods are gone; its outputs are kept": "已中断：作业及其 Pod 已删除；输出保留",
     "interrupted: the job is deleted, some of its pods have not ended yet": "已中断：作业已删除，部分 Pod 尚未结束",
     "the job was ended: it and its pods are gone; its outputs are kept": "作业已被结束：它和它的 Pod 已删除；输出保留",
-    "the job was ended: it is deleted, some of its pods have not ended yet": "作业已被结束：作业已删除，部分 Pod 尚未结束",
+    "the job was ended: it is deleted, some of its pods have not ended yet": (
+        "作业已被结束：作业已删除，部分 Pod 尚未结束"
+    ),
     "its servers are kept running (cleanPodPolicy: Never): {command}": (
         "它的参数服务器继续运行（cleanPodPolicy: Never）：{command}"
     ),
     "{script} is in no image: taken from {directory}": "镜像中没有 {script}：取自 {directory}",
-    "{script} is not in the image {image} nor in {directory}: call paddock where it lies, or mount a volume that has it and "
-    "name its place in workingDir": (
+    "{script} is not in the image {image} nor in {directory}: call paddock where it lies, or mount a volume that has "
+    "it and name its place in workingDir": (
         "镜像 {image} 和目录 {directory} 中都没有 {script}：请在它所在的目录中运行 paddock，或挂载含有它的存储卷，"
         "并用 workingDir 指明它的位置"
     ),
@@ -117,7 +119,8 @@ COMMANDS: Mapping[str, str] = {
     "no limit": "不限",
     "at most {count}": "最多 {count} 次",
     "no pods yet": "还没有 Pod",
-    "{wanted} wanted: {pending} pending, {starting} starting, {running} running, {succeeded} succeeded, {failed} failed": (
+    "{wanted} wanted: {pending} pending, {starting} starting, {running} running, {succeeded} succeeded, {failed} "
+    "failed": (
         "共 {wanted} 个：{pending} 个等待，{starting} 个正在启动，{running} 个运行，{succeeded} 个成功，{failed} 个失败"
     ),
     "{role}, {counts}; restartPolicy {policy}": "{role}，{counts}；restartPolicy {policy}",

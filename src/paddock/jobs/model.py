@@ -33,8 +33,8 @@ WORKING_DIRECTORY_ANNOTATION = "paddock.dev/working-directory"
 """On a laptop: the directory, by its absolute path, in which the job's programs start (`jobs.pods`)."""
 
 ENVIRONMENT_ANNOTATION = "paddock.dev/environment"
-"""On a laptop: the Environment that the job's pods run in, whatever their images. A pod template's own annotation of this
-name wins for its role (`jobs.pods`)."""
+"""On a laptop: the Environment that the job's pods run in, whatever their images. The annotation of this name in a pod
+template wins for its role (`jobs.pods`)."""
 
 PORTS_IN_BLOCK = 20
 """As TRAINER_PORTS_NUM of paddle-operator: a job may use the port it was given and the 19 after it."""

@@ -48,8 +48,8 @@ _LONGEST_MESSAGE = 300
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """How one rank ended, or went. `why`: the reason of a LOST one, `Deleted` where somebody deleted the pod. `message`:
-    why its program was not started; None of one that was."""
+    """How one rank ended, or went. `why`: the reason of a LOST one, `Deleted` where somebody deleted the pod.
+    `message`: why its program was not started; None of one that was."""
 
     rank: Rank
     kind: Kind
