@@ -11,7 +11,10 @@ that the directory has passed is a file inside it: environments that share a dir
 
 from __future__ import annotations
 
+import fcntl
 import os
+import re
+import shutil
 from pathlib import Path
 
 import msgspec
@@ -53,6 +56,23 @@ def publish(directory: Path, built: Built, final: Path) -> Built:
 def proof_of(directory: Path, definition: Definition) -> Path:
     """The file that says that this directory has passed the definition's check."""
     return directory / f".passed-{build_check_key(definition)}"
+
+
+def remove(root: Path, key: str) -> bool:
+    """The directory, its log and its lock's file. False when somebody builds it at this moment."""
+    if not re.fullmatch(r"[0-9a-f]{8,64}", key):
+        raise ValueError(f"{key!r} is no key of a built directory")
+    lock = root / f"{key}.lock"
+    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(root / key, ignore_errors=True)
+        (root / f"{key}.log").unlink(missing_ok=True)
+        return True
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
 
 
 def measure(directory: Path) -> int:

@@ -1,6 +1,6 @@
 """`Environments`: the images of this machine. It follows the Environment objects and answers the kubelet from memory.
 
-An environment is built when a pod first needs it, in the background, and its progress stands in the object's status and
+An environment is built when a pod first needs it or somebody asks for it (`BUILD_REQUESTED`), in the background, and its progress stands in the object's status and
 in the pod's waiting reason. One that failed is tried again when it is asked for RETRY seconds later, or when the object
 changes. What is built outlives the object, the cluster and this process: the next cluster finds it on disk.
 
@@ -30,10 +30,14 @@ from paddock.environments.seeding import seed
 from paddock.environments.states import Building, Failed, State, Unbuilt, Usable, build_answer, build_status
 from paddock.kube.api import Api, Event
 from paddock.kube.errors import ApiError, NotFound
-from paddock.kube.meta import ENVIRONMENTS, Manifest, name_of, uid_of
+from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of, name_of, uid_of
 
 PROGRAMS = Path(__file__).parent / "programs"
 """The training programs that images stand for; each directory is the WORKDIR of an image."""
+
+BUILD_REQUESTED = "paddock.dev/build-requested"
+"""Annotation on an Environment: build it now, though no pod waits for it, and though it has failed a moment ago. A new
+value is a new wish; `status.requested` has the last one that was heeded."""
 
 RETRY = 30.0
 """Seconds after a failure before another try is worth while."""
@@ -52,6 +56,7 @@ class _Entry:
     recorded: Mapping[str, Any]
     state: State = field(default_factory=Unbuilt)
     wanted: bool = False
+    requested: str = ""
     task: asyncio.Task[None] | None = None
     told: float = 0.0
 
@@ -129,12 +134,24 @@ class Environments:
             self._forget(self._entries.pop(name, None))
             self._change.set()
             return
-        definition = read_definition(event.object)
-        if entry is not None and (entry.definition, entry.uid) == (definition, uid_of(event.object)):
-            return
-        self._forget(entry)
-        self._entries[name] = entry = _Entry(definition, uid_of(event.object), event.object.get("status") or {})
-        self._start(entry)
+        definition, wish = read_definition(event.object), annotations_of(event.object).get(BUILD_REQUESTED, "")
+        if entry is None or (entry.definition, entry.uid) != (definition, uid_of(event.object)):
+            self._forget(entry)
+            recorded = event.object.get("status") or {}
+            entry = _Entry(definition, uid_of(event.object), recorded, requested=str(recorded.get("requested") or ""))
+            self._entries[name] = entry
+            self._start(entry)
+        if wish not in ("", entry.requested):
+            self._heed(entry, wish)
+
+    def _heed(self, entry: _Entry, wish: str) -> None:
+        """The wish is recorded together with the first state that follows from it, so that an older failure is not
+        taken for the answer."""
+        entry.requested, entry.wanted = wish, True
+        if entry.task is None and not (isinstance(entry.state, Usable) and _exists(entry.state)):
+            self._set(entry, Unbuilt())
+            self._start(entry)
+        self._dirty.set()
 
     def _forget(self, entry: _Entry | None) -> None:
         if entry is not None and entry.task is not None:
@@ -209,7 +226,7 @@ class Environments:
             await asyncio.sleep(_TELL_EVERY)
 
     async def _write_status(self, entry: _Entry) -> None:
-        status = build_status(entry.definition, entry.state)
+        status = {**build_status(entry.definition, entry.state), "requested": entry.requested or None}
         if all(entry.recorded.get(name) == value for name, value in status.items()):
             return
         try:

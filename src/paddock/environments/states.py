@@ -41,7 +41,7 @@ class Failed:
 
 State = Unbuilt | Building | Usable | Failed
 
-STATUS_FIELDS = ("phase", "progress", "message", "key", "path", "sizeBytes")
+STATUS_FIELDS = ("phase", "progress", "message", "python", "key", "path", "sizeBytes")
 
 
 def build_status(definition: Definition, state: State) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def build_status(definition: Definition, state: State) -> dict[str, Any]:
         case Usable(directory, python, _, size):
             shown = {
                 "phase": "Ready", "progress": 100, "key": Path(directory).name, "path": directory, "sizeBytes": size,
-                "message": f"{definition.subject}, Python {python}, {format_size(size)}",
+                "python": python, "message": f"{definition.subject}, Python {python}, {format_size(size)}",
             }  # fmt: skip
         case Failed(message):
             shown = {"phase": "Failed", "progress": 0, "message": message}

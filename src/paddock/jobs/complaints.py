@@ -46,7 +46,7 @@ _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("device", r"CUDA (?:error|out of memory).*|.*\bNCCL (?:error|WARN).*|.*CUDA driver version is insufficient.*"),
         ("device", r"(?:torch\.)?(?:cuda\.)?OutOfMemoryError: .+|ResourceExhaustedError.*"),
         ("memory", r"MemoryError\b.*|.*\bstd::bad_alloc\b.*"),
-        ("crash", r"FatalError: (?!`Termination signal`).+"),  # a server that was asked to end says that too
+        ("crash", r"FatalError: .+"),
         ("enforce", rf"(?:\w+(?:\.\w+)*(?:Error|Exception): )?\((?:{_ENFORCED})\) .+"),
     )
 )
@@ -62,10 +62,14 @@ _ECHO = re.compile(r"Connection (?:closed|reset) by peer|Broken pipe|ConnectionR
 """What follows from a peer's end: true, and not the reason."""
 
 
+_ASKED_TO_END = "FatalError: `Termination signal` is detected"
+"""What PaddlePaddle prints of SIGTERM: a parameter server's ordinary end."""
+
+
 def read_complaint(line: str) -> Complaint | None:
     """What `line` complains of, if anything."""
     text = line.strip()
-    if not text or len(text) > _LONGEST_LINE:
+    if not text or len(text) > _LONGEST_LINE or text.startswith(_ASKED_TO_END):
         return None
     for kind, form in _FORMS:
         if form.fullmatch(text):
