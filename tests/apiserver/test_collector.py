@@ -11,7 +11,7 @@ from apiserver.embedded import WIDGETS, config_map, eventually, is_gone, pod, wi
 from paddock.apiserver.collector import AwaitDependents, Decision, Disown, Keep, Orphan, Remove, plan_collection
 from paddock.apiserver.local import LocalApi
 from paddock.kube.errors import NotFound
-from paddock.kube.meta import CONFIG_MAPS, CRDS, NAMESPACES, PODS, owner_reference
+from paddock.kube.meta import CONFIG_MAPS, CRDS, NAMESPACES, PODS, name_of, owner_reference
 
 
 def _object(
@@ -53,6 +53,68 @@ DECISIONS: dict[str, tuple[dict[str, Any], dict[str, Any], list[dict[str, Any]],
 def test_what_becomes_of_an_object(case: str) -> None:
     manifest, owners, dependents, decision = DECISIONS[case]
     assert plan_collection(manifest, owners, dependents) == decision
+
+
+def _waiting(uid: str, *owners: str) -> dict[str, Any]:
+    waiting = _object(*owners, finalizers=("foregroundDeletion",), deleting=True)
+    return {"metadata": waiting["metadata"] | {"uid": uid}}
+
+
+@pytest.mark.parametrize(
+    ("dependents", "ancestors", "blocked"),
+    [
+        ([_waiting("a", "x")], {"a"}, False),
+        ([_waiting("x", "x")], {"x"}, False),
+        ([_waiting("a", "x")], set(), True),
+        ([_waiting("a", "x"), _object("x")], {"a"}, True),
+        ([_object("x")], {"x"}, True),
+    ],
+    ids=["a circle", "its own owner", "a child that waits for its own children", "a circle and a child", "not waiting"],
+)
+def test_a_circle_of_owners_does_not_wait_for_itself(dependents: Any, ancestors: set[str], blocked: bool) -> None:
+    manifest = _waiting("x", *ancestors)
+    assert plan_collection(manifest, {}, dependents, frozenset(ancestors)) == AwaitDependents(blocked=blocked)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+async def test_a_circle_of_owners_can_be_deleted_in_the_foreground(api: LocalApi, length: int) -> None:
+    made = [await api.create(CONFIG_MAPS, config_map(f"c{i}"), namespace="default") for i in range(length)]
+    for position, one in enumerate(made):
+        owner = owner_reference(made[position - 1])
+        await api.patch(CONFIG_MAPS, "default", name_of(one), {"metadata": {"ownerReferences": [owner]}})
+    await api.delete(CONFIG_MAPS, "default", "c0", propagation="Foreground")
+    for name in map(name_of, made):
+        await eventually(lambda name=name: is_gone(api, CONFIG_MAPS, name))
+
+
+async def test_foreground_waits_for_grandchildren(api: LocalApi) -> None:
+    parent = await api.create(CONFIG_MAPS, config_map("parent"), namespace="default")
+    child = await api.create(CONFIG_MAPS, config_map("child", (parent,)), namespace="default")
+    held = config_map("grandchild", (child,), finalizers=["a.example/b"])
+    await api.create(CONFIG_MAPS, held, namespace="default")
+    await api.delete(CONFIG_MAPS, "default", "parent", propagation="Foreground")
+
+    async def is_ending() -> bool:
+        return "deletionTimestamp" in (await api.get(CONFIG_MAPS, "default", "grandchild"))["metadata"]
+
+    await eventually(is_ending)
+    assert await api.get(CONFIG_MAPS, "default", "parent")
+    await api.patch(CONFIG_MAPS, "default", "grandchild", {"metadata": {"finalizers": None}})
+    for name in ("grandchild", "child", "parent"):
+        await eventually(lambda name=name: is_gone(api, CONFIG_MAPS, name))
+
+
+async def test_what_has_no_namespace_has_no_owner_in_one(api: LocalApi) -> None:
+    owner = await api.create(CONFIG_MAPS, config_map("owner"), namespace="default")
+    ghost = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ghost", "uid": "no-such-uid"}}
+    for name, of in (("team", owner), ("team-2", ghost)):
+        await api.create(NAMESPACES, {"metadata": {"name": name, "ownerReferences": [owner_reference(of)]}})
+    await api.delete(CONFIG_MAPS, "default", "owner")
+    # The collector takes things in their order, so what goes after them shows that they were looked at.
+    await api.create(CONFIG_MAPS, config_map("later", (ghost,)), namespace="default")
+    await eventually(lambda: is_gone(api, CONFIG_MAPS, "later"))
+    for name in ("team", "team-2"):
+        assert "deletionTimestamp" not in (await api.get(NAMESPACES, "", name))["metadata"]
 
 
 async def _family(api: LocalApi) -> None:

@@ -322,3 +322,11 @@ def test_any_definition_is_read_or_refused_and_what_it_serves_reads_anything(pat
             read_object(one, {"metadata": {"name": "x"}, "spec": value}, strict=False)
         except (BadRequest, Invalid):
             pass
+
+
+def test_a_pattern_that_would_take_for_ever_takes_a_moment():
+    """Python's own matching tries 2**40 ways through this value."""
+    crd = changed(CRD, (*ROOT, "properties", "spec", "properties", "code"), {"type": "string", "pattern": "^(a+)+$"})
+    (served,) = read_crd(crd)
+    with pytest.raises(Invalid, match=r"should match '\^\(a\+\)\+\$'"):
+        read_object(served, {**WIDGET, "spec": {"size": 2, "code": "a" * 40 + "!"}}, strict=True)

@@ -138,7 +138,7 @@ async def test_lists_come_in_pages_and_a_continued_one_keeps_its_version(widgets
         assert page["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
     assert names == ["a", "b", "c", "d", "dd", "e"]
     assert (await http.ask("GET", f"{CONFIG_MAPS_PATH}?limit=2&continue=nonsense"))[0] == 400
-    widgets.objects.store.compacted = 10**6
+    widgets.objects.store.changelog.compacted = 10**6
     token = first["metadata"]["continue"]
     assert (await http.ask("GET", f"{CONFIG_MAPS_PATH}?limit=2&continue={token}"))[0] == 410
 
@@ -404,3 +404,40 @@ async def test_other_rooms_may_check_their_visitors_themselves(widgets: LocalApi
             assert answer.status == 401
     await client.session.close()
     await server.stop()
+
+
+def _nested(depth: int) -> bytes:
+    return b'{"metadata":{"annotations":' + b'{"a":' * depth + b"1" + b"}" * (depth + 2)
+
+
+@pytest.mark.parametrize("kind", ["strategic-merge", "merge"])
+async def test_a_patch_that_nests_without_end_is_a_bad_request(http: Http, kind: str) -> None:
+    await http.ask("POST", CONFIG_MAPS_PATH, config_map())
+    for depth in (150, 400, 700, 900):
+        typed = _typed(f"application/{kind}-patch+json")
+        status, body, _ = await http.ask("PATCH", f"{CONFIG_MAPS_PATH}/c", data=_nested(depth), headers=typed)
+        assert (status, body["reason"]) == (400, "BadRequest")
+
+
+async def _ask_raw(server: Server, request: bytes) -> bytes:
+    context = ssl.create_default_context(cafile=str(server.certificate_authority))
+    port = int(server.url.rsplit(":", 1)[1])
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
+    writer.write(request.replace(b"HOST", f"127.0.0.1:{port}".encode()).replace(b"TOKEN", server.token.encode()))
+    answer = await asyncio.wait_for(reader.readuntil(b"\r\n"), 5)
+    writer.close()
+    return answer.strip()
+
+
+async def test_a_token_that_is_no_text_is_refused(server: Server) -> None:
+    request = b"GET /api HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer \xff\xfe\r\n\r\n"
+    assert await _ask_raw(server, request) == b"HTTP/1.1 401 Unauthorized"
+
+
+@pytest.mark.parametrize(
+    ("authorization", "answer"),
+    [(b"", b"HTTP/1.1 401 Unauthorized"), (b"Authorization: Bearer TOKEN\r\n", b"HTTP/1.1 404 Not Found")],
+)
+async def test_the_options_of_everything_are_not_served(server: Server, authorization: bytes, answer: bytes) -> None:
+    request = b"OPTIONS * HTTP/1.1\r\nHost: HOST\r\n" + authorization + b"\r\n"
+    assert await _ask_raw(server, request) == answer

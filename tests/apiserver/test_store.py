@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from apiserver.embedded import eventually
+from paddock.apiserver.changelog import plan_cut
 from paddock.apiserver.records import Change
 from paddock.apiserver.store import RESTART_GAP, Store, Transaction
 from paddock.kube.errors import Expired, InternalError, Unavailable
@@ -81,6 +82,29 @@ async def test_a_write_sees_what_was_written_before_it_in_the_same_turn(store: S
     assert (await asyncio.gather(_put(store, "a"), store.write(seen)))[1] is True
 
 
+async def test_a_listener_that_fails_stops_neither_the_writers_nor_the_other_listeners(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    def bad(changes: list[Change]) -> None:
+        raise LookupError("of this listener")
+
+    told: list[Change] = []
+    store.listen(bad)
+    store.listen(told.extend)
+    await asyncio.wait_for(asyncio.gather(_put(store, "a"), _put(store, "b")), 5)
+    assert [change.name for change in told] == ["a", "b"]
+    assert "a listener of the store failed" in caplog.text
+
+
+async def test_a_write_that_ends_an_iteration_is_an_error_like_others(store: Store) -> None:
+    def bad(tx: Transaction) -> None:
+        next(iter(()))
+
+    results = await asyncio.wait_for(asyncio.gather(store.write(bad), _put(store, "a"), return_exceptions=True), 5)
+    assert isinstance(results[0], InternalError)
+    assert [stored.name for stored in store.select(KEY)] == ["a"]
+
+
 async def test_an_abandoned_write_does_not_stop_the_others(store: Store) -> None:
     abandoned = asyncio.ensure_future(_put(store, "a"))
     kept = asyncio.ensure_future(_put(store, "b"))
@@ -106,11 +130,54 @@ async def test_the_changelog_is_cut_and_says_expired_below(store: Store) -> None
     start = store.revision
     for position in range(60):
         await _put(store, f"c{position % 5}", str(position))
-    await eventually(lambda: store.compacted > start)
+    await eventually(lambda: store.changelog.compacted > start)
     with pytest.raises(Expired):
         store.changes_since(KEY, start)
-    assert 20 <= len(store.changes_since(KEY, store.compacted)) <= 40
+    assert 20 <= len(store.changes_since(KEY, store.changelog.compacted)) <= 40
     assert len(list(store.select(KEY))) == 5
+
+
+CUTS: dict[str, tuple[list[int], int, int, tuple[int, int, int]]] = {
+    # bytes of the oldest changes, changes too many, bytes too many, the cut
+    "too many changes": ([10] * 9, 4, 0, (4, 4, 40)),
+    "too many bytes": ([10] * 9, 0, 35, (4, 4, 40)),
+    "both": ([10] * 9, 2, 35, (4, 4, 40)),
+    "no more than there are": ([10] * 3, 9, 900, (3, 3, 30)),
+    "a slice is large enough": ([5 * 2**20] * 9, 9, 45 * 2**20, (2, 2, 10 * 2**20)),
+}
+
+
+@pytest.mark.parametrize("case", CUTS)
+def test_how_far_the_changelog_is_cut(case: str) -> None:
+    lengths, count, size, cut = CUTS[case]
+    assert plan_cut(enumerate(lengths, 1), count, size) == cut
+
+
+async def test_large_changes_are_cut_by_their_bytes_and_the_file_shrinks(tmp_path: Path) -> None:
+    megabyte = 2**20
+    store = Store(tmp_path / "s", kept_bytes=4 * megabyte)
+    store.open()
+    start = store.revision
+
+    def size() -> int:
+        return int(store.db.execute("pragma page_count").fetchone()[0]) * 8_192
+
+    names = [f"c{position}" for position in range(12)]
+    await asyncio.gather(*(_put(store, name, "x" * 2 * megabyte) for name in names))
+    await asyncio.gather(*(_delete(store, name) for name in names))
+    assert size() > 40 * megabyte
+    await eventually(lambda: sum(len(change.body) for change in _kept(store)) <= 4 * megabyte)
+    with pytest.raises(Expired):
+        store.changes_since(KEY, start)
+    await eventually(lambda: size() < 16 * megabyte)
+    store.close()
+    store.open()
+    assert _kept(store)
+    store.close()
+
+
+def _kept(store: Store) -> list[Change]:
+    return store.changes_since(KEY, store.changelog.compacted)
 
 
 async def test_a_restart_keeps_everything_and_never_gives_a_number_twice(tmp_path: Path) -> None:
@@ -220,7 +287,7 @@ def test_a_kill_loses_no_acknowledged_write(tmp_path: Path, acknowledged: int) -
     store = Store(tmp_path / "store.sqlite")
     store.open()
     stored = {found.name: found.rv for found in store.select(KEY, "default")}
-    logged = {change.name: change.rv for change in store.changes_since(KEY, store.compacted)}
+    logged = {change.name: change.rv for change in store.changes_since(KEY, store.changelog.compacted)}
     assert len(told) >= acknowledged
     assert {name: int(rv) for name, rv in told}.items() <= stored.items()
     assert logged.items() <= stored.items()

@@ -31,6 +31,7 @@ POD = {
     },
 }
 C = ("spec", "containers", 0)
+V, AT = ("spec", "volumes", 0), "spec.volumes[0]"
 
 
 def changed(base, path, value):
@@ -97,6 +98,25 @@ LABEL = "a lowercase RFC 1123 label must consist of lower case alphanumeric char
         ((*C, "imagePullPolicy"), "Maybe", "spec.containers[0].imagePullPolicy", "Unsupported value"),
         ((*C, "volumeMounts", 0, "name"), "dat", "spec.containers[0].volumeMounts[0].name", 'Not found: "dat"'),
         ((*C, "volumeMounts", 0, "mountPath"), ..., "spec.containers[0].volumeMounts[0].mountPath", "Required value"),
+        ((*V, "configMap"), {"items": [{"key": "k", "path": "/x"}]}, f"{AT}.configMap.items[0].path", "relative path"),
+        ((*V, "secret"), {"items": [{"key": "k", "path": "a/../x"}]}, f"{AT}.secret.items[0].path", "not contain '..'"),
+        ((*V, "configMap"), {"items": [{"key": "", "path": "..x"}]}, f"{AT}.configMap.items[0].path", "not start with"),
+        ((*V, "downwardAPI"), {"items": [{"path": ".."}]}, f"{AT}.downwardAPI.items[0].path", "not contain '..'"),
+        (
+            (*V, "projected"), {"sources": [{"configMap": {"items": [{"key": "k", "path": "../x"}]}}]},
+            f"{AT}.projected.sources[0].configMap.items[0].path", "not contain '..'",
+        ),
+        (
+            (*V, "projected"), {"sources": [{"serviceAccountToken": {"path": "/x"}}]},
+            f"{AT}.projected.sources[0].serviceAccountToken.path", "relative path",
+        ),
+        ((*C, "command"), ["sh", "a\0b"], "spec.containers[0].command[1]", "NUL"),
+        ((*C, "args"), ["\0"], "spec.containers[0].args[0]", "NUL"),
+        ((*C, "env", 0, "value"), "\0", "spec.containers[0].env[0].value", "NUL"),
+        ((*C, "image"), "a\0", "spec.containers[0].image", "NUL"),
+        ((*C, "workingDir"), "/\0", "spec.containers[0].workingDir", "NUL"),
+        ((*C, "volumeMounts", 0, "mountPath"), "/\0", "spec.containers[0].volumeMounts[0].mountPath", "NUL"),
+        ((*V, "hostPath"), {"path": "/\0"}, f"{AT}.hostPath.path", "NUL"),
         ((*C, "volumeMounts", 0, "subPath"), "../x", "spec.containers[0].volumeMounts[0].subPath", "relative path"),
         ((*C, "env", 0, "name"), "1A", "spec.containers[0].env[0].name", "a valid environment variable name must"),
         ((*C, "env", 0, "value"), 1, "spec.containers[0].env[0].value", 'must be of type string: "integer"'),
@@ -245,6 +265,13 @@ def test_a_service_gets_its_defaults_and_stays_headless():
         ("services", changed(SERVICE, ("spec", "type"), "External"), "spec.type", "Unsupported value"),
         ("namespaces", {"metadata": {"name": "a.b"}}, "metadata.name", LABEL),
         ("configmaps", {"metadata": {"name": "x"}, "data": {"a/b": "c"}}, "data[a/b]", "a valid config key must"),
+        ("configmaps", {"metadata": {"name": "x"}, "data": {"..": "c"}}, "data[..]", "must not be '..'"),
+        ("configmaps", {"metadata": {"name": "x"}, "binaryData": {".": ""}}, "binaryData[.]", "must not be '.'"),
+        ("secrets", {"metadata": {"name": "x"}, "stringData": {"..a": "b"}}, "data[..a]", "must not start with '..'"),
+        ("configmaps", {"metadata": {"name": "x"}, "data": {"a": "ä" * 2**19, "b": "x"}}, "data", "Too long"),
+        ("configmaps", {"metadata": {"name": "x"}, "data": {"a": "x"}, "binaryData": {"b": "AAAA" * 349_526}},
+         "data", "more than 1048576 bytes"),
+        ("secrets", {"metadata": {"name": "x"}, "stringData": {"a": "x" * (2**20 + 1)}}, "data", "Too long"),
         ("configmaps", {"metadata": {"name": "x"}, "data": {"a": 1}}, "data.a", 'must be of type string: "integer"'),
         ("secrets", {"metadata": {"name": "x"}, "data": {"a": "pass word"}}, "data[a]", "must be base64"),
     ],
@@ -252,6 +279,12 @@ def test_a_service_gets_its_defaults_and_stays_headless():
 def test_other_kinds_have_their_rules(plural, manifest, field, message):
     found = causes_of(manifest, REGISTRY.find("", "v1", plural))
     assert any(one.startswith(f"{field}: ") and message in one for one in found), found
+
+
+def test_a_megabyte_of_data_is_allowed():
+    secrets, config_maps = (REGISTRY.find("", "v1", plural) for plural in ("secrets", "configmaps"))
+    assert read({"metadata": {"name": "x"}, "stringData": {".a": "x" * 2**20}}, secrets)
+    assert read({"metadata": {"name": "x"}, "data": {"a..b": "x" * 2**20}}, config_maps)
 
 
 def test_a_secret_that_is_not_encoded_is_not_repeated_in_the_message():

@@ -197,9 +197,31 @@ def test_an_immutable_config_map_keeps_its_data() -> None:
             kinds.check_update(BY_KIND["ConfigMap"], old, old | change)
 
 
+IMMUTABLE: dict[str, tuple[dict[str, Any], str]] = {
+    # changes of spec, the field that is named
+    "the scope": ({"scope": "Cluster"}, "spec.scope"),
+    "the group": ({"group": "other.org"}, "spec.group"),
+    "the plural": ({"names": {"kind": "Widget", "plural": "gadgets"}}, "spec.names.plural"),
+    "the kind": ({"names": {"kind": "Gadget", "plural": "widgets"}}, "spec.names.kind"),
+}
+
+
+@pytest.mark.parametrize("case", IMMUTABLE)
+def test_what_objects_are_stored_under_cannot_change(case: str) -> None:
+    changes, field = IMMUTABLE[case]
+    old = widget_crd()
+    new = old | {"spec": old["spec"] | changes}
+    with pytest.raises(Invalid, match=rf"{field}: Invalid value: .*: field is immutable"):
+        kinds.check_update(BY_KIND["CustomResourceDefinition"], old, new)
+    names = old["spec"]["names"] | {"shortNames": ["wg"]}
+    kinds.check_update(BY_KIND["CustomResourceDefinition"], old, old | {"spec": old["spec"] | {"names": names}})
+
+
 def test_binding_gives_a_node_and_the_condition() -> None:
     bound = kinds.bind_pod(
-        _pod(), {"target": {"kind": "Node", "name": "n1"}, "metadata": {"annotations": {"a": "1"}}}, NOW
+        _pod(),
+        {"target": {"kind": "Node", "name": "n1"}, "metadata": {"annotations": {"a": "1"}, "uid": "u1"}},
+        NOW,
     )
     assert bound["spec"]["nodeName"] == "n1"
     assert bound["metadata"]["annotations"] == {"a": "1"}
@@ -211,6 +233,7 @@ def test_binding_gives_a_node_and_the_condition() -> None:
     ("pod", "binding", "error", "message"),
     [
         (_pod(nodeName="n1"), {"target": {"name": "n2"}}, Conflict, 'already assigned to node "n1"'),
+        (_pod(), {"target": {"name": "n2"}, "metadata": {"uid": "u2"}}, Conflict, "UID in precondition: u2"),
         (_pod(), {"target": {"kind": "Pod", "name": "n2"}}, BadRequest, "wants"),
         (_pod(), {}, BadRequest, "wants"),
         (_pod(), "n1", BadRequest, "wants"),

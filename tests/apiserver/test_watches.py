@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from typing import Any
 
 import msgspec
@@ -10,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.embedded import Http, config_map, eventually, pod
+from apiserver.embedded import WIDGETS, Follower, Http, config_map, eventually, pod, widget, widget_crd
 from paddock.apiserver.local import LocalApi
 from paddock.apiserver.records import Change
 from paddock.apiserver.server import Server
-from paddock.apiserver.watches import Hub, Selection, read_selection
+from paddock.apiserver.watches import Capacity, Hub, Selection, read_selection
 from paddock.kube.errors import BadRequest
-from paddock.kube.meta import CONFIG_MAPS, PODS
+from paddock.kube.meta import CONFIG_MAPS, CRDS, PODS
 
 KEY = "/configmaps"
 CONFIG_MAP_PATH = "/api/v1/namespaces/default/configmaps"
@@ -86,7 +87,7 @@ def test_a_selector_that_cannot_be_is_refused(selector: dict[str, str]) -> None:
 
 async def test_a_watcher_that_does_not_read_is_cut_and_costs_nobody_anything() -> None:
     hub = Hub()
-    slow, quick = hub.subscribe(KEY, Selection(), 3), hub.subscribe(KEY, Selection(), None)
+    slow, quick = hub.subscribe(KEY, Selection(), Capacity(3, 10_000)), hub.subscribe(KEY, Selection(), None)
     for _ in range(5):
         hub.publish([_change("ADDED", {})])
     assert slow.lost
@@ -135,12 +136,52 @@ async def test_a_watch_from_a_version_tells_what_came_after(widgets: LocalApi, h
 
 
 async def test_a_watch_from_an_evicted_version_is_expired_in_one_event(widgets: LocalApi, http: Http) -> None:
-    widgets.objects.store.compacted = 10**6
+    widgets.objects.store.changelog.compacted = 10**6
     async with Watcher(http, "&resourceVersion=5") as watcher:
         assert watcher.answer.status == 200
         type, status = await watcher.next()
         assert (type, status["code"], status["reason"]) == ("ERROR", 410, "Expired")
         assert await watcher.answer.content.readline() == b""
+
+
+async def test_a_watch_from_a_version_that_is_to_come_is_refused(widgets: LocalApi, http: Http) -> None:
+    present = widgets.objects.store.revision
+    async with Watcher(http, f"&resourceVersion={present}&timeoutSeconds=1") as watcher:
+        assert watcher.answer.status == 200
+    status, body, _ = await http.ask("GET", f"{CONFIG_MAP_PATH}?watch=true&resourceVersion={present + 1}")
+    assert (status, body["reason"]) == (504, "Timeout")
+    assert body["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
+    assert "Too large resource version" in body["message"]
+
+
+async def test_watches_end_when_their_kind_goes(widgets: LocalApi, http: Http) -> None:
+    await widgets.create(WIDGETS, widget(), namespace="default")
+    follower = Follower(widgets, WIDGETS)
+    assert await follower.until_synced() == ["w"]
+    path = "/apis/example.org/v1/namespaces/default/widgets"
+    async with Watcher(http, "", path) as watcher, Watcher(http, "") as other:
+        assert await watcher.names(1) == [("ADDED", "w")]
+        await widgets.delete(CRDS, "", "widgets.example.org")
+        assert await watcher.names(1) == [("DELETED", "w")]
+        assert await asyncio.wait_for(watcher.answer.content.readline(), 5) == b""
+        await widgets.create(CONFIG_MAPS, config_map("a"), namespace="default")
+        assert await other.names(1) == [("ADDED", "a")]
+    assert (await follower.next()).type == "DELETED"
+    # In this process nobody has to ask again: the follower goes on when the kind is back.
+    await widgets.create(CRDS, widget_crd())
+    await widgets.create(WIDGETS, widget("again"), namespace="default")
+    event = await follower.next()
+    assert (event.type, event.object["metadata"]["name"]) == ("ADDED", "again")
+    await follower.close()
+
+
+async def test_watches_of_a_version_end_when_it_is_served_no_more(widgets: LocalApi, http: Http) -> None:
+    async with Watcher(http, "", "/apis/example.org/v1/namespaces/default/widgets") as watcher:
+        crd = widget_crd()
+        beta = crd["spec"]["versions"][0] | {"name": "v1beta1"}
+        versions = [crd["spec"]["versions"][0] | {"served": False, "storage": False}, beta]
+        await widgets.patch(CRDS, "", "widgets.example.org", {"spec": {"versions": versions}})
+        assert await asyncio.wait_for(watcher.answer.content.readline(), 5) == b""
 
 
 async def test_initial_events_end_with_a_bookmark(widgets: LocalApi, http: Http) -> None:
@@ -210,3 +251,63 @@ async def test_watches_end_when_the_server_stops(widgets: LocalApi, http: Http, 
     async with Watcher(http, "") as watcher:
         await asyncio.wait_for(server.stop(), 5)
         assert await asyncio.wait_for(watcher.answer.content.readline(), 5) == b""
+
+
+async def test_a_watcher_is_cut_by_bytes_too_and_holds_nothing_then() -> None:
+    hub = Hub()
+    slow = hub.subscribe(KEY, Selection(), Capacity(1_000, 500))
+    closed: list[bool] = []
+    slow.on_close = lambda: closed.append(True)
+    for _ in range(9):
+        hub.publish([_change("ADDED", {})])
+    assert slow.lost
+    assert closed == [True]
+    assert await slow.read(0) == []
+
+
+async def test_a_closed_subscription_still_gives_what_is_pending() -> None:
+    hub = Hub()
+    subscription = hub.subscribe(KEY, Selection(), Capacity(10, 10_000))
+    hub.publish([_change("ADDED", {})])
+    hub.close()
+    assert len(await subscription.read(0)) == 1
+    assert await subscription.read(0) == []
+
+
+async def _stall(server: Server, query: str) -> asyncio.StreamWriter:
+    """A watcher that asks and then reads nothing at all."""
+    context = ssl.create_default_context(cafile=str(server.certificate_authority))
+    port = int(server.url.rsplit(":", 1)[1])
+    _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context, limit=1024)
+    writer.transport.pause_reading()  # type: ignore[attr-defined]
+    path = f"{CONFIG_MAP_PATH}?watch=true{query}"
+    request = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {server.token}\r\n\r\n"
+    writer.write(request.encode())
+    return writer
+
+
+async def _write_much(widgets: LocalApi, megabytes: int) -> None:
+    await widgets.create(CONFIG_MAPS, config_map("big"), namespace="default")
+    for position in range(2 * megabytes):
+        data = {"data": {"d": str(position) + "x" * 500_000}}
+        await widgets.patch(CONFIG_MAPS, "default", "big", data)
+
+
+async def test_a_watcher_that_stops_reading_ends_at_its_time(widgets: LocalApi, server: Server) -> None:
+    writer = await _stall(server, "&timeoutSeconds=1")
+    subscriptions = widgets.objects.hub._subscriptions[KEY]
+    await eventually(lambda: subscriptions)
+    await _write_much(widgets, 12)
+    await eventually(lambda: not subscriptions)
+    await eventually(lambda: not server._open_requests)
+    writer.transport.abort()
+
+
+async def test_a_watcher_that_falls_behind_by_bytes_is_ended(widgets: LocalApi, server: Server) -> None:
+    writer = await _stall(server, "")
+    subscriptions = widgets.objects.hub._subscriptions[KEY]
+    await eventually(lambda: subscriptions)
+    await _write_much(widgets, 24)
+    await eventually(lambda: not subscriptions)
+    await eventually(lambda: not server._open_requests)
+    writer.transport.abort()

@@ -7,12 +7,34 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
-from e2e.commands import PADDOCK, Cluster, open_cluster, until
+from e2e.commands import PADDOCK, Cluster, Ended, open_cluster, until
 from e2e.manifests import build_light_job
+from environments.packages import make_wheel
+
+
+def call(cluster: Cluster, *words: str, directory: Path | None = None, **variables: str) -> Ended:
+    """A command in a directory, with variables of its own."""
+    environment = {**cluster.environment, **variables}
+    ended = subprocess.run(
+        (*PADDOCK, *words), env=environment, cwd=directory, capture_output=True, text=True, timeout=60
+    )
+    return Ended(ended.returncode, ended.stdout, ended.stderr)
+
+
+def build_kubeflow_job(name: str, *command: str, namespace: str = "kubeflow") -> dict[str, Any]:
+    container = {"name": "paddle", "image": "python:3", "command": list(command)}
+    worker = {"replicas": 1, "restartPolicy": "Never", "template": {"spec": {"containers": [container]}}}
+    return {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PaddleJob",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"paddleReplicaSpecs": {"Worker": worker}},
+    }
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +202,121 @@ def test_a_program_that_is_not_there_fails_at_once_and_is_named(cluster: Cluster
     job["spec"]["worker"]["template"]["spec"]["containers"][0]["command"] = ["no-such-program"]
     ended = cluster.paddock("run", cluster.write(job))
     assert ended.code == 1
-    assert "worker-0 was not started: " in ended.out and "no-such-program" in ended.out, str(ended)
+    assert 'worker-0 was not started: exec: "no-such-program": executable file not found' in ended.out, str(ended)
+    assert "its log has the reason" not in ended.out and ended.out.count("no-such-program") == 1
+
+
+def test_a_script_that_no_image_has_is_taken_from_here_and_found_in_every_namespace(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """The documents' kubeflow.org job: `train.py` by a relative path, in a namespace of its own."""
+    path = cluster.write(build_kubeflow_job("scripted", "python3", "train.py"))
+    refused = call(cluster, "run", path, directory=tmp_path)
+    assert refused.code == 2 and f"train.py is not in the image python:3 nor in {tmp_path}: call paddock" in refused.err
+    (tmp_path / "train.py").write_text("print('trained')\n")
+    ran = call(cluster, "run", path, directory=tmp_path)
+    assert ran.code == 0 and "worker-0 │ trained\n" in ran.out, str(ran)
+    assert f"train.py is in no image: taken from {tmp_path}\n" in ran.err
+    assert "logs: paddock logs scripted -n kubeflow" in ran.lines[-1]
+    assert cluster.paddock("logs", "scripted", "-n", "kubeflow", "--rank", "0").out == "trained\n"
+    everywhere = [line.split()[:3] for line in cluster.paddock("get", "-A").lines]
+    assert ["kubeflow", "scripted", "Completed"] in everywhere
+    assert cluster.paddock("get", "-n", "kubeflow", "-o", "name").out == "paddlejob.kubeflow.org/scripted\n"
+
+
+def test_jobs_of_two_groups_with_one_name_are_told_apart(cluster: Cluster) -> None:
+    path = cluster.directory / "two.yaml"
+    theirs = build_kubeflow_job("done", "true", namespace="default")
+    path.write_text(yaml.safe_dump(theirs))
+    assert cluster.paddock("submit", str(path)).out == "paddlejob.kubeflow.org/done created\n"
+    refused = cluster.paddock("describe", "done")
+    assert refused.code == 2 and "two jobs in namespace default are called 'done'" in refused.err
+    gone = cluster.paddock("delete", "paddlejob.kubeflow.org/done")
+    assert gone.out == "paddlejob.kubeflow.org/done deleted\n"
+
+
+def test_a_job_that_leaves_its_name_to_the_server_is_called_by_what_it_got(cluster: Cluster) -> None:
+    job = build_light_job("unnamed", "echo mine")
+    path = cluster.write(job)
+    Path(path).write_text(yaml.safe_dump({**job, "metadata": {"generateName": "unnamed-"}}))
+    submitted = cluster.paddock("submit", path)
+    name = submitted.out.removeprefix("paddlejob/").removesuffix(" created\n")
+    assert name.startswith("unnamed-") and f"paddock logs {name} -f" in submitted.err, str(submitted)
+    ran = cluster.paddock("run", path)
+    assert ran.code == 0 and ran.lines[0].startswith("PaddleJob default/unnamed-"), str(ran)
+
+
+def test_a_timeout_says_why_and_what_becomes_of_the_job(cluster: Cluster) -> None:
+    job = build_light_job("late", "true")
+    spec = job["spec"]["worker"]["template"]["spec"]
+    spec["nodeSelector"] = {"accelerator": "nvidia-tesla-p100"}
+    spec["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": 4}}
+    ended = cluster.paddock("run", cluster.write(job), "--timeout", "1s")
+    assert ended.code == 1, str(ended)
+    (said,) = (
+        line for line in ended.lines if line.startswith("Not completed in 1 s (--timeout): waiting for room for 1")
+    )
+    assert "Insufficient nvidia.com/gpu (needs 4, 0 of 0 free)" in said and "accelerator=nvidia-tesla-p100" in said
+    assert any(line.startswith("next: paddock run ") and "--without nvidia.com/gpu" in line for line in ended.lines)
+    assert ended.err.endswith("the job was ended: it and its pods are gone; its outputs are kept\n")
+    assert "late" not in cluster.paddock("get", "-o", "name").out
+
+
+def test_a_reader_of_chinese_is_told_in_chinese(cluster: Cluster) -> None:
+    zh = {"LANG": "zh_CN.UTF-8", "LC_ALL": ""}
+    described = call(cluster, "describe", "failed", **zh).out
+    assert "状态:      Failed\n" in described and "原因:      失败：worker-0 以退出码 3 结束" in described
+    assert call(cluster, "get", "jobs", "failed", "-o", "json", **zh).out == (
+        cluster.paddock("get", "jobs", "failed", "-o", "json").out
+    )
+
+
+def test_an_environment_of_ones_own(cluster: Cluster) -> None:
+    """From requirements.txt to a job that names it, by its annotation and by its image."""
+    name, wheel = make_wheel("tiny", "1.0")
+    page = cluster.directory / "index" / "tiny"
+    page.mkdir(parents=True)
+    (page / name).write_bytes(wheel)
+    (page / "index.html").write_text(f'<html><body><a href="{name}">{name}</a></body></html>')
+    requirements = cluster.directory / "requirements.txt"
+    requirements.write_text("tiny==1.0  # ours\n")
+    index = ("--index-url", page.parent.as_uri())
+    made = cluster.paddock(
+        "env",
+        "create",
+        "mine",
+        "-r",
+        str(requirements),
+        *index,
+        "--env",
+        "GREETING=hello",
+        "--image",
+        "team.example/mine:*",
+    )
+    assert (made.code, made.out) == (0, "environment/mine created\n"), str(made)
+    assert "`paddock env rm mine` removes it" in cluster.paddock("env", "create", "mine", "-r", str(requirements)).err
+    built = cluster.paddock("env", "build", "mine")
+    assert built.code == 0 and built.out.startswith("environment mine: ready (tiny 1.0, Python 3."), str(built)
+    by_image = build_light_job("by-image", 'echo "$GREETING $(tiny)"')
+    by_image["spec"]["worker"]["template"]["spec"]["containers"][0]["image"] = "team.example/mine:v2"
+    by_name = build_light_job("by-name", 'echo "$GREETING $(tiny)"; exec sleep 1000')
+    by_name["metadata"]["annotations"] = {"paddock.dev/environment": "mine"}
+    assert "worker-0 │ hello 1.0\n" in cluster.paddock("run", cluster.write(by_image)).out
+    run = cluster.start("run", cluster.write(by_name))
+    run.until_it_prints("worker-0 │ hello 1.0\n")
+    refused = cluster.paddock("env", "rm", "mine")
+    assert refused.code == 2 and "in use by PaddleJob default/by-name and 1 more" in refused.err, str(refused)
+    assert cluster.paddock("delete", "by-name", "by-image", "--now").code == 0
+    run.end()
+    (row,) = (
+        each
+        for each in json.loads(cluster.paddock("env", "list", "-o", "json").out)["items"]
+        if each["metadata"]["name"] == "mine"
+    )
+    assert row["status"]["phase"] == "Ready"
+    gone = cluster.paddock("env", "rm", "mine", "--files")
+    assert (gone.code, gone.out) == (0, "environment/mine deleted\n")
+    assert not Path(row["status"]["path"]).exists()
 
 
 def test_lines_of_ranks_that_end_within_a_moment_are_not_lost(cluster: Cluster) -> None:
@@ -215,6 +351,7 @@ def test_a_device_that_the_machine_lacks_is_left_out_and_said(cluster: Cluster) 
     ("line", "place", "offered"),
     [
         ("paddock logs g", 2, "plain,going\n"),
+        ("paddock explain g", 2, "plain,going\n"),
         ("paddock get pods f", 3, "plain,failed-worker-0\n"),
         ("paddock get po", 2, "plain,pods\n"),
         ("paddock desc", 1, "plain,describe\n"),

@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 
 from cli.views import build_job, build_restart, build_view
-from paddock.cli.display import build_building, build_end, build_head, build_live_line, read_building
+from paddock.cli.display import (
+    build_building,
+    build_end,
+    build_head,
+    build_live_line,
+    build_timeout,
+    read_building,
+)
+from paddock.jobs.explain import explain
 from paddock.jobs.model import CauseRecord, Phase, Rank
 
 FAILED = CauseRecord("RankFailed", {"ranks": ["worker-1"], "code": 3})
@@ -66,6 +74,46 @@ def test_the_live_line_says_phase_ranks_progress_and_what_it_waits_for(view: Any
 )
 def test_the_end_says_how_long_who_and_why(view: Any, said: str) -> None:
     assert build_end(view) == said
+
+
+WAITING = CauseRecord("WaitingForScheduler", {"pods": 4, "wanted": 4, "message": "no room"})
+
+
+@pytest.mark.parametrize(
+    ("view", "said"),
+    [
+        (build_view(phase=Phase.PENDING, cause=WAITING), "waiting for room for 4 of 4 pods: no room"),
+        (build_view(), "Running, all of its pods run"),
+        (build_view(line=DOCUMENTED), "Running, epoch 1 step 100/400, loss 0.5213"),
+        (build_view(phase=Phase.RESTARTING, cause=build_restart(1)), explain(build_restart(1))),
+        (build_view(phase=Phase.NONE), "no cause is recorded"),
+    ],
+)
+def test_a_timeout_says_how_far_the_job_is_or_what_it_waits_for(view: Any, said: str) -> None:
+    assert build_timeout(view, 60) == f"Not completed in 60 s (--timeout): {said}"
+    assert build_timeout(view, 600).startswith("Not completed in 10m (--timeout): ")
+
+
+def test_all_of_it_in_chinese() -> None:
+    running = build_view(
+        phase=Phase.STARTING, cause=CauseRecord("PodsStarting", {"starting": 1, "wanted": 4}), restarts=2
+    )
+    failed = build_view(phase=Phase.FAILED, cause=FAILED, ended=112.0)
+    building = read_building("paddle-ps", {"phase": "Building", "progress": 61, "message": "building (paddle), 61 %"})
+    assert building is not None
+    assert (
+        build_head(build_job(ps=2, workers=1), "zh") == "PaddleJob default/demo：PS 模式，2 个参数服务器、1 个 worker"
+    )
+    assert build_live_line(running, 112.0, "zh") == (
+        "Starting 12s · ps 2/2 · worker 2/2 · 4 个 Pod 中的 1 个正在启动 · 已重启 2 次"
+    )
+    assert build_end(failed, "zh") == "运行 12 s 后失败：worker-1 以退出码 3 结束；原因见它的日志"
+    assert (
+        build_end(build_view(phase=Phase.COMPLETED, ended=131.2), "zh")
+        == "已完成，用时 31 s：ps 2/2、worker 成功 2/2。"
+    )
+    assert build_timeout(build_view(), 60, "zh") == "60 s 内未完成（--timeout）：Running，它的全部 Pod 都在运行"
+    assert build_building(building, bar=False, language="zh") == "环境 paddle-ps：building (paddle), 61 %"
 
 
 def test_the_end_does_not_say_failed_twice() -> None:

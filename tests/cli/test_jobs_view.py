@@ -8,6 +8,7 @@ import pytest
 
 from cli.views import RESOURCE, build_manifest
 from paddock.cli import jobs_view
+from paddock.jobs.apis.registry import KINDS
 from paddock.kube.times import format_time
 
 NOW = 1_700_000_000.0
@@ -41,6 +42,26 @@ def test_a_job_is_a_row_of_the_documents_table(status: dict[str, Any], row: list
     job["metadata"]["creationTimestamp"] = CREATED
     job["status"] = status
     assert jobs_view.job_row(RESOURCE, job, NOW) == row
+
+
+def test_the_master_of_kubeflow_stands_where_servers_do() -> None:
+    template = {"spec": {"containers": [{"name": "paddle", "image": "busybox"}]}}
+    roles = {"Master": {"replicas": 1, "template": template}, "Worker": {"replicas": 2, "template": template}}
+    counts = {"Master": {"active": 1, "ready": 1}, "Worker": {"active": 2, "ready": 2}}
+    (kubeflow,) = (each for each in KINDS if each.group == "kubeflow.org")
+    job = {
+        "metadata": {"name": "demo", "creationTimestamp": CREATED},
+        "spec": {"paddleReplicaSpecs": roles},
+        "status": {"replicaStatuses": counts},
+    }
+    row = dict(zip(jobs_view.JOB_HEADER, jobs_view.job_row(kubeflow, job, NOW), strict=True))
+    assert row["PS"] and row["WORKER"]
+
+
+def test_why_is_in_the_readers_language() -> None:
+    job = build_manifest()
+    job["status"] = {"phase": "Pending", "cause": {"reason": "Deleting", "args": {}, "since": CREATED}}
+    assert jobs_view.job_row(RESOURCE, job, NOW, "zh")[-1] == "正在删除作业及其 Pod"
 
 
 @pytest.mark.parametrize(

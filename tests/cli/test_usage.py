@@ -12,6 +12,7 @@ import pytest
 from paddock.cli.errors import UserError
 from paddock.cli.main import run
 from paddock.cli.manifests import read_files
+from paddock.cli.run import read_seconds
 
 GOOD = """apiVersion: batch.paddlepaddle.org/v1
 kind: PaddleJob
@@ -41,6 +42,13 @@ spec:
         (["get", "-o", "xml"], "'xml' is not one of"),
         (["up", "--port", "99999"], "99999 is not in the range 0<=x<=65535"),
         (["logs", "job", "--tail", "-1"], "-1 is not in the range x>=0"),
+        (
+            ["run", "x", "--timeout", "soon"],
+            "'soon' is no time: seconds, or a number with s, m or h, such as 60 or 10m",
+        ),
+        (["run", "x", "--timeout", "0"], "'0' is no time"),
+        (["env", "create", "mine"], "Missing option '-r'"),
+        (["env", "lst"], "No such command 'lst'"),
     ],
 )
 def test_a_wrong_command_exits_2_and_says_what_is_right(
@@ -94,7 +102,7 @@ def test_files_that_cannot_be_read_say_why(tmp_path: Path) -> None:
 
 def test_all_problems_of_all_files_come_at_once_and_nothing_passes(tmp_path: Path) -> None:
     good, bad, worse = tmp_path / "good.yaml", tmp_path / "bad.yaml", tmp_path / "worse.yaml"
-    good.write_text(GOOD)
+    good.write_text(GOOD.replace("name: good", "name: first"))
     bad.write_text(GOOD + "---\n" + GOOD.replace("replicas: 2", "replicas: 0").replace("kind: P", "kind: p"))
     worse.write_text("[")
     with pytest.raises(UserError) as caught:
@@ -102,6 +110,36 @@ def test_all_problems_of_all_files_come_at_once_and_nothing_passes(tmp_path: Pat
     lines = str(caught.value).splitlines()
     assert [line.split(":")[:2] for line in lines[:-1]] == [[str(bad), "16"], [str(worse), "1"]]
     assert lines[-1] == "2 problems; nothing was submitted"
+
+
+def test_the_same_object_twice_in_one_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "twice.yaml"
+    path.write_text(GOOD + "---\n" + GOOD)
+    with pytest.raises(UserError) as caught:
+        read_files([str(path)], "default")
+    line = 4 + GOOD.count("\n") + 1
+    assert str(caught.value).splitlines()[0].startswith(f"{path}:{line}:")
+    assert "metadata.name: a PaddleJob of this name stands in line 4 already" in str(caught.value)
+
+
+def test_the_same_object_in_two_files_or_by_the_namespace_of_the_command_is_refused(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.yaml", tmp_path / "other.yaml"
+    one.write_text(GOOD)
+    other.write_text(GOOD.replace("name: good", "name: good\n  namespace: team"))
+    assert len(read_files([str(one), str(other)], "default")) == 2
+    with pytest.raises(UserError) as caught:
+        read_files([str(one), str(other)], "team")
+    assert str(caught.value).splitlines() == [
+        f"{other}:4: metadata.name: a PaddleJob of this name stands in {one}:4 already",
+        "1 problem; nothing was submitted",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("60", 60), ("1.5", 1.5), ("90s", 90), ("10m", 600), ("2h", 7200), (" 5 ", 5)]
+)
+def test_a_timeout_is_written_as_kubectl_takes_it(text: str, seconds: float) -> None:
+    assert read_seconds(text) == seconds
 
 
 @pytest.mark.parametrize(

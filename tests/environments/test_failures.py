@@ -48,7 +48,7 @@ CERTIFICATE = """error: Failed to fetch: `https://index.example/simple/six/`
   cause: invalid peer certificate: UnknownIssuer"""
 NO_PASSWORD = """error: Failed to fetch: `https://index.example/simple/six/`
   cause: HTTP status client error (401 Unauthorized) for url (https://index.example/simple/six/)"""
-NOT_WRITABLE = "error: failed to create directory `/root/.cache/uv`: Permission denied (os error 13)"
+NOT_WRITABLE = "error: failed to create directory `/home/someone/.cache/uv`: Permission denied (os error 13)"
 UNKNOWN = "warning: something\nerror: The thing broke at https://u:secret@index.example/simple/x\n  cause: deep"
 
 
@@ -66,7 +66,7 @@ UNKNOWN = "warning: something\nerror: The thing broke at https://u:secret@index.
         (FULL_UNPACKING, "the disk is full: free some space where /cache is, or set XDG_CACHE_HOME"),
         (CERTIFICATE, "the package index's certificate is not trusted here: set PIP_CERT"),
         (NO_PASSWORD, "the package index refused access: check the user name and password"),
-        (NOT_WRITABLE, "permission denied: failed to create directory `/root/.cache/uv`"),
+        (NOT_WRITABLE, "permission denied: failed to create directory `/home/someone/.cache/uv`"),
         (UNKNOWN, "building paddlepaddle 3.0.0 failed: The thing broke at https://index.example"),
         ("", "building paddlepaddle 3.0.0 failed: it ended without a word"),
     ],

@@ -15,7 +15,8 @@ from paddock.apiserver.local import LocalApi
 from paddock.app.images import EnvironmentImages
 from paddock.environments.answers import Answer, Preparing, Ready, Unavailable
 from paddock.environments.crd import build_crd
-from paddock.environments.library import PROGRAMS, RETRY, Environments
+from paddock.environments.definition import BUILD_REQUESTED, PROGRAMS
+from paddock.environments.library import RETRY, Environments
 from paddock.environments.seeding import SEED, seed
 from paddock.kube.errors import Invalid
 from paddock.kube.meta import CRDS, ENVIRONMENTS, Manifest
@@ -155,6 +156,31 @@ async def test_a_changed_object_is_tried_at_once(tmp_path: Path, api: LocalApi, 
         await library.until(is_a(Ready))
         status = await library.status(in_phase("Ready"))
         assert "Python" in status["message"]
+
+
+async def test_a_wish_builds_what_no_pod_has_asked_for(tmp_path: Path, api: LocalApi, index: Index) -> None:
+    """And tries again at once what failed a moment ago; the answer is recorded with the wish that it answers."""
+
+    async def wish(number: str) -> None:
+        await api.patch(ENVIRONMENTS, "", "tiny", {"metadata": {"annotations": {BUILD_REQUESTED: number}}})
+
+    def answers(number: str, phase: str) -> Callable[[Manifest], bool]:
+        return lambda status: (status.get("requested"), status.get("phase")) == (number, phase)
+
+    await api.create(ENVIRONMENTS, environment())
+    async with Library(api, tmp_path, index.url) as library:
+        await wish("1")
+        await library.status(answers("1", "Failed"))
+        index.add("tiny")
+        await wish("2")
+        ready = await library.status(answers("2", "Ready"))
+        assert ready["python"].startswith("3.")
+        await wish("3")
+        await library.status(answers("3", "Ready"))
+    downloads = index.downloads
+    async with Library(api, tmp_path, index.url) as library:
+        assert isinstance(await library.until(is_a(Ready)), Ready)
+        assert index.downloads == downloads, "a wish is heeded once"
 
 
 async def test_a_deleted_object_ends_its_build(tmp_path: Path, api: LocalApi, index: Index) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 
 from paddock.environments.defaults import build_defaults
-from paddock.environments.definition import read_definition
-from paddock.environments.library import PROGRAMS
+from paddock.environments.definition import PROGRAMS, read_definition
 from paddock.environments.pythons import match_version
 from paddock.environments.seeding import SEED, plan_seeding
 

@@ -19,6 +19,21 @@ from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Manifest, is_contr
 LOCAL = Settings(pod_groups=POD_GROUPS, output_root="/home/ada/outputs", shared_network=True)
 CLUSTER = Settings()
 WORKER = Rank("worker", 1)
+ENVIRONMENT = "paddock.dev/environment"
+
+
+@pytest.mark.parametrize(
+    ("job", "template", "pod"),
+    [({}, {}, None), ({ENVIRONMENT: "mine"}, {}, "mine"), ({ENVIRONMENT: "mine"}, {ENVIRONMENT: "role"}, "role")],
+)
+def test_a_job_names_the_environment_of_its_pods_and_a_role_its_own(
+    job: dict[str, str], template: dict[str, str], pod: str | None
+) -> None:
+    manifest = read_manifest("resnet")
+    manifest["metadata"]["annotations"] = job
+    manifest["spec"]["worker"]["template"]["metadata"] = {"annotations": template}
+    made = pods.build_pod(read_job(manifest), WORKER, 0, None, LOCAL)
+    assert made["metadata"]["annotations"].get(ENVIRONMENT) == pod
 
 
 class PlainDumper(yaml.SafeDumper):

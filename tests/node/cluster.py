@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import sys
+import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -13,7 +15,8 @@ from typing import Any
 
 from paddock.apiserver.local import LocalApi
 from paddock.kube.errors import NotFound
-from paddock.kube.meta import PODS, Manifest
+from paddock.kube.meta import PODS, Manifest, uid_of
+from paddock.node import processes
 from paddock.node.images import HostPrograms, Images
 from paddock.node.kubelet import Kubelet
 from paddock.node.machine import Machine
@@ -62,9 +65,9 @@ class Cluster:
     kubelet: Kubelet | None = None
     task: asyncio.Task[None] | None = None
 
-    def start(self) -> Kubelet:
+    def start(self, clock: Callable[[], float] = time.time) -> Kubelet:
         machine = Machine(NODE, Fraction(2), 2**33)
-        self.kubelet = Kubelet(self.api, self.images, self.directory, machine, sandbox=self.sandbox)
+        self.kubelet = Kubelet(self.api, self.images, self.directory, machine, sandbox=self.sandbox, clock=clock)
         self.task = asyncio.create_task(self.kubelet.run())
         return self.kubelet
 
@@ -139,8 +142,25 @@ def waiting(found: Manifest, kind: str = "containerStatuses", index: int = 0) ->
     return ((statuses[index].get("state") or {}).get("waiting")) or {}
 
 
+def is_running(found: Manifest) -> bool:
+    return found["status"].get("phase") == "Running"
+
+
+def processes_of(found: Manifest) -> list[int]:
+    return marked(uid_of(found))
+
+
+def marked(uid: str) -> list[int]:
+    return [pid for pid, _ in processes.find_marked([uid])[uid] if processes.read_birth(pid) is not None]
+
+
+def log_text(cluster: Cluster, found: Manifest) -> str:
+    paths = list(cluster.directory.glob(f"pods/*_{uid_of(found)}/main/0.log"))
+    return paths[0].read_text() if paths else ""
+
+
 async def until(holds: Callable[[], Any], seconds: float = 10) -> None:
-    """Returns as soon as the condition holds; what it waits for happens outside this process."""
+    """Returns as soon as the condition holds, or what it promises; what it waits for happens outside this process."""
     async with asyncio.timeout(seconds):
-        while not holds():  # noqa: ASYNC110 - of other processes there are no events
+        while not (await found if inspect.isawaitable(found := holds()) else found):  # noqa: ASYNC110 - no events there
             await asyncio.sleep(0.02)

@@ -23,6 +23,7 @@ def pod(
     port: int | None = None,
     host_port: int | None = None,
     deleting: bool = False,
+    grace: int | None = None,
     status: Manifest | None = None,
     **spec: Any,
 ) -> Manifest:
@@ -41,6 +42,8 @@ def pod(
         ]
     if deleting:
         metadata["deletionTimestamp"] = format_time(at)
+    if grace is not None:
+        metadata["deletionGracePeriodSeconds"] = grace
     container: Manifest = {"name": "main", "image": "x", "resources": {}}
     if requests is not None:
         container["resources"]["requests"] = requests

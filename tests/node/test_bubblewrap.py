@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from paddock.node.bubblewrap import Entries, Status, build_binds, build_view, read_status
+from node.cluster import until
+from paddock.node.bubblewrap import Entries, Status, build_binds, build_view, read_directory, read_status
+from paddock.node.processes import read_birth, reap, spawn
 from paddock.node.volumes import Mount
 
 TREE: Mapping[str, Entries] = {
@@ -20,10 +24,10 @@ TREE: Mapping[str, Entries] = {
     "/dev": {"shm": None},
 }
 ROOT = [
-    *("--tmpfs", "/", "--symlink", "usr/bin", "/bin", "--bind", "/home", "/home", "--bind", "/mnt", "/mnt"),
-    *("--bind", "/usr", "/usr"),
+    *("--tmpfs", "/", "--symlink", "usr/bin", "/bin", "--bind-try", "/home", "/home", "--bind-try", "/mnt", "/mnt"),
+    *("--bind-try", "/usr", "/usr"),
 ]
-MNT = ["--tmpfs", "/mnt", "--bind", "/mnt/disk", "/mnt/disk", "--symlink", "disk", "/mnt/link"]
+MNT = ["--tmpfs", "/mnt", "--bind-try", "/mnt/disk", "/mnt/disk", "--symlink", "disk", "/mnt/link"]
 
 
 @pytest.mark.parametrize(
@@ -48,6 +52,33 @@ def test_a_directory_that_is_too_full_to_rebuild_is_named() -> None:
         build_view(["/big/new"], full.get)
 
 
+def test_a_file_that_vanishes_meanwhile_harms_nobody(tmp_path: Path) -> None:
+    bubblewrap = shutil.which("bwrap")
+    if bubblewrap is None:
+        pytest.skip("bubblewrap is not installed")
+    (tmp_path / "kept").touch()
+
+    def read(path: str) -> Entries | None:
+        found = read_directory(Path(path))
+        return {**(found or {}), "vanished": None} if path == str(tmp_path) else found
+
+    view = build_view([f"{tmp_path}/new"], read)
+    words = [bubblewrap, *view, "--", "/bin/ls", str(tmp_path)]
+    answer = subprocess.run(words, capture_output=True, text=True, timeout=20)
+    assert (answer.stdout, answer.stderr) == ("kept\n", "")
+
+
+async def test_a_link_that_cannot_be_read_is_left_out_and_nothing_else(tmp_path: Path) -> None:
+    """As one that vanishes while its directory is read; a process that has ended has such links."""
+    ended = spawn(["/bin/true"], {}, tmp_path, tmp_path / "log")
+    await until(lambda: read_birth(ended.pid) is None)
+    found = read_directory(Path(f"/proc/{ended.pid}"))
+    assert reap(ended.pid) == 0
+    assert found is not None
+    assert "stat" in found
+    assert "exe" not in found
+
+
 def test_a_mount_inside_another_comes_after_it() -> None:
     mounts = [Mount(Path("/b"), "/data/cache"), Mount(Path("/a"), "/data", read_only=True)]
     assert build_binds(mounts) == ["--ro-bind", "/a", "/data", "--bind", "/b", "/data/cache"]
@@ -60,6 +91,7 @@ def test_a_mount_inside_another_comes_after_it() -> None:
         ('{ "child-pid": 7, "pid-namespace": 40 }\n', Status(7)),
         ('{ "child-pid": 7 }\n{ "exit-code": 137 }\n', Status(7, 137)),
         ('{ "child-pid": 7 }\n{ "exit-', Status(7)),
+        ('7\n[1]\n"x"\n{ "child-pid": 7, "exit-code": "0" }\n', Status(7)),
     ],
 )
 def test_the_status_is_read_as_far_as_it_was_written(text: str, status: Status) -> None:

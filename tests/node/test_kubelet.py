@@ -3,39 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
-import signal
-import sys
 import time
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from node.cluster import PYTHON, Cluster, Options, container, open_cluster, pod, shell, terminated, until, waiting
+from node.cluster import (
+    PYTHON,
+    Cluster,
+    Options,
+    container,
+    is_running,
+    log_text,
+    marked,
+    pod,
+    processes_of,
+    shell,
+    terminated,
+    until,
+    waiting,
+)
 from paddock.kube.meta import CONFIG_MAPS, PODS, SECRETS, Manifest, uid_of
-from paddock.node import processes
 from paddock.node.endings import end_leftovers
 from paddock.node.records import temporary_directory
-from paddock.node.sandbox import NoSandbox, Sandbox, choose_sandbox
-
-
-def is_running(found: Manifest) -> bool:
-    return found["status"].get("phase") == "Running"
-
-
-def processes_of(found: Manifest) -> list[int]:
-    return marked(uid_of(found))
-
-
-def marked(uid: str) -> list[int]:
-    return [pid for pid, _ in processes.find_marked([uid])[uid] if processes.read_birth(pid) is not None]
-
-
-def log_text(cluster: Cluster, found: Manifest) -> str:
-    paths = list(cluster.directory.glob(f"pods/*_{uid_of(found)}/main/0.log"))
-    return paths[0].read_text() if paths else ""
 
 
 async def follow_last(cluster: Cluster, last: list[Manifest]) -> None:
@@ -46,20 +36,6 @@ async def follow_last(cluster: Cluster, last: list[Manifest]) -> None:
 
 def config_map(name: str, **data: str) -> Manifest:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}, "data": data}
-
-
-@pytest.fixture(params=["bubblewrap", "none"])
-def sandbox(request: pytest.FixtureRequest) -> Sandbox:
-    try:
-        return choose_sandbox(request.param)
-    except NoSandbox as error:
-        pytest.skip(str(error))
-
-
-@pytest.fixture
-async def cluster(tmp_path: Path, sandbox: Sandbox) -> AsyncIterator[Cluster]:
-    async with open_cluster(tmp_path, sandbox) as cluster:
-        yield cluster
 
 
 async def test_a_pod_prints_and_succeeds(cluster: Cluster) -> None:
@@ -260,83 +236,6 @@ async def test_an_unknown_volume_is_refused_with_a_sentence_and_its_neighbour_ru
     found = await cluster.see("p", lambda found: waiting(found).get("message"))
     assert "volume 'data': nfs is not supported on this machine" in waiting(found)["message"]
     assert (await cluster.run(pod(shell("true"), name="q")))["status"]["phase"] == "Succeeded"
-
-
-async def test_a_new_kubelet_adopts_what_runs(cluster: Cluster) -> None:
-    go = cluster.directory / "go"
-    await cluster.create(pod(shell(f"echo one; while ! test -e {go}; do sleep 0.02; done; echo two; exit 7")))
-    await cluster.see("p", is_running)
-    await cluster.drop()
-    cluster.start()
-    go.touch()
-    found = await cluster.end()
-    assert terminated(found)["exitCode"] == 7
-    assert await cluster.log(found) == "one\ntwo\n"
-
-
-async def test_a_new_kubelet_reads_how_a_pod_ended_meanwhile(cluster: Cluster) -> None:
-    go = cluster.directory / "go"
-    await cluster.create(pod(shell(f"while ! test -e {go}; do sleep 0.02; done; kill -9 $$$$")))
-    running = await cluster.see("p", is_running)
-    await cluster.drop()
-    go.touch()
-    await until(lambda: not processes_of(running))
-    cluster.start()
-    assert terminated(await cluster.end())["exitCode"] == 137
-
-
-async def crash(directory: Path, sandbox: Sandbox, script: str) -> str:
-    """Run one pod in a cluster of its own and kill that cluster with -9 when the pod runs; the pod's UID."""
-    program = Path(__file__).with_name("crashing_cluster.py")
-    where = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    words = (str(program), str(directory), sandbox.name, script)
-    daemon = await asyncio.create_subprocess_exec(PYTHON, *words, stdout=asyncio.subprocess.PIPE, env=where)
-    assert daemon.stdout is not None
-    uid = (await daemon.stdout.readline()).decode().strip()
-    daemon.kill()
-    await daemon.wait()
-    return uid
-
-
-@pytest.mark.parametrize(("end", "code"), [("exit 7", 7), ("kill -9 $$$$", 137)])
-async def test_exit_codes_survive_a_kill_of_the_daemon(tmp_path: Path, sandbox: Sandbox, end: str, code: int) -> None:
-    go = tmp_path / "go"
-    uid = await crash(tmp_path, sandbox, f"while ! test -e {go}; do sleep 0.02; done; echo bye; {end}")
-    assert marked(uid)
-    go.touch()
-    await until(lambda: not marked(uid))
-    (exit_file,) = (tmp_path / "node").glob("scratch/*/*.exit")
-    await until(lambda: exit_file.read_text().count("\n") == (2 if sandbox.binds else 1))
-    os.utime(exit_file, (1_700_000_000, 1_700_000_000))
-    async with open_cluster(tmp_path, sandbox) as cluster:
-        found = await cluster.end()
-        assert terminated(found)["exitCode"] == code
-        assert terminated(found)["finishedAt"] == "2023-11-14T22:13:20Z"
-        assert await cluster.log(found) == "bye\n"
-
-
-async def test_a_pod_that_outlives_the_daemon_is_adopted_by_the_next(tmp_path: Path, sandbox: Sandbox) -> None:
-    go = tmp_path / "go"
-    uid = await crash(tmp_path, sandbox, f"while ! test -e {go}; do sleep 0.02; done; exit 7")
-    async with open_cluster(tmp_path, sandbox) as cluster:
-        assert marked(uid)
-        go.touch()
-        assert terminated(await cluster.end())["exitCode"] == 7
-
-
-async def test_a_pod_whose_end_nobody_saw_is_lost(tmp_path: Path, sandbox: Sandbox) -> None:
-    uid = await crash(tmp_path, sandbox, "exec sleep 60")
-    for pid in marked(uid):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    await until(lambda: not marked(uid))
-    for path in (tmp_path / "node").glob("scratch/*/*.exit"):
-        path.write_text("")  # as when the machine went down
-    async with open_cluster(tmp_path, sandbox) as cluster:
-        found = await cluster.end()
-        assert (found["status"]["phase"], found["status"]["reason"]) == ("Failed", "Lost")
-        assert "was stopped" in found["status"]["message"]
-        assert terminated(found)["reason"] == "ContainerStatusUnknown"
 
 
 async def test_leftovers_of_a_crash_are_ended(cluster: Cluster) -> None:

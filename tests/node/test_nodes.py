@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from node.cluster_objects import node, pod
-from paddock.node.nodes import explain_mismatch, read_node
+from paddock.kube.meta import Manifest
+from paddock.node.nodes import explain_mismatch, find_orphans, read_node
 from paddock.node.requests import read_request
 
 
@@ -77,3 +78,19 @@ def test_a_node_without_conditions_or_pods_is_ready_and_takes_110() -> None:
     found = read_node({"metadata": {"name": "bare"}, "status": {"capacity": {"cpu": "2"}}})
     assert found.ready
     assert found.amounts == {"pods": 110, "cpu": 2}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "found"),
+    [
+        (pod(node="gone", deleting=True, grace=30), True),
+        (pod(node="gone", deleting=True, grace=30, phase="Succeeded"), True),
+        (pod(node="laptop", deleting=True, grace=30), False),
+        (pod(node="gone"), False),
+        (pod(deleting=True, grace=30), False),
+        (pod(node="gone", deleting=True, grace=0), False),  # only a finalizer holds it
+    ],
+)
+def test_who_waits_for_a_node_that_is_not_there(manifest: Manifest, found: bool) -> None:
+    request = read_request(manifest)
+    assert find_orphans([request], [read_node(node())]) == ([request] if found else [])

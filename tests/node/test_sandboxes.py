@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from node.cluster import PYTHON, Cluster, container, open_cluster, pod, shell, terminated, until, waiting
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, uid_of
 from paddock.node.images import Image, Preparing, Unavailable
-from paddock.node.sandbox import NoSandbox, choose_sandbox
+from paddock.node.sandbox import NoSandbox, Program, choose_sandbox
 
 
 @pytest.fixture
@@ -46,6 +47,14 @@ async def make_owner(cluster: Cluster, *manifests: Manifest) -> None:
     uid = uid_of(await cluster.api.create(CONFIG_MAPS, job))
     for manifest in manifests:
         owned(manifest)["metadata"]["ownerReferences"][0]["uid"] = uid
+
+
+@pytest.mark.parametrize("code", [0, 7, 137])
+def test_without_a_sandbox_a_full_disk_changes_no_exit_code(code: int) -> None:
+    full = Path("/dev/full")
+    program = Program(("/bin/sh", "-c", f"exit {code}"), {}, "/", "p", exit_file=full, termination=full)
+    answer = subprocess.run(choose_sandbox("none").build_command(program, -1), timeout=20)
+    assert answer.returncode == code
 
 
 async def test_bubblewrap_gives_a_name_and_a_termination_log_of_its_own(wrapped: Cluster) -> None:

@@ -107,6 +107,15 @@ async def test_a_pod_that_fits_is_bound(api: LocalApi, scheduler: Scheduler) -> 
     assert await until(lambda: bound(api)) == {"x": "laptop"}
 
 
+async def test_a_pod_that_was_bound_has_an_event_that_says_where(api: LocalApi, scheduler: Scheduler) -> None:
+    await api.create(NODES, node())
+    await api.create(PODS, pod())
+    (event,) = await until(lambda: _events(api))
+    assert (event["type"], event["reason"]) == ("Normal", "Scheduled")
+    assert event["message"] == "Successfully assigned default/x to laptop"
+    assert event["involvedObject"]["uid"] == (await api.get(PODS, "default", "x"))["metadata"]["uid"]
+
+
 async def test_a_pod_that_does_not_fit_is_told_once_with_an_event_and_bound_when_it_does(
     api: LocalApi, scheduler: Scheduler
 ) -> None:
@@ -122,7 +131,7 @@ async def test_a_pod_that_does_not_fit_is_told_once_with_an_event_and_bound_when
     await until(lambda: _is_bound(api, "other"))
     await api.create(NODES, node("server"))
     await until(lambda: _is_bound(api, "x"))
-    assert len(await _events(api)) == 1
+    assert [event["reason"] for event in await _events(api)].count("FailedScheduling") == 1
     assert sentence(await api.get(PODS, "default", "x")) == ""
 
 
@@ -332,3 +341,24 @@ async def _create_200(api: LocalApi, pods: list[Manifest]) -> float:
 
     await until(all_bound)
     return time.process_time() - before
+
+
+async def is_there(api: LocalApi, name: str) -> bool:
+    return name in [name_of(manifest) for manifest in (await api.list(PODS)).items]
+
+
+async def test_a_deleted_pod_of_a_node_that_is_not_there_goes_at_once(api: LocalApi, scheduler: Scheduler) -> None:
+    await api.create(NODES, node())
+    for name, place in (("never", "nosuch"), ("no-longer", "laptop"), ("kept", "nosuch")):
+        await api.create(PODS, pod(name, node=place))
+    await api.delete(PODS, "default", "never")
+    await api.delete(PODS, "default", "no-longer")
+    await until(lambda: _is_gone(api, "never"))
+    assert await is_there(api, "no-longer"), "while its node is there, that node says when it has ended"
+    await api.delete(NODES, "", "laptop")
+    await until(lambda: _is_gone(api, "no-longer"))
+    assert await is_there(api, "kept"), "nobody has deleted it"
+
+
+async def _is_gone(api: LocalApi, name: str) -> bool:
+    return not await is_there(api, name)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from paddock.node.volumes import (
     MEMORY,
     Mount,
     apply_links,
+    apply_sub_paths,
     apply_volumes,
     plan_mounts,
     read_files,
@@ -27,7 +30,7 @@ WHERE = {"annotations": {"paddock.dev/directory": "/srv/data"}}
 NO_ROOM = [{"type": "Bound", "status": "False", "reason": "FailedBinding", "message": "no room"}]
 CONFIGS = Configs(
     "default",
-    {"cm": {"data": {"a": "1", "b": "2"}}},
+    {"cm": {"data": {"a": "1", "b": "2"}}, "dots": {"data": {"..": "1"}}, "dot": {"data": {".": "1"}}},
     {"key": {"data": {"token": base64.b64encode(b"t").decode()}}},
     {
         "data": {"metadata": {"name": "data", **WHERE}, "status": {"phase": "Bound"}},
@@ -70,6 +73,15 @@ def test_where_a_volume_is(volume: Manifest, path: Path) -> None:
         ([{"name": "v", "nfs": {"server": "s"}}], {}, "volume 'v': nfs is not supported on this machine"),
         ([{"name": "w", "emptyDir": {}}], {}, r"volume 'v' is not in spec.volumes \(w\)"),
         ([{"name": "v", "emptyDir": {}}], {"subPath": "../x"}, "subPath '../x' of volume 'v' must be relative"),
+        (
+            [{"name": "v", "emptyDir": {}}],
+            {"subPath": "a\0b"},
+            r"subPath 'a\\x00b' of volume 'v' must be .* NUL",
+        ),
+        ([{"name": "v", "emptyDir": {}}], {"mountPath": "data"}, "mountPath 'data' must begin with /"),
+        ([{"name": "v", "emptyDir": {}}], {"mountPath": "/./"}, "mountPath '/./' would hide the whole file system"),
+        ([{"name": "v", "emptyDir": {}}], {"mountPath": "/a\0b"}, r"mountPath '/a\\x00b' has a NUL character"),
+        ([{"name": "v", "hostPath": {"path": "/a\0b"}}], {}, r"volume 'v': hostPath '/a\\x00b' has a NUL character"),
     ],
 )
 def test_what_cannot_be_mounted_is_said(volumes: list[Manifest], mount: Manifest, sentence: str) -> None:
@@ -130,11 +142,23 @@ def test_the_files_of_a_volume(volume: Manifest, files: dict[str, bytes] | None)
         ({"name": "no"}, 'configmap "no" not found'),
         ({"name": "cm", "items": [{"key": "z", "path": "z"}]}, "references non-existent config key: z"),
         ({"name": "cm", "items": [{"key": "a", "path": "/etc/x"}]}, "must be relative"),
+        ({"name": "dots"}, "configmap 'dots': path '..' must be relative, without '..'"),
+        ({"name": "dot"}, "configmap 'dot': path '.' must be relative, without '..'"),
     ],
 )
 def test_missing_files_are_named(source: Manifest, sentence: str) -> None:
     with pytest.raises(NotReady, match=sentence):
         read_files({"name": "v", "configMap": source}, with_uid([]), CONFIGS)
+
+
+@pytest.mark.parametrize("path", ["../../out", "/out", "a/../../out", "", ".", "..", "a\0b"])
+def test_no_file_is_outside_its_volume(path: str) -> None:
+    item = {"path": path, "fieldRef": {"fieldPath": "metadata.name"}}
+    volume = {"name": "v", "downwardAPI": {"items": [item]}}
+    with pytest.raises(NotReady, match=r"downwardAPI: path .* must be relative, without '..'"):
+        read_files(volume, with_uid([]), CONFIGS)
+    with pytest.raises(NotReady, match=r"downwardAPI: path .* must be relative, without '..'"):
+        read_files({"name": "v", "projected": {"sources": [{"downwardAPI": {"items": [item]}}]}}, with_uid([]), CONFIGS)
 
 
 @pytest.mark.parametrize(
@@ -153,9 +177,41 @@ def test_links_come_and_go_with_the_pod(tmp_path: Path) -> None:
     made: list[str] = []
     apply_links([Mount(source, str(tmp_path / "x/y"))], (), made)
     assert (tmp_path / "x/y").samefile(source)
-    remove_outside(made)
+    remove_outside(made, "u")
     assert not (tmp_path / "x").exists()
     assert source.exists()
+
+
+def test_what_a_program_wrote_beside_a_link_stays(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "paddock-out/cache"
+    source.mkdir()
+    made: list[str] = []
+    apply_links([Mount(source, str(target))], (), made)
+    (target.parent / "model.bin").write_text("trained for a week")
+    remove_outside(made, "u")
+    assert (target.parent / "model.bin").exists()
+    assert not target.is_symlink()
+
+
+@pytest.mark.parametrize(("uid", "kept"), [("u", False), ("other", True)])
+def test_memory_goes_with_its_own_pod(uid: str, kept: bool) -> None:
+    mine = MEMORY / f"paddock-u-{os.getpid()}"
+    mine.mkdir()
+    try:
+        (mine / "file").touch()
+        remove_outside([str(mine)], uid)
+        assert mine.exists() == kept
+    finally:
+        shutil.rmtree(mine, ignore_errors=True)
+
+
+def test_a_sub_path_that_is_not_there_is_made_in_every_volume(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    made = with_uid([{"name": "v", "hostPath": {"path": str(data)}}], subPath="a/b")
+    mounts = plan_mounts(made, made["spec"]["containers"][0], tmp_path, CONFIGS)
+    apply_volumes(made, tmp_path, CONFIGS, [])
+    apply_sub_paths(mounts)
+    assert (data / "a/b").is_dir()
 
 
 def test_a_link_that_pods_share_goes_with_the_last(tmp_path: Path) -> None:
@@ -165,9 +221,9 @@ def test_a_link_that_pods_share_goes_with_the_last(tmp_path: Path) -> None:
     second: list[str] = []
     apply_links([Mount(source, str(target))], (), first)
     apply_links([Mount(source, str(target))], first, second)
-    remove_outside(first, kept=frozenset(second))
+    remove_outside(first, "u", kept=frozenset(second))
     assert target.is_symlink()
-    remove_outside(second)
+    remove_outside(second, "u")
     assert not target.is_symlink()
 
 

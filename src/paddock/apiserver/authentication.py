@@ -47,6 +47,7 @@ def check_host(host: str, allowed: Collection[str]) -> ApiError | None:
 def check_token(authorization: str, token: str) -> ApiError | None:
     """`Bearer TOKEN`, compared in constant time."""
     scheme, _, given = authorization.partition(" ")
-    if scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), token.encode()):
+    # Bytes that are no UTF-8 come in as surrogates, which cannot be encoded as they are.
+    if scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(errors="replace"), token.encode()):
         return None
     return Unauthorized("Unauthorized: send the bearer token of the cluster's kubeconfig file")

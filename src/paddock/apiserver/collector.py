@@ -19,12 +19,15 @@ from paddock.apiserver.objects import Objects
 from paddock.apiserver.records import Change, Stored, is_going, storage_key
 from paddock.apiserver.verbs import FOREGROUND, ORPHAN, DeleteOptions, Propagation
 from paddock.kube.errors import ApiError, Conflict, NotFound
-from paddock.kube.meta import CRDS, NAMESPACES, Manifest, is_deleting, metadata
+from paddock.kube.meta import CRDS, NAMESPACES, Manifest, is_deleting, metadata, uid_of
 
 log = logging.getLogger(__name__)
 
 _CRDS, _NAMESPACES = storage_key(CRDS), storage_key(NAMESPACES)
 _RETRY = 2.0
+
+_NOBODY: Manifest = {}
+"""In the place of an owner that cannot be one: it counts as alive."""
 
 Key = tuple[str, str, str]
 
@@ -64,10 +67,14 @@ Decision = Keep | Remove | Disown | Orphan | AwaitDependents
 
 
 def plan_collection(
-    manifest: Mapping[str, Any], owners: Mapping[str, Mapping[str, Any] | None], dependents: Sequence[Mapping[str, Any]]
+    manifest: Mapping[str, Any],
+    owners: Mapping[str, Mapping[str, Any] | None],
+    dependents: Sequence[Mapping[str, Any]],
+    ancestors: frozenset[str] = frozenset(),
 ) -> Decision:
     """What becomes of an object. `owners`: for each UID in its ownerReferences the live owner, or None where there is
-    none; `dependents`: the live objects that name it as their owner."""
+    none; `dependents`: the live objects that name it as their owner; `ancestors`: the UIDs of its owners, of theirs,
+    and so on."""
     meta = metadata(manifest)
     finalizers = meta.get("finalizers") or ()
     if is_deleting(manifest):
@@ -75,7 +82,7 @@ def plan_collection(
             return Orphan()
         if FOREGROUND not in finalizers:
             return Keep()
-        return AwaitDependents(blocked=any(_blocks(dependent, meta.get("uid")) for dependent in dependents))
+        return AwaitDependents(blocked=any(_blocks(dependent, meta.get("uid"), ancestors) for dependent in dependents))
     going = {uid for uid, owner in owners.items() if owner is not None and _waits_for_dependents(owner)}
     gone = {uid for uid, owner in owners.items() if owner is None}
     if not owners or not gone | going:
@@ -91,7 +98,9 @@ def _waits_for_dependents(owner: Mapping[str, Any]) -> bool:
     return is_deleting(owner) and FOREGROUND in (metadata(owner).get("finalizers") or ())
 
 
-def _blocks(dependent: Mapping[str, Any], uid: Any) -> bool:
+def _blocks(dependent: Mapping[str, Any], uid: Any, ancestors: frozenset[str]) -> bool:
+    if uid_of(dependent) in ancestors and _waits_for_dependents(dependent):
+        return False  # a circle: it waits for this very object
     references = metadata(dependent).get("ownerReferences") or ()
     return any(reference.get("uid") == uid and reference.get("blockOwnerDeletion") for reference in references)
 
@@ -114,6 +123,10 @@ def without_contents(namespace: Manifest) -> Manifest:
     """The namespace once it is empty: nothing of the cluster's own holds it any more."""
     spec = {key: value for key, value in (namespace.get("spec") or {}).items() if key != "finalizers"}
     return namespace | {"spec": spec}
+
+
+def _owners_in(manifest: Manifest) -> Sequence[Mapping[str, Any]]:
+    return metadata(manifest).get("ownerReferences") or ()
 
 
 class Collector:
@@ -185,18 +198,34 @@ class Collector:
             await self._empty(
                 stored, held, list(self._store.select(held)), partial(without_finalizer, finalizer=CRD_FINALIZER)
             )
-        owners = {
-            str(ref["uid"]): self._owner(str(ref["uid"]), stored)
-            for ref in metadata(manifest).get("ownerReferences") or ()
-        }
+        owners = {str(ref["uid"]): self._owner(ref, stored) for ref in _owners_in(manifest)}
         dependents = self._store.dependents(stored.uid)
-        decision = plan_collection(manifest, owners, [dependent.manifest() for dependent in dependents])
+        ancestors = self._ancestors(manifest) if _waits_for_dependents(manifest) else frozenset()
+        decision = plan_collection(manifest, owners, [dependent.manifest() for dependent in dependents], ancestors)
         await self._apply(stored, dependents, decision)
 
-    def _owner(self, uid: str, child: Stored) -> Manifest | None:
-        """An owner counts in the child's namespace, or where it has none."""
-        owner = self._store.find(uid)
+    def _owner(self, reference: Mapping[str, Any], child: Stored) -> Manifest | None:
+        """An owner counts in the child's namespace, or where it has none. A child without a namespace can have no
+        owner in one: such a reference says nothing, and takes nothing down."""
+        owner = self._store.find(str(reference["uid"]))
+        if not child.namespace and (owner.namespace if owner else self._is_namespaced(reference)):
+            return _NOBODY
         return owner.manifest() if owner is not None and owner.namespace in ("", child.namespace) else None
+
+    def _is_namespaced(self, reference: Mapping[str, Any]) -> bool:
+        group, _, version = str(reference.get("apiVersion")).rpartition("/")
+        served = self._objects.registry.find_kind(group, version, str(reference.get("kind")))
+        return served is not None and served.resource.namespaced
+
+    def _ancestors(self, manifest: Manifest) -> frozenset[str]:
+        """The UIDs of its owners, of theirs, and so on; its own among them where they form a circle."""
+        found: set[str] = set()
+        level = [manifest]
+        while level:
+            uids = {str(ref["uid"]) for one in level for ref in _owners_in(one)} - found
+            found |= uids
+            level = [owner.manifest() for uid in uids if (owner := self._store.find(uid)) is not None]
+        return frozenset(found)
 
     async def _apply(self, stored: Stored, dependents: list[Stored], decision: Decision) -> None:
         match decision:

@@ -34,6 +34,7 @@ from paddock.apiserver.requests import (
 )
 from paddock.apiserver.served import ServedResource
 from paddock.apiserver.streams import Watch, serve_log
+from paddock.apiserver.unhonoured import explain_unhonoured
 from paddock.apiserver.watches import Selection, read_selection
 from paddock.kube.errors import (
     BadRequest,
@@ -129,11 +130,16 @@ class Handlers:
     def _check_revision(self, query: Mapping[str, str]) -> None:
         """Only the present state can be listed: not the future, nor exactly what has been."""
         revision, present = read_revision(query), self._objects.store.revision
+        self._check_not_future(revision)
+        if query.get("resourceVersionMatch") == "Exact" and 0 < revision < present:
+            raise Expired(f"The resourceVersion for the provided list is too old: {revision}, current: {present}")
+
+    def _check_not_future(self, revision: int) -> None:
+        """A version that was never given: the client knows another cluster of this address and must list again."""
+        present = self._objects.store.revision
         if revision > present:
             sentence = f"Too large resource version: {revision}, current: {present}"
             raise Timeout(sentence, causes=[FieldCause("", sentence, "ResourceVersionTooLarge")], retry_after=1)
-        if query.get("resourceVersionMatch") == "Exact" and 0 < revision < present:
-            raise Expired(f"The resourceVersion for the provided list is too old: {revision}, current: {present}")
 
     def _selection(self, request: web.Request, target: Target, served: ServedResource) -> Selection:
         query = request.query
@@ -145,9 +151,9 @@ class Handlers:
 
     async def _watch(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
         wanted = read_accept(request.headers.get("Accept", ""), request.query)
-        watch = Watch(
-            self._objects, served, self._selection(request, target, served), read_watch(request.query), wanted
-        )
+        options = read_watch(request.query)
+        self._check_not_future(options.revision)
+        watch = Watch(self._objects, served, self._selection(request, target, served), options, wanted)
         return await watch.serve(request)
 
     async def _log(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
@@ -167,7 +173,7 @@ class Handlers:
         options = read_write_options(request.query)
         manifest, warnings = await self._body(request, options)
         answer = await self._objects.create(served, manifest, namespace=target.namespace, options=options)
-        return self._answer(request, served, answer, warnings)
+        return self._answer_write(request, target, served, answer, warnings)
 
     async def _replace(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
         options = read_write_options(request.query)
@@ -180,7 +186,7 @@ class Handlers:
             subresource=target.subresource,
             options=options,
         )
-        return self._answer(request, served, answer, warnings)
+        return self._answer_write(request, target, served, answer, warnings)
 
     async def _patch(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
         options = read_write_options(request.query)
@@ -191,7 +197,7 @@ class Handlers:
             answer = await self._objects.apply(served, patch, **place, options=options)
         else:
             answer = await self._objects.patch(served, patch, kind, **place, options=options)  # type: ignore[arg-type]
-        return self._answer(request, served, answer, warnings)
+        return self._answer_write(request, target, served, answer, warnings)
 
     def _patch_kind(self, request: web.Request) -> str:
         media = request.headers.get("Content-Type", "").split(";")[0].strip().lower()
@@ -257,6 +263,14 @@ class Handlers:
             served, change, namespace=target.namespace, name=target.name, options=read_write_options(request.query)
         )
         return _json(answer.body, warnings=answer.warnings)
+
+    def _answer_write(
+        self, request: web.Request, target: Target, served: ServedResource, answer: Answer, warnings: tuple[str, ...]
+    ) -> web.Response:
+        """With a warning of what was written and has no effect; a status says nothing of that."""
+        if not target.subresource and not served.custom:
+            warnings += explain_unhonoured(served.resource, msgspec.json.decode(answer.body))
+        return self._answer(request, served, answer, warnings)
 
     def _answer(
         self, request: web.Request, served: ServedResource, answer: Answer, warnings: tuple[str, ...] = ()

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
+from paddock.apiserver.field_errors import show
 from paddock.apiserver.served import ServedResource
 from paddock.apiserver.verbs import DeleteOptions, invalid
 from paddock.kube.api import PatchKind
 from paddock.kube.errors import BadRequest, Conflict, FieldCause, Forbidden
-from paddock.kube.meta import Manifest, is_deleting, metadata, name_of
+from paddock.kube.meta import Manifest, is_deleting, metadata, name_of, uid_of
 from paddock.kube.patches import apply_patch
 from paddock.kube.times import format_time
 
@@ -94,6 +95,8 @@ def _amounts(resources: Mapping[str, Any] | None) -> dict[str, Any]:
 def check_update(served: ServedResource, current: Manifest, updated: Manifest) -> None:
     """Refuses with `Invalid` what Kubernetes does not let change on some built-in kinds."""
     kind = served.qualified_kind
+    if kind == "CustomResourceDefinition.apiextensions.k8s.io":
+        _check_definition(served, current, updated)
     if kind == "Pod" and current.get("spec") != updated.get("spec"):
         _check_pod_spec(served, current, updated)
     if kind in ("ConfigMap", "Secret") and current.get("immutable"):
@@ -101,6 +104,17 @@ def check_update(served: ServedResource, current: Manifest, updated: Manifest) -
             if current.get(field) != updated.get(field):
                 message = "Forbidden: field is immutable when `immutable` is set"
                 raise invalid(served, name_of(current), [FieldCause(field, message, "FieldValueForbidden")])
+
+
+def _check_definition(served: ServedResource, current: Manifest, updated: Manifest) -> None:
+    """The objects are stored under these; another scope or plural would lose them."""
+    causes = [
+        FieldCause(path.strip("."), f"Invalid value: {show(value_at(updated, path))}: field is immutable")
+        for path in (".spec.group", ".spec.scope", ".spec.names.plural", ".spec.names.kind")
+        if value_at(current, path) != value_at(updated, path)
+    ]
+    if causes:
+        raise invalid(served, name_of(current), causes)
 
 
 def _check_pod_spec(served: ServedResource, current: Manifest, updated: Manifest) -> None:
@@ -142,7 +156,7 @@ def check_deletable(served: ServedResource, name: str) -> None:
 
 
 def bind_pod(pod: Manifest, binding: Any, now: float) -> Manifest:
-    """The pod with the node of a core/v1 Binding. `Conflict` when it has one, or is going."""
+    """The pod with the node of a core/v1 Binding. `Conflict` when it has one, is going, or is another one by now."""
     name = name_of(pod)
     target = binding.get("target") if isinstance(binding, Mapping) else None
     node = target.get("name") if isinstance(target, Mapping) else None
@@ -151,6 +165,12 @@ def bind_pod(pod: Manifest, binding: Any, now: float) -> Manifest:
             f'a Binding of pod {name} wants {{"target": {{"kind": "Node", "name": …}}}}: found target {target!r}'
         )
     prefix = f'Operation cannot be fulfilled on pods/binding "{name}"'
+    if uid_of(binding) not in ("", uid_of(pod)):
+        raise Conflict(
+            f"{prefix}: Precondition failed: UID in precondition: {uid_of(binding)},"
+            f" UID in object meta: {uid_of(pod)}",
+            kind="pods", name=name,
+        )  # fmt: skip
     if is_deleting(pod):
         raise Conflict(f"{prefix}: pod {name} is being deleted, cannot be assigned to a host", kind="pods", name=name)
     if bound := pod["spec"].get("nodeName"):

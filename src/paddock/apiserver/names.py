@@ -69,7 +69,7 @@ explain_environment_name = _rule(
     "and must not start with a digit",
     "my.env-name", "MY_ENV.NAME", "MyEnvName1",
 )  # fmt: skip
-explain_config_key = _rule(
+_explain_config_letters = _rule(
     _CONFIG_KEY, 253,
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
     "key.name", "KEY_NAME", "key-name",
@@ -80,6 +80,13 @@ _explain_qualified_part = _rule(
     "and must start and end with an alphanumeric character",
     "MyName", "my.name", "123-abc",
 )  # fmt: skip
+
+
+def explain_config_key(key: str) -> list[str]:
+    """A key of a ConfigMap or Secret, which is a file's name too (IsConfigMapKey)."""
+    if key in (".", ".."):
+        return [f"must not be '{key}'"]
+    return [*_explain_config_letters(key), *(["must not start with '..'"] if key.startswith("..") else [])]
 
 
 def explain_path_segment(name: str) -> list[str]:

@@ -1,7 +1,7 @@
-"""The objects of the cluster: get, list, create, replace, patch, delete. One way in for HTTP and for this process.
+"""The objects of the cluster: create, replace, patch, delete. One way in for HTTP and for this process.
 
-Reads what is stored, lets `verbs`, `kinds`, `validation` and `kube.patches` decide, writes the result, all in one
-transaction of the store, so nothing changes between a decision and its write. Errors are `kube.errors.ApiError`s.
+Reads what is stored (`catalog`), lets `verbs`, `kinds`, `validation` and `kube.patches` decide, writes the result, all
+in one transaction of the store, so nothing changes between a decision and its write. Errors are `ApiError`s.
 The rule a reader must not break: whatever is decided here is decided by one of those pure modules.
 """
 
@@ -16,17 +16,16 @@ from typing import Any, Literal
 import msgspec
 
 from paddock.apiserver import kinds, validation, verbs
-from paddock.apiserver.pages import Page, build_token, read_token
-from paddock.apiserver.records import Change, Stored, in_version, is_going, storage_key
-from paddock.apiserver.resources import Registry, read_crd
+from paddock.apiserver.catalog import Catalog
+from paddock.apiserver.records import Stored, in_version, is_going, storage_key
+from paddock.apiserver.resources import read_crd
 from paddock.apiserver.served import ServedResource
 from paddock.apiserver.store import Store, Transaction
 from paddock.apiserver.verbs import DeleteOptions
-from paddock.apiserver.watches import Hub, Selection
+from paddock.apiserver.watches import Selection
 from paddock.kube.api import PatchKind
 from paddock.kube.errors import (
     AlreadyExists,
-    Expired,
     Forbidden,
     MethodNotAllowed,
     NotFound,
@@ -62,76 +61,10 @@ class Answer:
     created: bool = False
 
 
-class Objects:
+class Objects(Catalog):
     def __init__(self, store: Store, clock: Callable[[], float]) -> None:
-        self.store = store
+        super().__init__(store)
         self.clock = clock
-        self.hub = Hub()
-        self.registry = Registry()
-        self._built_ins = self.registry
-        self._storage: dict[str, ServedResource] = {}
-        self._read_crds()
-        store.listen(self._committed)
-
-    def _committed(self, changes: list[Change]) -> None:
-        if any(change.resource == _CRDS for change in changes):
-            self._read_crds()
-        self.hub.publish(changes)
-
-    def _read_crds(self) -> None:
-        crds = [stored.manifest() for stored in self.store.select(_CRDS)]
-        self.registry = self._built_ins.with_crds(crds) if crds else self._built_ins
-        self._storage = {storage_key(served.resource): served for served in self.registry.all() if served.storage}
-
-    # Reads
-
-    def served(self, resource: Resource) -> ServedResource:
-        """`NotFound` in the API's words for a kind that is not served."""
-        found = self.registry.find(resource.group, resource.version, resource.plural)
-        if found is None:
-            raise NotFound(f"the server could not find the requested resource: {resource.path()} is not served here")
-        return found
-
-    def stored_as(self, key: str) -> ServedResource | None:
-        """The kind that is stored under a storage key, in the version it is stored in."""
-        return self._storage.get(key)
-
-    def get(self, served: ServedResource, namespace: str, name: str) -> bytes:
-        stored = self._need(served, namespace, name)
-        return in_version(stored.body, stored.version, served.resource.api_version)
-
-    def _need(self, served: ServedResource, namespace: str, name: str) -> Stored:
-        stored = self.store.get(storage_key(served.resource), namespace if served.resource.namespaced else "", name)
-        if stored is None:
-            raise not_found(served.resource, name)
-        return stored
-
-    def page(self, served: ServedResource, selection: Selection, *, limit: int = 0, token: str = "") -> Page:
-        """The objects of a selection in the order of their keys. A later page carries the revision of the first: a
-        watch from there misses nothing."""
-        key = storage_key(served.resource)
-        revision, after = read_token(token) if token else (self.store.revision, None)
-        if revision < self.store.compacted:
-            raise Expired(
-                "The provided continue parameter is too old to display a consistent list result. You can start a new"
-                " list without the continue parameter"
-            )
-        items: list[Stored] = []
-        for stored in self.store.select(key, selection.namespace, name=selection.name, after=after):
-            if selection.narrow and not selection.matches(stored.manifest()):
-                continue
-            if limit and len(items) == limit:
-                last = items[-1]
-                remaining = (
-                    None
-                    if selection.narrow
-                    else self.store.count(key, selection.namespace, (last.namespace, last.name))
-                )
-                return Page(items, revision, build_token(revision, last), remaining)
-            items.append(stored)
-        return Page(items, revision)
-
-    # Writes
 
     async def create(
         self, served: ServedResource, manifest: Any, *, namespace: str = "", options: WriteOptions = _PLAIN
@@ -380,10 +313,6 @@ class Objects:
 
         if self.store.setting("cluster_uid") is None:
             self.store.write_now(action)
-
-
-def not_found(resource: Resource, name: str) -> NotFound:
-    return NotFound(f'{verbs.qualified_name(resource)} "{name}" not found', kind=resource.plural, name=name)
 
 
 def _random_suffix() -> str:

@@ -75,6 +75,11 @@ class Change:
         self.lines: dict[Hashable, bytes] = {}
         """Encoded once for each format that somebody watches in."""
 
+    @property
+    def size(self) -> int:
+        """Bytes that it holds while somebody has yet to read it."""
+        return len(self.body) + len(self.previous or b"")
+
     @cached_property
     def object(self) -> Manifest:
         """Shared: only to look at."""

@@ -11,7 +11,7 @@ from paddock.apiserver.built_ins import BUILT_INS
 from paddock.apiserver.custom import read_crd
 from paddock.apiserver.served import Column, ServedResource
 from paddock.kube.errors import Invalid
-from paddock.kube.meta import Manifest
+from paddock.kube.meta import Manifest, Resource
 
 __all__ = ["BUILT_INS", "Column", "Registry", "ServedResource", "read_crd"]
 
@@ -46,6 +46,10 @@ class Registry:
     def groups(self) -> tuple[str, ...]:
         """The groups in the order of their registration; the legacy group is the empty name."""
         return tuple(dict.fromkeys(served.resource.group for served in self.all()))
+
+    def lost_in(self, later: Registry) -> list[Resource]:
+        """What this registry serves and a later one does not."""
+        return [self._served[key].resource for key in self._served.keys() - later._served.keys()]
 
     def with_crds(self, crds: Sequence[Manifest]) -> Registry:
         """The built-in kinds of this registry, and the kinds of `crds` in place of any custom ones before.

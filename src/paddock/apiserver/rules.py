@@ -13,6 +13,7 @@ from typing import Any
 
 from paddock.apiserver import field_errors, names
 from paddock.apiserver.custom import explain_crd
+from paddock.apiserver.volume_rules import check_volumes
 from paddock.kube.errors import FieldCause
 from paddock.kube.quantities import read_quantity
 
@@ -21,6 +22,8 @@ Causes = Iterator[FieldCause]
 RESTART_POLICIES = ("Always", "Never", "OnFailure")
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 PROTOCOLS = ("SCTP", "TCP", "UDP")
+_DATA_LIMIT = 1024 * 1024
+"""Bytes of all values of a ConfigMap or Secret together (MaxSecretSize)."""
 SERVICE_TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 
 
@@ -42,6 +45,9 @@ def check_pod_spec(spec: Mapping[str, Any], path: str) -> Causes:
     """A pod's spec, or that of a template: `path` is where it stands."""
     volumes = spec.get("volumes") or ()
     yield from _check_names(volumes, f"{path}.volumes")
+    yield from check_volumes(volumes, f"{path}.volumes")
+    if _holds_nul(spec):
+        yield from _find_nul(spec, path)
     if not spec.get("containers"):
         yield field_errors.required(f"{path}.containers")
     # Init containers and containers share one list of names.
@@ -62,6 +68,26 @@ def check_pod_spec(spec: Mapping[str, Any], path: str) -> Causes:
     for field in ("hostname", "subdomain"):
         if name := spec.get(field):
             yield from _sentences(f"{path}.{field}", name, names.explain_label(name))
+
+
+def _holds_nul(value: Any) -> bool:
+    if isinstance(value, str):
+        return "\0" in value
+    if isinstance(value, dict):
+        return any(_holds_nul(item) for item in value.values())
+    return isinstance(value, list) and any(_holds_nul(item) for item in value)
+
+
+def _find_nul(value: Any, path: str) -> Causes:
+    """Kubernetes lets it pass and the container never starts; here the pod is refused with the place."""
+    if isinstance(value, str) and "\0" in value:
+        yield field_errors.invalid(path, value, "must not contain a NUL character: no program can be given one")
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from _find_nul(item, f"{path}.{name}")
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _find_nul(item, f"{path}[{index}]")
 
 
 def _check_names(items: Iterable[Mapping[str, Any]], path: str, seen: set[str] | None = None) -> Causes:
@@ -198,13 +224,24 @@ def _check_config_map(config_map: Mapping[str, Any]) -> Causes:
     for section in ("data", "binaryData"):
         for key in config_map.get(section) or ():
             yield from _sentences(f"{section}[{key}]", key, names.explain_config_key(key))
-    yield from _check_base64(config_map.get("binaryData") or {}, "binaryData")
+    binary = config_map.get("binaryData") or {}
+    yield from _check_base64(binary, "binaryData")
+    plain = sum(len(text.encode(errors="replace")) for text in (config_map.get("data") or {}).values())
+    if plain + _decoded_size(binary) > _DATA_LIMIT:
+        yield field_errors.too_long("data", _DATA_LIMIT)
 
 
 def _check_secret(secret: Mapping[str, Any]) -> Causes:
     for key in secret.get("data") or ():
         yield from _sentences(f"data[{key}]", key, names.explain_config_key(key))
-    yield from _check_base64(secret.get("data") or {}, "data")
+    data = secret.get("data") or {}
+    yield from _check_base64(data, "data")
+    if _decoded_size(data) > _DATA_LIMIT:
+        yield field_errors.too_long("data", _DATA_LIMIT)
+
+
+def _decoded_size(data: Mapping[str, str]) -> int:
+    return sum(len(text) // 4 * 3 - text[-2:].count("=") for text in data.values())
 
 
 def _check_base64(data: Mapping[str, str], path: str) -> Causes:

@@ -122,14 +122,14 @@ class Server:
     def _check(self, request: web.Request) -> None:
         if error := check_host(request.headers.get("Host", ""), self._hosts):
             raise error
-        if request.path in OPEN_PATHS or request.path.split("/")[1] in self.own_login:
+        if request.path in OPEN_PATHS or _first_segment(request.path) in self.own_login:
             return
         if error := check_token(request.headers.get("Authorization", ""), self.token):
             raise error
 
     def _translate(self, request: web.Request, error: web.HTTPException) -> web.StreamResponse:
         """aiohttp's own refusals as a Status; those of other rooms (`own_login`) are left as they are."""
-        if request.path.split("/")[1] in self.own_login:
+        if _first_segment(request.path) in self.own_login:
             raise error
         if isinstance(error, web.HTTPRequestEntityTooLarge):
             return _answer_error(TooLarge(f"Request entity too large: limit is {BODY_LIMIT} bytes"))
@@ -143,6 +143,11 @@ class Server:
         if request.method in ("GET", "HEAD") and (document := self._documents.find(request)) is not None:
             return document
         return await self._handlers.handle(request)
+
+
+def _first_segment(path: str) -> str:
+    """`console` of `/console/x`; nothing of `*`, which OPTIONS may ask for."""
+    return path.removeprefix("/").partition("/")[0] if path.startswith("/") else ""
 
 
 def _answer_error(error: ApiError) -> web.Response:

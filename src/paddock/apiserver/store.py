@@ -22,16 +22,15 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from paddock.apiserver.changelog import KEPT_BYTES, KEPT_CHANGES, Changelog
+from paddock.apiserver.failures import explain_failure, roll_back
 from paddock.apiserver.records import Change, Stored
-from paddock.kube.errors import ApiError, Expired, InternalError, Unavailable
+from paddock.kube.errors import InternalError, Unavailable
 from paddock.kube.meta import Manifest, metadata
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-KEPT_CHANGES = 5_000
-"""How many changes a watcher may be behind before it must list again; compaction starts at twice as many."""
-SLICE = 400
 RESTART_GAP = 1_000
 _FORMAT = 1
 
@@ -57,15 +56,12 @@ _COLUMNS = "resource, namespace, name, uid, rv, version, body"
 class Store:
     """`open` makes or opens the file; `InternalError` says why it cannot be."""
 
-    def __init__(self, path: Path, *, kept_changes: int = KEPT_CHANGES) -> None:
+    def __init__(self, path: Path, *, kept_changes: int = KEPT_CHANGES, kept_bytes: int = KEPT_BYTES) -> None:
         self.path = path
         self.revision = 0
-        self.compacted = 0
-        self._kept = kept_changes
-        self._count = 0
+        self.changelog = Changelog(path, kept=kept_changes, kept_bytes=kept_bytes)
         self._pending: list[tuple[Callable[[Transaction], Any], asyncio.Future[Any]]] = []
         self._listeners: list[Callable[[list[Change]], None]] = []
-        self._compaction: asyncio.TimerHandle | None = None
         self._db: sqlite3.Connection | None = None
 
     @property
@@ -79,14 +75,15 @@ class Store:
             self._open()
         except (sqlite3.Error, OSError) as error:
             self.close()
-            raise _explain(error, self.path) from error
+            raise explain_failure(error, self.path) from error
 
     def _open(self) -> None:
         os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         db = self._db = sqlite3.connect(self.path, isolation_level=None, timeout=0.5)
         # The lock of an exclusive reader goes with its process, so a crash leaves none behind.
         db.executescript(
-            "pragma page_size=8192; pragma locking_mode=exclusive; pragma journal_mode=wal;"
+            "pragma page_size=8192; pragma auto_vacuum=incremental;"
+            "pragma locking_mode=exclusive; pragma journal_mode=wal;"
             "pragma synchronous=normal; pragma cache_size=-4096; pragma journal_size_limit=16777216;"
         )
         (found,) = db.execute("pragma user_version").fetchone()
@@ -97,23 +94,23 @@ class Store:
                 f"{self.path} was written by another version of Paddock (format {found}, this one reads {_FORMAT}):"
                 " run that version, or move the file away to start with an empty cluster"
             )
-        self.compacted = int(self.setting("compacted_rv") or 0)
-        highest, self._count = db.execute("select coalesce(max(rv), 0), count(*) from changes").fetchone()
+        self.changelog.open(db)
+        (highest,) = db.execute("select coalesce(max(rv), 0) from changes").fetchone()
         (newest,) = db.execute("select coalesce(max(rv), 0) from objects").fetchone()
-        last = max(highest, newest, self.compacted)
+        last = max(highest, newest, self.changelog.compacted)
         self.revision = last + RESTART_GAP if last else 1
 
     def close(self) -> None:
-        if self._compaction is not None:
-            self._compaction.cancel()
         if self._db is not None:
             if self._pending:
                 self._flush()
+            self.changelog.close()
             self._db.close()
             self._db = None
 
     def listen(self, listener: Callable[[list[Change]], None]) -> None:
-        """`listener` gets the changes of each committed group, in order; it must be quick and not raise."""
+        """`listener` gets the changes of each committed group, in order; it must be quick. If it raises,
+        that is a log line."""
         self._listeners.append(listener)
 
     # Reads
@@ -187,14 +184,7 @@ class Store:
 
     def changes_since(self, resource: str, rv: int) -> list[Change]:
         """The committed changes above `rv`. `Expired` where the changelog no longer reaches back so far."""
-        if rv < self.compacted:
-            raise Expired(f"too old resource version: {rv} ({self.compacted})")
-        rows = self.db.execute(
-            "select c.type, c.resource, c.namespace, c.name, c.rv, c.version, c.body, p.body, c.previous is not null"
-            " from changes c left join changes p on p.rv = c.previous where c.resource=? and c.rv>? order by c.rv",
-            (resource, rv),
-        )
-        return [Change(*row) for row in rows]
+        return self.changelog.since(self.db, resource, rv)
 
     # Writes
 
@@ -232,12 +222,12 @@ class Store:
             results = [_run(self._db, transaction, action) for action, _ in pending]
             self._db.execute("commit")
         except sqlite3.Error as error:
-            self._roll_back()
-            reason = _explain(error, self.path)
+            roll_back(self._db, self.path)
+            reason = explain_failure(error, self.path)
             log.error("%s", reason.message)
             results = [reason] * len(pending)
-        else:
-            self._committed(transaction)
+            transaction = Transaction(self, self._db)
+        # The writers go on in the next turn of the loop, when the listeners have been told.
         for (_, future), result in zip(pending, results, strict=True):
             if future.cancelled():
                 continue
@@ -245,44 +235,19 @@ class Store:
                 future.set_exception(result)
             else:
                 future.set_result(result)
-
-    def _roll_back(self) -> None:
-        if self._db is not None and self._db.in_transaction:
-            try:
-                self._db.execute("rollback")
-            except sqlite3.Error:
-                log.exception("the store %s could not roll back", self.path)
+        self._committed(transaction)
 
     def _committed(self, transaction: Transaction) -> None:
         self.revision = transaction.revision
-        self._count += len(transaction.changes)
-        if transaction.changes:
-            for listener in self._listeners:
-                listener(transaction.changes)
-        if self._count > 2 * self._kept and self._compaction is None:
-            self._compaction = asyncio.get_running_loop().call_later(0, self._compact)
-
-    def _compact(self) -> None:
-        """Drops the oldest changes, a slice at a time so that nobody waits for it."""
-        self._compaction = None
-        db = self.db
-        limit = min(SLICE, self._count - self._kept)
-        try:
-            db.execute("begin immediate")
-            (last,) = db.execute(
-                "select max(rv) from (select rv from changes order by rv limit ?)", (limit,)
-            ).fetchone()
-            dropped = db.execute("delete from changes where rv<=?", (last,)).rowcount
-            db.execute("insert or replace into meta values('compacted_rv', ?)", (str(last),))
-            db.execute("commit")
-        except sqlite3.Error as error:
-            self._roll_back()
-            log.warning("the changelog was not cut: %s", _explain(error, self.path).message)
+        if not transaction.changes:
             return
-        self.compacted = last
-        self._count -= dropped
-        if self._count > self._kept:
-            self._compaction = asyncio.get_running_loop().call_later(0.02, self._compact)
+        self.changelog.note(transaction.changes)
+        for listener in self._listeners:
+            try:
+                listener(transaction.changes)
+            except Exception:
+                # What is committed is committed: neither its writers nor the other listeners pay for this one.
+                log.exception("a listener of the store failed")
 
 
 class Transaction:
@@ -367,6 +332,10 @@ def _run(db: sqlite3.Connection, transaction: Transaction, action: Callable[[Tra
         db.execute("release one")
         transaction.revision = revision
         del transaction.changes[changes:]
+        if isinstance(error, StopIteration):
+            # No future can carry one.
+            log.exception("a write failed")
+            return InternalError("the API server failed at this write; its log has the details")
         return error
     db.execute("release one")
     return result
@@ -374,21 +343,3 @@ def _run(db: sqlite3.Connection, transaction: Transaction, action: Callable[[Tra
 
 def _owner_uids(manifest: Manifest) -> frozenset[str]:
     return frozenset(str(owner["uid"]) for owner in metadata(manifest).get("ownerReferences") or () if owner.get("uid"))
-
-
-def _explain(error: Exception, path: Path) -> ApiError:
-    """SQLite's and the system's errors as sentences that say what to do."""
-    name = getattr(error, "sqlite_errorname", "") or ""
-    if name.startswith("SQLITE_FULL") or getattr(error, "errno", None) in (28, 122):
-        return Unavailable(f"nothing was stored: the disk that holds {path} is full. Free some space and try again")
-    if name.startswith("SQLITE_READONLY") or isinstance(error, PermissionError):
-        return Unavailable(f"nothing was stored: {path} cannot be written. Check the owner and mode of its directory")
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return Unavailable(f"{path} is in use by another process: one embedded cluster at a time may serve a directory")
-    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-        return InternalError(f"{path} is damaged ({error}): move it away to start with an empty cluster")
-    if name.startswith("SQLITE_IOERR"):
-        return Unavailable(
-            f"nothing was stored: reading or writing {path} failed ({error}). Check that the disk is well and not full"
-        )
-    return InternalError(f"{path} cannot be used: {error}")

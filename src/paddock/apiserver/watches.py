@@ -100,14 +100,24 @@ class Seen(NamedTuple):
     change: Change
 
 
+class Capacity(NamedTuple):
+    """How far a watcher may be behind before it is cut."""
+
+    changes: int
+    bytes: int
+
+
 class Subscription:
     """What one watcher has yet to read."""
 
-    def __init__(self, selection: Selection, capacity: int | None) -> None:
+    def __init__(self, selection: Selection, capacity: Capacity | None) -> None:
         self.selection = selection
         self.lost = False
-        """Fell behind or was closed: nothing more will come."""
+        """Fell behind or was closed: nothing more will come than what is pending."""
+        self.on_close: Callable[[], None] | None = None
+        """For a watcher that may be busy with something else than reading."""
         self._capacity = capacity
+        self._bytes = 0
         self._pending: deque[Seen] = deque()
         self._waiter: asyncio.Future[None] | None = None
 
@@ -118,15 +128,24 @@ class Subscription:
     def push(self, seen: Seen) -> None:
         if self.lost:
             return
-        if self._capacity is not None and len(self._pending) >= self._capacity:
-            self.close()
-            return
+        self._bytes += seen.change.size
         self._pending.append(seen)
-        self._wake()
+        if self._is_full():
+            self._pending.clear()  # its watcher asks for them again
+            self.close()
+        else:
+            self._wake()
+
+    def _is_full(self) -> bool:
+        limit = self._capacity
+        return limit is not None and (len(self._pending) > limit.changes or self._bytes > limit.bytes)
 
     def close(self) -> None:
+        """Nothing more comes after what is pending."""
         self.lost = True
         self._wake()
+        if self.on_close is not None:
+            self.on_close()
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
@@ -144,6 +163,7 @@ class Subscription:
                 self._waiter = None
         seen = list(self._pending)
         self._pending.clear()
+        self._bytes = 0
         return seen
 
 
@@ -153,7 +173,7 @@ class Hub:
     def __init__(self) -> None:
         self._subscriptions: defaultdict[str, set[Subscription]] = defaultdict(set)
 
-    def subscribe(self, resource: str, selection: Selection, capacity: int | None = None) -> Subscription:
+    def subscribe(self, resource: str, selection: Selection, capacity: Capacity | None = None) -> Subscription:
         subscription = Subscription(selection, capacity)
         self._subscriptions[resource].add(subscription)
         return subscription
@@ -166,6 +186,12 @@ class Hub:
             for subscription in self._subscriptions.get(change.resource, ()):
                 if (type := subscription.selection.judge(change)) is not None:
                     subscription.push(Seen(type, change))
+
+    def end(self, resource: str) -> None:
+        """Ends the watches from outside of one resource, which is served no more."""
+        for subscription in self._subscriptions.get(resource, ()):
+            if subscription.bounded:
+                subscription.close()
 
     def close(self, *, bounded_only: bool = False) -> None:
         """Ends every watch, or only the bounded ones, which are those from outside. Their watchers see `lost`."""

@@ -35,7 +35,7 @@ from paddock.kube.errors import ApiError
 from paddock.kube.meta import POD_GROUPS, PODS
 from paddock.node.binder import Binder
 from paddock.node.kubelet import Kubelet
-from paddock.node.machine import build_node, describe, read_machine, register_node
+from paddock.node.machine import build_node, describe, fetch_node_name, read_machine, register_node
 from paddock.node.sandbox import choose_sandbox
 from paddock.node.scheduler import Scheduler
 from paddock.operator.operator import Operator
@@ -69,8 +69,8 @@ class LocalCluster:
     async def start(self) -> homes.Running:
         """Everything up; returns what to record. Raises what the user must read: OSError, ApiError, HomeError."""
         self.sandbox = choose_sandbox(self.options.sandbox)
-        self.machine = read_machine()
         self.api = await LocalApi.open(self.home.api)
+        self.machine = read_machine(await fetch_node_name(self.api))
         self.environments = Environments(self.api, self.home.cache)
         images = EnvironmentImages(self.environments)
         self.kubelet = Kubelet(self.api, images, self.home.node, self.machine, sandbox=self.sandbox)

@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from paddock.environments.definition import read_definition
+from paddock.environments.definition import PROGRAMS, read_definition
 from paddock.environments.images import choose_for_pod
-from paddock.environments.library import PROGRAMS
 from paddock.kube.meta import Manifest
 
 

@@ -142,7 +142,8 @@ def build_timeout(view: View, seconds: float, language: str = "en") -> str:
         why = render(phrase("{phase}, all of its pods run", phase=str(status.phase)), language)
     else:
         why = render(phrase("no cause is recorded"), language)
-    return render(phrase("Not completed in {time} (--timeout): {why}", time=_seconds(seconds), why=why), language)
+    time = f"{seconds:g} s" if seconds < 120 else format_duration(seconds)
+    return render(phrase("Not completed in {time} (--timeout): {why}", time=time, why=why), language)
 
 
 def _ended(role: Role, status: Status, language: str) -> str:

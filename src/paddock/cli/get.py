@@ -56,6 +56,8 @@ def command(
     paddock get                     the jobs, and why each waits or failed
     paddock get pods -o wide
     paddock get jobs resnet -o yaml
+
+    PS counts parameter servers, which kubeflow.org calls Master.
     """
     resources = KINDS_BY_WORD.get(kind.lower())
     if resources is None:

@@ -25,6 +25,7 @@ _VERBS: dict[str, str] = {
     "explain": "Why a job waits, restarts or failed, or why one would not start",
     "logs": "What the ranks of a job print",
     "delete": "End a job and remove it",
+    "env": "Environments: which Python and packages an image stands for",
     "up": "Start the local cluster and keep it up",
     "down": "Stop the local cluster and everything it runs",
     "status": "Whether the local cluster is up, and what it runs on",

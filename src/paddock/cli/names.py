@@ -27,6 +27,11 @@ def complete_objects(context: click.Context, parameter: click.Parameter, start: 
     return [CompletionItem(name, help=phase) for name, phase in found if name.startswith(start)]
 
 
+def complete_environments(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    """Environments, with their phase where the shell shows it."""
+    return [CompletionItem(name, help=phase) for name, phase in _fetch("environments", "") if name.startswith(start)]
+
+
 def _fetch(kind: str, namespace: str) -> list[tuple[str, str]]:
     """(name, phase) of each object; empty for whatever goes wrong, as nobody reads messages while typing."""
     from paddock.app.home import is_up, read_home

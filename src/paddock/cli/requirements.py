@@ -16,8 +16,10 @@ Read = Callable[[str], str]
 
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _VERSION = r"(?:===|==|~=|!=|<=|>=|<|>)\s*[\w.*+!-]+"
-_REQUIREMENT = re.compile(rf"{_NAME}(?:\s*\[[^\]]*\])?\s*(?:@\s*\S+|\(?{_VERSION}(?:\s*,\s*{_VERSION})*\)?)?\s*(?:;.*)?")
-_OPTION = re.compile(r"(--?[A-Za-z][\w-]*)(?:\s*=\s*|\s+|(?<=-[a-zA-Z]))?(.*)")
+_REQUIREMENT = re.compile(
+    rf"{_NAME}(?:\s*\[[^\]]*\])?\s*(?:@\s*\S+|\(?{_VERSION}(?:\s*,\s*{_VERSION})*\)?)?\s*(?:;.*)?"
+)
+_OPTION = re.compile(r"(--?[A-Za-z][\w-]*)(?:\s*=\s*|\s+|$)(.*)")
 _COMMENT = re.compile(r"(?:^|\s)#.*$")
 _EXPLAINED = {
     "-c": "constraints are not read: write the versions into the requirements",
@@ -133,4 +135,8 @@ def _short(option: str) -> str:
 
 def explain_url(text: str) -> str:
     """Why it is no address of a package index, or ''. The address itself, which may hold a password, is not told."""
-    return "" if re.fullmatch(r"(https?|file)://\S+", text) else "an address that begins with https://, http:// or file:// is wanted"
+    return (
+        ""
+        if re.fullmatch(r"(https?|file)://\S+", text)
+        else "an address that begins with https://, http:// or file:// is wanted"
+    )

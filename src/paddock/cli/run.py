@@ -185,6 +185,8 @@ class Run:
 
     async def _replace_finished(self, client: Client, job: Checked) -> None:
         """A finished job of this name gives way; an unfinished one is somebody's work and does not."""
+        if not job.key.name:  # generateName: the server makes a new name
+            return
         try:
             current = await client.get(job.resource, *job.key)
         except NotFound:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from paddock.app.home import Home
-from paddock.cli.find import printed_name
+from paddock.cli.find import in_namespace, printed_name
 from paddock.cli.language import readers_language
-from paddock.cli.manifests import Checked, check_with_server, create_all, drop_devices, read_files
+from paddock.cli.manifests import check_with_server, create_all, drop_devices, read_files
 from paddock.cli.session import namespace_option, talk
 from paddock.cli.terminal import stderr, stdout
 from paddock.cli.working_directory import add_working_directories
 from paddock.jobs.phrases import Phrase, phrase, render
+from paddock.kube.meta import Manifest, name_of
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
@@ -34,21 +35,21 @@ def command(files: tuple[str, ...], without: tuple[str, ...], namespace: str) ->
     """
     checked = drop_devices(read_files(files, namespace), without)
 
-    async def work(client: Client, place: Home) -> None:
+    async def work(client: Client, place: Home) -> list[Manifest]:
         placed = await add_working_directories(client, checked, Path.cwd(), _say)
         await check_with_server(client, placed)
-        await create_all(client, placed)
+        return await create_all(client, placed)
 
-    talk(work)
-    for each in checked:
-        stdout().print(f"{printed_name(each.resource, each.key.name)} created")
-    _say_what_next([each for each in checked if each.is_job])
+    created = talk(work)
+    for each, manifest in zip(checked, created, strict=True):
+        stdout().print(f"{printed_name(each.resource, name_of(manifest))} created")
+    _say_what_next([manifest for each, manifest in zip(checked, created, strict=True) if each.is_job])
 
 
-def _say_what_next(jobs: list[Checked]) -> None:
+def _say_what_next(jobs: list[Manifest]) -> None:
     for job in jobs[:1]:
-        where = "" if job.key.namespace == "default" else f" -n {job.key.namespace}"
-        follow, describe = f"paddock logs {job.key.name} -f{where}", f"paddock describe {job.key.name}{where}"
+        where = in_namespace(job)
+        follow, describe = f"paddock logs {name_of(job)} -f{where}", f"paddock describe {name_of(job)}{where}"
         _say(phrase("{follow}     follows it; {describe}", follow=follow, describe=describe))
 
 

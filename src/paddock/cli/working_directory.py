@@ -84,11 +84,11 @@ def read_scripts(job: Job, environments: Iterable[Manifest]) -> Iterator[Script]
 def plan_scripts(
     scripts: Sequence[Script], directory: Path, is_there: Callable[[str], bool]
 ) -> tuple[tuple[str, ...], Phrase | None]:
-    """The scripts that are taken from `directory`, and the refusal where that cannot be. All roles start in it, so it
-    must have what every one of them starts."""
-    if not any(script.brought is False for script in scripts):
-        return (), None
-    for script in sorted(scripts, key=lambda script: script.brought is not False):
+    """The scripts that are taken from `directory` for want of another place, and the refusal where that cannot be. All
+    roles start in it then, so it must have what every one of them starts."""
+    missing = tuple(script for script in scripts if script.brought is False)
+    others = tuple(script for script in scripts if script.brought)
+    for script in (*missing, *others) if missing else ():
         if directory == Path("/") or not is_there(script.path):
             return (), phrase(
                 "{script} is not in the image {image} nor in {directory}: call paddock where it lies, or mount a "
@@ -97,4 +97,4 @@ def plan_scripts(
                 image=script.image,
                 directory=str(directory),
             )
-    return tuple(dict.fromkeys(script.path for script in scripts)), None
+    return tuple(dict.fromkeys(script.path for script in missing)), None

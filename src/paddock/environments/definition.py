@@ -12,9 +12,17 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from paddock.kube.meta import name_of
+
+PROGRAMS = Path(__file__).parent / "programs"
+"""The training programs that images stand for; each directory is the WORKDIR of an image."""
+
+BUILD_REQUESTED = "paddock.dev/build-requested"
+"""Annotation on an Environment: build it now, though no pod waits for it, and though it has failed a moment ago. A new
+value is a new wish; `status.requested` has the last one that was heeded."""
 
 FORMAT = 1
 """Of the built directory. A change of how environments are built gives every one of them a new key."""

@@ -59,7 +59,7 @@ def proof_of(directory: Path, definition: Definition) -> Path:
 
 
 def remove(root: Path, key: str) -> bool:
-    """The directory, its log and its lock's file. False when somebody builds it at this moment."""
+    """The directory and its log; the lock's file stays, as somebody may wait for it. False: it is being built."""
     if not re.fullmatch(r"[0-9a-f]{8,64}", key):
         raise ValueError(f"{key!r} is no key of a built directory")
     lock = root / f"{key}.lock"

@@ -1,8 +1,9 @@
 """`Environments`: the images of this machine. It follows the Environment objects and answers the kubelet from memory.
 
-An environment is built when a pod first needs it or somebody asks for it (`BUILD_REQUESTED`), in the background, and its progress stands in the object's status and
-in the pod's waiting reason. One that failed is tried again when it is asked for RETRY seconds later, or when the object
-changes. What is built outlives the object, the cluster and this process: the next cluster finds it on disk.
+An environment is built when a pod first needs it, or when somebody asks for it (`BUILD_REQUESTED`), in the background,
+and its progress stands in the object's status and in the pod's waiting reason. One that failed is tried again when it
+is asked for RETRY seconds later, or when the object changes. What is built outlives the object, the cluster and this
+process: the next cluster finds it on disk.
 
 Rule: `resolve` never waits; of the disk it asks one thing, whether a ready environment is still there. Building is
 `environments.builder`.
@@ -21,7 +22,7 @@ from typing import Any
 
 from paddock.environments.answers import Answer, Preparing, Unavailable
 from paddock.environments.builder import Builder, find_uv
-from paddock.environments.definition import Definition, read_definition
+from paddock.environments.definition import BUILD_REQUESTED, PROGRAMS, Definition, read_definition
 from paddock.environments.directories import Built
 from paddock.environments.failures import BuildFailed
 from paddock.environments.images import choose_definition, explain_no_environment, explain_no_name, read_named
@@ -31,13 +32,6 @@ from paddock.environments.states import Building, Failed, State, Unbuilt, Usable
 from paddock.kube.api import Api, Event
 from paddock.kube.errors import ApiError, NotFound
 from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of, name_of, uid_of
-
-PROGRAMS = Path(__file__).parent / "programs"
-"""The training programs that images stand for; each directory is the WORKDIR of an image."""
-
-BUILD_REQUESTED = "paddock.dev/build-requested"
-"""Annotation on an Environment: build it now, though no pod waits for it, and though it has failed a moment ago. A new
-value is a new wish; `status.requested` has the last one that was heeded."""
 
 RETRY = 30.0
 """Seconds after a failure before another try is worth while."""

@@ -92,6 +92,7 @@ COMMANDS: Mapping[str, str] = {
         "镜像 {image} 和目录 {directory} 中都没有 {script}：请在它所在的目录中运行 paddock，或挂载含有它的存储卷，"
         "并用 workingDir 指明它的位置"
     ),
+    "the build goes on; `{command}` shows it": "构建继续进行；`{command}` 可查看",
     "the job goes on; `{command}` ends it": "作业继续运行；`{command}` 可结束它",
     "{job} has printed nothing yet": "{job} 还没有任何输出",
     "{follow}     follows it; {describe}": "{follow}     跟踪它；{describe}",

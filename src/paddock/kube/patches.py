@@ -54,6 +54,13 @@ _Path = tuple[str, ...]
 def apply_patch(manifest: Mapping[str, Any], patch: Any, kind: PatchKind) -> Manifest:
     """The object with the patch applied. `BadRequest` when the body cannot be such a patch, `Invalid` when it does
     not fit the object, as a real API server tells the two apart."""
+    try:
+        return _apply(manifest, patch, kind)
+    except RecursionError:
+        raise BadRequest(f"the {kind} patch nests too deeply") from None
+
+
+def _apply(manifest: Mapping[str, Any], patch: Any, kind: PatchKind) -> Manifest:
     if kind == "json":
         return _apply_json_patch(manifest, patch)
     if not isinstance(patch, Mapping):

@@ -4,7 +4,9 @@ Rules that a reader must not break, each learnt from a run:
 
 - The root is a fresh tmpfs into which each entry of `/` is bound. A mount path that does not exist is then made there;
   with `--bind / /` bubblewrap would make it on the machine itself, as root, or fail, as a user. The same is done for
-  the deepest directory that does exist above a missing mount path.
+  the deepest directory that does exist above a missing mount path. What a program makes anew right in such a directory
+  is in memory and gone when it ends; what was there before is the machine's own.
+- Those entries are other people's files, which may vanish before bubblewrap comes to them: tried, not required.
 - No `--die-with-parent`: pods outlive the daemon. So bubblewrap ends with the program, but its process 1 stays for as
   long as anything that the program left behind; it has to be killed, which ends the PID namespace.
 - SIGTERM goes to the program, which is the child of process 1. Bubblewrap itself would die of it, and process 1 ignores
@@ -17,6 +19,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -42,14 +45,16 @@ class Status:
 
 
 def read_status(text: str) -> Status:
-    """One JSON object a line; a line that is cut short, as a full disk leaves it, counts as not there."""
-    found: dict[str, int] = {}
+    """One JSON object a line; what is none, as a line that a full disk has cut short, counts as not there."""
+    found: dict[str, object] = {}
     for line in text.splitlines():
         try:
-            found |= json.loads(line)
+            told = json.loads(line)
         except ValueError:
             continue
-    return Status(found.get("child-pid"), found.get("exit-code"))
+        found |= told if isinstance(told, dict) else {}
+    child, code = found.get("child-pid"), found.get("exit-code")
+    return Status(child if isinstance(child, int) else None, code if isinstance(code, int) else None)
 
 
 def build_view(targets: Iterable[str], read: Callable[[str], Entries | None]) -> list[str]:
@@ -91,7 +96,7 @@ def _rebuild(directory: str, entries: Entries) -> list[str]:
         path = f"{directory.rstrip('/')}/{name}"
         if path in _OWN_KIND:
             continue
-        words += ["--symlink", link, path] if link is not None else ["--bind", path, path]
+        words += ["--symlink", link, path] if link is not None else ["--bind-try", path, path]
     return words
 
 
@@ -114,8 +119,12 @@ def build_binds(mounts: Iterable[Mount]) -> list[str]:
 
 def read_directory(path: Path) -> Entries | None:
     """The entries of a directory of this machine; None for what is none or cannot be read."""
+    found: dict[str, str | None] = {}
     try:
         with os.scandir(path) as entries:
-            return {entry.name: str(Path(entry).readlink()) if entry.is_symlink() else None for entry in entries}
+            for entry in entries:
+                with suppress(OSError):  # a link that is gone by now is no entry
+                    found[entry.name] = str(Path(entry).readlink()) if entry.is_symlink() else None
     except OSError:
         return None
+    return found

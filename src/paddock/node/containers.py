@@ -1,4 +1,4 @@
-"""Starts a container's program, signals it, and tells how it ended. The acting half of the kubelet; no API here.
+"""Starts a container's program. What becomes of it then is `paddock.node.runs`; no API in either.
 
 Nothing here decides whether: `paddock.node.pod_plan` does. `start` prepares everything that a program needs (files,
 volumes, environment) and is the only place that spawns. An image or a ConfigMap that is not there, a disk that is
@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
-from paddock.kube.meta import Manifest, name_of, namespace_of, uid_of
+from paddock.kube.meta import Manifest
 from paddock.kube.times import Moment
 from paddock.node import devices, processes
 from paddock.node.container_env import (
@@ -31,18 +29,14 @@ from paddock.node.container_env import (
 from paddock.node.images import Image, Images, Preparing, Unavailable
 from paddock.node.logs import write_owner
 from paddock.node.names import find_names, replace_names
-from paddock.node.pod_state import LOST, PodState, Run
-from paddock.node.processes import Process
-from paddock.node.records import Records, log_directory, temporary_directory
+from paddock.node.pod_state import PodState, Run
+from paddock.node.records import Records, temporary_directory
+from paddock.node.runs import build_failed_start, write_in_place
 from paddock.node.sandbox import Program, Sandbox
 from paddock.node.volumes import Mount, apply_links, apply_sub_paths, apply_volumes, plan_mounts, remove_outside
 
-START_ERROR = "StartError"
-NOT_FOUND_CODE = 127
-"""What a shell answers for a command that is not there."""
-_MESSAGE_SIZE = 4096  # bytes of the termination log (core/v1, terminationMessagePath)
+_IMPOSSIBLE = "which no program can be given"
 _LONGEST_PATH = 120  # characters of a $PATH in a message
-_FALLBACK_LINES, _FALLBACK_SIZE = 80, 2048  # of the log (core/v1, FallbackToLogsOnError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +77,7 @@ class Containers:
     ) -> PodState:
         """Start it; the state with the new run. `NotReady` if it has to wait, in which case nothing was started."""
         image = self._resolve(pod, container)
-        run = Run(container["name"], number, now, ooms=processes.read_oom_kills())
+        run = Run(container["name"], number, now, sandbox=self._sandbox.name, ooms=processes.read_oom_kills())
         environment, variables = build_environment(
             pod,
             container,
@@ -96,16 +90,18 @@ class Containers:
         arguments = build_arguments(container, image, variables)
         outside: list[str] = []
         try:
-            mounts = self._apply_files(pod, container, run, image, around, outside)
+            mounts = self._apply_files(pod, container, state, run, image, around, outside)
             environment |= self._own_variables(state, run, environment)
             program = self._program(pod, container, state, run, arguments, environment, mounts)
             problem = self._find_problem(program)
-            run = _never_started(run, now, problem) if problem else self._spawn(pod, program, state, run)
+            run = build_failed_start(run, now, problem) if problem else self._spawn(program, state, run)
         except (OSError, NotReady) as error:
-            remove_outside(outside, kept=frozenset((*state.outside, *around.shared)))
+            remove_outside(outside, state.uid, kept=frozenset((*state.outside, *around.shared)))
             if isinstance(error, NotReady):
                 raise
             raise NotReady(_explain(error), "CreateContainerError") from error
+        if number > 1:  # the run before this one is still asked for
+            self._records.remove_run(state, replace(run, number=number - 2))
         return state.with_outside(outside).with_run(run)
 
     def _resolve(self, pod: Manifest, container: Manifest) -> Image:
@@ -115,22 +111,29 @@ class Containers:
         return answer
 
     def _apply_files(
-        self, pod: Manifest, container: Manifest, run: Run, image: Image, around: Surroundings, outside: list[str]
+        self,
+        pod: Manifest,
+        container: Manifest,
+        state: PodState,
+        run: Run,
+        image: Image,
+        around: Surroundings,
+        outside: list[str],
     ) -> tuple[Mount, ...]:
         """Everything on disk that the program finds; what is not in the pod's own directory is put in `outside`."""
-        uid = uid_of(pod)
+        uid = state.uid
         scratch = self._records.scratch(uid)
         scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
         temporary_directory(uid).mkdir(mode=0o700, exist_ok=True)
         self._records.termination_file(uid, run).touch(0o600)
         mounts = plan_mounts(pod, container, scratch, around.configs)
         apply_volumes(pod, scratch, around.configs, outside)
-        apply_sub_paths(mounts, scratch)
+        apply_sub_paths(mounts)
         if self._sandbox.binds:
             write_in_place(self._records.hosts(uid), around.hosts)
         else:
             apply_links(mounts, around.shared, outside)
-        self.log_file(pod, run).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._records.log_file(state, run).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_owner(self._records.directory, pod)
         if not container.get("workingDir"):
             _fill(self._records.work_directory(uid, run), image.files)
@@ -173,12 +176,14 @@ class Containers:
 
     def _find_problem(self, program: Program) -> str:
         """Why the program cannot be started as it is written, or ''."""
+        if problem := explain_characters(program):
+            return problem
         directory = _on_machine(program.directory, program.mounts)
         if not directory.is_dir():
             return f"working directory {program.directory!r} does not exist; correct workingDir or mount a volume there"
         return explain_command(program.arguments[0], program.environment.get("PATH", ""), directory, program.mounts)
 
-    def _spawn(self, pod: Manifest, program: Program, state: PodState, run: Run) -> Run:
+    def _spawn(self, program: Program, state: PodState, run: Run) -> Run:
         if not self._sandbox.binds:  # a shell stands between, whose own commands must not be meant
             found = find_command(program.arguments[0], program.environment.get("PATH", ""), Path(program.directory), ())
             program = replace(program, arguments=(str(found), *program.arguments[1:]))
@@ -188,83 +193,12 @@ class Containers:
             command = self._sandbox.build_command(program, status)
             where = self._records.scratch(state.uid) if self._sandbox.binds else Path(program.directory)
             inherit = (status,) if self._sandbox.binds else ()
-            process = processes.spawn(command, program.environment, where, self.log_file(pod, run), inherit=inherit)
+            process = processes.spawn(
+                command, program.environment, where, self._records.log_file(state, run), inherit=inherit
+            )
         finally:
             os.close(status)
         return replace(run, pid=process.pid, birth=process.birth)
-
-    def log_file(self, pod: Manifest, run: Run) -> Path:
-        logs = log_directory(self._records.directory, namespace_of(pod), name_of(pod), uid_of(pod))
-        return logs / run.container / f"{run.number}.log"
-
-    def terminate(self, state: PodState, run: Run) -> bool:
-        """SIGTERM to the program. False if it is not there yet: then ask again a little later."""
-        targets = self._sandbox.find_program(run.pid, self._exit_text(state, run))
-        for target in targets:
-            processes.send_signal(target, signal.SIGTERM)
-        return bool(targets)
-
-    def kill(self, state: PodState, run: Run) -> None:
-        """SIGKILL to all of the container. To be repeated until the run has ended: programs may be forking.
-
-        The process that we wait for comes last, as it is the one that tells how the program ended.
-        """
-        keeper = self._sandbox.find_keeper(self._exit_text(state, run))
-        if keeper is not None and processes.is_marked(keeper, state.uid):
-            processes.send_signal(keeper, signal.SIGKILL)
-            return
-        for pid in processes.find_descendants(run.pid) or (run.pid,):
-            processes.send_signal(pid, signal.SIGKILL)
-
-    def settle(self, pod: Mapping[str, Any], state: PodState, run: Run, now: Moment) -> Run:
-        """The run after its process has ended: exit code, reason, message. Ends what it left in its namespace."""
-        text = self._exit_text(state, run)
-        keeper = self._sandbox.find_keeper(text)
-        if keeper is not None and processes.is_marked(keeper, state.uid):
-            processes.send_signal(keeper, signal.SIGKILL)
-        if not self._sandbox.binds and processes.is_child(run.pid):
-            processes.send_signal(-run.pid, signal.SIGKILL)  # not reaped yet, so the group is still its own
-        returned = processes.reap(run.pid)
-        logs = log_directory(self._records.directory, state.namespace, state.name, state.uid)
-        log = logs / run.container / f"{run.number}.log"
-        code = self._sandbox.read_exit(text)
-        if code is None and (problem := _last_line(log)).startswith("bwrap: "):
-            return _never_started(run, now, problem)
-        if code is None and returned is not None:
-            code = returned if returned >= 0 else 128 - returned
-        if code is None and state.ending is not None:
-            code = 128 + signal.SIGKILL
-        if code is None:
-            return replace(run, finished=now, exit_code=128 + signal.SIGKILL, reason=LOST)
-        out_of_memory = code == 128 + signal.SIGKILL and not state.ending and processes.read_oom_kills() > run.ooms
-        ended = replace(run, finished=now, exit_code=code, reason="OOMKilled" if out_of_memory else "")
-        return replace(ended, message=self._read_message(pod, state, ended, log))
-
-    def _read_message(self, pod: Mapping[str, Any], state: PodState, run: Run, log: Path) -> str:
-        message = _read_head(self._records.termination_file(state.uid, run), _MESSAGE_SIZE)
-        spec = pod.get("spec") or {}
-        everyone = (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))
-        policy = next((item.get("terminationMessagePolicy") for item in everyone if item["name"] == run.container), "")
-        if message or run.exit_code == 0 or policy != "FallbackToLogsOnError":
-            return message
-        return "\n".join(_read_tail(log, _FALLBACK_SIZE).splitlines()[-_FALLBACK_LINES:])
-
-    def _exit_text(self, state: PodState, run: Run) -> str:
-        return _read_head(self._records.exit_file(state.uid, run), 65536)
-
-    def write_hosts(self, uid: str, text: str) -> None:
-        """Change the hosts file of a running pod, if it differs."""
-        path = self._records.hosts(uid)
-        if path.exists() and path.read_text() != text:
-            write_in_place(path, text)
-
-    def ended_at(self, state: PodState, run: Run) -> Moment | None:
-        """When a run that nobody was waiting for has ended, if its exit code was left."""
-        path = self._records.exit_file(state.uid, run)
-        return path.stat().st_mtime if self._sandbox.read_exit(self._exit_text(state, run)) is not None else None
-
-    def is_alive(self, run: Run) -> bool:
-        return processes.is_alive(Process(run.pid, run.birth))
 
 
 def find_container(pod: Manifest, name: str) -> Manifest:
@@ -284,6 +218,21 @@ def find_command(command: str, path: str, directory: Path, mounts: Collection[Mo
         if candidate.is_file() and os.access(candidate, os.X_OK):
             return candidate
     return None
+
+
+def explain_characters(program: Program) -> str:
+    """Which of its words the operating system takes from nobody, or ''."""
+    if wrong := next((word for word in program.arguments if "\0" in word), ""):
+        return f"command or args: {wrong!r} has a NUL character, {_IMPOSSIBLE}"
+    for name, value in program.environment.items():
+        if "\0" in name or "=" in name:
+            what = "a NUL character" if "\0" in name else "a = in its name"
+            return f"env {name!r} has {what}, {_IMPOSSIBLE}"
+        if "\0" in value:
+            return f"env {name!r}: its value has a NUL character, {_IMPOSSIBLE}"
+    paths = {"workingDir": program.directory, "terminationMessagePath": program.termination_path}
+    wrong = next((field for field, path in paths.items() if "\0" in path), "")
+    return f"{wrong}: {paths[wrong]!r} has a NUL character, {_IMPOSSIBLE}" if wrong else ""
 
 
 def explain_command(command: str, path: str, directory: Path, mounts: Collection[Mount]) -> str:
@@ -315,17 +264,6 @@ def _on_machine(path: str, mounts: Collection[Mount]) -> Path:
     return Path(path)
 
 
-def write_in_place(path: Path, text: str) -> None:
-    """Change a file that is bound into running pods by inode. Written over, then cut: it is never empty."""
-    data = text.encode()
-    file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
-    try:
-        os.pwrite(file, data, 0)
-        os.ftruncate(file, len(data))
-    finally:
-        os.close(file)
-
-
 def _rename_with(addresses: Mapping[str, str]) -> Callable[[str], str]:
     def rename(value: str) -> str:
         missing = sorted(name for name in find_names(value, addresses) if not addresses[name])
@@ -334,10 +272,6 @@ def _rename_with(addresses: Mapping[str, str]) -> Callable[[str], str]:
         return replace_names(value, addresses)
 
     return rename
-
-
-def _never_started(run: Run, now: Moment, message: str) -> Run:
-    return replace(run, finished=now, exit_code=NOT_FOUND_CODE, reason=START_ERROR, message=message)
 
 
 def _fill(work: Path, files: Path | None) -> None:
@@ -350,24 +284,3 @@ def _fill(work: Path, files: Path | None) -> None:
 def _explain(error: OSError) -> str:
     where = f": {error.filename}" if error.filename else ""
     return f"{error.strerror or error}{where}"
-
-
-def _read_head(path: Path, size: int) -> str:
-    try:
-        with path.open("rb") as file:
-            return file.read(size).decode(errors="replace")
-    except OSError:
-        return ""
-
-
-def _read_tail(path: Path, size: int) -> str:
-    try:
-        with path.open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - size))
-            return file.read().decode(errors="replace")
-    except OSError:
-        return ""
-
-
-def _last_line(path: Path) -> str:
-    return (_read_tail(path, 4096).splitlines() or [""])[-1]

@@ -24,10 +24,9 @@ from pathlib import Path
 
 from paddock.kube.api import Api, Event
 from paddock.kube.errors import Conflict, NotFound
-from paddock.kube.meta import PODS, SERVICES, Manifest, Resource, name_of, namespace_of, uid_of, version_of
+from paddock.kube.meta import PODS, SERVICES, Manifest, Resource, name_of, namespace_of, uid_of
 from paddock.node import processes
-from paddock.node.container_env import NotReady
-from paddock.node.containers import Containers, Surroundings, find_container
+from paddock.node.containers import Containers, find_container
 from paddock.node.endings import Strays
 from paddock.node.images import Images
 from paddock.node.logs import NodeLogs, remove_orphaned_logs
@@ -35,17 +34,20 @@ from paddock.node.machine import Machine
 from paddock.node.names import address_of
 from paddock.node.neighbours import FOLLOWED, Neighbours
 from paddock.node.notices import build_notice, publish
-from paddock.node.pod_plan import PodPlan, Start, is_terminal, plan_pod
-from paddock.node.pod_state import LOST, Ending, PodState, Run
+from paddock.node.pod_events import COMPONENT, PodEvents
+from paddock.node.pod_plan import PodPlan, is_terminal, plan_pod
+from paddock.node.pod_state import LOST, Ending, Obstacle, PodState, Run
 from paddock.node.pod_status import build_status_patch
-from paddock.node.pod_table import KnownPod, PodTable
+from paddock.node.pod_table import KnownPod, PodTable, is_older, read_place
 from paddock.node.processes import Exits, Process
 from paddock.node.records import Records
+from paddock.node.runs import Runs
 from paddock.node.sandbox import Sandbox
+from paddock.node.starts import CREATE_ERROR, Starts
 from paddock.node.turns import Gathered, Turns
 from paddock.node.volumes import explain_unenforced
 
-COMPONENT, READ_ONLY = "paddock-kubelet", "ReadOnlyNotEnforced"
+READ_ONLY = "ReadOnlyNotEnforced"
 STOPPED_MESSAGE = "the cluster was stopped while the pod was running"
 
 _SETTLE = 0.05  # seconds after a start in which a program that ends at once does so
@@ -76,7 +78,7 @@ class Kubelet:
         self._clock = clock
         self._directory = directory
         self._records = Records(directory)
-        self._containers = Containers(
+        containers = Containers(
             self._records,
             images,
             sandbox,
@@ -84,12 +86,15 @@ class Kubelet:
             capacity={"cpu": machine.cpus, "memory": Fraction(machine.memory)},
             hides_gpus=bool(machine.gpus),
         )
+        self._runs = Runs(self._records, sandbox)
         self._pods = PodTable()
         self._neighbours = Neighbours(self._on_neighbour)
+        self._starts = Starts(self._pods, self._neighbours, containers, machine.gpus, binds=sandbox.binds)
         self._exits = Exits()
         self._strays = Strays(lambda uid, container: self._pods.find_run(uid, container) is not None)
         self._boot = processes.read_boot()
         self._turns = Turns(self._turn)
+        self._events = PodEvents(api, self._pods, clock)
         self._hosts = Gathered(0.05, self._write_hosts)
         self._old_logs = Gathered(1.0, self._remove_old_logs)
         self._stopping = False
@@ -116,6 +121,7 @@ class Kubelet:
             self._exits.close()
             self._turns.close()
             self._hosts.close()
+            self._events.close()
             self._old_logs.close()
 
     async def stop(self, grace: float) -> None:
@@ -152,10 +158,10 @@ class Kubelet:
         for uid, state in self._records.load().items():
             pod = self._pods.add(KnownPod(uid, state=state))
             for run in state.running:
-                if state.boot == self._boot and self._containers.is_alive(run):
+                if state.boot == self._boot and self._runs.is_alive(run):
                     self._watch(pod, run)
                 else:
-                    self._settle(pod, run, self._containers.ended_at(state, run) or self._clock())
+                    self._settle(pod, run, seen=False)
         self._adopted = True
         await asyncio.gather(*(self._strays.end(uid) for uid in self._pods.uids))
 
@@ -185,10 +191,10 @@ class Kubelet:
             return
         if pod is None:
             pod = self._pods.add(KnownPod(uid))
-        if pod.manifest is not None and _is_older(event.object, pod.manifest):
+        if pod.manifest is not None and is_older(event.object, pod.manifest):
             return
         before, pod.manifest = pod.manifest, event.object
-        if before is None or _place(before) != _place(event.object):
+        if before is None or read_place(before) != read_place(event.object):
             self._on_name(event)
         self._turns.wake(uid)
 
@@ -209,15 +215,16 @@ class Kubelet:
 
     def _watch(self, pod: KnownPod, run: Run) -> None:
         def ended() -> None:
-            self._settle(pod, run, self._clock())
-            pod.strays = not self._sandbox.binds
+            self._settle(pod, run)
+            pod.strays = pod.strays or not self._runs.is_bound(run)
             self._turns.wake(pod.uid)
 
         self._exits.watch(Process(run.pid, run.birth), ended)
 
-    def _settle(self, pod: KnownPod, run: Run, when: float) -> None:
+    def _settle(self, pod: KnownPod, run: Run, *, seen: bool = True) -> None:
         assert pod.state is not None
-        self._keep(pod, pod.state.with_run(self._containers.settle(pod.manifest or {}, pod.state, run, when)))
+        ended = self._runs.settle(pod.manifest or {}, pod.state, run, self._clock(), seen=seen)
+        self._keep(pod, pod.state.with_run(ended))
         self._look_whether_nothing_runs()
 
     def _look_whether_nothing_runs(self) -> None:
@@ -236,7 +243,7 @@ class Kubelet:
             await self._pass(pod, pod.manifest)
 
     async def _pass(self, pod: KnownPod, manifest: Manifest) -> None:
-        if pod.strays:
+        while pod.strays:  # another container may end while they are looked for
             pod.strays = False
             await self._strays.end(pod.uid)
         now = self._clock()
@@ -275,36 +282,25 @@ class Kubelet:
         pod.obstacles = {}
         for start in plan.start:
             container = find_container(pod.manifest, start.container)
-            try:
-                self._start_container(pod, pod.manifest, container, start, now)
-            except NotReady as error:
-                pod.obstacles[start.container] = error.obstacle
+            answer = self._starts.start(pod, pod.manifest, container, start, now)
+            if isinstance(answer, Obstacle):
+                pod.obstacles[start.container] = answer
                 continue
+            self._keep(pod, answer)
+            self._take_run(pod, answer.runs[start.container])
             if not self._sandbox.binds and (sentence := explain_unenforced(pod.manifest, container)):
                 notice = build_notice(pod.manifest, READ_ONLY, sentence, now, component=COMPONENT, kind="Warning")
                 await publish(self._api, notice)
         following = plan_pod(pod.manifest, pod.state, pod.obstacles, now)
-        if any(obstacle.reason == "CreateContainerError" for obstacle in pod.obstacles.values()):
+        if any(obstacle.reason == CREATE_ERROR for obstacle in pod.obstacles.values()):
             retry = now + self._turns.back_off(pod.uid, _RETRY)
             following = replace(following, wake=min(following.wake or retry, retry))
         if following.start:  # a command that does not exist, under a policy that restarts at once
             self._turns.wake(pod.uid)
         return following
 
-    def _start_container(
-        self, pod: KnownPod, manifest: Manifest, container: Manifest, start: Start, now: float
-    ) -> None:
-        assert pod.state is not None
-        state = replace(pod.state, gpus=self._pods.plan_gpus(pod, manifest, self._machine.gpus))
-        around = Surroundings(
-            configs=self._neighbours.configs(state.namespace),
-            hosts=self._neighbours.hosts(manifest) if self._sandbox.binds else "",
-            addresses={} if self._sandbox.binds else self._neighbours.addresses(manifest),
-            shared=self._pods.used_by_others(pod),
-        )
-        started = self._containers.start(manifest, container, start.number, state, around, now)
-        self._keep(pod, started)
-        run = started.runs[start.container]
+    def _take_run(self, pod: KnownPod, run: Run) -> None:
+        """A container was started: a new program, to be told anew to end, and to be watched."""
         if run.running:
             pod.signalled.discard(run.container)
             pod.quiet_until = asyncio.get_running_loop().time() + _SETTLE
@@ -315,10 +311,10 @@ class Kubelet:
         if state is None:
             return
         for name in plan.term:
-            if name not in pod.signalled and self._containers.terminate(state, state.runs[name]):
+            if name not in pod.signalled and self._runs.terminate(state, state.runs[name]):
                 pod.signalled.add(name)
         for name in plan.kill:
-            self._containers.kill(state, state.runs[name])
+            self._runs.kill(state, state.runs[name])
         if set(plan.term) - pod.signalled:
             asyncio.get_running_loop().call_later(_SOON, self._turns.wake, pod.uid)
 
@@ -339,9 +335,10 @@ class Kubelet:
             return known
         guarded = {"metadata": {"uid": pod.uid}, "status": patch}
         answer = await self._api.patch(PODS, namespace_of(known), name_of(known), guarded, subresource="status")
-        if pod.manifest is None or not _is_older(answer, pod.manifest):
+        if pod.manifest is None or not is_older(answer, pod.manifest):
             pod.manifest = answer
-        if _place(known) != _place(answer) and not pod.gone:
+        self._events.ask(pod.uid)
+        if read_place(known) != read_place(answer) and not pod.gone:
             self._on_name(Event("MODIFIED", answer))
         return pod.manifest
 
@@ -355,7 +352,7 @@ class Kubelet:
         """The object is gone: nothing of the pod may stay but the logs, and those only for its owner's sake."""
         if pod.state is not None and pod.running:
             for run in pod.running:
-                self._containers.kill(pod.state, run)
+                self._runs.kill(pod.state, run)
             self._turns.wake_in(pod.uid, 0.1)
             return
         if pod.state is not None:
@@ -380,20 +377,9 @@ class Kubelet:
     # What many pods cause, and is done once for all
 
     async def _write_hosts(self) -> None:
-        for pod in self._pods if self._sandbox.binds else ():
-            if pod.running and pod.manifest is not None:
-                self._containers.write_hosts(pod.uid, self._neighbours.hosts(pod.manifest))
+        for pod in self._pods:
+            if pod.manifest is not None and any(map(self._runs.is_bound, pod.running)):
+                self._runs.write_hosts(pod.uid, self._neighbours.hosts(pod.manifest))
 
     async def _remove_old_logs(self) -> None:
         await remove_orphaned_logs(self._api, self._directory, self._pods.uids)
-
-
-def _place(manifest: Manifest) -> tuple[str, bool]:
-    """What others may know a pod by: its address, and whether it still has it."""
-    return address_of(manifest), is_terminal(manifest)
-
-
-def _is_older(manifest: Manifest, known: Manifest) -> bool:
-    """Whether an event was overtaken by the answer to our own write. Versions of this API are numbers."""
-    ours, theirs = version_of(known), version_of(manifest)
-    return ours.isdecimal() and theirs.isdecimal() and int(theirs) <= int(ours)

@@ -6,7 +6,7 @@ a node has left is `paddock.node.placement`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -56,6 +56,12 @@ def read_node(manifest: Manifest) -> Node:
         unschedulable=bool(spec.get("unschedulable")),
         ready=all(state == "True" for state in ready),
     )
+
+
+def find_orphans(requests: Iterable[Request], nodes: Iterable[Node]) -> list[Request]:
+    """The deleted pods whose node is not there, so that nobody will ever say that they have ended."""
+    known = {node.name for node in nodes}
+    return [it for it in requests if it.deleting and it.grace and it.node and it.node not in known]
 
 
 def explain_mismatch(request: Request, node: Node) -> tuple[Fact, ...]:

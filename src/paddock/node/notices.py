@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, ApiError
 from paddock.kube.meta import EVENTS, Manifest, name_of, namespace_of, uid_of
 from paddock.kube.times import Moment, format_time
+
+_TOGETHER = 20
 
 _log = logging.getLogger(__name__)
 
@@ -43,6 +46,12 @@ def build_notice(
         "lastTimestamp": time,
         "count": 1,
     }
+
+
+async def publish_all(api: Api, notices: Sequence[Manifest]) -> None:
+    """A few at a time, so that whoever writes something that matters need not wait for all of them."""
+    for start in range(0, len(notices), _TOGETHER):
+        await asyncio.gather(*(publish(api, notice) for notice in notices[start : start + _TOGETHER]))
 
 
 async def publish(api: Api, notice: Manifest) -> None:

@@ -29,7 +29,8 @@ class Run:
     """One start of a container. `number` is 0 for the first and grows with each restart.
 
     `pid` is the process to wait for (the sandbox's own, not the program); with `birth`, its start in clock ticks after
-    boot, it is safe against reuse of process numbers. `ooms` is the kernel's count of out-of-memory kills at the start.
+    boot, it is safe against reuse of process numbers. `sandbox` is the name of the one it was started in. `ooms` is the
+    kernel's count of out-of-memory kills at the start.
     """
 
     container: str
@@ -37,6 +38,7 @@ class Run:
     started: Moment
     pid: int = 0
     birth: int = 0
+    sandbox: str = ""
     ooms: int = 0
     finished: Moment | None = None
     exit_code: int = 0

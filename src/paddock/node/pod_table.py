@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from paddock.kube.meta import Manifest, is_deleting, name_of, namespace_of
+from paddock.kube.meta import Manifest, is_deleting, name_of, namespace_of, version_of
 from paddock.kube.times import Moment
 from paddock.node.addresses import plan_address
 from paddock.node.container_env import NotReady
@@ -25,8 +25,8 @@ class KnownPod:
     """A pod of this node: the object as last seen, and what is known of it here. Either may come first.
 
     `gone`: the object is deleted. `tidy`: nothing of it is left in places that all share. `strays`: a container has
-    ended and may have left processes. `signalled`: containers that have been sent SIGTERM. `quiet_until`, by the event
-    loop's clock: when its status may say Running.
+    ended and may have left processes. `signalled`: containers that have been sent SIGTERM. `told`: its events.
+    `quiet_until`, by the event loop's clock: when its status may say Running.
     """
 
     uid: str
@@ -37,6 +37,7 @@ class KnownPod:
     strays: bool = False
     obstacles: dict[str, Obstacle] = field(default_factory=dict)
     signalled: set[str] = field(default_factory=set)
+    told: set[tuple[str, str, str]] = field(default_factory=set)
     quiet_until: float = 0.0
 
     @property
@@ -113,3 +114,14 @@ class PodTable:
 
     def _others(self, pod: KnownPod) -> Iterator[KnownPod]:
         return (other for other in self._pods.values() if other is not pod)
+
+
+def read_place(manifest: Manifest) -> tuple[str, bool]:
+    """What others may know a pod by: its address, and whether it still has it."""
+    return address_of(manifest), is_terminal(manifest)
+
+
+def is_older(manifest: Manifest, known: Manifest) -> bool:
+    """Whether an event was overtaken by the answer to our own write. Versions of this API are numbers."""
+    ours, theirs = version_of(known), version_of(manifest)
+    return ours.isdecimal() and theirs.isdecimal() and int(theirs) <= int(ours)

@@ -21,6 +21,7 @@ from pathlib import Path
 POD_VARIABLE = "PADDOCK_POD_UID"
 CONTAINER_VARIABLE = "PADDOCK_CONTAINER"
 
+_UMASK = 0o022  # as in a container; the daemon's own keeps everybody else out
 _PROC = Path("/proc")
 _LOOK = 0.5  # seconds between looks at a process for which no file descriptor was left
 _children: dict[int, subprocess.Popen[bytes]] = {}
@@ -51,6 +52,7 @@ def spawn(
             stderr=output,
             pass_fds=tuple(inherit),
             start_new_session=True,
+            umask=_UMASK,
         )
     finally:
         os.close(output)

@@ -61,9 +61,17 @@ class Records:
         shutil.rmtree(self.scratch(state.uid), ignore_errors=True)
         (self._records / f"{state.uid}.json").unlink(missing_ok=True)
 
+    def remove_run(self, state: PodState, run: Run) -> None:
+        """Remove all that one run left, its log too."""
+        shutil.rmtree(self.work_directory(state.uid, run), ignore_errors=True)
+        for path in (self.exit_file, self.termination_file):
+            path(state.uid, run).unlink(missing_ok=True)
+        self.log_file(state, run).unlink(missing_ok=True)
+
     def remove_outside(self, state: PodState, kept: frozenset[str] = frozenset()) -> None:
         """Remove what was made for a pod in places that all share, but not what other pods still use (`kept`)."""
-        remove_outside((*state.outside, str(temporary_directory(state.uid))), kept)
+        remove_outside(state.outside, state.uid, kept)
+        shutil.rmtree(temporary_directory(state.uid), ignore_errors=True)
 
     def scratch(self, uid: str) -> Path:
         return self.directory / "scratch" / uid
@@ -73,6 +81,10 @@ class Records:
 
     def work_directory(self, uid: str, run: Run) -> Path:
         return self.scratch(uid) / f"{run.container}-{run.number}"
+
+    def log_file(self, state: PodState, run: Run) -> Path:
+        logs = log_directory(self.directory, state.namespace, state.name, state.uid)
+        return logs / run.container / f"{run.number}.log"
 
     def exit_file(self, uid: str, run: Run) -> Path:
         return self.scratch(uid) / f"{run.container}-{run.number}.exit"

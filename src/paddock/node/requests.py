@@ -46,6 +46,7 @@ class Request:
     """One pod as the scheduler sees it. `node` is empty until it is bound; `amounts` always has one of `pods`.
 
     `owner` is the UID of its controller, or its own; `holder` says the same to people (`PaddleJob default/x`).
+    `grace` are the seconds that its node has to end it once it is deleted; with 0 nobody waits for the node.
     `groups` are the PodGroups it names, best first. `claims` are those that its volumes name, and `unbound` is said of
     those that are not there yet, (text, detail) each. `problem` is why it can never be placed as it is written.
     `told` is what its status says already of why it waits, (reason, message): it decides nothing, and equality
@@ -58,6 +59,7 @@ class Request:
     node: str = ""
     phase: str = "Pending"
     deleting: bool = False
+    grace: int = 0
     gated: bool = False
     amounts: Amounts = field(default_factory=dict)
     ports: tuple[range, ...] = ()
@@ -111,6 +113,7 @@ def read_request(pod: Manifest) -> Request:
         node=str(spec.get("nodeName") or ""),
         phase=phase,
         deleting=is_deleting(pod),
+        grace=int(metadata(pod).get("deletionGracePeriodSeconds") or 0),
         gated=bool(spec.get("schedulingGates")),
         amounts=amounts,
         ports=_read_ports(pod, spec),

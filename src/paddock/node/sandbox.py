@@ -65,7 +65,7 @@ class Sandbox(Protocol):
 
 
 class Plain:
-    """Processes of the machine, in a session of their own. A shell stays as parent and writes the exit code.
+    """Processes of the machine, in a session of their own. A shell stays as parent, writes the exit code and has it.
 
     Signals to the group reach the shell too, which is why it traps them; traps are reset in what it starts. What the
     user wrote is never part of the script. The program is given by path, so that it is never one of the shell's own.
@@ -76,7 +76,7 @@ class Plain:
     _SCRIPT = (
         "trap : HUP INT QUIT TERM USR1 USR2; file=$1; shift; "
         "exec 3>&2 2>/dev/null; "  # a shell's own "Killed" is not for the program's log
-        '(exec "$@" 2>&3 3>&-); echo $? >"$file"'
+        '(exec "$@" 2>&3 3>&-); code=$?; echo $code >"$file"; exit $code'  # a full disk takes no file
     )
 
     def build_command(self, program: Program, status_fd: int) -> list[str]:
@@ -137,6 +137,12 @@ def _all_mounts(program: Program) -> tuple[Mount, ...]:
 def _real(target: str) -> str:
     """Mount points are made by path, and cannot be made through a symbolic link (/var/run)."""
     return target if target.startswith(("/dev/", "/proc/")) else os.path.realpath(target)
+
+
+def find_sandbox(name: str) -> Sandbox | None:
+    """The one that a run was started in, to read its exit file and to find its processes. It need not work here now."""
+    known: tuple[Sandbox, ...] = (Plain(), Bubblewrap("bwrap"))
+    return next((sandbox for sandbox in known if sandbox.name == name), None)
 
 
 class NoSandbox(Exception):

@@ -1,5 +1,7 @@
 """The scheduler: follows pods, nodes, PodGroups, claims; binds what `placement` says; tells the others why they wait.
 
+Deleted pods whose node is not there are removed here too: their node is what would have to say that they have ended.
+
 Thin: every decision is `paddock.node.placement`'s. The rules here are about acting:
 - A turn of the loop's changes are planned for together, and only a change that matters to a plan starts one.
 - Binds are sent at once. Sentences wait until things have been quiet for a moment, as a gang's pods come one by one and
@@ -22,7 +24,6 @@ from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.meta import (
     CLAIMS,
     CRDS,
-    EVENTS,
     NODES,
     POD_GROUPS,
     PODS,
@@ -34,17 +35,20 @@ from paddock.kube.meta import (
     name_of,
 )
 from paddock.kube.times import Moment, format_time
-from paddock.node.nodes import read_node
+from paddock.node.nodes import find_orphans, read_node
+from paddock.node.notices import build_notice, publish, publish_all
 from paddock.node.placement import PRIORITIES, Bind, Wait, plan_requests
 from paddock.node.pod_groups import Group, build_status, read_group
 from paddock.node.requests import GroupKey, Request, read_request
 from paddock.node.storage import read_claim
+from paddock.node.turns import Gathered
 
 PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", namespaced=False)
 COMPONENT = "paddock-scheduler"
 
 _QUIET = 0.1  # seconds without a change, after which sentences are written
 _LATEST = 1.0  # seconds after which they are written however busy it is
+_LATER = 1.0  # seconds after a bind in which its event is written, with those of others
 _RETRY = 2.0  # seconds until a plan after a write that failed
 _OVERLOADED = 429  # this code and above: not our request's fault
 _UNSERVED = 60.0  # seconds until a kind that was not served is asked for again, should no CRD change before
@@ -101,17 +105,22 @@ class Scheduler:
         self._changed = asyncio.Event()
         self._planned = asyncio.Event()
         self._waits: list[Wait] = []
+        self._bound: list[Manifest] = []  # the events of pods that were bound, which nobody waits for
+        self._events = Gathered(_LATER, self._publish_bound)
         self._assumed: dict[str, str] = {}  # node by UID of pods that were bound but are not seen so yet
         self._sent: dict[str, Manifest] = {}  # status by a PodGroup's UID, as sent: a CRD may prune what it is not told
 
     async def run(self) -> None:
         """Until cancelled. What nobody can mend ends it, with the server's error (`Forbidden`)."""
-        async with asyncio.TaskGroup() as tasks:
-            for cache in self._caches:
-                tasks.create_task(self._follow(cache))
-            tasks.create_task(self._follow_crds())
-            tasks.create_task(self._place())
-            tasks.create_task(self._tell())
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for cache in self._caches:
+                    tasks.create_task(self._follow(cache))
+                tasks.create_task(self._follow_crds())
+                tasks.create_task(self._place())
+                tasks.create_task(self._tell())
+        finally:
+            self._events.close()
 
     # What is there
 
@@ -155,8 +164,8 @@ class Scheduler:
             await self._changed.wait()
             self._changed.clear()
             if all(cache.settled for cache in self._caches):
-                binds = self._plan()
-                await asyncio.gather(*(self._bind(bind) for bind in binds))
+                binds, orphans = self._plan(), find_orphans(self._pods.items.values(), self._nodes.items.values())
+                await asyncio.gather(*map(self._bind, binds), *map(self._remove, orphans))
                 self._planned.set()
 
     def _plan(self) -> list[Bind]:
@@ -184,6 +193,22 @@ class Scheduler:
         call = self._api.create(PODS, binding, namespace=bind.namespace, name=bind.name, subresource="binding")
         if await self._write(f"binding pod {bind.namespace}/{bind.name}", call):
             self._update(bind, node=bind.node)
+            self._bound.append(build_event(bind, self._clock()))
+            self._events.ask()
+
+    async def _publish_bound(self) -> None:
+        bound, self._bound = self._bound, []
+        await publish_all(self._api, bound)
+
+    async def _remove(self, orphan: Request) -> None:
+        """As Kubernetes' garbage collector of pods does; a live look at the node first, as a cache may be behind."""
+        try:
+            await self._api.get(NODES, "", orphan.node)
+        except NotFound:
+            call = self._api.delete(PODS, *orphan.key, uid=orphan.uid, grace=0)
+            await self._write(f"removing pod {orphan.key} of node {orphan.node}, which is not there", call)
+        except ApiError as error:
+            _log.warning("whether node %s is there cannot be told: %s", orphan.node, error)
 
     def _update(self, decision: Bind | Wait, **changes: Any) -> None:
         """What we know to be so now, before the server's news of it has come round."""
@@ -236,8 +261,7 @@ class Scheduler:
         call = self._api.patch(PODS, wait.namespace, wait.name, patch, subresource="status", kind="strategic")
         if await self._write(f"telling pod {pod} why it waits", call):
             self._update(wait, told=(wait.reason, wait.message))
-            event = build_event(wait, self._clock())
-            await self._write(f"an event for pod {pod}", self._api.create(EVENTS, event, namespace=wait.namespace))
+            await publish(self._api, build_event(wait, self._clock()))
 
     def _build_group_statuses(self) -> list[tuple[Resource, Group, Manifest]]:
         """Statuses that differ from what is there and from what was sent before."""
@@ -281,30 +305,14 @@ class Scheduler:
         return True
 
 
-def build_event(wait: Wait, now: Moment) -> Manifest:
-    """A core/v1 Event as kube-scheduler publishes it; the name is made unique by the moment."""
-    time = format_time(now)
-    return {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {"name": f"{wait.name}.{int(now * 1e9):x}", "namespace": wait.namespace},
-        "involvedObject": {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "name": wait.name,
-            "namespace": wait.namespace,
-            "uid": wait.uid,
-        },
-        "type": "Warning",
-        "reason": "FailedScheduling",
-        "message": wait.message,
-        "source": {"component": COMPONENT},
-        "reportingComponent": COMPONENT,
-        "reportingInstance": "",
-        "firstTimestamp": time,
-        "lastTimestamp": time,
-        "count": 1,
-    }
+def build_event(decision: Bind | Wait, now: Moment) -> Manifest:
+    """A core/v1 Event about the pod, in kube-scheduler's words."""
+    metadata = {"name": decision.name, "namespace": decision.namespace, "uid": decision.uid}
+    about = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
+    if isinstance(decision, Wait):
+        return build_notice(about, "FailedScheduling", decision.message, now, component=COMPONENT, kind="Warning")
+    message = f"Successfully assigned {decision.namespace}/{decision.name} to {decision.node}"
+    return build_notice(about, "Scheduled", message, now, component=COMPONENT)
 
 
 async def _is_set(event: asyncio.Event, *, within: float) -> bool:

@@ -51,10 +51,30 @@ def plan_mounts(pod: Manifest, container: Manifest, scratch: Path, configs: Conf
             raise NotReady(f"volumeMounts: volume {name!r} is not in spec.volumes ({', '.join(volumes) or 'none'})")
         source = volume_path(volumes[name], pod, scratch, configs)
         below = wanted.get("subPath") or ""
-        if below.startswith("/") or ".." in Path(below).parts:
-            raise NotReady(f"volumeMounts: subPath {below!r} of volume {name!r} must be relative and without '..'")
+        if problem := _explain_target(target):
+            raise NotReady(f"volumeMounts: mountPath {problem}")
+        if below and not _is_below(below):
+            raise NotReady(f"volumeMounts: subPath {below!r} of volume {name!r} {_BELOW}")
         mounts.append(Mount(source / below if below else source, target, _is_read_only(wanted, volumes[name])))
     return tuple(mounts)
+
+
+def _explain_target(path: str) -> str:
+    """Why nothing can be mounted at this path, or ''."""
+    if "\0" in path:
+        return f"{path!r} has a NUL character"
+    if not path.startswith("/"):
+        return f"{path!r} must begin with /"
+    return f"{path!r} would hide the whole file system; name a directory in it" if Path(path) == Path("/") else ""
+
+
+_BELOW = "must be relative, without '..' and without NUL characters"
+
+
+def _is_below(path: str) -> bool:
+    """Whether it names something inside the directory that it is relative to."""
+    parts = Path(path).parts
+    return bool(parts) and not path.startswith("/") and ".." not in parts and "\0" not in path
 
 
 def _is_read_only(mount: Manifest, volume: Manifest) -> bool:
@@ -66,6 +86,8 @@ def volume_path(volume: Manifest, pod: Manifest, scratch: Path, configs: Configs
     not bound."""
     name = str(volume["name"])
     if (host := volume.get("hostPath")) is not None:
+        if "\0" in host["path"]:
+            raise NotReady(f"volume {name!r}: hostPath {host['path']!r} has a NUL character")
         return Path(host["path"])
     if (empty := volume.get("emptyDir")) is not None and empty.get("medium") == "Memory":
         return MEMORY / f"{PREFIX}{uid_of(pod)}-{name}"
@@ -91,7 +113,10 @@ def _claim_path(name: str, configs: Configs) -> Path:
 
 
 def read_files(volume: Manifest, pod: Manifest, configs: Configs) -> dict[str, bytes] | None:
-    """The files of a configMap, secret, downwardAPI or projected volume by relative path; None for others. Pure."""
+    """The files of a configMap, secret, downwardAPI or projected volume by relative path; None for others. Pure.
+
+    `NotReady` for a path that would be outside the volume, be it an item's or a key.
+    """
     if (projected := volume.get("projected")) is not None:
         files: dict[str, bytes] = {}
         for source in projected.get("sources") or ():
@@ -99,13 +124,20 @@ def read_files(volume: Manifest, pod: Manifest, configs: Configs) -> dict[str, b
         return files
     for field, kind, key in (("configMap", "configmap", "name"), ("secret", "secret", "secretName")):
         if (source := volume.get(field)) is not None:
-            return _read_items(source, kind, str(source.get(key) or ""), configs)
+            name = str(source.get(key) or "")
+            return _checked(_read_items(source, kind, name, configs), f"{kind} {name!r}")
     if (source := volume.get("downwardAPI")) is not None:
         items = source.get("items") or ()
-        return {
-            item["path"]: read_field(pod, (item.get("fieldRef") or {}).get("fieldPath", "")).encode() for item in items
-        }
+        found = {it["path"]: read_field(pod, (it.get("fieldRef") or {}).get("fieldPath", "")).encode() for it in items}
+        return _checked(found, "downwardAPI")
     return None
+
+
+def _checked(files: dict[str, bytes], where: str) -> dict[str, bytes]:
+    for path in files:
+        if not _is_below(path):
+            raise NotReady(f"{where}: path {path!r} {_BELOW}")
+    return files
 
 
 def _read_projection(source: Manifest, pod: Manifest, configs: Configs) -> dict[str, bytes]:
@@ -127,11 +159,8 @@ def _read_items(source: Manifest, kind: str, name: str, configs: Configs) -> dic
         return data
     chosen = {}
     for item in source["items"]:
-        path = str(item["path"])
-        if path.startswith("/") or ".." in Path(path).parts:
-            raise NotReady(f"{kind} {name!r}: path {path!r} must be relative and without '..'")
         if item["key"] in data:
-            chosen[path] = data[item["key"]]
+            chosen[str(item["path"])] = data[item["key"]]
         elif not optional:
             raise NotReady(f"{kind} {name!r}: references non-existent config key: {item['key']}")
     return chosen
@@ -165,11 +194,10 @@ def _check_claim_path(path: Path, volume: Manifest) -> None:
         raise NotReady(f"volume {volume['name']!r}: {missing}", _CREATE_ERROR)
 
 
-def apply_sub_paths(mounts: Iterable[Mount], scratch: Path) -> None:
-    """Make the directories that a subPath names inside volumes of ours."""
+def apply_sub_paths(mounts: Iterable[Mount]) -> None:
+    """Make the directories that a subPath names, as kubelet does. The volumes themselves are there by now."""
     for mount in mounts:
-        ours = scratch in mount.source.parents or MEMORY in mount.source.parents
-        if ours and not mount.source.exists():
+        if not mount.source.exists():
             mount.source.mkdir(parents=True)
 
 
@@ -265,10 +293,11 @@ def _make_directories(directory: Path, made: list[str]) -> None:
         made.append(str(path))
 
 
-def remove_outside(paths: Iterable[str], kept: frozenset[str] = frozenset()) -> None:
+def remove_outside(paths: Iterable[str], uid: str, kept: frozenset[str] = frozenset()) -> None:
     """Remove what was made outside a pod's scratch directory, except what other pods still use. Never follows a link.
 
-    A directory on the way to a link goes only if it is empty; one of ours (`PREFIX`) goes with its content.
+    The pod's own memory goes with its content. Everything else may hold what somebody wrote there since, whatever its
+    name: links go, and directories that are empty.
     """
     for path in map(Path, reversed(list(paths))):
         if str(path) in kept:
@@ -276,7 +305,7 @@ def remove_outside(paths: Iterable[str], kept: frozenset[str] = frozenset()) -> 
         try:
             if path.is_symlink():
                 path.unlink()
-            elif path.name.startswith(PREFIX):
+            elif path.parent == MEMORY and path.name.startswith(f"{PREFIX}{uid}-"):
                 shutil.rmtree(path, ignore_errors=True)
             elif path.is_dir():
                 path.rmdir()

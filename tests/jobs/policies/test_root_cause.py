@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from jobs.gangs import build_job, build_pods, deleting, failed, succeeded, with_pod
-from paddock.jobs.model import Rank
+from paddock.jobs.model import Rank, Status
+from paddock.jobs.policies.restart import plan_restart
 from paddock.jobs.policies.root_cause import find_root_cause, read_deaths
 from paddock.jobs.policies.success import early_servers
 
@@ -55,6 +56,23 @@ def test_the_root_cause_is(changes: dict, named: list[str]) -> None:
         pods = with_pod(pods, rank, change)
     deaths = read_deaths(pods, early_servers(JOB, pods), (), whole=True)
     assert [str(death.rank) for death in find_root_cause(deaths)] == named
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "told"),
+    [
+        ("StartError", 'exec: "trian":\n not found', 'exec: "trian": not found'),
+        ("ContainerCannotRun", "x" * 400, "x" * 300 + "…"),
+        ("StartError", "", None),
+        ("Error", "the last line of its log", None),
+    ],
+)
+def test_a_program_that_was_not_started_has_no_log_so_its_message_is_kept(reason: str, message: str, told: str) -> None:
+    pods = with_pod(build_pods(JOB), "worker-1", failed(127, 5, reason, message))
+    (death,) = find_root_cause(read_deaths(pods, (), (), whole=True))
+    assert death.message == told
+    verdict = plan_restart(JOB, Status(), [death])
+    assert verdict is not None and verdict.cause.args().get("message") == told
 
 
 def test_a_missing_rank_is_a_deleted_one() -> None:

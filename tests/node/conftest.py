@@ -1,0 +1,25 @@
+"""The cluster that most tests of the node run on: once in each sandbox that works here."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from node.cluster import Cluster, open_cluster
+from paddock.node.sandbox import NoSandbox, Sandbox, choose_sandbox
+
+
+@pytest.fixture(params=["bubblewrap", "none"])
+def sandbox(request: pytest.FixtureRequest) -> Sandbox:
+    try:
+        return choose_sandbox(request.param)
+    except NoSandbox as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+async def cluster(tmp_path: Path, sandbox: Sandbox) -> AsyncIterator[Cluster]:
+    async with open_cluster(tmp_path, sandbox) as cluster:
+        yield cluster
