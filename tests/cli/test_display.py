@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,14 +10,18 @@ import pytest
 from cli.views import build_job, build_restart, build_view
 from paddock.cli.display import (
     build_building,
+    build_doubt,
     build_end,
     build_head,
     build_live_line,
     build_timeout,
     read_building,
 )
+from paddock.cli.failure import build_failure
+from paddock.jobs.complaints import find_complaint
 from paddock.jobs.explain import explain
 from paddock.jobs.model import CauseRecord, Phase, Rank
+from paddock.jobs.phrases import render
 
 FAILED = CauseRecord("RankFailed", {"ranks": ["worker-1"], "code": 3})
 DOCUMENTED = "epoch 1  step 100/400  loss 0.5213"
@@ -154,3 +159,25 @@ def test_a_build_is_a_bar_on_a_terminal_and_a_line_in_a_pipe(message: str, perce
 @pytest.mark.parametrize("phase", ["Ready", "Failed", "Pending", None])
 def test_what_is_not_being_built_is_not_shown(phase: str | None) -> None:
     assert read_building("paddle-ps", {"phase": phase, "progress": 0}) is None
+
+
+def test_a_job_that_completes_after_an_error_is_doubted() -> None:
+    line = "Error initializing process group: Distributed package doesn't have NCCL built in"
+    complaint = find_complaint([line])
+    assert complaint is not None
+    worker, server = {Rank("worker", 1): complaint}, {Rank("ps", 0): complaint}
+    doubt = build_doubt(replace(build_view(phase=Phase.COMPLETED), complaints=worker))
+    assert doubt is not None
+    assert render(doubt, "en").startswith(f"warning: worker-1 printed “{line}” and still ended with 0")
+    assert build_doubt(replace(build_view(phase=Phase.COMPLETED), complaints=server)) is None
+    assert build_doubt(replace(build_view(phase=Phase.FAILED), complaints=worker)) is None
+    assert build_doubt(build_view(phase=Phase.COMPLETED)) is None
+
+
+def test_a_failure_names_the_line_that_says_why() -> None:
+    text = (
+        "Traceback (most recent call last):\n  File 'train.py', line 1\nModuleNotFoundError: No module named 'pandas'\n"
+    )
+    *_, last = build_failure("worker-1", text, "")
+    assert render(last, "en") == "worker-1 says what went wrong: ModuleNotFoundError: No module named 'pandas'"
+    assert len(build_failure("worker-1", "out of ideas\n", "")) == 2

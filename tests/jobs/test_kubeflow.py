@@ -12,17 +12,8 @@ from hypothesis import strategies as st
 from jobs.anything import ARGS, COUNTS, FULL, JSON, MOMENTS, build_everything, merged, places
 from jobs.samples import KUBEFLOW_JOBS, read_manifest, read_sample, with_value
 from paddock.jobs.apis.kubeflow import read_job, read_status, write_status
-from paddock.jobs.model import (
-    CauseRecord,
-    CleanPods,
-    Counts,
-    InvalidJob,
-    Phase,
-    Policies,
-    RestartPolicy,
-    Scheduling,
-    Status,
-)
+from paddock.jobs.model import CauseRecord, CleanPods, Counts, Phase, Policies, RestartPolicy, Scheduling, Status
+from paddock.jobs.problems import InvalidJob
 from paddock.kube.meta import Key, Manifest
 
 SPECS = ("spec", "paddleReplicaSpecs")

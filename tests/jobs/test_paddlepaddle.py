@@ -18,13 +18,13 @@ from paddock.jobs.model import (
     CleanPods,
     Counts,
     Intranet,
-    InvalidJob,
     Phase,
     Policies,
     RestartPolicy,
     Scheduling,
     Status,
 )
+from paddock.jobs.problems import InvalidJob
 from paddock.kube.meta import Manifest
 
 WORKER = ("spec", "worker")

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from paddock.jobs.model import InvalidJob, Phase, Problem, Status
+from paddock.jobs.model import Phase, Status
+from paddock.jobs.problems import InvalidJob, Problem
 from paddock.operator.record import INVALID, build_difference, build_status_patch, read_lost, with_refusal
 
 

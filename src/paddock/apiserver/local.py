@@ -149,7 +149,8 @@ class LocalApi(Api):
     async def follow(
         self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = ""
     ) -> AsyncIterator[Event]:
-        """Never cut, however slow the consumer: what it has not read yet waits in memory. Ends when the API closes."""
+        """Never cut, however slow the consumer: what it has not read yet waits in memory. A kind that
+        goes and comes back is followed on. Ends when the API closes."""
         served = self.objects.served(resource)
         key = storage_key(resource)
         selection = read_selection(key, namespace, labels=labels, fields=fields)

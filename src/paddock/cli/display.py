@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from paddock.jobs.complaints import Complaint
 from paddock.jobs.explain import explain
 from paddock.jobs.model import Job, Phase, Rank, Role, Status
 from paddock.jobs.phrases import Phrase, phrase, render
@@ -18,7 +19,8 @@ _BAR = 10
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What is known of a followed job. `messages`: the last words that a rank left (its termination message).
+    """What is known of a followed job. `messages`: the last words that a rank left (its termination message);
+    `complaints`: the first line of a rank that no training survives.
 
     `submitted` and `ended` are moments of the one who follows: the API's own times are whole seconds.
     """
@@ -29,6 +31,7 @@ class View:
     ended: Moment | None = None
     progress: Mapping[Rank, Progress] = field(default_factory=dict)
     messages: Mapping[Rank, str] = field(default_factory=dict)
+    complaints: Mapping[Rank, Complaint] = field(default_factory=dict)
 
 
 def build_head(job: Job, language: str = "en") -> str:
@@ -165,3 +168,16 @@ def last_words(view: View) -> str:
     deciding = {role.name for role in view.job.roles if role.decides}
     ranks = sorted(rank for rank in view.messages if rank.role in deciding)
     return " ".join(view.messages[ranks[0]].split())[:300] if ranks else ""
+
+
+def build_doubt(view: View) -> Phrase | None:
+    """A completed job whose program printed an error, caught it and ended with 0: it may have trained nothing."""
+    deciding = {role.name for role in view.job.roles if role.decides}
+    ranks = sorted(rank for rank in view.complaints if rank.role in deciding)
+    if view.status.phase is not Phase.COMPLETED or not ranks:
+        return None
+    return phrase(
+        "warning: {rank} printed “{line}” and still ended with 0: look at its log before you trust the result",
+        rank=str(ranks[0]),
+        line=view.complaints[ranks[0]].text,
+    )

@@ -26,8 +26,9 @@ from paddock.cli.session import talk
 from paddock.cli.terminal import print_table, stderr, stdout
 from paddock.environments.definition import BUILD_REQUESTED
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.model import ENVIRONMENT_ANNOTATION, InvalidJob, Rank, Settings
+from paddock.jobs.model import ENVIRONMENT_ANNOTATION, Rank, Settings
 from paddock.jobs.phrases import phrase, render
+from paddock.jobs.problems import InvalidJob
 from paddock.jobs.text import nearest
 from paddock.kube.errors import AlreadyExists, NotFound
 from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, Resource, annotations_of, key_of, name_of

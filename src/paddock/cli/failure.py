@@ -9,6 +9,7 @@ from paddock.cli.find import fetch_pods
 from paddock.cli.jobs_view import ended_message, rank_name
 from paddock.cli.log_lines import build_tail
 from paddock.cli.rank_log import fetch_log
+from paddock.jobs.complaints import find_complaint
 from paddock.jobs.model import Status
 from paddock.jobs.phrases import Phrase, phrase
 from paddock.kube.meta import Manifest
@@ -38,7 +39,9 @@ def build_failure(rank: str, text: str, message: str) -> list[Phrase | str]:
     """The end of its log; of a rank that never came to print, what the kubelet says of it. Pure."""
     tail = build_tail(text, LINES)
     if tail:
-        return [phrase("the last lines of {rank}:", rank=rank), *(f"    {line}" for line in tail)]
+        complaint = find_complaint(text.splitlines())
+        reason = [phrase("{rank} says what went wrong: {line}", rank=rank, line=complaint.text)] if complaint else []
+        return [phrase("the last lines of {rank}:", rank=rank), *(f"    {line}" for line in tail), *reason]
     if message:
         return [phrase("{rank} was not started: {why}", rank=rank, why=message)]
     return [phrase("{rank} printed nothing", rank=rank)]

@@ -20,6 +20,7 @@ from paddock.cli.jobs_view import ended_message, rank_name
 from paddock.cli.rank_log import follow_lines
 from paddock.cli.screen import Screen
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.complaints import find_complaint
 from paddock.jobs.explain import explain
 from paddock.jobs.model import Phase, Rank
 from paddock.jobs.pods import read_pod
@@ -162,6 +163,8 @@ class Follower:
     def _show(self, label: str, rank: Rank, lines: list[str]) -> None:
         for progress in filter(None, map(read_progress, lines)):
             self.view = replace(self.view, progress={**self.view.progress, rank: progress})
+        if rank not in self.view.complaints and (complaint := find_complaint(lines)) and complaint.is_fatal:
+            self.view = replace(self.view, complaints={**self.view.complaints, rank: complaint})
         if self._shows(rank):
             self._screen.rank_lines("" if self._raw else label, self._width, lines)
 

@@ -16,7 +16,7 @@ import click
 from paddock.app import launch
 from paddock.app.home import Home
 from paddock.cli.delete import end_job, kill_pods
-from paddock.cli.display import View, build_end, build_head, build_timeout
+from paddock.cli.display import View, build_doubt, build_end, build_head, build_timeout
 from paddock.cli.errors import Failed, UserError
 from paddock.cli.failure import fetch_failure
 from paddock.cli.find import find_outputs, in_namespace
@@ -295,6 +295,8 @@ class Run:
             for line in await fetch_failure(client, self._place, job, view.status):
                 self._screen.line(line)
         self._screen.line(build_end(view, self._screen.language), "bold green" if completed else "bold red")
+        if doubt := build_doubt(view):
+            self._screen.line(doubt, "bold yellow")
         self._screen.line(self._where_it_lies(job))
         if completed and view.job.policies.clean_pods is CleanPods.NEVER and any(not r.decides for r in view.job.roles):
             delete = f"paddock delete {name_of(job)}{in_namespace(job)}"

@@ -16,9 +16,9 @@ from pathlib import Path
 import click
 
 from paddock.cli.language import readers_language
-from paddock.jobs.model import Problem
 from paddock.jobs.phrases import phrase, render
 from paddock.jobs.preflight import Document, check, check_together, format_problem, read_bytes
+from paddock.jobs.problems import Problem
 from paddock.jobs.text import told
 
 LARGEST = 8 * 2**20

@@ -63,6 +63,10 @@ COMMANDS: Mapping[str, str] = {
     "logs: {command}": "日志：{command}",
     "outputs: {path}": "输出：{path}",
     "the last lines of {rank}:": "{rank} 最后的输出：",
+    "{rank} says what went wrong: {line}": "{rank} 的出错原因：{line}",
+    "warning: {rank} printed “{line}” and still ended with 0: look at its log before you trust the result": (
+        "警告：{rank} 输出了“{line}”，却仍以 0 退出：请先查看它的日志，再采用训练结果"
+    ),
     "{rank} was not started: {why}": "{rank} 没有启动：{why}",
     "{rank} printed nothing": "{rank} 没有任何输出",
     # paddock run, logs, submit: on the way

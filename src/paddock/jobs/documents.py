@@ -26,9 +26,9 @@ from yaml.reader import Reader
 from yaml.resolver import BaseResolver
 from yaml.scanner import Scanner
 
-from paddock.jobs.model import Problem
 from paddock.jobs.pasted import recognise, recognise_bytes
 from paddock.jobs.phrases import Phrase, phrase
+from paddock.jobs.problems import Problem
 from paddock.jobs.text import join_path, quoted, told, wrong
 from paddock.jobs.yaml_errors import explain_yaml
 from paddock.kube.meta import Manifest

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from paddock.jobs.model import Problem
 from paddock.jobs.phrases import NOTHING, Phrase, phrase
+from paddock.jobs.problems import Problem
 from paddock.jobs.text import either, join_path, missing, nearest, told, wrong
 from paddock.kube.quantities import read_quantity
 

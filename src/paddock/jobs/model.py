@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from paddock.jobs.phrases import Phrase
+from paddock.jobs.problems import Problem
 from paddock.kube.meta import Key, Manifest, Resource
 from paddock.kube.times import Moment
 
@@ -378,29 +378,3 @@ class Plan:
     actions: tuple[Action, ...] = ()
     events: tuple[EventNote, ...] = ()
     requeue_after: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """What is wrong with a manifest, at a field path (`spec.worker.replicas`). `message` is English, `said` the same in
-    every language. `line` and `column`, from 1, are joined where the text is known; `about_key` says that the name of
-    the field is meant there and not its value."""
-
-    path: str
-    message: str
-    found: str = ""
-    allowed: str = ""
-    suggestion: str = ""
-    severity: str = "error"
-    line: int | None = None
-    column: int | None = None
-    about_key: bool = False
-    said: Phrase | None = None
-
-
-class InvalidJob(Exception):
-    """The manifest is the user's mistake: no retry will mend it. Every problem at once, each with its path."""
-
-    def __init__(self, problems: tuple[Problem, ...]) -> None:
-        super().__init__("; ".join(f"{problem.path}: {problem.message}" for problem in problems))
-        self.problems = problems

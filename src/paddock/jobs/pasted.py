@@ -11,8 +11,8 @@ import codecs
 import re
 from typing import NamedTuple
 
-from paddock.jobs.model import Problem
 from paddock.jobs.phrases import Phrase, phrase
+from paddock.jobs.problems import Problem
 from paddock.jobs.text import told
 
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from paddock.jobs.fields import TEXT, in_quotes
-from paddock.jobs.model import Problem
 from paddock.jobs.phrases import NOTHING, Phrase, phrase
+from paddock.jobs.problems import Problem
 from paddock.jobs.text import either, join_path, missing, nearest, unknown, wrong
 
 _TYPES: Mapping[str, tuple[type, ...]] = {

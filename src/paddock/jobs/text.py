@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from paddock.jobs.model import Problem
 from paddock.jobs.phrases import NOTHING, Phrase, phrase, render
+from paddock.jobs.problems import Problem
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*")
 _STEP = re.compile(r"\.?([A-Za-z_][\w-]*)|\[([^\]]*)\]")

@@ -6,8 +6,8 @@ import re
 
 import yaml
 
-from paddock.jobs.model import Problem
 from paddock.jobs.phrases import NOTHING, Phrase, phrase
+from paddock.jobs.problems import Problem
 from paddock.jobs.text import told
 
 _SENTENCES: tuple[tuple[str, Phrase], ...] = (

@@ -16,18 +16,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from paddock.jobs.apis import JobApi
-from paddock.jobs.model import (
-    Create,
-    EventNote,
-    InvalidJob,
-    Job,
-    Observed,
-    Plan,
-    Problem,
-    Settings,
-    Status,
-)
+from paddock.jobs.model import Create, EventNote, Job, Observed, Plan, Settings, Status
 from paddock.jobs.plan import plan
+from paddock.jobs.problems import InvalidJob, Problem
 from paddock.kube.api import Api
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import PODS, Key, Manifest, Resource, metadata, version_of

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from paddock.jobs import causes
-from paddock.jobs.model import InvalidJob, Status
+from paddock.jobs.model import Status
+from paddock.jobs.problems import InvalidJob
 from paddock.kube.meta import Manifest, version_of
 from paddock.kube.times import Moment
 

@@ -25,8 +25,9 @@ from paddock.jobs.apis.kubeflow_status import ROLES, read_status, write_status
 from paddock.jobs.apis.names import check_name
 from paddock.jobs.apis.run_policy import read_run_policy, read_scheduling
 from paddock.jobs.fields import Fields
-from paddock.jobs.model import CleanPods, InvalidJob, Job, Network, Problem, Rank, RestartPolicy, Role
+from paddock.jobs.model import CleanPods, Job, Network, Rank, RestartPolicy, Role
 from paddock.jobs.phrases import phrase
+from paddock.jobs.problems import InvalidJob, Problem
 from paddock.jobs.substitutions import read_notices
 from paddock.jobs.templates import check_template
 from paddock.jobs.text import either, nearest, wrong

@@ -18,19 +18,9 @@ from paddock.jobs.apis.paddlepaddle_schema import COLUMNS, build_schema
 from paddock.jobs.apis.paddlepaddle_status import read_status, write_status
 from paddock.jobs.apis.run_policy import read_run_policy, read_scheduling
 from paddock.jobs.fields import Fields
-from paddock.jobs.model import (
-    CleanPods,
-    Intranet,
-    InvalidJob,
-    Job,
-    Network,
-    Policies,
-    Problem,
-    Rank,
-    RestartPolicy,
-    Role,
-)
+from paddock.jobs.model import CleanPods, Intranet, Job, Network, Policies, Rank, RestartPolicy, Role
 from paddock.jobs.phrases import phrase
+from paddock.jobs.problems import InvalidJob, Problem
 from paddock.jobs.substitutions import read_notices
 from paddock.jobs.templates import check_template
 from paddock.jobs.text import wrong

@@ -19,7 +19,6 @@ from typing import Any
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.documents import Document, read_bytes, read_documents
-from paddock.jobs.model import InvalidJob, Problem
 from paddock.jobs.phrases import phrase, render
 from paddock.jobs.preflight.containers import check_containers, check_labels
 from paddock.jobs.preflight.devices import check_devices
@@ -28,6 +27,7 @@ from paddock.jobs.preflight.kinds import KNOWN, check_kind
 from paddock.jobs.preflight.levels import place_fields
 from paddock.jobs.preflight.parts import mapping, read_parts
 from paddock.jobs.preflight.quotes import check_quotes
+from paddock.jobs.problems import InvalidJob, Problem
 from paddock.jobs.structure import check_structure
 from paddock.jobs.text import told
 from paddock.kube.meta import Resource

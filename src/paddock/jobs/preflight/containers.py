@@ -11,10 +11,10 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from paddock.jobs.model import Problem
 from paddock.jobs.phrases import phrase
 from paddock.jobs.preflight.parts import Part, mapping, mappings
 from paddock.jobs.preflight.ports import check_ports
+from paddock.jobs.problems import Problem
 from paddock.jobs.text import either, join_path, nearest, told, wrong
 from paddock.kube.quantities import read_quantity
 

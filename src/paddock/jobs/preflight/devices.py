@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from paddock.jobs.model import Problem
 from paddock.jobs.phrases import phrase
 from paddock.jobs.preflight.parts import Container, Part, mapping, mappings
+from paddock.jobs.problems import Problem
 from paddock.jobs.text import join_path, told
 
 PS, COLLECTIVE = "PS", "Collective"

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from paddock.jobs.model import Problem
 from paddock.jobs.phrases import phrase
 from paddock.jobs.preflight.parts import mapping
+from paddock.jobs.problems import Problem
 from paddock.jobs.text import told
 from paddock.kube.meta import Manifest
 

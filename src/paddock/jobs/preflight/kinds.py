@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.model import Problem
 from paddock.jobs.phrases import phrase
+from paddock.jobs.problems import Problem
 from paddock.jobs.text import either, missing, nearest, told, wrong
 from paddock.kube import meta
 from paddock.kube.meta import Resource

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from paddock.jobs.model import Problem
+from paddock.jobs.problems import Problem
 from paddock.jobs.text import is_unknown, join_path, split_path, unknown
 
 Schema = Mapping[str, Any]

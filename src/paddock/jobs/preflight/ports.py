@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from paddock.jobs.model import Problem
 from paddock.jobs.phrases import phrase
 from paddock.jobs.preflight.parts import Part, mappings
+from paddock.jobs.problems import Problem
 from paddock.jobs.text import told
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from paddock.jobs.model import Problem
 from paddock.jobs.phrases import phrase
+from paddock.jobs.problems import Problem
 from paddock.jobs.text import join_path, quoted, told
 
 _PAIRS = {"“": "”", "‘": "’", "「": "」", "”": "“"}
