@@ -6,11 +6,11 @@ list, and junctors (allOf, anyOf, oneOf, not) that judge values and name no fiel
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from paddock.apiserver import field_errors
-from paddock.apiserver.patterns import read_pattern
 from paddock.kube.errors import FieldCause
 
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
@@ -74,8 +74,8 @@ def _explain_values(schema: Mapping[str, Any], path: str) -> Iterator[FieldCause
     if "not" in schema:
         yield from _explain_judge(schema["not"], f"{path}.not")
     try:
-        read_pattern(schema.get("pattern") or "")
-    except ValueError as error:
+        re.compile(schema.get("pattern") or "")
+    except re.error as error:
         yield field_errors.invalid(f"{path}.pattern", schema["pattern"], f"must be a valid regular expression: {error}")
 
 

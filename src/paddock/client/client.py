@@ -18,7 +18,7 @@ from paddock.client.kubeconfig import Config
 from paddock.client.requests import PAGE, Request, read_object, read_page
 from paddock.client.watch import Cursor, Ledger, plan_delay
 from paddock.kube.api import Api, Event, Listing, PatchKind
-from paddock.kube.errors import ApiError, Expired, Forbidden, NotFound, Unauthorized
+from paddock.kube.errors import ApiError, Expired, Forbidden, NotFound, Timeout, Unauthorized
 from paddock.kube.meta import Manifest, Resource
 
 _WATCH_SECONDS = 480
@@ -162,7 +162,7 @@ class Client(Api):
             except ApiError as error:
                 if not proven and isinstance(error, _HOPELESS):
                     raise
-                again = isinstance(error, Expired | NotFound)
+                again = isinstance(error, Expired | NotFound | Timeout)
                 cursor = Cursor("" if again else cursor.version)
             failures += 1
             await self._sleep(plan_delay(failures))
