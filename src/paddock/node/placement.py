@@ -146,12 +146,12 @@ def _build_line(
     line: list[_Entry] = []
     waits: list[Wait] = []
     gangs: dict[GroupKey, list[Request]] = defaultdict(list)
-    present: dict[GroupKey, int] = defaultdict(int)
+    there: dict[GroupKey, list[Request]] = defaultdict(list)
     for request in requests:
         group = find_group(request, groups)
         if not request.pending:
             if group and not request.deleting and (request.holds or request.phase == "Succeeded"):
-                present[group.key] += 1
+                there[group.key].append(request)
         elif obstacle := _explain_obstacle(request, group):
             waits.append(obstacle)
         elif group:
@@ -159,15 +159,18 @@ def _build_line(
         else:
             rank = (-_priority(request, priorities), request.created or 0.0, request.key)
             line.append(_Entry((request,), rank))
-    line += [_build_gang(groups[key], members, present[key], priorities) for key, members in gangs.items()]
+    line += [_build_gang(groups[key], members, there[key], priorities) for key, members in gangs.items()]
     return sorted(line, key=lambda entry: entry.rank), waits
 
 
-def _build_gang(group: Group, members: Sequence[Request], present: int, priorities: Mapping[str, int]) -> _Entry:
+def _build_gang(
+    group: Group, members: Sequence[Request], present: Sequence[Request], priorities: Mapping[str, int]
+) -> _Entry:
+    """`members` wait, `present` are placed: both give the gang its priority, so that it keeps its place in the line."""
     ordered = tuple(sorted(members, key=lambda member: (member.created or 0.0, member.key)))
-    own = max(_priority(member, priorities) for member in members)
+    own = max(_priority(member, priorities) for member in (*members, *present))
     priority = max(own, priorities.get(group.priority_class, own))
-    return _Entry(ordered, (-priority, group.created or 0.0, group.key[1]), group, present)
+    return _Entry(ordered, (-priority, group.created or 0.0, group.key[1]), group, len(present))
 
 
 def _priority(request: Request, priorities: Mapping[str, int]) -> int:

@@ -7,6 +7,7 @@ and habits know them, with numbers added: what is needed, what is free, what the
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -21,7 +22,7 @@ _BYTES = ("memory", "ephemeral-storage")
 
 @dataclass(slots=True)
 class Room:
-    """A node with what is free of it. `ports` are held by the pods that run on it."""
+    """A node with what is free of it. `ports` are held by the pods that run on it, lowest first."""
 
     node: Node
     free: dict[str, Fraction]
@@ -30,7 +31,8 @@ class Room:
     def take(self, request: Request) -> None:
         for name, amount in request.amounts.items():
             self.free[name] = self.free.get(name, _ZERO) - amount
-        self.ports += [(ports, request) for ports in request.ports]
+        for ports in request.ports:
+            insort(self.ports, (ports, request), key=lambda entry: (entry[0].start, entry[1].key))
 
     def give_back(self, request: Request) -> None:
         for name, amount in request.amounts.items():
@@ -57,7 +59,7 @@ class Room:
         return [*facts, *explain_mismatch(request, self.node)]
 
     def _port_held(self, request: Request) -> tuple[int, Request] | None:
-        """The first port that the pod wants and a pod of another owner has, and that pod."""
+        """The lowest port that the pod wants and a pod of another owner has, and that pod: whoever came first."""
         for wanted in request.ports:
             for held, holder in self.ports:
                 start = max(wanted.start, held.start)
