@@ -7,6 +7,9 @@ BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' >/dev/null 2>&1 && { echo $$p; break; }; done)
 
+# A file's tests stay together, as they share clusters. Training is left to one process: it needs the cores itself.
+PARALLEL := -n auto --maxprocesses 8 --dist loadfile
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all bench lint format lock clean
 
@@ -30,11 +33,12 @@ demo: $(VENV)/.ready ## train a real parameter-server job on this machine
 
 test: $(VENV)/.ready-dev ## lint, types, layers and the tests that need no PaddlePaddle (under 5 minutes)
 	@$(MAKE) --no-print-directory lint
-	@$(BIN)/python -m pytest -q -m "not paddle and not slow"
+	@$(BIN)/python -m pytest -q -m "not paddle and not slow" $(PARALLEL)
 
 test-all: $(VENV)/.ready-dev ## all tests, also those that train with PaddlePaddle in both sandboxes
 	@$(MAKE) --no-print-directory lint
-	@$(BIN)/python -m pytest -q
+	@$(BIN)/python -m pytest -q -m "not paddle and not slow" $(PARALLEL)
+	@$(BIN)/python -m pytest -q -m "paddle or slow"
 
 lint: $(VENV)/.ready-dev ## style, types and import layers
 	@$(BIN)/ruff check .
