@@ -30,6 +30,7 @@ $(VENV)/.ready-dev: $(VENV)/.ready requirements-dev.lock
 
 demo: $(VENV)/.ready ## train a real parameter-server job on this machine
 	@$(BIN)/paddock run examples/documents/wide_and_deep.yaml
+	@command -v paddock >/dev/null || echo "paddock is $(BIN)/paddock here" >&2
 
 test: $(VENV)/.ready-dev ## lint, types, layers and the tests that need no PaddlePaddle (under 5 minutes)
 	@$(MAKE) --no-print-directory lint

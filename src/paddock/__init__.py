@@ -1,3 +1,3 @@
-"""Paddock: training jobs for PaddlePaddle and PyTorch, from one laptop to a Kubernetes fleet, from one YAML file."""
+"""Paddock: training jobs for PaddlePaddle, from one laptop to a Kubernetes fleet, from one YAML file."""
 
 __version__ = "0.1.0"

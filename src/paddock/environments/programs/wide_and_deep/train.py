@@ -139,6 +139,7 @@ def build_pull():
 def serve(epochs):
     with quiet():
         fleet.init_server(str(CHECKPOINT / f"epoch-{epochs}")) if epochs else fleet.init_server()
+    paddle.disable_signal_handler()  # SIGTERM is a server's ordinary end: no trace of C++ frames for it
     print(f"server {fleet.server_index()} of {fleet.server_num()} serves", flush=True)
     fleet.run_server()
 
