@@ -26,7 +26,7 @@ def pod(phase: str, owner: str = "") -> dict[str, Any]:
         ([job("Completed"), job("Failed", "b")], [], 600, True),
         ([job("Completed"), job("Running", "b")], [], 600, False),
         ([job("")], [], 600, False),  # nobody has looked at it yet
-        ([job("Suspended")], [], 600, False),
+        ([job("Suspended")], [], 600, True),  # it does nothing until somebody comes
         ([], [pod("Running")], 600, False),  # somebody's own pod
         ([], [pod("Succeeded"), pod("Failed")], 600, True),
         ([job("Completed")], [pod("Running", "a")], 600, True),  # a server that cleanPodPolicy Never keeps

@@ -246,6 +246,24 @@ def test_a_job_that_leaves_its_name_to_the_server_is_called_by_what_it_got(clust
     assert ran.code == 0 and ran.lines[0].startswith("PaddleJob default/unnamed-"), str(ran)
 
 
+def test_why_not_makes_the_checks_of_run(cluster: Cluster, tmp_path: Path) -> None:
+    taken = call(cluster, "explain", "--why-not", cluster.write(build_light_job("going", "true")))
+    assert taken.code == 1 and "would be refused: PaddleJob default/going exists already, Running for" in taken.out
+    nowhere = cluster.write(build_kubeflow_job("nowhere", "python3", "train.py"))
+    refused = call(cluster, "explain", "--why-not", nowhere, directory=tmp_path)
+    assert refused.code == 1 and "would be refused: train.py is not in the image python:3 nor in" in refused.out
+    (tmp_path / "train.py").write_text("")
+    assert call(cluster, "explain", "--why-not", nowhere, directory=tmp_path).code == 0
+    job = build_light_job("strange", "true")
+    job["spec"]["worker"]["template"]["spec"]["containers"][0]["image"] = "team.example/strange:v1"
+    step = "next: paddock env create NAME -r requirements.txt --image 'team.example/strange:v1'\n"
+    waits = cluster.paddock("explain", "--why-not", cluster.write(job))
+    assert waits.code == 1 and waits.out.endswith(step), str(waits)
+    ran = cluster.paddock("run", cluster.write(job), "--timeout", "2s")
+    assert ran.code == 1 and step in ran.err, str(ran)
+    assert cluster.paddock("explain", "strange").out.startswith("PaddleJob default/strange: Suspended\n")
+
+
 def test_a_timeout_says_why_and_what_becomes_of_the_job(cluster: Cluster) -> None:
     job = build_light_job("late", "true")
     spec = job["spec"]["worker"]["template"]["spec"]
@@ -257,9 +275,33 @@ def test_a_timeout_says_why_and_what_becomes_of_the_job(cluster: Cluster) -> Non
         line for line in ended.lines if line.startswith("Not completed in 1 s (--timeout): waiting for room for 1")
     )
     assert "Insufficient nvidia.com/gpu (needs 4, 0 of 0 free)" in said and "accelerator=nvidia-tesla-p100" in said
-    assert any(line.startswith("next: paddock run ") and "--without nvidia.com/gpu" in line for line in ended.lines)
-    assert ended.err.endswith("the job was ended: it and its pods are gone; its outputs are kept\n")
-    assert "late" not in cluster.paddock("get", "-o", "name").out
+    assert any(line.startswith("then: paddock run ") and "--without nvidia.com/gpu" in line for line in ended.lines)
+    assert ended.err.endswith(
+        "the job is suspended, it holds no pods: `paddock logs late` shows what it printed, `paddock delete late` "
+        "removes it\n"
+    )
+    assert cluster.phase("late") == "Suspended"
+
+
+def test_a_timeout_keeps_what_a_job_that_hangs_has_printed_and_the_next_run_replaces_it(cluster: Cluster) -> None:
+    path = cluster.write(build_light_job("hangs", "echo before the hang; exec sleep 1000"))
+    ended = cluster.paddock("run", path, "--timeout", "2s")
+    assert ended.code == 1 and "outputs" not in ended.out + ended.err, str(ended)
+    assert cluster.paddock("get", "pods", "-o", "name").out.count("hangs") == 0
+    assert cluster.paddock("logs", "hangs").out == "before the hang\n"
+    Path(path).write_text(yaml.safe_dump(build_light_job("hangs", "echo again")))
+    again = cluster.paddock("run", path)
+    assert again.code == 0 and "replacing PaddleJob default/hangs, which --timeout suspended" in again.err, str(again)
+
+
+def test_a_job_that_a_user_suspended_is_not_replaced(cluster: Cluster) -> None:
+    job = build_light_job("resting", "true")
+    job["spec"].setdefault("runPolicy", {})["suspend"] = True
+    path = cluster.write(job)
+    assert cluster.paddock("submit", path).code == 0
+    until("it is suspended", lambda: cluster.phase("resting") == "Suspended")
+    refused = cluster.paddock("run", path)
+    assert refused.code == 2 and "resting exists already, Suspended" in refused.err, str(refused)
 
 
 def test_a_reader_of_chinese_is_told_in_chinese(cluster: Cluster) -> None:
@@ -329,6 +371,19 @@ def test_lines_of_ranks_that_end_within_a_moment_are_not_lost(cluster: Cluster) 
         ], str(ended)
 
 
+def test_delete_says_what_it_waits_for(cluster: Cluster) -> None:
+    path = cluster.write(build_light_job("stubborn", "trap '' TERM; echo ready; while :; do sleep 0.2; done"))
+    manifest = yaml.safe_load(Path(path).read_text())
+    manifest["spec"]["worker"]["template"]["spec"]["terminationGracePeriodSeconds"] = 4
+    Path(path).write_text(yaml.safe_dump(manifest))
+    run = cluster.start("run", path)
+    run.until_it_prints("ready")
+    deleted = cluster.paddock("delete", "stubborn")
+    assert (deleted.code, deleted.out) == (0, "paddlejob/stubborn deleted\n")
+    assert deleted.err == "waiting up to 4 s for its ranks to end; --now kills them\n"
+    run.end()
+
+
 def test_a_job_deleted_while_it_is_followed_ends_the_run(cluster: Cluster) -> None:
     run = cluster.start("run", cluster.write(build_light_job("deleted", "echo ready; exec sleep 1000")))
     run.until_it_prints("ready")
@@ -377,7 +432,9 @@ def test_down_in_the_middle_ends_the_run_and_the_next_cluster_goes_on_with_the_j
         path = cluster.write(build_light_job("paused", "echo ready; exec sleep 1000"))
         run = cluster.start("run", path)
         run.until_it_prints("ready")
-        assert cluster.paddock("down").code == 0
+        assert cluster.paddock("down").err == (
+            "embedded cluster stopped; 1 unfinished job (paused) starts again with it: `paddock delete` removes it\n"
+        )
         ended = run.end()
         assert ended.code == 1
         assert ended.err == "the cluster was stopped; the job begins a new attempt at the next `paddock up`\n"
@@ -405,4 +462,5 @@ def test_run_gives_up_a_job_that_always_fails_alike(cluster: Cluster) -> None:
     assert ended.code == 1, str(ended)
     assert "it has failed alike 2 times: once more, and the job is given up" in ended.err
     assert cluster.job("hopeless")["spec"]["runPolicy"] == {"backoffLimit": 2}
-    assert "after 2 restarts" in ended.lines[-2]
+    assert "after 2 restarts" in ended.lines[-3]
+    assert ended.lines[-2].startswith("(paddock run gives up after three failures alike; runPolicy.backoffLimit in ")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cli.views import build_job, build_restart, build_view
+from cli.views import build_job, build_manifest, build_restart, build_view
+from paddock.app.home import Home
+from paddock.cli.describe import build_facts
 from paddock.cli.display import (
     build_building,
     build_doubt,
@@ -17,6 +20,7 @@ from paddock.cli.display import (
     build_timeout,
     read_building,
 )
+from paddock.cli.down import build_stopped
 from paddock.cli.failure import build_failure
 from paddock.jobs.complaints import find_complaint
 from paddock.jobs.explain import explain
@@ -172,6 +176,40 @@ def test_a_job_that_completes_after_an_error_is_doubted() -> None:
     assert build_doubt(replace(build_view(phase=Phase.COMPLETED), complaints=server)) is None
     assert build_doubt(replace(build_view(phase=Phase.FAILED), complaints=worker)) is None
     assert build_doubt(build_view(phase=Phase.COMPLETED)) is None
+
+
+@pytest.mark.parametrize(
+    ("phase", "said"),
+    [
+        (Phase.RUNNING, "Role:      worker, 2 wanted: 0 pending"),
+        (Phase.FAILED, "Role:      worker, as it stood at the end: 2 wanted: 0 pending"),
+    ],
+)
+def test_the_roles_of_a_job_that_has_ended_are_history(phase: Phase, said: str, tmp_path: Path) -> None:
+    view = build_view(phase=phase)
+    facts = build_facts(view.job, view.status, build_manifest(ps=2), Home(tmp_path, tmp_path))
+    assert [line for line in facts if line.startswith("Role:")][1].startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("unfinished", "said"),
+    [
+        ([], "embedded cluster stopped"),
+        (["lst"], "embedded cluster stopped; 1 unfinished job (lst) starts again with it: `paddock delete` removes it"),
+        (
+            ["hangs", "lst"],
+            "embedded cluster stopped; 2 unfinished jobs (hangs, lst) start again with it: `paddock delete` removes "
+            "them",
+        ),
+        (
+            list("abcdef"),
+            "embedded cluster stopped; 6 unfinished jobs (a, b, c, d and 2 more) start again with it: `paddock "
+            "delete` removes them",
+        ),
+    ],
+)
+def test_down_names_what_begins_again(unfinished: list[str], said: str) -> None:
+    assert build_stopped(unfinished) == said
 
 
 def test_a_failure_names_the_line_that_says_why() -> None:

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from jobs.samples import read_manifest, read_text
-from paddock.cli.explain import build_answer, build_explanation, build_steps, plan_why_not
+from paddock.cli.explain import build_explanation, build_steps
+from paddock.cli.why_not import Answer, build_answer, plan_images, plan_lacking, plan_why_not
+from paddock.environments.defaults import build_defaults
 from paddock.jobs.apis.paddlepaddle import read_job
 from paddock.jobs.causes import CAUSES
 from paddock.jobs.explain import explain
@@ -40,19 +42,20 @@ def job_of(text: str) -> Any:
 def test_both_facts_stand_in_one_sentence() -> None:
     cause = plan_why_not(job_of(GPU_JOB), [], [node()], [], NOW)
     assert cause is not None
-    (line, *steps) = build_answer(job_of(GPU_JOB), cause, "001-4.yaml", "en")
+    (line, *steps) = build_answer(Answer(job_of(GPU_JOB), waits=[cause]), "001-4.yaml", "en")
     assert line.startswith("PaddleJob default/wide-ande-deep would wait: waiting for room for 4 of 4 pods: ")
     assert "Insufficient nvidia.com/gpu (needs 4, 0 of 0 free)" in line
     assert "accelerator=nvidia-tesla-p100; node has none" in line
     assert steps == [
         "next: KUBECONFIG=$(paddock kubeconfig) kubectl label nodes --all accelerator=nvidia-tesla-p100",
-        "next: paddock run 001-4.yaml --without nvidia.com/gpu",
+        "then: paddock run 001-4.yaml --without nvidia.com/gpu",
     ]
 
 
 def test_the_same_in_chinese() -> None:
     cause = plan_why_not(job_of(GPU_JOB), [], [node()], [], NOW)
-    line = build_answer(job_of(GPU_JOB), cause, "001-4.yaml", "zh")[0]
+    assert cause is not None
+    line = build_answer(Answer(job_of(GPU_JOB), waits=[cause]), "001-4.yaml", "zh")[0]
     assert "nvidia.com/gpu 不足（需要 4，共 0，空闲 0）" in line
     assert "没有节点带有标签 accelerator=nvidia-tesla-p100" in line
 
@@ -60,7 +63,7 @@ def test_the_same_in_chinese() -> None:
 def test_a_job_that_fits_would_start() -> None:
     job = job_of(read_text("wide_and_deep"))
     assert plan_why_not(job, [], [node()], [], NOW) is None
-    assert build_answer(job, None, "f.yaml", "en") == [
+    assert build_answer(Answer(job), "f.yaml", "en") == [
         "PaddleJob default/wide-ande-deep would start now: all of its 4 pods fit"
     ]
 
@@ -106,3 +109,36 @@ def test_every_cause_can_be_explained(reason: str, language: str) -> None:
 def test_next_steps_name_the_namespace() -> None:
     cause = CauseRecord("CompletedServersKept", {}, NOW)
     assert build_steps(cause, "wide", "team") == ["paddock delete wide -n team"]
+
+
+def test_an_image_that_stands_for_no_environment_is_waited_for_and_the_step_makes_one() -> None:
+    job = job_of(read_text("wide_and_deep").replace("demo-wide-and-deep:v1", "of-our-team:v1"))
+    (cause,) = plan_images(job, build_defaults(), NOW)
+    line, step = build_answer(Answer(job, waits=[cause]), "f.yaml", "en")
+    image = "registry.baidubce.com/paddle-operator/of-our-team:v1"
+    assert f'would wait: waiting for the image of ps-0: image "{image}" stands for no environment' in line
+    assert step == f"next: paddock env create NAME -r requirements.txt --image '{image}'"
+    assert plan_images(job_of(read_text("wide_and_deep")), build_defaults(), NOW) == []
+
+
+def test_a_device_that_is_lacking_here_is_what_submit_waits_for_and_run_leaves_out() -> None:
+    manifest = read_manifest("wide_and_deep")
+    manifest["metadata"] |= {"namespace": "default", "uid": ""}
+    container = manifest["spec"]["worker"]["template"]["spec"]["containers"][0]
+    container["resources"] = {"limits": {"nvidia.com/gpu": 1}}
+    job = read_job(manifest)
+    cause, lacking = plan_why_not(job, [], [node()], [], NOW), plan_lacking(job.resource, manifest, [node()], NOW)
+    assert cause is not None
+    (line,) = build_answer(Answer(job, waits=[cause], lacking=lacking), "f.yaml", "en")
+    assert ": paddock submit would wait: waiting for room for " in line
+    assert line.endswith("; paddock run would train on the CPU (--without nvidia.com/gpu)")
+    manifest["spec"]["worker"]["template"]["spec"]["nodeSelector"] = {"accelerator": "p100"}
+    assert plan_lacking(job.resource, manifest, [node()], NOW) == (), "it would wait without the device as well"
+
+
+def test_every_reason_to_refuse_has_its_sentence() -> None:
+    job = job_of(read_text("wide_and_deep"))
+    assert build_answer(Answer(job, refused=["one", "two"]), "f.yaml", "en") == [
+        "PaddleJob default/wide-ande-deep would be refused: one",
+        "PaddleJob default/wide-ande-deep would be refused: two",
+    ]

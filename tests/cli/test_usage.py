@@ -68,7 +68,11 @@ def test_a_wrong_command_exits_2_and_says_what_is_right(
         (b"a: [b\n c: d", 2, ""),
         (b"kind: PaddleJob\nmetadata:\n\tname: x\n", 3, ""),
         (b"a: 1\nb: \xff\xfe", 2, "byte 0xff"),
-        (GOOD.replace("PaddleJob", "PadleJob").encode(), 2, 'kind: found "PadleJob", '),
+        (
+            GOOD.replace("PaddleJob", "PadleJob").encode(),
+            2,
+            "kind: there is no kind of this name",
+        ),
         (GOOD.replace("org/v1", "org/v2").encode(), 1, 'apiVersion: found "batch.paddlepaddle.org/v2", '),
         (GOOD.replace("name: good", "name: Good").encode(), 4, 'metadata.name: found "Good", '),
         (GOOD.replace("name: good", f"name: {'x' * 300}").encode(), 4, 'metadata.name: found "xxx'),
@@ -108,8 +112,8 @@ def test_all_problems_of_all_files_come_at_once_and_nothing_passes(tmp_path: Pat
     with pytest.raises(UserError) as caught:
         read_files([str(good), str(bad), str(worse)], "default")
     lines = str(caught.value).splitlines()
-    assert [line.split(":")[:2] for line in lines[:-1]] == [[str(bad), "16"], [str(worse), "1"]]
-    assert lines[-1] == "2 problems; nothing was submitted"
+    assert [line.split(":")[:2] for line in lines[:-1]] == [[str(bad), "16"], [str(bad), "21"], [str(worse), "1"]]
+    assert lines[-1] == "3 problems; nothing was submitted"
 
 
 def test_the_same_object_twice_in_one_file_is_refused(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_a_restarted_job_goes_on_from_its_checkpoint(cluster: Cluster) -> None:
     )
     ended = cluster.paddock("run", cluster.write(job), seconds=280)
     assert ended.code == 0, str(ended)
-    assert "restart 1, after 10 s: worker-1 ended with exit code 3" in ended.err
+    assert "restart 1 in 10 s: worker-1 ended with exit code 3" in ended.err
     assert "worker-0 │ resume after epoch " in ended.out
     assert {pod["metadata"]["labels"]["paddock.dev/attempt"] for pod in cluster.pods("again").values()} == {"1"}
     status = cluster.job("again")["status"]

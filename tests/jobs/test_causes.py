@@ -68,7 +68,7 @@ SENTENCES = [
     (causes.RankFailed(("worker-1",), 1), "failed: worker-1 ended with exit code 1; its log has the reason"),
     (
         causes.RankFailed(("worker-0", "worker-1"), 137),
-        "failed: worker-0 or worker-1 was killed by signal 9 (exit code 137); its log has the reason",
+        "failed: worker-0 or worker-1 was killed by signal 9 (exit code 137); signal 9 is often the machine's memory",
     ),
     (
         causes.RankFailed(("worker-1",), 137, memory=True),
@@ -79,8 +79,16 @@ SENTENCES = [
     ),
     (
         causes.RankFailed(("worker-1",), 247),
-        "failed: worker-1 saw its training process killed by signal 9 (exit code 247); its log has the reason",
+        (
+            "failed: worker-1 saw its training process killed by signal 9 (exit code 247); signal 9 is often the "
+            "machine's memory"
+        ),
     ),
+    (
+        causes.RankFailed(("worker-1",), 250),
+        "failed: worker-1 saw its training process killed by signal 6 (exit code 250)",
+    ),
+    (causes.RankFailed(("worker-1",), 139), "failed: worker-1 was killed by signal 11 (exit code 139)"),
     (causes.RankFailed(("worker-1",), -1), "failed: worker-1 failed without an exit code; its log has the reason"),
     (
         causes.ServerEnded(("ps-0",), 0, server=True),
@@ -91,11 +99,11 @@ SENTENCES = [
     ),
     (
         causes.RankRestarted(("worker-1",), 1, restart=2, limit=3, delay=20),
-        "restart 2 of 3, after 20 s: worker-1 ended with exit code 1",
+        "restart 2 of 3 in 20 s: worker-1 ended with exit code 1",
     ),
     (
         causes.RankRestarted(("worker-1",), 1, restart=2, delay=20),
-        "restart 2, after 20 s: worker-1 ended with exit code 1",
+        "restart 2 in 20 s: worker-1 ended with exit code 1",
     ),
     (
         causes.BackoffLimitExceeded(("worker-1",), 1, limit=1),
@@ -114,7 +122,7 @@ SENTENCES = [
     ),
     (
         causes.RankRestarted(("worker-1",), 127, restart=1, delay=10, message="no such file"),
-        "restart 1, after 10 s: worker-1 was not started: no such file",
+        "restart 1 in 10 s: worker-1 was not started: no such file",
     ),
     (
         causes.PodsDeleted(("worker-0", "worker-1")),

@@ -109,14 +109,14 @@ KINDS = [
     ),
     (
         f"apiVersion: {PADDLE}\nkind: PadelJob",
-        'wide.yaml:2:7: kind: found "PadelJob", PaddleJob is allowed',
+        'wide.yaml:2:7: kind: there is no kind of this name; did you mean "PaddleJob"?',
     ),
 ]
 
 
 @pytest.mark.parametrize(("text", "problem"), KINDS)
 def test_an_unknown_kind_or_version_is_told(text: str, problem: str) -> None:
-    assert problems(text) == [problem]
+    assert [each for each in problems(text) if "kind: " in each or "apiVersion: " in each] == [problem]
 
 
 def test_the_nearest_kind_is_offered() -> None:
@@ -125,6 +125,79 @@ def test_the_nearest_kind_is_offered() -> None:
 
 
 SPEC = "spec.worker.template.spec"
+
+
+def mistakes(*changes: tuple[str, str]) -> list[str]:
+    """The paths of what is wrong with WIDE after the changes, each made once."""
+    text = WIDE
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    return [each.path for document in read_documents(text) for each in check(document) if each.severity == "error"]
+
+
+MISSPELT: list[tuple[list[tuple[str, str]], list[str]]] = [
+    ([("kind: PaddleJob", "kind: paddlejob"), ("replicas: 2", "replicas: -1")], ["kind", "spec.worker.replicas"]),
+    ([("paddlepaddle.org", "paddlepadle.org"), ("worker", "wroker")], ["apiVersion", "spec.wroker"]),
+    ([("metadata:", "metdata:"), ("wide-ande-deep", "Wide")], ["metdata", "metdata.name"]),
+    ([("name: wide-ande-deep", "nmae: Wide")], ["metadata.nmae", "metadata.nmae"]),
+    (
+        [("worker:", "workers:"), ("containers:", "contianers:"), ("image:", "imgae:"), ("replicas: 2", "replcas: 0")],
+        [
+            "spec.workers",
+            "spec.workers.replcas",
+            "spec.workers.replcas",
+            "spec.workers.template.spec.contianers",
+            "spec.workers.template.spec.contianers[0].imgae",
+        ],
+    ),
+    ([("  worker:", "  zzz:")], ["spec.worker", "spec.zzz"]),
+    ([("containers:", "container: []\n        containers:")], ["spec.worker.template.spec.container"]),
+]
+
+
+@pytest.mark.parametrize(("changes", "paths"), MISSPELT)
+def test_a_misspelt_name_hides_no_other_mistake(changes: list[tuple[str, str]], paths: list[str]) -> None:
+    assert mistakes(*changes) == paths
+
+
+def test_the_fields_of_another_group_are_told_as_such() -> None:
+    paths = mistakes((PADDLE, "kubeflow.org/v1"))
+    assert paths == ["spec.cleanPodPolicy", "spec.withGloo", "spec.worker", "spec.ps"], "and none that is missing"
+    (clean, *_) = problems(WIDE.replace(PADDLE, "kubeflow.org/v1"))
+    assert clean.endswith("it belongs to spec.runPolicy.cleanPodPolicy")
+    (kubeflow,) = problems(read_text("kubeflow_distributed").replace("kubeflow.org/v1", PADDLE))
+    assert kubeflow.endswith(
+        f"a PaddleJob of kubeflow.org/v1 has this field, and this one is of {PADDLE}: keep to one of the two"
+    )
+
+
+NAMES = ["worker:", "replicas:", "template:", "containers:", "image:", "metadata:"]
+
+
+@given(st.lists(st.sampled_from(NAMES), unique=True))
+def test_however_many_names_are_misspelt_each_is_told_once_and_nothing_else(names: list[str]) -> None:
+    changes = [(name, f"{name[0]}{name[2]}{name[1]}{name[3:]}") for name in names]
+    found = mistakes(*changes)
+    assert sorted(path.rpartition(".")[2] + ":" for path in found) == sorted(new for _, new in changes)
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ('{"a": 1,}', [(1, 8, "}")]),
+        ('{"a": [1,\n2 ,\n], "b": "x,}", }', [(2, 3, "]"), (3, 14, "}")]),
+        ('{"a": "\\",}"}', []),
+        ('{"a": 1}', []),
+    ],
+)
+def test_each_comma_before_an_end_is_told_in_json(text: str, ends: list[tuple[int, int, str]]) -> None:
+    (document,) = read_documents(text)
+    assert [(each.line, each.column, each.message) for each in document.problems] == [
+        (line, column, f'"," before "{end}" is not allowed in JSON: kubectl refuses it') for line, column, end in ends
+    ]
+
+
 WRONG = [
     (
         ("replicas: 2", "replicas: two"),

@@ -13,7 +13,8 @@ PATIENCE = 600.0
 """Seconds without a client."""
 
 _ENDED = frozenset({"Succeeded", "Failed"})
-_TERMINAL = frozenset(str(phase) for phase in Phase if phase.terminal)
+_AT_REST = frozenset(str(phase) for phase in Phase if phase.terminal or phase is Phase.SUSPENDED)
+"""Phases in which nothing happens by itself."""
 
 
 def is_idle(
@@ -28,7 +29,7 @@ def is_idle(
     if now - last_request < patience:
         return False
     phases = {uid_of(job): str((job.get("status") or {}).get("phase") or "") for job in jobs}
-    finished = {uid for uid, phase in phases.items() if phase in _TERMINAL}
+    finished = {uid for uid, phase in phases.items() if phase in _AT_REST}
     if len(finished) < len(phases):
         return False
     return all(_is_kept(pod, finished) for pod in pods if (pod.get("status") or {}).get("phase") not in _ENDED)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from paddock.environments.definition import PROGRAMS, read_definition
-from paddock.environments.images import choose_for_pod
+from paddock.environments.images import choose_for_pod, explain_no_environment, explain_no_name, read_named
 from paddock.kube.meta import Manifest
 
 
@@ -29,6 +29,15 @@ def read_content(image: str, pod: Manifest, environments: Iterable[Manifest]) ->
     if chosen is None:
         return None
     return Content(chosen.name, chosen.command, PROGRAMS / chosen.program if chosen.program else None)
+
+
+def explain_no_content(image: str, pod: Manifest, environments: Iterable[Manifest]) -> str:
+    """The kubelet's sentence for an image that stands for no environment; empty where it stands for one."""
+    known = [read_definition(each) for each in environments]
+    if choose_for_pod(image, pod, known) is not None:
+        return ""
+    named = read_named(image, pod)
+    return explain_no_name(named, known) if named else explain_no_environment(image, known)
 
 
 def read_used(pod: Manifest, environments: Iterable[Manifest]) -> frozenset[str]:

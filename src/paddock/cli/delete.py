@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from paddock.app.home import Home
 from paddock.cli.find import fetch_job, fetch_pods, printed_name
+from paddock.cli.language import readers_language
 from paddock.cli.names import complete_jobs
 from paddock.cli.session import namespace_option, talk
-from paddock.cli.terminal import stdout
+from paddock.cli.terminal import stderr, stdout
+from paddock.jobs.phrases import Phrase, phrase, render
 from paddock.kube.errors import Conflict, NotFound
 from paddock.kube.meta import PODS, Manifest, Resource, namespace_of, uid_of
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
     from paddock.kube.api import Api
+
+_QUIET = 2.0
+"""Seconds of waiting without a word."""
 
 
 @click.command(name="delete")
@@ -36,14 +43,27 @@ def command(names: tuple[str, ...], now: bool, wait: bool, namespace: str) -> No
     async def work(client: Client, place: Home) -> None:
         found = [await fetch_job(client, namespace, name) for name in names]
         for resource, job in found:
-            await end_job(client, resource, job, now=now, wait=wait)
+            await end_job(client, resource, job, now=now, wait=wait, say=_say)
             stdout().print(f"{printed_name(resource, job['metadata']['name'])} deleted")
 
     talk(work)
 
 
-async def end_job(api: Api, resource: Resource, job: Manifest, *, now: bool = False, wait: bool = True) -> None:
-    """Delete the job; its pods are ended politely, or at once with `now`. With `wait` until all of it is gone."""
+def _say(said: Phrase) -> None:
+    stderr().print(render(said, readers_language()))
+
+
+async def end_job(
+    api: Api,
+    resource: Resource,
+    job: Manifest,
+    *,
+    now: bool = False,
+    wait: bool = True,
+    say: Callable[[Phrase], None] | None = None,
+) -> None:
+    """Delete the job; its pods are ended politely, or at once with `now`. With `wait` until all of it is gone; `say`
+    hears once when that takes its time."""
     namespace, name, uid = namespace_of(job), str(job["metadata"]["name"]), uid_of(job)
     try:
         await api.delete(resource, namespace, name, uid=uid)
@@ -51,8 +71,19 @@ async def end_job(api: Api, resource: Resource, job: Manifest, *, now: bool = Fa
         pass
     if now:
         await kill_pods(api, job)
-    while wait and (await _exists(api, resource, job) or await fetch_pods(api, job)):  # noqa: ASYNC110
+    begun = time.monotonic()
+    while wait and (await _exists(api, resource, job) or await fetch_pods(api, job)):
         await asyncio.sleep(0.1)  # asking again costs less than two watches
+        if say and not now and time.monotonic() - begun > _QUIET:
+            say(build_waiting(await fetch_pods(api, job)))
+            say = None
+
+
+def build_waiting(pods: Sequence[Manifest]) -> Phrase:
+    """How long it may take: the longest grace of the pods, 30 s where none is given (Kubernetes' default)."""
+    graces = [(pod.get("spec") or {}).get("terminationGracePeriodSeconds") for pod in pods]
+    longest = max((30 if grace is None else int(grace) for grace in graces), default=30)
+    return phrase("waiting up to {time} s for its ranks to end; --now kills them", time=longest)
 
 
 async def kill_pods(api: Api, job: Manifest) -> None:

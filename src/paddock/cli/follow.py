@@ -22,7 +22,8 @@ from paddock.cli.screen import Screen
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.complaints import find_complaint
 from paddock.jobs.explain import explain
-from paddock.jobs.model import Phase, Rank
+from paddock.jobs.model import CauseRecord, Phase, Rank
+from paddock.jobs.phrases import Phrase
 from paddock.jobs.pods import read_pod
 from paddock.jobs.progress import read_progress
 from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, Resource, is_controlled_by, name_of, namespace_of, uid_of
@@ -131,6 +132,8 @@ class Follower:
         sentence = explain(status.cause, self._screen.language) if worth and status.cause else ""
         if sentence and sentence != self._said:
             self._screen.talk(sentence)
+            for step in _steps(status.cause, self._name, self._namespace):
+                self._screen.talk(step)
         self._said = sentence or self._said
 
     async def _follow_pods(self) -> None:
@@ -186,6 +189,15 @@ class Follower:
             line = build_live_line(self.view, time.time(), self._screen.language)
             self._screen.status(self._builds.live or line)
             await asyncio.sleep(_PAINT)
+
+
+def _steps(cause: CauseRecord | None, name: str, namespace: str) -> list[Phrase]:
+    """What to type, where the job waits for the user alone and nothing tells it later."""
+    from paddock.cli.explain import build_next, build_steps
+
+    if cause is None or cause.reason != "ImageUnavailable":
+        return []
+    return build_next(build_steps(cause, name, namespace))
 
 
 _WORTH_A_LINE = frozenset(

@@ -70,7 +70,7 @@ class Verbs(click.Group):
 )
 @click.version_option(__version__, "--version", message="paddock %(version)s")
 def cli() -> None:
-    """Training jobs for PaddlePaddle and PyTorch, from one laptop to a Kubernetes fleet, from one YAML file.
+    """Training jobs for PaddlePaddle, from one laptop to a Kubernetes fleet, from one YAML file.
 
     \b
     paddock run job.yaml        train here, now

@@ -144,7 +144,17 @@ def _amounts(container: Mapping[str, Any]) -> dict[str, Fraction]:
 
 async def fetch_devices(api: Api) -> set[str]:
     """The devices that any node of the cluster has."""
-    nodes = (await api.list(NODES)).items
+    return read_offered((await api.list(NODES)).items)
+
+
+def find_lacking(manifests: Iterable[Manifest], nodes: Iterable[Manifest]) -> list[str]:
+    """The devices that the jobs ask for and no node has."""
+    there = read_offered(nodes)
+    return [name for name in read_devices(manifests) if name not in there]
+
+
+def read_offered(nodes: Iterable[Manifest]) -> set[str]:
+    """What any of the nodes has for pods."""
     return {
         name
         for node in nodes

@@ -19,7 +19,7 @@ from paddock.cli.delete import end_job, kill_pods
 from paddock.cli.display import View, build_doubt, build_end, build_head, build_timeout
 from paddock.cli.errors import Failed, UserError
 from paddock.cli.failure import fetch_failure
-from paddock.cli.find import find_outputs, in_namespace
+from paddock.cli.find import fetch_pods, find_outputs, in_namespace
 from paddock.cli.follow import Follower, Gone
 from paddock.cli.language import readers_language
 from paddock.cli.logs import choose_ranks
@@ -33,6 +33,7 @@ from paddock.cli.manifests import (
     read_files,
 )
 from paddock.cli.patience import FAILURES, Patience
+from paddock.cli.same_name import TIMED_OUT, explain_taken, is_timed_out, read_age
 from paddock.cli.screen import Screen
 from paddock.cli.session import connect, ensure_up, keep_up, namespace_option
 from paddock.cli.working_directory import add_working_directories
@@ -40,9 +41,8 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import CleanPods, Phase, Rank
 from paddock.jobs.phrases import phrase, render
 from paddock.kube.errors import Conflict, NotFound, Unavailable
-from paddock.kube.meta import NODES, Manifest, Resource, metadata, name_of, namespace_of, uid_of
+from paddock.kube.meta import NODES, Manifest, Resource, name_of, namespace_of, uid_of
 from paddock.kube.quantities import format_quantity
-from paddock.kube.times import format_duration, read_time
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
@@ -68,7 +68,7 @@ def read_seconds(text: str) -> float:
     type=read_seconds,
     default=None,
     metavar="SECONDS",
-    help="End a job that has not completed by then: 60, 10m.",
+    help="Suspend a job that has not completed by then: 60, 10m.",
 )
 @click.option("--role", default="", metavar="ROLE", help="Print the lines of this role alone.")
 @click.option("--rank", "index", type=int, default=None, metavar="N", help="Print the lines of this rank alone.")
@@ -96,9 +96,9 @@ def command(
     paddock run job.yaml --rank 0 | tee log
 
     A script that no image brings (python train.py) is taken from the directory that this is called in.
-    What else the file holds (a ConfigMap, a PodGroup) is created, or brought to the file's state. A finished job of
-    the same name gives way; an unfinished one does not. A job without runPolicy.backoffLimit is given up after three
-    failures alike.
+    What else the file holds (a ConfigMap, a PodGroup) is created, or brought to the file's state. A job of the same
+    name gives way if it has finished or --timeout suspended it, else not. A job without runPolicy.backoffLimit is
+    given up after three failures alike.
 
     Exit code: 0 completed, 1 failed, 2 the manifest is wrong, 130 interrupted. Ctrl-C ends the job politely, a second
     one at once.
@@ -127,6 +127,8 @@ class Run:
         """From here on there may be a job to end."""
         self._patience = Patience()
         self._limits: set[asyncio.Task[None]] = set()
+        self._gave_up = False
+        """The limit of restarts that the job has is ours."""
 
     async def run(self, checked: list[Checked], without: tuple[str, ...]) -> int:
         async with connect(self._place) as client, _interrupts(self._interrupts):
@@ -177,7 +179,7 @@ class Run:
 
     async def _fits(self, client: Client, checked: Sequence[Checked]) -> bool:
         """Whether the job's pods would fit on the cluster if it were empty."""
-        from paddock.cli.explain import plan_why_not
+        from paddock.cli.why_not import plan_why_not
 
         job = next(each for each in checked if each.is_job)
         nodes = (await client.list(NODES)).items
@@ -191,16 +193,12 @@ class Run:
             current = await client.get(job.resource, *job.key)
         except NotFound:
             return
-        phase = KINDS[job.resource].read_status(current).phase
-        created = read_time(metadata(current).get("creationTimestamp")) or time.time()
-        age, where = format_duration(time.time() - created), in_namespace(current)
-        if not phase.terminal:
-            raise UserError(
-                f"{job.label} exists already, {phase or Phase.PENDING} for {age}: "
-                f"`paddock logs {job.key.name} -f{where}` follows it, `paddock delete {job.key.name}{where}` ends it"
-            )
-        said = phrase("replacing {job}, {phase} ({age} old)", job=job.label, phase=str(phase), age=age)
-        self._screen.talk(said)
+        if taken := explain_taken(job.resource, current, time.time()):
+            raise UserError(taken)
+        phase, age = KINDS[job.resource].read_status(current).phase, read_age(current, time.time())
+        late = phrase("replacing {job}, which --timeout suspended ({age} old)", job=job.label, age=age)
+        done = phrase("replacing {job}, {phase} ({age} old)", job=job.label, phase=str(phase), age=age)
+        self._screen.talk(late if is_timed_out(job.resource, current) else done)
         await end_job(client, job.resource, current)
 
     async def _follow(
@@ -223,6 +221,7 @@ class Run:
                 raise Failed(watching.result())
             if interrupt.done():
                 return await self._interrupted(client, resource, job)
+            await _cancel(following)  # its words about a job that is suspended are not for this one
             return await self._give_up(client, resource, job, follower.view, interrupt, file)
         except Gone:
             raise Failed("the job was deleted while it ran") from None
@@ -236,9 +235,9 @@ class Run:
             await client.patch(resource, namespace_of(job), name_of(job), patch)
         except (NotFound, Conflict):
             return
+        self._gave_up = True
         said = phrase(
-            "it has failed alike {count} times: once more, and the job is given up (runPolicy.backoffLimit in the "
-            "manifest sets another limit)",
+            "it has failed alike {count} times: once more, and the job is given up",
             count=FAILURES - 1,
         )
         self._screen.talk(said)
@@ -247,10 +246,12 @@ class Run:
         self._screen.talk(phrase("stopping the job (Ctrl-C again kills it)"))
         again = asyncio.create_task(self._interrupts.get())
         try:
-            gone = await self._stop(client, resource, job, again)
+            gone = await self._stop(client, job, lambda: end_job(client, resource, job), again)
         finally:
             await _cancel(again)
-        whole = phrase("interrupted: the job and its pods are gone; its outputs are kept")
+        whole = phrase("interrupted: the job and its pods are gone")
+        if find_outputs(self._place, job):
+            whole = phrase("interrupted: the job and its pods are gone; its outputs are kept")
         part = phrase("interrupted: the job is deleted, some of its pods have not ended yet")
         self._screen.talk(whole if gone else part)
         return 130
@@ -258,25 +259,38 @@ class Run:
     async def _give_up(
         self, client: Client, resource: Resource, job: Manifest, view: View, interrupt: asyncio.Task[None], file: str
     ) -> int:
-        """The time is over: why it has not completed, what to do about it, and what became of the job."""
-        from paddock.cli.explain import build_steps
+        """The time is over: why it has not completed, what to do about it, and what became of the job.
+
+        It is suspended, not deleted: what a job that hangs has printed is the only evidence of why.
+        """
+        from paddock.cli.explain import build_next, build_steps
 
         language, cause = self._screen.language, view.status.cause
         self._screen.line(build_timeout(view, self._timeout or 0, language), "bold red")
         steps = build_steps(cause, name_of(job), namespace_of(job), file) if cause else []
-        for step in steps if cause and cause.reason == "WaitingForScheduler" else ():
-            self._screen.line(phrase("next: {step}", step=step))
+        for step in build_next(steps) if cause and cause.reason == "WaitingForScheduler" else ():
+            self._screen.line(step)
         if outputs := find_outputs(self._place, job):
             self._screen.line(phrase("outputs: {path}", path=str(outputs)))
-        gone = await self._stop(client, resource, job, interrupt)
-        whole = phrase("the job was ended: it and its pods are gone; its outputs are kept")
-        part = phrase("the job was ended: it is deleted, some of its pods have not ended yet")
-        self._screen.talk(whole if gone else part)
+        rests = await self._stop(client, job, lambda: _suspend(client, resource, job), interrupt)
+        name = f"{name_of(job)}{in_namespace(job)}"
+        commands = {"logs": f"paddock logs {name}", "delete": f"paddock delete {name}"}
+        whole = phrase(
+            "the job is suspended, it holds no pods: `{logs}` shows what it printed, `{delete}` removes it", **commands
+        )
+        part = phrase(
+            "the job is suspended, some of its pods have not ended yet: `{logs}` shows what it printed, `{delete}` "
+            "removes it",
+            **commands,
+        )
+        self._screen.talk(whole if rests else part)
         return 1
 
-    async def _stop(self, client: Client, resource: Resource, job: Manifest, kill: asyncio.Task[None]) -> bool:
-        """End the job politely, and at once when `kill` is done. False: some of its pods are still there."""
-        ending = asyncio.create_task(_insist(lambda: end_job(client, resource, job)))
+    async def _stop(
+        self, client: Client, job: Manifest, end: Callable[[], Awaitable[None]], kill: asyncio.Task[None]
+    ) -> bool:
+        """End the job's pods politely by `end`, and at once when `kill` is done. False: some are still there."""
+        ending = asyncio.create_task(_insist(end))
         try:
             await asyncio.wait([ending, kill], return_when=asyncio.FIRST_COMPLETED)
             if not ending.done():
@@ -295,6 +309,13 @@ class Run:
             for line in await fetch_failure(client, self._place, job, view.status):
                 self._screen.line(line)
         self._screen.line(build_end(view, self._screen.language), "bold green" if completed else "bold red")
+        if self._gave_up and view.status.cause and view.status.cause.reason == "BackoffLimitExceeded":
+            self._screen.line(
+                phrase(
+                    "(paddock run gives up after three failures alike; runPolicy.backoffLimit in the manifest sets "
+                    "another limit)"
+                )
+            )
         if doubt := build_doubt(view):
             self._screen.line(doubt, "bold yellow")
         self._screen.line(self._where_it_lies(job))
@@ -308,6 +329,23 @@ class Run:
         outputs = find_outputs(self._place, job)
         said = [logs, phrase("outputs: {path}", path=str(outputs))] if outputs else [logs]
         return "      ".join(render(each, self._screen.language) for each in said)
+
+
+async def _suspend(client: Client, resource: Resource, job: Manifest) -> None:
+    """Suspend the job and wait until its pods are gone; one that ends meanwhile stays as it ended. Raises `Gone`."""
+    patch = {"metadata": {"uid": uid_of(job), "annotations": {TIMED_OUT: ""}}, "spec": {"runPolicy": {"suspend": True}}}
+    try:
+        current = await client.patch(resource, namespace_of(job), name_of(job), patch)
+        while not _rests(resource, current) or await fetch_pods(client, job):
+            await asyncio.sleep(_AGAIN)
+            current = await client.get(resource, namespace_of(job), name_of(job))
+    except (NotFound, Conflict):  # deleted, or another of the name
+        raise Gone from None
+
+
+def _rests(resource: Resource, job: Manifest) -> bool:
+    phase = KINDS[resource].read_status(job).phase
+    return phase is Phase.SUSPENDED or phase.terminal
 
 
 async def _insist(work: Callable[[], Awaitable[None]]) -> None:

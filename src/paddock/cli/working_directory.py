@@ -21,7 +21,7 @@ from paddock.jobs.model import WORKING_DIRECTORY_ANNOTATION, Job, Rank, Settings
 from paddock.jobs.phrases import Phrase, phrase, render
 from paddock.jobs.pods import build_pod, main_container
 from paddock.jobs.scripts import find_script
-from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of
+from paddock.kube.meta import ENVIRONMENTS, Manifest, Resource, annotations_of
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api
@@ -61,6 +61,16 @@ def _place(each: Checked, environments: Sequence[Manifest], directory: Path, say
     annotations = {**annotations_of(each.manifest), WORKING_DIRECTORY_ANNOTATION: str(directory)}
     metadata = {**each.manifest["metadata"], "annotations": annotations}
     return replace(each, manifest={**each.manifest, "metadata": metadata})
+
+
+def read_refusal(
+    resource: Resource, manifest: Manifest, environments: Sequence[Manifest], directory: Path
+) -> Phrase | None:
+    """Why a job would be refused that is submitted from `directory`; None if each script has a place."""
+    if WORKING_DIRECTORY_ANNOTATION in annotations_of(manifest):
+        return None
+    scripts = list(read_scripts(KINDS[resource].read_job(manifest), environments))
+    return plan_scripts(scripts, directory, lambda path: (directory / path).is_file())[1]
 
 
 def read_scripts(job: Job, environments: Iterable[Manifest]) -> Iterator[Script]:

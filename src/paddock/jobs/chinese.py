@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from paddock.jobs.chinese_scheduler import translate_scheduler
-from paddock.jobs.english import Args
+from paddock.jobs.english import Args, signal
 
 
 def _of(args: Args, name: str) -> str:
@@ -47,9 +47,9 @@ def _end(args: Args) -> str:
     if not isinstance(code, int) or code < 0:
         return "失败，没有退出码"
     if 128 < code < 160:
-        return f"被信号 {code - 128} 终止（退出码 {code}）"
+        return f"被信号 {signal(args)} 终止（退出码 {code}）"
     if code in (247, 250):
-        return f"的训练进程被信号 {256 - code} 终止（退出码 {code}）"
+        return f"的训练进程被信号 {signal(args)} 终止（退出码 {code}）"
     return f"以退出码 {code} 结束"
 
 
@@ -61,7 +61,9 @@ def _failure(args: Args) -> str:
 def _remedy(args: Args) -> str:
     if args.get("memory"):
         return "；请提高内存上限（limits.memory）或减小 batch size"
-    return "" if args.get("message") else "；原因见它的日志"
+    if args.get("message") or signal(args) not in (0, 9):
+        return ""
+    return "；信号 9 往往是因为本机内存不足" if signal(args) else "；原因见它的日志"
 
 
 def _lost_updates(args: Args) -> str:
@@ -70,7 +72,7 @@ def _lost_updates(args: Args) -> str:
 
 def _restart(args: Args) -> str:
     of = f"（最多 {args['limit']} 次）" if "limit" in args else ""
-    delay = f"，等待 {args['delay']} 秒后开始" if args.get("delay") else ""
+    delay = f"，{args['delay']} 秒后开始" if args.get("delay") else ""
     return f"第 {_of(args, 'restart')} 次重启{of}{delay}：{_failure(args)}"
 
 

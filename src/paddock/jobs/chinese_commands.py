@@ -36,6 +36,11 @@ COMMANDS: Mapping[str, str] = {
     "{job} would wait: {why}": "{job} 将会等待：{why}",
     "the manifest is wrong; edit the job:": "作业的配置有误，请修改作业：",
     "next: {step}": "下一步：{step}",
+    "then: {step}": "然后：{step}",
+    "{job} would be refused: {why}": "{job} 将会被拒绝：{why}",
+    "{job}: paddock submit would wait: {why}; paddock run would train on the CPU ({devices})": (
+        "{job}：paddock submit 将会等待：{why}；paddock run 会改用 CPU 训练（{devices}）"
+    ),
     "{count} problems; nothing was submitted": "共 {count} 个问题；没有提交任何内容",
     "1 problem; nothing was submitted": "共 1 个问题；没有提交任何内容",
     "nothing was submitted": "没有提交任何内容",
@@ -74,19 +79,27 @@ COMMANDS: Mapping[str, str] = {
     "the job asks for {amount} {device} and this machine has none: training on the CPU (--without {device})": (
         "作业要求 {amount} 个 {device}，而本机没有：改用 CPU 训练（--without {device}）"
     ),
+    "replacing {job}, which --timeout suspended ({age} old)": "替换 {job}，它已被 --timeout 暂停（{age} 前创建）",
     "replacing {job}, {phase} ({age} old)": "替换 {job}，{phase}（{age} 前创建）",
-    "it has failed alike {count} times: once more, and the job is given up (runPolicy.backoffLimit in the manifest "
-    "sets another limit)": (
-        "它已有 {count} 次同样的失败：再失败一次就不再重试（可在作业配置中用 runPolicy.backoffLimit 设置其他上限）"
+    "it has failed alike {count} times: once more, and the job is given up": (
+        "它已有 {count} 次同样的失败：再失败一次就不再重试"
+    ),
+    "(paddock run gives up after three failures alike; runPolicy.backoffLimit in the manifest sets another limit)": (
+        "（paddock run 在三次同样的失败后不再重试；可在作业配置中用 runPolicy.backoffLimit 设置其他上限）"
     ),
     "stopping the job (Ctrl-C again kills it)": "正在结束作业（再按一次 Ctrl-C 立即终止）",
+    "waiting up to {time} s for its ranks to end; --now kills them": (
+        "最多等待 {time} 秒，让各副本自行结束；--now 立即终止它们"
+    ),
     "killing it": "正在强制终止",
+    "interrupted: the job and its pods are gone": "已中断：作业及其 Pod 已删除",
     "interrupted: the job and its pods are gone; its outputs are kept": "已中断：作业及其 Pod 已删除；输出保留",
     "interrupted: the job is deleted, some of its pods have not ended yet": "已中断：作业已删除，部分 Pod 尚未结束",
-    "the job was ended: it and its pods are gone; its outputs are kept": "作业已被结束：它和它的 Pod 已删除；输出保留",
-    "the job was ended: it is deleted, some of its pods have not ended yet": (
-        "作业已被结束：作业已删除，部分 Pod 尚未结束"
+    "the job is suspended, it holds no pods: `{logs}` shows what it printed, `{delete}` removes it": (
+        "作业已暂停，不占用任何 Pod：`{logs}` 可查看它的输出，`{delete}` 可删除它"
     ),
+    "the job is suspended, some of its pods have not ended yet: `{logs}` shows what it printed, `{delete}` removes "
+    "it": "作业已暂停，部分 Pod 尚未结束：`{logs}` 可查看它的输出，`{delete}` 可删除它",
     "its servers are kept running (cleanPodPolicy: Never): {command}": (
         "它的参数服务器继续运行（cleanPodPolicy: Never）：{command}"
     ),
@@ -123,6 +136,7 @@ COMMANDS: Mapping[str, str] = {
     "{attempt}, restarts {restarts} ({limit})": "{attempt}，已重启 {restarts} 次（{limit}）",
     "no limit": "不限",
     "at most {count}": "最多 {count} 次",
+    "as it stood at the end: {counts}": "结束时：{counts}",
     "no pods yet": "还没有 Pod",
     "{wanted} wanted: {pending} pending, {starting} starting, {running} running, {succeeded} succeeded, {failed} "
     "failed": (

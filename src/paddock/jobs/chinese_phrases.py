@@ -18,6 +18,10 @@ _FORMS: Mapping[str, str] = {
         "缺少该字段：每个作业都由 worker 训练，使用参数服务器时也一样"
     ),
     "there is no field of this name": "没有这个字段",
+    "a {kind} of {other} has this field, and this one is of {own}: keep to one of the two": (
+        "这是 {other} 的 {kind} 的字段，而这个作业属于 {own}：两者只能选用一种"
+    ),
+    "there is no kind of this name{perhaps}": "没有这种 kind{perhaps}",
     "there is no field of this name{perhaps}": "没有这个字段{perhaps}",
     "there is no field of this name; there are {names}": "没有这个字段；这里可用的有 {names}",
     "there is no field of this name here; it belongs to {homes}": "这个字段不属于这一层；它的位置是 {homes}",
@@ -100,8 +104,16 @@ _OF_JOBS: Mapping[str, str] = {
     'found {found}, a name of at most {most} characters is allowed: with "{suffix}" it names a pod, in at most 63': (
         '值为：{found}，应为最多 {most} 个字符的名称：加上 "{suffix}" 就是 Pod 的名称，后者最多 63 个字符'
     ),
-    "the job trains with the replicas it asks for: their number does not change by itself": (
-        "作业按所写的副本数训练，副本数不会自动变化"
+    '"," before "{end}" is not allowed in JSON: kubectl refuses it': (
+        '"{end}" 之前不能有 ","，这不符合 JSON 语法：kubectl 会拒绝它'
+    ),
+    "the number of replicas does not change by itself; all that this line does is restart what fails: write "
+    "restartPolicy: OnFailure in the template's spec in its place, or remove the line": (
+        "副本数不会自动变化；这一行的唯一作用是重启失败的 Pod：请改为在 template 的 spec 中写 "
+        "restartPolicy: OnFailure，或删除这一行"
+    ),
+    "does nothing here: the number of replicas does not change by itself; remove it": (
+        "在这里不起作用：副本数不会自动变化；请删除它"
     ),
     'the field is called "cleanPodPolicy"; it is read as if it were': "这个字段的名称是 cleanPodPolicy；这里按它来读取",
     "is not read: the one beside the template counts, which is {restart}": (

@@ -147,6 +147,7 @@ class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
 def _compose(text: str) -> Iterator[Document]:
     if text.lstrip().startswith("{"):
         text = text.replace("\t", " ")  # JSON may be indented by tabs, and a string of JSON holds none
+    told_of_json = False  # it is said of the whole text, with its first document
     try:
         loader = _Loader(text)
         while loader.check_node():
@@ -157,7 +158,8 @@ def _compose(text: str) -> Iterator[Document]:
             if "apiVersion" not in document.manifest and (problem := recognise(text)):
                 yield _broken(problem)
                 return
-            yield _with_json(document, text)
+            yield document if told_of_json else _with_json(document, text)
+            told_of_json = True
     except (yaml.MarkedYAMLError, yaml.reader.ReaderError) as error:
         yield _broken(recognise(text) or explain_yaml(error, text))
     except RecursionError:
@@ -166,17 +168,34 @@ def _compose(text: str) -> Iterator[Document]:
 
 
 def _with_json(document: Document, text: str) -> Document:
-    """What begins with { is JSON to kubectl, which is stricter: no comma before the end, every text in quotes."""
+    """What begins with { is JSON to kubectl, which is stricter: no comma before the end, every text in quotes. Each
+    such comma is told, and after them the first of what else is wrong."""
     if not text.lstrip().startswith("{"):
         return document
+    commas = [match for match in _LAST_COMMA.finditer(text) if match["end"]]
+    plain = text
+    warnings = []
+    for match in commas:
+        said = phrase('"," before "{end}" is not allowed in JSON: kubectl refuses it', end=match["end"])
+        warnings.append(_warn(said, text, match.start()))
+        plain = f"{plain[: match.start()]} {plain[match.start() + 1 :]}"
     try:
-        json.loads(text)
+        json.loads(plain)
     except json.JSONDecodeError as error:
         if error.msg != "Extra data":
             said = phrase("a file that begins with {brace} is JSON, and this is none: kubectl refuses it", brace="{")
-            warning = told("", said, severity="warning", line=error.lineno, column=error.colno)
-            return replace(document, problems=(*document.problems, warning))
-    return document
+            warnings.append(_warn(said, text, error.pos))
+    return replace(document, problems=(*document.problems, *warnings))
+
+
+_LAST_COMMA = re.compile(r'"(?:\\.|[^"\\])*+"|,\s*(?P<end>[}\]])', re.DOTALL)
+"""A comma that nothing follows; texts in quotes are passed over, whatever they hold."""
+
+
+def _warn(said: Phrase, text: str, position: int) -> Problem:
+    before = text[:position]
+    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+    return told("", said, severity="warning", line=line, column=column)
 
 
 def _is_empty(node: yaml.Node) -> bool:

@@ -45,8 +45,17 @@ def _verb(args: Args, name: str, one: str, more: str) -> str:
     return more if isinstance(found, list | tuple) and len(found) > 1 else one
 
 
+def signal(args: Args) -> int:
+    """The signal that ended it; 0 for none: a program that was killed had no time to write a reason. A shell and the
+    kubelet report 128 + n, Paddle's launcher 256 - n of its training process."""
+    code = args.get("code")
+    if not isinstance(code, int):
+        return 0
+    return code - 128 if 128 < code < 160 else 256 - code if code in (247, 250) else 0
+
+
 def _end(args: Args) -> str:
-    """How it ended, in words that a shell user knows. Paddle's launcher reports signal n as 256 - n."""
+    """How it ended, in words that a shell user knows."""
     code = args.get("code")
     if args.get("message"):
         return f"was not started{_said(args)}"
@@ -55,9 +64,9 @@ def _end(args: Args) -> str:
     if not isinstance(code, int) or code < 0:
         return "failed without an exit code"
     if 128 < code < 160:
-        return f"was killed by signal {code - 128} (exit code {code})"
+        return f"was killed by signal {signal(args)} (exit code {code})"
     if code in (247, 250):
-        return f"saw its training process killed by signal {256 - code} (exit code {code})"
+        return f"saw its training process killed by signal {signal(args)} (exit code {code})"
     return f"ended with exit code {code}"
 
 
@@ -69,7 +78,9 @@ def _failure(args: Args) -> str:
 def _remedy(args: Args) -> str:
     if args.get("memory"):
         return "; raise its memory limit or lower the batch size"
-    return "" if args.get("message") else "; its log has the reason"
+    if args.get("message") or signal(args) not in (0, 9):
+        return ""
+    return "; signal 9 is often the machine's memory" if signal(args) else "; its log has the reason"
 
 
 def _lost_updates(args: Args) -> str:
@@ -78,7 +89,7 @@ def _lost_updates(args: Args) -> str:
 
 def _restart(args: Args) -> str:
     of = f" of {args['limit']}" if "limit" in args else ""
-    delay = f", after {args['delay']} s" if args.get("delay") else ""
+    delay = f" in {args['delay']} s" if args.get("delay") else ""
     return f"restart {args.get('restart', '?')}{of}{delay}: {_failure(args)}"
 
 

@@ -158,5 +158,5 @@ def _read_elastic(spec: Fields) -> bool:
         policy.whole(key, 0, _MOST)
     if not spec.has("elasticPolicy"):
         return False
-    spec.warn("elasticPolicy", "the job trains with the replicas it asks for: their number does not change by itself")
+    spec.warn("elasticPolicy", "does nothing here: the number of replicas does not change by itself; remove it")
     return True

@@ -161,7 +161,11 @@ def _read_elastic(spec: Fields) -> bool:
     if not spec.has("elastic"):
         return False
     if spec.whole("elastic", -(2**31), 2**31 - 1) is not None:
-        spec.warn("elastic", "the job trains with the replicas it asks for: their number does not change by itself")
+        spec.warn(
+            "elastic",
+            "the number of replicas does not change by itself; all that this line does is restart what fails: "
+            "write restartPolicy: OnFailure in the template's spec in its place, or remove the line",
+        )
     return True
 
 

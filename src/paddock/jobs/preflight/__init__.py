@@ -5,9 +5,9 @@ several show. If any document has a problem that is an error, none of the text s
 to keep. `format_problem` has the one form in which a problem is printed, in each language. The API server checks again
 whatever arrives; it knows no lines.
 
-One module for each kind of mistake: `kinds`, `levels` (a field at the wrong level), `containers`, `ports`, `devices`,
-`dumps`, `quotes`. They read manifests of any kind of job through `parts`. What must hold for a job to be planned is not
-here but in its API (`jobs.apis`), whose problems come first.
+One module for each kind of mistake: `kinds`, `spelling`, `levels` (a field at the wrong level), `containers`, `ports`,
+`devices`, `dumps`, `quotes`. They read manifests of any kind of job through `parts`. What must hold for a job to be
+planned is not here but in its API (`jobs.apis`), whose problems come first.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from paddock.jobs.phrases import phrase, render
 from paddock.jobs.preflight.containers import check_containers, check_labels
 from paddock.jobs.preflight.devices import check_devices
 from paddock.jobs.preflight.dumps import check_dump, without_server_fields
-from paddock.jobs.preflight.kinds import KNOWN, check_kind
+from paddock.jobs.preflight.kinds import KNOWN, check_kind, place_versions
 from paddock.jobs.preflight.levels import place_fields
 from paddock.jobs.preflight.parts import mapping, read_parts
 from paddock.jobs.preflight.quotes import check_quotes
+from paddock.jobs.preflight.spelling import find_near_api, mend_names
 from paddock.jobs.problems import InvalidJob, Problem
 from paddock.jobs.structure import check_structure
 from paddock.jobs.text import told
@@ -52,7 +53,7 @@ def check(document: Document, known: Collection[Resource] = KNOWN) -> tuple[Prob
     if document.manifest:
         wrong = any(each.severity == "error" for each in problems)
         problems += [] if wrong else check_kind(document.manifest, known)
-        api = find_api(document)
+        api = find_api(document) or find_near_api(document.manifest, known)
         if api and (lost := _check_indentation(document.manifest)):
             return (_place(lost, document),)
         found = _check_job(document, api) if api else []
@@ -102,24 +103,28 @@ def _place(problem: Problem, document: Document) -> Problem:
 
 
 def _check_job(document: Document, api: JobApi) -> list[Problem]:
-    """What `read_job` says, then the schema, then the rest: the first word about a field is the only one."""
-    manifest = {key: value for key, value in document.manifest.items() if key != "status"}
-    try:
-        read = list(api.read_job(document.manifest).warnings)
-    except InvalidJob as invalid:
-        read = list(invalid.problems)
+    """What `read_job` says, then the schema, then the rest: the first word about a field is the only one. Misspelt
+    names come besides, and what stands below them is checked as if they were right."""
     schema = api.build_schema()
     schema = {**schema, "properties": {**schema["properties"], "metadata": definition("ObjectMeta")}}
+    own = {**document.manifest, "apiVersion": api.resource.api_version, "kind": api.resource.kind}
+    whole, spelling = mend_names(own, schema)
+    manifest = {key: value for key, value in whole.items() if key != "status"}
+    try:
+        read = list(api.read_job(whole).warnings)
+    except InvalidJob as invalid:
+        read = list(invalid.problems)
     parts = read_parts(manifest)
     later = (
         *check_structure(schema, manifest),
         *check_labels(mapping(mapping(manifest.get("metadata")).get("labels")), "metadata.labels"),
         *(problem for part in parts for problem in check_containers(part)),
-        *check_devices(parts, str(manifest["kind"])),
+        *check_devices(parts, api.resource.kind),
         *check_dump(document.manifest),
     )
     problems = _unsaid((*check_quotes(manifest), *read, *later))
-    return place_fields(problems, schema, manifest)
+    placed = place_versions(place_fields(problems, schema, manifest), api)
+    return [*spelling.problems, *map(spelling.as_written, placed)]
 
 
 def _check_indentation(manifest: Mapping[str, Any]) -> Problem | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.phrases import phrase
 from paddock.jobs.problems import Problem
-from paddock.jobs.text import either, missing, nearest, told, wrong
+from paddock.jobs.text import either, is_unknown, missing, nearest, perhaps, told, wrong
 from paddock.kube import meta
 from paddock.kube.meta import Resource
 
@@ -58,13 +59,19 @@ def check_kind(manifest: Mapping[str, Any], known: Collection[Resource] = KNOWN)
             names = tuple(sorted({each.kind for each in jobs})) or ("none",)
             yield told("kind", phrase(text, kind=kind, kinds=names), kind, either(names), names[0])
             return
-    versions = sorted({each.api_version for each in known if each.kind == kind})
-    if versions:
-        allowed = phrase("{versions} for a {kind}", versions=tuple(versions), kind=kind)
-        yield wrong("apiVersion", version, allowed, _nearest_of(version, versions))
+    named = {each.kind for each in known}
+    there = sorted({each.kind for each in known if each.api_version == version} or named)
+    meant = kind if kind in named else nearest(kind, there)
+    if not meant:
+        yield wrong("kind", kind, either(there))
         return
-    kinds_known = sorted({each.kind for each in known if each.api_version == version} or {each.kind for each in known})
-    yield wrong("kind", kind, either(kinds_known), _nearest_of(kind, kinds_known))
+    if meant != kind:
+        said = phrase("there is no kind of this name{perhaps}", perhaps=perhaps(meant))
+        yield told("kind", said, kind, either(there), meant)
+    versions = sorted({each.api_version for each in known if each.kind == meant})
+    if version not in versions:
+        allowed = phrase("{versions} for a {kind}", versions=tuple(versions), kind=meant)
+        yield wrong("apiVersion", version, allowed, _nearest_of(version, versions))
 
 
 def _check_identity(version: Any, kind: Any, known: Collection[Resource]) -> Iterator[Problem]:
@@ -79,3 +86,34 @@ def _check_identity(version: Any, kind: Any, known: Collection[Resource]) -> Ite
 def _nearest_of(name: str, names: list[str]) -> str:
     """Where one alone is allowed it needs no repeating."""
     return nearest(name, names) if len(names) > 1 else ""
+
+
+def place_versions(problems: Collection[Problem], api: JobApi) -> list[Problem]:
+    """The same problems; fields that the same kind has in another group say so: `PaddleJob` is of two groups, and a
+    manifest put together from both is neither. Then it does not matter what the spec lacks of its own."""
+    own = api.resource
+    foreign = {
+        f"spec.{name}": each.api_version
+        for each, other in KINDS.items()
+        if each.kind == own.kind
+        for name in _spec_fields(other) - _spec_fields(api)
+    }
+    result = []
+    for problem in problems:
+        version = foreign.get(problem.path)
+        if version and is_unknown(problem) and "." not in problem.suggestion:
+            said = phrase(
+                "a {kind} of {other} has this field, and this one is of {own}: keep to one of the two",
+                kind=own.kind,
+                other=version,
+                own=own.api_version,
+            )
+            problem = told(problem.path, said, about_key=True)
+        result.append(problem)
+    if not any(each.path in foreign and not is_unknown(each) for each in result):
+        return result
+    return [each for each in result if each.found != "nothing" or each.path.rpartition(".")[0] != "spec"]
+
+
+def _spec_fields(api: JobApi) -> set[str]:
+    return set(api.build_schema()["properties"]["spec"]["properties"])

@@ -31,9 +31,13 @@ def place_fields(problems: Iterable[Problem], schema: Schema, manifest: Mapping[
             *parents, _ = split_path(problem.path)
             mended.add(home if "." in home or not parents else join_path(_parent(problem.path), home))
         result.append(problem)
-    return [
-        each for each in result if each.found != "nothing" or not any(_is_around(home, each.path) for home in mended)
-    ]
+    return [each for each in result if not any(_is_around(home, _path_of_lack(each)) for home in mended)]
+
+
+def _path_of_lack(problem: Problem) -> str:
+    """Where something is missing or empty, if that is what the problem is of."""
+    empty = dict(problem.said.args).get("path") if problem.said else None
+    return problem.path if problem.found == "nothing" else str(empty or "")
 
 
 def _is_around(home: str, path: str) -> bool:

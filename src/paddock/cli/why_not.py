@@ -1,0 +1,162 @@
+"""What would become of a job that is not submitted yet: `paddock explain --why-not FILE`.
+
+What is wrong with the file; what `paddock run` would refuse (the name is taken, the script is nowhere), by the checks
+of `run` itself; what it would wait for (an image that stands for no environment, room), in the words of the kubelet and
+by the scheduler's own function (`app.why_not`). Nothing is written.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paddock.app.programs import explain_no_content
+from paddock.app.why_not import explain_placement
+from paddock.cli.errors import UserError
+from paddock.cli.explain import build_next, build_steps
+from paddock.cli.manifests import find_lacking
+from paddock.cli.same_name import explain_taken
+from paddock.cli.session import talk
+from paddock.cli.terminal import stdout
+from paddock.cli.validate import Report, build_lines, fetch_report
+from paddock.cli.working_directory import read_refusal
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.causes import ImageUnavailable, WaitingForScheduler
+from paddock.jobs.explain import explain
+from paddock.jobs.model import CauseRecord, Job, Rank, Settings
+from paddock.jobs.phrases import Phrase, phrase, render
+from paddock.jobs.pods import build_pod, build_pod_group
+from paddock.jobs.preflight import find_api, without_server_fields
+from paddock.jobs.substitutions import without
+from paddock.kube.errors import NotFound
+from paddock.kube.meta import ENVIRONMENTS, NODES, POD_GROUPS, PODS, Manifest, Resource
+from paddock.kube.times import Moment
+
+if TYPE_CHECKING:
+    from paddock.app.home import Home
+    from paddock.client.client import Client
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`refused`: why `paddock run` would not take it; `waits`: what it would wait for; `lacking`: the devices that no
+    node has and without which it would fit, so that `paddock run` leaves them out."""
+
+    job: Job
+    refused: Sequence[str | Phrase] = ()
+    waits: Sequence[CauseRecord] = ()
+    lacking: Sequence[str] = ()
+
+
+def explain_file(file: str, namespace: str, language: str) -> int:
+    """Print the answer for each job of the file; the exit code."""
+    report = fetch_report(file)
+    if report.problems:
+        for line in build_lines([report], language):
+            stdout().print(line)
+    if report.wrong:
+        return 1
+    jobs = list(_read_jobs(report, namespace))
+    if not jobs:
+        raise UserError(f"{report.file}: there is no job in it")
+
+    async def work(client: Client, place: Home) -> list[Answer]:
+        return [await _fetch_answer(client, resource, manifest) for resource, manifest in jobs]
+
+    answers = talk(work)
+    for answer in answers:
+        for line in build_answer(answer, file, language):
+            stdout().print(line)
+    return int(any(answer.refused or answer.waits for answer in answers))
+
+
+def _read_jobs(report: Report, namespace: str) -> Iterator[tuple[Resource, Manifest]]:
+    for document in report.documents:
+        api = find_api(document)
+        if api is not None:
+            manifest = without_server_fields(document.manifest)
+            metadata = {"namespace": namespace, "uid": "", **manifest["metadata"]}
+            metadata["name"] = metadata.get("name") or f"{metadata.get('generateName')}xxxxx"
+            manifest = {**manifest, "metadata": metadata}
+            yield api.read_job(manifest).resource, manifest
+
+
+async def _fetch_answer(client: Client, resource: Resource, manifest: Manifest) -> Answer:
+    kinds = (PODS, NODES, POD_GROUPS, ENVIRONMENTS)
+    pods, nodes, groups, environments = [(await client.list(each)).items for each in kinds]
+    job, now = KINDS[resource].read_job(manifest), time.time()
+    try:
+        taken = explain_taken(resource, await client.get(resource, *job.key), now)
+    except NotFound:
+        taken = None
+    refusal = read_refusal(resource, manifest, environments, Path.cwd())
+    room = plan_why_not(job, pods, nodes, groups, now)
+    return Answer(
+        job,
+        [each for each in (taken, refusal) if each is not None],
+        [*plan_images(job, environments, now), *([room] if room else [])],
+        plan_lacking(resource, manifest, nodes, now) if room else (),
+    )
+
+
+def plan_images(job: Job, environments: Sequence[Manifest], now: Moment) -> list[CauseRecord]:
+    """The cause that the operator would record for each image that stands for no environment here. Pure."""
+    found: dict[str, CauseRecord] = {}
+    for role in job.roles:
+        rank = Rank(role.name, 0)
+        pod = build_pod(job, rank, 0, None, Settings())
+        for container in (*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"]):
+            message = explain_no_content(str(container.get("image") or ""), pod, environments)
+            if message and message not in found:
+                found[message] = ImageUnavailable(str(rank), message).record(now)
+    return list(found.values())
+
+
+def plan_lacking(resource: Resource, manifest: Manifest, nodes: list[Manifest], now: Moment) -> tuple[str, ...]:
+    """The devices that `paddock run` would leave out: those that no node has, if the job fits without them. Pure."""
+    lacking = find_lacking([manifest], nodes)
+    for device in lacking:
+        manifest = without(manifest, device)[0]
+    fits = plan_why_not(KINDS[resource].read_job(manifest), [], nodes, [], now) is None
+    return tuple(lacking) if fits else ()
+
+
+def plan_why_not(
+    job: Job, pods: list[Manifest], nodes: list[Manifest], groups: list[Manifest], now: Moment
+) -> CauseRecord | None:
+    """The cause that the operator would record if the job were submitted now; None if all of its pods fit. Pure."""
+    settings = Settings(pod_groups=POD_GROUPS)
+    wanted = [build_pod(job, rank, 0, None, settings) for role in job.roles for rank in role.ranks()]
+    group = build_pod_group(job, POD_GROUPS)
+    waits = explain_placement(wanted, pods, nodes, [*groups, group], now)
+    if not waits:
+        return None
+    return WaitingForScheduler(len(waits), len(wanted), next(iter(waits.values()))).record(now)
+
+
+def build_answer(answer: Answer, file: str, language: str) -> list[str]:
+    """A sentence for each reason, with what to type; or that it would start. Pure."""
+    job = answer.job
+    label = f"{job.resource.kind} {job.key}"
+    if not answer.refused and not answer.waits:
+        said = phrase("{job} would start now: all of its {count} pods fit", job=label, count=job.size)
+        return [render(said, language)]
+    refused = [phrase("{job} would be refused: {why}", job=label, why=why) for why in answer.refused]
+    lines = [render(each, language) for each in refused]
+    for cause in answer.waits:
+        why = explain(cause, language)
+        if cause.reason == "WaitingForScheduler" and answer.lacking:
+            devices = " ".join(f"--without {device}" for device in answer.lacking)
+            said = phrase(
+                "{job}: paddock submit would wait: {why}; paddock run would train on the CPU ({devices})",
+                job=label, why=why, devices=devices,
+            )  # fmt: skip
+            lines.append(render(said, language))
+            continue
+        steps = build_steps(cause, job.key.name, job.key.namespace, file)
+        lines.append(render(phrase("{job} would wait: {why}", job=label, why=why), language))
+        lines += [render(each, language) for each in build_next(steps)]
+    return lines
