@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from paddock.apiserver.pages import Page, build_token, read_token
 from paddock.apiserver.records import Change, Stored, in_version, storage_key
-from paddock.apiserver.resources import Registry
+from paddock.apiserver.resources import Registry, read_kinds
 from paddock.apiserver.served import ServedResource
 from paddock.apiserver.store import Store
 from paddock.apiserver.verbs import qualified_name
@@ -26,6 +26,7 @@ class Catalog:
         self.registry = Registry()
         self._built_ins = self.registry
         self._storage: dict[str, ServedResource] = {}
+        self._kinds: dict[tuple[str, int], tuple[ServedResource, ...]] = {}
         self._read_crds()
         store.listen(self._committed)
 
@@ -39,8 +40,11 @@ class Catalog:
             self.hub.end(storage_key(resource))
 
     def _read_crds(self) -> None:
-        crds = [stored.manifest() for stored in self.store.select(_CRDS)]
-        self.registry = self._built_ins.with_crds(crds) if crds else self._built_ins
+        """Each version of a CRD is read once: a large schema takes as long as hundreds of other writes."""
+        stored = {(each.uid, each.rv): each for each in self.store.select(_CRDS)}
+        self._kinds = {key: self._kinds.get(key) or read_kinds(each.manifest()) for key, each in stored.items()}
+        custom = [kind for kinds in self._kinds.values() for kind in kinds]
+        self.registry = self._built_ins.with_kinds(custom) if custom else self._built_ins
         self._storage = {storage_key(served.resource): served for served in self.registry.all() if served.storage}
 
     def served(self, resource: Resource) -> ServedResource:

@@ -18,7 +18,6 @@ import msgspec
 from paddock.apiserver import kinds, validation, verbs
 from paddock.apiserver.catalog import Catalog
 from paddock.apiserver.records import Stored, in_version, is_going, storage_key
-from paddock.apiserver.resources import read_crd
 from paddock.apiserver.served import ServedResource
 from paddock.apiserver.store import Store, Transaction
 from paddock.apiserver.verbs import DeleteOptions
@@ -90,8 +89,6 @@ class Objects(Catalog):
     ) -> tuple[Manifest, tuple[str, ...]]:
         strict = options.validation == "Strict"
         read, warnings = validation.read_object(served, incoming, strict=strict, subresource=subresource)
-        if storage_key(served.resource) == _CRDS:
-            read_crd(read)
         return read, warnings if options.validation == "Warn" else ()
 
     def _create(self, tx: Transaction, served: ServedResource, read: Manifest, options: WriteOptions) -> Stored:

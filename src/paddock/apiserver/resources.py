@@ -56,13 +56,19 @@ class Registry:
 
         A built-in kind cannot be replaced. A stored CRD that is not valid serves nothing and harms no other.
         """
-        kinds = [served for served in self.all() if not served.custom]
-        for crd in crds:
-            try:
-                kinds += read_crd(crd)
-            except Invalid:
-                continue
-        return Registry(kinds)
+        return self.with_kinds(kind for crd in crds for kind in read_kinds(crd))
+
+    def with_kinds(self, custom: Iterable[ServedResource]) -> Registry:
+        """The same with kinds that are read already."""
+        return Registry([*(served for served in self.all() if not served.custom), *custom])
+
+
+def read_kinds(crd: Manifest) -> tuple[ServedResource, ...]:
+    """What a stored CRD serves: nothing, where it is not valid."""
+    try:
+        return read_crd(crd)
+    except Invalid:
+        return ()
 
 
 def _version_order(version: str) -> tuple[int, int, int, str]:
