@@ -3,7 +3,7 @@
 import pytest
 
 from paddock.apiserver import discovery
-from paddock.apiserver.resources import Registry
+from paddock.apiserver.resources import Registry, read_kinds
 
 CRD = {
     "metadata": {"name": "widgets.example.org"},
@@ -22,7 +22,7 @@ CRD = {
         ],
     },
 }
-REGISTRY = Registry().with_crds([CRD])
+REGISTRY = Registry().with_kinds(read_kinds(CRD))
 
 
 def entries(group, version):

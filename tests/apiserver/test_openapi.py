@@ -6,7 +6,7 @@ import json
 import pytest
 
 from paddock.apiserver import openapi
-from paddock.apiserver.resources import Registry
+from paddock.apiserver.resources import Registry, read_kinds
 
 CRD = {
     "metadata": {"name": "widgets.shop.example.org"},
@@ -30,7 +30,7 @@ CRD = {
         ],
     },
 }
-REGISTRY = Registry().with_crds([CRD])
+REGISTRY = Registry().with_kinds(read_kinds(CRD))
 ALL = [(group, version) for group in REGISTRY.groups() for version in REGISTRY.versions(group)]
 
 
@@ -104,7 +104,7 @@ def test_the_index_changes_with_a_document_and_with_nothing_else():
     changed["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["more"] = {
         "type": "string"
     }
-    after = openapi.build_index(REGISTRY.with_crds([changed]))["paths"]
+    after = openapi.build_index(REGISTRY.with_kinds(read_kinds(changed)))["paths"]
     assert {path for path in before if before[path] != after[path]} == {"apis/shop.example.org/v1"}
     assert before["api/v1"]["serverRelativeURL"].startswith("/openapi/v3/api/v1?hash=")
 

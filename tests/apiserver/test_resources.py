@@ -2,7 +2,7 @@
 
 import pytest
 
-from paddock.apiserver.resources import BUILT_INS, Registry
+from paddock.apiserver.resources import BUILT_INS, Registry, read_kinds
 
 
 def crd(plural, kind, group="example.org", versions=("v1",)):
@@ -57,8 +57,8 @@ def test_what_is_not_served_is_not_found():
 
 def test_custom_kinds_replace_those_before_and_leave_the_registry_before_as_it_was():
     empty = Registry()
-    first = empty.with_crds([crd("widgets", "Widget")])
-    second = first.with_crds([crd("gadgets", "Gadget")])
+    first = empty.with_kinds(read_kinds(crd("widgets", "Widget")))
+    second = first.with_kinds(read_kinds(crd("gadgets", "Gadget")))
     assert first.find("example.org", "v1", "widgets").custom
     assert second.find("example.org", "v1", "widgets") is None
     assert second.find_kind("example.org", "v1", "Gadget").resource.plural == "gadgets"
@@ -67,11 +67,11 @@ def test_custom_kinds_replace_those_before_and_leave_the_registry_before_as_it_w
 
 def test_a_bad_definition_harms_no_other():
     bad = {"metadata": {"name": "bad"}, "spec": {"versions": 7}}
-    registry = Registry().with_crds([bad, crd("widgets", "Widget")])
+    registry = Registry().with_kinds(read_kinds(bad, crd("widgets", "Widget")))
     assert registry.find("example.org", "v1", "widgets")
 
 
 def test_versions_are_in_the_order_of_kubernetes():
     versions = ("v1alpha1", "v2", "v1", "v10", "v1beta2", "v1beta11", "odd")
-    registry = Registry().with_crds([crd("widgets", "Widget", versions=versions)])
+    registry = Registry().with_kinds(read_kinds(crd("widgets", "Widget", versions=versions)))
     assert registry.versions("example.org") == ("v10", "v2", "v1", "v1beta11", "v1beta2", "v1alpha1", "odd")

@@ -18,7 +18,7 @@ from paddock.jobs.preflight import Document
 from paddock.kube.api import Listing
 from paddock.kube.meta import ENVIRONMENTS, Resource
 
-HERE = Path("/work/mine")
+HERE = Path("/home/mine")
 PADDLE = "registry.baidubce.com/paddlepaddle/paddle:2.4.0rc0-cpu"
 WIDE_AND_DEEP = "registry.baidubce.com/paddle-operator/demo-wide-and-deep:v1"
 
@@ -64,7 +64,7 @@ BROUGHT, MISSING, UNKNOWN = (
             [MISSING],
             set(),
             (),
-            "b.py is not in the image image nor in /work/mine: call paddock where it lies, or mount",
+            "b.py is not in the image image nor in /home/mine: call paddock where it lies, or mount",
         ),
         ([BROUGHT, MISSING], {"a.py", "b.py"}, ("b.py",), ""),
         ([UNKNOWN, MISSING], {"b.py"}, ("b.py",), ""),

@@ -42,7 +42,8 @@ class Catalog:
     def _read_crds(self) -> None:
         """Each version of a CRD is read once: a large schema takes as long as hundreds of other writes."""
         stored = {(each.uid, each.rv): each for each in self.store.select(_CRDS)}
-        self._kinds = {key: self._kinds.get(key) or read_kinds(each.manifest()) for key, each in stored.items()}
+        known = self._kinds
+        self._kinds = {key: known[key] if key in known else read_kinds(each.manifest()) for key, each in stored.items()}
         custom = [kind for kinds in self._kinds.values() for kind in kinds]
         self.registry = self._built_ins.with_kinds(custom) if custom else self._built_ins
         self._storage = {storage_key(served.resource): served for served in self.registry.all() if served.storage}

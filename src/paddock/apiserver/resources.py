@@ -5,7 +5,7 @@ A CRD that is added, changed or removed makes a new `Registry`; who holds the ol
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from paddock.apiserver.built_ins import BUILT_INS
 from paddock.apiserver.custom import read_crd
@@ -51,24 +51,21 @@ class Registry:
         """What this registry serves and a later one does not."""
         return [self._served[key].resource for key in self._served.keys() - later._served.keys()]
 
-    def with_crds(self, crds: Sequence[Manifest]) -> Registry:
-        """The built-in kinds of this registry, and the kinds of `crds` in place of any custom ones before.
-
-        A built-in kind cannot be replaced. A stored CRD that is not valid serves nothing and harms no other.
-        """
-        return self.with_kinds(kind for crd in crds for kind in read_kinds(crd))
-
     def with_kinds(self, custom: Iterable[ServedResource]) -> Registry:
-        """The same with kinds that are read already."""
+        """The built-in kinds of this registry, and `custom` in place of any custom ones before. A built-in kind cannot
+        be replaced."""
         return Registry([*(served for served in self.all() if not served.custom), *custom])
 
 
-def read_kinds(crd: Manifest) -> tuple[ServedResource, ...]:
-    """What a stored CRD serves: nothing, where it is not valid."""
-    try:
-        return read_crd(crd)
-    except Invalid:
-        return ()
+def read_kinds(*crds: Manifest) -> tuple[ServedResource, ...]:
+    """What stored CRDs serve. One that is not valid serves nothing and harms no other."""
+    kinds: list[ServedResource] = []
+    for crd in crds:
+        try:
+            kinds += read_crd(crd)
+        except Invalid:
+            continue
+    return tuple(kinds)
 
 
 def _version_order(version: str) -> tuple[int, int, int, str]:

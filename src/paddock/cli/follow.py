@@ -22,6 +22,7 @@ from paddock.cli.screen import Screen
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.complaints import find_complaint
 from paddock.jobs.explain import explain
+from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.model import CauseRecord, Phase, Rank
 from paddock.jobs.phrases import Phrase
 from paddock.jobs.pods import read_pod
@@ -145,8 +146,13 @@ class Follower:
             if read is not None:
                 self._note(pod, read.rank, event.type == "DELETED" or read.ended)
 
+    def _main_status(self, pod: Manifest) -> Manifest:
+        """The status of the container that trains; empty before there is one."""
+        statuses: list[Manifest] = (pod.get("status") or {}).get("containerStatuses") or []
+        return statuses[main_container(self.view.job, statuses)] if statuses else {}
+
     def _note(self, pod: Manifest, rank: Rank, ended: bool) -> None:
-        uid, container = uid_of(pod), _main_container(pod)
+        uid, container = uid_of(pod), self._main_status(pod)
         state = container.get("state") or {}
         if message := ended_message(pod):
             self.view = replace(self.view, messages={**self.view.messages, rank: message})
@@ -204,12 +210,6 @@ _WORTH_A_LINE = frozenset(
     {"RankRestarted", "PodsDeleted", "PodsLost", "WaitingForScheduler", "ImageUnavailable", "ConfigurationWrong",
      "ObjectInTheWay", "NoFreePort", "Suspended", "Resized", "Resumed", "ContainerWaiting"}
 )  # fmt: skip
-
-
-def _main_container(pod: Manifest) -> Manifest:
-    """The status of the container that trains: `paddle` by name, else the first."""
-    statuses: list[Manifest] = (pod.get("status") or {}).get("containerStatuses") or []
-    return next((each for each in statuses if each.get("name") == "paddle"), statuses[0] if statuses else {})
 
 
 def _has_run(state: Mapping[str, Any]) -> bool:
