@@ -11,7 +11,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 PARALLEL := -n auto --maxprocesses 8 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all bench lint format lock clean
+.PHONY: help demo test test-all kubernetes bench lint format lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,12 +34,15 @@ demo: $(VENV)/.ready ## train a real parameter-server job on this machine
 
 test: $(VENV)/.ready-dev ## lint, types, layers and the tests that need no PaddlePaddle (under 5 minutes)
 	@$(MAKE) --no-print-directory lint
-	@$(BIN)/python -m pytest -q -m "not paddle and not slow" $(PARALLEL)
+	@$(BIN)/python -m pytest -q -m "not paddle and not slow and not kubernetes" $(PARALLEL)
 
-test-all: $(VENV)/.ready-dev ## all tests, also those that train with PaddlePaddle in both sandboxes
+test-all: $(VENV)/.ready-dev kubernetes ## all tests, also those that train, and those on a real Kubernetes
 	@$(MAKE) --no-print-directory lint
-	@$(BIN)/python -m pytest -q -m "not paddle and not slow" $(PARALLEL)
-	@$(BIN)/python -m pytest -q -m "paddle or slow"
+	@$(BIN)/python -m pytest -q -m "not paddle and not slow and not kubernetes" $(PARALLEL)
+	@$(BIN)/python -m pytest -q -m "paddle or slow or kubernetes"
+
+kubernetes: ## a control plane for the tests: $KUBEBUILDER_ASSETS, a cache, else built from Debian's packages (6 min)
+	@[ -n "$$KUBEBUILDER_ASSETS" ] || tools/kubernetes/build --node --kubemark >/dev/null
 
 lint: $(VENV)/.ready-dev ## style, types and import layers
 	@$(BIN)/ruff check .

@@ -116,7 +116,7 @@ async def running(api: Api, settings: Settings = SETTINGS, **options: Any) -> As
         await asyncio.gather(task, return_exceptions=True)
 
 
-def build_job(name: str = "demo", *, ps: int = 2, worker: int = 2, **spec: Any) -> Manifest:
+def build_job(name: str = "demo", *, ps: int = 2, worker: int = 2, namespace: str = "default", **spec: Any) -> Manifest:
     container = {"name": "paddle", "image": "paddle:test", "command": ["python", "train.py"]}
     roles = {
         role: {"replicas": replicas, "template": {"spec": {"containers": [container]}}}
@@ -126,7 +126,7 @@ def build_job(name: str = "demo", *, ps: int = 2, worker: int = 2, **spec: Any) 
     return {
         "apiVersion": "batch.paddlepaddle.org/v1",
         "kind": "PaddleJob",
-        "metadata": {"name": name, "namespace": "default"},
+        "metadata": {"name": name, "namespace": namespace},
         "spec": {**roles, **spec},
     }
 
@@ -149,18 +149,20 @@ async def settled(seam: Seam, seconds: float = 0.2) -> None:
             await asyncio.sleep(seconds)
 
 
-async def pods_of(api: Api, name: str = "demo") -> dict[str, Manifest]:
+async def pods_of(api: Api, name: str = "demo", namespace: str = "default") -> dict[str, Manifest]:
     """The live pods of a job by name, without those that are on their way out."""
-    listing = await api.list(PODS, "default", labels=f"paddock.dev/job={name}")
+    listing = await api.list(PODS, namespace, labels=f"paddock.dev/job={name}")
     return {name_of(pod): pod for pod in listing.items if not pod["metadata"].get("deletionTimestamp")}
 
 
-async def have_pods(api: Api, count: int, name: str = "demo") -> dict[str, Manifest]:
-    found = await pods_of(api, name)
+async def have_pods(api: Api, count: int, name: str = "demo", namespace: str = "default") -> dict[str, Manifest]:
+    found = await pods_of(api, name, namespace)
     return found if len(found) == count else {}
 
 
-async def set_phase(api: Api, pod: str, phase: str, code: int = 0, address: str = "127.0.0.2") -> None:
+async def set_phase(
+    api: Api, pod: str, phase: str, code: int = 0, address: str = "127.0.0.2", namespace: str = "default"
+) -> None:
     """What a kubelet would publish."""
     state: Manifest = {"running": {"startedAt": "2026-01-01T00:00:00Z"}}
     if phase in ("Succeeded", "Failed"):
@@ -169,9 +171,9 @@ async def set_phase(api: Api, pod: str, phase: str, code: int = 0, address: str 
     container = {"name": "paddle", "ready": phase == "Running", "state": state, "image": "x", "imageID": "x",
                  "restartCount": 0}  # fmt: skip
     status = {"phase": phase, "podIP": address, "containerStatuses": [container]}
-    await api.patch(PODS, "default", pod, {"status": status}, subresource="status")
+    await api.patch(PODS, namespace, pod, {"status": status}, subresource="status")
 
 
-async def status_of(api: Api, name: str = "demo") -> Manifest:
-    job = await api.get(JOBS, "default", name)
+async def status_of(api: Api, name: str = "demo", namespace: str = "default") -> Manifest:
+    job = await api.get(JOBS, namespace, name)
     return dict(job.get("status") or {})

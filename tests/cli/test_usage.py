@@ -11,7 +11,7 @@ import pytest
 
 from paddock.cli.errors import UserError
 from paddock.cli.main import run
-from paddock.cli.manifests import read_files
+from paddock.cli.submission import read_files
 from paddock.cli.run import read_seconds
 
 GOOD = """apiVersion: batch.paddlepaddle.org/v1

@@ -9,7 +9,7 @@ import pytest
 
 from cli.views import RESOURCE, build_manifest
 from paddock.cli.errors import UserError
-from paddock.cli.manifests import Checked
+from paddock.cli.submission import Checked
 from paddock.cli.working_directory import Script, add_working_directories, plan_scripts, read_scripts
 from paddock.environments.defaults import build_defaults
 from paddock.jobs.apis.registry import KINDS

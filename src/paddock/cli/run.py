@@ -23,7 +23,7 @@ from paddock.cli.find import fetch_pods, find_outputs, in_namespace
 from paddock.cli.follow import Follower, Gone
 from paddock.cli.language import readers_language
 from paddock.cli.logs import choose_ranks
-from paddock.cli.manifests import (
+from paddock.cli.submission import (
     Checked,
     check_with_server,
     create_all,

@@ -17,7 +17,7 @@ from paddock.app.programs import explain_no_content
 from paddock.app.why_not import explain_placement
 from paddock.cli.errors import UserError
 from paddock.cli.explain import build_next, build_steps
-from paddock.cli.manifests import find_lacking
+from paddock.cli.submission import find_lacking
 from paddock.cli.same_name import explain_taken
 from paddock.cli.session import talk
 from paddock.cli.terminal import stdout

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from paddock.cli.errors import UserError
 from paddock.cli.language import readers_language
-from paddock.cli.manifests import Checked
+from paddock.cli.submission import Checked
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import WORKING_DIRECTORY_ANNOTATION, Job, Rank, Settings
 from paddock.jobs.phrases import Phrase, phrase, render

@@ -1,0 +1,35 @@
+"""The whole way of a job, as `kubectl get` tells it, in both worlds."""
+
+from __future__ import annotations
+
+from operator_seam import JOBS, build_job, have_pods, pods_of, running, set_phase, status_of, until
+from paddock.jobs.model import Settings
+from paddock.kube.meta import CONFIG_MAPS, SERVICES, name_of
+from worlds import World
+
+
+async def test_a_job_trains_completes_and_is_cleaned_up(world: World) -> None:
+    api, namespace = world.api, world.namespace
+    async with running(api, Settings()):
+        await api.create(JOBS, build_job(namespace=namespace))
+        pods = await until(lambda: have_pods(api, 4, namespace=namespace))
+        assert {name_of(each) for each in (await api.list(SERVICES, namespace)).items} == set(pods)
+        for number, pod in enumerate(sorted(pods)):
+            await set_phase(api, pod, "Running", address=f"10.98.0.{number + 2}", namespace=namespace)
+        await until(lambda: _in_phase(world, "Running"))
+        endpoints = (await api.get(CONFIG_MAPS, namespace, "demo"))["data"]["PADDLE_PSERVERS_IP_PORT_LIST"]
+        assert endpoints == "10.98.0.2:36000,10.98.0.3:36000"
+        for worker in ("demo-worker-0", "demo-worker-1"):
+            await set_phase(api, worker, "Succeeded", namespace=namespace)
+        await until(lambda: _in_phase(world, "Completed"))
+        await until(lambda: _has_no_pods(world))
+        status = await status_of(api, namespace=namespace)
+    assert (status["ps"]["ready"], status["worker"]["ready"], status["attempt"]) == ("2/2", "0/2", 0)
+
+
+async def _in_phase(world: World, phase: str) -> bool:
+    return bool((await status_of(world.api, namespace=world.namespace)).get("phase") == phase)
+
+
+async def _has_no_pods(world: World) -> bool:
+    return not await pods_of(world.api, namespace=world.namespace)

@@ -1,0 +1,154 @@
+"""The two worlds that an operator serves, the embedded API and a real Kubernetes API server; tests run in both.
+
+A world is an `Api` with all rights and a namespace of its own. Nobody runs pods in either: a test says what a kubelet
+would have said (`operator_seam.set_phase` and its neighbours), and what follows is the operator's doing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from paddock.apiserver.local import LocalApi
+from paddock.client.client import Client
+from paddock.client.kubeconfig import read_config
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.crd import build_crds
+from paddock.kube.api import Api
+from paddock.kube.errors import AlreadyExists, NotFound
+from paddock.kube.meta import CRDS, NAMESPACES, Manifest, name_of
+
+_TOOLS = Path(__file__).resolve().parents[1] / "tools" / "kubernetes"
+_SERIAL = count()
+
+
+class NoPrograms(Exception):
+    """This machine has no control plane for tests; the message is the reason of a skip."""
+
+
+def find_programs() -> Path:
+    """The folder of kube-apiserver and etcd: $KUBEBUILDER_ASSETS, else what `make kubernetes` has built.
+
+    Raises `NoPrograms`."""
+    if named := os.environ.get("KUBEBUILDER_ASSETS"):
+        found = Path(named)
+    else:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        found = next(iter(sorted((cache / "paddock" / "kubernetes").glob("*/bin"), reverse=True)), cache)
+    if not (found / "kube-apiserver").exists():
+        raise NoPrograms(
+            "no kube-apiserver: `make kubernetes` builds a control plane for tests, or set KUBEBUILDER_ASSETS"
+        )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ControlPlane:
+    """A running control plane, in its own directory. `kubeconfig` is an administrator's."""
+
+    home: Path
+    programs: Path
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.home / "kubeconfig"
+
+    @property
+    def kubectl(self) -> Path:
+        return self.programs / "kubectl"
+
+    def up(self, *options: str) -> None:
+        self._call("control_plane.py", "up", str(self.home), "--bin", str(self.programs), *options)
+
+    def down(self, *options: str) -> None:
+        self._call("control_plane.py", "down", str(self.home), *options)
+
+    def node(self, verb: str, *options: str) -> None:
+        self._call("node.py", verb, str(self.home), *options)
+
+    def _call(self, program: str, *words: str) -> None:
+        done = subprocess.run([sys.executable, str(_TOOLS / program), *words], capture_output=True, text=True)
+        assert done.returncode == 0, f"{program} {' '.join(words)}: {done.stderr}"
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """`control_plane` is None in the embedded world, whose API has no address: it is inside this process."""
+
+    api: Api
+    namespace: str
+    control_plane: ControlPlane | None = None
+
+    @property
+    def real(self) -> bool:
+        return self.control_plane is not None
+
+
+@asynccontextmanager
+async def open_embedded(directory: Path) -> AsyncIterator[World]:
+    api = await LocalApi.open(directory)
+    try:
+        await install_jobs(api)
+        yield World(api, await create_namespace(api))
+    finally:
+        await api.close()
+
+
+@asynccontextmanager
+async def open_real(control_plane: ControlPlane) -> AsyncIterator[World]:
+    async with Client(read_config(str(control_plane.kubeconfig))) as api:
+        await install_jobs(api)
+        namespace = await create_namespace(api)
+        try:
+            yield World(api, namespace, control_plane)
+        finally:
+            await api.delete(NAMESPACES, "", namespace)
+
+
+async def create_namespace(api: Api) -> str:
+    """One that no other test has."""
+    name = f"test-{os.getpid()}-{next(_SERIAL)}"
+    manifest: Manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    await api.create(NAMESPACES, manifest)
+    return name
+
+
+async def install_jobs(api: Api) -> None:
+    """The definitions of all kinds of job, served when this returns."""
+    for crd in build_crds():
+        try:
+            await api.create(CRDS, crd)
+        except AlreadyExists:
+            continue
+    async with asyncio.timeout(30):
+        for crd in build_crds():
+            await _until_served(api, name_of(crd))
+        await _until_listed(api)
+
+
+async def _until_served(api: Api, crd: str) -> None:
+    while not _is_served(await api.get(CRDS, "", crd)):  # noqa: ASYNC110 - it is the server that is waited for
+        await asyncio.sleep(0.05)
+
+
+async def _until_listed(api: Api) -> None:
+    """A real server serves a kind a moment after it says so."""
+    for resource in KINDS:
+        while True:
+            try:
+                await api.list(resource)
+                break
+            except NotFound:
+                await asyncio.sleep(0.05)
+
+
+def _is_served(crd: Manifest) -> bool:
+    conditions = (crd.get("status") or {}).get("conditions") or ()
+    return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
