@@ -11,8 +11,8 @@ import pytest
 
 from paddock.cli.errors import UserError
 from paddock.cli.main import run
-from paddock.cli.submission import read_files
 from paddock.cli.run import read_seconds
+from paddock.cli.submission import read_files
 
 GOOD = """apiVersion: batch.paddlepaddle.org/v1
 kind: PaddleJob

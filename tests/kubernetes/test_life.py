@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from operator_seam import JOBS, build_job, have_pods, pods_of, running, set_phase, status_of, until
 from paddock.jobs.model import Settings
-from paddock.kube.meta import CONFIG_MAPS, SERVICES, name_of
+from paddock.kube.meta import CONFIG_MAPS, SERVICES, Manifest, Resource, name_of
 from worlds import World
 
 
@@ -17,8 +17,8 @@ async def test_a_job_trains_completes_and_is_cleaned_up(world: World) -> None:
         for number, pod in enumerate(sorted(pods)):
             await set_phase(api, pod, "Running", address=f"10.98.0.{number + 2}", namespace=namespace)
         await until(lambda: _in_phase(world, "Running"))
-        endpoints = (await api.get(CONFIG_MAPS, namespace, "demo"))["data"]["PADDLE_PSERVERS_IP_PORT_LIST"]
-        assert endpoints == "10.98.0.2:36000,10.98.0.3:36000"
+        config_map = (await until(lambda: _list(world, CONFIG_MAPS, "metadata.name=demo")))[0]
+        assert config_map["data"]["PADDLE_PSERVERS_IP_PORT_LIST"] == "10.98.0.2:36000,10.98.0.3:36000"
         for worker in ("demo-worker-0", "demo-worker-1"):
             await set_phase(api, worker, "Succeeded", namespace=namespace)
         await until(lambda: _in_phase(world, "Completed"))
@@ -29,6 +29,10 @@ async def test_a_job_trains_completes_and_is_cleaned_up(world: World) -> None:
 
 async def _in_phase(world: World, phase: str) -> bool:
     return bool((await status_of(world.api, namespace=world.namespace)).get("phase") == phase)
+
+
+async def _list(world: World, resource: Resource, fields: str) -> list[Manifest]:
+    return (await world.api.list(resource, world.namespace, fields=fields)).items
 
 
 async def _has_no_pods(world: World) -> bool:

@@ -23,6 +23,10 @@ from paddock.cli.find import fetch_pods, find_outputs, in_namespace
 from paddock.cli.follow import Follower, Gone
 from paddock.cli.language import readers_language
 from paddock.cli.logs import choose_ranks
+from paddock.cli.patience import FAILURES, Patience
+from paddock.cli.same_name import TIMED_OUT, explain_taken, is_timed_out, read_age
+from paddock.cli.screen import Screen
+from paddock.cli.session import connect, ensure_up, keep_up, namespace_option
 from paddock.cli.submission import (
     Checked,
     check_with_server,
@@ -32,10 +36,6 @@ from paddock.cli.submission import (
     read_devices,
     read_files,
 )
-from paddock.cli.patience import FAILURES, Patience
-from paddock.cli.same_name import TIMED_OUT, explain_taken, is_timed_out, read_age
-from paddock.cli.screen import Screen
-from paddock.cli.session import connect, ensure_up, keep_up, namespace_option
 from paddock.cli.working_directory import add_working_directories
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import CleanPods, Phase, Rank

@@ -10,8 +10,8 @@ import click
 from paddock.app.home import Home
 from paddock.cli.find import in_namespace, printed_name
 from paddock.cli.language import readers_language
-from paddock.cli.submission import check_with_server, create_all, drop_devices, read_files
 from paddock.cli.session import namespace_option, talk
+from paddock.cli.submission import check_with_server, create_all, drop_devices, read_files
 from paddock.cli.terminal import stderr, stdout
 from paddock.cli.working_directory import add_working_directories
 from paddock.jobs.phrases import Phrase, phrase, render

@@ -17,9 +17,9 @@ from paddock.app.programs import explain_no_content
 from paddock.app.why_not import explain_placement
 from paddock.cli.errors import UserError
 from paddock.cli.explain import build_next, build_steps
-from paddock.cli.submission import find_lacking
 from paddock.cli.same_name import explain_taken
 from paddock.cli.session import talk
+from paddock.cli.submission import find_lacking
 from paddock.cli.terminal import stdout
 from paddock.cli.validate import Report, build_lines, fetch_report
 from paddock.cli.working_directory import read_refusal
