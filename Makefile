@@ -11,7 +11,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 PARALLEL := -n auto --maxprocesses 8 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all kubernetes bench lint format lock clean
+.PHONY: help demo test test-all kubernetes bench simulate lint format lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,7 +42,9 @@ test-all: $(VENV)/.ready-dev kubernetes ## all tests, also those that train, and
 	@$(BIN)/python -m pytest -q -m "paddle or slow or kubernetes"
 
 kubernetes: ## a control plane for the tests: $KUBEBUILDER_ASSETS, a cache, else built from Debian's packages (6 min)
-	@[ -n "$$KUBEBUILDER_ASSETS" ] || tools/kubernetes/build --node --kubemark >/dev/null
+	@if [ -n "$$KUBEBUILDER_ASSETS" ]; then \
+		[ -x "$$KUBEBUILDER_ASSETS/kube-apiserver" ] || { echo "KUBEBUILDER_ASSETS is $$KUBEBUILDER_ASSETS, and no kube-apiserver is there" >&2; exit 1; }; \
+	else tools/kubernetes/build --node --kubemark || { echo "there is another way: set KUBEBUILDER_ASSETS to a folder that has kube-apiserver, kube-controller-manager and etcd" >&2; exit 1; }; fi
 
 lint: $(VENV)/.ready-dev ## style, types and import layers
 	@$(BIN)/ruff check .
@@ -54,7 +56,10 @@ format: $(VENV)/.ready-dev ## put every file into the one format
 	@$(BIN)/ruff check --fix -q .
 	@$(BIN)/ruff format -q .
 
-bench: $(VENV)/.ready-dev ## the figures of docs/benchmarks.md, measured here
+simulate: $(VENV)/.ready-dev ## the operator in a hostile little world, a million steps (10 min); STEPS=50000 for so many
+	@$(BIN)/python tools/simulate.py $(or $(STEPS),1000000)
+
+bench: $(VENV)/.ready-dev kubernetes ## the figures of docs/benchmarks.md, measured here (10 min)
 	@$(BIN)/python -m benchmarks
 
 lock: $(VENV)/.ready-dev ## resolve pyproject.toml into requirements*.lock
@@ -62,6 +67,8 @@ lock: $(VENV)/.ready-dev ## resolve pyproject.toml into requirements*.lock
 		--group build pyproject.toml -o requirements.lock
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
 		--group build --group dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
+		--group operator -c requirements.lock -o deploy/operator.lock
 
 clean: ## remove what was set up here (not the environments that jobs use: paddock keeps those in its cache)
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,47 +1,97 @@
-"""`python -m benchmarks [starting] [running] [many_jobs] [--write]`: measures, prints the table, keeps it."""
+"""`python -m benchmarks [NAME…] [--full] [--write]`: measures, prints the tables, keeps them.
+
+A NAME is a figure or a whole section; `--write` rewrites the sections that were measured in docs/benchmarks.md, and
+leaves the others as they stand.
+"""
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.figures import Figure, build_table, describe_machine
 
-FIGURES = ("starting", "running", "many_jobs")
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 _HEAD = """# Benchmarks
 
-`make bench` measures these and prints the table; `python -m benchmarks --write` rewrites this page with it.
+`make bench` measures these and prints the tables; `python -m benchmarks --write` rewrites this page with them.
 Each figure stands beside a plain one that was taken in turns with it in the same run; medians, with the range in
 parentheses. What each one does is said at the head of its module in `benchmarks/`.
-
-Measured on: {machine}.
-
-{table}
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Part of the page: `figures` are modules of `benchmarks`, in order; `conditions` says what they have in common."""
+
+    title: str
+    figures: tuple[str, ...]
+    conditions: str = ""
+
+
+SECTIONS = {
+    "laptop": Section("On a laptop", ("starting", "running", "many_jobs")),
+    "kubernetes": Section(
+        "On a Kubernetes",
+        ("gangs", "fleets", "faults"),
+        "Each run has a fresh control plane of its own, by `tools/kubernetes/control_plane.py`: etcd without fsync and "
+        "kube-apiserver over TLS on loopback; no controllers, scheduler or nodes. `paddock operator` is a process "
+        "of its own, and so is the load, which also says of pods what kubelets would say; all of them share this "
+        "machine's cores. Jobs have 4 workers that meet by name, each with its headless Service. Requests are the API "
+        "server's own count, in which a read of one job is a LIST. An operator's memory is the most it ever held.\n\n",
+    ),
+}
+_ALL = tuple(name for section in SECTIONS.values() for name in section.figures)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"only these: {', '.join(FIGURES)}")
-    parser.add_argument("--write", action="store_true", help=f"rewrite {PAGE.name} with all figures")
+    choice = ", ".join((*SECTIONS, *_ALL))
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"only these: {choice}")
+    parser.add_argument("--full", action="store_true", help="a fleet rests for ten minutes instead of one")
+    parser.add_argument("--write", action="store_true", help=f"rewrite the sections of {PAGE.name} that are measured")
     chosen = parser.parse_args()
-    unknown = sorted(set(chosen.names) - set(FIGURES))
+    unknown = sorted(set(chosen.names) - set(SECTIONS) - set(_ALL))
     if unknown:
-        parser.error(f"there is no figure {unknown[0]!r}; there are {', '.join(FIGURES)}")
-    if chosen.write and chosen.names:
-        parser.error("--write needs all figures, so name none")
+        parser.error(f"there is no figure {unknown[0]!r}; there are {choice}")
+    if chosen.write and set(chosen.names) & set(_ALL):
+        parser.error("--write needs whole sections, so name those, or none")
+    if chosen.full:
+        os.environ.setdefault("PADDOCK_BENCH_IDLE_MINUTES", "10")
+    measured = {}
+    for key, section in SECTIONS.items():
+        wanted = not chosen.names or key in chosen.names
+        if names := [name for name in section.figures if wanted or name in chosen.names]:
+            measured[key] = _build_section(section, _measure(names))
+            print(measured[key])
+    if chosen.write:
+        PAGE.write_text(_build_page(PAGE.read_text() if PAGE.exists() else "", measured))
+    return 0
+
+
+def _measure(names: Sequence[str]) -> list[Figure]:
     figures: list[Figure] = []
-    for name in chosen.names or FIGURES:
+    for name in names:
         print(f"measuring: {name}", file=sys.stderr)
         figures += importlib.import_module(f"benchmarks.{name}").measure()
-    table = build_table(figures)
-    print(f"{describe_machine()}\n\n{table}")
-    if chosen.write:
-        PAGE.write_text(_HEAD.format(machine=describe_machine(), table=table))
-    return 0
+    return figures
+
+
+def _build_section(section: Section, figures: Sequence[Figure]) -> str:
+    machine = f"Measured on: {describe_machine()}."
+    return f"## {section.title}\n\n{section.conditions}{machine}\n\n{build_table(figures)}\n"
+
+
+def _build_page(page: str, measured: Mapping[str, str]) -> str:
+    """What was measured, in place of what stood there."""
+    kept = {text.partition("\n")[0]: f"## {text.strip()}\n" for text in page.split("\n## ")[1:]}
+    texts = [measured.get(key) or kept.get(section.title) for key, section in SECTIONS.items()]
+    return "\n".join([_HEAD, *(text for text in texts if text)])
 
 
 if __name__ == "__main__":

@@ -1,14 +1,18 @@
-"""What all tests share: goldens, files that hold what a function gave when somebody last read it with care.
+"""What all tests share: goldens, and the two worlds that an operator serves.
 
-`pytest --rewrite-goldens` writes them anew; read the difference before you keep it.
+Goldens are files that hold what a function gave when somebody last read it with care; `pytest --rewrite-goldens` writes
+them anew, and the difference is to be read before it is kept. Worlds are in `worlds`; the real one is skipped, with the
+reason, where this machine has no control plane (`make kubernetes` builds it).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from worlds import ControlPlane, NoPrograms, World, find_programs, open_embedded, open_real
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,3 +34,28 @@ def match_golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == path.read_text(encoding="utf-8")
 
     return match
+
+
+@pytest.fixture(scope="session")
+def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """etcd, kube-apiserver and the controllers (garbage collection, namespaces), with no node: one for all tests."""
+    try:
+        programs = find_programs()
+    except NoPrograms as reason:
+        pytest.skip(str(reason))
+    plane = ControlPlane(tmp_path_factory.mktemp("control-plane"), programs)
+    try:
+        plane.up("--controllers")
+        yield plane
+    finally:
+        plane.down()
+
+
+@pytest.fixture(params=["embedded", pytest.param("kubernetes", marks=pytest.mark.kubernetes)])
+async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[World]:
+    if request.param == "embedded":
+        async with open_embedded(tmp_path) as embedded:
+            yield embedded
+    else:
+        async with open_real(request.getfixturevalue("control_plane")) as real:
+            yield real

@@ -24,12 +24,18 @@ Request = tuple[str, str, str]
 
 
 class Seam(Api):
-    """Another client's view of the same API: it records requests, may fail or hold them, and may lag behind."""
+    """Another client's view of the same API: it records requests, may fail or hold them, and may lag behind.
 
-    def __init__(self, api: Api) -> None:
+    `namespace`: what it follows without naming one ends at this namespace, so that many may share one API. `before` is
+    asked before a request is sent; `after` once a write was done and its answer is on the way. Either may raise.
+    """
+
+    def __init__(self, api: Api, namespace: str = "") -> None:
         self.api = api
+        self.namespace = namespace
         self.requests: list[Request] = []
         self.before: Callable[[Request], Awaitable[None]] | None = None
+        self.after: Callable[[Request], Awaitable[None]] | None = None
         self.answers: Callable[[Request, Manifest], Manifest] = lambda request, answer: answer
         self.told: Callable[[Resource, Event], bool] = lambda resource, event: True
         self.lag: Callable[[Resource, Event], Awaitable[None]] | None = None
@@ -41,6 +47,10 @@ class Seam(Api):
             await self.before(request)
         return request
 
+    async def _done(self, request: Request) -> None:
+        if self.after is not None:
+            await self.after(request)
+
     async def get(self, resource: Resource, namespace: str, name: str) -> Manifest:
         request = await self._note("get", resource, name)
         return self.answers(request, await self.api.get(resource, namespace, name))
@@ -51,7 +61,9 @@ class Seam(Api):
 
     async def create(self, resource: Resource, manifest: Mapping[str, Any], **options: Any) -> Manifest:
         request = await self._note("create", resource, name_of(manifest))
-        return self.answers(request, await self.api.create(resource, manifest, **options))
+        answer = await self.api.create(resource, manifest, **options)
+        await self._done(request)
+        return self.answers(request, answer)
 
     async def replace(self, resource: Resource, manifest: Mapping[str, Any], **options: Any) -> Manifest:
         await self._note("replace", resource, name_of(manifest))
@@ -59,18 +71,24 @@ class Seam(Api):
 
     async def patch(self, resource: Resource, namespace: str, name: str, patch: Any, **options: Any) -> Manifest:
         request = await self._note("patch", resource, name, options.get("subresource", ""))
-        return self.answers(request, await self.api.patch(resource, namespace, name, patch, **options))
+        answer = await self.api.patch(resource, namespace, name, patch, **options)
+        await self._done(request)
+        return self.answers(request, answer)
 
     async def delete(self, resource: Resource, namespace: str, name: str, **options: Any) -> None:
-        await self._note("delete", resource, name)
+        request = await self._note("delete", resource, name)
         await self.api.delete(resource, namespace, name, **options)
+        await self._done(request)
 
     async def follow(self, resource: Resource, namespace: str = "", **selectors: str) -> AsyncIterator[Event]:
-        async for event in self.api.follow(resource, namespace, **selectors):
+        async for event in self.api.follow(resource, namespace or self._reach(resource), **selectors):
             if self.lag is not None:
                 await self.lag(resource, event)
             if event.type == "SYNCED" or self.told(resource, event):
                 yield event
+
+    def _reach(self, resource: Resource) -> str:
+        return self.namespace if resource.namespaced else ""
 
 
 @asynccontextmanager

@@ -73,6 +73,10 @@ class ControlPlane:
     def node(self, verb: str, *options: str) -> None:
         self._call("node.py", verb, str(self.home), *options)
 
+    def address(self, *options: str) -> None:
+        """The address of a real node, on this machine's loopback interface; the API may listen there (`--address`)."""
+        self._call("node.py", "address", *options)
+
     def _call(self, program: str, *words: str) -> None:
         done = subprocess.run([sys.executable, str(_TOOLS / program), *words], capture_output=True, text=True)
         assert done.returncode == 0, f"{program} {' '.join(words)}: {done.stderr}"

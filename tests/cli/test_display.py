@@ -22,6 +22,7 @@ from paddock.cli.display import (
 )
 from paddock.cli.down import build_stopped
 from paddock.cli.failure import build_failure
+from paddock.cli.places import Local
 from paddock.jobs.complaints import find_complaint
 from paddock.jobs.explain import explain
 from paddock.jobs.model import CauseRecord, Phase, Rank
@@ -187,7 +188,7 @@ def test_a_job_that_completes_after_an_error_is_doubted() -> None:
 )
 def test_the_roles_of_a_job_that_has_ended_are_history(phase: Phase, said: str, tmp_path: Path) -> None:
     view = build_view(phase=phase)
-    facts = build_facts(view.job, view.status, build_manifest(ps=2), Home(tmp_path, tmp_path))
+    facts = build_facts(view.job, view.status, build_manifest(ps=2), Local(Home(tmp_path, tmp_path)))
     assert [line for line in facts if line.startswith("Role:")][1].startswith(said)
 
 

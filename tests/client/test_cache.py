@@ -71,7 +71,7 @@ async def test_it_mirrors_and_finds_by_index() -> None:
         await stream.tell("DELETED", pod("a", "x"))
         assert (names(cache.find("owner", "x")), cache.get(Key("n", "a")), len(cache)) == (["b"], None, 2)
         assert heard == ["a of x", "c of y", "b of x", "a of x"]
-        assert {value: names(found) for value, found in cache.values("owner")} == {"x": ["b"], "y": ["c"]}
+        assert {value: names(cache.find("owner", value)) for value in cache.values("owner")} == {"x": ["b"], "y": ["c"]}
 
 
 async def test_an_object_that_changes_hands_is_told_to_both() -> None:

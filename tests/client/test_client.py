@@ -256,7 +256,7 @@ EXPIRED = line("ERROR", {"kind": "Status", "code": 410, "reason": "Expired", "me
         ),
         pytest.param(
             [page(pod("a"), pod("b"), version=5), [EXPIRED], page(pod("a", 8), pod("c", 9), version=9), [None]],
-            ["ADDED a", "ADDED b", "SYNCED ", "DELETED b", "MODIFIED a", "ADDED c"], ["", "5", ""],
+            ["ADDED a", "ADDED b", "SYNCED ", "MODIFIED a", "ADDED c", "DELETED b"], ["", "5", ""],
             id="too old: a new list tells what was missed",
         ),
         pytest.param(

@@ -1,11 +1,13 @@
 """The watch as values: bytes in, lines and events out."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from paddock.client.watch import Cursor, Ledger, Line, plan_delay
+from paddock.kube.api import Event
 from paddock.kube.errors import ApiError, Expired, InternalError
 from paddock.kube.meta import PODS
 
@@ -63,6 +65,14 @@ def encode(*objects: dict[str, Any]) -> list[bytes]:
     return [json.dumps(found).encode() for found in objects]
 
 
+def listed(ledger: Ledger, *objects: dict[str, Any]) -> Iterator[Event]:
+    """The events of one list, in one page for each object."""
+    ledger.begin_list()
+    for found in objects:
+        yield from ledger.take_page(encode(found))
+    yield from ledger.end_list()
+
+
 @pytest.mark.parametrize(
     ("second", "expected"),
     [
@@ -77,21 +87,39 @@ def test_a_new_list_tells_only_what_changed_meanwhile(
     second: list[dict[str, Any]], expected: list[tuple[str, str]]
 ) -> None:
     ledger = Ledger(PODS)
-    assert told(ledger.replace(encode(pod("a", 1), pod("b", 2)))) == [("ADDED", "a"), ("ADDED", "b")]
-    assert told(ledger.replace(encode(*second))) == expected
-    assert told(ledger.replace(encode(*second))) == []
+    assert told(listed(ledger, pod("a", 1), pod("b", 2))) == [("ADDED", "a"), ("ADDED", "b")]
+    assert told(listed(ledger, *second)) == expected
+    assert told(listed(ledger, *second)) == []
+
+
+def test_a_list_that_begins_anew_forgets_the_pages_before() -> None:
+    ledger = Ledger(PODS)
+    list(listed(ledger, pod("a", 1), pod("b", 2)))
+    ledger.begin_list()
+    assert told(ledger.take_page(encode(pod("a", 1), pod("b", 3)))) == [("MODIFIED", "b")]
+    ledger.begin_list()
+    assert told(ledger.take_page(encode(pod("a", 1)))) == []
+    assert told(ledger.end_list()) == [("DELETED", "b")]
+
+
+def test_what_a_list_finds_gone_is_told_by_its_identity() -> None:
+    ledger = Ledger(PODS)
+    list(listed(ledger, pod("a", 1)))
+    (event,) = listed(ledger)
+    identity = {"namespace": "n", "name": "a", "uid": "u-a"}
+    assert event.object == {"apiVersion": "v1", "kind": "Pod", "metadata": identity}
 
 
 def test_the_watch_tells_nothing_twice_and_deletes_only_what_was_told() -> None:
     ledger = Ledger(PODS)
-    list(ledger.replace(encode(pod("a", 1))))
+    list(listed(ledger, pod("a", 1)))
     changes = [("ADDED", pod("a", 1)), ("MODIFIED", pod("a", 2)), ("DELETED", pod("a", 3)), ("DELETED", pod("a", 3))]
     events = [ledger.change(Line(kind, json.dumps(body).encode())) for kind, body in changes]
     assert [event and event.type for event in events] == [None, "MODIFIED", "DELETED", None]
 
 
 def test_objects_of_a_list_get_the_kind_that_lists_leave_out() -> None:
-    (event,) = Ledger(PODS).replace(encode(pod("a", 1)))
+    (event,) = listed(Ledger(PODS), pod("a", 1))
     assert (event.object["apiVersion"], event.object["kind"]) == ("v1", "Pod")
 
 

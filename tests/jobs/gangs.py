@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+from paddock.jobs.conditions import build_refs
 from paddock.jobs.model import (
     CauseRecord,
     Child,
@@ -93,6 +94,7 @@ def build_status(job: Job, phase: Phase = Phase.RUNNING, **changes: Any) -> Stat
     """As it was recorded a minute ago of a job all of whose pods ran."""
     status = Status(
         phase=phase,
+        refs=build_refs(job, build_pods(job, changes.get("attempt", 0))),
         mode=job.mode,
         roles={role.name: Counts(wanted=role.replicas, running=role.replicas) for role in job.roles},
         started=NOW - 60,

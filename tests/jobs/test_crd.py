@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,8 +11,9 @@ import pytest
 from jobs.samples import JOBS, KUBEFLOW_JOBS, read_manifest
 from paddock.jobs.apis import JobApi, kubeflow, paddlepaddle
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.crd import build_crd, build_crds
-from paddock.jobs.model import CauseRecord, Counts, Phase, Status
+from paddock.jobs.crd import build_crd, build_crds, build_old_crd
+from paddock.jobs.field_sentences import ANY, SENTENCES
+from paddock.jobs.model import CauseRecord, Counts, Phase, PodRef, Status
 from paddock.jobs.structure import check_structure
 from paddock.kube.meta import Manifest, name_of
 
@@ -43,7 +45,8 @@ def test_the_names_and_columns_are_those_that_the_documents_show() -> None:
         "Worker": ".status.worker.ready",
         "Age": ".metadata.creationTimestamp",
     }
-    assert version(paddlepaddle)["subresources"] == {"status": {}}
+    scale = {"specReplicasPath": ".spec.worker.replicas", "statusReplicasPath": ".status.worker.running"}
+    assert version(paddlepaddle)["subresources"] == {"status": {}, "scale": scale}
 
 
 def test_kubeflows_names_and_columns_are_its_own() -> None:
@@ -64,6 +67,75 @@ def test_kubeflows_names_and_columns_are_its_own() -> None:
 @pytest.mark.parametrize("crd", build_crds(), ids=name_of)
 def test_kubectl_apply_can_keep_it_in_an_annotation(crd: Manifest) -> None:
     assert len(json.dumps(crd, separators=(",", ":"))) < 256 * 1024
+
+
+def own_fields(schema: Any, path: str = "") -> Iterator[str]:
+    """The paths of a kind's own fields: the pod template, and what every object has, are Kubernetes'."""
+    yield path
+    for name, inner in (schema.get("properties") or {}).items():
+        if name == "template" or (not path and name in ("apiVersion", "kind", "metadata")):
+            continue
+        yield from own_fields(inner, f"{path}.{name}" if path else name)
+    for word in ("items", "additionalProperties"):
+        inner = schema.get(word)
+        if isinstance(inner, dict) and (inner.get("properties") or word == "items"):
+            yield from own_fields(inner, f"{path}.{ANY}")
+
+
+def described(schema: Any) -> int:
+    if isinstance(schema, dict):
+        mine = isinstance(schema.get("description"), str)
+        return mine + sum(described(inner) for inner in schema.values())
+    return 0
+
+
+def test_kubectl_explain_has_a_sentence_for_every_field_of_a_kinds_own() -> None:
+    fields = {path for api in KINDS.values() for path in own_fields(api.build_schema())}
+    assert fields - SENTENCES.keys() == set(), "each wants its sentence in jobs/field_sentences.py"
+    templates = {path for path in SENTENCES if path.endswith(".template")}
+    assert SENTENCES.keys() - fields - templates == set(), "there are no such fields"
+    for api in KINDS.values():
+        paths = set(own_fields(api.build_schema()))
+        assert described(schema(api)) >= len(paths)
+
+
+def test_sentences_are_short_and_whole() -> None:
+    wrong = [text for text in SENTENCES.values() if not (text.endswith(".") and text[0].isupper() and len(text) < 120)]
+    assert wrong == []
+
+
+def test_the_template_is_shared_and_has_no_sentences() -> None:
+    """Described, it would not fit into the annotation of `kubectl apply`; shared, it is in memory once."""
+    roles = schema(paddlepaddle)["properties"]["spec"]["properties"]
+    assert described(roles["worker"]["properties"]["template"]["properties"]) == 0
+
+
+@pytest.mark.parametrize("api", KINDS.values(), ids=lambda api: api.resource.group)
+def test_old_clusters_get_the_same_in_their_shape(api: JobApi) -> None:
+    new, old = build_crd(api)["spec"], build_old_crd(api)["spec"]
+    assert build_old_crd(api)["apiVersion"] == "apiextensions.k8s.io/v1beta1"
+    assert (old["version"], [each["name"] for each in old["versions"]]) == ("v1", ["v1"])
+    assert {name: old[name] for name in ("group", "names", "scope")} == {
+        name: new[name] for name in ("group", "names", "scope")
+    }
+    of_version = new["versions"][0]
+    assert old["subresources"] == of_version["subresources"]
+    columns = [{**column, "JSONPath": column["jsonPath"]} for column in of_version["additionalPrinterColumns"]]
+    assert old["additionalPrinterColumns"] == [
+        {name: value for name, value in column.items() if name != "jsonPath"} for column in columns
+    ]
+    assert '"default":' not in json.dumps(old["validation"])
+
+
+def test_a_property_may_be_called_default() -> None:
+    """Of an old definition only the words of schemas are taken out."""
+    api = KINDS[kubeflow.resource]
+    assert (
+        "suspend"
+        in build_old_crd(api)["spec"]["validation"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["runPolicy"][
+            "properties"
+        ]
+    )
 
 
 @pytest.mark.parametrize("name", [*JOBS, *KUBEFLOW_JOBS])
@@ -98,5 +170,6 @@ def test_values_that_kubeflow_took_can_still_be_stored() -> None:
 def test_no_field_of_a_status_is_dropped(api: JobApi, roles: tuple[str, ...]) -> None:
     counts = dict.fromkeys(roles, Counts(9, 1, 2, 3, 4, 5))
     cause = CauseRecord("Reason", {"any": ["thing", {"at": "all"}]}, 1.0)
-    status = Status(Phase.RUNNING, "PS", 1, 2, counts, cause, 3.0, 4.0, 5)
+    refs = {role: (PodRef("team", f"demo-{role}-0", "uid"),) for role in roles}
+    status = Status(Phase.RUNNING, "PS", 1, 2, counts, cause, 3.0, 4.0, 5, refs)
     assert list(check_structure(schema(api), {"status": api.write_status({}, status, 0.0)})) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from paddock.jobs.model import (
     Counts,
     Intranet,
     Phase,
+    PodRef,
     Policies,
     RestartPolicy,
     Scheduling,
@@ -298,6 +300,14 @@ def test_any_manifest_becomes_a_job_whose_objects_can_be_built_or_an_invalid_job
     read_status(manifest)
 
 
+REFS = st.lists(st.builds(PodRef, *[st.text(max_size=5)] * 3), min_size=1, max_size=3).map(tuple)
+
+
+def read_back(status: Status) -> Status:
+    """Refs stand beside counts: of a role without counts there are none."""
+    return replace(status, refs={role: refs for role, refs in status.refs.items() if role in status.roles})
+
+
 STATUSES = st.builds(
     Status,
     phase=st.sampled_from(Phase),
@@ -306,6 +316,7 @@ STATUSES = st.builds(
     restarts=st.integers(0, 1000),
     roles=st.dictionaries(st.sampled_from(["ps", "worker", "heter"]), COUNTS),
     cause=st.none() | st.builds(CauseRecord, st.text(min_size=1, max_size=9), ARGS, MOMENTS),
+    refs=st.dictionaries(st.sampled_from(["ps", "worker", "heter"]), REFS),
     started=MOMENTS,
     finished=MOMENTS,
     observed_generation=st.integers(0, 1000),
@@ -315,11 +326,11 @@ STATUSES = st.builds(
 @given(STATUSES, STATUSES)
 def test_a_status_that_was_written_over_another_reads_back(before: Status, after: Status) -> None:
     first = merged({}, write_status({}, before, 0.0))
-    assert read_status({"status": first}) == before
+    assert read_status({"status": first}) == read_back(before)
     foreign = first | {"conditions": [{"type": "Theirs"}], "elastic": "NONE"}
     second = merged(foreign, write_status(foreign, after, 0.0))
-    assert read_status({"status": second}) == after
-    assert (second["conditions"], second["elastic"]) == ([{"type": "Theirs"}], "NONE")
+    assert read_status({"status": second}) == read_back(after)
+    assert (second["conditions"][0], second["elastic"]) == ({"type": "Theirs"}, "NONE")
     assert merged(second, write_status(second, after, 1.0)) == second
 
 
@@ -336,8 +347,11 @@ def test_the_status_has_paddle_operators_shape() -> None:
         phase=Phase.RUNNING,
         mode="PS",
         roles={"ps": Counts(2, running=2), "worker": Counts(2, running=1, starting=1)},
+        refs={"worker": (PodRef("team", "demo-worker-0", "u"),)},
         started=0.0,
     )
+    ref = {"apiVersion": "v1", "kind": "Pod", "namespace": "team", "name": "demo-worker-0", "uid": "u"}
+    running = {"type": "Running", "status": "True", "reason": "Running", "message": "all ranks run"}
     assert write_status({}, status, 0.0) == {
         "phase": "Running",
         "mode": "PS",
@@ -345,7 +359,8 @@ def test_the_status_has_paddle_operators_shape() -> None:
         "restarts": 0,
         "startTime": "1970-01-01T00:00:00Z",
         "ps": {"ready": "2/2", "running": 2},
-        "worker": {"ready": "1/2", "running": 1, "starting": 1},
+        "worker": {"ready": "1/2", "running": 1, "starting": 1, "refs": [ref]},
+        "conditions": [running | {"lastTransitionTime": "1970-01-01T00:00:00Z"}],
     }
 
 
@@ -355,6 +370,22 @@ def test_a_status_of_paddle_operator_is_read() -> None:
     status = read_status(manifest)
     assert status.roles == {"ps": Counts(2, running=2), "worker": Counts(2, succeeded=2)}
     assert (status.phase, status.attempt) == (Phase.COMPLETED, 0)
+
+
+def test_a_role_that_paddle_operator_left_out_has_no_pods_yet_and_starting_may_be_half_a_gang() -> None:
+    raw = {"phase": "Starting", "mode": "PS", "ps": {"starting": 2}}
+    manifest = {"spec": {"ps": {"replicas": 2}, "worker": {"replicas": 3}}, "status": raw}
+    status = read_status(manifest)
+    assert status.roles == {"ps": Counts(2, starting=2), "worker": Counts(3)}
+    assert (status.phase, read_status({**manifest, "status": raw | {"attempt": 0}}).phase) == (
+        Phase.PENDING,
+        Phase.STARTING,
+    )
+
+
+@pytest.mark.parametrize("phase", ["Restarting", "Suspended", "Scaling", "Aborted", "Succeed", "Unknown"])
+def test_a_phase_that_paddle_operator_never_set_is_not_recorded(phase: str) -> None:
+    assert read_status({"status": {"phase": phase}}).phase is Phase.NONE
 
 
 def test_every_kind_is_registered_under_its_own_resource() -> None:

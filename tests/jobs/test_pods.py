@@ -123,6 +123,21 @@ def test_the_host_network_comes_with_a_dns_that_knows_services() -> None:
     assert with_template({"dnsPolicy": "Default"}, intranet="Host")["spec"]["dnsPolicy"] == "Default"
 
 
+@pytest.mark.parametrize(
+    ("name", "rank", "declared"),
+    [
+        ("wide_and_deep", Rank("ps", 0), True),
+        ("wide_and_deep", Rank("worker", 0), False),
+        ("resnet", Rank("worker", 1), True),
+    ],
+)
+def test_on_the_nodes_network_ranks_that_would_listen_at_one_port_are_kept_off_one_node(
+    name: str, rank: Rank, declared: bool
+) -> None:
+    spec = pods.build_pod(read_sample(name, intranet="Host"), rank, 0, 20040, CLUSTER)["spec"]
+    assert spec["containers"][0].get("ports", []) == [{"containerPort": 20040}] * declared
+
+
 def test_by_service_the_container_declares_the_jobs_port() -> None:
     assert build(intranet="Service", port=40020)["spec"]["containers"][0]["ports"] == [{"containerPort": 40020}]
     assert "ports" not in build()["spec"]["containers"][0]

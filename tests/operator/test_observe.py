@@ -9,9 +9,9 @@ import pytest
 
 from operator_seam import JOBS, build_job
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.model import Job, Observed
+from paddock.jobs.model import Job, NodeState, Observed
 from paddock.kube.meta import CONFIG_MAPS, POD_GROUPS, PODS, SERVICES, Key, Manifest, Resource, key_of
-from paddock.operator.observe import missing_pods, owner_in, read_held_port, read_observed
+from paddock.operator.observe import missing_pods, owner_in, read_held_port, read_node, read_observed
 
 
 class Dictionary:
@@ -113,3 +113,25 @@ def test_a_child_is_traced_to_its_job_by_group_and_kind() -> None:
     assert owner_in(child("demo-ps-0"), kinds) == (JOBS, Key("default", "demo"))
     assert owner_in(child("demo-ps-0", owner=""), kinds) is None
     assert owner_in(child("demo-ps-0"), {("kubeflow.org", JOBS.kind): JOBS}) is None
+
+
+@pytest.mark.parametrize(
+    ("conditions", "state"),
+    [
+        ([{"type": "Ready", "status": "True"}], NodeState.READY),
+        ([{"type": "Ready", "status": "False"}], NodeState.NOT_READY),
+        ([{"type": "Ready", "status": "Unknown"}], NodeState.NOT_READY),
+        ([{"type": "DiskPressure", "status": "True"}], NodeState.NOT_READY),
+        ([], NodeState.NOT_READY),
+    ],
+)
+def test_a_node_is_ready_where_its_kubelet_says_so(conditions: list[Manifest], state: NodeState) -> None:
+    assert read_node({"status": {"conditions": conditions}}) is state
+    assert read_node({}) is NodeState.NOT_READY
+
+
+def test_the_time_and_the_force_of_a_deletion_are_read() -> None:
+    marks = {"deletionTimestamp": "1970-01-01T00:01:00Z", "deletionGracePeriodSeconds": 30}
+    pod = observe((PODS, child("demo-ps-0", **marks))).pods[0]
+    assert (pod.gone_by, pod.forced) == (60.0, False)
+    assert observe((PODS, child("demo-ps-0", **{**marks, "deletionGracePeriodSeconds": 0}))).pods[0].forced

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from paddock.app.home import Home
 from paddock.cli.find import fetch_job, fetch_pods, printed_name
 from paddock.cli.language import readers_language
 from paddock.cli.names import complete_jobs
+from paddock.cli.places import Place
 from paddock.cli.session import namespace_option, talk
 from paddock.cli.terminal import stderr, stdout
 from paddock.jobs.phrases import Phrase, phrase, render
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _QUIET = 2.0
 """Seconds of waiting without a word."""
+_LONGEST_PAUSE = 1.0
 
 
 @click.command(name="delete")
@@ -40,8 +41,8 @@ def command(names: tuple[str, ...], now: bool, wait: bool, namespace: str) -> No
     paddock delete resnet mnist --now
     """
 
-    async def work(client: Client, place: Home) -> None:
-        found = [await fetch_job(client, namespace, name) for name in names]
+    async def work(client: Client, place: Place) -> None:
+        found = [await fetch_job(client, namespace, name, place.flags) for name in names]
         for resource, job in found:
             await end_job(client, resource, job, now=now, wait=wait, say=_say)
             stdout().print(f"{printed_name(resource, job['metadata']['name'])} deleted")
@@ -71,9 +72,10 @@ async def end_job(
         pass
     if now:
         await kill_pods(api, job)
-    begun = time.monotonic()
+    begun, pause = time.monotonic(), 0.1
     while wait and (await _exists(api, resource, job) or await fetch_pods(api, job)):
-        await asyncio.sleep(0.1)  # asking again costs less than two watches
+        await asyncio.sleep(pause)  # asking again costs less than two watches
+        pause = min(_LONGEST_PAUSE, pause * 1.2)
         if say and not now and time.monotonic() - begun > _QUIET:
             say(build_waiting(await fetch_pods(api, job)))
             say = None

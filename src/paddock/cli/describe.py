@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING
 import click
 from rich.cells import cell_len
 
-from paddock.app.home import Home
 from paddock.cli import jobs_view as view
-from paddock.cli.find import fetch_job, fetch_pods, find_outputs
+from paddock.cli.cluster_limits import find_places
+from paddock.cli.find import fetch_job, fetch_pods
 from paddock.cli.language import readers_language
 from paddock.cli.names import complete_jobs
+from paddock.cli.places import Place
 from paddock.cli.session import namespace_option, talk
 from paddock.cli.terminal import print_table, stdout
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.explain import explain
 from paddock.jobs.model import Job, Status
 from paddock.jobs.phrases import Phrase, phrase, render
-from paddock.kube.meta import EVENTS, Manifest, annotations_of, uid_of
+from paddock.kube.errors import Forbidden
+from paddock.kube.meta import EVENTS, Manifest, annotations_of, namespace_of, uid_of
 from paddock.kube.times import format_duration, format_time, read_time
 
 if TYPE_CHECKING:
@@ -40,10 +42,10 @@ def command(job: str, namespace: str) -> None:
     paddock describe resnet
     """
 
-    async def work(client: Client, place: Home) -> None:
-        resource, manifest = await fetch_job(client, namespace, job)
+    async def work(client: Client, place: Place) -> None:
+        resource, manifest = await fetch_job(client, namespace, job, place.flags)
         pods = await fetch_pods(client, manifest)
-        events = (await client.list(EVENTS, namespace, fields=f"involvedObject.uid={uid_of(manifest)}")).items
+        events = await _fetch_events(client, manifest)
         api, language = KINDS[resource], readers_language()
         for line in build_facts(api.read_job(manifest), api.read_status(manifest), manifest, place, language):
             stdout().print(line)
@@ -53,7 +55,15 @@ def command(job: str, namespace: str) -> None:
     talk(work)
 
 
-def build_facts(job: Job, status: Status, manifest: Manifest, place: Home, language: str = "en") -> list[str]:
+async def _fetch_events(client: Client, job: Manifest) -> list[Manifest] | None:
+    """None where one may not read them: the rest is told all the same."""
+    try:
+        return (await client.list(EVENTS, namespace_of(job), fields=f"involvedObject.uid={uid_of(job)}")).items
+    except Forbidden:
+        return None
+
+
+def build_facts(job: Job, status: Status, manifest: Manifest, place: Place, language: str = "en") -> list[str]:
     """A line for each thing that is known, with its name in a column of its own."""
     attempt = phrase(
         "{attempt}, restarts {restarts} ({limit})",
@@ -71,11 +81,17 @@ def build_facts(job: Job, status: Status, manifest: Manifest, place: Home, langu
         phrase("Attempt"): attempt,
         phrase("Clean-up"): f"cleanPodPolicy {job.policies.clean_pods}",
         phrase("Without"): annotations_of(manifest).get("paddock.dev/without", ""),
-        phrase("Outputs"): str(find_outputs(place, manifest) or ""),
+        phrase("Outputs"): _outputs(job, manifest, place),
     }
     said = [(name, text if isinstance(text, str) else render(text, language)) for name, text in facts.items()]
     lines = [_label(name, language) + text for name, text in said if text]
     return lines + [_label(phrase("Role"), language) + render(each, language) for each in _roles(job, status)]
+
+
+def _outputs(job: Job, manifest: Manifest, place: Place) -> str:
+    if place.home is None:
+        return ", ".join(find_places(job))
+    return str(place.find_outputs(manifest) or "")
 
 
 def _label(name: Phrase, language: str) -> str:
@@ -119,11 +135,12 @@ def _print_pods(pods: list[Manifest], language: str) -> None:
     print_table(stdout(), ("  NAME", *view.POD_HEADER[1:]), rows, cut=False)
 
 
-def _print_events(events: list[Manifest], language: str) -> None:
+def _print_events(events: list[Manifest] | None, language: str) -> None:
     label = _label(phrase("Events"), language)
-    stdout().print(label.rstrip() if events else label + render(phrase("none"), language))
+    nothing = phrase("none") if events is not None else phrase("not yours to read")
+    stdout().print(label.rstrip() if events else label + render(nothing, language))
     now = time.time()
-    for event in sorted(events, key=lambda each: str(each.get("lastTimestamp"))):
+    for event in sorted(events or (), key=lambda each: str(each.get("lastTimestamp"))):
         last = read_time(event.get("lastTimestamp"))
         age = "" if last is None else format_duration(now - last)
         times = f" (x{event['count']})" if int(event.get("count") or 1) > 1 else ""

@@ -10,6 +10,7 @@ import click
 from paddock.app import launch
 from paddock.app.home import Home, find_running
 from paddock.cli.find import fetch_all
+from paddock.cli.places import Local
 from paddock.cli.session import connect, home, run
 from paddock.cli.terminal import stderr
 from paddock.jobs.apis.registry import KINDS
@@ -60,7 +61,7 @@ def build_stopped(unfinished: Sequence[str]) -> str:
 async def _fetch_unfinished(place: Home) -> list[str]:
     """The jobs that neither have ended nor are suspended; none where the cluster does not answer."""
     try:
-        async with asyncio.timeout(_ANSWER), connect(place) as client:
+        async with asyncio.timeout(_ANSWER), connect(Local(place)) as client:
             found = await fetch_all(client, KINDS, "")
     except (ApiError, OSError, TimeoutError):
         return []

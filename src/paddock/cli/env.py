@@ -21,8 +21,9 @@ from paddock.cli.errors import Failed, UserError
 from paddock.cli.find import fetch_all
 from paddock.cli.language import readers_language
 from paddock.cli.names import complete_environments
+from paddock.cli.places import Place
 from paddock.cli.requirements import Requirements, explain_url, read_requirements
-from paddock.cli.session import talk
+from paddock.cli.session import home, talk
 from paddock.cli.terminal import print_table, stderr, stdout
 from paddock.environments.definition import BUILD_REQUESTED
 from paddock.jobs.apis.registry import KINDS
@@ -60,7 +61,7 @@ def command() -> None:
 def list_(output: str) -> None:
     """List the environments: what is built, how large it is, which images it stands for."""
 
-    async def work(client: Client, place: Home) -> list[Manifest]:
+    async def work(client: Client, place: Place) -> list[Manifest]:
         return sorted((await client.list(ENVIRONMENTS)).items, key=name_of)
 
     found = talk(work)
@@ -123,7 +124,7 @@ def create(
     read = [read_requirements(file, _read_text) for file in files]
     manifest = build_environment(name, read, images, index_url, extra, variables, python)
 
-    async def work(client: Client, place: Home) -> None:
+    async def work(client: Client, place: Place) -> None:
         try:
             await client.create(ENVIRONMENTS, manifest, strict=True)
         except AlreadyExists:
@@ -204,7 +205,7 @@ def build(name: str) -> None:
     from paddock.cli.building import Builds
     from paddock.cli.screen import Screen
 
-    async def work(client: Client, place: Home) -> None:
+    async def work(client: Client, place: Place) -> None:
         await fetch_environment(client, name)
         wish = f"{time.time():.6f}"
         await client.patch(ENVIRONMENTS, "", name, {"metadata": {"annotations": {BUILD_REQUESTED: wish}}})
@@ -262,7 +263,7 @@ def rm(name: str, files: bool) -> None:
     paddock env rm mine --files
     """
 
-    async def work(client: Client, place: Home) -> list[str]:
+    async def work(client: Client, place: Place) -> list[str]:
         environment = await fetch_environment(client, name)
         others = [each for each in (await client.list(ENVIRONMENTS)).items if name_of(each) != name]
         jobs, pods = await fetch_all(client, KINDS, ""), (await client.list(PODS)).items
@@ -273,7 +274,7 @@ def rm(name: str, files: bool) -> None:
         said = [f"environment/{name} deleted"]
         if _SEED in annotations_of(environment):
             said.append("it comes with Paddock, and will be there again when the cluster is started anew")
-        return [*said, *_remove_files(place, environment, others, files)]
+        return [*said, *_remove_files(home(), environment, others, files)]
 
     first, *rest = talk(work)
     stdout().print(first)

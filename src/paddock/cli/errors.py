@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from paddock.app.home import HomeError
 from paddock.app.launch import StartError, StopError
+from paddock.cli.language import readers_language
 from paddock.client.kubeconfig import ConfigError
+from paddock.jobs.phrases import Phrase, render
 from paddock.kube.errors import AlreadyExists, ApiError, BadRequest, Invalid, NotFound
 
 
@@ -16,11 +18,17 @@ class Explained:
     exit_code: int
 
 
-class UserError(Exception):
+class _Said(Exception):
+    def __init__(self, said: Phrase | str) -> None:
+        super().__init__(str(said))
+        self.said = said
+
+
+class UserError(_Said):
     """The command or the manifest is wrong (exit code 2); the message is all that is printed."""
 
 
-class Failed(Exception):
+class Failed(_Said):
     """It was asked rightly and did not work (exit code 1); the message is all that is printed."""
 
 
@@ -29,9 +37,11 @@ _WRONG = (AlreadyExists, BadRequest, Invalid, NotFound)
 
 def explain_error(error: Exception) -> Explained | None:
     """None for what nobody foresaw: a bug."""
-    if isinstance(error, UserError | ConfigError):
+    if isinstance(error, _Said):
+        return Explained(render(error.said, readers_language()), 2 if isinstance(error, UserError) else 1)
+    if isinstance(error, ConfigError):
         return Explained(str(error), 2)
-    if isinstance(error, Failed | HomeError | StartError | StopError):
+    if isinstance(error, HomeError | StartError | StopError):
         return Explained(str(error), 1)
     if isinstance(error, ApiError):
         return Explained(error.message, 2 if isinstance(error, _WRONG) else 1)

@@ -16,15 +16,17 @@ import click
 from paddock.cli.errors import UserError
 from paddock.cli.language import readers_language
 from paddock.cli.names import complete_jobs
+from paddock.cli.places import LOCAL, Flags
 from paddock.cli.session import namespace_option, talk
 from paddock.cli.terminal import stdout
 from paddock.jobs.explain import explain
 from paddock.jobs.model import CauseRecord, Status
 from paddock.jobs.phrases import Phrase, phrase, render
+from paddock.kube.meta import Resource
 from paddock.kube.times import Moment, format_duration
 
 if TYPE_CHECKING:
-    from paddock.app.home import Home
+    from paddock.cli.places import Place
     from paddock.client.client import Client
 
 
@@ -55,17 +57,35 @@ def _explain_job(name: str, namespace: str, language: str) -> int:
     from paddock.cli.find import fetch_job
     from paddock.jobs.apis.registry import KINDS
 
-    async def work(client: Client, place: Home) -> list[str]:
-        resource, manifest = await fetch_job(client, namespace, name)
+    async def work(client: Client, place: Place) -> list[str]:
+        resource, manifest = await fetch_job(client, namespace, name, place.flags)
         status = KINDS[resource].read_status(manifest)
-        return build_explanation(manifest, status, time.time(), language)
+        lines = build_explanation(manifest, status, time.time(), language, place.flags)
+        if place.home is None and status.cause is None:
+            lines += [
+                render(each, language) for each in await _explain_place(client, resource, namespace, status, place)
+            ]
+        return lines
 
     for line in talk(work):
         stdout().print(line)
     return 0
 
 
-def build_explanation(manifest: Mapping[str, Any], status: Status, now: Moment, language: str) -> list[str]:
+async def _explain_place(
+    client: Client, resource: Resource, namespace: str, status: Status, place: Place
+) -> list[Phrase]:
+    """Where nothing is recorded: who could record it, of which version, and which this command is."""
+    from paddock.cli.leases import explain_untaken, fetch_versions
+
+    versions = await fetch_versions(client, namespace)
+    untaken = [await explain_untaken(client, resource, namespace, place.flags)] if not status.phase else []
+    return [*untaken, versions]
+
+
+def build_explanation(
+    manifest: Mapping[str, Any], status: Status, now: Moment, language: str, flags: Flags = LOCAL
+) -> list[str]:
     """The lines about a job: which, why, who says so since when, what to type. Pure."""
     metadata = manifest.get("metadata") or {}
     name, namespace = str(metadata.get("name")), str(metadata.get("namespace"))
@@ -80,7 +100,7 @@ def build_explanation(manifest: Mapping[str, Any], status: Status, now: Moment, 
     age = format_duration(max(now - cause.since, 0)) if cause.since else "?"
     by = phrase("recorded by the operator in status.cause: {reason}, {age} ago", reason=cause.reason, age=age)
     lines.append(render(by, language))
-    steps = build_steps(cause, name, namespace)
+    steps = build_steps(cause, name, namespace, flags=flags)
     return [*lines, *(render(each, language) for each in build_next(steps))]
 
 
@@ -104,20 +124,22 @@ def _is_error(problem: Any) -> bool:
     return bool(problem.severity == "error")
 
 
-_KUBECTL = "KUBECONFIG=$(paddock kubeconfig) kubectl"
-"""A plain kubectl may speak to another cluster."""
 _LACKS = re.compile(r"Insufficient ([\w.-]+/[\w.-]+)")
 _NO_ENVIRONMENT = re.compile(r'image "([^"]+)" stands for no environment')
 _LABELS = re.compile(r"affinity/selector \((?:on [^:]+: )?([\w./-]+=[\w.-]+(?:, [\w./-]+=[\w.-]+)*); node has")
 
 
-def build_steps(cause: CauseRecord, name: str, namespace: str, file: str = "") -> list[str]:
-    """What to type next, for causes where there is something. `file`: of a job that is not submitted yet. Pure."""
-    where = "" if namespace == "default" else f" -n {namespace}"
+def build_steps(cause: CauseRecord, name: str, namespace: str, file: str = "", flags: Flags = LOCAL) -> list[str]:
+    """What to type next, for causes where there is something. `file`: of a job that is not submitted yet; `flags`: of
+    the place it is on. Pure."""
+    where, kubectl = flags.of(namespace), flags.kubectl
+    on = where.removeprefix(flags.options)
     if cause.reason == "WaitingForScheduler":
         again = f"paddock run {file}" if file else f"paddock delete {name}{where} && paddock run FILE"
-        return list(_steps_to_room(str(cause.args.get("message") or ""), again))
+        return list(_steps_to_room(str(cause.args.get("message") or ""), f"{again}{flags.options}", kubectl))
     if cause.reason == "ImageUnavailable":
+        if flags.options:
+            return [f"{kubectl}{on} describe pods -l paddock.dev/job={name}"]
         unknown = _NO_ENVIRONMENT.search(str(cause.args.get("message") or ""))
         return [f"paddock env create NAME -r requirements.txt --image {_quote(unknown[1])}"] if unknown else []
     ranks = cause.args.get("ranks")
@@ -128,10 +150,10 @@ def build_steps(cause: CauseRecord, name: str, namespace: str, file: str = "") -
     table = {
         "BuildingEnvironment": "paddock get environments",
         "CompletedServersKept": f"paddock delete {name}{where}",
-        "Suspended": f"{_KUBECTL} patch paddlejob {name}{where} --type merge -p {shlex.quote(patch)}",
-        "InvalidJob": f"{_KUBECTL} edit paddlejob {name}{where}",
-        "NoFreePort": "paddock get -A",
-        "NoReplicas": f"{_KUBECTL} edit paddlejob {name}{where}",
+        "Suspended": f"{kubectl} patch paddlejob {name}{on} --type merge -p {shlex.quote(patch)}",
+        "InvalidJob": f"{kubectl} edit paddlejob {name}{on}",
+        "NoFreePort": f"paddock get -A{flags.options}",
+        "NoReplicas": f"{kubectl} edit paddlejob {name}{on}",
     }
     return [table[cause.reason]] if cause.reason in table else []
 
@@ -147,8 +169,8 @@ def _quote(image: str) -> str:
     return f"'{image}'" if shlex.quote(image) == image else shlex.quote(image)
 
 
-def _steps_to_room(message: str, run: str) -> Iterator[str]:
+def _steps_to_room(message: str, run: str, kubectl: str) -> Iterator[str]:
     if labels := _LABELS.search(message):
-        yield f"{_KUBECTL} label nodes --all {labels[1].replace(', ', ' ')}"
+        yield f"{kubectl} label nodes --all {labels[1].replace(', ', ' ')}"
     for device in dict.fromkeys(_LACKS.findall(message)):
         yield f"{run} --without {device}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paddock.app.home import Home
 from paddock.cli.find import fetch_pods
 from paddock.cli.jobs_view import ended_message, rank_name
 from paddock.cli.log_lines import build_tail
+from paddock.cli.places import Place
 from paddock.cli.rank_log import fetch_log
 from paddock.jobs.complaints import find_complaint
 from paddock.jobs.model import Status
@@ -22,7 +22,7 @@ _LONGEST = 64 * 2**10
 """Bytes from the end of a log among which the last lines are looked for."""
 
 
-async def fetch_failure(client: Client, place: Home, job: Manifest, status: Status) -> list[Phrase | str]:
+async def fetch_failure(client: Client, place: Place, job: Manifest, status: Status) -> list[Phrase | str]:
     """The last lines of the rank that is to blame, with a head; nothing where no rank is, or where it was not started
     and the cause itself has the reason."""
     args = status.cause.args if status.cause else {}
@@ -31,7 +31,10 @@ async def fetch_failure(client: Client, place: Home, job: Manifest, status: Stat
         return []
     rank = str(ranks[0])
     pod = next((pod for pod in await fetch_pods(client, job) if rank_name(pod) == rank), None)
-    log = await fetch_log(client, place, job, rank, pod) or b""
+    unreadable: list[Phrase | str] = []
+    log = await fetch_log(client, place, job, rank, pod, unreadable.append) or b""
+    if unreadable:
+        return unreadable
     return build_failure(rank, log[-_LONGEST:].decode("utf-8", "replace"), ended_message(pod or {}))
 
 

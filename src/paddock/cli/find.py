@@ -1,13 +1,12 @@
-"""The job that a name on the command line means, its pods, and where its outputs are."""
+"""The job that a name on the command line means, and its pods."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paddock.app.home import Home
 from paddock.cli.errors import UserError
+from paddock.cli.places import LOCAL, Flags
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.text import nearest
 from paddock.kube.errors import NotFound
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from paddock.kube.api import Api
 
 
-async def fetch_job(api: Api, namespace: str, word: str) -> tuple[Resource, Manifest]:
+async def fetch_job(api: Api, namespace: str, word: str, flags: Flags = LOCAL) -> tuple[Resource, Manifest]:
     """The job that `word` means: `NAME`, `paddlejob/NAME` or `paddlejob.GROUP/NAME`.
 
     Raises `UserError`: with the nearest name where there is none of this one, and with both where jobs of two API
@@ -37,7 +36,7 @@ async def fetch_job(api: Api, namespace: str, word: str) -> tuple[Resource, Mani
         raise UserError(f"two jobs in namespace {namespace} are called {name!r}, {names}: name one of them like this")
     known = [name_of(job) for _, job in await fetch_all(api, KINDS, namespace)]
     near = nearest(name, known)
-    hint = f"; did you mean {near!r}?" if near else "; `paddock get -A` lists all jobs"
+    hint = f"; did you mean {near!r}?" if near else f"; `paddock get -A{flags.options}` lists all jobs"
     raise UserError(f"there is no job {name!r} in namespace {namespace}{hint}")
 
 
@@ -89,12 +88,6 @@ async def fetch_pods(api: Api, job: Manifest) -> list[Manifest]:
     return sorted((pod for pod in pods if is_controlled_by(pod, uid_of(job))), key=name_of)
 
 
-def find_outputs(place: Home, job: Manifest) -> Path | None:
-    """The job's own directory (PADDOCK_OUTPUT_DIR of its ranks); None as long as nothing is in it."""
-    path = place.outputs / namespace_of(job) / f"{name_of(job)}-{uid_of(job)[:8]}"
-    return path if path.is_dir() and any(path.iterdir()) else None
-
-
-def in_namespace(job: Manifest) -> str:
-    """` -n training`, for the next command in a sentence; nothing for the default namespace."""
-    return "" if namespace_of(job) in ("", "default") else f" -n {namespace_of(job)}"
+def in_namespace(job: Manifest, flags: Flags = LOCAL) -> str:
+    """` --context prod -n training`, for the next command in a sentence; nothing for the default namespace here."""
+    return flags.of(namespace_of(job))

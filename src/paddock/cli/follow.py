@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from paddock.app.home import Home
 from paddock.cli.building import Builds
 from paddock.cli.display import View, build_live_line
 from paddock.cli.jobs_view import ended_message, rank_name
+from paddock.cli.places import Flags, Place
 from paddock.cli.rank_log import follow_lines
 from paddock.cli.screen import Screen
 from paddock.jobs.apis.registry import KINDS
@@ -52,7 +52,7 @@ class Follower:
     def __init__(
         self,
         client: Client,
-        place: Home,
+        place: Place,
         resource: Resource,
         job: Manifest,
         screen: Screen,
@@ -133,13 +133,15 @@ class Follower:
         sentence = explain(status.cause, self._screen.language) if worth and status.cause else ""
         if sentence and sentence != self._said:
             self._screen.talk(sentence)
-            for step in _steps(status.cause, self._name, self._namespace):
+            for step in _steps(status.cause, self._name, self._namespace, self._place.flags):
                 self._screen.talk(step)
         self._said = sentence or self._said
 
     async def _follow_pods(self) -> None:
         async for event in self._client.follow(PODS, self._namespace):
             pod = event.object
+            if event.type == "DELETED":  # after a broken connection it comes with its identity alone
+                self._running.discard(uid_of(pod))
             if event.type == "SYNCED" or not is_controlled_by(pod, self._uid):
                 continue
             read = read_pod(pod)
@@ -156,7 +158,8 @@ class Follower:
         state = container.get("state") or {}
         if message := ended_message(pod):
             self.view = replace(self.view, messages={**self.view.messages, rank: message})
-        self._note_environment(state.get("waiting") or {})
+        if self._place.home is not None:
+            self._note_environment(state.get("waiting") or {})
         if ended:
             self._running.discard(uid)
         elif "running" in state:
@@ -166,7 +169,7 @@ class Follower:
             self._streamed.add(rank)
 
     async def _stream(self, pod: Manifest, container: str, rank: Rank) -> None:
-        async for lines in follow_lines(self._client, self._place, pod, container, self._tail):
+        async for lines in follow_lines(self._client, self._place, pod, container, self._tail, self._screen.talk):
             self._show(rank_name(pod), rank, lines)
 
     def _show(self, label: str, rank: Rank, lines: list[str]) -> None:
@@ -197,18 +200,18 @@ class Follower:
             await asyncio.sleep(_PAINT)
 
 
-def _steps(cause: CauseRecord | None, name: str, namespace: str) -> list[Phrase]:
+def _steps(cause: CauseRecord | None, name: str, namespace: str, flags: Flags) -> list[Phrase]:
     """What to type, where the job waits for the user alone and nothing tells it later."""
     from paddock.cli.explain import build_next, build_steps
 
     if cause is None or cause.reason != "ImageUnavailable":
         return []
-    return build_next(build_steps(cause, name, namespace))
+    return build_next(build_steps(cause, name, namespace, flags=flags))
 
 
 _WORTH_A_LINE = frozenset(
     {"RankRestarted", "PodsDeleted", "PodsLost", "WaitingForScheduler", "ImageUnavailable", "ConfigurationWrong",
-     "ObjectInTheWay", "NoFreePort", "Suspended", "Resized", "Resumed", "ContainerWaiting"}
+     "ObjectInTheWay", "ObjectsRefused", "NoFreePort", "Suspended", "Resized", "Resumed", "ContainerWaiting"}
 )  # fmt: skip
 
 

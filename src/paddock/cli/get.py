@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from paddock.app.home import Home
 from paddock.cli import jobs_view as view
 from paddock.cli.errors import UserError
 from paddock.cli.find import fetch_all, printed_name
 from paddock.cli.language import readers_language
 from paddock.cli.names import complete_objects
-from paddock.cli.session import namespace_option, talk
+from paddock.cli.places import Place
+from paddock.cli.session import choose_place, namespace_option, talk
 from paddock.cli.terminal import print_table, stderr, stdout
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.phrases import phrase, render
@@ -67,7 +67,14 @@ def command(
             + (f"; did you mean {near!r}?" if near else "; kubectl lists every kind")
         )
 
-    async def work(client: Client, place: Home) -> list[tuple[Resource, Manifest]]:
+    if resources == (ENVIRONMENTS,) and choose_place().home is None:
+        raise UserError(
+            phrase(
+                "environments belong to the local cluster: on a cluster the image itself is run; leave --context out"
+            )
+        )
+
+    async def work(client: Client, place: Place) -> list[tuple[Resource, Manifest]]:
         where = "" if all_namespaces else namespace
         items = await fetch_all(client, resources, where, selector)
         return sorted(items, key=lambda each: str(metadata(each[1]).get("creationTimestamp")))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from paddock.app.home import Home
 from paddock.cli.errors import Failed, UserError
 from paddock.cli.find import fetch_job, fetch_pods, in_namespace
 from paddock.cli.follow import Follower, Gone
@@ -17,12 +16,13 @@ from paddock.cli.jobs_view import rank_name
 from paddock.cli.language import readers_language
 from paddock.cli.log_lines import Lines
 from paddock.cli.names import complete_jobs
+from paddock.cli.places import Place
 from paddock.cli.rank_log import cut, fetch_log
 from paddock.cli.screen import Screen
-from paddock.cli.session import keep_up, namespace_option, talk
+from paddock.cli.session import namespace_option, talk
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Rank
-from paddock.jobs.phrases import phrase
+from paddock.jobs.phrases import Phrase, phrase
 from paddock.kube.meta import Manifest, Resource, name_of
 
 if TYPE_CHECKING:
@@ -70,27 +70,27 @@ def command(job: str, follow: bool, role: str, index: int | None, tail: int | No
     paddock logs resnet --role worker --rank 0
     """
 
-    async def work(client: Client, place: Home) -> None:
-        resource, manifest = await fetch_job(client, namespace, job)
+    async def work(client: Client, place: Place) -> int:
+        resource, manifest = await fetch_job(client, namespace, job, place.flags)
         api = KINDS[resource]
         which = choose_ranks(job, api.read_job(manifest).ranks(), role, index, tail)
-        if follow and not api.read_status(manifest).phase.terminal:
-            await _follow(client, place, resource, manifest, which)
-        else:
-            await _print(client, place, manifest, which)
+        ended = api.read_status(manifest).phase.terminal
+        if not follow or ended:
+            return await _print(client, place, manifest, which, ended=ended)
+        await _follow(client, place, resource, manifest, which)
+        return 0
 
     try:
-        talk(work)
+        return talk(work)
     except KeyboardInterrupt:  # said already: the job goes on
         return 130
-    return 0
 
 
-async def _follow(client: Client, place: Home, resource: Resource, job: Manifest, which: Which) -> None:
+async def _follow(client: Client, place: Place, resource: Resource, job: Manifest, which: Which) -> None:
     with Screen(language=readers_language()) as screen:
         follower = Follower(client, place, resource, job, screen, which.shows, tail=which.tail, raw=which.raw)
         following = asyncio.create_task(follower.run())
-        watching = asyncio.create_task(keep_up(place, screen.talk))
+        watching = asyncio.create_task(place.attend(client, resource, job, screen.talk))
         try:
             await asyncio.wait([following, watching], return_when=asyncio.FIRST_COMPLETED)
             if not following.done():
@@ -99,7 +99,7 @@ async def _follow(client: Client, place: Home, resource: Resource, job: Manifest
         except Gone:
             raise Failed("the job was deleted") from None
         except asyncio.CancelledError:  # Ctrl-C
-            delete = f"paddock delete {name_of(job)}{in_namespace(job)}"
+            delete = f"paddock delete {name_of(job)}{in_namespace(job, place.flags)}"
             screen.talk(phrase("the job goes on; `{command}` ends it", command=delete))
             raise
         finally:
@@ -108,17 +108,35 @@ async def _follow(client: Client, place: Home, resource: Resource, job: Manifest
             await asyncio.gather(following, watching, return_exceptions=True)
 
 
-async def _print(client: Client, place: Home, job: Manifest, which: Which) -> None:
+async def _print(client: Client, place: Place, job: Manifest, which: Which, *, ended: bool) -> int:
+    """The exit code: 1 where the log of a rank cannot be read."""
     pods = {rank_name(pod): pod for pod in await fetch_pods(client, job)}
     screen = Screen(language=readers_language())
     width, found = max(len(str(rank)) for rank in which.ranks), False
+    unreadable: list[Phrase | str] = []
+
+    def note(said: Phrase | str) -> None:
+        unreadable.append(said)
+        screen.talk(said)
+
     for rank in which.ranks:
-        text = await fetch_log(client, place, job, str(rank), pods.get(str(rank)))
+        text = await fetch_log(client, place, job, str(rank), pods.get(str(rank)), note)
         if text is None:
             continue
         found = True
         lines = Lines()
         shown = cut([*lines.feed(text), *lines.end()], which.tail)
         screen.rank_lines("" if which.raw else str(rank), width, shown)
-    if not found:
+    if unreadable:
+        return 1
+    if not found and place.home is None and not pods and ended:
+        screen.talk(
+            phrase(
+                "the pods of {job} are gone, and their logs with them: runPolicy.cleanPodPolicy (cleanPodPolicy) Never "
+                "keeps them",
+                job=name_of(job),
+            )
+        )
+    elif not found:
         screen.talk(phrase("{job} has printed nothing yet", job=name_of(job)))
+    return 0

@@ -11,10 +11,12 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from functools import partial
 
 import click
 
 from paddock import __version__
+from paddock.cli.context_options import context_options, is_chosen
 
 _VERBS: dict[str, str] = {
     "run": "Train: submit a manifest and follow the job to its end",
@@ -30,9 +32,15 @@ _VERBS: dict[str, str] = {
     "down": "Stop the local cluster and everything it runs",
     "status": "Whether the local cluster is up, and what it runs on",
     "kubeconfig": "Print the path of the local cluster's kubeconfig",
+    "operator": "Run the operator of a Kubernetes cluster",
+    "manifests": "Print what a Kubernetes needs: the definitions of jobs, the operator",
     "completion": "Print the completion script of a shell",
     "version": "Print the version",
 }
+
+
+_ANYWHERE = frozenset({"run", "submit", "validate", "get", "describe", "explain", "logs", "delete", "status"})
+_LOCAL = frozenset({"env", "up", "down", "kubeconfig"})
 
 
 class Verbs(click.Group):
@@ -69,14 +77,22 @@ class Verbs(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(__version__, "--version", message="paddock %(version)s")
-def cli() -> None:
+@partial(context_options, variable=None)
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Training jobs for PaddlePaddle, from one laptop to a Kubernetes fleet, from one YAML file.
 
     \b
     paddock run job.yaml        train here, now
     paddock get                 what there is
     paddock logs JOB -f         what it prints
+    paddock --context prod get  the same on a Kubernetes
     """
+    verb = context.invoked_subcommand
+    if is_chosen(context) and verb not in _ANYWHERE:
+        if verb in _LOCAL:
+            context.fail(f"`paddock {verb}` is about the local cluster: leave --context and --kubeconfig out")
+        context.fail(f"`paddock {verb}` takes no --context before it: `paddock {verb} --help` says what it takes")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

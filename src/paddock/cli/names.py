@@ -1,54 +1,63 @@
-"""Names that the shell completes from what the running cluster has.
+"""Names that the shell completes from what the running cluster has, or that of the context on the line.
 
-Silent and short: a cluster that is not up is not started for it, and one that does not answer is not waited for.
+Silent and short: a local cluster that is not up is not started for it, and one that does not answer is not waited for.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from paddock.cli.places import Place
 
 _SECONDS = 1.5
 
 
 def complete_jobs(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
     """Jobs of the chosen namespace, with their phase where the shell shows it."""
-    found = _fetch("jobs", str(context.params.get("namespace") or "default"))
+    found = _fetch(context, "jobs")
     taken = context.params.get(parameter.name or "") or ()
     return [CompletionItem(name, help=phase) for name, phase in found if name.startswith(start) and name not in taken]
 
 
 def complete_objects(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
     """Names of the kind that `paddock get KIND` names."""
-    found = _fetch(str(context.params.get("kind") or "jobs"), str(context.params.get("namespace") or "default"))
+    found = _fetch(context, str(context.params.get("kind") or "jobs"))
     return [CompletionItem(name, help=phase) for name, phase in found if name.startswith(start)]
 
 
 def complete_environments(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
     """Environments, with their phase where the shell shows it."""
-    return [CompletionItem(name, help=phase) for name, phase in _fetch("environments", "") if name.startswith(start)]
+    return [
+        CompletionItem(name, help=phase) for name, phase in _fetch(context, "environments") if name.startswith(start)
+    ]
 
 
-def _fetch(kind: str, namespace: str) -> list[tuple[str, str]]:
+def _fetch(context: click.Context, kind: str) -> list[tuple[str, str]]:
     """(name, phase) of each object; empty for whatever goes wrong, as nobody reads messages while typing."""
-    from paddock.app.home import is_up, read_home
+    from paddock.app.home import is_up
+    from paddock.cli.session import choose_place
 
-    place = read_home(os.environ)
     try:
-        return asyncio.run(asyncio.wait_for(_list(kind, namespace), _SECONDS)) if is_up(place) else []
+        place = choose_place(context)
+        if place.home is not None and not is_up(place.home):
+            return []
+        namespace = str(context.params.get("namespace") or place.flags.namespace)
+        return asyncio.run(asyncio.wait_for(_list(place, kind, namespace), _SECONDS))
     except Exception:
         return []
 
 
-async def _list(kind: str, namespace: str) -> list[tuple[str, str]]:
+async def _list(place: Place, kind: str, namespace: str) -> list[tuple[str, str]]:
     from paddock.cli.find import fetch_all
     from paddock.cli.get import KINDS_BY_WORD
-    from paddock.cli.session import connect, home
+    from paddock.cli.session import connect
     from paddock.kube.meta import name_of
 
-    async with connect(home()) as client:
+    async with connect(place) as client:
         found = await fetch_all(client, KINDS_BY_WORD.get(kind, ()), namespace)
     return [(name_of(item), str((item.get("status") or {}).get("phase") or "")) for _, item in found]

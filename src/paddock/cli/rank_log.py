@@ -7,32 +7,38 @@ A broken connection is taken up again at the byte where it broke off. A pod may 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paddock.app.home import Home
 from paddock.cli.log_lines import Lines
-from paddock.kube.errors import ApiError, NotFound
+from paddock.cli.places import Place, Say
+from paddock.cli.refusals import explain_forbidden
+from paddock.jobs.phrases import Phrase, phrase
+from paddock.kube.errors import ApiError, BadRequest, Forbidden, NotFound, Unavailable
 from paddock.kube.meta import Manifest, name_of, namespace_of, uid_of
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
 
-_AGAIN = 0.5
-"""Seconds before a broken stream is asked for again."""
+_AGAIN, _AGAIN_LATER = 0.5, 5.0
+"""Seconds before a broken stream is asked for again; one that the node does not give may be long in coming."""
+_PASSING = (BadRequest, Unavailable)
+"""Not started yet; nobody answers at this moment."""
 
 
 async def follow_lines(
-    client: Client, place: Home, pod: Manifest, container: str, tail: int | None = None
+    client: Client, place: Place, pod: Manifest, container: str, tail: int | None = None, say: Say = lambda _: None
 ) -> AsyncIterator[list[str]]:
     """Lines as they come, several at once where several are there, until the container has ended.
 
-    With `tail`, of what is there already only so many of the last lines.
+    With `tail`, of what is there already only so many of the last lines. `say` hears once of a log that cannot be read
+    (its node does not answer, or one may not); the job goes on all the same.
     """
-    lines = Lines()
+    lines, said = Lines(), False
     if tail is not None:
-        yield cut(lines.feed(await _fetch(client, pod, container)), tail)
+        with contextlib.suppress(ApiError):  # asked again below, and said there
+            yield cut(lines.feed(await _fetch(client, pod, container)), tail)
     while True:
         skip = lines.seen
         try:
@@ -41,12 +47,19 @@ async def follow_lines(
                 fresh, skip = chunk[skip:], max(0, skip - len(chunk))
                 yield lines.feed(fresh)
             break
-        except NotFound:
-            kept = find_kept_log(place, namespace_of(pod), name_of(pod), uid_of(pod))
+        except NotFound as error:
+            if place.home is None and not lines.seen:
+                say(explain_unreadable(pod, error))
+            kept = place.find_kept_log(namespace_of(pod), name_of(pod), uid_of(pod))
             yield lines.feed(kept.read_bytes()[lines.seen :] if kept else b"")
             break
-        except ApiError:
-            await asyncio.sleep(_AGAIN)
+        except ApiError as error:
+            if not said and not isinstance(error, _PASSING):
+                say(explain_unreadable(pod, error))
+                said = True
+            if isinstance(error, Forbidden):
+                break
+            await asyncio.sleep(_AGAIN if not said else _AGAIN_LATER)
     yield lines.end()
 
 
@@ -55,24 +68,26 @@ def cut(lines: list[str], tail: int | None) -> list[str]:
     return lines if tail is None else lines[-tail:] if tail else []
 
 
-async def fetch_log(client: Client, place: Home, job: Manifest, rank: str, pod: Manifest | None) -> bytes | None:
+def explain_unreadable(pod: Manifest, error: ApiError) -> Phrase:
+    """A cluster asks the pod's node for a log; what the node, or the way to it, says stands at the end."""
+    why = explain_forbidden(error) if isinstance(error, Forbidden) else error.message
+    return phrase("the log of {pod} cannot be read: {why}", pod=name_of(pod), why=why)
+
+
+async def fetch_log(
+    client: Client, place: Place, job: Manifest, rank: str, pod: Manifest | None, say: Say = lambda _: None
+) -> bytes | None:
     """What a rank has printed so far: its pod's log, else what is kept of one that is gone; None if there is none."""
     if pod is not None:
         try:
             return await _fetch(client, pod)
-        except ApiError:
-            pass  # not started yet, or gone this moment: what is kept of it, if anything
-    kept = find_kept_log(place, namespace_of(job), f"{name_of(job)}-{rank}")
+        except ApiError as error:  # not started yet, or gone this moment: what is kept of it, if anything
+            if place.home is None and not isinstance(error, BadRequest):
+                say(explain_unreadable(pod, error))
+    kept = place.find_kept_log(namespace_of(job), f"{name_of(job)}-{rank}")
     return kept.read_bytes() if kept else None
 
 
 async def _fetch(client: Client, pod: Manifest, container: str = "") -> bytes:
     stream = client.stream_log(namespace_of(pod), name_of(pod), container=container)
     return b"".join([chunk async for chunk in stream])
-
-
-def find_kept_log(place: Home, namespace: str, pod: str, uid: str = "*") -> Path | None:
-    """The newest log of the pod, by default of the last one of that name. Laid out as a kubelet does:
-    `<namespace>_<pod>_<uid>/<container>/N.log`."""
-    logs = place.node.glob(f"pods/{namespace}_{pod}_{uid}/*/*.log")
-    return max(logs, key=lambda path: path.stat().st_mtime, default=None)

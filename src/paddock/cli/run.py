@@ -8,35 +8,35 @@ import re
 import signal
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from paddock.app import launch
-from paddock.app.home import Home
+from paddock.cli.cluster_limits import explain_outputs
 from paddock.cli.delete import end_job, kill_pods
 from paddock.cli.display import View, build_doubt, build_end, build_head, build_timeout
 from paddock.cli.errors import Failed, UserError
 from paddock.cli.failure import fetch_failure
-from paddock.cli.find import fetch_pods, find_outputs, in_namespace
+from paddock.cli.find import fetch_pods, in_namespace
 from paddock.cli.follow import Follower, Gone
 from paddock.cli.language import readers_language
 from paddock.cli.logs import choose_ranks
 from paddock.cli.patience import FAILURES, Patience
+from paddock.cli.places import Place
 from paddock.cli.same_name import TIMED_OUT, explain_taken, is_timed_out, read_age
 from paddock.cli.screen import Screen
-from paddock.cli.session import connect, ensure_up, keep_up, namespace_option
+from paddock.cli.sent_directories import create_with_maps
+from paddock.cli.session import choose_place, connect, namespace_option
 from paddock.cli.submission import (
     Checked,
     check_with_server,
-    create_all,
     drop_devices,
     fetch_devices,
     read_devices,
     read_files,
 )
-from paddock.cli.working_directory import add_working_directories
+from paddock.cli.workdir import place_directories, refuse_impossible, workdir_option
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import CleanPods, Phase, Rank
 from paddock.jobs.phrases import phrase, render
@@ -47,6 +47,7 @@ from paddock.kube.quantities import format_quantity
 if TYPE_CHECKING:
     from paddock.client.client import Client
 
+_LEFT_PODS = phrase("waiting for the pods of that job to end")
 _KILL_SECONDS = 10.0
 _AGAIN = 0.2
 
@@ -76,8 +77,9 @@ def read_seconds(text: str) -> float:
     "--sandbox",
     type=click.Choice(["auto", "bubblewrap", "none"]),
     default="auto",
-    help="What pods run in, if the cluster is not up yet.",
+    help="What pods run in, if the local cluster is not up yet.",
 )
+@workdir_option
 @namespace_option
 def command(
     file: str,
@@ -86,6 +88,7 @@ def command(
     role: str,
     index: int | None,
     sandbox: str,
+    workdir: str | None,
     namespace: str,
 ) -> int:
     """Train: start what is needed, submit the manifest, follow the job to its end.
@@ -94,11 +97,13 @@ def command(
     paddock run job.yaml
     paddock run job.yaml --without nvidia.com/gpu
     paddock run job.yaml --rank 0 | tee log
+    paddock run job.yaml --context prod --workdir .
 
     A script that no image brings (python train.py) is taken from the directory that this is called in.
     What else the file holds (a ConfigMap, a PodGroup) is created, or brought to the file's state. A job of the same
     name gives way if it has finished or --timeout suspended it, else not. A job without runPolicy.backoffLimit is
-    given up after three failures alike.
+    given up after three failures alike. With --context the job goes to that Kubernetes, and a directory of at most
+    900 KiB with it.
 
     Exit code: 0 completed, 1 failed, 2 the manifest is wrong, 130 interrupted. Ctrl-C ends the job politely, a second
     one at once.
@@ -109,9 +114,18 @@ def command(
         raise UserError(f"{file}: run follows one job, here are {len(jobs)}: `paddock submit {file}` submits them all")
     job = KINDS[jobs[0].resource].read_job(jobs[0].manifest)
     which = choose_ranks(job.key.name, job.ranks(), role, index, None)
-    place = ensure_up(sandbox=sandbox)
+    place = choose_place()
+    if place.home is None and sandbox != "auto":
+        raise UserError(
+            phrase(
+                "--sandbox is for the local cluster: on a cluster pods run in containers of their images; leave it out"
+            )
+        )
     with Screen(language=readers_language()) as screen:
-        run = Run(place, screen, which.shows, timeout)
+        refuse_impossible(place, checked, screen.talk)
+    place.start(sandbox=sandbox)
+    with Screen(language=readers_language()) as screen:
+        run = Run(place, screen, which.shows, timeout, workdir)
         return asyncio.run(run.run(checked, without))
 
 
@@ -119,9 +133,15 @@ class Run:
     """One `paddock run`, from the checked manifest to the exit code."""
 
     def __init__(
-        self, place: Home, screen: Screen, shows: Callable[[Rank], bool], timeout: float | None = None
+        self,
+        place: Place,
+        screen: Screen,
+        shows: Callable[[Rank], bool],
+        timeout: float | None = None,
+        workdir: str | None = None,
     ) -> None:
         self._place, self._screen, self._shows, self._timeout = place, screen, shows, timeout
+        self._workdir = workdir
         self._interrupts: asyncio.Queue[None] = asyncio.Queue()
         self._creating = False
         """From here on there may be a job to end."""
@@ -149,18 +169,21 @@ class Run:
         self, client: Client, checked: list[Checked], without: tuple[str, ...]
     ) -> tuple[Resource, Manifest]:
         checked = await self._adapt(client, checked, without)
-        checked = await add_working_directories(client, checked, Path.cwd(), self._screen.talk)
+        checked = await place_directories(client, self._place, checked, self._workdir, self._screen.talk)
         job = next(each for each in checked if each.is_job)
         await self._replace_finished(client, job)
-        await check_with_server(client, checked, update=True)
+        await check_with_server(client, checked, update=True, flags=self._place.flags)
         self._creating = True
-        created = await create_all(client, checked, update=True)
+        created = await create_with_maps(client, checked, self._screen.talk, update=True)
         return job.resource, created[checked.index(job)]
 
     async def _adapt(self, client: Client, checked: list[Checked], without: tuple[str, ...]) -> list[Checked]:
-        """Without the devices that the user named, and without those that no node has; where the job could not start
-        without them either, it stays as it is written, so that it waits with all of its reasons."""
+        """Without the devices that the user named, and on the laptop without those that no node has; where the job
+        could not start without them either, it stays as it is written, so that it waits with all of its reasons. On a
+        cluster nodes may come that have them."""
         checked = drop_devices(checked, without)
+        if self._place.home is None:
+            return checked
         asked = read_devices(each.manifest for each in checked if each.is_job)
         there = await fetch_devices(client) if asked else set()
         lacking = [name for name in asked if name not in there]
@@ -193,13 +216,13 @@ class Run:
             current = await client.get(job.resource, *job.key)
         except NotFound:
             return
-        if taken := explain_taken(job.resource, current, time.time()):
+        if taken := explain_taken(job.resource, current, time.time(), self._place.flags):
             raise UserError(taken)
         phase, age = KINDS[job.resource].read_status(current).phase, read_age(current, time.time())
         late = phrase("replacing {job}, which --timeout suspended ({age} old)", job=job.label, age=age)
         done = phrase("replacing {job}, {phase} ({age} old)", job=job.label, phase=str(phase), age=age)
         self._screen.talk(late if is_timed_out(job.resource, current) else done)
-        await end_job(client, job.resource, current)
+        await end_job(client, job.resource, current, say=lambda _: self._screen.talk(_LEFT_PODS))
 
     async def _follow(
         self, client: Client, resource: Resource, job: Manifest, interrupt: asyncio.Task[None], file: str
@@ -211,7 +234,7 @@ class Run:
 
         follower = Follower(client, self._place, resource, job, self._screen, self._shows, on_view=look)
         following = asyncio.create_task(follower.run())
-        watching = asyncio.create_task(keep_up(self._place, self._screen.talk))
+        watching = asyncio.create_task(self._place.attend(client, resource, job, self._screen.talk))
         try:
             parts = (following, interrupt, watching)
             await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED, timeout=self._timeout)
@@ -232,8 +255,10 @@ class Run:
         """See `cli.patience`. The job may be gone by now; then there is nothing to limit."""
         try:
             patch = {"metadata": {"uid": uid_of(job)}, "spec": {"runPolicy": {"backoffLimit": limit}}}
-            await client.patch(resource, namespace_of(job), name_of(job), patch)
+            patched = await client.patch(resource, namespace_of(job), name_of(job), patch)
         except (NotFound, Conflict):
+            return
+        if _run_policy(patched).get("backoffLimit") != limit:  # a definition of another operator's has no such field
             return
         self._gave_up = True
         said = phrase(
@@ -250,7 +275,7 @@ class Run:
         finally:
             await _cancel(again)
         whole = phrase("interrupted: the job and its pods are gone")
-        if find_outputs(self._place, job):
+        if self._place.find_outputs(job):
             whole = phrase("interrupted: the job and its pods are gone; its outputs are kept")
         part = phrase("interrupted: the job is deleted, some of its pods have not ended yet")
         self._screen.talk(whole if gone else part)
@@ -267,13 +292,13 @@ class Run:
 
         language, cause = self._screen.language, view.status.cause
         self._screen.line(build_timeout(view, self._timeout or 0, language), "bold red")
-        steps = build_steps(cause, name_of(job), namespace_of(job), file) if cause else []
+        steps = build_steps(cause, name_of(job), namespace_of(job), file, self._place.flags) if cause else []
         for step in build_next(steps) if cause and cause.reason == "WaitingForScheduler" else ():
             self._screen.line(step)
-        if outputs := find_outputs(self._place, job):
+        if outputs := self._place.find_outputs(job):
             self._screen.line(phrase("outputs: {path}", path=str(outputs)))
         rests = await self._stop(client, job, lambda: _suspend(client, resource, job), interrupt)
-        name = f"{name_of(job)}{in_namespace(job)}"
+        name = f"{name_of(job)}{in_namespace(job, self._place.flags)}"
         commands = {"logs": f"paddock logs {name}", "delete": f"paddock delete {name}"}
         whole = phrase(
             "the job is suspended, it holds no pods: `{logs}` shows what it printed, `{delete}` removes it", **commands
@@ -318,24 +343,49 @@ class Run:
             )
         if doubt := build_doubt(view):
             self._screen.line(doubt, "bold yellow")
-        self._screen.line(self._where_it_lies(job))
+        self._screen.line(self._where_it_lies(job, view))
         if completed and view.job.policies.clean_pods is CleanPods.NEVER and any(not r.decides for r in view.job.roles):
-            delete = f"paddock delete {name_of(job)}{in_namespace(job)}"
+            delete = f"paddock delete {name_of(job)}{in_namespace(job, self._place.flags)}"
             self._screen.talk(phrase("its servers are kept running (cleanPodPolicy: Never): {command}", command=delete))
         return 0 if completed else 1
 
-    def _where_it_lies(self, job: Manifest) -> str:
-        logs = phrase("logs: {command}", command=f"paddock logs {name_of(job)}{in_namespace(job)}")
-        outputs = find_outputs(self._place, job)
+    def _where_it_lies(self, job: Manifest, view: View) -> str:
+        """Logs outlive their pods on the laptop alone, outputs on a cluster in volumes alone."""
+        logs = phrase("logs: {command}", command=f"paddock logs {name_of(job)}{in_namespace(job, self._place.flags)}")
+        outputs = self._place.find_outputs(job)
         said = [logs, phrase("outputs: {path}", path=str(outputs))] if outputs else [logs]
+        if self._place.home is None:
+            gone = phrase(
+                "logs: gone with the pods (cleanPodPolicy {policy})", policy=str(view.job.policies.clean_pods)
+            )
+            said = [gone if _is_cleaned_up(view) else logs, explain_outputs(view.job)]
         return "      ".join(render(each, self._screen.language) for each in said)
 
 
+def _run_policy(job: Manifest) -> Manifest:
+    return (job.get("spec") or {}).get("runPolicy") or {}
+
+
+def _is_cleaned_up(view: View) -> bool:
+    """Whether this end takes the pods with it, as `jobs.policies.cleanup` has it."""
+    completed = CleanPods.ON_COMPLETION if view.status.phase is Phase.COMPLETED else CleanPods.ON_FAILURE
+    return view.job.policies.clean_pods in (CleanPods.ALWAYS, completed)
+
+
 async def _suspend(client: Client, resource: Resource, job: Manifest) -> None:
-    """Suspend the job and wait until its pods are gone; one that ends meanwhile stays as it ended. Raises `Gone`."""
+    """Suspend the job and wait until its pods are gone; one that ends meanwhile stays as it ended. Raises `Gone`, and
+    `Failed` where the definition of the kind, another operator's, has no such field."""
     patch = {"metadata": {"uid": uid_of(job), "annotations": {TIMED_OUT: ""}}, "spec": {"runPolicy": {"suspend": True}}}
     try:
         current = await client.patch(resource, namespace_of(job), name_of(job), patch)
+        if not _run_policy(current).get("suspend"):
+            raise Failed(
+                phrase(
+                    "the job goes on: the cluster's definition of {kind} is another operator's and knows no "
+                    "runPolicy.suspend (`paddock manifests crd` prints ours)",
+                    kind=resource.kind,
+                )
+            )
         while not _rests(resource, current) or await fetch_pods(client, job):
             await asyncio.sleep(_AGAIN)
             current = await client.get(resource, namespace_of(job), name_of(job))

@@ -6,6 +6,7 @@ One that has finished does, and one that `paddock run --timeout` suspended; any 
 from __future__ import annotations
 
 from paddock.cli.find import in_namespace
+from paddock.cli.places import LOCAL, Flags
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Phase
 from paddock.kube.meta import Manifest, Resource, annotations_of, key_of, metadata
@@ -23,9 +24,9 @@ def read_age(job: Manifest, now: Moment) -> str:
     return format_duration(now - (read_time(metadata(job).get("creationTimestamp")) or now))
 
 
-def explain_taken(resource: Resource, job: Manifest, now: Moment) -> str | None:
+def explain_taken(resource: Resource, job: Manifest, now: Moment, flags: Flags = LOCAL) -> str | None:
     """The sentence, with what follows or ends the job that has the name; None if it gives way."""
-    phase, key, where = KINDS[resource].read_status(job).phase, key_of(job), in_namespace(job)
+    phase, key, where = KINDS[resource].read_status(job).phase, key_of(job), in_namespace(job, flags)
     if phase.terminal or is_timed_out(resource, job):
         return None
     return (

@@ -1,34 +1,48 @@
-"""From a command to an API: the local cluster is started if it is not up, and a client speaks to it."""
+"""From a command to an API: which place its options name, made ready, and a client that speaks to it."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from paddock import __version__
-from paddock.app import launch
-from paddock.app.home import Home, is_up, read_home, read_running
-from paddock.cli.terminal import stderr
+from paddock.app.home import Home, read_home
+from paddock.cli.context_options import CHOSEN, Command, context_options
+from paddock.cli.places import Cluster, Local, Place, build_cluster
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
 
 T = TypeVar("T")
 
-_LOOK = 0.5
-"""Seconds between two looks whether the cluster that a command follows is still up."""
-_LITTLE = 64 * 2**10
-"""Bytes of a disk that count as none: the store writes pages."""
 
-namespace_option = click.option(
-    "-n", "--namespace", default="default", show_default=True, metavar="NAME", help="The namespace."
-)
+def namespace_option(command: Command) -> Command:
+    """`-n`, with the options that choose the place."""
+    option = click.option(
+        "-n",
+        "--namespace",
+        default=None,
+        metavar="NAME",
+        callback=lambda context, _, value: value or choose_place(context).flags.namespace,
+        help="The namespace.  [default: the context's; default]",
+    )
+    return context_options(option(command))
+
+
+def choose_place(context: click.Context | None = None) -> Place:
+    """Where the command's jobs are. Raises `ConfigError` for a context that cannot be used."""
+    context = context or click.get_current_context(silent=True)
+    chosen: dict[str, str] = context.meta.get(CHOSEN, {}) if context else {}
+    if not chosen:
+        return Local(home())
+    from paddock.client.kubeconfig import read_config
+
+    name, file = chosen.get("context"), chosen.get("kubeconfig")
+    return build_cluster(read_config(file, name), name, file)
 
 
 def home() -> Home:
@@ -38,56 +52,36 @@ def home() -> Home:
 def ensure_up(*, sandbox: str = "auto") -> Home:
     """The local cluster, ready; a line on stderr when it had to be started."""
     place = home()
-    started = launch.start(place, sandbox=sandbox)
-    running = started.running
-    if started.fresh:
-        stderr().print(
-            f"embedded cluster started in {started.seconds:.1f} s ({running.machine}; pods in {running.sandbox})"
-        )
-    elif running.version != __version__:
-        stderr().print(
-            f"the cluster that is up is of paddock {running.version}, this is {__version__}: after `paddock down` "
-            "the next command starts one of this version"
-        )
+    Local(place).start(sandbox=sandbox)
     return place
 
 
 @asynccontextmanager
-async def connect(place: Home) -> AsyncIterator[Client]:
+async def connect(place: Place) -> AsyncIterator[Client]:
     from paddock.client.client import Client
-    from paddock.client.kubeconfig import read_config
 
-    async with Client(read_config(str(place.kubeconfig))) as client:
-        yield client
+    async with Client(place.read_config()) as client:
+        if isinstance(place, Cluster):
+            from paddock.cli.refusals import in_words
+            from paddock.cli.served import check_served
+
+            with in_words(place):
+                await check_served(client, place)
+                yield client
+        else:
+            yield client
 
 
-def talk(work: Callable[[Client, Home], Awaitable[T]]) -> T:
-    """Run `work` against the local cluster, which is started first if need be."""
-    place = ensure_up()
+def talk(work: Callable[[Client, Place], Awaitable[T]]) -> T:
+    """Run `work` against the place that the command names; the local cluster is started first if need be."""
+    place = choose_place()
+    place.start()
 
     async def conversation() -> T:
         async with connect(place) as client:
             return await work(client, place)
 
     return run(conversation())
-
-
-async def keep_up(place: Home, say: Callable[[str], None]) -> str:
-    """Start the cluster again whenever it was killed: its pods live on. Returns, with a sentence, when it was stopped
-    on purpose. Says when it cannot write: nothing that happens is recorded then. Raises `StartError`."""
-    full = False
-    while True:
-        await asyncio.sleep(_LOOK)
-        if is_up(place):
-            was, full = full, shutil.disk_usage(place.root).free < _LITTLE
-            if full and not was:
-                say(f"the disk that holds {place.root} is full: nothing is recorded until some of it is free")
-            continue
-        if read_running(place) is None:
-            return "the cluster was stopped; the job begins a new attempt at the next `paddock up`"
-        started = await asyncio.to_thread(launch.start, place)
-        how = f"started again in {started.seconds:.1f} s" if started.fresh else "it is up again"
-        say(f"the cluster was killed; {how}, the job goes on")
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from paddock.app.home import Home, find_running
-from paddock.cli.session import connect, home, run
+from paddock.cli.context_options import context_options
+from paddock.cli.places import Cluster, Local
+from paddock.cli.session import choose_place, connect, home, run
 from paddock.cli.terminal import stdout
 from paddock.kube.quantities import format_bytes
 from paddock.kube.times import format_duration
@@ -22,13 +24,21 @@ if TYPE_CHECKING:
 
 @click.command(name="status")
 @click.option("-o", "output", type=click.Choice(["text", "json"]), default="text", help="How to print it.")
+@context_options
 def command(output: str) -> int:
-    """Whether the local cluster is up, and what it runs on. Exit code 1 when it is not up.
+    """Whether the local cluster is up, and what it runs on; of a context, who acts on its jobs. Exit code 1 when it is
+    not up, or nobody acts.
 
     \b
     paddock status
     paddock status -o json
+    paddock status --context prod
     """
+    chosen = choose_place()
+    if isinstance(chosen, Cluster):
+        from paddock.cli.cluster_status import print_cluster
+
+        return print_cluster(chosen, output)
     place = home()
     running = find_running(place)
     facts = run(_facts(place, running)) if running else {"up": False}
@@ -48,7 +58,7 @@ async def _facts(place: Home, running: Running) -> dict[str, Any]:
     from paddock.jobs.apis.registry import KINDS
     from paddock.kube.meta import PODS
 
-    async with connect(place) as client:
+    async with connect(Local(place)) as client:
         jobs = [job for _, job in await fetch_all(client, KINDS, "")]
         pods = (await client.list(PODS)).items
     return {

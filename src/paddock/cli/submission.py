@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.cli.errors import Failed, UserError
 from paddock.cli.language import readers_language
+from paddock.cli.places import LOCAL, Flags
 from paddock.cli.terminal import stderr
 from paddock.jobs.phrases import phrase, render
 from paddock.jobs.preflight import (
@@ -24,7 +25,7 @@ from paddock.jobs.preflight import (
 )
 from paddock.jobs.substitutions import without
 from paddock.kube import meta
-from paddock.kube.errors import AlreadyExists, ApiError
+from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound, Unauthorized
 from paddock.kube.meta import NODES, Key, Manifest, Resource, name_of, namespace_of
 from paddock.kube.quantities import read_amounts
 
@@ -72,7 +73,7 @@ def read_files(files: Sequence[str], namespace: str) -> list[Checked]:
                 if each.severity != "error":
                     stderr().print(format_problem(each, shown, language))
             if not any(each.severity == "error" for each in problems):
-                checked.append(_place(shown, document, namespace))
+                checked.append(place_document(shown, document, namespace))
     wrong += list(_find_twins(checked))
     if wrong:
         one, more = (
@@ -109,7 +110,8 @@ def _read_file(path: Path) -> bytes:
         return stream.read(_LARGEST + 1)
 
 
-def _place(file: str, document: Document, namespace: str) -> Checked:
+def place_document(file: str, document: Document, namespace: str) -> Checked:
+    """A document without errors as it is sent; `namespace` is for one that names none."""
     manifest, resource = without_server_fields(document.manifest), find_resource(document.manifest)
     if resource.namespaced and not namespace_of(manifest):
         manifest = {**manifest, "metadata": {**manifest["metadata"], "namespace": namespace}}
@@ -173,35 +175,68 @@ def drop_devices(checked: Sequence[Checked], devices: Iterable[str]) -> list[Che
     return result
 
 
-async def check_with_server(api: Api, checked: Sequence[Checked], *, update: bool = False) -> None:
+async def check_with_server(
+    api: Api, checked: Sequence[Checked], *, update: bool = False, flags: Flags = LOCAL
+) -> None:
     """Let the server look at every document before any is created (dryRun=All, strict). Raises `UserError`.
 
     With `update`, what is there already and is no job is brought to the text's state, as a second run needs it.
     """
-    wrong = []
-    for each in checked:
+    wrong: list[str] = []
+    for each in sorted(checked, key=lambda each: not each.document.places):  # what is ours, last
+        if wrong and not each.document.places:
+            break
         try:
             await api.create(each.resource, each.manifest, strict=True, dry_run=True)
         except AlreadyExists:
             if each.is_job or not update:
-                wrong.append(f"{each.file}: {each.label} exists already: `{_deletion(each)}` removes it")
+                wrong.append(f"{each.file}: {each.label} exists already: `{_deletion(each, flags)}` removes it")
+        except (Forbidden, Unauthorized):  # of who asks, not of the text (a quota's refusal is of the text)
+            raise
         except ApiError as error:
             if error.code >= 500:
                 raise
-            wrong.append(f"{each.file}:{each.document.line}: {error.message}")
+            wrong.append(f"{each.file}:{each.document.line}: {explain_refused(each, error, flags)}")
     if wrong:
         raise UserError("\n".join((*wrong, render(phrase("nothing was submitted"), readers_language()))))
 
 
-def _deletion(each: Checked) -> str:
-    verb = "paddock delete" if each.is_job else f"kubectl delete {each.resource.kind.lower()}"
-    where = "" if each.key.namespace in ("", "default") else f" -n {each.key.namespace}"
-    return f"{verb} {each.key.name}{where}"
+def explain_refused(each: Checked, error: ApiError, flags: Flags) -> str:
+    """The server's own words, and for what it does not have what to do about it."""
+    if not isinstance(error, NotFound):
+        return error.message
+    language = readers_language()
+    if error.kind == "namespaces" and error.name:
+        said = phrase(
+            "there is no namespace {name}: `{command}` makes it, -n names another",
+            name=error.name, command=f"{flags.kubectl} create namespace {error.name}",
+        )  # fmt: skip
+        return render(said, language)
+    if error.name:
+        return error.message
+    said = phrase(
+        "the cluster serves no {kind} of {version}: leave it out, or have it installed (`{command}` shows what there "
+        "is)",
+        kind=each.resource.kind, version=each.resource.api_version, command=f"{flags.kubectl} api-resources",
+    )  # fmt: skip
+    return render(said, language)
 
 
-async def create_all(api: Api, checked: Sequence[Checked], *, update: bool = False) -> list[Manifest]:
-    """Create in the order of the text. What is refused now, after the dry run was accepted, is somebody's race."""
-    created: list[Manifest] = []
+def _deletion(each: Checked, flags: Flags) -> str:
+    where = flags.of(each.key.namespace)
+    if each.is_job:
+        return f"paddock delete {each.key.name}{where}"
+    kubectl = flags.kubectl if flags.options else "kubectl"
+    namespace = where.removeprefix(flags.options)
+    return f"{kubectl} delete {each.resource.kind.lower()} {each.key.name}{namespace}"
+
+
+async def create_all(
+    api: Api, checked: Sequence[Checked], *, update: bool = False, created: list[Manifest] | None = None
+) -> list[Manifest]:
+    """Create in the order of the text. What is refused now, after the dry run was accepted, is somebody's race: then
+    `created` holds what was made before it."""
+    created = [] if created is None else created
     for each in checked:
         try:
             created.append(await _create(api, each, update=update and not each.is_job))

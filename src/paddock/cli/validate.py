@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 
 from paddock.cli.language import readers_language
+from paddock.cli.session import choose_place, namespace_option
 from paddock.jobs.phrases import phrase, render
 from paddock.jobs.preflight import Document, check, check_together, format_problem, read_bytes
 from paddock.jobs.problems import Problem
@@ -41,17 +42,25 @@ class Report:
 @click.command(name="validate")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("-o", "output", type=click.Choice(["text", "json"]), default="text", help="How to print it.")
-def command(files: tuple[str, ...], output: str) -> int:
-    """Find every mistake in manifests, at once and without a cluster. `-` reads standard input.
+@namespace_option
+def command(files: tuple[str, ...], output: str, namespace: str) -> int:
+    """Find every mistake in manifests, at once and without a cluster. `-` reads standard input. With --context what is
+    right is shown to that cluster as well, which creates nothing (a dry run).
 
     \b
     paddock validate job.yaml
+    paddock validate job.yaml --context prod
     helm template chart | paddock validate -
 
     Exit code: 0 nothing is wrong (warnings are allowed), 1 something is.
     """
     language = readers_language()
     reports = [fetch_report(file) for file in files]
+    place = choose_place()
+    if place.home is None:
+        from paddock.cli.server_check import check_reports
+
+        reports = check_reports(place, reports, namespace, language)
     if output == "json":
         print(json.dumps(build_json(reports, language), indent=2, ensure_ascii=False))
     else:

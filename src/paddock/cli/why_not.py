@@ -10,16 +10,20 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paddock import __version__
 from paddock.app.programs import explain_no_content
 from paddock.app.why_not import explain_placement
+from paddock.cli.cluster_limits import find_refusals
 from paddock.cli.errors import UserError
 from paddock.cli.explain import build_next, build_steps
+from paddock.cli.places import LOCAL, Flags
 from paddock.cli.same_name import explain_taken
-from paddock.cli.session import talk
-from paddock.cli.submission import find_lacking
+from paddock.cli.session import choose_place, talk
+from paddock.cli.submission import Checked, explain_refused, find_lacking
 from paddock.cli.terminal import stdout
 from paddock.cli.validate import Report, build_lines, fetch_report
 from paddock.cli.working_directory import read_refusal
@@ -29,26 +33,28 @@ from paddock.jobs.explain import explain
 from paddock.jobs.model import CauseRecord, Job, Rank, Settings
 from paddock.jobs.phrases import Phrase, phrase, render
 from paddock.jobs.pods import build_pod, build_pod_group
-from paddock.jobs.preflight import find_api, without_server_fields
+from paddock.jobs.preflight import Document, find_api, without_server_fields
 from paddock.jobs.substitutions import without
-from paddock.kube.errors import NotFound
+from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound
 from paddock.kube.meta import ENVIRONMENTS, NODES, POD_GROUPS, PODS, Manifest, Resource
 from paddock.kube.times import Moment
 
 if TYPE_CHECKING:
-    from paddock.app.home import Home
+    from paddock.cli.places import Place
     from paddock.client.client import Client
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """`refused`: why `paddock run` would not take it; `waits`: what it would wait for; `lacking`: the devices that no
-    node has and without which it would fit, so that `paddock run` leaves them out."""
+    node has and without which it would fit, so that `paddock run` leaves them out; `unread`: nodes may not be
+    read."""
 
     job: Job
     refused: Sequence[str | Phrase] = ()
     waits: Sequence[CauseRecord] = ()
     lacking: Sequence[str] = ()
+    unread: bool = False
 
 
 def explain_file(file: str, namespace: str, language: str) -> int:
@@ -63,13 +69,18 @@ def explain_file(file: str, namespace: str, language: str) -> int:
     if not jobs:
         raise UserError(f"{report.file}: there is no job in it")
 
-    async def work(client: Client, place: Home) -> list[Answer]:
-        return [await _fetch_answer(client, resource, manifest) for resource, manifest in jobs]
+    flags = choose_place().flags
+
+    async def work(client: Client, place: Place) -> list[Answer]:
+        fetch = _fetch_answer if place.home is not None else partial(_ask_cluster, place)
+        return [await fetch(client, resource, manifest) for resource, manifest in jobs]
 
     answers = talk(work)
     for answer in answers:
-        for line in build_answer(answer, file, language):
+        for line in build_answer(answer, file, language, flags):
             stdout().print(line)
+    if flags.options:
+        stdout().print(render(_COMPUTED, language))
     return int(any(answer.refused or answer.waits for answer in answers))
 
 
@@ -100,6 +111,44 @@ async def _fetch_answer(client: Client, resource: Resource, manifest: Manifest) 
         [*plan_images(job, environments, now), *([room] if room else [])],
         plan_lacking(resource, manifest, nodes, now) if room else (),
     )
+
+
+async def _ask_cluster(place: Place, client: Client, resource: Resource, manifest: Manifest) -> Answer:
+    """What a cluster says of it in a dry run, and what it would wait for by the nodes and pods that there are, where
+    one may read them. Its images, and which of them it can pull, are not known here."""
+    job, now = KINDS[resource].read_job(manifest), time.time()
+    each = Checked("", Document(manifest), {**manifest, "metadata": _sent(manifest)}, resource)
+    refused: list[str | Phrase] = list(find_refusals([each]))
+    try:
+        await client.create(resource, each.manifest, strict=True, dry_run=True)
+    except AlreadyExists:
+        taken = explain_taken(resource, await client.get(resource, *job.key), now, place.flags)
+        refused += [taken] if taken else []
+    except Forbidden:
+        raise
+    except ApiError as error:
+        if error.code >= 500:
+            raise
+        refused.append(explain_refused(each, error, place.flags))
+    try:
+        pods, nodes = [(await client.list(kind)).items for kind in (PODS, NODES)]
+    except Forbidden:
+        return Answer(job, refused, unread=True)
+    room = plan_why_not(job, pods, nodes, [], now)
+    return Answer(job, refused, [room] if room else [])
+
+
+def _sent(manifest: Manifest) -> Manifest:
+    """The metadata as the file has it: `_read_jobs` fills in what only a stored job has."""
+    drawn = {"uid"} | ({"name"} if manifest["metadata"].get("generateName") else set())
+    return {key: value for key, value in manifest["metadata"].items() if key not in drawn}
+
+
+_COMPUTED = phrase(
+    "computed by this command, paddock {version}, from the nodes and pods that it may read: the cluster's own "
+    "scheduler decides",
+    version=__version__,
+)
 
 
 def plan_images(job: Job, environments: Sequence[Manifest], now: Moment) -> list[CauseRecord]:
@@ -137,10 +186,13 @@ def plan_why_not(
     return WaitingForScheduler(len(waits), len(wanted), next(iter(waits.values()))).record(now)
 
 
-def build_answer(answer: Answer, file: str, language: str) -> list[str]:
+def build_answer(answer: Answer, file: str, language: str, flags: Flags = LOCAL) -> list[str]:
     """A sentence for each reason, with what to type; or that it would start. Pure."""
     job = answer.job
     label = f"{job.resource.kind} {job.key}"
+    if answer.unread and not answer.refused:
+        said = phrase("{job} would be accepted; whether its pods fit is not known: you may not list nodes", job=label)
+        return [render(said, language)]
     if not answer.refused and not answer.waits:
         said = phrase("{job} would start now: all of its {count} pods fit", job=label, count=job.size)
         return [render(said, language)]
@@ -156,7 +208,7 @@ def build_answer(answer: Answer, file: str, language: str) -> list[str]:
             )  # fmt: skip
             lines.append(render(said, language))
             continue
-        steps = build_steps(cause, job.key.name, job.key.namespace, file)
+        steps = build_steps(cause, job.key.name, job.key.namespace, file, flags)
         lines.append(render(phrase("{job} would wait: {why}", job=label, why=why), language))
         lines += [render(each, language) for each in build_next(steps)]
     return lines

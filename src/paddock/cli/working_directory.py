@@ -37,10 +37,12 @@ class Script:
 
 
 async def add_working_directories(
-    api: Api, checked: Sequence[Checked], directory: Path, say: Callable[[Phrase], None]
+    api: Api, checked: Sequence[Checked], directory: Path, say: Callable[[Phrase], None], *, named: bool = False
 ) -> list[Checked]:
-    """The same documents; jobs whose script is taken from `directory` name it. Raises `UserError` for one that is
-    nowhere."""
+    """The same documents; jobs whose script is taken from `directory` name it, and all of them do where the user has
+    `named` it. Raises `UserError` for one that is nowhere."""
+    if named:
+        return [_start_in(each, directory) if each.is_job else each for each in checked]
     if not any(each.is_job for each in checked):
         return list(checked)
     environments = (await api.list(ENVIRONMENTS)).items
@@ -58,6 +60,10 @@ def _place(each: Checked, environments: Sequence[Manifest], directory: Path, say
         return each
     for path in missing:
         say(phrase("{script} is in no image: taken from {directory}", script=path, directory=str(directory)))
+    return _start_in(each, directory)
+
+
+def _start_in(each: Checked, directory: Path) -> Checked:
     annotations = {**annotations_of(each.manifest), WORKING_DIRECTORY_ANNOTATION: str(directory)}
     metadata = {**each.manifest["metadata"], "annotations": annotations}
     return replace(each, manifest={**each.manifest, "metadata": metadata})

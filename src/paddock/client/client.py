@@ -7,6 +7,7 @@ joins the pure cursor and ledger of `client.watch` to a connection that may brea
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ import msgspec
 from paddock.client import requests
 from paddock.client.connection import Connection
 from paddock.client.kubeconfig import Config
-from paddock.client.requests import PAGE, Request, read_object, read_page
+from paddock.client.requests import PAGE, Page, Request, read_object, read_page
 from paddock.client.watch import Cursor, Ledger, plan_delay
 from paddock.kube.api import Api, Event, Listing, PatchKind
 from paddock.kube.errors import ApiError, Expired, Forbidden, NotFound, Timeout, Unauthorized
@@ -29,7 +30,11 @@ _HOPELESS = (Forbidden, Unauthorized, NotFound)
 
 
 class Client(Api):
-    """`async with Client(read_config()) as api: …`. Raises `ApiError`s only; `timeout` in seconds for a request."""
+    """`async with Client(read_config()) as api: …`. Raises `ApiError`s only; `timeout` in seconds for a request.
+
+    `on_watch_end` hears of every watch that ended, for whatever reason, and is begun again. `relist`: so many seconds
+    after its last list, a follower lists anew at the end of a watch: an event that was lost on the way, by a proxy or
+    a server's mistake, is lost no longer than that. Without it a job whose last event is lost would wait for ever."""
 
     def __init__(
         self,
@@ -37,8 +42,12 @@ class Client(Api):
         *,
         timeout: float = 30.0,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        on_watch_end: Callable[[Resource], None] = lambda _: None,
+        relist: float = 3600.0,
     ) -> None:
         self.config = config
+        self._relist = relist
+        self._on_watch_end = on_watch_end
         self._connection = Connection(config, timeout=timeout, sleep=sleep)
         self._sleep = sleep
 
@@ -140,15 +149,22 @@ class Client(Api):
     ) -> AsyncIterator[Event]:
         ledger, cursor = Ledger(resource), Cursor("")
         synced, proven, failures = False, False, 0  # proven: a watch has worked once
+        listed = time.monotonic()
         while True:
             try:
                 if not cursor.version:
-                    items, version = await _fetch_all(self._connection, resource, namespace, labels, fields)
-                    for event in ledger.replace(items):
+                    version = ""
+                    async for page in _fetch_pages(self._connection, resource, namespace, labels, fields):
+                        if page.first:
+                            ledger.begin_list()
+                        for event in ledger.take_page(page.items):
+                            yield event
+                        version = page.resource_version
+                    for event in ledger.end_list():
                         yield event
                     if not synced:
                         yield Event("SYNCED", {})
-                    synced, cursor = True, Cursor(version)
+                    synced, cursor, listed = True, Cursor(version), time.monotonic()
                 request = requests.build_watch(
                     resource, namespace, cursor.version, labels=labels, fields=fields, seconds=_WATCH_SECONDS
                 )
@@ -164,7 +180,10 @@ class Client(Api):
                     raise
                 again = isinstance(error, Expired | NotFound | Timeout)
                 cursor = Cursor("" if again else cursor.version)
+            if time.monotonic() - listed > self._relist:
+                cursor = Cursor("")
             failures += 1
+            self._on_watch_end(resource)
             await self._sleep(plan_delay(failures))
 
     async def _object(self, resource: Resource, request: Request) -> Manifest:
@@ -174,22 +193,34 @@ class Client(Api):
 async def _fetch_all(
     connection: Connection, resource: Resource, namespace: str, labels: str, fields: str
 ) -> tuple[list[bytes], str]:
-    """All objects as JSON, page by page, and the version they are true at.
-
-    A token that grew too old on the way means: begin anew, and in one piece (as client-go's pager does).
-    """
+    """All objects as JSON, and the version they are true at."""
     items: list[bytes] = []
+    version = ""
+    async for page in _fetch_pages(connection, resource, namespace, labels, fields):
+        items = page.items if page.first else items + page.items
+        version = page.resource_version
+    return items, version
+
+
+async def _fetch_pages(
+    connection: Connection, resource: Resource, namespace: str, labels: str, fields: str
+) -> AsyncIterator[Page]:
+    """A list in its pages, all true at one version.
+
+    A token that grew too old on the way means: begin anew, and in one piece (as client-go's pager does). Then there is
+    another `first` page, and what came before it counts no more.
+    """
     token, limit = "", PAGE
     while True:
         request = requests.build_list(resource, namespace, labels=labels, fields=fields, token=token, limit=limit)
         try:
-            page = read_page(await connection.send(request))
+            page = read_page(await connection.send(request), first=not token)
         except Expired:
             if not token:
                 raise
-            items, token, limit = [], "", 0
+            token, limit = "", 0
             continue
-        items += page.items
+        yield page
         token = page.token
         if not token:
-            return items, page.resource_version
+            return

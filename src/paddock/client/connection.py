@@ -50,6 +50,7 @@ class Connection:
         self._timeout = timeout
         self._sleep = sleep
         self._token = _Token(config, clock)
+        self._identity = _build_identity(config)
         self._session: aiohttp.ClientSession | None = None
 
     async def open(self) -> None:
@@ -57,7 +58,8 @@ class Connection:
 
         verify = _build_tls(self.config) if self.config.server.startswith("https:") else True
         connector = aiohttp.TCPConnector(limit=CONNECTIONS, ssl=verify)
-        self._session = aiohttp.ClientSession(connector=connector, auto_decompress=True)
+        # An API server sets no cookies; looking for some would cost every request a little.
+        self._session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
 
     async def close(self) -> None:
         session, self._session = self._session, None
@@ -111,13 +113,10 @@ class Connection:
             raise Unavailable(_explain(self.config, error)) from error
 
     def _headers(self, request: Request) -> list[tuple[str, str]]:
-        headers = {"Accept": "application/json", "User-Agent": "paddock"} | dict(request.headers)
+        headers = {"Accept": "application/json", "User-Agent": "paddock", **request.headers}
         if token := self._token.read():
             headers["Authorization"] = f"Bearer {token}"
-        if self.config.impersonate:
-            headers["Impersonate-User"] = self.config.impersonate
-        groups = [("Impersonate-Group", group) for group in self.config.impersonate_groups]
-        return [*headers.items(), *groups]
+        return [*headers.items(), *self._identity]
 
 
 class _Token:
@@ -139,6 +138,12 @@ class _Token:
             if not self._text:
                 raise Unauthorized(f"cannot read the token in {self._file}: {error.strerror}") from None
         return self._text
+
+
+def _build_identity(config: Config) -> list[tuple[str, str]]:
+    """Headers that say who the requests are to be taken for; none where that is the one who signs in."""
+    user = [("Impersonate-User", config.impersonate)] if config.impersonate else []
+    return [*user, *(("Impersonate-Group", group) for group in config.impersonate_groups)]
 
 
 def _build_tls(config: Config) -> ssl.SSLContext:

@@ -161,25 +161,48 @@ class _Page(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Part of a list: its objects as JSON, the version it is true at, and the token of the next page, if any."""
+    """Part of a list: its objects as JSON, the version it is true at, and the token of the next page, if any.
+    `first`: a list begins with it."""
 
     items: list[bytes]
     resource_version: str
     token: str
+    first: bool = True
+
+
+class Head(msgspec.Struct, rename="camel"):
+    """What tells an object from another, and one version of it from the next."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class _Headed(msgspec.Struct):
+    metadata: Head | None = None
 
 
 _OBJECTS = msgspec.json.Decoder(dict[str, Any])
 _PAGES = msgspec.json.Decoder(_Page)
+_HEADS = msgspec.json.Decoder(_Headed)
 
 
-def read_page(body: bytes) -> Page:
-    """Objects stay bytes here, so that a follower can keep what it has seen cheaply."""
+def read_page(body: bytes, *, first: bool = True) -> Page:
+    """Objects stay bytes here, so that a follower reads only what it has not seen."""
     try:
         page = _PAGES.decode(body)
     except msgspec.DecodeError as error:
         raise _not_ours(body, error) from None
     items = [bytes(item) for item in page.items or ()]
-    return Page(items, page.metadata.resource_version, page.metadata.token or "")
+    return Page(items, page.metadata.resource_version, page.metadata.token or "", first)
+
+
+def read_head(body: bytes) -> Head:
+    try:
+        return _HEADS.decode(body).metadata or Head()
+    except msgspec.DecodeError as error:
+        raise _not_ours(body, error) from None
 
 
 def read_object(resource: Resource, body: bytes) -> Manifest:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from paddock.client.requests import read_object
+from paddock.client.requests import read_head, read_object
 from paddock.kube.api import Event
 from paddock.kube.errors import InternalError, read_status
 from paddock.kube.meta import Key, Resource
@@ -27,24 +27,12 @@ class Line(NamedTuple):
     object: bytes
 
 
-class _Meta(msgspec.Struct, rename="camel"):
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
-
-
-class _Identity(msgspec.Struct):
-    metadata: _Meta = msgspec.field(default_factory=_Meta)
-
-
 class _Change(msgspec.Struct):
     type: str
     object: msgspec.Raw
 
 
 _CHANGES = msgspec.json.Decoder(_Change)
-_IDENTITIES = msgspec.json.Decoder(_Identity)
 
 
 class Cursor:
@@ -73,55 +61,72 @@ class Cursor:
         if change.type == "ERROR":
             status = msgspec.json.decode(change.object, type=dict[str, Any])
             raise read_status(int(status.get("code") or 500), status)
-        self.version = _IDENTITIES.decode(change.object).metadata.resource_version or self.version
-        return None if change.type == "BOOKMARK" else Line(change.type, bytes(change.object))
+        body = bytes(change.object)
+        self.version = read_head(body).resource_version or self.version
+        return None if change.type == "BOOKMARK" else Line(change.type, body)
 
 
 class _Known(NamedTuple):
     uid: str
     version: str
-    object: bytes
 
 
 class Ledger:
-    """What one follower has been told is there. Objects are kept as JSON: small, and nobody else's."""
+    """What one follower has been told is there: of each object no more than its identity and version, as on a fleet
+    everything else would be most of the memory. A list is taken page by page, for the same reason.
+
+    So of an object that a new list finds gone, DELETED carries the identity alone: kind, key and UID.
+    """
 
     def __init__(self, resource: Resource) -> None:
         self._resource = resource
         self._known: dict[Key, _Known] = {}
+        self._listed: set[Key] = set()
 
     def change(self, line: Line) -> Event | None:
         """The event to tell. Nothing for what is known already: watch and list may overlap."""
-        key, now = _identify(line.object)
+        head = read_head(line.object)
+        key = Key(head.namespace, head.name)
         before = self._known.get(key)
         if line.type == "DELETED":
             self._known.pop(key, None)
             return self._event("DELETED", line.object) if before else None
-        if before and before.uid == now.uid and before.version == now.version:
+        if before and before.uid == head.uid and before.version == head.resource_version:
             return None
-        self._known[key] = now
-        return self._event("MODIFIED" if before and before.uid == now.uid else "ADDED", line.object)
+        self._known[key] = _Known(head.uid, head.resource_version)
+        return self._event("MODIFIED" if before and before.uid == head.uid else "ADDED", line.object)
 
-    def replace(self, objects: Iterable[bytes]) -> Iterator[Event]:
-        """The events that lead from what was told to this whole list."""
-        listed = dict(map(_identify, objects))
-        for key, before in list(self._known.items()):
-            if key not in listed or listed[key].uid != before.uid:
-                del self._known[key]
-                yield self._event("DELETED", before.object)
-        for key, now in listed.items():
+    def begin_list(self) -> None:
+        """A list begins, or begins anew."""
+        self._listed.clear()
+
+    def take_page(self, objects: Iterable[bytes]) -> Iterator[Event]:
+        """The events for this part of the list: what is new, or changed since it was told."""
+        for body in objects:
+            head = read_head(body)
+            key = Key(head.namespace, head.name)
+            self._listed.add(key)
             known = self._known.get(key)
-            if known is None or known.version != now.version:
-                self._known[key] = now
-                yield self._event("MODIFIED" if known else "ADDED", now.object)
+            if known is not None and known.uid != head.uid:
+                yield self._gone(key, known)
+                known = None
+            if known is None or known.version != head.resource_version:
+                self._known[key] = _Known(head.uid, head.resource_version)
+                yield self._event("MODIFIED" if known else "ADDED", body)
+
+    def end_list(self) -> Iterator[Event]:
+        """The events for what was told and is not in the list."""
+        for key in self._known.keys() - self._listed:
+            yield self._gone(key, self._known.pop(key))
+        self._listed.clear()
 
     def _event(self, kind: Any, body: bytes) -> Event:
         return Event(kind, read_object(self._resource, body))
 
-
-def _identify(body: bytes) -> tuple[Key, _Known]:
-    meta = _IDENTITIES.decode(body).metadata
-    return Key(meta.namespace, meta.name), _Known(meta.uid, meta.resource_version, body)
+    def _gone(self, key: Key, known: _Known) -> Event:
+        identity = {"namespace": key.namespace, "name": key.name, "uid": known.uid}
+        kind = {"apiVersion": self._resource.api_version, "kind": self._resource.kind}
+        return Event("DELETED", {**kind, "metadata": identity})
 
 
 def plan_delay(failures: int) -> float:

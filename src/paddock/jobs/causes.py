@@ -68,6 +68,15 @@ class ObjectInTheWay(Cause):
 
 
 @dataclass(frozen=True, slots=True)
+class ObjectsRefused(Cause):
+    """The API server will not make them: a quota, an admission webhook, a right that the operator lacks. It is asked
+    again within a minute. `objects`: `Pod demo-worker-0`; `message`: the server's own sentence about the first."""
+
+    objects: tuple[str, ...]
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class NoFreePort(Cause):
     """Every block of ports on this machine is taken."""
 
@@ -80,6 +89,26 @@ class WaitingForOldPods(Cause):
     """Pods of an earlier attempt still hold the names."""
 
     pods: int
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingForNode(Cause):
+    """Pods that should be gone, on nodes that are not ready or are gone. After `seconds` they are deleted by force."""
+
+    ranks: tuple[str, ...]
+    nodes: tuple[str, ...]
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeUnknown(Cause):
+    """Pods that should be gone, on nodes that this operator may not ask after, so that nothing is forced.
+    `pods`: their names."""
+
+    ranks: tuple[str, ...]
+    nodes: tuple[str, ...]
+    namespace: str
+    pods: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +249,11 @@ class PortsDiffer(NewAttempt):
 
 
 @dataclass(frozen=True, slots=True)
+class AddressesChanged(NewAttempt):
+    """Pods that live have other addresses than their peers were told. No restart is counted."""
+
+
+@dataclass(frozen=True, slots=True)
 class Resumed(NewAttempt):
     """`suspend` was taken back."""
 
@@ -287,11 +321,11 @@ class DeadlineExceeded(Cause):
 CAUSES: dict[str, type[Cause]] = {
     cause.__name__: cause
     for cause in (
-        InvalidJob, NoReplicas, ObjectInTheWay, NoFreePort, WaitingForOldPods, WaitingForPods, WaitingForScheduler,
-        BuildingEnvironment, ImageUnavailable, ConfigurationWrong, ContainerWaiting, WaitingForAddresses,
-        WaitingForConfigMap, PodsStarting, RankRestarted, PodsDeleted, PodsLost, Resized, PortsDiffer, Resumed,
-        PodsAdopted, Suspended, Deleting, Completed, CompletedServersKept, RankFailed, ServerEnded,
-        BackoffLimitExceeded, DeadlineExceeded,
+        InvalidJob, NoReplicas, ObjectInTheWay, ObjectsRefused, NoFreePort, WaitingForOldPods, WaitingForNode,
+        NodeUnknown, WaitingForPods, WaitingForScheduler, BuildingEnvironment, ImageUnavailable, ConfigurationWrong,
+        ContainerWaiting, WaitingForAddresses, WaitingForConfigMap, PodsStarting, RankRestarted, PodsDeleted,
+        PodsLost, Resized, PortsDiffer, AddressesChanged, Resumed, PodsAdopted, Suspended, Deleting, Completed,
+        CompletedServersKept, RankFailed, ServerEnded, BackoffLimitExceeded, DeadlineExceeded,
     )
 }  # fmt: skip
 

@@ -76,6 +76,11 @@ def _restart(args: Args) -> str:
     return f"第 {_of(args, 'restart')} 次重启{of}{delay}：{_failure(args)}"
 
 
+def _words(args: Args, name: str) -> str:
+    found = args.get(name)
+    return " ".join(map(str, found)) if isinstance(found, list | tuple) and found else "?"
+
+
 _AGAIN = "正在重新启动全部副本"
 _UNCOUNTED = "；不计入重启次数"
 
@@ -85,10 +90,22 @@ CHINESE: Mapping[str, Callable[[Args], str]] = {
     "ObjectInTheWay": lambda args: (
         f"等待中：作业需要的名称已被不属于它的对象占用：{_list(args, 'objects')}；请删除这些对象，或给作业改名"
     ),
+    "ObjectsRefused": lambda args: (
+        f"等待中：API 服务器拒绝创建 {_list(args, 'objects')}{_said(args)}；一分钟之内会再试"
+    ),
     "NoFreePort": lambda args: (
         f"等待中：本机 {_of(args, 'first')} 到 {_of(args, 'last')} 的端口都已被占用；请结束不再需要的作业"
     ),
     "WaitingForOldPods": lambda args: f"正在等待上一轮的 {_of(args, 'pods')} 个 Pod 结束",
+    "WaitingForNode": lambda args: (
+        f"正在等待 {_list(args, 'ranks')} 退出：所在节点 {_list(args, 'nodes')} 未就绪；"
+        f"宽限期过后再等 {_of(args, 'seconds')} 秒即强制删除"
+    ),
+    "NodeUnknown": lambda args: (
+        f"正在等待 {_list(args, 'ranks')} 退出，早已超时；operator 无权查看所在节点 {_list(args, 'nodes')} 是否就绪；"
+        f"若已失联，请执行：kubectl -n {_of(args, 'namespace')} "
+        f"delete pod --force --grace-period=0 {_words(args, 'pods')}"
+    ),
     "WaitingForPods": lambda args: f"正在等待创建 {_part(args, 'missing')}",
     "WaitingForScheduler": lambda args: f"{_part(args, 'pods')}正在等待资源{_said(args)}",
     "BuildingEnvironment": lambda args: f"{_part(args, 'pods')}正在等待环境构建完成{_said(args)}",
@@ -103,6 +120,7 @@ CHINESE: Mapping[str, Callable[[Args], str]] = {
     "PodsLost": lambda args: f"{_AGAIN}：{_list(args, 'ranks')} 随节点丢失（{_of(args, 'why')}）{_UNCOUNTED}",
     "Resized": lambda args: f"{_AGAIN}：作业的规模已改为 {_of(args, 'wanted')} 个 Pod",
     "PortsDiffer": lambda args: f"{_AGAIN}：各 Pod 分到的端口不一致（{_list(args, 'ports')}），彼此无法连接",
+    "AddressesChanged": lambda _: f"{_AGAIN}：有 Pod 的地址已改变，与其他副本得知的不同{_UNCOUNTED}",
     "Resumed": lambda _: f"作业已恢复：{_AGAIN}",
     "PodsAdopted": lambda args: f"已连同现有的 Pod 一起接管，处于第 {_of(args, 'attempt')} 轮",
     "Suspended": lambda _: "已暂停，不占用任何 Pod；把 runPolicy.suspend 设为 false 即可继续",

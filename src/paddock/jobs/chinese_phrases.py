@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from paddock.jobs.chinese_commands import COMMANDS
+from paddock.jobs.chinese_contexts import CONTEXTS
 
 _FORMS: Mapping[str, str] = {
     "found {found}, {allowed} is allowed{advice}": "值为：{found}，应为{allowed}{advice}",
@@ -168,6 +169,16 @@ _OF_JOBS: Mapping[str, str] = {
     "found {found}, whose quotes are full-width and a part of the value: write {plain}": (
         "值为：{found}，其中的引号是全角的，会成为值的一部分：请写成 {plain}"
     ),
+    "today's PaddlePaddle, 3.3, has no heterogeneous parameter servers any more: these pods are told what PaddlePaddle "
+    "2.3 to 3.0 read, and later ones ignore it": (
+        "现在的 PaddlePaddle（3.3）已经没有异构参数服务器：这些 Pod 得到的是 PaddlePaddle 2.3 至 3.0 所读的环境变量，"
+        "更新的版本不会读取"
+    ),
+    "is not read, and no version of paddle-operator read it: the number of pods is replicas, and what a pod may use is in "
+    "resources of its containers": (
+        "不会被读取，paddle-operator 的任何版本也没有读过：Pod 的数量由 replicas 决定，"
+        "Pod 可用的资源写在其容器的 resources 中"
+    ),
     "there is no resource of this name; there are {names}, and devices like nvidia.com/gpu{perhaps}": (
         "没有这种资源；可用的有 {names}，以及 nvidia.com/gpu 这样的设备{perhaps}"
     ),
@@ -297,4 +308,4 @@ _OF_TEXTS: Mapping[str, str] = {
     ),
 }
 
-CHINESE_PHRASES: Mapping[str, str] = {**_FORMS, **_VALUES, **_OF_JOBS, **_OF_TEXTS, **COMMANDS}
+CHINESE_PHRASES: Mapping[str, str] = {**_FORMS, **_VALUES, **_OF_JOBS, **_OF_TEXTS, **COMMANDS, **CONTEXTS}

@@ -10,7 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from paddock.jobs.model import Counts, Job, Phase, Pod, PodPhase
+from paddock.jobs.model import Counts, Job, Phase, Pod, PodPhase, PodRef
+
+MOST_REFS = 500
+"""Pods of a role that a status names. Each takes some 150 bytes, and the status of a job of 10,000 must stay writable
+(etcd takes 1.5 MB)."""
 
 _UNSTARTED = (PodPhase.PENDING, PodPhase.STARTING)
 
@@ -32,6 +36,16 @@ def _count(wanted: int, phases: Sequence[PodPhase]) -> Counts:
         succeeded=phases.count(PodPhase.SUCCEEDED),
         failed=phases.count(PodPhase.FAILED),
     )
+
+
+def build_refs(job: Job, pods: Sequence[Pod]) -> dict[str, tuple[PodRef, ...]]:
+    """Which pods are counted, by role and in rank order; a role without any is left out."""
+    refs: dict[str, list[PodRef]] = {}
+    for pod in sorted(pods, key=lambda pod: pod.rank):
+        found = refs.setdefault(pod.rank.role, [])
+        if len(found) < MOST_REFS:
+            found.append(PodRef(job.key.namespace, pod.name, pod.uid))
+    return {role.name: tuple(refs[role.name]) for role in job.roles if role.name in refs}
 
 
 def build_phase(previous: Phase, pods: Sequence[Pod], *, whole: bool) -> Phase:

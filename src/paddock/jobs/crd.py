@@ -1,10 +1,21 @@
-"""The CustomResourceDefinitions of all kinds of job, from what each API group says of its own (`jobs.apis`)."""
+"""The CustomResourceDefinitions of all kinds of job, from what each API group says of its own (`jobs.apis`).
+
+Two shapes of the same: apiextensions.k8s.io/v1, and v1beta1 for Kubernetes 1.15 and older, which 1.22 dropped. What
+else stands in the files that a cluster is given is in `jobs.deployment`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS
-from paddock.kube.meta import CRDS, Manifest
+from paddock.jobs.field_sentences import with_sentences
+from paddock.kube.meta import CRDS, Manifest, Resource
+
+OLD_CRDS = replace(CRDS, version="v1beta1")
 
 
 def build_crds() -> tuple[Manifest, ...]:
@@ -12,20 +23,40 @@ def build_crds() -> tuple[Manifest, ...]:
     return tuple(build_crd(api) for api in KINDS.values())
 
 
+def crd_name(resource: Resource) -> str:
+    """`paddlejobs.batch.paddlepaddle.org`: what `kubectl get crd` lists, and what `--kinds` takes."""
+    return f"{resource.plural}.{resource.group}"
+
+
 def build_crd(api: JobApi) -> Manifest:
     """CustomResourceDefinition (apiextensions.k8s.io/v1) of one kind."""
-    resource = api.resource
-    scale = {"scale": dict(api.scale)} if api.scale else {}
     version = {
-        "name": resource.version,
+        "name": api.resource.version,
         "served": True,
         "storage": True,
-        "schema": {"openAPIV3Schema": api.build_schema()},
-        "subresources": {"status": {}, **scale},
-        "additionalPrinterColumns": [
-            {"name": name, "jsonPath": path, "type": kind} for name, path, kind in api.columns
-        ],
+        "schema": {"openAPIV3Schema": with_sentences(api.build_schema())},
+        "subresources": _subresources(api),
+        "additionalPrinterColumns": _columns(api, "jsonPath"),
     }
+    return _definition(api, CRDS, {"versions": [version]})
+
+
+def build_old_crd(api: JobApi) -> Manifest:
+    """The same as apiextensions.k8s.io/v1beta1: one schema for all versions, and fields that it does not name are
+    kept, as that version does by default. Its schema is the new one without defaults."""
+    version = {"name": api.resource.version, "served": True, "storage": True}
+    spec = {
+        "version": api.resource.version,
+        "versions": [version],
+        "validation": {"openAPIV3Schema": _without_defaults(with_sentences(api.build_schema()))},
+        "subresources": _subresources(api),
+        "additionalPrinterColumns": _columns(api, "JSONPath"),
+    }
+    return _definition(api, OLD_CRDS, spec)
+
+
+def _definition(api: JobApi, kind: Resource, spec: Manifest) -> Manifest:
+    resource = api.resource
     names = {
         "kind": resource.kind,
         "listKind": f"{resource.kind}List",
@@ -33,13 +64,35 @@ def build_crd(api: JobApi) -> Manifest:
         "singular": resource.kind.lower(),
     }
     return {
-        "apiVersion": CRDS.api_version,
-        "kind": CRDS.kind,
-        "metadata": {"name": f"{resource.plural}.{resource.group}"},
+        "apiVersion": kind.api_version,
+        "kind": kind.kind,
+        "metadata": {"name": crd_name(resource)},
         "spec": {
             "group": resource.group,
             "names": names | ({"shortNames": list(api.short_names)} if api.short_names else {}),
             "scope": "Namespaced",
-            "versions": [version],
+            **spec,
         },
     }
+
+
+def _subresources(api: JobApi) -> Manifest:
+    scale = {"scale": dict(api.scale)} if api.scale else {}
+    return {"status": {}, **scale}
+
+
+def _columns(api: JobApi, path_word: str) -> list[Manifest]:
+    return [{"name": name, path_word: path, "type": kind} for name, path, kind in api.columns]
+
+
+def _without_defaults(schema: Any) -> Any:
+    """Servers of v1beta1 refuse `default`. A property may have that name too, so only the words of schemas go."""
+    if not isinstance(schema, Mapping):
+        return schema
+    kept = {word: value for word, value in schema.items() if word != "default"}
+    if isinstance(properties := kept.get("properties"), Mapping):
+        kept["properties"] = {name: _without_defaults(inner) for name, inner in properties.items()}
+    for word in ("items", "additionalProperties"):
+        if word in kept:
+            kept[word] = _without_defaults(kept[word])
+    return kept

@@ -100,6 +100,18 @@ def _lost(args: Args) -> str:
     )
 
 
+def _nodes(args: Args) -> str:
+    """`its node n1 is`, `their nodes n1 and n2 are`."""
+    whose = _verb(args, "ranks", "its", "their")
+    return f"{whose} {_verb(args, 'nodes', 'node', 'nodes')} {_list(args, 'nodes')} {_verb(args, 'nodes', 'is', 'are')}"
+
+
+def _words(args: Args, name: str) -> str:
+    """All of them, as they are typed."""
+    found = args.get(name)
+    return " ".join(map(str, found)) if isinstance(found, list | tuple) and found else "?"
+
+
 ENGLISH: Mapping[str, Callable[[Args], str]] = {
     "InvalidJob": lambda args: f"waiting: the manifest is wrong: {_list(args, 'problems')}; edit the job",
     "NoReplicas": lambda _: "waiting: the job asks for no pod; set the replicas of a role to 1 or more",
@@ -107,11 +119,23 @@ ENGLISH: Mapping[str, Callable[[Args], str]] = {
         f"waiting: {_list(args, 'objects')} {_verb(args, 'objects', 'has a name', 'have names')} that this job needs "
         f"and {_verb(args, 'objects', 'belongs', 'belong')} to somebody else; delete what is there or rename the job"
     ),
+    "ObjectsRefused": lambda args: (
+        f"waiting: the API server refuses {_list(args, 'objects')}{_said(args)}; it is asked again within a minute"
+    ),
     "NoFreePort": lambda args: (
         f"waiting: every port from {args.get('first', '?')} to {args.get('last', '?')} is taken on this machine; "
         "end a job that is not needed"
     ),
     "WaitingForOldPods": lambda args: f"waiting for {_count(args, 'pods', 'pod')} of an earlier attempt to end",
+    "WaitingForNode": lambda args: (
+        f"waiting for {_list(args, 'ranks')} to go: {_nodes(args)} not ready; {args.get('seconds', '?')} s after "
+        f"{_verb(args, 'ranks', 'its grace it is', 'their grace they are')} deleted by force"
+    ),
+    "NodeUnknown": lambda args: (
+        f"waiting for {_list(args, 'ranks')} to go, long overdue; this operator may not ask whether "
+        f"{_nodes(args)} ready, so if {_verb(args, 'nodes', 'it is', 'they are')} lost: "
+        f"kubectl -n {args.get('namespace', '?')} delete pod --force --grace-period=0 {_words(args, 'pods')}"
+    ),
     "WaitingForPods": lambda args: f"waiting for {_part(args, 'missing')} to be created",
     "WaitingForScheduler": lambda args: f"waiting for room for {_part(args, 'pods')}{_said(args)}",
     "BuildingEnvironment": lambda args: (
@@ -136,6 +160,9 @@ ENGLISH: Mapping[str, Callable[[Args], str]] = {
     "Resized": lambda args: f"starting all ranks again: the job was resized to {_count(args, 'wanted', 'pod')}",
     "PortsDiffer": lambda args: (
         f"starting all ranks again: pods were given different ports ({_list(args, 'ports')}) and would never meet"
+    ),
+    "AddressesChanged": lambda _: (
+        "starting all ranks again: pods have other addresses than their peers were told; not counted as a restart"
     ),
     "Resumed": lambda _: "resumed: starting all ranks again",
     "PodsAdopted": lambda args: f"taken over with its pods, of attempt {args.get('attempt', '?')}",

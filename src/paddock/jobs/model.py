@@ -25,10 +25,14 @@ INDEX_LABEL = "paddock.dev/index"
 ATTEMPT_LABEL = "paddock.dev/attempt"
 PORT_ANNOTATION = "paddock.dev/port"
 """On pods: first of the block of ports that the operator chose for the job (`PORTS_IN_BLOCK` of them)."""
+ADDRESSES_ANNOTATION = "paddock.dev/addresses"
+"""On ConfigMaps: a mark of the addresses that it was made from (`jobs.objects`)."""
 
 # Annotations that a job may carry.
 SUBSTITUTE_ANNOTATION = "paddock.dev/substitute"
 """`"false"`: what is written is run, also where something else would do what was meant (`jobs.substitutions`)."""
+HALTED_ANNOTATION = "paddock.dev/halted"
+"""Written by the operator: why it does nothing for this job, where the status has no room for it."""
 WORKING_DIRECTORY_ANNOTATION = "paddock.dev/working-directory"
 """On a laptop: the directory, by its absolute path, in which the job's programs start (`jobs.pods`)."""
 
@@ -202,6 +206,15 @@ class Counts:
         return f"{self.running}/{self.wanted}"
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class PodRef:
+    """A pod that a status names."""
+
+    namespace: str
+    name: str
+    uid: str
+
+
 @dataclass(frozen=True, slots=True)
 class CauseRecord:
     """A cause as it is recorded: `status.cause {reason, args, since}`. `jobs.causes` has the classes behind it."""
@@ -213,7 +226,9 @@ class CauseRecord:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What was recorded of a job. Decisive: attempt, restarts, a terminal phase, suspend (architecture.md, rule 1)."""
+    """What was recorded of a job. Decisive: attempt, restarts, a terminal phase, suspend (architecture.md, rule 1).
+
+    `refs`: pods of the attempt by role, for kinds of job that list them; empty where they do not."""
 
     phase: Phase = Phase.NONE
     mode: str = ""
@@ -224,6 +239,7 @@ class Status:
     started: Moment | None = None
     finished: Moment | None = None
     observed_generation: int = 0
+    refs: Mapping[str, tuple[PodRef, ...]] = field(default_factory=dict)
 
     def decisive(self) -> tuple[Any, ...]:
         """What must be recorded before anybody acts on it."""
@@ -258,7 +274,11 @@ class Exit:
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """One pod of the job as it is now. `waiting`: why it does not run yet, (reason, message) of scheduler, kubelet."""
+    """One pod of the job as it is now. `waiting`: why it does not run yet, (reason, message) of scheduler, kubelet.
+
+    `gone_by`: of a pod that is being deleted, when it should be gone, its grace included (deletionTimestamp).
+    `forced`: it is being deleted with no grace at all. `disrupted`: why the cluster takes it away (DisruptionTarget).
+    """
 
     name: str
     uid: str
@@ -272,6 +292,9 @@ class Pod:
     deleting: bool = False
     port: int | None = None
     started: Moment | None = None
+    gone_by: Moment | None = None
+    forced: bool = False
+    disrupted: str = ""
 
     @property
     def ended(self) -> bool:
@@ -283,7 +306,8 @@ class Child:
     """A Service, ConfigMap or PodGroup of the job: enough to know that it is there and to delete it by UID.
 
     `owned` is False for a PodGroup that the user made: it is taken, and never changed or deleted. `members` is a
-    PodGroup's minMember, None where it was not read.
+    PodGroup's minMember, None where it was not read. `addresses`: of a ConfigMap, the mark of the addresses that it was
+    made from (`jobs.objects`); empty for one of another operator.
     """
 
     resource: Resource
@@ -292,6 +316,25 @@ class Child:
     deleting: bool = False
     owned: bool = True
     members: int | None = None
+    addresses: str = ""
+
+
+class NodeState(StrEnum):
+    """What a node that holds a pod for too long says of itself."""
+
+    READY = "ready"
+    NOT_READY = "not ready"
+    GONE = "gone"
+    UNKNOWN = "unknown"  # this operator may not ask
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What the API server would not make when it was last asked: `objects` (`Pod demo-worker-0`), and its sentence
+    about the first of them."""
+
+    objects: tuple[str, ...]
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +342,8 @@ class Observed:
     """What is there now: ours by owner UID, and `foreign`, objects of somebody else that have a name we need.
 
     `taken_ports` are first ports of blocks that other unfinished jobs hold, and ports that this machine listens on.
+    `nodes`: how the nodes are of pods that should have been gone (`policies.lost`), by name; no other node is asked.
+    `refused`: what the last pass asked for in vain, if any.
     """
 
     pods: tuple[Pod, ...] = ()
@@ -307,6 +352,8 @@ class Observed:
     pod_group: Child | None = None
     foreign: tuple[Child, ...] = ()
     taken_ports: frozenset[int] = frozenset()
+    nodes: Mapping[str, NodeState] = field(default_factory=dict)
+    refused: Refusal | None = None
 
     def of_attempt(self, attempt: int) -> tuple[Pod, ...]:
         return tuple(pod for pod in self.pods if pod.attempt == attempt)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from hashlib import sha256
 from typing import Any
 
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import FRAMEWORKS
-from paddock.jobs.model import ATTEMPT_LABEL, INDEX_LABEL, JOB_LABEL, ROLE_LABEL, Job, Rank
+from paddock.jobs.model import ADDRESSES_ANNOTATION, ATTEMPT_LABEL, INDEX_LABEL, JOB_LABEL, ROLE_LABEL, Job, Rank
 from paddock.kube.meta import VOLCANO_POD_GROUPS, Manifest, Resource, owner_reference
 from paddock.kube.quantities import format_quantity, read_amounts
 
@@ -52,13 +53,20 @@ def build_config_map(job: Job, attempt: int, addresses: Mapping[Rank, str], port
     """The endpoints of `attempt`. `addresses` holds every rank's; `port` as for `build_pod`."""
     framework = FRAMEWORKS[job.framework]
     labels = {"paddle-res-name": job.key.name, ATTEMPT_LABEL: str(attempt)}
+    annotations = {ADDRESSES_ANNOTATION: mark_addresses(job, addresses)}
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": _metadata(job, config_map_name(job, attempt), labels),
+        "metadata": _metadata(job, config_map_name(job, attempt), labels) | {"annotations": annotations},
         "immutable": True,
         "data": framework.build_endpoints(job, addresses, framework.default_port if port is None else port),
     }
+
+
+def mark_addresses(job: Job, addresses: Mapping[Rank, str]) -> str:
+    """Stands for the addresses of all ranks: other ones have another mark."""
+    told = ",".join(f"{rank}={addresses[rank]}" for rank in job.ranks())
+    return sha256(told.encode()).hexdigest()[:16]
 
 
 def build_pod_group(job: Job, resource: Resource) -> Manifest:

@@ -14,7 +14,7 @@ from typing import Any
 
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import ATTEMPT_LABEL, INDEX_LABEL, PORT_ANNOTATION, ROLE_LABEL, Exit, Pod, PodPhase, Rank
-from paddock.kube.meta import annotations_of, is_deleting, labels_of, name_of, uid_of
+from paddock.kube.meta import annotations_of, is_deleting, labels_of, metadata, name_of, uid_of
 from paddock.kube.times import read_time
 
 NO_EXIT_CODE = -1
@@ -46,6 +46,9 @@ def read_pod(manifest: Mapping[str, Any]) -> Pod | None:
         deleting=is_deleting(manifest),
         port=_number(annotations_of(manifest).get(PORT_ANNOTATION)),
         started=read_time(status.get("startTime")),
+        gone_by=read_time(metadata(manifest).get("deletionTimestamp")),
+        forced=is_deleting(manifest) and metadata(manifest).get("deletionGracePeriodSeconds") == 0,
+        disrupted=_disruption(status)[0],
     )
 
 
@@ -107,6 +110,11 @@ def _reason_of_pod(status: Mapping[str, Any]) -> tuple[str, str]:
     """Why the pod as a whole was ended: `status.reason`, else the condition DisruptionTarget (Kubernetes 1.26)."""
     if status.get("reason"):
         return str(status["reason"]), str(status.get("message") or "")
+    return _disruption(status)
+
+
+def _disruption(status: Mapping[str, Any]) -> tuple[str, str]:
+    """Why the cluster takes a pod away: preempted, evicted, its node tainted."""
     for condition in _items(status, "conditions"):
         if condition.get("type") == "DisruptionTarget" and condition.get("status") == "True":
             return str(condition.get("reason") or ""), str(condition.get("message") or "")

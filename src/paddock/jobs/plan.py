@@ -15,11 +15,12 @@ The caller (`paddock.operator`) reads the world, doubts absences, records, then 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from paddock.jobs import causes, pods
-from paddock.jobs.conditions import build_counts, build_phase
+from paddock.jobs.conditions import build_counts, build_phase, build_refs
 from paddock.jobs.explain import explain
 from paddock.jobs.model import (
     Action,
@@ -35,11 +36,12 @@ from paddock.jobs.model import (
     Settings,
     Status,
 )
-from paddock.jobs.policies import children, deadline, gang, ports, restart, success, suspend, ttl
+from paddock.jobs.policies import addresses, children, deadline, gang, lost, ports, restart, success, suspend, ttl
 from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import FATES, Age, Fate, Situation, State, plan_fate
 from paddock.jobs.policies.root_cause import read_deaths
 from paddock.jobs.policies.verdict import Verdict
+from paddock.kube.meta import name_of
 from paddock.kube.times import Moment
 
 RETRY_SECONDS = 30.0
@@ -49,7 +51,8 @@ RETRY_SECONDS = 30.0
 @dataclass(frozen=True, slots=True)
 class _Pass:
     """What one pass knows. `gang`: pods of the recorded attempt; `older`: of earlier ones; `missing`: ranks without a
-    pod; `whole`: every rank has had its pod in this attempt, so that a missing one was deleted."""
+    pod; `whole`: every rank has had its pod in this attempt, so that a missing one was deleted; `overdue`: what to do
+    about pods that should have been gone."""
 
     job: Job
     status: Status
@@ -60,6 +63,7 @@ class _Pass:
     older: tuple[Pod, ...]
     missing: tuple[Rank, ...]
     whole: bool
+    overdue: lost.Overdue
 
 
 def plan(job: Job, status: Status, observed: Observed, now: Moment, settings: Settings | None = None) -> Plan:
@@ -69,13 +73,13 @@ def plan(job: Job, status: Status, observed: Observed, now: Moment, settings: Se
     if job.deleting:
         return _plan_deletion(this)
     if status.phase.terminal:
-        return _plan_finished(this)
+        return _with_force(this, _plan_finished(this))
     verdict = next((found for policy in _LADDER if (found := policy(this)) is not None), None)
     if verdict is not None:
         return _plan_record(this, verdict)
     if status.phase is Phase.SUSPENDED:
-        return _plan_suspended(this)
-    return _plan_gang(this)
+        return _with_force(this, _plan_suspended(this))
+    return _with_force(this, _plan_gang(this))
 
 
 def _read_pass(job: Job, status: Status, observed: Observed, now: Moment, settings: Settings) -> _Pass:
@@ -90,6 +94,7 @@ def _read_pass(job: Job, status: Status, observed: Observed, now: Moment, settin
         older=tuple(pod for pod in observed.pods if pod.attempt < status.attempt),
         missing=missing,
         whole=not missing or gang.was_whole(job, status, observed),
+        overdue=lost.plan_overdue(job, observed, now),
     )
 
 
@@ -120,6 +125,7 @@ def _judge_active(this: _Pass) -> Verdict | None:
         or _judge_deaths(this)
         or deadline.plan_deadline(this.job, this.status, this.now)
         or ports.plan_one_port(this.status, this.gang)
+        or addresses.plan_addresses(this.job, this.status, this.observed)
     )
 
 
@@ -136,13 +142,17 @@ def _plan_record(this: _Pass, verdict: Verdict) -> Plan:
         cause=cause,
         attempt=status.attempt if verdict.attempt is None else verdict.attempt,
         restarts=status.restarts + int(verdict.at_fault),
-        roles=build_counts(this.job, () if verdict.attempt is not None else this.gang),
+        **_gang_counted(this, () if verdict.attempt is not None else this.gang),
     )
     if verdict.phase.terminal:
         recorded = replace(recorded, finished=_whole_seconds(this.now))
     if verdict.phase is Phase.SUSPENDED:
         recorded = replace(recorded, started=None)
     return Plan(recorded, events=(_note(verdict.phase, cause),), requeue_after=0.0)
+
+
+def _gang_counted(this: _Pass, gang: Sequence[Pod]) -> dict[str, Any]:
+    return {"roles": build_counts(this.job, gang), "refs": build_refs(this.job, gang)}
 
 
 def _mark(this: _Pass, status: Status) -> Status:
@@ -196,8 +206,11 @@ def _plan_deletion(this: _Pass) -> Plan:
 
 
 def _plan_finished(this: _Pass) -> Plan:
-    """Clean-up, then nothing but the job's own end. The status stays as it was at the end."""
+    """Clean-up, then nothing but the job's own end. The status stays as it was at the end, but that an edit has been
+    seen is told, as `kubectl wait` doubts the conditions of a status that is about an earlier generation."""
     job, status = this.job, this.status
+    if status.observed_generation:
+        status = replace(status, observed_generation=job.generation)
     if job.policies.ttl is not None and status.finished is None:
         status = replace(status, finished=_whole_seconds(this.now))  # finished under an operator that left it out
     left = ttl.ttl_left(job, status, this.now)
@@ -208,12 +221,27 @@ def _plan_finished(this: _Pass) -> Plan:
     return Plan(status, actions, requeue_after=left)
 
 
+def _with_force(this: _Pass, planned: Plan) -> Plan:
+    """And what nobody else will end. Looked at again when the next pod should be gone."""
+    over = this.overdue
+    return replace(
+        planned,
+        actions=(*planned.actions, *over.actions),
+        events=(*planned.events, *over.events),
+        requeue_after=_earliest(planned.requeue_after, over.left),
+    )
+
+
+def _earliest(*seconds: float | None) -> float | None:
+    return min((each for each in seconds if each is not None), default=None)
+
+
 def _plan_suspended(this: _Pass) -> Plan:
     status = replace(
         this.status,
         mode=this.job.mode,
         observed_generation=this.job.generation,
-        roles=build_counts(this.job, this.gang),
+        **_gang_counted(this, this.gang),
         cause=causes.Suspended().record(this.now, this.status.cause),
     )
     return Plan(status, (*_pod_deletes(this), *children.plan_removal(this.job, this.observed, services=True)))
@@ -225,20 +253,21 @@ def _plan_gang(this: _Pass) -> Plan:
     clearing = bool(this.missing) and (bool(this.older) or wait > 0)
     needs = _Needs() if clearing else _read_needs(this)
     phase = Phase.RESTARTING if clearing else build_phase(this.status.phase, this.gang, whole=this.whole)
-    cause = _clearing_cause(this) if clearing else needs.obstacle or _waiting_cause(this)
+    overdue = this.overdue.cause
+    cause = _clearing_cause(this, wait) if clearing else needs.obstacle or overdue or _waiting_cause(this, needs)
     status = replace(
         _mark(this, this.status),
         phase=phase,
-        roles=build_counts(this.job, this.gang),
+        **_gang_counted(this, this.gang),
         cause=None if cause is None else _recorded(this, cause),
     )
     leftovers = children.plan_leftovers(this.job, this.status, this.observed)
-    clocks = (wait or None, deadline.deadline_left(this.job, status, this.now), needs.retry)
+    left = deadline.deadline_left(this.job, status, this.now)
     return Plan(
         status,
         (*_pod_deletes(this), *leftovers, *needs.actions),
         (_note(Phase.PENDING, status.cause),) if this.status.phase is Phase.NONE and status.cause else (),
-        min((seconds for seconds in clocks if seconds is not None), default=None),
+        _earliest(wait or None, left, needs.retry),
     )
 
 
@@ -258,7 +287,7 @@ def _read_needs(this: _Pass) -> _Needs:
         return _Needs(obstacle=causes.NoReplicas())
     port = ports.kept_port(this.gang)
     no_port = False
-    if port is None and this.missing and this.settings.shared_network:
+    if port is None and this.missing and not this.gang and ports.shares_network(job, this.settings):
         port = ports.choose_port(job.uid, this.status.attempt, observed.taken_ports)
         no_port = port is None
     actions = tuple(_missing_objects(this, port))
@@ -289,19 +318,34 @@ def _pod_deletes(this: _Pass) -> Iterator[Action]:
             yield children.plan_pod_delete(this.job, pod)
 
 
-def _clearing_cause(this: _Pass) -> causes.Cause | CauseRecord:
-    """Why there is a new attempt, as it was recorded, until its pods are made: its delay counts from that record."""
+def _clearing_cause(this: _Pass, wait: float) -> causes.Cause | CauseRecord:
+    """Why there is a new attempt, as it was recorded, until its pods are made: its delay counts from that record. Once
+    that is over, what keeps an old pod from going."""
     recorded = this.status.cause
+    if not wait and this.overdue.cause is not None:
+        return this.overdue.cause
     if recorded is not None and recorded.reason in causes.NEW_ATTEMPT_REASONS:
         return recorded
     return causes.WaitingForOldPods(len(this.older))
 
 
-def _waiting_cause(this: _Pass) -> causes.Cause | None:
+def _waiting_cause(this: _Pass, needs: _Needs) -> causes.Cause | None:
+    if refused := _refused(this, needs.actions):
+        return refused
     name = pods.config_map_name(this.job, this.status.attempt)
     exists = any(child.name == name for child in this.observed.config_maps)
     needed = name if pods.needs_config_map(this.job) else ""
     return causes.plan_waiting_cause(this.gang, this.job.size, needed, has_config_map=exists)
+
+
+def _refused(this: _Pass, actions: Sequence[Action]) -> causes.Cause | None:
+    """What was asked for in vain and is still needed: with it, why other pods wait need not be told."""
+    if this.observed.refused is None:
+        return None
+    creates = [action for action in actions if isinstance(action, Create)]
+    needed = {f"{create.resource.kind} {name_of(create.manifest)}" for create in creates}
+    objects = tuple(each for each in this.observed.refused.objects if each in needed)
+    return causes.ObjectsRefused(objects, this.observed.refused.message) if objects else None
 
 
 def _recorded(this: _Pass, cause: causes.Cause | CauseRecord) -> CauseRecord:

@@ -35,6 +35,7 @@ from paddock.jobs.objects import (
     build_pod_group,
     build_service,
     config_map_name,
+    mark_addresses,
     needs_config_map,
     pod_name,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "build_service",
     "config_map_name",
     "main_container",
+    "mark_addresses",
     "needs_config_map",
     "output_directory",
     "pod_name",
@@ -143,6 +145,8 @@ def _spec(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, sett
     container, _ = substitute(job, containers[main])
     directory, work = output_directory(job, settings), working_directory(job, settings)
     containers[main] = _trained(job, rank, attempt, port, directory, container)
+    if job.network.intranet is Intranet.HOST and not settings.shared_network:
+        containers[main] = _with_host_port(job, port, containers[main])
     if directory is not None:
         _add_volume(spec, OUTPUT_VOLUME, directory, "DirectoryOrCreate")
     if directory is not None and work is not None and not container.get("workingDir"):
@@ -174,6 +178,9 @@ def _trained(
     framework = FRAMEWORKS[job.framework]
     result: Manifest = dict(container)
     ours = [*framework.build_environment(job, rank, port), {"name": "PADDOCK_ATTEMPT", "value": str(attempt)}]
+    for name, key in framework.build_references(job, rank).items():
+        reference = {"name": config_map_name(job, attempt), "key": key}
+        ours.append({"name": name, "valueFrom": {"configMapKeyRef": reference}})
     if directory is not None:
         ours.append({"name": "PADDOCK_OUTPUT_DIR", "value": directory})
         ours.append({"name": "PADDOCK_CHECKPOINT_DIR", "value": f"{directory}/checkpoint"})
@@ -184,9 +191,17 @@ def _trained(
     if needs_config_map(job):
         source = {"configMapRef": {"name": config_map_name(job, attempt)}}
         result["envFrom"] = [*(result.get("envFrom") or ()), source]
-    if ports := framework.build_ports(job, port):
+    if ports := framework.build_ports(job, rank, port):
         result["ports"] = _with_ports(result.get("ports") or (), ports)
     return result
+
+
+def _with_host_port(job: Job, port: int | None, container: Manifest) -> Manifest:
+    """The port that it listens on is the node's: said so, a scheduler puts no other pod of that port there, and so no two
+    ranks of a job on one node, which PaddlePaddle's launcher would count as one."""
+    number = FRAMEWORKS[job.framework].default_port if port is None else port
+    own = [entry for entry in container.get("ports") or () if entry.get("containerPort") != number]
+    return {**container, "ports": [*own, {"containerPort": number, "hostPort": number}]}
 
 
 def _with_ports(ports: Sequence[Manifest], ours: Sequence[Manifest]) -> list[Manifest]:

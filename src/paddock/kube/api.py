@@ -23,7 +23,8 @@ class Event(NamedTuple):
 
     ADDED, MODIFIED and DELETED carry the object as it is, or last was. SYNCED carries nothing: all that existed when
     the following began has been given. After a broken connection `follow` goes on by itself: what vanished meanwhile
-    comes as DELETED, and what is still there but changed as MODIFIED.
+    comes as DELETED, with no more of the object than kind, key and UID, and what is still there but changed as
+    MODIFIED.
     """
 
     type: Literal["ADDED", "MODIFIED", "DELETED", "SYNCED"]

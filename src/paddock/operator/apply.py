@@ -13,9 +13,18 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from paddock.jobs import pods
-from paddock.jobs.model import Action, Create, Delete, Job, Patch
+from paddock.jobs.model import Action, Create, Delete, Job, Patch, Refusal
 from paddock.kube.api import Api
-from paddock.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
+from paddock.kube.errors import (
+    AlreadyExists,
+    ApiError,
+    BadRequest,
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    TooLarge,
+)
 from paddock.kube.meta import PODS, Key, Manifest, Resource, is_controlled_by, key_of, name_of
 from paddock.kube.times import Moment, format_time
 
@@ -40,6 +49,19 @@ class Failure:
         verb = type(self.action).__name__.lower()
         name = name_of(self.action.manifest) if isinstance(self.action, Create) else self.action.key.name
         return f"cannot {verb} {self.action.resource.kind} {name}: {self.error.message}"
+
+
+_REFUSALS = (BadRequest, Forbidden, Invalid, TooLarge)
+
+
+def read_refusal(failures: Sequence[Failure]) -> Refusal | None:
+    """What the server will not make, for a reason that somebody has to mend. Not what it could not do just now."""
+    refused = [
+        (f"{action.resource.kind} {name_of(action.manifest)}", failure.error.message)
+        for failure in failures
+        if isinstance(action := failure.action, Create) and isinstance(failure.error, _REFUSALS)
+    ]
+    return Refusal(tuple(name for name, _ in refused), refused[0][1]) if refused else None
 
 
 @dataclass(frozen=True, slots=True)

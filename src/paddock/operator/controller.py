@@ -16,20 +16,22 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from paddock.jobs.apis import JobApi
-from paddock.jobs.model import Create, EventNote, Job, Observed, Plan, Settings, Status
+from paddock.jobs.explain import explain
+from paddock.jobs.model import Create, EventNote, Job, NodeState, Observed, Plan, Refusal, Settings, Status
 from paddock.jobs.plan import plan
+from paddock.jobs.policies.lost import overdue
+from paddock.jobs.policies.ports import shares_network
+from paddock.jobs.policies.release import plan_release
 from paddock.jobs.problems import InvalidJob, Problem
 from paddock.kube.api import Api
-from paddock.kube.errors import NotFound
-from paddock.kube.meta import PODS, Key, Manifest, Resource, metadata, version_of
+from paddock.kube.errors import Forbidden, NotFound
+from paddock.kube.meta import NODES, PODS, Key, Manifest, Resource, metadata, version_of
 from paddock.kube.times import Moment
-from paddock.operator import observe, record
-from paddock.operator.apply import Hands
+from paddock.operator import halts, observe, record
+from paddock.operator.apply import Hands, read_refusal
 from paddock.operator.events import Events
+from paddock.operator.halts import Halts
 from paddock.operator.views import Views
-
-_HALT = 60.0
-"""Seconds until a kind whose status the server drops is tried again."""
 
 _SOON = 0.5
 
@@ -62,6 +64,7 @@ class _Memory:
     written: tuple[str, ...] = ()
     heard: set[str] | None = None
     told_generation: Any = None
+    refused: Refusal | None = None
 
 
 class Controller:
@@ -90,19 +93,25 @@ class Controller:
         self._hands = Hands(api, views, clock)
         self._memories: dict[JobRef, _Memory] = {}
         self._blocked: dict[tuple[Resource, Key], set[JobRef]] = {}
-        self._halted: dict[Resource, Moment] = {}
+        self._halts = Halts(api, events, clock)
 
     async def run_pass(self, ref: JobRef) -> float | None:
         """One pass. Seconds until the next is due by itself, or None. Raises `ApiError`, `ActionsFailed`."""
-        now = self._clock()
-        if (until := self._halted.get(ref.resource, now)) > now:
-            return until - now
+        left = self._halts.left(ref.resource)
         try:
+            if left:
+                await self._tell_halted(ref)
+                return left
             manifest = await self._api.get(ref.resource, *ref.key)
-            return await self._read(ref, manifest)
+            return await self._read(ref, await self._release(ref, manifest))
         except NotFound:
             self._memories.pop(ref, None)
             return None
+
+    async def _tell_halted(self, ref: JobRef) -> None:
+        job = self._views.get(*ref)
+        if job is not None and not self._kinds[ref.resource].read_status(job).phase.terminal:
+            await self._halts.tell(ref.resource, job)
 
     def hear_job(self, ref: JobRef, manifest: Manifest) -> None:
         """A job came, changed or went. What this operator wrote itself calls for no pass; as the watch may be faster
@@ -118,6 +127,20 @@ class Controller:
         for ref in self._blocked.pop((resource, key), ()):
             self._wake(ref)
 
+    async def _release(self, ref: JobRef, manifest: Manifest) -> Manifest:
+        """The job without a former operator's finalizer. Where that is not allowed, it is said and goes on with it."""
+        patch = plan_release(manifest)
+        if patch is None:
+            return manifest
+        try:
+            return await self._api.patch(ref.resource, *ref.key, patch)
+        except Forbidden as error:
+            message = (
+                f"cannot take off the finalizer of paddle-operator, which delays the job's deletion: {error.message}"
+            )
+            self._publish(manifest, [EventNote("FinalizerStays", message, "Warning")])
+            return manifest
+
     async def _read(self, ref: JobRef, manifest: Manifest) -> float | None:
         kind, memory = self._kinds[ref.resource], self._memories.setdefault(ref, _Memory())
         generation = metadata(manifest).get("generation")
@@ -130,7 +153,8 @@ class Controller:
         if news:
             self._publish(manifest, map(_build_warning, job.warnings))
         status = kind.read_status(manifest)
-        observed = self._observe(ref, status, job)
+        nodes = await self._fetch_nodes(job)
+        observed = replace(self._observe(ref, status, job), nodes=nodes, refused=memory.refused)
         decided = plan(job, status, observed, self._clock(), self._settings)
         return await self._carry_out(ref, manifest, job, status, observed, decided)
 
@@ -142,11 +166,14 @@ class Controller:
             return _SOON
         self._hold_port(ref, decided)
         if not await self._record(ref, manifest, decided.status):
-            return _HALT
+            return halts.SECONDS
+        if decided.status.phase is not status.phase:
+            _log.info("%s: %s", ref, _build_step(status, decided.status))
         if decisive:
             self._publish(manifest, decided.events)
             return 0.0
         outcome = await self._hands.apply_actions(job, decided.actions)
+        self._memories[ref].refused = read_refusal(outcome.failures)
         self._publish(manifest, decided.events)
         in_the_way = [(child.resource, Key(job.key.namespace, child.name)) for child in observed.foreign]
         for name in (*outcome.blocked, *in_the_way):
@@ -162,11 +189,25 @@ class Controller:
         groups = self._settings.pod_groups
         observed = observe.read_observed(job, status.attempt, self._views, pod_groups=groups)
         wanted = not status.phase.terminal and observe.missing_pods(job, status, observed)
-        if not self._settings.shared_network or not wanted:
+        if not wanted or not shares_network(job, self._settings):
             return observed
         handed = frozenset(memory.port for other, memory in self._memories.items() if memory.port and other != ref)
         held = self._views.held_ports(but=job.uid)
         return replace(observed, taken_ports=handed | held | self._taken_ports())
+
+    async def _fetch_nodes(self, job: Job) -> dict[str, NodeState]:
+        """Only those that hold pods for too long. They are not watched: a fleet's nodes change all the time. What is
+        observed is read after this: from there on, nothing is awaited until the decision is made."""
+        names = sorted({pod.node for pod in overdue(observe.read_leaving(job, self._views), self._clock())})
+        return {name: await self._fetch_node(name) for name in names}
+
+    async def _fetch_node(self, name: str) -> NodeState:
+        try:
+            return observe.read_node(await self._api.get(NODES, "", name))
+        except NotFound:
+            return NodeState.GONE
+        except Forbidden:
+            return NodeState.UNKNOWN
 
     async def _misses_a_pod(self, job: Job, status: Status, observed: Observed, decided: Plan) -> bool:
         """A pod that the cache does not show may exist. Before its absence decides anything, it is asked for."""
@@ -179,6 +220,7 @@ class Controller:
         raw = record.read_raw_status(manifest)
         difference = record.build_difference(raw, self._kinds[ref.resource].write_status(raw, status, self._clock()))
         if not difference:
+            await self._halts.lift(ref.resource, manifest)
             return True
         try:
             answer = await self._write_status(ref, record.build_status_patch(manifest, difference))
@@ -187,7 +229,9 @@ class Controller:
             await self._api.get(ref.resource, *ref.key)
             lost = tuple(difference)
         if lost:
-            self._halt(ref, manifest, lost)
+            await self._halts.begin(ref.resource, manifest, lost)
+        else:
+            await self._halts.lift(ref.resource, manifest)
         return not lost
 
     async def _write_status(self, ref: JobRef, patch: Manifest) -> Manifest:
@@ -201,16 +245,6 @@ class Controller:
             return answer
         finally:
             memory.heard = None
-
-    def _halt(self, ref: JobRef, manifest: Manifest, lost: Iterable[str]) -> None:
-        fields = ", ".join(f"status.{name}" for name in lost)
-        message = (
-            f"the API server drops {fields} of every {ref.resource.kind}: its CustomResourceDefinition is not the one "
-            "of this operator. Nothing is done for this kind until that is installed (`paddock manifests` prints it)"
-        )
-        self._halted[ref.resource] = self._clock() + _HALT
-        _log.error("%s: %s", ref, message)
-        self._publish(manifest, [EventNote("StatusDropped", message, "Warning")])
 
     async def _refuse(self, ref: JobRef, manifest: Manifest, refusal: InvalidJob, *, news: bool) -> None:
         """The user's mistake is recorded and said once; only another version of the manifest is worth another look."""
@@ -233,6 +267,12 @@ class Controller:
     def _publish(self, manifest: Manifest, notes: Iterable[EventNote]) -> None:
         for note in notes:
             self._events.publish(manifest, note)
+
+
+def _build_step(before: Status, now: Status) -> str:
+    """`Running -> Failed: worker-0 …`, for the log."""
+    why = f": {explain(now.cause)}" if now.cause else ""
+    return f"{before.phase or 'new'} -> {now.phase}{why}"
 
 
 def _build_warning(warning: Problem) -> EventNote:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from paddock.jobs import pods
-from paddock.jobs.model import PORT_ANNOTATION, Child, Job, Observed, Status
+from paddock.jobs.model import ADDRESSES_ANNOTATION, PORT_ANNOTATION, Child, Job, NodeState, Observed, Pod, Status
 from paddock.kube.meta import (
     CONFIG_MAPS,
     PODS,
@@ -57,6 +57,12 @@ def read_observed(
     )
 
 
+def read_leaving(job: Job, view: View) -> tuple[Pod, ...]:
+    """Its pods that are being deleted. Most passes meet none."""
+    leaving = (pods.read_pod(pod) for pod in view.owned(PODS, job.uid) if is_deleting(pod))
+    return tuple(pod for pod in leaving if pod)
+
+
 def needed_names(job: Job, attempt: int) -> Iterable[tuple[Resource, str]]:
     """Every name that nobody else may have."""
     for rank in job.ranks():
@@ -88,6 +94,7 @@ def _read_child(resource: Resource, manifest: Mapping[str, Any], job: Job) -> Ch
         deleting=is_deleting(manifest),
         owned=is_controlled_by(manifest, job.uid),
         members=members if isinstance(members, int) else None,
+        addresses=str(annotations_of(manifest).get(ADDRESSES_ANNOTATION) or ""),
     )
 
 
@@ -102,6 +109,13 @@ def _read_foreign(job: Job, attempt: int, view: View) -> tuple[Child, ...]:
         if there is not None and not is_controlled_by(there, job.uid):
             found.append(_read_child(resource, there, job))
     return tuple(found)
+
+
+def read_node(manifest: Mapping[str, Any]) -> NodeState:
+    """Ready as its kubelet says; Unknown, which Kubernetes writes when it hears nothing, is not."""
+    conditions = (manifest.get("status") or {}).get("conditions") or ()
+    ready = any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
+    return NodeState.READY if ready else NodeState.NOT_READY
 
 
 def owner_in(manifest: Mapping[str, Any], kinds: Mapping[tuple[str, str], Resource]) -> tuple[Resource, Key] | None:

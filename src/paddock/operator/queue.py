@@ -71,17 +71,23 @@ class Schedule(Generic[K]):
             heapq.heappop(self._heap)
         return None
 
+    def depth(self, now: float) -> int:
+        """How many keys are due and wait."""
+        return sum(at <= now for at in self._due.values())
+
     def _push(self, key: K, at: float) -> None:
         self._added += 1
         heapq.heappush(self._heap, (at, self._added, key))
 
 
 class Queue(Generic[K]):
-    """A `Schedule` to wait at, for one taker at a time. `clock` in seconds, such as `time.monotonic`."""
+    """A `Schedule` to wait at, for one taker at a time. `clock` in seconds, such as `time.monotonic`; `on_take` hears
+    since when a key that is taken was due."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], on_take: Callable[[float], None] = lambda _: None) -> None:
         self._schedule: Schedule[K] = Schedule()
         self._clock = clock
+        self._on_take = on_take
         self._news = asyncio.Event()
 
     def add(self, key: K, delay: float = 0.0) -> None:
@@ -100,14 +106,18 @@ class Queue(Generic[K]):
         self._schedule.done(key)
         self._news.set()
 
+    def depth(self) -> int:
+        return self._schedule.depth(self._clock())
+
     async def take(self) -> K:
         """The next key that is due; waits for one."""
         while True:
+            at = self._schedule.next_at()
             key = self._schedule.take(self._clock())
             if key is not None:
+                self._on_take(at or 0.0)
                 return key
             self._news.clear()
-            at = self._schedule.next_at()
             patience = None if at is None else max(0.0, at - self._clock())
             try:
                 async with asyncio.timeout(patience):

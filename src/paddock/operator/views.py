@@ -1,64 +1,150 @@
 """The caches of the operator, as one view of the children of all jobs (`observe.View`), and which ports are held.
 
-What is kept is cut to what a plan reads: the data of ConfigMaps and the fields of managers are none of our business,
-and on a fleet they would be most of the memory.
+One cache for each resource, or one for each resource and namespace where the operator watches some alone: then nothing
+is ever asked of the others, as its rights may end there. What is kept is cut to what a plan reads: the data of
+ConfigMaps and the fields of managers are none of our business, and on a fleet they would be most of the memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from paddock.client.cache import Cache
+from paddock.jobs import deployment
+from paddock.jobs.apis.registry import KINDS
 from paddock.kube.api import Api
-from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Key, Manifest, Resource, controller_of
+from paddock.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
+from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Key, Manifest, Resource, controller_of, namespace_of
 from paddock.operator.observe import read_held_port
 
 _OWNER, _PORT = "owner", "port"
+_FIRST_WAIT, _LONGEST_WAIT = 1.0, 5.0
 Heard = Callable[[Resource, Manifest], None]
+
+_log = logging.getLogger(__name__)
 
 
 class Views:
-    """`on_change` hears of every child and job that came, changed or went."""
+    """`on_change` hears of every child and job that came, changed or went. `namespaces`: these alone; "" is all."""
 
-    def __init__(self, api: Api, jobs: Iterable[Resource], pod_groups: Resource | None, on_change: Heard) -> None:
-        self.required = (PODS, SERVICES, CONFIG_MAPS)
-        self.optional = (*jobs, *([pod_groups] if pod_groups else []))
-        self.caches: dict[Resource, Cache] = {
-            resource: _build_cache(api, resource, on_change) for resource in (*self.required, *self.optional)
+    def __init__(
+        self,
+        api: Api,
+        jobs: Iterable[Resource],
+        pod_groups: Resource | None,
+        on_change: Heard,
+        namespaces: Sequence[str] = ("",),
+    ) -> None:
+        self.jobs = tuple(jobs)
+        self.optional = (*self.jobs, *([pod_groups] if pod_groups else []))
+        self.namespaces = ("",) if "" in namespaces else tuple(dict.fromkeys(namespaces))
+        self._said: set[str] = set()
+        self._caches: dict[Resource, dict[str, Cache]] = {
+            resource: {name: _build_cache(api, resource, on_change, name) for name in self.namespaces}
+            for resource in (PODS, SERVICES, CONFIG_MAPS, *self.optional)
         }
 
+    async def follow(self) -> None:
+        """Keep every cache true, until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for resource, caches in self._caches.items():
+                for namespace, cache in caches.items():
+                    group.create_task(self._mirror(resource, namespace, cache))
+
+    async def synced(self) -> None:
+        """Returns once all that exists is known."""
+        for cache in chain.from_iterable(caches.values() for caches in self._caches.values()):
+            await cache.synced.wait()
+
+    def unsynced(self) -> tuple[str, ...]:
+        """The resources of which not everything is known yet."""
+        return tuple(
+            resource.plural
+            for resource, caches in self._caches.items()
+            if not all(cache.synced.is_set() for cache in caches.values())
+        )
+
     def get(self, resource: Resource, key: Key) -> Manifest | None:
-        return self.caches[resource].get(key)
+        cache = self._find(resource, key.namespace)
+        return None if cache is None else cache.get(key)
+
+    def keys(self, resource: Resource) -> list[Key]:
+        return [key for cache in self._caches[resource].values() for key in cache.keys()]  # noqa: SIM118 - no mapping
 
     def owned(self, resource: Resource, uid: str) -> list[Manifest]:
-        return self.caches[resource].find(_OWNER, uid)
+        return [child for cache in self._caches[resource].values() for child in cache.find(_OWNER, uid)]
 
     def assume(self, resource: Resource, manifest: Manifest) -> None:
-        if resource in self.caches:
-            self.caches[resource].assume(manifest)
+        if (cache := self._find(resource, namespace_of(manifest))) is not None:
+            cache.assume(manifest)
 
     def assume_deleting(self, resource: Resource, key: Key, uid: str, time: str) -> None:
-        if resource in self.caches:
-            self.caches[resource].assume_deleting(key, uid, time)
+        if (cache := self._find(resource, key.namespace)) is not None:
+            cache.assume_deleting(key, uid, time)
 
     def held_ports(self, *, but: str) -> frozenset[int]:
         """First ports of the blocks that unfinished pods of jobs hold, `but` those of the job with this UID."""
-        return frozenset(
-            int(port) for port, pods in self.caches[PODS].values(_PORT) if any(_owner_of(pod) != but for pod in pods)
+        held = chain.from_iterable(cache.values(_PORT) for cache in self._caches[PODS].values())
+        return frozenset(int(port) for port, _, owner in (value.partition(" ") for value in held) if owner != but)
+
+    def _find(self, resource: Resource, namespace: str) -> Cache | None:
+        """An empty cache is false, as it has a length: compare with None."""
+        caches = self._caches.get(resource, {})
+        return caches.get("" if "" in self.namespaces else namespace)
+
+    async def _mirror(self, resource: Resource, namespace: str, cache: Cache) -> None:
+        """What is not served, or not allowed, may be later. An optional kind that is not served has no objects."""
+        wait = _FIRST_WAIT
+        while True:
+            try:
+                await cache.run()
+            except (NotFound, Forbidden, Unauthorized) as error:
+                sentence = explain_unwatched(resource, namespace, error, job=resource in self.jobs)
+                if sentence not in self._said:
+                    _log.warning("%s", sentence)
+                self._said.add(sentence)
+                if isinstance(error, NotFound) and resource in self.optional:
+                    cache.synced.set()
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, _LONGEST_WAIT)
+
+
+def explain_unwatched(resource: Resource, namespace: str, error: ApiError, *, job: bool) -> str:
+    """Why a kind cannot be watched, and what to do about it: for the log. The server's message on a missing right names
+    the right and who lacks it."""
+    name = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+    if isinstance(error, NotFound) and job:
+        file = "`kubectl create -f deploy/v1/crd.yaml` or " if resource in deployment.KINDS else ""
+        kinds = "" if resource in deployment.KINDS else f" --kinds {name}"
+        return (
+            f"{name} is not installed in this cluster: waiting for it. Install it with {file}`paddock manifests crd"
+            f"{kinds} | kubectl create -f -`"
         )
+    if isinstance(error, NotFound):
+        return f"{name} is not served by this cluster: waiting for it. Is the scheduler that it belongs to installed?"
+    where = f"in namespace {namespace}" if namespace else "in all namespaces"
+    said = f"cannot watch {name} {where}, trying again: {error.message}."
+    if isinstance(error, Unauthorized):
+        return f"{said} The token or certificate of the operator is not taken by this cluster"
+    rights = "The rights that the operator needs are in deploy/v1/operator.yaml (`paddock manifests operator`)"
+    return f"{said} {rights}" + ("" if namespace else "; with --namespace it watches single namespaces alone")
 
 
-def _build_cache(api: Api, resource: Resource, on_change: Heard) -> Cache:
+def _build_cache(api: Api, resource: Resource, on_change: Heard, namespace: str) -> Cache:
     indexes = {_OWNER: _owners}
     if resource == PODS:
         indexes[_PORT] = _ports
     return Cache(
         api,
         resource,
+        namespace,
         on_change=lambda manifest: on_change(resource, manifest),
         indexes=indexes,
-        trim=_keep_metadata if resource in (SERVICES, CONFIG_MAPS) else _drop_managers,
+        trim=_TRIMS.get(resource, _keep_all) if resource not in KINDS else _keep_status,
     )
 
 
@@ -72,14 +158,31 @@ def _owners(manifest: Manifest) -> list[str]:
 
 
 def _ports(manifest: Manifest) -> list[str]:
+    """With its owner, so that nobody has to look into pods to know whose ports these are."""
     port = read_held_port(manifest)
-    return [] if port is None else [str(port)]
+    return [] if port is None else [f"{port} {_owner_of(manifest)}"]
 
 
-def _drop_managers(manifest: Manifest) -> Manifest:
-    manifest["metadata"].pop("managedFields", None)
-    return manifest
+def _keep_rank(pod: Manifest) -> Manifest:
+    """What `jobs.observed.read_pod` reads: of the spec where it runs, and the names of its containers."""
+    spec = pod.get("spec") or {}
+    kept = {name: spec[name] for name in ("nodeName", "restartPolicy") if name in spec}
+    kept["containers"] = [{"name": each.get("name")} for each in spec.get("containers") or ()]
+    return {**_keep_metadata(pod), "spec": kept, "status": pod.get("status") or {}}
 
 
 def _keep_metadata(manifest: Manifest) -> Manifest:
-    return {name: manifest[name] for name in ("apiVersion", "kind", "metadata")}
+    kept = {name: value for name, value in manifest["metadata"].items() if name != "managedFields"}
+    return {"apiVersion": manifest["apiVersion"], "kind": manifest["kind"], "metadata": kept}
+
+
+def _keep_status(job: Manifest) -> Manifest:
+    """Jobs are read live; here they are known by name, and how they stand."""
+    return {**_keep_metadata(job), "status": job.get("status") or {}}
+
+
+def _keep_all(manifest: Manifest) -> Manifest:
+    return manifest
+
+
+_TRIMS = {PODS: _keep_rank, SERVICES: _keep_metadata, CONFIG_MAPS: _keep_metadata}

@@ -1,18 +1,34 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.gangs import build_job, build_pods, build_status
-from paddock.jobs.model import PORTS_IN_BLOCK
-from paddock.jobs.policies.ports import FIRST_PORT, LAST_PORT, choose_port, kept_port, plan_one_port
+from jobs.gangs import NOW, build_job, build_pods, build_status
+from paddock.jobs.model import (
+    PORT_ANNOTATION,
+    PORTS_IN_BLOCK,
+    Create,
+    Intranet,
+    Network,
+    Observed,
+    Plan,
+    Settings,
+    Status,
+)
+from paddock.jobs.plan import plan
+from paddock.jobs.policies.ports import FIRST_PORT, LAST_PORT, choose_port, kept_port, plan_one_port, shares_network
+from paddock.kube.meta import PODS, annotations_of
 
-LINUX_EPHEMERAL = 32_768
+NODE_PORTS = 30_000
+"""Where Kubernetes' begin; Linux' ephemeral ones lie above."""
 taken_ports = st.frozensets(st.integers(1, 65_535), max_size=200)
 
 
 @given(st.text(), st.integers(0, 10**6), taken_ports)
-def test_a_block_is_free_below_the_ephemeral_ports_and_the_same_each_time(
+def test_a_block_is_free_below_the_node_ports_and_the_same_each_time(
     uid: str, attempt: int, taken: frozenset[int]
 ) -> None:
     port = choose_port(uid, attempt, taken)
@@ -20,7 +36,7 @@ def test_a_block_is_free_below_the_ephemeral_ports_and_the_same_each_time(
     block = range(port, port + PORTS_IN_BLOCK)
     assert not taken.intersection(block)
     assert block[0] >= FIRST_PORT
-    assert block[-1] <= LAST_PORT < LINUX_EPHEMERAL
+    assert block[-1] <= LAST_PORT < NODE_PORTS
     assert choose_port(uid, attempt, taken) == port
 
 
@@ -47,3 +63,39 @@ def test_a_gang_keeps_its_port_and_has_one() -> None:
     assert kept_port(build_pods(job, port=20_020)) == 20_020
     assert plan_one_port(build_status(job), build_pods(job, port=20_020)) is None
     assert plan_one_port(build_status(job), build_pods(job, port=20_020) + build_pods(job, port=20_040)) is not None
+
+
+@pytest.mark.parametrize(
+    ("intranet", "laptop", "shared"),
+    [
+        (Intranet.POD_IP, False, False),
+        (Intranet.SERVICE, False, False),
+        (Intranet.HOST, False, True),
+        (Intranet.POD_IP, True, True),
+    ],
+)
+def test_pods_share_a_network_on_a_laptop_and_where_the_job_asks_for_the_nodes(
+    intranet: Intranet, laptop: bool, shared: bool
+) -> None:
+    job = build_job(network=Network(intranet))
+    assert shares_network(job, Settings(shared_network=laptop)) is shared
+
+
+def test_two_jobs_on_the_nodes_network_get_ports_of_their_own() -> None:
+    job = build_job(network=Network(Intranet.HOST))
+    ours = {_port_of(plan(replace(job, uid=uid), Status(), Observed(), NOW)) for uid in ("one", "two")}
+    assert len(ours) == 2
+    assert None not in ours
+    assert _port_of(plan(build_job(), Status(), Observed(), NOW)) is None
+
+
+def test_half_a_gang_of_another_operator_keeps_the_default_port() -> None:
+    job = build_job(network=Network(Intranet.HOST))
+    assert _port_of(plan(job, Status(), Observed(pods=build_pods(job)[:1]), NOW)) is None
+
+
+def _port_of(planned: Plan) -> str | None:
+    """What all new pods carry."""
+    made = [each.manifest for each in planned.actions if isinstance(each, Create) and each.resource == PODS]
+    (port,) = {annotations_of(pod).get(PORT_ANNOTATION) for pod in made}
+    return port

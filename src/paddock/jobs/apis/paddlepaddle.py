@@ -14,7 +14,7 @@ from typing import Any
 
 from paddock.jobs.apis import Marks
 from paddock.jobs.apis.names import check_name
-from paddock.jobs.apis.paddlepaddle_schema import COLUMNS, build_schema
+from paddock.jobs.apis.paddlepaddle_schema import COLUMNS, SCALE, build_schema
 from paddock.jobs.apis.paddlepaddle_status import read_status, write_status
 from paddock.jobs.apis.run_policy import read_run_policy, read_scheduling
 from paddock.jobs.fields import Fields
@@ -42,13 +42,23 @@ __all__ = [
 resource = Resource("batch.paddlepaddle.org", "v1", "PaddleJob", "paddlejobs")
 short_names = ("pdj",)
 columns = COLUMNS
-scale: Mapping[str, str] | None = None
+scale: Mapping[str, str] | None = SCALE
 
 MOST_PODS = 10_000
 """Of one job. More is a slip of the keyboard, and would keep an API server busy for an hour."""
 
 ROLES = ("ps", "worker", "heter")
 _DECIDES = frozenset({"worker"})
+
+
+_NO_HETER = (
+    "today's PaddlePaddle, 3.3, has no heterogeneous parameter servers any more: these pods are told what PaddlePaddle "
+    "2.3 to 3.0 read, and later ones ignore it"
+)
+_UNREAD = (
+    "is not read, and no version of paddle-operator read it: the number of pods is replicas, and what a pod may use is in "
+    "resources of its containers"
+)
 
 
 class _Clean(StrEnum):
@@ -129,6 +139,8 @@ def _read_roles(spec: Fields, network: Network, elastic: bool) -> tuple[Role, ..
         why = "is missing: every job trains in its workers, with parameter servers too"
         spec.add(Problem(spec.path_of("worker"), why, "nothing", "a role with replicas and a template"))
     roles = [_read_role(spec.child(name), name, network, elastic) for name in ROLES if spec.has(name)]
+    if spec.has("heter"):
+        spec.warn("heter", _NO_HETER)
     size = sum(role.replicas for role in roles)
     if size > MOST_PODS and all(role.replicas <= MOST_PODS for role in roles):
         spec.add(wrong("spec", size, phrase("a job of at most {most} pods in all", most=MOST_PODS)))
@@ -139,6 +151,9 @@ def _read_role(fields: Fields, name: str, network: Network, elastic: bool) -> Ro
     replicas = fields.whole("replicas", 1, MOST_PODS)
     if replicas is None and not fields.has("replicas"):
         fields.refuse("replicas", phrase("a whole number from {low} to {high}", low=1, high=MOST_PODS))
+    for unread in ("requests", "limits"):
+        if fields.value.get(unread) is not None:
+            fields.warn(unread, _UNREAD)
     check_template(fields)
     restart = _read_restart(fields.child("template").child("spec"), name, network, elastic)
     template = fields.value.get("template")

@@ -30,6 +30,8 @@ COLUMNS = (
     ("Worker", ".status.worker.ready", "string"),
     ("Age", ".metadata.creationTimestamp", "date"),
 )
+SCALE = {"specReplicasPath": ".spec.worker.replicas", "statusReplicasPath": ".status.worker.running"}
+"""`kubectl scale` sets the workers. There is no selector, so that a HorizontalPodAutoscaler leaves a job alone."""
 
 
 def build_schema() -> Manifest:
@@ -64,11 +66,16 @@ def build_schema() -> Manifest:
 def _status() -> Manifest:
     counts = dict.fromkeys(("pending", "starting", "running", "failed", "succeeded", "unknown"), WHOLE)
     role = build_object({**counts, "ready": TEXT, "refs": build_list(ANYTHING)})
+    condition = build_object(
+        {**dict.fromkeys(("type", "status", "reason", "message"), TEXT), "lastTransitionTime": TIME},
+        required=["type", "status"],
+    )
     return build_object(
         {
             "ps": role,
             "worker": role,
             "heter": role,
+            "conditions": build_list(condition),
             "elastic": TEXT,
             "startTime": TIME,
             "completionTime": TIME,

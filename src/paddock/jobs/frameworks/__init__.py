@@ -41,12 +41,17 @@ class Framework(Protocol):
         job's block, None where the default will do."""
         ...
 
+    def build_references(self, job: Job, rank: Rank) -> dict[str, str]:
+        """Variables of a rank whose values only the ConfigMap knows: name -> key of `build_endpoints`."""
+        ...
+
     def build_log_environment(self, directory: str) -> list[EnvVar]:
         """What keeps a rank's own log files in `directory`, away from a working directory that ranks share."""
         ...
 
-    def build_ports(self, job: Job, port: int | None) -> list[Manifest]:
-        """The `ports` that the container that trains declares."""
+    def build_ports(self, job: Job, rank: Rank, port: int | None) -> list[Manifest]:
+        """The `ports` that the container that trains declares. On the node's own network they are also what keeps two
+        ranks that would listen at one port off one node: the scheduler counts them."""
         ...
 
     def build_service_ports(self, job: Job) -> list[Manifest]:

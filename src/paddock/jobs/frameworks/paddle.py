@@ -9,7 +9,8 @@ combinations that could not work there:
   rank 0 opens the rendezvous only if the first endpoint's host equals its own IP, so there addresses are written.
 - The gloo store has its own port, 18 above the job's, on the first server.
 
-Paddle reads nothing of PADDLE_HETER_ENDPOINTS; it is passed on as paddle-operator did, and promises nothing.
+What a `heter` role adds is in `frameworks.paddle_heter`. PaddlePaddle splits an endpoint at its first colon, so it reads
+no IPv6 address, however it is written; they are written as everybody else reads them, in brackets.
 
 Jobs whose ranks meet at a rendezvous (`Network.rendezvous`) are told another tale: `frameworks.paddle_rendezvous`.
 """
@@ -19,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from paddock.jobs.frameworks import EnvVar, Notice, paddle_rendezvous
+from paddock.jobs.frameworks import EnvVar, Notice, paddle_heter, paddle_rendezvous
 from paddock.jobs.model import PORTS_IN_BLOCK, Intranet, Job, Rank
 from paddock.jobs.phrases import phrase
 from paddock.jobs.scripts import read_launch, read_words
@@ -32,7 +33,7 @@ GLOO_PORT_OFFSET = 18
 GLOO_BY_HTTP = "3"
 """PADDLE_GLOO_RENDEZVOUS: 1 is HDFS, 2 a file, 3 HTTP."""
 
-_TRAINING_ROLES = {"ps": "PSERVER", "worker": "TRAINER", "heter": "HETER"}
+_TRAINING_ROLES = {"ps": "PSERVER", "worker": "TRAINER", "heter": paddle_heter.TRAINING_ROLE}
 _ENDPOINT_KEYS = {
     "ps": "PADDLE_PSERVERS_IP_PORT_LIST",
     "worker": "PADDLE_TRAINER_ENDPOINTS",
@@ -58,7 +59,12 @@ def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
         {"name": "PADDLE_TRAINER_ID", "value": str(rank.index)},
         {"name": "TRAINING_ROLE", "value": training_role},
         {"name": "PADDLE_TRAINING_ROLE", "value": training_role},
+        *paddle_heter.build_environment(job, rank),
     ]
+
+
+def build_references(job: Job, rank: Rank) -> dict[str, str]:
+    return {} if job.network.rendezvous else paddle_heter.build_references(job, rank)
 
 
 def needs_addresses(job: Job) -> bool:
@@ -72,10 +78,15 @@ def build_log_environment(directory: str) -> list[EnvVar]:
     return [{"name": "PADDLE_LOG_DIR", "value": directory}]
 
 
-def build_ports(job: Job, port: int | None) -> list[Manifest]:
+def build_ports(job: Job, rank: Rank, port: int | None) -> list[Manifest]:
+    """Workers beside servers listen at no port that is known before they do. Without servers all of them declare it, on
+    the node's network: the launcher counts nodes by their addresses, and with two ranks on one would wait for ever."""
     if job.network.rendezvous:
         return [{"name": paddle_rendezvous.PORT_NAME, "containerPort": port or paddle_rendezvous.find_port(job)}]
-    return [{"containerPort": port or default_port}] if job.network.intranet is Intranet.SERVICE else []
+    declared = [{"containerPort": port or default_port}]
+    if job.network.intranet is Intranet.HOST:
+        return declared if rank.role == "ps" or job.role("ps") is None else []
+    return declared if job.network.intranet is Intranet.SERVICE else []
 
 
 def build_service_ports(job: Job) -> list[Manifest]:
@@ -106,6 +117,7 @@ def build_endpoints(job: Job, addresses: Mapping[Rank, str], port: int) -> dict[
     if "worker" in hosts:
         data["PADDLE_TRAINERS"] = ",".join(hosts["worker"])
         data["PADDLE_TRAINERS_NUM"] = str(len(hosts["worker"]))
+    data |= paddle_heter.build_endpoints(hosts, data.get(_ENDPOINT_KEYS["heter"], ""))
     if job.network.gloo > 0 and "ps" in hosts:
         data["PADDLE_WITH_GLOO"] = str(job.network.gloo)
         data["PADDLE_GLOO_RENDEZVOUS"] = GLOO_BY_HTTP

@@ -1,7 +1,8 @@
-"""Ports of jobs that share one machine's network: a block of 20 for each attempt, the same in every pod of it.
+"""Ports of jobs that share a machine's network: a block of 20 for each attempt, the same in every pod of it.
 
-Blocks lie below Linux' range of ephemeral ports (32768 to 60999), from which the system hands ports to anybody, and
-above where services usually live. Paddle's and torch's rendezvous servers bind all addresses, so that an address of
+All jobs of a laptop do, and those of a cluster with `intranet: Host`. Blocks lie below Kubernetes' node ports (30000 to
+32767) and Linux' range of ephemeral ports (32768 to 60999), from which the system hands ports to anybody, and above
+where services usually live. Paddle's and torch's rendezvous servers bind all addresses, so that an address of
 one's own does not keep two jobs apart. The choice follows from uid and attempt: planned twice, it is the same. Once
 a pod carries it, it is kept for the attempt, whatever is taken by then: the job's own pods listen there.
 """
@@ -12,14 +13,17 @@ import zlib
 from collections.abc import Sequence
 
 from paddock.jobs import causes
-from paddock.jobs.model import PORTS_IN_BLOCK, Pod, Status
+from paddock.jobs.model import PORTS_IN_BLOCK, Intranet, Job, Pod, Settings, Status
 from paddock.jobs.policies.verdict import Verdict, plan_new_gang
 
 FIRST_PORT = 20_000
-LAST_PORT = 32_759
-"""The last block ends here; 32760 to 32767 are left over."""
+LAST_PORT = 29_999
 
 _BLOCKS = (LAST_PORT + 1 - FIRST_PORT) // PORTS_IN_BLOCK
+
+
+def shares_network(job: Job, settings: Settings) -> bool:
+    return settings.shared_network or job.network.intranet is Intranet.HOST
 
 
 def choose_port(uid: str, attempt: int, taken: frozenset[int]) -> int | None:

@@ -16,7 +16,7 @@ from collections.abc import Collection
 
 from paddock.jobs import causes
 from paddock.jobs.model import Job, Phase, RestartPolicy, Status
-from paddock.jobs.policies.root_cause import Death, Kind, find_root_cause
+from paddock.jobs.policies.root_cause import DELETED, Death, Kind, find_root_cause
 from paddock.jobs.policies.verdict import Verdict, plan_failure, plan_new_gang
 from paddock.kube.times import Moment
 
@@ -38,6 +38,8 @@ def delay_left(status: Status, now: Moment) -> float:
         return 0.0
     delay = cause.args.get("delay", 0)
     seconds = delay if isinstance(delay, int | float) else 0
+    if cause.since - now > LONGEST_DELAY:  # the clock was set back since then: it is not waited for
+        return 0.0
     return min(max(0.0, cause.since + seconds - now), float(LONGEST_DELAY))
 
 
@@ -65,7 +67,7 @@ def plan_restart(job: Job, status: Status, deaths: Collection[Death]) -> Verdict
 
 def _loss(root: Death, ranks: tuple[str, ...]) -> causes.Cause:
     """A node that throws pods out throws the next ones out as well: a moment's rest, where a deletion needs none."""
-    return causes.PodsDeleted(ranks) if root.why == "Deleted" else causes.PodsLost(ranks, root.why, FIRST_DELAY)
+    return causes.PodsDeleted(ranks) if root.why == DELETED else causes.PodsLost(ranks, root.why, FIRST_DELAY)
 
 
 def _retries(job: Job, root: Death) -> bool:

@@ -37,6 +37,9 @@ LOST_REASONS = frozenset({
 })  # fmt: skip
 """Kubernetes' reasons of pods that the node or the cluster ended, and the embedded node's `Lost`."""
 
+DELETED = "Deleted"
+"""`Death.why` of a pod that somebody deleted, and nobody says why."""
+
 ECHO_CODES = frozenset({250, 15, 143})
 _AFTER_A_PEER = 247
 _ECHO_MESSAGES = ("Connection closed by peer", "Connection reset by peer")
@@ -68,11 +71,11 @@ def read_deaths(
     `early`: servers that ended too soon, with any code. `missing`: ranks whose pods were there and are gone. `whole`:
     the gang was complete, so that a pod being deleted is missed; before that it is simply made again.
     """
-    deaths = [Death(rank, Kind.LOST, why="Deleted") for rank in missing]
+    deaths = [Death(rank, Kind.LOST, why=DELETED) for rank in missing]
     for pod in pods:
         failed = pod.ended and (pod in early or pod.phase.value == "Failed")
         if pod.deleting and (failed or (whole and not pod.ended)):
-            deaths.append(Death(pod.rank, Kind.LOST, why="Deleted"))
+            deaths.append(Death(pod.rank, Kind.LOST, why=pod.disrupted or DELETED))
         elif failed:
             deaths.append(_death(pod, server=pod in early))
     return tuple(_as_echo(death, deaths) for death in deaths)

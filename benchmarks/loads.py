@@ -1,0 +1,19 @@
+"""Runs `benchmarks.load`, the load of a fleet, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+from benchmarks.control_planes import ControlPlane
+
+
+def run_load(plane: ControlPlane, verb: str, *words: object) -> Any:
+    """What it saw. A failure ends the benchmark, with its words."""
+    command = [sys.executable, "-m", "benchmarks.load", verb, str(plane.kubeconfig), *map(str, words)]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    if ended.returncode:
+        raise SystemExit(f"benchmarks.load {verb} failed:\n{ended.stderr}")
+    return json.loads(ended.stdout)

@@ -1,0 +1,50 @@
+"""The operator's log: one JSON object per line for those who collect logs, or plain lines for a person.
+
+A line about a job names it by itself: whoever logs gives the `JobRef` as one of the message's arguments, and it is
+found there. A traceback is inside its line, never below it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from typing import Any, Literal, TextIO
+
+from paddock.kube.times import format_micro_time
+from paddock.operator.controller import JobRef
+
+Format = Literal["json", "text"]
+
+
+class JsonLines(logging.Formatter):
+    """`{"ts": …, "level": "info", "logger": …, "msg": …, "job": {"kind": …, "namespace": …, "name": …}}`"""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "ts": format_micro_time(record.created),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "msg": record.getMessage(),
+        }
+        arguments = record.args if isinstance(record.args, tuple) else ()
+        if (ref := next((each for each in arguments if isinstance(each, JobRef)), None)) is not None:
+            resource, key = ref
+            line["job"] = {
+                "kind": resource.kind, "group": resource.group, "namespace": key.namespace, "name": key.name,
+            }  # fmt: skip
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False, default=str)
+
+
+def start_logging(stream: TextIO, form: Format, level: int = logging.INFO) -> None:
+    """Everything from `level` on goes to `stream`, times in UTC."""
+    handler = logging.StreamHandler(stream)
+    if form == "json":
+        handler.setFormatter(JsonLines())
+    else:
+        plain = logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s", "%Y-%m-%dT%H:%M:%SZ")
+        plain.converter = time.gmtime
+        handler.setFormatter(plain)
+    logging.basicConfig(level=level, handlers=[handler], force=True)

@@ -1,0 +1,158 @@
+"""`paddock status --context C`: whose cluster it is, who acts on its jobs, and what its nodes have for them.
+
+What one may not read is said as such: a user of a fleet seldom may list nodes.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from paddock import __version__
+from paddock.cli.language import readers_language
+from paddock.cli.leases import Leader, explain_nobody, fetch_leaders
+from paddock.cli.places import Cluster
+from paddock.cli.served import fetch_served
+from paddock.cli.session import connect, run
+from paddock.cli.terminal import stdout
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.phrases import Phrase, phrase, render
+from paddock.kube.errors import Forbidden
+from paddock.kube.meta import NODES, Manifest, Resource
+from paddock.kube.quantities import format_quantity, read_amounts
+from paddock.kube.times import Moment
+
+if TYPE_CHECKING:
+    from paddock.client.client import Client
+
+
+def print_cluster(place: Cluster, output: str) -> int:
+    """The exit code: 1 where nobody acts on jobs, as far as one may see."""
+    facts = run(_fetch_facts(place))
+    if output == "json":
+        print(json.dumps(facts, indent=2))
+        return 0 if facts["operators"] != [] else 1
+    for line in build_lines(place, facts, readers_language()):
+        stdout().print(line)
+    return 0 if facts["operators"] != [] else 1
+
+
+async def _fetch_facts(place: Cluster) -> dict[str, Any]:
+    async with connect(place) as client:
+        version = await client.fetch("/version")
+        served = await fetch_served(client)
+        leaders = await fetch_leaders(client, place.config.namespace)
+        nodes = await _fetch_nodes(client)
+        jobs = await _fetch_jobs(client, served, place.config.namespace)
+    return {
+        "server": place.config.server,
+        "context": place.config.context,
+        "namespace": place.config.namespace,
+        "kubernetes": str(version.get("gitVersion")),
+        "paddock": __version__,
+        "kinds": [f"{each.plural}.{each.group}" for each in served],
+        **build_operators(leaders, place, time.time()),
+        "nodes": None if nodes is None else build_nodes(nodes),
+        "jobs": jobs,
+    }
+
+
+async def _fetch_nodes(client: Client) -> list[Manifest] | None:
+    try:
+        return (await client.list(NODES)).items
+    except Forbidden:
+        return None
+
+
+async def _fetch_jobs(client: Client, served: Sequence[Resource], namespace: str) -> dict[str, int] | None:
+    counts: Counter[str] = Counter()
+    for resource in served:
+        try:
+            items = (await client.list(resource, namespace)).items
+        except Forbidden:
+            return None
+        counts.update(str(KINDS[resource].read_status(each).phase or "Pending") for each in items)
+    return dict(counts)
+
+
+def build_operators(leaders: Sequence[Leader] | None, place: Cluster, now: Moment) -> dict[str, Any]:
+    """`operators`: those that live, None where Leases may not be read; `why`: the sentence where none does."""
+    alive = [each for each in leaders or () if not each.is_gone(now)]
+    facts = [
+        {
+            "version": each.version or None,
+            "namespace": each.namespace,
+            "leader": each.holder,
+            "watches": list(each.namespaces) or None,
+            "kinds": list(each.kinds) or None,
+        }
+        for each in alive
+    ]
+    why = explain_nobody(leaders, next(iter(KINDS)), place.config.namespace, place.flags.kubectl, now)
+    return {"operators": None if leaders is None else facts, "why": None if alive else str(why)}
+
+
+def build_nodes(nodes: Sequence[Manifest]) -> dict[str, Any]:
+    """How many, how many of them are ready, and the sum of each device."""
+    devices: dict[str, Fraction] = {}
+    for node in nodes:
+        for name, amount in read_amounts((node.get("status") or {}).get("allocatable")).items():
+            if "/" in name and amount:
+                devices[name] = devices.get(name, Fraction(0)) + amount
+    ready = sum(_is_ready(node) for node in nodes)
+    return {"count": len(nodes), "ready": ready, "devices": {key: format_quantity(n) for key, n in devices.items()}}
+
+
+def _is_ready(node: Manifest) -> bool:
+    conditions = (node.get("status") or {}).get("conditions") or ()
+    return any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
+
+
+def build_lines(place: Cluster, facts: dict[str, Any], language: str) -> list[str]:
+    """A line for each thing that is known. Pure."""
+    unread = phrase("not yours to read")
+    nodes = facts["nodes"]
+    devices = "".join(f", {amount} {name}" for name, amount in nodes["devices"].items()) if nodes else ""
+    lines: dict[str, Phrase | str] = {
+        "context": f"{facts['context']} ({place.config.source.partition(', context')[0]})",
+        "server": f"{facts['server']} (Kubernetes {facts['kubernetes']})",
+        "namespace": facts["namespace"],
+        "kinds": ", ".join(facts["kinds"]),
+        "operator": _say_operators(facts["operators"], facts["why"], language),
+        "jobs": unread
+        if facts["jobs"] is None
+        else ", ".join(f"{count} {phase}" for phase, count in sorted(facts["jobs"].items())) or phrase("none"),
+        "nodes": unread
+        if nodes is None
+        else phrase("{ready} of {count} ready", ready=nodes["ready"], count=nodes["count"])
+        if nodes["count"]
+        else phrase("none"),
+        "paddock": facts["paddock"],
+    }
+    said = {name: render(text, language) for name, text in lines.items()}
+    said["nodes"] += devices
+    return [f"{name + ':':<12}{text}" for name, text in said.items()]
+
+
+def _say_operators(operators: Sequence[dict[str, Any]] | None, why: str | None, language: str) -> Phrase | str:
+    if not operators:
+        return phrase("nobody acts on jobs here: {why}", why=why or "")
+    return "; ".join(_say_operator(each, language) for each in operators)
+
+
+def _say_operator(operator: dict[str, Any], language: str) -> str:
+    name = (
+        phrase("paddock {version}", version=operator["version"]) if operator["version"] else phrase("another operator")
+    )
+    said = phrase(
+        "{operator} in namespace {namespace}, led by {leader}",
+        operator=name, namespace=operator["namespace"], leader=operator["leader"],
+    )  # fmt: skip
+    if not operator["watches"]:
+        return render(said, language)
+    watched = phrase("{said}, watching {names} alone", said=said, names=", ".join(operator["watches"]))
+    return render(watched, language)

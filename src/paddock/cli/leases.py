@@ -1,0 +1,187 @@
+"""Who acts on a cluster's jobs: the Lease that an operator holds, and why nobody has taken a job.
+
+paddle-operator and ours hold a Lease of the same name, so that two never lead. Ours writes its version and its settings
+into the Lease's annotations. `explain_nobody` is pure; the functions named fetch_ ask.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from paddock import __version__
+from paddock.cli.places import Flags
+from paddock.jobs.phrases import Phrase, phrase
+from paddock.kube.errors import ApiError, Forbidden, NotFound
+from paddock.kube.meta import LEASES, Manifest, Resource, annotations_of, namespace_of
+from paddock.kube.times import Moment, format_duration, read_time
+
+if TYPE_CHECKING:
+    from paddock.kube.api import Api
+
+NAME = "b2a304f2.paddlepaddle.org"
+USUAL_NAMESPACE = "paddle-system"
+VERSION_ANNOTATION = "paddock.dev/version"
+SETTINGS_ANNOTATION = "paddock.dev/settings"
+_DURATION = 15
+"""Seconds of a Lease that does not say its own: client-go's default."""
+_CLOCKS = 30.0
+"""Seconds by which the clocks of this machine and the operator's may differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """What a Lease says. `version` is empty for an operator that is not ours; `namespaces` and `kinds` empty: all, or
+    not said. `renewed` is None once the holder has let go of it."""
+
+    namespace: str
+    holder: str
+    renewed: Moment | None
+    duration: float
+    version: str = ""
+    namespaces: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+
+    def is_gone(self, now: Moment) -> bool:
+        return not self.holder or self.renewed is None or now - self.renewed > self.duration + _CLOCKS
+
+
+def read_leader(lease: Mapping[str, Any]) -> Leader:
+    spec, annotations = lease.get("spec") or {}, annotations_of(lease)
+    settings = _read_settings(annotations.get(SETTINGS_ANNOTATION))
+    return Leader(
+        namespace_of(lease),
+        str(spec.get("holderIdentity") or ""),
+        read_time(spec.get("renewTime")),
+        float(spec.get("leaseDurationSeconds") or _DURATION),
+        annotations.get(VERSION_ANNOTATION, ""),
+        _texts(settings.get("namespaces")),
+        _texts(settings.get("kinds")),
+    )
+
+
+def _read_settings(text: str | None) -> Mapping[str, Any]:
+    try:
+        found = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(str(each) for each in value if each) if isinstance(value, list) else ()
+
+
+async def fetch_leaders(api: Api, *namespaces: str) -> list[Leader] | None:
+    """The operators' Leases of all namespaces, else of those named and the usual one; None where none may be read.
+    Raises other `ApiError`s."""
+    try:
+        leases = (await api.list(LEASES, fields=f"metadata.name={NAME}")).items
+    except Forbidden:
+        found = [await _fetch_lease(api, each) for each in dict.fromkeys((*namespaces, USUAL_NAMESPACE))]
+        if all(each is None for each in found):
+            return None
+        leases = [each for each in found if each]
+    return [read_leader(lease) for lease in leases]
+
+
+async def _fetch_lease(api: Api, namespace: str) -> Manifest | None:
+    """None where it may not be read, empty where there is none."""
+    try:
+        return await api.get(LEASES, namespace, NAME)
+    except Forbidden:
+        return None
+    except NotFound:
+        return {}
+
+
+async def explain_untaken(api: Api, resource: Resource, namespace: str, flags: Flags) -> Phrase:
+    """Why a job of `namespace` has no status yet."""
+    try:
+        leaders = await fetch_leaders(api, namespace)
+    except ApiError:
+        leaders = None
+    return phrase(
+        "no operator has taken the job yet: {why}",
+        why=explain_nobody(leaders, resource, namespace, flags.kubectl, time.time()),
+    )
+
+
+async def fetch_versions(api: Api, namespace: str) -> Phrase:
+    """Who computed what was not recorded, and who could have recorded it."""
+    try:
+        leaders = await fetch_leaders(api, namespace)
+    except ApiError:
+        leaders = None
+    alive = [each for each in leaders or () if not each.is_gone(time.time())]
+    operator: Phrase | str = ", ".join(str(build_name(each)) for each in alive)
+    if not alive:
+        operator = phrase("not known") if leaders is None else phrase("none")
+    return phrase("this command is paddock {version}; the operator: {operator}", version=__version__, operator=operator)
+
+
+def explain_nobody(
+    leaders: Sequence[Leader] | None, resource: Resource, namespace: str, kubectl: str, now: Moment
+) -> Phrase:
+    """What the Leases say about it, and what to do. `leaders` None: they may not be read. Pure."""
+    if leaders is None:
+        return phrase(
+            "you may not read Leases, so whether one runs is not known here. Ask who administers the cluster, or look "
+            "whether it watches namespace {namespace}",
+            namespace=namespace,
+        )
+    if not leaders:
+        return phrase(
+            "none runs (nobody holds the Lease {lease}). `paddock manifests operator | {kubectl} create -f -` starts "
+            "one",
+            lease=NAME, kubectl=kubectl,
+        )  # fmt: skip
+    alive = [each for each in leaders if not each.is_gone(now)]
+    if not alive:
+        last = max(leaders, key=lambda each: each.renewed or 0.0)
+        return _explain_gone(last, kubectl, now)
+    watching = [each for each in alive if not each.namespaces or namespace in each.namespaces]
+    if not watching:
+        first = alive[0]
+        return phrase(
+            "the operator in namespace {where} watches {watched} alone, not {namespace}: submit the job there, or have "
+            "its --namespace changed",
+            where=first.namespace, watched=", ".join(first.namespaces), namespace=namespace,
+        )  # fmt: skip
+    serving = [each for each in watching if _serves(each, resource)]
+    if not serving:
+        return phrase(
+            "the operator in namespace {where} serves {kinds} alone: have {kind} added to its --kinds",
+            where=watching[0].namespace,
+            kinds=", ".join(watching[0].kinds),
+            kind=f"{resource.plural}.{resource.group}",
+        )
+    first = serving[0]
+    return phrase(
+        "{operator} leads in namespace {where} and has not acted on it; its log says why: `{kubectl} -n {where} logs "
+        "deploy/paddle-operator`",
+        operator=build_name(first), where=first.namespace, kubectl=kubectl,
+    )  # fmt: skip
+
+
+def _explain_gone(leader: Leader, kubectl: str, now: Moment) -> Phrase:
+    look = f"{kubectl} -n {leader.namespace} get pods"
+    if leader.renewed is None or not leader.holder:
+        return phrase("the operator in namespace {where} has stopped (`{look}`)", where=leader.namespace, look=look)
+    return phrase(
+        "the operator in namespace {where} has not been heard of for {age}: `{look}` shows whether it runs",
+        where=leader.namespace, age=format_duration(now - leader.renewed), look=look,
+    )  # fmt: skip
+
+
+def _serves(leader: Leader, resource: Resource) -> bool:
+    forms = {f"{resource.plural}.{resource.group}", f"{resource.kind}.{resource.group}", resource.group}
+    return not leader.kinds or bool(forms & set(leader.kinds))
+
+
+def build_name(leader: Leader) -> Phrase:
+    """`paddock 0.1.0`; one that does not say so is another operator."""
+    return phrase("paddock {version}", version=leader.version) if leader.version else phrase("another operator")

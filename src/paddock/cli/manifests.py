@@ -1,0 +1,130 @@
+"""paddock manifests
+
+The files of `deploy/`, from the typed models: definitions by `jobs.crd`, the operator by `jobs.deployment`. Nothing is
+decided here but how they are written; tests/cli/test_manifests.py holds the files and this verb together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+import yaml
+
+from paddock.cli.kinds import KindsOfJob
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.crd import build_crd, build_old_crd, crd_name
+from paddock.jobs.deployment import IMAGE, NAMESPACE, Installation, Scope, build_operator
+from paddock.jobs.deployment import KINDS as DEFAULT_KINDS
+from paddock.kube.meta import Manifest, Resource
+
+_HEAD = "# Printed by `paddock manifests`. How to install, edit and remove it is in docs/kubernetes.md.\n"
+
+_COMMENTS: Mapping[str, Sequence[str]] = {
+    "- --namespace=": (
+        "The namespace whose jobs are run. Write another one here to submit jobs there, or take the line out to run",
+        "those of every namespace.",
+    ),
+}
+"""What is said above a line that begins so."""
+
+_ONE_LINE = 10_000  # characters: a sentence stays on its line, and a change of it is one line of a diff
+
+
+@click.command(name="manifests")
+@click.argument("what", type=click.Choice(["crd", "operator", "all"]), default="all")
+@click.option("-n", "--namespace", default=NAMESPACE, show_default=True, help="Where the operator runs, and the jobs.")
+@click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Run the jobs of every namespace.")
+@click.option(
+    "--scope",
+    type=click.Choice([each.value for each in Scope]),
+    default=Scope.CLUSTER.value,
+    show_default=True,
+    help="How far the operator's rights go.",
+)
+@click.option(
+    "--kinds",
+    type=KindsOfJob(),
+    default=DEFAULT_KINDS,
+    show_default=",".join(map(crd_name, DEFAULT_KINDS)),
+    help="Which kinds of job, joined by commas.",
+)
+@click.option("--image", default=IMAGE, show_default=True, help="The operator's image.")
+@click.option(
+    "--api-version",
+    "version",
+    type=click.Choice(["v1", "v1beta1"]),
+    default="v1",
+    show_default=True,
+    help="v1beta1 is for Kubernetes 1.15 and older.",
+)
+@click.option("-o", "output", type=click.Choice(["yaml", "json"]), default="yaml", help="How to print it.")
+def command(
+    what: str,
+    namespace: str,
+    everywhere: bool,
+    scope: str,
+    kinds: tuple[Resource, ...],
+    image: str,
+    version: str,
+    output: str,
+) -> None:
+    """Print what a cluster needs: the definitions of jobs, and the operator.
+
+    \b
+    paddock manifests | kubectl apply -f -
+    paddock manifests operator -n team-a --scope namespace
+    paddock manifests crd --kinds paddlejobs.kubeflow.org
+
+    The files in deploy/ are what it prints without options.
+    """
+    if everywhere and scope == Scope.NAMESPACE:
+        raise click.UsageError("--all-namespaces needs rights in all of them, which --scope namespace does not give")
+    installation = Installation(
+        namespace=namespace,
+        watched="" if everywhere else namespace,
+        image=image,
+        kinds=kinds,
+        scope=Scope(scope),
+        old=version == "v1beta1",
+    )
+    found = build_manifests(what, installation)
+    print(write_json(found) if output == "json" else write_yaml(found), end="")
+
+
+def build_manifests(what: str, installation: Installation) -> list[Manifest]:
+    """`what`: crd, operator or all. Definitions come first: nothing can be watched before them."""
+    build = build_old_crd if installation.old else build_crd
+    crds = [build(KINDS[resource]) for resource in installation.kinds]
+    return [
+        *(crds if what != "operator" else ()),
+        *(build_operator(installation) if what != "crd" else ()),
+    ]
+
+
+def write_json(manifests: Sequence[Manifest]) -> str:
+    """One object by itself, several as a List: what `kubectl create -f` takes."""
+    several = {"apiVersion": "v1", "kind": "List", "items": list(manifests)}
+    return json.dumps(manifests[0] if len(manifests) == 1 else several, indent=2, ensure_ascii=False) + "\n"
+
+
+def write_yaml(manifests: Sequence[Manifest]) -> str:
+    documents = [yaml.dump(each, Dumper=_Dumper, sort_keys=False, width=_ONE_LINE) for each in manifests]
+    lines = "---\n".join(documents).splitlines(keepends=True)
+    return _HEAD + "".join(comment + line for line in lines for comment in (_comment(line),))
+
+
+class _Dumper(yaml.SafeDumper):
+    """Parts that schemas share are written out: `kubectl` knows anchors, those who read the file should not need to."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _comment(line: str) -> str:
+    text = line.lstrip()
+    indent = line[: len(line) - len(text)]
+    said = next((said for start, said in _COMMENTS.items() if text.startswith(start)), ())
+    return "".join(f"{indent}# {sentence}\n" for sentence in said)

@@ -1,0 +1,63 @@
+"""What a cluster says of manifests that have no mistake of their own: a dry run, in which it creates nothing.
+
+It knows what no file tells: its admission plugins, quotas, namespaces, the kinds that it serves, what one may do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from paddock.cli.cluster_limits import find_notices, find_refusals
+from paddock.cli.places import Place
+from paddock.cli.session import connect, run
+from paddock.cli.submission import Checked, explain_refused, place_document
+from paddock.cli.validate import Report
+from paddock.jobs.phrases import Phrase, phrase
+from paddock.jobs.problems import Problem
+from paddock.jobs.text import told
+from paddock.kube.api import Api
+from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, Unauthorized
+
+
+def check_reports(place: Place, reports: Sequence[Report], namespace: str, language: str) -> list[Report]:
+    """The reports with what the cluster says. Raises `ApiError` where it does not answer."""
+
+    async def work() -> list[Report]:
+        async with connect(place) as client:
+            return [await _check(client, place, each, namespace) for each in reports]
+
+    return run(work())
+
+
+async def _check(api: Api, place: Place, report: Report, namespace: str) -> Report:
+    if report.wrong:
+        return report
+    problems: list[Problem] = []
+    for document in report.documents:
+        each = place_document(report.file, document, namespace)
+        problems += [_told(each, why, "error") for why in find_refusals([each])]
+        problems += [_told(each, why, "warning") for why in find_notices([each])]
+        if why := await _ask(api, place, each):
+            problems.append(_told(each, phrase("the cluster says: {why}", why=why), "error"))
+    return replace(report, problems=(*report.problems, *problems))
+
+
+def _told(each: Checked, said: Phrase, severity: str) -> Problem:
+    problem = told("", said, severity="error" if severity == "error" else "warning")
+    return replace(problem, line=each.document.line)
+
+
+async def _ask(api: Api, place: Place, each: Checked) -> str:
+    """The cluster's complaint; empty where it has none. A name that is taken is no mistake in the file."""
+    try:
+        await api.create(each.resource, each.manifest, strict=True, dry_run=True)
+    except AlreadyExists:
+        return ""
+    except (Forbidden, Unauthorized):
+        raise
+    except ApiError as error:
+        if error.code >= 500:
+            raise
+        return explain_refused(each, error, place.flags)
+    return ""

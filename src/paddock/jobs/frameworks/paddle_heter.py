@@ -1,0 +1,67 @@
+"""What PaddlePaddle 2.x and 3.0 read where a role of `heter` stands between workers and parameter servers.
+
+A pipeline of two stages: the workers are the first, the heter ranks the second, with the device of their own. Names and
+checks are those of PaddlePaddle's role maker (fleet/base/role_maker.py): it takes no other TRAINING_ROLE than
+HETER_TRAINER, wants a worker to have a next stage and a heter rank to have a previous one, and finds a heter rank's
+index by its own `POD_IP:PADDLE_PORT` in the list of all. paddle-operator set none of these names, and the one that it
+set, PADDLE_HETER_ENDPOINTS, is read nowhere. PaddlePaddle 3.3 has no heterogeneous servers any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from paddock.jobs.frameworks import EnvVar
+from paddock.jobs.model import Job, Rank
+
+ROLE = "heter"
+TRAINING_ROLE = "HETER_TRAINER"
+ALL_ENDPOINTS = "PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST"
+_STAGES = {"worker": 1, ROLE: 2}
+_DEVICES = {"nvidia.com/gpu": "gpu", "kunlunxin.com/xpu": "xpu"}
+
+
+def build_environment(job: Job, rank: Rank) -> list[EnvVar]:
+    """Of a rank's stage. Parameter servers belong to none."""
+    if not _has_stages(job) or rank.role not in _STAGES:
+        return []
+    stage = {"name": "STAGE_ID", "value": str(_STAGES[rank.role])}
+    if rank.role != ROLE:
+        return [stage]
+    return [stage, {"name": "HETER_DEVICE_TYPE", "value": _find_device(job)}]
+
+
+def build_references(job: Job, rank: Rank) -> dict[str, str]:
+    """The neighbouring stage, by the key of the ConfigMap that has its endpoints."""
+    if not _has_stages(job):
+        return {}
+    neighbours = {
+        "worker": {"PADDLE_NEXT_HETER_TRAINER_IP_PORT_LIST": ALL_ENDPOINTS},
+        ROLE: {"PADDLE_PREVIOUS_HETER_TRAINER_IP_PORT_LIST": "PADDLE_TRAINER_ENDPOINTS"},
+    }
+    return neighbours.get(rank.role, {})
+
+
+def build_endpoints(hosts: Mapping[str, list[str]], endpoints: str) -> dict[str, str]:
+    """What all ranks share: `hosts` by role, `endpoints` those of the heter ranks."""
+    if not hosts.get(ROLE) or not hosts.get("worker"):
+        return {}
+    trainers = [len(hosts["worker"]), len(hosts[ROLE])]
+    return {ALL_ENDPOINTS: endpoints, "STAGE_NUM": "2", "PADDLE_STAGE_TRAINERS_NUM": str(trainers)}
+
+
+def _has_stages(job: Job) -> bool:
+    return all(role is not None and role.replicas > 0 for role in map(job.role, _STAGES))
+
+
+def _find_device(job: Job) -> str:
+    """What the role's containers ask for; a processor where they ask for nothing."""
+    role = job.role(ROLE)
+    containers: list[Mapping[str, Any]] = role.template["spec"]["containers"] if role else []
+    asked = {name for each in containers for name in _limits(each)}
+    return next((device for name, device in _DEVICES.items() if name in asked), "cpu")
+
+
+def _limits(container: Mapping[str, Any]) -> Mapping[str, Any]:
+    return (container.get("resources") or {}).get("limits") or {}

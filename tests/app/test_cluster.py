@@ -1,0 +1,243 @@
+"""What a cluster asks of the operator's process: its HTTP answers, its log, its end where there is no cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from io import StringIO
+from pathlib import Path
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from operator_seam import JOBS, open_cluster, until
+from paddock.app.cluster import ClusterOperator, Options, build_notes
+from paddock.app.health import Address, CannotServe, Endpoints, Pages, read_address
+from paddock.app.json_logs import JsonLines, start_logging
+from paddock.kube.meta import VOLCANO_POD_GROUPS, Key
+from paddock.operator.controller import JobRef
+from paddock.operator.metrics import Prometheus
+
+FREE = Address("127.0.0.1", 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        (":8080", Address(None, 8080)), ("127.0.0.1:8080", Address("127.0.0.1", 8080)), ("0", None),
+        ("[::1]:80", Address("::1", 80)), ("localhost:0", Address("localhost", 0)),
+    ],
+)  # fmt: skip
+def test_an_address_reads_as_go_writes_it(text: str, address: Address | None) -> None:
+    assert read_address(text) == address
+    assert address is None or str(address) == text
+
+
+@asynccontextmanager
+async def listening(pages: Pages, metrics: Address | None, probes: Address | None) -> AsyncIterator[dict[str, str]]:
+    """Where each page is."""
+    endpoints = Endpoints(pages, metrics, probes)
+    try:
+        await endpoints.start()
+        yield {path: f"http://{address}{path}" for path, address in endpoints.at.items()}
+    finally:
+        await endpoints.stop()
+
+
+async def fetch(url: str) -> tuple[int, str]:
+    async with aiohttp.ClientSession() as session, session.get(url) as answer:
+        return answer.status, await answer.text()
+
+
+async def test_readiness_says_what_is_missing_and_liveness_does_not_mind() -> None:
+    why = ["not all is known yet of pods"]
+    async with listening(Pages(lambda: (b"", "text/plain"), lambda: why[0]), None, FREE) as urls:
+        assert await fetch(urls["/readyz"]) == (503, "not all is known yet of pods\n")
+        assert await fetch(urls["/healthz"]) == (200, "ok\n")
+        why[0] = ""
+        assert await fetch(urls["/readyz"]) == (200, "ok\n")
+        assert "/metrics" not in urls
+        assert (await fetch(urls["/readyz"].replace("readyz", "metrics")))[0] == 404
+
+
+async def test_one_address_may_serve_both() -> None:
+    measures = Prometheus("1.2.3")
+    async with listening(Pages(measures.scrape, str), FREE, FREE) as urls:
+        assert len({url.rpartition("/")[0] for url in urls.values()}) == 1
+        status, text = await fetch(urls["/metrics"])
+    assert status == 200
+    assert 'paddock_build_info{version="1.2.3"} 1.0' in text
+
+
+async def test_an_address_that_is_taken_is_a_sentence_with_the_flag_to_change() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = Address("127.0.0.1", taken.getsockname()[1])
+        with pytest.raises(CannotServe) as refused:
+            async with listening(Pages(lambda: (b"", ""), str), None, address):
+                pass
+    assert str(refused.value) == (
+        f"cannot listen at {address}: Address already in use. Choose another address with "
+        "--health-probe-bind-address, or 0 for none"
+    )
+
+
+async def test_a_standby_is_ready_and_an_operator_that_ends_is_not(tmp_path: Path) -> None:
+    async with open_cluster(tmp_path) as api:
+        options = Options("default", leader_elect=True, probes=FREE)
+        stops = asyncio.Event(), asyncio.Event()
+        both = [ClusterOperator(api, api, options, Prometheus("1")) for _ in stops]
+        tasks = [asyncio.create_task(each.run(stop)) for each, stop in zip(both, stops, strict=True)]
+        for each in both:
+            await asyncio.wait_for(each.operator.ready.wait(), 5)
+            assert await fetch(f"http://{each.endpoints.at['/readyz']}/readyz") == (200, "ok\n")
+        await until(lambda: _leads(both))
+        assert sum(each.election.leads for each in both if each.election) == 1
+        for stop in stops:
+            stop.set()
+        await asyncio.wait_for(asyncio.gather(*tasks), 5)
+
+
+async def _leads(both: list[ClusterOperator]) -> bool:
+    return any(each.election and each.election.leads for each in both)
+
+
+def test_the_leaders_notes_tell_how_it_was_started() -> None:
+    notes = build_notes(Options("ops", namespaces=("a", "b"), pod_groups=VOLCANO_POD_GROUPS))
+    assert json.loads(notes["paddock.dev/settings"]) == {
+        "namespaces": ["a", "b"],
+        "kinds": ["paddlejobs.batch.paddlepaddle.org"],
+        "podGroups": "podgroups.scheduling.volcano.sh",
+    }
+
+
+def test_a_line_about_a_job_names_it_and_a_traceback_stays_inside() -> None:
+    logger, stream = logging.Logger("paddock.operator"), StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonLines())
+    logger.addHandler(handler)
+    ref = JobRef(JOBS, Key("team-a", "resnet"))
+    logger.warning("%s: %s; again in %.1f s", ref, "训练\nfailed", 0.5)
+    try:
+        raise ValueError("wrong")
+    except ValueError:
+        logger.exception("%s: a pass failed", ref)
+    logger.info("nothing of a job, 100 %")
+    first, second, third = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert first["msg"] == "PaddleJob team-a/resnet: 训练\nfailed; again in 0.5 s"
+    assert (first["level"], first["logger"]) == ("warning", "paddock.operator")
+    assert first["ts"].endswith("Z")
+    assert first["job"] == {
+        "kind": "PaddleJob", "group": "batch.paddlepaddle.org", "namespace": "team-a", "name": "resnet",
+    }  # fmt: skip
+    assert second["traceback"].endswith("ValueError: wrong")
+    assert third["msg"] == "nothing of a job, 100 %"
+    assert "job" not in third
+
+
+def test_a_person_reads_plain_lines() -> None:
+    stream, root = StringIO(), logging.getLogger()
+    before, level = root.handlers[:], root.level
+    try:
+        start_logging(stream, "text")
+        logging.getLogger("paddock.cluster").info("ended in order")
+    finally:
+        root.handlers[:] = before
+        root.setLevel(level)
+    assert stream.getvalue().endswith("Z INFO paddock.cluster ended in order\n")
+
+
+@asynccontextmanager
+async def started(
+    tmp_path: Path, *words: str, server: str = "http://127.0.0.1:1"
+) -> AsyncIterator[tuple[asyncio.subprocess.Process, Path]]:
+    """`paddock operator`; at its usual address there is no cluster. Its log is a file."""
+    kubeconfig, log = tmp_path / "config", tmp_path / "log"
+    kubeconfig.write_text(
+        json.dumps(
+            {
+                "current-context": "dead",
+                "contexts": [{"name": "dead", "context": {"cluster": "dead"}}],
+                "clusters": [{"name": "dead", "cluster": {"server": server}}],
+            }
+        )
+    )
+    command = [sys.executable, "-m", "paddock.cli.main", "operator", "--kubeconfig", str(kubeconfig), *words]
+    command += ["--metrics-bind-address=0", "--health-probe-bind-address=0"]
+    with log.open("wb") as stream:
+        process = await asyncio.create_subprocess_exec(*command, stderr=stream, env=dict(os.environ))
+    try:
+        yield process, log
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def _has(log: Path, text: str) -> bool:
+    return text in log.read_text()
+
+
+async def test_a_cluster_that_does_not_answer_is_waited_for_and_said_once(tmp_path: Path) -> None:
+    async with started(tmp_path, "--initImage=alpine:3.10", "--zap-devel") as (process, log):
+        await until(lambda: _has(log, "waiting for the cluster"), 20)
+        await asyncio.sleep(1.5)  # it has tried again
+        process.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(process.wait(), 10) == 0
+        said = [json.loads(line)["msg"] for line in log.read_text().splitlines()]
+    assert said[:2] == [
+        "--initImage is not needed and changes nothing: pods find their peers without an init container",
+        "--zap-devel is not needed and changes nothing: logs are set by --log-format",
+    ]
+    assert [line for line in said if "waiting" in line] == [said[2]]
+    assert "nothing answers at http://127.0.0.1:1" in said[2]
+
+
+async def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
+    """The first waits for the pass, whose request is never answered."""
+    async with hanging_cluster() as (server, asked), started(tmp_path, "--log-format=json", server=server) as found:
+        process, log = found
+        await asyncio.wait_for(asked.wait(), 20)
+        process.send_signal(signal.SIGTERM)
+        await until(lambda: _has(log, "SIGTERM: ending in order"))
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(process.wait(), 0.5)
+        process.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(process.wait(), 2) == 128 + signal.SIGTERM
+
+
+@asynccontextmanager
+async def hanging_cluster() -> AsyncIterator[tuple[str, asyncio.Event]]:
+    """Its address, and when it was asked for its one job: that request, and every watch, it never answers."""
+    asked = asyncio.Event()
+    job = {"metadata": {"name": "demo", "namespace": "default", "uid": "u", "resourceVersion": "1"}, "spec": {}}
+
+    async def answer(request: web.Request) -> web.Response:
+        if request.path == "/version":
+            return web.json_response({"gitVersion": "v1.20.2"})
+        if request.path.endswith("/paddlejobs/demo"):
+            asked.set()
+        elif "watch" not in request.query:
+            items = [job] if request.path.endswith("/paddlejobs") else []
+            return web.json_response({"metadata": {"resourceVersion": "1"}, "items": items})
+        await asyncio.Event().wait()
+        raise AssertionError("unreachable")
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", answer)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}", asked
+    finally:
+        await runner.cleanup()

@@ -1,0 +1,47 @@
+"""What is in the operator's image (deploy/Dockerfile, tools/kubernetes/rootfs.py), held to what the operator needs."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from paddock.jobs.deployment import IMAGE, USER
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCKERFILE = (ROOT / "deploy" / "Dockerfile").read_text()
+
+_IMPORTED = """
+import importlib, importlib.metadata, json, sys
+for name in ("paddock.cli.main", "paddock.cli.operator", "paddock.app.cluster", "paddock.client.client"):
+    importlib.import_module(name)
+owners = importlib.metadata.packages_distributions()
+print(json.dumps(sorted({owner for name in sys.modules for owner in owners.get(name.split(".")[0], ())})))
+"""
+
+
+def read_lock(name: str) -> dict[str, str]:
+    return dict(re.findall(r"^([\w.-]+)==([\w.]+)", (ROOT / name).read_text(), re.MULTILINE))
+
+
+def plain(name: str) -> str:
+    return name.lower().replace("_", "-")
+
+
+def test_the_image_has_every_package_that_the_operator_imports() -> None:
+    said = subprocess.run([sys.executable, "-c", _IMPORTED], capture_output=True, text=True, check=True).stdout
+    imported = {plain(each) for each in json.loads(said)} - {"paddock", "setuptools", "editables"}
+    assert {"aiohttp", "click", "msgspec"} <= imported, "the operator was imported, or the test means nothing"
+    assert imported <= set(read_lock("deploy/operator.lock"))
+
+
+def test_the_image_has_the_versions_that_were_tested() -> None:
+    """`make lock` writes both."""
+    assert read_lock("deploy/operator.lock").items() <= read_lock("requirements.lock").items()
+
+
+def test_the_image_is_the_one_that_the_deployment_names_and_its_user() -> None:
+    assert f"-t {IMAGE} ." in DOCKERFILE
+    assert f"USER {USER}:{USER}\n" in DOCKERFILE

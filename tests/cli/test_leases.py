@@ -1,0 +1,115 @@
+"""Why nobody has taken a job: read from the Leases that operators hold."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from cli.views import RESOURCE
+from paddock.cli.leases import NAME, Leader, explain_nobody, fetch_leaders, read_leader
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.phrases import render
+from paddock.kube.api import Listing
+from paddock.kube.errors import Forbidden, NotFound
+from paddock.kube.meta import Manifest, Resource
+
+NOW = 1_800_000_000.0
+KUBEFLOW = next(each for each in KINDS if each != RESOURCE)
+
+
+def leader(**changes: Any) -> Leader:
+    facts: dict[str, Any] = {"namespace": "paddle-system", "holder": "pod-1", "renewed": NOW - 3, "duration": 15.0}
+    return Leader(**(facts | changes))
+
+
+@pytest.mark.parametrize(
+    ("leaders", "said"),
+    [
+        (None, "you may not read Leases, so whether one runs is not known here."),
+        ([], f"none runs (nobody holds the Lease {NAME}). `paddock manifests operator | kubectl --context c create"),
+        ([leader(renewed=NOW - 300)], "the operator in namespace paddle-system has not been heard of for 5m: `kubectl"),
+        ([leader(holder="")], "the operator in namespace paddle-system has stopped (`kubectl"),
+        ([leader(renewed=None)], "the operator in namespace paddle-system has stopped"),
+        (
+            [leader(namespaces=("a", "b"))],
+            "the operator in namespace paddle-system watches a, b alone, not team: submit the job there",
+        ),
+        (
+            [leader(kinds=("paddlejobs.kubeflow.org",))],
+            "serves paddlejobs.kubeflow.org alone: have paddlejobs.batch.pa",
+        ),
+        ([leader(namespaces=("team",), version="0.1.0")], "paddock 0.1.0 leads in namespace paddle-system and has not"),
+        (
+            [leader()],
+            "another operator leads in namespace paddle-system and has not acted on it; its log says why: `ku",
+        ),
+        ([leader(renewed=NOW - 40)], "another operator leads"),
+        ([leader(renewed=NOW - 900), leader(namespace="mine")], "another operator leads in namespace mine"),
+        ([leader(namespaces=("a",)), leader(namespace="mine")], "another operator leads in namespace mine"),
+    ],
+)
+def test_why_nobody_has_taken_a_job(leaders: list[Leader] | None, said: str) -> None:
+    assert said in str(explain_nobody(leaders, RESOURCE, "team", "kubectl --context c", NOW))
+
+
+def test_it_is_said_in_chinese() -> None:
+    said = render(explain_nobody([leader(namespaces=("a",))], RESOURCE, "team", "kubectl", NOW), "zh")
+    assert said.startswith("命名空间 paddle-system 中的 operator 只处理 a，不处理 team")
+
+
+def lease(namespace: str, **annotations: str) -> Manifest:
+    return {
+        "metadata": {"name": NAME, "namespace": namespace, "annotations": annotations},
+        "spec": {"holderIdentity": "pod-1", "renewTime": "2027-01-15T08:00:00.123456Z", "leaseDurationSeconds": 20},
+    }
+
+
+@pytest.mark.parametrize(
+    ("settings", "namespaces"),
+    [
+        (json.dumps({"namespaces": ["a", "b"]}), ("a", "b")),
+        (json.dumps({"namespaces": [""]}), ()),
+        ("{}", ()),
+        ("not JSON", ()),
+        ("[]", ()),
+    ],
+)
+def test_a_lease_says_who_and_for_what(settings: str, namespaces: tuple[str, ...]) -> None:
+    read = read_leader(lease("x", **{"paddock.dev/version": "0.1.0", "paddock.dev/settings": settings}))
+    assert read == leader(
+        namespace="x", renewed=1_800_000_000.123456, duration=20.0, version="0.1.0", namespaces=namespaces
+    )
+    assert read_leader({"metadata": {"namespace": "x"}}).is_gone(NOW)
+
+
+class Leases:
+    """A cluster in which Leases may be read in some namespaces alone."""
+
+    def __init__(self, *readable: str, there: str = "") -> None:
+        self._readable, self._there = readable, there
+
+    async def list(self, resource: Resource, namespace: str = "", **selectors: str) -> Listing:
+        raise Forbidden("no")
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Manifest:
+        if namespace not in self._readable:
+            raise Forbidden("no")
+        if namespace != self._there:
+            raise NotFound("no")
+        return lease(namespace)
+
+
+@pytest.mark.parametrize(
+    ("api", "found"),
+    [
+        (Leases(), None),
+        (Leases("team"), []),
+        (Leases("team", there="team"), ["team"]),
+        (Leases("paddle-system", there="paddle-system"), ["paddle-system"]),
+    ],
+)
+async def test_leases_are_looked_for_where_one_may_read_them(api: Any, found: list[str] | None) -> None:
+    leaders = await fetch_leaders(api, "team")
+    assert (leaders if leaders is None else [each.namespace for each in leaders]) == found

@@ -1,0 +1,134 @@
+"""`paddock manifests`, and that the files in `deploy/` are what it prints.
+
+`pytest tests/cli/test_manifests.py --rewrite-goldens` writes them anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from paddock.cli.main import cli
+from paddock.kube.meta import Manifest, name_of, namespace_of
+
+DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
+KUBEFLOW = "paddlejobs.kubeflow.org"
+LISTENS = ["--metrics-bind-address=:8080", "--health-probe-bind-address=:8081"]
+
+
+def call(*words: str) -> Result:
+    return CliRunner().invoke(cli, ["manifests", *words], prog_name="paddock")
+
+
+def read(*words: str) -> list[Manifest]:
+    """As JSON, of which reading takes no time."""
+    result = call(*words, "-o", "json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.output)
+    return list(found["items"]) if found["kind"] == "List" else [found]
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("v1/crd.yaml", "crd"),
+        ("v1/operator.yaml", "operator"),
+        ("v1/kubeflow.yaml", f"crd --kinds {KUBEFLOW}"),
+        ("v1beta1/crd.yaml", "crd --api-version v1beta1"),
+        ("v1beta1/operator.yaml", "operator --api-version v1beta1"),
+    ],
+)
+def test_the_files_in_deploy_are_what_it_prints(
+    file: str, words: str, match_golden: Callable[[str, str], None]
+) -> None:
+    result = call(*words.split())
+    assert result.exit_code == 0
+    match_golden(str(DEPLOY / file), result.output)
+
+
+def test_there_are_no_other_manifests_in_deploy() -> None:
+    """Every file is held by a test: those of the operator above, the examples in tests/jobs/test_deployment.py."""
+    assert sorted(str(path.relative_to(DEPLOY)) for path in DEPLOY.rglob("*.yaml")) == [
+        "examples/resnet.yaml",
+        "examples/wide_and_deep.yaml",
+        "examples/wide_and_deep_podip.yaml",
+        "examples/wide_and_deep_service.yaml",
+        "examples/wide_and_deep_volcano.yaml",
+        "v1/crd.yaml",
+        "v1/kubeflow.yaml",
+        "v1/operator.yaml",
+        "v1beta1/crd.yaml",
+        "v1beta1/operator.yaml",
+    ]
+
+
+def test_all_is_the_definitions_and_then_the_operator() -> None:
+    assert read() == [*read("crd"), *read("operator")]
+
+
+def test_json_and_yaml_are_the_same() -> None:
+    assert list(yaml.safe_load_all(call("operator").output)) == read("operator")
+
+
+def test_the_documents_edit_is_a_line_with_a_comment_above_it() -> None:
+    lines = call("operator").output.splitlines()
+    place = next(number for number, line in enumerate(lines) if line.strip() == "- --namespace=paddle-system")
+    assert lines[place - 1].strip().startswith("#")
+
+
+def test_another_namespace_is_everywhere() -> None:
+    found = read("operator", "--namespace", "team-a")
+    assert "paddle-system" not in yaml.safe_dump_all(found)
+    assert {namespace_of(each) for each in found} == {"", "team-a"}
+    assert name_of(found[0]) == "team-a"
+    assert container_of(found)["args"] == ["--leader-elect", "--namespace=team-a", *LISTENS]
+
+
+def test_all_namespaces_and_another_image() -> None:
+    container = container_of(read("operator", "-A", "--image", "registry.example/paddock:1"))
+    assert (container["args"], container["image"]) == (
+        ["--leader-elect", *LISTENS],
+        "registry.example/paddock:1",
+    )
+
+
+def test_kubeflows_kind_comes_with_its_definition_its_rights_and_its_argument() -> None:
+    both = f"paddlejobs.batch.paddlepaddle.org,{KUBEFLOW}"
+    found = read("all", "--kinds", both)
+    assert [name_of(each) for each in found[:2]] == both.split(",")
+    assert f"--kinds={both}" in container_of(found)["args"]
+    role = next(each for each in found if name_of(each) == "paddle-manager-role")
+    assert {"kubeflow.org", "batch.paddlepaddle.org"} <= {
+        group for rule in role["rules"] for group in rule["apiGroups"]
+    }
+
+
+def test_rights_in_one_namespace_are_all_that_a_tenant_gives() -> None:
+    found = read("operator", "-n", "team-a", "--scope", "namespace")
+    assert {each["kind"] for each in found} == {"ServiceAccount", "Role", "RoleBinding", "Deployment"}
+    assert {namespace_of(each) for each in found} == {"team-a"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("crd --kinds paddlejobs.kubeflow", f"did you mean {KUBEFLOW}?"),
+        ("crd --kinds pods", "there are paddlejobs.batch.paddlepaddle.org and paddlejobs.kubeflow.org"),
+        ("operator -A --scope namespace", "--scope namespace does not give"),
+        ("operators", "'crd', 'operator', 'all'"),
+    ],
+)
+def test_what_is_asked_wrongly_is_said(words: str, said: str) -> None:
+    result = call(*words.split())
+    assert (result.exit_code, said in result.output) == (2, True), result.output
+
+
+def container_of(manifests: list[Manifest]) -> Manifest:
+    deployment = next(each for each in manifests if each["kind"] == "Deployment")
+    found: Manifest = deployment["spec"]["template"]["spec"]["containers"][0]
+    return found

@@ -1,0 +1,110 @@
+"""The flags of `paddock operator`: paddle-operator's, as Go writes them, and what is said of wrong ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paddock.app.health import Address
+from paddock.cli.main import run
+from paddock.cli.operator import IGNORED, command
+from paddock.jobs.apis import kubeflow, paddlepaddle
+from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS
+
+BATCH, KUBEFLOW = paddlepaddle.resource, kubeflow.resource
+
+
+def parse(*words: str) -> dict[str, Any]:
+    return command.make_context("operator", list(words)).params
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "value"),
+    [
+        ([], "namespaces", ()),
+        ([], "leader_elect", False),
+        ([], "kinds", (BATCH,)),
+        ([], "pod_groups", None),
+        ([], "metrics", Address("127.0.0.1", 8080)),
+        ([], "probes", Address("127.0.0.1", 8081)),
+        (["--namespace=paddle-system"], "namespaces", ("paddle-system",)),
+        (["-namespace", "paddle-system"], "namespaces", ("paddle-system",)),
+        (["--namespace", "a,b", "--namespace=c", "--namespace=a"], "namespaces", ("a", "b", "c")),
+        (["--namespace="], "namespaces", ()),
+        (["--namespace", ""], "namespaces", ()),
+        (["--leader-elect"], "leader_elect", True),
+        (["-leader-elect"], "leader_elect", True),
+        (["--leader-elect=true"], "leader_elect", True),
+        (["--leader-elect=T"], "leader_elect", True),
+        (["--leader-elect=false"], "leader_elect", False),
+        (["--leader-elect", "--leader-elect=0"], "leader_elect", False),
+        (["--scheduling=volcano"], "pod_groups", VOLCANO_POD_GROUPS),
+        (["--scheduling", "scheduler-plugins"], "pod_groups", POD_GROUPS),
+        (["--scheduling=coscheduling"], "pod_groups", POD_GROUPS),
+        (["--scheduling="], "pod_groups", None),
+        (["--metrics-bind-address=:8080"], "metrics", Address(None, 8080)),
+        (["--metrics-bind-address", "0"], "metrics", None),
+        (["--metrics-bind-address=[::1]:1"], "metrics", Address("::1", 1)),
+        (["--health-probe-bind-address=0.0.0.0:9"], "probes", Address("0.0.0.0", 9)),
+        (["--kinds=paddlejobs.kubeflow.org"], "kinds", (KUBEFLOW,)),
+        (["--kinds", "paddlejobs.kubeflow.org,paddlejobs.batch.paddlepaddle.org"], "kinds", (KUBEFLOW, BATCH)),
+        (["--lease-namespace", "ops"], "lease_namespace", "ops"),
+        (["--log-format=json"], "log_format", "json"),
+        (["--initImage="], "ignored_initimage", ""),
+        (["-port-range", "35000,65000"], "ignored_port_range", "35000,65000"),
+        (["--zap-devel=false"], "ignored_zap_devel", False),
+        (["--zap-log-level", "debug"], "ignored_zap_log_level", "debug"),
+    ],
+)
+def test_a_flag_means_what_it_meant(words: list[str], name: str, value: object) -> None:
+    assert parse(*words)[name] == value
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--namespace=Team_A"], "'Team_A' is no name of a namespace: small letters, digits and '-', at most 63"),
+        (
+            ["--scheduling=kueue"],
+            "'kueue' is no gang scheduler that Paddock knows; there are volcano, scheduler-plugins",
+        ),
+        (["--leader-elect=maybe"], "--leader-elect=maybe: true or false is allowed"),
+        (["--metrics-bind-address=8080"], "'8080' is no address: HOST:PORT, or :PORT for all of this machine's"),
+        (["--metrics-bind-address=:http"], "':http' is no address"),
+        (["--metrics-bind-address=:99999"], "':99999' is no address"),
+        (["--health-probe-bind-address=::1:80"], "an IPv6 address stands in brackets, such as [::1]:8080"),
+        (["--kinds=paddlejobs"], "'paddlejobs' is no kind of job"),
+        (["--log-format=xml"], "'xml' is not one of 'json', 'text'"),
+        (["--leader-elected"], "No such option '--leader-elected'"),
+        (["--kubeconfig=/nowhere/config"], "there is no kubeconfig /nowhere/config"),
+        (["extra"], "Got unexpected extra argument (extra)"),
+    ],
+)
+def test_a_wrong_flag_is_a_sentence_and_exit_code_2(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["operator", *words]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_without_a_cluster_it_says_where_it_looked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    assert run(["operator"]) == 2
+    assert f"no cluster is configured: there is no kubeconfig at {tmp_path}/.kube/config" in capsys.readouterr().err
+
+
+def test_every_flag_of_paddle_operator_is_known() -> None:
+    known = {word for option in command.params for word in (*option.opts, *option.secondary_opts)}
+    theirs = (
+        "namespace", "leader-elect", "scheduling", "initImage", "metrics-bind-address", "health-probe-bind-address",
+        "etcd-server", "port-range", "kubeconfig", "zap-devel", "zap-encoder", "zap-log-level", "zap-stacktrace-level",
+        "zap-time-encoding",
+    )  # fmt: skip
+    assert {f"--{name}" for name in theirs} <= known
+    assert all(reason for reason in IGNORED.values())

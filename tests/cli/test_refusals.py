@@ -1,0 +1,84 @@
+"""What a cluster refuses, in words that say what to do."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from paddock.cli.errors import Failed, explain_error
+from paddock.cli.places import build_cluster
+from paddock.cli.refusals import explain_forbidden, explain_unauthorized, in_words, read_expiry
+from paddock.client.kubeconfig import Config
+from paddock.kube.errors import Forbidden, NotFound, Unauthorized
+
+NOW = 1_800_000_000.0
+
+
+def test_a_missing_right_is_named_with_what_gives_it() -> None:
+    message = (
+        'paddlejobs.batch.paddlepaddle.org is forbidden: User "system:serviceaccount:ci:runner" cannot create resource '
+        '"paddlejobs" in API group "batch.paddlepaddle.org" in the namespace "team"'
+    )
+    assert str(explain_forbidden(Forbidden(message))).splitlines() == [
+        "system:serviceaccount:ci:runner may not create paddlejobs.batch.paddlepaddle.org in namespace team. Who "
+        "administers the cluster can allow what paddock needs there:",
+        "  kubectl create role paddock-user -n team --verb=get,list,watch,create,patch,delete "
+        "--resource=paddlejobs.batch.paddlepaddle.org,pods,pods/log,configmaps,events",
+        "  kubectl create rolebinding paddock-user -n team --role=paddock-user --serviceaccount=ci:runner",
+    ]
+
+
+def test_a_missing_right_of_the_whole_cluster_asks_for_no_more_than_it() -> None:
+    message = 'nodes is forbidden: User "alice" cannot list resource "nodes" in API group "" at the cluster scope'
+    assert str(explain_forbidden(Forbidden(message))).splitlines()[1:] == [
+        "  kubectl create clusterrole paddock-user-nodes --verb=get,list --resource=nodes",
+        "  kubectl create clusterrolebinding paddock-user-nodes --clusterrole=paddock-user-nodes --user=alice",
+    ]
+
+
+def test_what_is_no_matter_of_rights_stands_as_it_is() -> None:
+    assert explain_forbidden(Forbidden("pods x is forbidden: exceeded quota: y")) == (
+        "pods x is forbidden: exceeded quota: y"
+    )
+
+
+def make_certificate(until: float) -> str:
+    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "me")])
+    end = datetime.datetime.fromtimestamp(until, datetime.UTC)
+    built = x509.CertificateBuilder(name, name, key.public_key(), 1, end - datetime.timedelta(days=1), end)
+    return built.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
+
+
+@pytest.mark.parametrize(
+    ("until", "said"),
+    [
+        (NOW - 60, "does not accept the client certificate of f, context c: it expired at 2027-01-15T07:59:00Z"),
+        (NOW + 60, "does not know who you are (Unauthorized): the token or certificate of f, context c is wrong"),
+        (None, "does not know who you are (Unauthorized)"),
+    ],
+)
+def test_who_is_not_known_hears_why(until: float | None, said: str) -> None:
+    certificate = None if until is None else make_certificate(until)
+    config = Config("https://1.2.3.4", source="f, context c", certificate=certificate)
+    place = build_cluster(config, "c", None)
+    assert said in str(explain_unauthorized(place, Unauthorized("Unauthorized"), NOW))
+
+
+def test_a_certificate_that_cannot_be_read_has_no_end() -> None:
+    assert read_expiry("nonsense") is None
+
+
+@pytest.mark.parametrize("error", [Unauthorized("x"), Forbidden("x")])
+def test_a_refusal_fails_the_command(error: Exception) -> None:
+    place = build_cluster(Config("https://1.2.3.4", source="f"), "c", None)
+    with pytest.raises(Failed) as failed, in_words(place):
+        raise error
+    known = explain_error(failed.value)
+    assert known is not None and known.exit_code == 1
+    with pytest.raises(NotFound), in_words(place):
+        raise NotFound("x")

@@ -1,0 +1,92 @@
+"""Names are used again, and paddle-operator took whatever had the right one for its own.
+
+19  test_somebody_elses_config_map_of_the_jobs_name_is_never_what_ranks_are_told
+20  test_a_failed_pod_of_the_job_before_does_not_fail_the_new_one_at_birth
+23  test_a_name_that_no_pod_can_have_is_refused_before_anything_is_made
+23  test_the_longest_name_that_its_pods_can_have_is_taken
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from defects.users_jobs import refusals
+from operator_seam import JOBS, build_job, have_pods, running, set_phase, status_of, until
+from paddock.jobs.model import Settings
+from paddock.kube.errors import Conflict, NotFound
+from paddock.kube.meta import CONFIG_MAPS, PODS, Manifest, uid_of
+from worlds import World
+
+
+async def test_somebody_elses_config_map_of_the_jobs_name_is_never_what_ranks_are_told(world: World) -> None:
+    """19: a leftover of that name was taken, with its endpoints; hence "make sure it is deleted first"."""
+    api, namespace = world.api, world.namespace
+    theirs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "demo", "namespace": namespace},
+              "data": {"PADDLE_TRAINERS_NUM": "99"}}  # fmt: skip
+    stored = await api.create(CONFIG_MAPS, theirs)
+    async with running(api, Settings()):
+        await api.create(JOBS, build_job(namespace=namespace))
+        status = await until(lambda: _waits(world, "ObjectInTheWay"))
+        assert status["cause"]["args"]["objects"] == ["ConfigMap demo"]
+        assert uid_of(await api.get(CONFIG_MAPS, namespace, "demo")) == uid_of(stored)
+        await api.delete(CONFIG_MAPS, namespace, "demo")
+        pods = await until(lambda: have_pods(api, 4, namespace=namespace))
+        for number, pod in enumerate(sorted(pods), 2):
+            await set_phase(api, pod, "Pending", address=f"10.98.0.{number}", namespace=namespace)
+        ours = await until(lambda: _config_map(world))
+    assert ours["data"]["PADDLE_TRAINERS_NUM"] == "2"
+    assert ours["data"]["PADDLE_TRAINERS"] == "10.98.0.4,10.98.0.5"
+
+
+async def _waits(world: World, reason: str) -> Manifest | None:
+    status = await status_of(world.api, namespace=world.namespace)
+    return status if (status.get("cause") or {}).get("reason") == reason else None
+
+
+async def _config_map(world: World) -> Manifest | None:
+    try:
+        return await world.api.get(CONFIG_MAPS, world.namespace, "demo")
+    except NotFound:
+        return None
+
+
+async def test_a_failed_pod_of_the_job_before_does_not_fail_the_new_one_at_birth(world: World) -> None:
+    """20: owners were compared by name. This one is of a `demo` that is long gone."""
+    api, namespace = world.api, world.namespace
+    owner = {"apiVersion": JOBS.api_version, "kind": "PaddleJob", "name": "demo", "controller": True,
+             "uid": "00000000-0000-0000-0000-000000000000"}  # fmt: skip
+    metadata = {"name": "demo-worker-0", "namespace": namespace, "ownerReferences": [owner],
+                "annotations": {"paddle-resource": "worker"}, "finalizers": ["example.org/held"]}  # fmt: skip
+    spec = {"containers": [{"name": "paddle", "image": "x"}]}
+    old = await api.create(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+    await set_phase(api, "demo-worker-0", "Failed", code=1, namespace=namespace)
+    async with running(api, Settings()):
+        await api.create(JOBS, build_job(namespace=namespace))
+        status = await until(lambda: _waits(world, "ObjectInTheWay"))
+        assert (status["phase"], status["worker"].get("failed", 0)) == ("Pending", 0)
+        await api.patch(PODS, namespace, "demo-worker-0", {"metadata": {"finalizers": None}})
+        await _remove(world, "demo-worker-0", uid_of(old))
+        pods = await until(lambda: have_pods(api, 4, namespace=namespace))
+    assert uid_of(pods["demo-worker-0"]) != uid_of(old)
+    assert (await status_of(api, namespace=namespace))["attempt"] == 0
+
+
+async def _remove(world: World, name: str, uid: str) -> None:
+    """It may have been collected already, and the name may be the job's by now."""
+    try:
+        await world.api.delete(PODS, world.namespace, name, uid=uid, grace=0)
+    except (NotFound, Conflict):
+        pass
+
+
+@pytest.mark.parametrize("name", ["a.b", "1st", "Demo", "x" * 60])
+def test_a_name_that_no_pod_can_have_is_refused_before_anything_is_made(name: str) -> None:
+    """23: pods, or their Services, were refused without a word, and tried again for ever."""
+    assert set(refusals(build_job(name))) == {"metadata.name"}
+
+
+def test_the_longest_name_that_its_pods_can_have_is_taken() -> None:
+    """23: and no shorter one is refused."""
+    longest = "x" * (63 - len("-worker-0"))
+    assert refusals(build_job(longest, worker=1)) == {}
+    assert set(refusals(build_job(longest + "x", worker=1))) == {"metadata.name"}

@@ -1,0 +1,91 @@
+"""What `kubectl get pdj` said was not so, came late, or was written again and again.
+
+14  test_one_failed_role_beside_a_pending_one_is_a_failed_job_whichever_is_looked_at_first
+24  test_a_finished_job_is_not_written_again_though_somebody_touches_it
+25  test_all_pods_are_asked_for_at_once_and_removed_at_once
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import permutations
+
+from jobs.gangs import NOW, build_pods, build_status, failed, observe, with_pod
+from jobs.gangs import build_job as build_parsed
+from operator_seam import JOBS, Request, Seam, build_job, have_pods, pods_of, running, set_phase, settled, until
+from operator_seam import status_of as read_status_of
+from paddock.jobs.model import Phase, PodPhase, Settings
+from paddock.jobs.plan import plan
+from worlds import World
+
+
+def test_one_failed_role_beside_a_pending_one_is_a_failed_job_whichever_is_looked_at_first() -> None:
+    """14: it was the toss of a coin, pass by pass."""
+    job = build_parsed(ps=1, workers=2)
+    pods = with_pod(build_pods(job), "worker-0", failed())
+    pods = with_pod(pods, "ps-0", lambda pod: replace(pod, phase=PodPhase.PENDING))
+    for recorded in (Phase.PENDING, Phase.STARTING):
+        phases = {
+            plan(job, build_status(job, recorded), observe(job, order), NOW).status.phase
+            for order in permutations(pods)
+        }
+        assert phases == {Phase.FAILED}
+
+
+async def test_a_finished_job_is_not_written_again_though_somebody_touches_it(world: World) -> None:
+    """24: every pass wrote the status of every job, those that were over as well."""
+    api, namespace = world.api, world.namespace
+    seam = Seam(api, namespace)
+    async with running(seam, Settings()):
+        await api.create(JOBS, build_job(ps=0, namespace=namespace))
+        for number, pod in enumerate(sorted(await until(lambda: have_pods(api, 2, namespace=namespace))), 2):
+            await set_phase(api, pod, "Running", address=f"10.98.0.{number}", namespace=namespace)
+        await until(lambda: _in_phase(world, "Running"))
+        for worker in ("demo-worker-0", "demo-worker-1"):
+            await set_phase(api, worker, "Succeeded", namespace=namespace)
+        await until(lambda: _in_phase(world, "Completed"))
+        await until(lambda: _has_no_pods(world))
+        await settled(seam, 0.5)
+        before = len(seam.requests)
+        await api.patch(JOBS, namespace, "demo", {"metadata": {"annotations": {"somebody": "looked"}}})
+        await until(lambda: _asked(seam, before))
+        await settled(seam, 0.5)
+    assert {request[0] for request in seam.requests[before:]} == {"get"}
+
+
+async def _in_phase(world: World, phase: str) -> bool:
+    return (await read_status_of(world.api, namespace=world.namespace)).get("phase") == phase
+
+
+async def _has_no_pods(world: World) -> bool:
+    return not await pods_of(world.api, namespace=world.namespace)
+
+
+async def _asked(seam: Seam, before: int) -> bool:
+    return len(seam.requests) > before
+
+
+async def test_all_pods_are_asked_for_at_once_and_removed_at_once(world: World) -> None:
+    """25: one object for each pass, and the next when the watch had told of it; removal waited for each pod's grace.
+
+    No request is answered here before all of its kind are under way."""
+    api, namespace = world.api, world.namespace
+    seam = Seam(api, namespace)
+    seam.before = _answer_together({("create", "pods"): 4, ("delete", "pods"): 4})
+    async with running(seam, Settings()):
+        await api.create(JOBS, build_job(namespace=namespace))
+        await until(lambda: have_pods(api, 4, namespace=namespace))
+        await api.patch(JOBS, namespace, "demo", {"spec": {"runPolicy": {"suspend": True}}})
+        await until(lambda: _has_no_pods(world))
+
+
+def _answer_together(counts: dict[tuple[str, str], int]) -> Callable[[Request], object]:
+    gates = {kind: asyncio.Barrier(count) for kind, count in counts.items()}
+
+    async def wait(request: Request) -> None:
+        if request[:2] in gates:
+            await gates[request[:2]].wait()
+
+    return wait

@@ -1,0 +1,50 @@
+"""Jobs as users of paddle-operator wrote them, and what a rank's program finds in its environment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from operator_seam import build_job
+from paddock.jobs import pods
+from paddock.jobs.apis import paddlepaddle
+from paddock.jobs.model import Job, Rank, Settings
+from paddock.jobs.problems import InvalidJob
+from paddock.kube.meta import Manifest
+
+
+def stored(manifest: Manifest) -> Manifest:
+    """As an API server gives it back."""
+    return {**manifest, "metadata": {**manifest["metadata"], "uid": "a-uid", "generation": 1}}
+
+
+def read(**spec: Any) -> Job:
+    return paddlepaddle.read_job(stored(build_job(**spec)))
+
+
+def refusals(manifest: Manifest) -> dict[str, str]:
+    """Path and sentence of each error; empty for a job that is taken."""
+    try:
+        paddlepaddle.read_job(stored(manifest))
+    except InvalidJob as refusal:
+        return {each.path: each.message for each in refusal.problems if each.severity == "error"}
+    return {}
+
+
+def addresses_of(job: Job, address: str = "10.0.0.{}") -> dict[Rank, str]:
+    return {rank: address.format(number) for number, rank in enumerate(job.ranks(), 2)}
+
+
+def pod_of(job: Job, rank: str, port: int | None = None) -> Manifest:
+    role, _, index = rank.rpartition("-")
+    return pods.build_pod(job, Rank(role, int(index)), 0, port, Settings())
+
+
+def environment(job: Job, rank: str, port: int | None = None, address: str = "10.0.0.{}") -> dict[str, str]:
+    """What the kubelet makes of the rank's pod and its ConfigMap: `env` wins over `envFrom`."""
+    addresses = addresses_of(job, address)
+    role, _, index = rank.rpartition("-")
+    found = dict(pods.build_config_map(job, 0, addresses, port)["data"])
+    for entry in pod_of(job, rank, port)["spec"]["containers"][0]["env"]:
+        by_field = entry.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath") == "status.podIP"
+        found[entry["name"]] = addresses[Rank(role, int(index))] if by_field else entry["value"]
+    return found

@@ -1,0 +1,41 @@
+"""Whether pods still have the addresses that their peers were told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jobs.gangs import NOW, build_job, build_pods, build_status, observe, with_pod
+from paddock.jobs.model import Child, Pod
+from paddock.jobs.plan import plan
+from paddock.jobs.pods import build_config_map, mark_addresses
+from paddock.kube.meta import CONFIG_MAPS, annotations_of
+
+JOB = build_job(workers=2)
+ADDRESSES = {pod.rank: pod.address for pod in build_pods(JOB)}
+MARK = mark_addresses(JOB, ADDRESSES)
+
+
+def test_a_config_map_carries_the_mark_of_its_addresses() -> None:
+    assert annotations_of(build_config_map(JOB, 0, ADDRESSES, None)) == {"paddock.dev/addresses": MARK}
+
+
+def moved(pod: Pod) -> Pod:
+    return replace(pod, address="127.0.0.99")
+
+
+@pytest.mark.parametrize(
+    ("pods", "mark", "attempt"),
+    [
+        (build_pods(JOB), MARK, 0),
+        (with_pod(build_pods(JOB), "worker-1", moved), MARK, 1),
+        (with_pod(build_pods(JOB), "worker-1", moved), "", 0),  # paddle-operator's: nobody knows what it was made from
+        (with_pod(build_pods(JOB), "worker-1", lambda pod: replace(pod, address="")), MARK, 0),
+    ],
+)
+def test_another_address_makes_one_new_gang(pods: tuple[Pod, ...], mark: str, attempt: int) -> None:
+    told = (Child(CONFIG_MAPS, "demo", "config-0", addresses=mark),)
+    planned = plan(JOB, build_status(JOB), observe(JOB, pods, config_maps=told), NOW)
+    assert (planned.status.attempt, planned.status.restarts) == (attempt, 0)
+    assert (planned.status.cause.reason if planned.status.cause else "") == ("AddressesChanged" if attempt else "")

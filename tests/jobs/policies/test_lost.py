@@ -1,0 +1,97 @@
+"""Pods that should have been gone: which are asked after, which are forced, and when to look again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jobs.gangs import NOW, build_job, build_pods, build_status, cause, observe, with_pod
+from paddock.jobs.causes import NodeUnknown, WaitingForNode
+from paddock.jobs.model import Delete, NodeState, Phase, Pod, Status
+from paddock.jobs.plan import plan
+from paddock.jobs.policies.lost import ASK_AGAIN, PATIENCE, overdue, plan_overdue
+
+JOB = build_job(workers=2)
+READY, NOT_READY, GONE, UNKNOWN = NodeState.READY, NodeState.NOT_READY, NodeState.GONE, NodeState.UNKNOWN
+
+
+def late(seconds: float, attempt: int = 0, **changes: object) -> tuple[Pod, ...]:
+    """The gang, its worker-0 being deleted and so many seconds over its time."""
+
+    def change(pod: Pod) -> Pod:
+        return replace(pod, **{"deleting": True, "gone_by": NOW - seconds, "node": "n1", **changes})
+
+    return with_pod(build_pods(JOB, attempt), "worker-0", change)
+
+
+@pytest.mark.parametrize(
+    ("pods", "asked"),
+    [
+        (build_pods(JOB), []),
+        (late(0), ["worker-0"]),
+        (late(-1), []),  # its grace is not over
+        (late(99, node=""), []),  # never placed: the API server deletes such a pod by itself
+        (late(99, forced=True), []),  # a finalizer holds it: force does not help
+        (late(99, gone_by=None), []),
+    ],
+)
+def test_only_pods_that_should_be_gone_are_asked_after(pods: tuple[Pod, ...], asked: list[str]) -> None:
+    assert [str(pod.rank) for pod in overdue(pods, NOW)] == asked
+
+
+@pytest.mark.parametrize(
+    ("seconds", "state", "forced", "said", "left"),
+    [
+        (PATIENCE, NOT_READY, True, WaitingForNode, None),
+        (PATIENCE, GONE, True, WaitingForNode, None),
+        (PATIENCE, READY, False, None, ASK_AGAIN),
+        (PATIENCE, UNKNOWN, False, NodeUnknown, ASK_AGAIN),
+        (PATIENCE - 1, NOT_READY, False, WaitingForNode, 1.0),
+        (0, NOT_READY, False, WaitingForNode, PATIENCE),
+        (-5, None, False, None, 5.0),
+    ],
+)
+def test_a_pod_is_forced_away_only_from_a_lost_node_and_after_its_time(
+    seconds: float, state: NodeState | None, forced: bool, said: type | None, left: float | None
+) -> None:
+    found = plan_overdue(JOB, observe(JOB, late(seconds), nodes={"n1": state} if state else {}), NOW)
+    assert [(action.key.name, action.uid, action.grace) for action in found.actions] == (
+        [("demo-worker-0", "worker-0-of-0", 0)] if forced else []
+    )
+    assert [note.reason for note in found.events] == (["PodForced"] if forced else [])
+    assert (type(found.cause) if found.cause else None, found.left) == (said, left)
+
+
+def restarting() -> Status:
+    return build_status(
+        JOB, Phase.RESTARTING, attempt=1, cause=cause("PodsDeleted", since=NOW - 60, ranks=["worker-0"])
+    )
+
+
+def test_the_new_gang_waits_with_a_sentence_and_comes_once_the_pod_was_forced_away() -> None:
+    alone = tuple(pod for pod in late(5) if str(pod.rank) == "worker-0")
+    waiting = plan(JOB, restarting(), observe(JOB, alone, nodes={"n1": NOT_READY}), NOW)
+    assert waiting.status.cause is not None
+    assert waiting.status.cause.reason == "WaitingForNode"
+    assert (waiting.actions[1:], waiting.requeue_after) == ((), PATIENCE - 5)  # the ConfigMap of before goes at once
+    later = NOW + PATIENCE
+    forced = plan(JOB, waiting.status, observe(JOB, alone, nodes={"n1": NOT_READY}), later)
+    assert [action.grace for action in forced.actions if isinstance(action, Delete)][-1] == 0
+    free = plan(JOB, forced.status, observe(JOB, ()), later + 1)
+    assert len([action for action in free.actions if not isinstance(action, Delete)]) == 2, "two pods, at once"
+
+
+def test_the_delay_of_a_restart_is_not_cut_short_by_a_lost_node() -> None:
+    status = replace(restarting(), cause=cause("PodsLost", since=NOW - 2, ranks=["worker-0"], why="Evicted", delay=10))
+    alone = tuple(pod for pod in late(5) if str(pod.rank) == "worker-0")
+    planned = plan(JOB, status, observe(JOB, alone, nodes={"n1": NOT_READY}), NOW)
+    assert planned.status.cause == status.cause
+
+
+@pytest.mark.parametrize("phase", [Phase.SUSPENDED, Phase.COMPLETED, Phase.FAILED])
+def test_a_job_that_needs_no_pods_any_more_frees_their_names_too(phase: Phase) -> None:
+    job = replace(JOB, policies=replace(JOB.policies, suspend=phase is Phase.SUSPENDED))
+    status = build_status(job, phase, cause=cause("Suspended"))
+    planned = plan(job, status, observe(job, late(PATIENCE), nodes={"n1": GONE}), NOW)
+    assert ("demo-worker-0", 0) in [(each.key.name, each.grace) for each in planned.actions if isinstance(each, Delete)]

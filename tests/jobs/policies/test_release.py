@@ -1,0 +1,25 @@
+"""paddle-operator's finalizer, and nobody else's, is taken off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from paddock.jobs.policies.release import plan_release
+
+GO = "finalizers.paddlepaddle.org"
+
+
+@pytest.mark.parametrize(
+    ("there", "kept"),
+    [([GO], None), (["a", GO, "b"], ["a", "b"]), ([GO, "foregroundDeletion"], ["foregroundDeletion"])],
+)
+def test_it_alone_goes_guarded_by_the_version_that_was_read(there: list[str], kept: list[str] | None) -> None:
+    patch = plan_release({"metadata": {"finalizers": there, "resourceVersion": "7"}})
+    assert patch == {"metadata": {"resourceVersion": "7", "finalizers": kept}}
+
+
+@pytest.mark.parametrize("there", [None, [], ["foregroundDeletion"], "text", 3])
+def test_a_job_without_it_is_left_alone(there: Any) -> None:
+    assert plan_release({"metadata": {"finalizers": there}}) is None

@@ -1,0 +1,155 @@
+"""What else a cluster is: a scheduler and kubelets that say what pods do, a garbage collector, and a user's hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jobs.simulated.process import JOBS
+from jobs.simulated.sentences import Sentences, attempt_of
+from jobs.simulated.store import Store
+from paddock.kube.meta import (
+    CONFIG_MAPS,
+    NODES,
+    POD_GROUPS,
+    PODS,
+    SERVICES,
+    Key,
+    Manifest,
+    Resource,
+    controller_of,
+    is_deleting,
+    key_of,
+    name_of,
+    uid_of,
+)
+from paddock.kube.times import format_time
+
+CHILDREN = (PODS, SERVICES, CONFIG_MAPS, POD_GROUPS)
+KEY = Key("team", "demo")
+NODE = "node"
+
+
+class Cluster:
+    """One node, which may be out of reach: then nothing on it is started or ended, as far as anybody hears."""
+
+    def __init__(self, store: Store, sentences: Sentences) -> None:
+        self._store, self._sentences = store, sentences
+        self._told: dict[str, Manifest] = {}
+        self._addresses = 0
+        self._store.create(NODES, {"metadata": {"name": NODE}, "status": {"conditions": [_ready(True)]}})
+
+    @property
+    def reachable(self) -> bool:
+        return bool(self._store.get(NODES, Key("", NODE))["status"]["conditions"] == [_ready(True)])
+
+    def reach(self, reachable: bool) -> None:
+        self._store.change(NODES, Key("", NODE), {"status": {"conditions": [_ready(reachable)]}})
+
+    def pick(self, number: int) -> Manifest | None:
+        pods = [pod for pod in self._store.all(PODS) if controller_of(pod)]
+        return pods[number % len(pods)] if pods else None
+
+    def advance(self, number: int) -> None:
+        """A pod is placed and gets its address; or starts, once the ConfigMap that it names is there."""
+        pod = self.pick(number)
+        if pod is None or is_deleting(pod) or not self.reachable:
+            return
+        if not pod["spec"].get("nodeName"):
+            self._addresses += 1
+            address = f"10.0.{self._addresses // 250}.{self._addresses % 250 + 1}"
+            self._say(pod, {"phase": "Pending", "podIP": address}, {"nodeName": NODE})
+        elif pod["status"]["phase"] == "Pending":
+            named = _config_map(pod)
+            found = self._store.find(CONFIG_MAPS, Key(key_of(pod).namespace, named)) if named else None
+            if found is not None:
+                self._told[uid_of(pod)] = found.get("data") or {}
+                self._say(
+                    pod, {"phase": "Running", "startTime": self._time(), **_container(pod, {"running": {}}, True)}
+                )
+                self._look_at_gang(pod)
+
+    def finish(self, number: int, code: int) -> None:
+        pod = self.pick(number)
+        if pod is None or (pod.get("status") or {}).get("phase") != "Running" or not self.reachable:
+            return
+        if code or "-ps-" in name_of(pod):
+            self._sentences.note(pod, "failure")
+        ended = {"terminated": {"exitCode": code, "finishedAt": self._time()}}
+        self._say(pod, {"phase": "Failed" if code else "Succeeded", **_container(pod, ended, False)})
+
+    def lose(self, number: int) -> None:
+        """Its node is gone, or throws it out."""
+        pod = self.pick(number)
+        if pod is not None and (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed"):
+            self._sentences.note(pod, "disturbance")
+            self._say(pod, {"phase": "Failed", "reason": "NodeLost" if number % 2 else "Evicted"})
+
+    def delete_by_hand(self, number: int) -> None:
+        pod = self.pick(number)
+        if pod is not None:
+            self._sentences.note(pod, "disturbance")
+            self._store.delete(PODS, key_of(pod))
+
+    def reap(self) -> None:
+        """Programs that were told to go have gone."""
+        for pod in self._store.all(PODS):
+            if is_deleting(pod) and self.reachable:
+                self._store.remove(PODS, key_of(pod))
+
+    def collect(self) -> None:
+        """What belongs to nobody goes, and then what was to go after it."""
+        alive = {uid_of(job) for job in self._store.all(JOBS) if not is_deleting(job)}
+        for resource in CHILDREN:
+            for child in self._store.all(resource):
+                owner = controller_of(child)
+                if owner is not None and owner["uid"] not in alive:
+                    self._store.delete(resource, key_of(child))
+        left = {(controller_of(child) or {}).get("uid") for each in CHILDREN for child in self._store.all(each)}
+        for job in self._store.all(JOBS):
+            if is_deleting(job) and uid_of(job) not in left:
+                self._store.records += 1
+                self._store.remove(JOBS, key_of(job))
+
+    def obstruct(self, resource: Resource, name: str) -> None:
+        """Somebody else takes a name."""
+        meta = {"name": name, "namespace": KEY.namespace}
+        manifest = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": meta, "spec": {}}
+        if self._store.find(resource, Key(KEY.namespace, name)) is None:
+            self._store.create(resource, manifest)
+
+    def clear(self) -> None:
+        for resource in (PODS, SERVICES, CONFIG_MAPS):
+            for child in self._store.all(resource):
+                if controller_of(child) is None:
+                    self._store.remove(resource, key_of(child))
+
+    def _look_at_gang(self, pod: Manifest) -> None:
+        owner, attempt = (controller_of(pod) or {}).get("uid"), attempt_of(pod)
+        jobs = [job for job in self._store.all(JOBS) if uid_of(job) == owner]
+        if not jobs or (jobs[0].get("status") or {}).get("attempt", 0) != attempt:
+            return
+        size = sum(jobs[0]["spec"][role]["replicas"] for role in ("ps", "worker") if role in jobs[0]["spec"])
+        gang = [each for each in self._sentences.pods_of(jobs[0]) if attempt_of(each) == attempt]
+        running = {name_of(each): each for each in gang if (each.get("status") or {}).get("phase") == "Running"}
+        if len(running) == len(gang) == size:
+            self._sentences.judge_running(running, self._told)
+
+    def _say(self, pod: Manifest, status: Manifest, spec: Manifest | None = None) -> None:
+        self._store.change(PODS, key_of(pod), {"status": status, **({"spec": spec} if spec else {})})
+
+    def _time(self) -> str:
+        return format_time(self._store.clock())
+
+
+def _container(pod: Manifest, state: Manifest, ready: bool) -> dict[str, Any]:
+    name = pod["spec"]["containers"][0]["name"]
+    return {"containerStatuses": [{"name": name, "ready": ready, "state": state}]}
+
+
+def _config_map(pod: Manifest) -> str:
+    sources = [entry for each in pod["spec"]["containers"] for entry in each.get("envFrom") or ()]
+    return next((str(entry["configMapRef"]["name"]) for entry in sources if "configMapRef" in entry), "")
+
+
+def _ready(ready: bool) -> Manifest:
+    return {"type": "Ready", "status": str(ready)}

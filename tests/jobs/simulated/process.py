@@ -1,0 +1,348 @@
+"""One operator's process as the API server sees it: requests that may wait, fail, or outlive it, and watches that lag.
+
+The operator is the real one, `paddock.operator.Operator`. `Client` answers it from the store, at once unless told
+otherwise; `Watch` is what `Api.follow` promises: what was lost while it was cut comes as the difference.
+
+`Sabotage` takes one of the rules of docs/architecture.md away, at this seam, so that the operator itself is untouched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jobs.simulated.loop import VirtualLoop
+from jobs.simulated.store import Store, Write
+from paddock.jobs.apis import paddlepaddle
+from paddock.jobs.model import Settings
+from paddock.kube.api import Event, Listing
+from paddock.kube.errors import ApiError, Conflict, InternalError, NotFound, Timeout, TooManyRequests, Unavailable
+from paddock.kube.meta import EVENTS, PODS, Key, Manifest, Resource, key_of, metadata, uid_of, version_of
+from paddock.kube.patches import merge_patch
+from paddock.operator.operator import Operator
+
+JOBS = paddlepaddle.resource
+Perform = Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Sabotage:
+    """What is taken out. Rule 1: a status is stored after the writes that follow from it, as far as this process knows
+    at once. Rule 3: a pod that the watch has not told is believed not to be there, and the first list may be an old
+    one. Rule 4: deletes go by name."""
+
+    records_later: bool = False
+    believes_absences: bool = False
+    deletes_by_name: bool = False
+
+
+class Watch:
+    """One kind as one process is told of it. `held`: what comes waits until `pull`."""
+
+    def __init__(self, store: Store, resource: Resource, loop: VirtualLoop, back: int = 0) -> None:
+        self.known: dict[Key, Manifest] = {}
+        self.held = False
+        self._store, self._resource, self._loop = store, resource, loop
+        self._told: deque[Event] = deque()
+        self._waiter: asyncio.Future[None] | None = None
+        log = store.logs[resource]
+        self._position = max(0, len(log) - back)
+        for event in log[: self._position]:
+            self._note(event)
+        self._told.extend(Event("ADDED", manifest) for manifest in self.known.values())
+        self._told.append(Event("SYNCED", {}))
+
+    def __aiter__(self) -> Watch:
+        return self
+
+    async def __anext__(self) -> Event:
+        while not self._told:
+            self._waiter = self._loop.create_future()
+            await self._waiter
+        return self._told.popleft()
+
+    def pull(self, most: int | None = None) -> None:
+        """What has happened since, or the first `most` of it, is told."""
+        log = self._store.logs[self._resource]
+        end = len(log) if most is None else min(len(log), self._position + most)
+        for event in log[self._position : end]:
+            self._note(event)
+            self._told.append(event)
+        self._position = end
+        self._wake()
+
+    @property
+    def behind(self) -> bool:
+        return self._position < len(self._store.logs[self._resource])
+
+    def cut(self) -> None:
+        """The stream breaks, its events are lost, and a new list says what is different now."""
+        before, self.known = self.known, {}
+        self._position = len(self._store.logs[self._resource])
+        now = {key_of(manifest): manifest for manifest in self._store.all(self._resource)}
+        for key, manifest in before.items():
+            if key not in now or uid_of(now[key]) != uid_of(manifest):
+                self._told.append(Event("DELETED", manifest))
+        for key, manifest in now.items():
+            if key not in before or version_of(before[key]) != version_of(manifest):
+                self._told.append(Event("MODIFIED" if key in before else "ADDED", manifest))
+        self.known = now
+        self._wake()
+
+    def _note(self, event: Event) -> None:
+        if event.type == "DELETED":
+            self.known.pop(key_of(event.object), None)
+        else:
+            self.known[key_of(event.object)] = event.object
+
+    def _wake(self) -> None:
+        if self._told and self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+
+class Client:
+    """The `Api` of one process. `slow`: requests wait until they are served. `faults`: errors for the next requests,
+    each with whether the request had its effect before the answer was lost. `dies_in`: requests until the end."""
+
+    def __init__(self, store: Store, loop: VirtualLoop, sabotage: Sabotage, back: int = 0) -> None:
+        self.dead = False
+        self.slow = False
+        self.sent = 0
+        self.dies_in: int | None = None
+        self.faults: deque[tuple[ApiError, bool]] = deque()
+        self.pending: deque[tuple[asyncio.Future[Any], Perform]] = deque()
+        self.left: list[Perform] = []
+        self.watches: dict[Resource, Watch] = {}
+        self.bugs: list[str] = []
+        self._store, self._loop, self._sabotage, self._back = store, loop, sabotage, back
+        self._unwritten: dict[Key, tuple[str, Manifest]] = {}
+
+    # What the world does.
+
+    def serve(self, number: int = 0) -> None:
+        """One of the waiting requests, not always the oldest."""
+        if not self.pending:
+            return
+        self.pending.rotate(-(number % len(self.pending)))
+        future, perform = self.pending.popleft()
+        try:
+            answer = perform()
+        except ApiError as error:
+            if not future.done():
+                future.set_exception(error)
+        else:
+            if not future.done():
+                future.set_result(answer)
+
+    def serve_all(self) -> None:
+        self.slow = False
+        self.faults.clear()
+        while self.pending:
+            self.serve()
+            self._loop.drain()
+
+    def die(self) -> None:
+        self.dead = True
+        self.left += [perform for _, perform in self.pending]
+        self.pending.clear()
+
+    def write_what_was_recorded(self) -> None:
+        """Without rule 1: now, after whatever was done because of it."""
+        for key, (uid, status) in list(self._unwritten.items()):
+            del self._unwritten[key]
+            if not self.dead:
+                try:
+                    self._change(JOBS, key, {"status": status}, uid=uid)
+                except (NotFound, Conflict):
+                    pass
+
+    # What the operator asks.
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Manifest:
+        key = Key(namespace, name)
+        if resource == PODS and self._sabotage.believes_absences and key not in self.watches[PODS].known:
+            raise NotFound(f"pods {key} not found")
+        return self._overlaid(resource, await self._ask(lambda: self._store.get(resource, key)))
+
+    async def list(self, resource: Resource, namespace: str = "", **selectors: str) -> Listing:
+        return await self._ask(lambda: Listing(self._store.all(resource)))
+
+    async def create(self, resource: Resource, manifest: Mapping[str, Any], **options: Any) -> Manifest:
+        if resource == EVENTS:
+            if manifest["reason"] == "OperatorFailed":
+                self.bugs.append(manifest["message"])
+            return await self._ask(lambda: dict(manifest))
+        issued, blind = self._store.records, PODS in self.watches and self.watches[PODS].behind
+
+        def perform() -> Manifest:
+            made = self._store.create(resource, manifest)
+            self._store.audit(Write("create", resource, None, made, issued, blind))
+            return made
+
+        return await self._ask(perform)
+
+    async def patch(self, resource: Resource, namespace: str, name: str, patch: Any, **options: Any) -> Manifest:
+        key = Key(namespace, name)
+        if resource == EVENTS:
+            return await self._ask(lambda: dict(patch))
+        if options.get("subresource") == "status" and self._sabotage.records_later:
+            return self._pretend(key, patch)
+        meta = metadata(patch)
+        guard, uid = str(meta.get("resourceVersion") or ""), str(meta.get("uid") or "")
+        body = {part: value for part, value in patch.items() if part != "metadata"}
+        return await self._ask(lambda: self._change(resource, key, body, guard=guard, uid=uid))
+
+    async def replace(self, resource: Resource, manifest: Mapping[str, Any], **options: Any) -> Manifest:
+        raise AssertionError("the operator replaces nothing")
+
+    async def delete(
+        self, resource: Resource, namespace: str, name: str, *, uid: str = "", grace: int | None = None, **options: Any
+    ) -> None:
+        key, issued = Key(namespace, name), self._store.records
+        guard = "" if self._sabotage.deletes_by_name else uid
+
+        def perform() -> None:
+            before = self._store.get(resource, key)
+            self._store.delete(resource, key, guard, grace)
+            self._store.audit(Write("delete", resource, before, None, issued))
+
+        await self._ask(perform)
+
+    def follow(self, resource: Resource, namespace: str = "", **selectors: str) -> Watch:
+        back = self._back if self._sabotage.believes_absences else 0
+        watch = self.watches[resource] = Watch(self._store, resource, self._loop, back)
+        return watch
+
+    async def _ask(self, perform: Perform) -> Any:
+        self.sent += 1
+        if self.dies_in is not None and not self.dead:
+            self.dies_in -= 1
+            if self.dies_in < 0:
+                self.die()
+        if self.dead:
+            self.left.append(perform)
+            await self._loop.create_future()
+        if self.faults:
+            error, done = self.faults.popleft()
+            if done:
+                perform()
+            raise error
+        if not self.slow:
+            return perform()
+        future = self._loop.create_future()
+        self.pending.append((future, perform))
+        return await future
+
+    def _change(self, resource: Resource, key: Key, body: Manifest, *, guard: str = "", uid: str = "") -> Manifest:
+        issued, before = self._store.records, self._store.get(resource, key)
+        after = self._store.change(resource, key, body, guard=guard, uid=uid)
+        self._store.audit(Write("patch", resource, before, after, issued))
+        return after
+
+    def _overlaid(self, resource: Resource, manifest: Manifest) -> Manifest:
+        uid, status = self._unwritten.get(key_of(manifest), ("", {})) if resource == JOBS else ("", {})
+        return (
+            {**manifest, "status": merge_patch(manifest.get("status") or {}, status)}
+            if uid == uid_of(manifest)
+            else manifest
+        )
+
+    def _pretend(self, key: Key, patch: Manifest) -> Manifest:
+        there = self._overlaid(JOBS, self._store.get(JOBS, key))
+        if version_of(there) != patch["metadata"]["resourceVersion"]:
+            raise Conflict("modified")
+        status = merge_patch(there.get("status") or {}, patch["status"])
+        self._unwritten[key] = (uid_of(there), status)
+        return {**there, "status": status}
+
+
+class Lead:
+    """Whether this process leads, as its Lease says (`operator.election.Leadership`)."""
+
+    def __init__(self, loop: VirtualLoop) -> None:
+        self.leads = False
+        self._loop = loop
+        self._waiting: list[asyncio.Future[None]] = []
+
+    async def wait(self) -> None:
+        if not self.leads:
+            self._waiting.append(self._loop.create_future())
+            await self._waiting[-1]
+
+    def take(self) -> None:
+        self.leads = True
+        for waiting in self._waiting:
+            if not waiting.done():
+                waiting.set_result(None)
+        self._waiting.clear()
+
+
+class Process:
+    """An operator that runs until it crashes, and what it leaves in the network when it does."""
+
+    def __init__(self, store: Store, loop: VirtualLoop, settings: Settings, sabotage: Sabotage) -> None:
+        self._store, self._loop, self._settings, self._sabotage = store, loop, settings, sabotage
+        self.lead: Lead
+        self.client: Client
+        self._task: asyncio.Task[None]
+        self.start()
+
+    def start(self, back: int = 0) -> None:
+        loop, clock = self._loop, self._store.clock
+        self.client, self.lead = Client(self._store, loop, self._sabotage, back), Lead(loop)
+        operator = Operator(
+            self.client,
+            self._settings,
+            clock=clock,
+            monotonic=loop.time,
+            kinds={JOBS: paddlepaddle},
+            leadership=self.lead,
+        )
+        self._task = loop.create_task(operator.run())
+        loop.drain()
+
+    @property
+    def alive(self) -> bool:
+        return not self.client.dead
+
+    def crash(self) -> list[Perform]:
+        """What it had asked for and nobody has heard yet: some of it may still happen."""
+        self.client.die()
+        self.lead.leads = False
+        left, self.client.left = self.client.left, []
+        self._task.cancel()
+        self._loop.drain()
+        return left
+
+    def watch(self, number: int) -> Watch | None:
+        watches = list(self.client.watches.values())
+        return watches[number % len(watches)] if watches else None
+
+    def hear_all(self) -> None:
+        for watch in self.client.watches.values():
+            watch.held = False
+            watch.pull()
+        self._loop.drain()
+
+    def tell(self, resource: Resource) -> None:
+        watch = self.client.watches.get(resource)
+        if watch is not None and not watch.held:
+            watch.pull()
+
+    def ended(self) -> str:
+        """Why it is over though nobody has ended it."""
+        if not self.alive or not self._task.done():
+            return ""
+        return repr(self._task.exception()) if not self._task.cancelled() else "cancelled"
+
+
+FAULTS: tuple[tuple[ApiError, bool], ...] = (
+    (Unavailable("nobody answered"), False),
+    (Timeout("the answer was lost"), True),
+    (InternalError("etcdserver: leader changed"), False),
+    (TooManyRequests("too many requests"), False),
+    (Conflict("modified"), False),
+)

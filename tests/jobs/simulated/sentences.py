@@ -1,0 +1,125 @@
+"""What must hold whatever happens, judged at every write that an operator gets through. A failure prints the sentence.
+
+A write that was asked for before the record moved on is late: it may have been under way when its sender crashed, or
+was deposed. What late writes leave behind is cleaned up, and only that may be demanded of them. An operator that has
+just begun to lead, and whose watch is behind, may make pods of a gang before the last pod of the one before is gone:
+those wait for their ConfigMap, which needs the name of every rank.
+"""
+
+from __future__ import annotations
+
+from jobs.simulated.process import JOBS
+from jobs.simulated.store import Store, Write
+from paddock.jobs.apis.paddlepaddle import read_job, read_status
+from paddock.jobs.model import ATTEMPT_LABEL, PORT_ANNOTATION, Phase, Status
+from paddock.kube.meta import PODS, Manifest, annotations_of, controller_of, is_controlled_by, labels_of, uid_of
+
+
+class Violation(AssertionError):
+    """A sentence that did not hold."""
+
+
+class Sentences:
+    """`note` says what happened to an attempt, so that its end can be told from an end for no reason."""
+
+    def __init__(self, store: Store) -> None:
+        self.broken: str = ""
+        self._store = store
+        self._happened: dict[tuple[str, int], set[str]] = {}
+        self._late: set[str] = set()
+        store.audit = self.judge
+
+    def demand(self, holds: object, sentence: str) -> None:
+        """The first that breaks is kept: an operator would survive an exception."""
+        if not holds and not self.broken:
+            self.broken = sentence
+
+    def note(self, pod: Manifest, what: str) -> None:
+        owner = controller_of(pod) or {}
+        self.note_attempt(str(owner.get("uid")), attempt_of(pod), what)
+
+    def note_attempt(self, uid: str, attempt: int, what: str) -> None:
+        self._happened.setdefault((uid, attempt), set()).add(what)
+
+    def judge(self, write: Write) -> None:
+        late = write.issued != self._store.records
+        if write.resource == JOBS:
+            self._judge_job(write)
+        elif write.verb == "create" and write.resource == PODS and write.after:
+            self._judge_create(write.after, late, write.blind)
+        elif write.verb == "delete" and write.before:
+            self._judge_delete(write)
+
+    def _judge_job(self, write: Write) -> None:
+        if write.verb == "delete" or write.before is None or write.after is None:
+            self._store.records += 1
+            return
+        before, after = read_status(write.before), read_status(write.after)
+        if before.decisive() != after.decisive():
+            self._store.records += 1
+        limit = read_job(write.after).policies.backoff_limit
+        self.demand(limit is None or after.restarts <= limit, "restarts never exceed the limit")
+        self.demand(after.attempt >= before.attempt, "an attempt never goes back")
+        self.demand(after.attempt <= before.attempt + 1, "attempts are not skipped")
+        final = before.with_(observed_generation=after.observed_generation) == after
+        self.demand(not before.phase.terminal or final, "what is recorded of a finished job stays as it is")
+        if after.attempt > before.attempt:
+            self._judge_new_attempt(uid_of(write.after), before, after)
+
+    def _judge_new_attempt(self, uid: str, before: Status, after: Status) -> None:
+        what = self._happened.get((uid, before.attempt))
+        self.demand(what, "an attempt ends only for a reason")
+        counted = after.restarts > before.restarts
+        self.demand(what != {"failure"} or counted, "a failed gang is never made again without being counted")
+        self.demand(not counted or (what and "failure" in what), "what is nobody's fault is not counted")
+
+    def _judge_create(self, pod: Manifest, late: bool, blind: bool) -> None:
+        job = self._owner(pod)
+        if late:
+            self._late.add(uid_of(pod))
+            return
+        if job is None:
+            self.demand(False, "no pod is made for a job that is gone")
+            return
+        status = read_status(job)
+        self.demand(not status.phase.terminal, "a finished job never trains again")
+        self.demand(status.phase is not Phase.SUSPENDED, "a suspended job gets no pods")
+        self.demand(attempt_of(pod) == status.attempt, "no pod is made of an attempt that is not recorded")
+        gang = [each for each in self.pods_of(job) if uid_of(each) not in self._late]
+        alone = {attempt_of(each) for each in gang} == {status.attempt}
+        self.demand(alone or blind, "a gang is gone before the next is made")
+        if len({annotations_of(each).get(PORT_ANNOTATION) for each in self.pods_of(job)}) > 1:
+            self.note(pod, "ports")
+
+    def _judge_delete(self, write: Write) -> None:
+        assert write.before is not None
+        owner = controller_of(write.before)
+        self.demand(owner is not None, "what is somebody else's is left alone")
+        job = self._owner(write.before)
+        if job is None or write.resource != PODS:
+            return
+        status = read_status(job)
+        in_use = not status.phase.terminal and status.phase is not Phase.SUSPENDED
+        self.demand(not in_use or attempt_of(write.before) != status.attempt, "the replacement is never killed")
+
+    def judge_running(self, pods: dict[str, Manifest], told: dict[str, Manifest]) -> None:
+        """`pods` by rank's name, all running; `told`: the ConfigMap's data that each started with, by UID."""
+        data = [told[uid_of(pod)] for pod in pods.values()]
+        if not all(data):
+            return  # a ConfigMap of somebody else, which came between: no operator can keep a kubelet from it
+        self.demand(all(each == data[0] for each in data), "a gang was told one and the same list")
+        hosts = {pod["status"]["podIP"] for name, pod in pods.items() if "-worker-" in name} | set(pods)
+        listed = [endpoint.rpartition(":") for endpoint in data[0]["PADDLE_TRAINER_ENDPOINTS"].split(",")]
+        self.demand(all(host in hosts for host, _, _ in listed), "the endpoints of a gang that runs are its own")
+        ports = {annotations_of(pod).get(PORT_ANNOTATION, data[0]["PADDLE_PORT"]) for pod in pods.values()}
+        self.demand(ports == {port for _, _, port in listed}, "a gang that runs has one port, and knows it")
+
+    def pods_of(self, job: Manifest) -> list[Manifest]:
+        return [pod for pod in self._store.all(PODS) if is_controlled_by(pod, uid_of(job))]
+
+    def _owner(self, pod: Manifest) -> Manifest | None:
+        return next((job for job in self._store.all(JOBS) if is_controlled_by(pod, uid_of(job))), None)
+
+
+def attempt_of(pod: Manifest) -> int:
+    return int(labels_of(pod).get(ATTEMPT_LABEL, 0))

@@ -1,0 +1,380 @@
+"""A hostile little world around two real operators: what may happen in it, and that it comes to rest when it is let be.
+
+`ACTIONS` is the whole list of what may happen, each with the largest numbers that it takes. Whoever chooses, Hypothesis
+(`test_simulation`) or a seed (`run_seed`), chooses from it. The sentences that must hold are in `sentences`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from jobs.simulated.cluster import CHILDREN, KEY, Cluster
+from jobs.simulated.loop import Spinning, VirtualLoop
+from jobs.simulated.process import FAULTS, JOBS, Perform, Process, Sabotage
+from jobs.simulated.sentences import Sentences, Violation
+from jobs.simulated.store import Store
+from paddock.jobs.apis.paddlepaddle import read_status
+from paddock.jobs.model import Phase, Settings
+from paddock.kube.errors import ApiError
+from paddock.kube.meta import CONFIG_MAPS, POD_GROUPS, PODS, SERVICES, Manifest, is_deleting, uid_of
+
+EPOCH = 1_700_000_000.0
+
+HOLDS_NOTHING = Sabotage()
+CLEAN = ("Always", "Never", "OnFailure", "OnCompletion", "Running")
+_DAY = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What is chosen once. Numbers, so that anybody can choose."""
+
+    ps: int = 0
+    workers: int = 2
+    never: bool = False
+    limit: int | None = None
+    clean: str = "OnCompletion"
+    deadline: int | None = None
+    ttl: int | None = None
+    intranet: str = "PodIP"
+    gangs: bool = False
+    shared: bool = False
+
+
+def choose_start(random: Random) -> Start:
+    return Start(
+        ps=random.randint(0, 1),
+        workers=random.randint(1, 2),
+        never=random.random() < 0.2,
+        limit=random.choice([0, 1, 2, None]),
+        clean=random.choice(CLEAN),
+        deadline=random.choice([None, None, 300]),
+        ttl=random.choice([None, None, None, 100]),
+        intranet=random.choice(["PodIP", "PodIP", "Service"]),
+        gangs=random.random() < 0.3,
+        shared=random.random() < 0.5,
+    )
+
+
+class World:
+    """Raises `Violation` as soon as a sentence does not hold."""
+
+    def __init__(self, start: Start, sabotage: Sabotage = HOLDS_NOTHING) -> None:
+        self.loop = VirtualLoop()
+        self.store = Store(lambda: EPOCH + self.loop.now)
+        self.sentences = Sentences(self.store)
+        self.cluster = Cluster(self.store, self.sentences)
+        self.in_flight: list[Perform] = []
+        self._start = start
+        settings = Settings(pod_groups=POD_GROUPS if start.gangs else None, shared_network=start.shared)
+        self.processes = [Process(self.store, self.loop, settings, sabotage) for _ in range(2)]
+        self.processes[0].lead.take()
+        self.store.tell = self._tell
+        self._submit()
+        self.after()
+
+    def act(self, name: str, *numbers: int) -> None:
+        ACTIONS[name].does(self, *numbers)
+        self.after()
+
+    def after(self) -> None:
+        self.loop.drain()
+        for process in self.processes:
+            process.client.write_what_was_recorded()
+            self.sentences.demand(not process.ended(), f"no operator ends by itself: {process.ended()}")
+            self.sentences.demand(not process.client.bugs, f"no pass raises: {process.client.bugs}")
+            if process.client.dead:
+                self.in_flight += process.crash()
+        self.loop.drain()
+        if self.sentences.broken:
+            raise Violation(self.sentences.broken)
+
+    def close(self) -> None:
+        self.loop.close()
+
+    def _tell(self, resource: Any) -> None:
+        for process in self.processes:
+            process.tell(resource)
+
+    @property
+    def job(self) -> Manifest | None:
+        return self.store.find(JOBS, KEY)
+
+    def _submit(self) -> None:
+        if self.job is None:
+            self.store.records += 1
+            self.store.create(JOBS, build_manifest(self._start))
+
+    # What may happen.
+
+    def go_on(self, rounds: int) -> None:
+        """Nothing special for a while, so that runs get far."""
+        for _ in range(rounds + 1):
+            self._be_kind()
+            self.after()
+            self.cluster.reap()
+            for number in range(4):
+                self.cluster.advance(number)
+            self.after()
+            self.loop.advance(4)
+
+    def _be_kind(self) -> None:
+        """To whoever leads. A standby may go on lagging, and dying between two requests is never excluded."""
+        if not any(process.lead.leads for process in self.processes):
+            self.elect(0, 0)
+        for process in self.processes:
+            if process.lead.leads:
+                process.hear_all()
+                process.client.serve_all()
+
+    def wait(self, number: int) -> None:
+        self.loop.advance((0.4, 1, 7, 35, 120)[number])
+
+    def begin(self, which: int, back: int) -> None:
+        if not self.processes[which].alive:
+            self.processes[which].start(back)
+
+    def elect(self, which: int, back: int) -> None:
+        """The other leads no more; what it has begun goes on."""
+        self.begin(which, back)
+        self.processes[1 - which].lead.leads = False
+        self.processes[which].lead.take()
+
+    def crash(self, which: int, after: int) -> None:
+        """Now, or between two of its next requests."""
+        if after:
+            self.processes[which].client.dies_in = after - 1
+        elif self.processes[which].alive:
+            self.in_flight += self.processes[which].crash()
+
+    def deliver(self, number: int) -> None:
+        """A request of a process that is dead arrives after all; once in a while twice."""
+        if self.in_flight:
+            index = number % len(self.in_flight)
+            perform = self.in_flight[index] if number % 3 == 0 else self.in_flight.pop(index)
+            try:
+                perform()
+            except ApiError:
+                pass
+
+    def lose_requests(self) -> None:
+        self.in_flight.clear()
+
+    def slow(self, which: int) -> None:
+        self.processes[which].client.slow = True
+
+    def serve(self, which: int, number: int) -> None:
+        self.processes[which].client.serve(number)
+
+    def refuse(self, which: int, fault: int, more: int) -> None:
+        self.processes[which].client.faults.extend([FAULTS[fault]] * (more + 1))
+
+    def hold(self, which: int, kind: int) -> None:
+        watch = self.processes[which].watch(kind)
+        if watch is not None:
+            watch.held = True
+
+    def hear(self, which: int, kind: int, events: int) -> None:
+        watch = self.processes[which].watch(kind)
+        if watch is not None:
+            watch.pull(events + 1 if events < 4 else None)
+
+    def cut(self, which: int, kind: int) -> None:
+        watch = self.processes[which].watch(kind)
+        if watch is not None:
+            watch.cut()
+
+    def suspend(self, number: int) -> None:
+        self._edit({"runPolicy": {"suspend": number == 0}})
+
+    def resize(self, workers: int) -> None:
+        self._edit({"worker": {"replicas": workers + 1}})
+
+    def _edit(self, spec: Manifest) -> None:
+        before = self.job
+        if before is not None and self.store.change(JOBS, KEY, {"spec": spec}) is not before:
+            self.sentences.note_attempt(uid_of(before), read_status(before).attempt, "edit")
+
+    def obstruct(self, kind: int) -> None:
+        resource, name = ((PODS, "demo-worker-0"), (SERVICES, "demo-worker-0"), (CONFIG_MAPS, "demo"))[kind]
+        self.cluster.obstruct(resource, name)
+
+    def remove(self, foreground: int) -> None:
+        if self.job is not None:
+            self.store.records += 1
+            if foreground:
+                self.store.mark_deleting(JOBS, KEY)
+            else:
+                self.store.remove(JOBS, KEY)
+
+    def submit_again(self) -> None:
+        self._submit()
+
+    # What must be so in the end.
+
+    def settle(self) -> None:
+        """Calm: nobody disturbs, everything is heard, programs succeed. Every run comes to rest."""
+        self.cluster.clear()
+        self.cluster.reach(True)
+        for process in self.processes:
+            process.client.dies_in = None
+            if process.alive:
+                process.hear_all()
+                process.client.serve_all()
+        while self.in_flight:
+            self.deliver(1)
+        for _ in range(100):
+            sent = self._sent()
+            self.cluster.collect()
+            self.go_on(0)
+            for number in range(4):
+                pod = self.cluster.pick(number)
+                if pod is not None and "-worker-" in pod["metadata"]["name"]:
+                    self.cluster.finish(number, 0)
+            self.after()
+            self.loop.advance(20)
+            self.after()
+            if self._sent() == sent and self._ended():
+                break
+        else:
+            raise Violation(f"every run settles: {(self.job or {}).get('status')}")
+        self._demand_clean_up()
+        self._demand_rest()
+
+    def _sent(self) -> int:
+        return sum(process.client.sent for process in self.processes)
+
+    def _ended(self) -> bool:
+        if any(is_deleting(pod) for pod in self.store.all(PODS)):
+            return False
+        if self.job is None:
+            return not any(self.store.all(resource) for resource in CHILDREN)
+        status = read_status(self.job)
+        return status.phase.terminal or status.phase is Phase.SUSPENDED
+
+    def _demand_rest(self) -> None:
+        """But for its time to live, after which nothing of it is left."""
+        mortal = self.job is not None and self._start.ttl is not None and read_status(self.job).phase.terminal
+        before = self._sent()
+        self.loop.advance(_DAY)
+        self.after()
+        if mortal:
+            self.sentences.demand(self.job is None, "a finished job goes when its time is over")
+        else:
+            self.sentences.demand(self._sent() == before, "at rest nothing is asked and nothing is written")
+        self.after()
+
+    def _demand_clean_up(self) -> None:
+        if self.job is None:
+            return
+        demand, status = self.sentences.demand, read_status(self.job)
+        pods = self.sentences.pods_of(self.job)
+        alive = [pod for pod in pods if (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed")]
+        clean, ended = self._start.clean, status.phase.value
+        if status.phase is Phase.SUSPENDED:
+            demand(not pods, "a suspended job holds no pods")
+        elif clean == "Always" or (clean, ended) in (("OnFailure", "Failed"), ("OnCompletion", "Completed")):
+            demand(not pods, "no pod survives its clean-up policy")
+        elif ended == "Failed" or clean == "Running":
+            demand(not alive, "no pod of a failed job runs on")
+        else:
+            demand(all("-ps-" in pod["metadata"]["name"] for pod in alive), "only servers of a completed job run on")
+        demand(not self.store.all(POD_GROUPS), "a job that is over holds no place in a queue")
+        self.after()
+
+
+def build_manifest(start: Start) -> Manifest:
+    template = {
+        "spec": {
+            "restartPolicy": "Never" if start.never else "OnFailure",
+            "containers": [{"name": "paddle", "image": "paddle:3", "command": ["python", "train.py"]}],
+        }
+    }
+    policy: Manifest = {"cleanPodPolicy": start.clean}
+    limits = {
+        "backoffLimit": start.limit,
+        "activeDeadlineSeconds": start.deadline,
+        "ttlSecondsAfterFinished": start.ttl,
+    }
+    policy |= {name: value for name, value in limits.items() if value is not None}
+    spec: Manifest = {"intranet": start.intranet, "runPolicy": policy}
+    for role, replicas in (("ps", start.ps), ("worker", start.workers)):
+        if replicas:
+            spec[role] = {"replicas": replicas, "template": template}
+    return {
+        "apiVersion": JOBS.api_version,
+        "kind": JOBS.kind,
+        "metadata": {"name": KEY.name, "namespace": KEY.namespace},
+        "spec": spec,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """`most`: the largest of each number that it takes. `weight`: how often it comes, against the others."""
+
+    does: Callable[..., None]
+    most: tuple[int, ...] = ()
+    weight: int = 2
+
+
+ACTIONS: dict[str, Action] = {
+    "go_on": Action(World.go_on, (4,), 12),
+    "wait": Action(World.wait, (4,), 4),
+    "begin": Action(World.begin, (1, 30), 6),
+    "elect": Action(World.elect, (1, 30), 4),
+    "crash": Action(World.crash, (1, 8), 4),
+    "deliver": Action(World.deliver, (11,), 4),
+    "lose_requests": Action(World.lose_requests, (), 1),
+    "slow": Action(World.slow, (1,), 4),
+    "serve": Action(World.serve, (1, 3), 16),
+    "refuse": Action(World.refuse, (1, len(FAULTS) - 1, 1), 3),
+    "hold": Action(World.hold, (1, 4), 4),
+    "hear": Action(World.hear, (1, 4, 4), 5),
+    "cut": Action(World.cut, (1, 4), 3),
+    "advance": Action(lambda world, number: world.cluster.advance(number), (3,), 12),
+    "finish": Action(lambda world, number, code: world.cluster.finish(number, (0, 1, 137, 250)[code]), (3, 3), 5),
+    "lose": Action(lambda world, number: world.cluster.lose(number), (3,), 2),
+    "delete_by_hand": Action(lambda world, number: world.cluster.delete_by_hand(number), (3,), 3),
+    "reap": Action(lambda world: world.cluster.reap(), (), 5),
+    "reach": Action(lambda world, number: world.cluster.reach(number > 0), (3,), 2),
+    "collect": Action(lambda world: world.cluster.collect(), (), 2),
+    "suspend": Action(World.suspend, (3,), 2),
+    "resize": Action(World.resize, (2,), 2),
+    "obstruct": Action(World.obstruct, (2,), 1),
+    "clear": Action(lambda world: world.cluster.clear(), (), 2),
+    "remove": Action(World.remove, (1,), 1),
+    "submit_again": Action(World.submit_again, (), 2),
+}
+_NAMES = list(ACTIONS)
+_WEIGHTS = [action.weight for action in ACTIONS.values()]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How one seed went: its steps, and the sentence that broke, if any."""
+
+    seed: int
+    steps: int
+    broken: str = ""
+    story: tuple[str, ...] = ()
+
+
+def run_seed(seed: int, length: int = 120, sabotage: Sabotage = HOLDS_NOTHING) -> Run:
+    random, story = Random(seed), list[str]()
+    start = choose_start(random)
+    world = World(start, sabotage)
+    try:
+        for name in random.choices(_NAMES, _WEIGHTS, k=length):
+            numbers = [random.randint(0, most) for most in ACTIONS[name].most]
+            story.append(f"{name}({', '.join(map(str, numbers))})")
+            world.act(name, *numbers)
+        world.settle()
+    except (Violation, Spinning) as violation:
+        return Run(seed, len(story), str(violation), (str(start), *story))
+    finally:
+        world.close()
+    return Run(seed, len(story), "", (str(start), *story))

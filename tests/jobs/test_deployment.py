@@ -1,0 +1,143 @@
+"""What puts the operator onto a cluster: paddle-operator's names, the least rights, a locked-down pod; the examples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from paddock import __version__
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.deployment import IMAGE, Installation, Scope, build_operator
+from paddock.jobs.preflight import check, read_bytes
+from paddock.jobs.rights import LEASE, Where, allows, build_rights, build_rules
+from paddock.kube.meta import LEASES, NODES, Key, Manifest, key_of, name_of
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "deploy" / "examples"
+DOCUMENTS = Path(__file__).resolve().parents[2] / "examples" / "documents"
+SHIPPED = build_operator(Installation())
+
+
+def find(kind: str, manifests: tuple[Manifest, ...] = SHIPPED, name: str = "") -> Manifest:
+    return next(each for each in manifests if each["kind"] == kind and name in ("", name_of(each)))
+
+
+def pod_of(manifests: tuple[Manifest, ...] = SHIPPED) -> Manifest:
+    found: Manifest = find("Deployment", manifests)["spec"]["template"]
+    return found
+
+
+def test_the_names_are_paddle_operators() -> None:
+    """So that `kubectl apply` replaces it, and what the documents say about either is true of both."""
+    assert [(each["kind"], key_of(each)) for each in SHIPPED] == [
+        ("Namespace", Key("", "paddle-system")),
+        ("ServiceAccount", Key("paddle-system", "paddle-manager-sa")),
+        ("Role", Key("paddle-system", "paddle-leader-election-role")),
+        ("RoleBinding", Key("paddle-system", "paddle-leader-election-rolebinding")),
+        ("ClusterRole", Key("", "paddle-manager-role")),
+        ("ClusterRoleBinding", Key("", "paddle-manager-rolebinding")),
+        ("ClusterRole", Key("", "paddlejob-editor-role")),
+        ("ClusterRole", Key("", "paddlejob-viewer-role")),
+        ("Deployment", Key("paddle-system", "paddle-controller-manager")),
+    ]
+    assert find("Deployment")["spec"]["selector"] == {"matchLabels": {"control-plane": "controller-manager"}}
+
+
+def test_the_pod_may_do_nothing_but_speak() -> None:
+    spec = pod_of()["spec"]
+    container = spec["containers"][0]
+    assert spec["securityContext"] == {
+        "runAsNonRoot": True,
+        "runAsUser": 65532,
+        "runAsGroup": 65532,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert "tolerations" not in spec
+    assert "volumes" not in spec
+
+
+def test_the_image_has_the_version_of_the_manifests() -> None:
+    assert IMAGE.endswith(f":{__version__}")
+    assert pod_of()["spec"]["containers"][0]["image"] == IMAGE
+
+
+def test_probes_and_metrics_are_where_the_arguments_say() -> None:
+    container = pod_of()["spec"]["containers"][0]
+    ports = {each["name"]: each["containerPort"] for each in container["ports"]}
+    probes = [container[f"{kind}Probe"]["httpGet"] for kind in ("liveness", "readiness")]
+    assert [(probe["path"], probe["port"]) for probe in probes] == [("/healthz", "health"), ("/readyz", "health")]
+    assert f"--health-probe-bind-address=:{ports['health']}" in container["args"]
+    assert f"--metrics-bind-address=:{ports['metrics']}" in container["args"]
+
+
+def test_an_old_cluster_hears_of_seccomp_by_an_annotation() -> None:
+    """The field came with Kubernetes 1.19, and kubectl refuses what a server does not know."""
+    old = pod_of(build_operator(Installation(old=True)))
+    assert old["metadata"]["annotations"] == {"seccomp.security.alpha.kubernetes.io/pod": "runtime/default"}
+    assert "seccompProfile" not in old["spec"]["securityContext"]
+
+
+@pytest.mark.parametrize("scope", Scope)
+def test_every_right_of_the_table_is_given_where_it_is_needed(scope: Scope) -> None:
+    manifests = build_operator(Installation(scope=scope))
+    rights = build_rights(Installation().kinds)
+    own = find("Role", manifests, "paddle-leader-election-role")["rules"]
+    assert own == build_rules(right for right in rights if right.where is Where.OWN)
+    wide = find("ClusterRole" if scope is Scope.CLUSTER else "Role", manifests, "paddle-manager-role")["rules"]
+    left = (Where.JOBS, Where.CLUSTER) if scope is Scope.CLUSTER else (Where.JOBS,)
+    assert wide == build_rules(right for right in rights if right.where in left)
+
+
+def test_rules_say_no_more_than_rights() -> None:
+    """No star, no secret, no exec, no verb on all of a kind that only one object needs."""
+    for rule in build_rules(build_rights(KINDS)):
+        assert "*" not in {*rule["apiGroups"], *rule["resources"], *rule["verbs"]}
+        assert not {"secrets", "pods/exec", "roles", "serviceaccounts"} & set(rule["resources"])
+        assert "deletecollection" not in rule["verbs"]
+    leases = [rule for rule in build_rules(build_rights(KINDS)) if rule["resources"] == ["leases"]]
+    assert leases == [
+        {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create"]},
+        {
+            "apiGroups": ["coordination.k8s.io"],
+            "resources": ["leases"],
+            "resourceNames": [LEASE],
+            "verbs": ["get", "update"],
+        },
+    ]
+
+
+def test_every_right_has_its_reason() -> None:
+    assert [right for right in build_rights(KINDS) if not right.reason] == []
+
+
+def test_a_right_on_one_name_is_none_on_another() -> None:
+    rights = build_rights(KINDS)
+    assert allows(rights, "update", LEASES, name=LEASE)
+    assert not allows(rights, "update", LEASES, name="other")
+    assert not allows(rights, "list", NODES)
+
+
+def test_users_get_their_rights_with_kubernetes_own_roles() -> None:
+    editor, viewer = (find("ClusterRole", name=f"paddlejob-{user}-role") for user in ("editor", "viewer"))
+    assert editor["metadata"]["labels"] == {"rbac.authorization.k8s.io/aggregate-to-edit": "true"}
+    assert viewer["metadata"]["labels"] == {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
+    verbs = {verb for rule in viewer["rules"] for verb in rule["verbs"]}
+    assert verbs == {"get", "list", "watch"}
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_the_examples_have_no_mistakes(path: Path) -> None:
+    assert [problem for document in read_bytes(path.read_bytes()) for problem in check(document)] == []
+
+
+@pytest.mark.parametrize(
+    ("example", "document"),
+    [("wide_and_deep", "wide_and_deep"), ("resnet", "resnet"), ("wide_and_deep_volcano", "volcano")],
+)
+def test_the_documents_own_examples_are_theirs_to_the_letter(example: str, document: str) -> None:
+    assert (EXAMPLES / f"{example}.yaml").read_text() == (DOCUMENTS / f"{document}.yaml").read_text()

@@ -1,0 +1,402 @@
+"""The operator as one of several, and as a process that a cluster starts, asks and stops: in both worlds."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from operator_seam import JOBS, Request, Seam, build_job, have_pods, pods_of, running, set_phase, status_of, until
+from paddock.app.cluster import ClusterOperator, Options
+from paddock.client.client import Client
+from paddock.client.kubeconfig import read_config
+from paddock.jobs.model import Settings
+from paddock.kube.api import Api
+from paddock.kube.errors import NotFound, Unavailable
+from paddock.kube.meta import CRDS, LEASES, NAMESPACES, PODS, Manifest, annotations_of, uid_of
+from paddock.kube.times import format_micro_time
+from paddock.operator.election import LEADS_FOR, LEASE_NAME, Election
+from paddock.operator.metrics import Prometheus
+from paddock.operator.operator import Operator
+from worlds import ControlPlane, World, create_namespace, install_jobs
+
+TO_ACT = 5.0
+"""Seconds from a leader's death to the first pod by another."""
+
+
+@dataclass
+class Candidate:
+    """One operator of several. `kill` is what kill -9 is: nothing is given back."""
+
+    operator: Operator
+    election: Election
+    tasks: tuple[asyncio.Task[None], ...]
+
+    async def kill(self) -> None:
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+
+
+@asynccontextmanager
+async def candidate(world: World, name: str) -> AsyncIterator[Candidate]:
+    election = Election(world.api, world.namespace, name)
+    operator = Operator(world.api, Settings(), namespaces=(world.namespace,), leadership=election)
+    tasks = (asyncio.create_task(operator.run()), asyncio.create_task(election.run()))
+    found = Candidate(operator, election, tasks)
+    try:
+        async with asyncio.timeout(10):
+            await operator.ready.wait()
+        yield found
+    finally:
+        await found.kill()
+
+
+async def lease_of(world: World) -> Manifest:
+    try:
+        return await world.api.get(LEASES, world.namespace, LEASE_NAME)
+    except NotFound:
+        return {}
+
+
+async def holder_of(world: World) -> str:
+    return str((await lease_of(world)).get("spec", {}).get("holderIdentity") or "")
+
+
+async def test_another_acts_within_five_seconds_of_a_leaders_death(world: World) -> None:
+    async with candidate(world, "first") as first:
+        await asyncio.wait_for(first.election.wait(), 5)
+        async with candidate(world, "second") as second:
+            await asyncio.sleep(1.5)  # the standby has seen a renewal, as any that has run for a while
+            await first.kill()
+            died = time.monotonic()
+            await world.api.create(JOBS, build_job(namespace=world.namespace))
+            assert not second.election.leads
+            await until(lambda: have_pods(world.api, 4, namespace=world.namespace))
+            assert time.monotonic() - died <= TO_ACT
+            assert await holder_of(world) == "second"
+
+
+async def test_a_released_lease_is_taken_at_once(world: World) -> None:
+    async with candidate(world, "first") as first:
+        await asyncio.wait_for(first.election.wait(), 5)
+        async with candidate(world, "second"):
+            await asyncio.sleep(1.0)  # it stands by
+            await first.operator.drain(1)
+            await first.kill()
+            await first.election.release()
+            released = time.monotonic()
+            await world.api.create(JOBS, build_job(namespace=world.namespace))
+            await until(lambda: have_pods(world.api, 4, namespace=world.namespace))
+            assert time.monotonic() - released < 1.5
+
+
+async def test_a_standby_makes_no_pass_and_knows_everything(world: World) -> None:
+    async with candidate(world, "first") as first:
+        await asyncio.wait_for(first.election.wait(), 5)
+        seam = Seam(world.api)
+        election = Election(world.api, world.namespace, "second")
+        async with running(seam, Settings(), namespaces=(world.namespace,), leadership=election):
+            await world.api.create(JOBS, build_job(namespace=world.namespace))
+            await until(lambda: have_pods(world.api, 4, namespace=world.namespace))
+            assert seam.requests == []
+
+
+async def test_a_live_lease_of_a_go_operator_is_respected_until_it_expires(world: World) -> None:
+    """As controller-runtime writes it. Its clock is years away, which is nobody's business."""
+    seconds = 3
+    lease = {
+        "apiVersion": LEASES.api_version,
+        "kind": LEASES.kind,
+        "metadata": {"name": LEASE_NAME, "namespace": world.namespace},
+        "spec": {
+            "holderIdentity": "paddle-controller-manager-0_5ee2", "leaseDurationSeconds": seconds,
+            "acquireTime": format_micro_time(0), "renewTime": format_micro_time(0), "leaseTransitions": 7,
+        },
+    }  # fmt: skip
+    await world.api.create(LEASES, lease)
+    async with candidate(world, "ours") as ours:
+        for renewal in range(1, 4):
+            await asyncio.sleep(seconds / 2)
+            renewed = {"spec": {"renewTime": format_micro_time(renewal)}}
+            await world.api.patch(LEASES, world.namespace, LEASE_NAME, renewed)
+            assert not ours.election.leads
+        last = time.monotonic()
+        await asyncio.wait_for(ours.election.wait(), 10)
+        assert time.monotonic() - last > seconds - 0.6  # it looks twice a second
+    spec = (await lease_of(world))["spec"]
+    assert (spec["holderIdentity"], spec["leaseTransitions"], spec["leaseDurationSeconds"]) == ("ours", 8, 4)
+
+
+async def test_a_leader_that_cannot_renew_stops_beginning_passes_and_goes_on_later(world: World) -> None:
+    seam, cut_off = Seam(world.api), asyncio.Event()
+
+    async def be_cut_off(_: Request) -> None:
+        if cut_off.is_set():
+            raise Unavailable("cut off")
+
+    seam.before = be_cut_off
+    election, asked = Election(seam, world.namespace, "only"), Seam(world.api)
+    electing = asyncio.create_task(election.run())
+    async with running(asked, Settings(), namespaces=(world.namespace,), leadership=election):
+        await asyncio.wait_for(election.wait(), 5)
+        cut_off.set()
+        await asyncio.sleep(LEADS_FOR)
+        assert not election.leads
+        await world.api.create(JOBS, build_job(namespace=world.namespace))
+        await asyncio.sleep(1.0)
+        assert asked.requests == []
+        cut_off.clear()
+        await until(lambda: have_pods(world.api, 4, namespace=world.namespace))
+        assert not electing.done()
+    electing.cancel()
+    assert (await lease_of(world))["spec"]["leaseTransitions"] == 0, "nobody else has led"
+
+
+async def test_only_the_named_namespaces_are_served_and_asked_for(world: World) -> None:
+    other, third = await create_namespace(world.api), await create_namespace(world.api)
+    served = (world.namespace, other)
+    for namespace in (*served, third):
+        await world.api.create(JOBS, build_job(namespace=namespace))
+    followed = Followed(world.api)
+    async with running(followed, Settings(), namespaces=served):
+        for namespace in served:
+            await until(lambda namespace=namespace: have_pods(world.api, 4, namespace=namespace))
+        await until(lambda: _has_status(world.api, other))
+        assert not await pods_of(world.api, namespace=third)
+        assert followed.namespaces == set(served)
+        before = uid_of(await world.api.get(PODS, other, "demo-worker-0"))
+        await world.api.delete(PODS, other, "demo-worker-0", grace=0)
+        await until(lambda: _is_made_again(world.api, other, "demo-worker-0", before))  # a child there is heard of
+    if world.real:
+        for namespace in (other, third):
+            await world.api.delete(NAMESPACES, "", namespace)
+
+
+class Followed(Seam):
+    """Remembers where it was asked to follow."""
+
+    def __init__(self, api: Api) -> None:
+        super().__init__(api)
+        self.namespaces: set[str] = set()
+
+    def follow(self, resource, namespace="", **selectors):  # type: ignore[no-untyped-def]
+        self.namespaces.add(namespace)
+        return super().follow(resource, namespace, **selectors)
+
+
+async def _has_status(api: Api, namespace: str) -> bool:
+    return bool(await status_of(api, namespace=namespace))
+
+
+async def _is_made_again(api: Api, namespace: str, pod: str, before: str) -> bool:
+    found = (await pods_of(api, namespace=namespace)).get(pod)
+    return found is not None and uid_of(found) != before
+
+
+async def test_an_idle_leader_writes_nothing_but_its_lease(world: World) -> None:
+    """With a job that runs and one that has ended."""
+    seam, api, namespace = Seam(world.api), world.api, world.namespace
+    options = Options(lease_namespace=namespace, namespaces=(namespace,), leader_elect=True)
+    async with clustered(ClusterOperator(seam, seam, options, Prometheus("test"))):
+        for name in ("demo", "done"):
+            await api.create(JOBS, build_job(name, ps=0, worker=1, namespace=namespace))
+            await until(lambda name=name: have_pods(api, 1, name, namespace=namespace))
+            await set_phase(api, f"{name}-worker-0", "Running", address="10.98.0.2", namespace=namespace)
+        await set_phase(api, "done-worker-0", "Succeeded", namespace=namespace)
+        await until(lambda: _in_phase(api, "done", "Completed", namespace))
+        await until(lambda: _in_phase(api, "demo", "Running", namespace))
+        await until(lambda: _have_gone(api, "done", namespace))
+        await _quiet(seam)
+        seam.requests.clear()
+        await asyncio.sleep(3)
+        assert {request[1:] for request in seam.requests} == {("leases", LEASE_NAME)}
+        assert 2 <= len(seam.requests) <= 5
+
+
+async def _in_phase(api: Api, name: str, phase: str, namespace: str) -> bool:
+    return bool((await status_of(api, name, namespace)).get("phase") == phase)
+
+
+async def _have_gone(api: Api, name: str, namespace: str) -> bool:
+    return not await pods_of(api, name, namespace)
+
+
+async def _quiet(seam: Seam) -> None:
+    """Returns once the jobs have had half a second without a request."""
+
+    async def at_rest() -> bool:
+        before = _about_jobs(seam)
+        await asyncio.sleep(0.5)
+        return _about_jobs(seam) == before
+
+    await until(at_rest)
+
+
+def _about_jobs(seam: Seam) -> int:
+    return sum(request[1] != "leases" for request in seam.requests)
+
+
+@asynccontextmanager
+async def clustered(cluster: ClusterOperator) -> AsyncIterator[asyncio.Event]:
+    """It runs, is ready, and ends in order; what it raises is raised."""
+    stop = asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(cluster.run(stop))
+        async with asyncio.timeout(10):
+            await cluster.operator.ready.wait()
+        try:
+            yield stop
+        finally:
+            stop.set()
+            await asyncio.wait([task])
+
+
+async def test_an_orderly_end_gives_the_lease_back_with_the_name_of_its_version_on_it(world: World) -> None:
+    options = Options(lease_namespace=world.namespace, namespaces=(world.namespace,), leader_elect=True)
+    async with clustered(ClusterOperator(world.api, world.api, options, Prometheus("test"))) as stop:
+        await until(lambda: holder_of(world))
+        stop.set()
+        await until(lambda: _is_free(world))
+    notes = annotations_of(await lease_of(world))
+    assert notes["paddock.dev/version"]
+    assert json.loads(notes["paddock.dev/settings"])["namespaces"] == [world.namespace]
+
+
+async def _is_free(world: World) -> bool:
+    return not await holder_of(world)
+
+
+async def test_a_pass_that_is_under_way_ends_before_the_lease_is_given_back(world: World) -> None:
+    seam, going_on, held = Seam(world.api), asyncio.Event(), asyncio.Event()
+
+    async def hold_the_first_pod(request: tuple[str, str, str]) -> None:
+        if request[:2] == ("create", "pods") and not held.is_set():
+            held.set()
+            await going_on.wait()
+
+    seam.before = hold_the_first_pod
+    options = Options(lease_namespace=world.namespace, namespaces=(world.namespace,), leader_elect=True)
+    async with clustered(ClusterOperator(seam, world.api, options, Prometheus("test"))) as stop:
+        await world.api.create(JOBS, build_job(namespace=world.namespace))
+        await asyncio.wait_for(held.wait(), 10)
+        stop.set()
+        await asyncio.sleep(1.2)
+        assert await holder_of(world), "it leads as long as a pass is under way"
+        going_on.set()
+        await until(lambda: _is_free(world))
+    assert len(await pods_of(world.api, namespace=world.namespace)) == 4
+
+
+@pytest.mark.kubernetes
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+async def test_the_command_serves_until_it_is_told_to_end(
+    control_plane: ControlPlane, tmp_path: Path, number: signal.Signals
+) -> None:
+    """`paddock operator`, the real process against the real API: its probes, its log, its exit code."""
+    async with AsyncExitStack() as stack:
+        api = await stack.enter_async_context(Client(read_config(str(control_plane.kubeconfig))))
+        namespace = await create_namespace(api)
+        log = tmp_path / "log"
+        process = await stack.enter_async_context(_process(log, control_plane, namespace, "--leader-elect"))
+        await api.create(JOBS, build_job(namespace=namespace))
+        await until(lambda: have_pods(api, 4, namespace=namespace), 20)
+        process.send_signal(number)
+        assert await asyncio.wait_for(process.wait(), 10) == 0
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+        assert all({"ts", "level", "logger", "msg"} <= set(line) for line in lines)
+        about = [line["job"] for line in lines if "job" in line]
+        assert {"kind": "PaddleJob", "namespace": namespace, "name": "demo"}.items() <= about[0].items()
+        lease = await api.get(LEASES, namespace, LEASE_NAME)
+        assert "holderIdentity" not in lease["spec"]
+        await api.delete(NAMESPACES, "", namespace)
+
+
+@pytest.mark.kubernetes
+async def test_a_definition_that_is_missing_is_waited_for_and_said_once(
+    control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    async with Client(read_config(str(control_plane.kubeconfig))) as api:
+        namespace = await create_namespace(api)
+        await _uninstall_jobs(api)
+        async with _process(log, control_plane, namespace) as process:
+            await until(lambda: _says(log, "is not installed in this cluster"), 20)
+            assert "`kubectl create -f deploy/v1/crd.yaml`" in log.read_text()
+            await asyncio.sleep(1.5)  # it has tried again
+            await install_jobs(api)
+            await api.create(JOBS, build_job(namespace=namespace))
+            await until(lambda: have_pods(api, 4, namespace=namespace), 20)
+            assert log.read_text().count("is not installed") == 1
+            process.send_signal(signal.SIGTERM)
+            assert await asyncio.wait_for(process.wait(), 10) == 0
+        await api.delete(NAMESPACES, "", namespace)
+
+
+async def _uninstall_jobs(api: Api) -> None:
+    """Tests come one after the other here, and each installs what it needs."""
+    with suppress(NotFound):
+        await api.delete(CRDS, "", f"{JOBS.plural}.{JOBS.group}")
+
+    async def is_gone() -> bool:
+        try:
+            await api.list(JOBS)
+        except NotFound:
+            return True
+        return False
+
+    await until(is_gone)
+
+
+@pytest.mark.kubernetes
+async def test_a_right_that_is_missing_is_named_with_who_lacks_it(
+    control_plane: ControlPlane, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Client(replace(read_config(str(control_plane.kubeconfig)), impersonate="somebody")) as api:
+        operator = Operator(api, Settings(), namespaces=("default",))
+        task = asyncio.create_task(operator.run())
+        await until(lambda: _has_said(caplog, "services"))
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        said = next(line for line in caplog.messages if "watch pods" in line)
+    assert said.startswith("cannot watch pods in namespace default, trying again: pods is forbidden: ")
+    assert 'User "somebody" cannot list resource "pods"' in said
+    assert "deploy/v1/operator.yaml" in said
+    assert "pods" in operator.unsynced()
+    assert not operator.ready.is_set()
+
+
+async def _has_said(caplog: pytest.LogCaptureFixture, text: str) -> bool:
+    return any(f"watch {text}" in line for line in caplog.messages)
+
+
+async def _says(log: Path, text: str) -> bool:
+    return text in log.read_text()
+
+
+@asynccontextmanager
+async def _process(
+    log: Path, control_plane: ControlPlane, namespace: str, *words: str
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    command = [
+        sys.executable, "-m", "paddock.cli.main", "operator", f"--kubeconfig={control_plane.kubeconfig}",
+        f"--namespace={namespace}", "--lease-namespace", namespace, *words,
+        "--metrics-bind-address=0", "--health-probe-bind-address", "127.0.0.1:0",
+    ]  # fmt: skip
+    with log.open("wb") as stream:
+        process = await asyncio.create_subprocess_exec(*command, stderr=stream, env=os.environ | {"HOME": "/nowhere"})
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()

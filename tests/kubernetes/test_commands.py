@@ -1,0 +1,401 @@
+"""`paddock --context C …` against a real Kubernetes API server, as a user types it: screens, exit codes, what is there.
+
+The commands are real processes without a local cluster (a home of their own, which must stay empty); the operator runs
+in this process, and a test says what a kubelet would have said. Logs need a kubelet: the node here has none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from operator_seam import JOBS, build_job, have_pods, running, set_phase, until
+from paddock.jobs.model import Settings
+from paddock.kube.errors import NotFound
+from paddock.kube.meta import CONFIG_MAPS, LEASES, NODES, PODS, Manifest, name_of
+from worlds import ControlPlane, World, open_real
+
+pytestmark = [pytest.mark.kubernetes, pytest.mark.timeout(180)]
+
+PADDLE = "registry.baidubce.com/paddlepaddle/paddle:2.4.0rc0-cpu"
+GHOST: Manifest = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "ghost"}}
+"""A node without a kubelet: who asks it for a log is refused the connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    code: int
+    out: str
+    err: str
+
+
+class User:
+    """Somebody with a kubeconfig of several contexts, in a directory of their own."""
+
+    def __init__(self, world: World, directory: Path) -> None:
+        self.world, self.directory, self.home = world, directory, directory / "home"
+        self.kubeconfig = directory / "kubeconfig"
+        self.work = directory / "work"
+        self.work.mkdir()
+        assert world.control_plane is not None
+        self.kubeconfig.write_text(json.dumps(_contexts(world.control_plane.kubeconfig, world.namespace)))
+
+    def environment(self, **variables: str) -> dict[str, str]:
+        own = {"PADDOCK_HOME": str(self.home), "KUBECONFIG": str(self.kubeconfig), "COLUMNS": "200", "NO_COLOR": "1"}
+        without = {key: value for key, value in os.environ.items() if not key.startswith(("LC_", "LANG", "PADDOCK_"))}
+        return without | own | variables
+
+    async def start(self, *words: str, **variables: str) -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "paddock.cli.main",
+            *words,
+            env=self.environment(**variables),
+            cwd=self.work,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+
+    async def paddock(self, *words: str, **variables: str) -> Ended:
+        return await end(await self.start(*words, **variables))
+
+    def write(self, name: str = "demo", **container: Any) -> str:
+        """A job of one worker on the node without a kubelet; the file's name."""
+        job = build_job(name, ps=0, worker=1)
+        spec = job["spec"]["worker"]["template"]["spec"]
+        spec["nodeName"] = "ghost"
+        spec["containers"][0] |= {"image": "example.com/mine:1"} | container
+        del job["metadata"]["namespace"]
+        (self.work / f"{name}.yaml").write_text(yaml.safe_dump(job))
+        return f"{name}.yaml"
+
+    async def says(self, phase: str, code: int = 0, name: str = "demo") -> None:
+        """What a kubelet would say of the worker, once it is there."""
+        api, namespace = self.world.api, self.world.namespace
+        await until(lambda: have_pods(api, 1, name, namespace), 30)
+        await set_phase(api, f"{name}-worker-0", phase, code, "10.98.0.2", namespace)
+
+    async def until_phase(self, phase: str, name: str = "demo") -> Manifest:
+        async def look() -> Manifest | None:
+            with suppress(NotFound):
+                job = await self.world.api.get(JOBS, self.world.namespace, name)
+                if (job.get("status") or {}).get("phase") == phase:
+                    return job
+            return None
+
+        found: Manifest = await until(look, 30)
+        return found
+
+    async def config_maps(self) -> list[Manifest]:
+        listing = await self.world.api.list(CONFIG_MAPS, self.world.namespace)
+        return [each for each in listing.items if "-workdir-" in name_of(each)]
+
+
+async def end(process: asyncio.subprocess.Process) -> Ended:
+    try:
+        async with asyncio.timeout(90):
+            out, err = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+    return Ended(process.returncode or 0, out.decode(), err.decode())
+
+
+def _contexts(kubeconfig: Path, namespace: str) -> Mapping[str, Any]:
+    """`prod` is the administrator's; the others are what goes wrong with contexts."""
+    config: Manifest = yaml.safe_load(kubeconfig.read_text())
+    cluster, user = config["clusters"][0], config["users"][0]
+    users = {
+        "admin": user["user"],
+        "alice": {**user["user"], "as": "alice"},
+        "stranger": {"token": "wrong"},
+        "plugin": {"exec": {"command": "aws", "apiVersion": "client.authentication.k8s.io/v1"}},
+    }
+    contexts = {name: {"cluster": "here", "user": name, "namespace": namespace} for name in users}
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [
+            {"name": "here", "cluster": cluster["cluster"]},
+            {"name": "down", "cluster": {**cluster["cluster"], "server": "https://127.0.0.1:9"}},
+        ],
+        "users": [{"name": name, "user": each} for name, each in users.items()],
+        "contexts": [
+            {"name": "prod", "context": contexts.pop("admin")},
+            {"name": "down", "context": {"cluster": "down", "user": "admin"}},
+            *({"name": name, "context": each} for name, each in contexts.items()),
+        ],
+    }
+
+
+@pytest.fixture
+async def user(control_plane: ControlPlane, tmp_path: Path) -> AsyncIterator[User]:
+    async with open_real(control_plane) as world:
+        user = User(world, tmp_path)
+        yield user
+        for pod in (await world.api.list(PODS, world.namespace)).items:  # no kubelet says that they have ended
+            await world.api.delete(PODS, world.namespace, name_of(pod), grace=0)
+        assert not user.home.exists(), "the local cluster was not needed"
+
+
+@asynccontextmanager
+async def operator(user: User) -> AsyncIterator[None]:
+    """An operator that acts, and the node without a kubelet."""
+    api = user.world.api
+    try:
+        await api.create(NODES, GHOST)
+        kubelet = {"addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+                   "daemonEndpoints": {"kubeletEndpoint": {"Port": 9}}}  # fmt: skip
+        await api.patch(NODES, "", "ghost", {"status": kubelet}, subresource="status")
+        async with running(api, Settings()):
+            yield
+    finally:
+        await api.delete(NODES, "", "ghost")
+
+
+async def test_run_follows_a_job_to_its_end(user: User) -> None:
+    async with operator(user):
+        run = await user.start("--context", "prod", "run", user.write())
+        await user.says("Running")
+        await user.until_phase("Running")
+        await user.says("Succeeded")
+        ended = await end(run)
+    assert ended.code == 0, ended
+    lines = ended.out.splitlines()
+    assert lines[0] == f"PaddleJob {user.world.namespace}/demo: Collective mode, 1 worker"
+    assert lines[1].startswith("Completed in ") and "worker 1/1 succeeded" in lines[1]
+    assert lines[2].startswith("logs: gone with the pods (cleanPodPolicy OnCompletion)")
+    assert "the log of demo-worker-0 cannot be read: " in ended.err and "connection refused" in ended.err
+
+
+async def test_a_job_that_fails_says_which_rank_and_where_its_log_is(user: User) -> None:
+    async with operator(user):
+        run = await user.start("run", user.write(), "--context", "prod")
+        await user.says("Running")
+        await user.until_phase("Running")
+        await user.says("Failed", 3)
+        ended = await end(run)
+        logs = await user.paddock("logs", "demo", "--context", "prod")
+        explained = await user.paddock("explain", "demo", "--context", "prod")
+        described = await user.paddock("describe", "demo", "--context", "prod")
+        listed = await user.paddock("get", "--context", "prod")
+        whole = await user.paddock("get", "jobs", "demo", "-o", "json", PADDOCK_CONTEXT="prod")
+    assert ended.code == 1, ended
+    assert "the log of demo-worker-0 cannot be read: " in ended.out
+    assert "worker-0 ended with exit code 3" in ended.out and "logs: paddock logs demo --context prod" in ended.out
+    assert logs.code == 1 and "the log of demo-worker-0 cannot be read: " in logs.err
+    assert explained.out.splitlines()[1].startswith("failed: worker-0 ended with exit code 3")
+    assert "recorded by the operator in status.cause: RankFailed" in explained.out
+    assert "next: paddock logs demo --context prod --role worker --rank 0" in explained.out
+    assert "exit code 3" in described.out and "Warning  Failed" in described.out
+    assert listed.out.splitlines()[0].split() == ["NAME", "STATUS", "MODE", "PS", "WORKER", "AGE", "WHY"]
+    assert json.loads(whole.out)["status"]["cause"]["reason"] == "RankFailed"
+
+
+async def test_ctrl_c_ends_the_job_and_its_directory(user: User) -> None:
+    (user.work / "train.py").write_text("print('hello')\n")
+    async with operator(user):
+        run = await user.start("run", user.write(image=PADDLE), "--context", "prod")
+        await user.says("Running")
+        await user.until_phase("Running")
+        (sent,) = await user.config_maps()
+        run.send_signal(signal.SIGINT)
+        pods = asyncio.create_task(_end_pods(user))
+        ended = await end(run)
+        await pods
+        await until(lambda: _no(user.config_maps), 30)
+    assert ended.code == 130, ended
+    assert "interrupted: the job and its pods are gone" in ended.err
+    assert sent["data"]["train.py"] == "print('hello')\n"
+
+
+async def _end_pods(user: User) -> None:
+    """The node's part: a pod that is deleted has ended."""
+
+    async def look() -> bool:
+        pods = (await user.world.api.list(PODS, user.world.namespace)).items
+        for pod in pods:
+            if pod["metadata"].get("deletionTimestamp"):
+                await user.world.api.delete(PODS, user.world.namespace, name_of(pod), grace=0)
+        return not pods
+
+    await until(look, 30)
+
+
+async def _no(find: Callable[[], Awaitable[list[Manifest]]]) -> bool:
+    return not await find()
+
+
+async def test_a_directory_travels_with_the_job_that_owns_it(user: User) -> None:
+    files = {
+        "train.py": b"import pkg.mod\n",
+        "pkg/mod.py": b"x = 1\n",
+        "pkg/w.bin": b"\xff\x00",
+        "a.log": b"",
+        ".env": b"",
+    }
+    for path, content in files.items():
+        (user.work / path).parent.mkdir(exist_ok=True)
+        (user.work / path).write_bytes(content)
+    (user.work / ".gitignore").write_text("*.log\n*.yaml\n")
+    ended = await user.paddock("submit", user.write(image=PADDLE), "--context", "prod")
+    (sent,) = await user.config_maps()
+    job = await user.world.api.get(JOBS, user.world.namespace, "demo")
+    assert ended.code == 0, ended
+    assert ended.out == f"configmap/{name_of(sent)} created\npaddlejob/demo created\n"
+    assert "sending 3 files, 23 B, of . as a ConfigMap; left out: 2 by .gitignore, 1 hidden" in ended.err
+    assert "paddock logs demo -f --context prod     follows it" in ended.err
+    assert sent["data"] == {"train.py": "import pkg.mod\n", "pkg__mod.py": "x = 1\n"}
+    assert base64.b64decode(sent["binaryData"]["pkg__w.bin"]) == b"\xff\x00"
+    (owner,) = sent["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["uid"]) == ("PaddleJob", job["metadata"]["uid"])
+    container = job["spec"]["worker"]["template"]["spec"]["containers"][0]
+    assert container["workingDir"] == container["volumeMounts"][0]["mountPath"] == "/paddock/workdir"
+    await user.paddock("delete", "demo", "--context", "prod")
+    await until(lambda: _no(user.config_maps), 30)
+
+
+async def test_a_job_that_is_refused_leaves_no_directory_behind(user: User) -> None:
+    (user.work / "train.py").write_text("")
+    assert (await user.paddock("submit", user.write(), "--workdir", ".", "--context", "prod")).code == 0
+    assert len(await user.config_maps()) == 1
+    again = await user.paddock("submit", user.write(), "--workdir", ".", "--context", "prod")
+    assert again.code == 2 and "exists already: `paddock delete demo --context prod` removes it" in again.err
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"},
+             "spec": {"hard": {"count/paddlejobs.batch.paddlepaddle.org": "1"}}}  # fmt: skip
+    del quota  # a quota of custom resources needs a recalculation first; the name that is taken is refusal enough
+    assert len(await user.config_maps()) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "said"),
+    [
+        (b"\0" * 1_000_000, (), ". is too large to travel as a ConfigMap: 3 files, 977 KiB, and at most 900 KiB"),
+        (b"", ("--sandbox", "none"), "--sandbox is for the local cluster"),
+    ],
+)
+async def test_what_cannot_be_is_said_before_anything_is_sent(
+    user: User, content: bytes, words: tuple[str, ...], said: str
+) -> None:
+    (user.work / "train.py").write_text("")
+    (user.work / "data.bin").write_bytes(content)
+    ended = await user.paddock("run", user.write(image=PADDLE), *words, "--context", "prod")
+    assert ended.code == 2 and said in ended.err and ended.out == "", ended
+    assert await user.config_maps() == [] and (await user.world.api.list(JOBS, user.world.namespace)).items == []
+
+
+async def test_a_job_that_nobody_takes_says_why(user: User) -> None:
+    file = user.write()
+    run = await user.start("run", file, "--context", "prod")
+    await until(lambda: _job_is_there(user), 30)
+    explained = await user.paddock("explain", "demo", "--context", "prod")
+    await asyncio.wait([asyncio.create_task(_read_line(run))], timeout=30)
+    run.send_signal(signal.SIGINT)
+    ended = await end(run)
+    assert ended.code == 130
+    assert "no operator has taken the job yet: none runs (nobody holds the Lease" in explained.out
+    assert "this command is paddock" in explained.out and "the operator: none" in explained.out
+
+
+async def _job_is_there(user: User) -> bool:
+    return bool((await user.world.api.list(JOBS, user.world.namespace)).items)
+
+
+async def _read_line(process: asyncio.subprocess.Process) -> None:
+    assert process.stderr is not None
+    line = (await process.stderr.readline()).decode()
+    assert line.startswith("no operator has taken the job yet: none runs"), line
+
+
+async def test_an_operator_that_watches_elsewhere_is_named(user: User) -> None:
+    api, now = user.world.api, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    annotations = {"paddock.dev/version": "9.9.9", "paddock.dev/settings": json.dumps({"namespaces": ["elsewhere"]})}
+    lease = {
+        "apiVersion": LEASES.api_version, "kind": "Lease",
+        "metadata": {"name": "b2a304f2.paddlepaddle.org", "namespace": user.world.namespace, "annotations": annotations},
+        "spec": {"holderIdentity": "pod-1", "renewTime": now, "leaseDurationSeconds": 600},
+    }  # fmt: skip
+    await api.create(LEASES, lease)
+    await user.paddock("submit", user.write(), "--context", "prod")
+    explained = await user.paddock("explain", "demo", "--context", "prod")
+    status = await user.paddock("status", "--context", "prod")
+    assert f"namespace {user.world.namespace} watches elsewhere alone, not {user.world.namespace}" in explained.out
+    assert "the operator: paddock 9.9.9" in explained.out
+    assert status.code == 0 and "paddock 9.9.9 in namespace" in status.out and "watching elsewhere alone" in status.out
+
+
+@pytest.mark.parametrize(
+    ("context", "code", "said"),
+    [
+        ("nope", 2, "context 'nope' is not in it (there: alice, down, plugin, prod, stranger)"),
+        ("down", 1, "nothing answers at https://127.0.0.1:9"),
+        ("stranger", 1, "does not know who you are (Unauthorized): the token or certificate of"),
+        ("plugin", 2, "context 'plugin' signs in with `exec`, which Paddock does not run"),
+        ("alice", 1, "alice may not list paddlejobs.batch.paddlepaddle.org in namespace test-"),
+    ],
+)
+async def test_a_context_that_does_not_work_says_why(user: User, context: str, code: int, said: str) -> None:
+    ended = await user.paddock("--context", context, "get")
+    assert (ended.code, ended.out) == (code, "") and said in ended.err, ended
+    assert "Traceback" not in ended.err
+
+
+async def test_the_rights_that_the_refusal_names_are_enough(user: User) -> None:
+    (user.work / "train.py").write_text("")
+    file = user.write(image=PADDLE)
+    refused = await user.paddock("run", file, "--context", "alice")
+    assert refused.code == 1 and await user.config_maps() == []
+    assert user.world.control_plane is not None
+    for line in refused.err.splitlines()[-2:]:
+        words = [str(user.world.control_plane.kubectl), "--kubeconfig", str(user.kubeconfig), "--context", "prod"]
+        granted = await asyncio.create_subprocess_exec(*words, *line.split()[1:], stdout=asyncio.subprocess.DEVNULL)
+        assert await granted.wait() == 0, line
+    async with operator(user):
+        run = await user.start("run", file, "--context", "alice")
+        await user.says("Running")
+        await user.until_phase("Running")
+        await user.says("Succeeded")
+        ended = await end(run)
+    assert ended.code == 0, ended
+
+
+async def test_validate_asks_the_cluster_as_well(user: User) -> None:
+    right = await user.paddock("validate", user.write(), "--context", "prod")
+    assert (right.code, right.out) == (0, "demo.yaml: 1 PaddleJob, no problems\n"), right
+    wrong = await user.paddock("validate", user.write(), "--context", "prod", "-n", "nope")
+    assert (
+        wrong.code == 1 and "the cluster says: there is no namespace nope: `kubectl --context prod create" in wrong.out
+    )
+    assert (await user.world.api.list(JOBS, user.world.namespace)).items == []
+    chinese = await user.paddock("validate", "demo.yaml", "--context", "prod", "-n", "nope", LANG="zh_CN.UTF-8")
+    assert "集群的答复：没有命名空间 nope" in chinese.out
+
+
+async def test_what_belongs_to_the_local_cluster_is_not_asked_of_another(user: User) -> None:
+    for words, said in (
+        (("get", "environments", "--context", "prod"), "environments belong to the local cluster"),
+        (("--context", "prod", "up"), "`paddock up` is about the local cluster"),
+        (("--context", "prod", "env", "list"), "`paddock env` is about the local cluster"),
+    ):
+        ended = await user.paddock(*words)
+        assert ended.code == 2 and said in ended.err, ended
+
+
+async def test_why_not_computes_and_says_so(user: User) -> None:
+    ended = await user.paddock("explain", "--why-not", user.write(), "--context", "prod")
+    assert "computed by this command, paddock" in ended.out, ended

@@ -1,0 +1,150 @@
+"""The operator as a pod of a real node, and real PaddlePaddle in its jobs' pods, by all ways that ranks can meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deployed import Kubectl
+from e2e.training import assert_trained
+from paddock.jobs.deployment import DEPLOYMENT
+from real_node import (
+    ADDRESS,
+    ALL_REDUCE,
+    NAMESPACE,
+    PROGRAMS,
+    Cluster,
+    Program,
+    build_job,
+    open_node,
+    prepare,
+    why_no_node,
+)
+from worlds import NoPrograms
+
+pytestmark = [pytest.mark.kubernetes, pytest.mark.slow, pytest.mark.timeout(700)]
+
+GLOO = (0, 1, 2)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """With the operator as the documents install it, leading."""
+    try:
+        why = why_no_node()
+    except NoPrograms as reason:
+        why = str(reason)
+    if why:
+        pytest.skip(why)
+    with open_node(tmp_path_factory.mktemp("real-node")) as plane:
+        found = Cluster(Kubectl(plane))
+        found.kubectl("create", "-f", "deploy/v1/crd.yaml", "-f", "deploy/v1/operator.yaml")
+        found.kubectl("-n", NAMESPACE, "rollout", "status", f"deployment/{DEPLOYMENT}", "--timeout=60s")
+        yield found
+
+
+def test_the_operator_runs_as_a_pod_that_is_nobody(cluster: Cluster) -> None:
+    kubectl = cluster.kubectl
+    (pod,) = kubectl("-n", NAMESPACE, "get", "pods", "--no-headers").splitlines()
+    assert pod.split()[1:4] == ["1/1", "Running", "0"]
+    script = "import os, sys; print(os.getuid()); open('/tmp/x', 'w')"
+    tried = kubectl.run("-n", NAMESPACE, "exec", f"deploy/{DEPLOYMENT}", "--", "python3", "-c", script)
+    assert (tried.stdout.strip(), "Read-only file system" in tried.stderr) == ("65532", True), tried.stderr
+    log = kubectl("-n", NAMESPACE, "logs", f"deploy/{DEPLOYMENT}")
+    assert "serves paddlejobs.batch.paddlepaddle.org in namespaces paddle-system of https://10.96.0.1:443" in log
+    assert f"leading as {pod.split()[0]}" in log
+    holder = cluster.read("lease", "b2a304f2.paddlepaddle.org")["spec"]["holderIdentity"]
+    assert holder.startswith(pod.split()[0])
+
+
+@pytest.fixture
+async def wide_and_deep() -> Program:
+    return await prepare("paddle-ps", PROGRAMS / "wide_and_deep", "train.py", EPOCHS="1", STEPS="400")
+
+
+@pytest.fixture
+async def all_reduce() -> Program:
+    launch = ("-m", "paddle.distributed.launch", "train.py", "--epochs=3")
+    return await prepare("paddle", ALL_REDUCE, *launch)
+
+
+@pytest.mark.paddle
+@pytest.mark.parametrize("intranet", ["PodIP", "Service"])
+def test_parameter_servers_train(cluster: Cluster, wide_and_deep: Program, tmp_path: Path, intranet: str) -> None:
+    jobs = {gloo: f"{intranet.lower()}-gloo-{gloo}" for gloo in GLOO}
+    for gloo, job in jobs.items():
+        ranks = {"ps": 2, "worker": 2}
+        cluster.create(build_job(job, wide_and_deep, tmp_path / job, ranks, intranet=intranet, withGloo=gloo))
+    cluster.until_ended(*jobs.values(), seconds=450)
+    for gloo, job in jobs.items():
+        data, pods = cluster.read("configmap", job)["data"], cluster.pods(job)
+        servers = [_address(pods, rank) if intranet == "PodIP" else f"{job}-{rank}" for rank in ("ps-0", "ps-1")]
+        assert data["PADDLE_PSERVERS_IP_PORT_LIST"] == ",".join(f"{each}:36000" for each in servers)
+        assert data.get("PADDLE_WITH_GLOO", "0") == str(gloo)
+        assert data.get("PADDLE_GLOO_HTTP_ENDPOINT") == (f"{servers[0]}:36018" if gloo else None)
+        _assert_learned(cluster, wide_and_deep, job, tmp_path / job)
+
+
+@pytest.mark.paddle
+def test_parameter_servers_train_on_the_nodes_own_network_side_by_side(
+    cluster: Cluster, wide_and_deep: Program, tmp_path: Path
+) -> None:
+    """A server and a worker each: one node has room for one server at a port, and jobs have ports of their own."""
+    jobs = {gloo: f"host-gloo-{gloo}" for gloo in GLOO}
+    for gloo, job in jobs.items():
+        ranks = {"ps": 1, "worker": 1}
+        cluster.create(build_job(job, wide_and_deep, tmp_path / job, ranks, intranet="Host", withGloo=gloo))
+    cluster.until_ended(*jobs.values(), seconds=450)
+    ports = set()
+    for job in jobs.values():
+        data = cluster.read("configmap", job)["data"]
+        assert data["PADDLE_PSERVERS_IP_PORT_LIST"] == f"{ADDRESS}:{data['PADDLE_PORT']}"
+        ports.add(data["PADDLE_PORT"])
+        _assert_learned(cluster, wide_and_deep, job, tmp_path / job)
+    assert len(ports) == len(jobs)
+
+
+@pytest.mark.paddle
+def test_collective_trains(cluster: Cluster, all_reduce: Program, tmp_path: Path) -> None:
+    jobs = {"PodIP": 2, "Service": 2, "Host": 1}
+    for intranet, workers in jobs.items():
+        job = f"collective-{intranet.lower()}"
+        cluster.create(build_job(job, all_reduce, tmp_path / job, {"worker": workers}, intranet=intranet))
+    cluster.until_ended(*(f"collective-{each.lower()}" for each in jobs), seconds=450)
+    for intranet, workers in jobs.items():
+        job = f"collective-{intranet.lower()}"
+        data, pods = cluster.read("configmap", job)["data"], cluster.pods(job)
+        hosts = [_address(pods, f"worker-{index}") for index in range(workers)]
+        assert data["PADDLE_TRAINER_ENDPOINTS"] == ",".join(f"{each}:{data['PADDLE_PORT']}" for each in hosts)
+        for index in range(workers):
+            assert "Training completed. Learned y = 2.99 x + 1.99" in cluster.logs(f"{job}-worker-{index}")
+        cluster.delete(job)
+
+
+def test_ranks_of_the_nodes_own_network_that_one_node_cannot_hold_wait_and_say_so(
+    cluster: Cluster, all_reduce: Program, tmp_path: Path
+) -> None:
+    """The launcher counts nodes by their addresses: two ranks on one would wait for a third for ever."""
+    cluster.create(build_job("crowded", all_reduce, tmp_path, {"worker": 2}, intranet="Host"))
+    cluster.until("a rank that waits", lambda: "free ports" in str(cluster.pods("crowded")), 30)
+    waiting = [pod for pod in cluster.pods("crowded").values() if not pod["spec"].get("nodeName")]
+    assert len(waiting) == 1
+    cluster.until("the cause", lambda: "free ports" in str(cluster.read("pdj", "crowded")["status"]), 30)
+    assert cluster.phase("crowded") in ("Pending", "Starting")
+    cluster.delete("crowded")
+
+
+def _address(pods: dict[str, dict[str, Any]], rank: str) -> str:
+    return str(pods[rank]["status"]["podIP"])
+
+
+def _assert_learned(cluster: Cluster, program: Program, job: str, output: Path) -> None:
+    """What the job says of itself, and what its saved parameters are worth."""
+    words = cluster.kubectl("-n", NAMESPACE, "get", "pdj", job, "--no-headers").split()
+    assert words[1:3] == ["Completed", "PS"]
+    assert "Held-out AUC 0.8" in cluster.logs(f"{job}-worker-0"), cluster.last_words(job)
+    assert_trained(program.python, output)
+    cluster.delete(job)

@@ -1,0 +1,326 @@
+"""The operator asks for what its table of rights allows and for nothing else, and with exactly the rights that
+`deploy/v1/operator.yaml` gives it does all of its work."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from deployed import DEPLOY, Kubectl, arguments_of, operator, write_kubeconfig
+from fake_kubelet import walking
+from lives import EXPIRED, FAILED_ONCE, SUSPENDED, Clock, Scene, live
+from operator_seam import JOBS, build_job, have_pods, running, set_phase, until
+from paddock.app.kinds import build_pod_group_crd
+from paddock.client.client import Client
+from paddock.client.kubeconfig import read_config
+from paddock.jobs.apis import paddlepaddle
+from paddock.jobs.deployment import ACCOUNT, NAMESPACE
+from paddock.jobs.model import Settings
+from paddock.jobs.rights import LEASE, allows, build_rights
+from paddock.kube.api import Api, Event, Listing
+from paddock.kube.errors import AlreadyExists, Forbidden
+from paddock.kube.meta import (
+    CRDS,
+    LEASES,
+    NAMESPACES,
+    NODES,
+    PODS,
+    SECRETS,
+    VOLCANO_POD_GROUPS,
+    Manifest,
+    Resource,
+    name_of,
+)
+from paddock.operator.election import LEASE_NAME, Election
+from worlds import ControlPlane, NoPrograms, World, create_namespace, find_programs
+
+RIGHTS = build_rights((paddlepaddle.resource,))
+KINDS = {paddlepaddle.resource: paddlepaddle}
+IN_A_GANG = Settings(pod_groups=VOLCANO_POD_GROUPS)
+
+UNUSED = {
+    ("services", "get"): "when a create finds a Service of that name which the cache does not show",
+    ("configmaps", "get"): "when a create finds a ConfigMap of that name which the cache does not show",
+    ("events", "get"): "when an operator that was started anew says what its predecessor said",
+    ("events", "patch"): "when something is said again",
+    ("podgroups", "get"): "when a create finds a PodGroup of that name which the cache does not show",
+    ("paddlejobs", "patch"): "a finalizer of paddle-operator is taken off its jobs",
+    ("paddlejobs/finalizers", "update"): "never asked for; the API server looks for it when an owner blocks deletion",
+}
+"""Rights that the lives below do not need, and who does."""
+
+
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A control plane with what `deploy/v1` installs, as strict about owner references as some clusters are."""
+    try:
+        plane = ControlPlane(tmp_path_factory.mktemp("strict-control-plane"), find_programs())
+    except NoPrograms as reason:
+        pytest.skip(str(reason))
+    try:
+        plugin = "OwnerReferencesPermissionEnforcement"
+        plane.up("--controllers", "--flag", f"kube-apiserver:--enable-admission-plugins={plugin}")
+        asyncio.run(_install(plane))
+        yield plane
+    finally:
+        plane.down()
+
+
+async def _install(plane: ControlPlane) -> None:
+    kubectl = Kubectl(plane)
+    kubectl("create", "-f", "deploy/v1/crd.yaml", "-f", "deploy/v1/operator.yaml")
+    async with Client(read_config(str(plane.kubeconfig))) as administrator:
+        await install_volcano(administrator)
+    await until(lambda: _may_own(kubectl), 90)
+
+
+class Asked(NamedTuple):
+    verb: str
+    resource: Resource
+    subresource: str = ""
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.resource.plural}{'/' if self.subresource else ''}{self.subresource} {self.name}"
+
+
+class Recorder(Api):
+    """An operator's API: what it asks for, in the words of RBAC, and what it was refused."""
+
+    def __init__(self, api: Api) -> None:
+        self.asked: set[Asked] = set()
+        self.refused: list[str] = []
+        self._api = api
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Manifest:
+        async with self._asking("get", resource, name=name):
+            return await self._api.get(resource, namespace, name)
+
+    async def list(self, resource: Resource, namespace: str = "", **selectors: str) -> Listing:
+        async with self._asking("list", resource):
+            return await self._api.list(resource, namespace, **selectors)
+
+    async def create(self, resource: Resource, manifest: Mapping[str, Any], **options: Any) -> Manifest:
+        async with self._asking("create", resource, options.get("subresource", "")):
+            return await self._api.create(resource, manifest, **options)
+
+    async def replace(self, resource: Resource, manifest: Mapping[str, Any], **options: Any) -> Manifest:
+        async with self._asking("update", resource, options.get("subresource", ""), name_of(manifest)):
+            return await self._api.replace(resource, manifest, **options)
+
+    async def patch(self, resource: Resource, namespace: str, name: str, patch: Any, **options: Any) -> Manifest:
+        async with self._asking("patch", resource, options.get("subresource", ""), name):
+            return await self._api.patch(resource, namespace, name, patch, **options)
+
+    async def delete(self, resource: Resource, namespace: str, name: str, **options: Any) -> None:
+        async with self._asking("delete", resource, name=name):
+            await self._api.delete(resource, namespace, name, **options)
+
+    async def follow(self, resource: Resource, namespace: str = "", **selectors: str) -> AsyncIterator[Event]:
+        async with self._asking("list", resource), self._asking("watch", resource):
+            async for event in self._api.follow(resource, namespace, **selectors):
+                yield event
+
+    @asynccontextmanager
+    async def _asking(
+        self, verb: str, resource: Resource, subresource: str = "", name: str = ""
+    ) -> AsyncIterator[None]:
+        asked = Asked(verb, resource, subresource, name)
+        self.asked.add(asked)
+        try:
+            yield
+        except Forbidden as error:
+            self.refused.append(f"{asked}: {error.message}")
+            raise
+
+
+@asynccontextmanager
+async def stage(api: Api, count: int) -> AsyncIterator[list[Scene]]:
+    """Scenes of one clock, each with a namespace of its own: a fake kubelet walks all pods of one."""
+    namespaces = [await create_namespace(api) for _ in range(count)]
+    clock = Clock()
+    try:
+        yield [Scene(api, namespace, "demo", clock) for namespace in namespaces]
+    finally:
+        for namespace in namespaces:
+            await api.delete(NAMESPACES, "", namespace)
+
+
+async def live_all(scenes: list[Scene]) -> None:
+    """Restart, suspension, TTL; a gang that is resized; a lost node."""
+    first, *rest = scenes
+    lives = zip((FAILED_ONCE, SUSPENDED, _EXPIRED), rest[1:], strict=True)
+    ends = await asyncio.gather(*(live(life, scene) for life, scene in lives), live_in_a_gang(rest[0]))
+    assert [each.phase for each in ends[:-1]] == ["Completed", "Completed", ""]
+    await live_on_a_lost_node(first)
+
+
+async def _is_deleted(scene: Scene) -> None:
+    """The job itself; what it owned is collected, which a cluster begins half a minute after it learns of a kind."""
+
+    async def deleted() -> bool:
+        return scene.name not in map(name_of, (await scene.api.list(JOBS, scene.namespace)).items)
+
+    await until(deleted, 30)
+
+
+_EXPIRED = replace(EXPIRED, user=_is_deleted)
+
+
+async def live_in_a_gang(scene: Scene) -> None:
+    """Its PodGroup is made, resized with the job, and removed at the end."""
+    await scene.api.create(JOBS, build_job(ps=1, worker=1, namespace=scene.namespace))
+    await until(lambda: have_pods(scene.api, 2, namespace=scene.namespace), 30)
+    await scene.patch({"spec": {"worker": {"replicas": 2}}})
+    pods = await until(lambda: have_pods(scene.api, 3, namespace=scene.namespace), 30)
+    assert (await scene.api.get(VOLCANO_POD_GROUPS, scene.namespace, "demo"))["spec"]["minMember"] == 3
+    for pod in pods:
+        await set_phase(scene.api, pod, "Succeeded" if "worker" in pod else "Running", namespace=scene.namespace)
+    await scene.phase("Completed")
+    await until(scene.pods_are_gone, 30)
+    await until(lambda: _has_no_group(scene), 30)
+
+
+async def _has_no_group(scene: Scene) -> bool:
+    return not (await scene.api.list(VOLCANO_POD_GROUPS, scene.namespace)).items
+
+
+async def live_on_a_lost_node(scene: Scene) -> None:
+    """A pod is deleted and its kubelet says nothing: after a while it is deleted by force and made anew."""
+    async with walking(scene.api, scene.namespace, lambda *_: None, 2):
+        await scene.api.create(JOBS, build_job(ps=1, worker=1, namespace=scene.namespace))
+        await scene.phase("Running")
+    await scene.api.delete(PODS, scene.namespace, "demo-worker-0", grace=1)
+    await until(lambda: _is_attempted_anew(scene), 30)
+    scene.clock.offset += 600
+    await scene.patch({"metadata": {"annotations": {"time": "went by"}}})
+    await until(lambda: have_pods(scene.api, 2, namespace=scene.namespace), 30)
+
+
+async def _is_attempted_anew(scene: Scene) -> bool:
+    return bool((await scene.status()).get("attempt") == 1)
+
+
+async def install_volcano(api: Api) -> None:
+    try:
+        await api.create(CRDS, build_pod_group_crd(VOLCANO_POD_GROUPS))
+    except AlreadyExists:
+        return
+
+
+@asynccontextmanager
+async def operating(recorder: Recorder, scenes: list[Scene], namespace: str) -> AsyncIterator[None]:
+    """An operator that was elected in `namespace` and works in the scenes'."""
+    election = Election(recorder, namespace, "test")
+    task = asyncio.create_task(election.run())
+    try:
+        async with running(
+            recorder,
+            IN_A_GANG,
+            kinds=KINDS,
+            clock=scenes[0].clock,
+            leadership=election,
+            namespaces=[scene.namespace for scene in scenes],
+        ):
+            yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await election.release()
+
+
+async def test_every_request_is_in_the_table_and_every_right_is_used(world: World) -> None:
+    await install_volcano(world.api)
+    recorder = Recorder(world.api)
+    async with stage(world.api, 5) as scenes, operating(recorder, scenes, world.namespace):
+        await live_all(scenes)
+    outside = [str(each) for each in recorder.asked if not allows(RIGHTS, *each)]
+    assert outside == [], "the operator asks for what deploy/ does not allow; add it to jobs.rights"
+    used = {(_plural(each), each.verb) for each in recorder.asked}
+    unused = {(right.plural, verb) for right in RIGHTS for verb in right.verbs} - used
+    assert unused - UNUSED.keys() == set(), "a right that nobody needs: take it out of jobs.rights, or say who does"
+
+
+def _plural(asked: Asked) -> str:
+    return f"{asked.resource.plural}/{asked.subresource}" if asked.subresource else asked.resource.plural
+
+
+def test_one_name_of_the_lease() -> None:
+    assert LEASE == LEASE_NAME
+
+
+@pytest.mark.parametrize(
+    ("asked", "allowed"),
+    [
+        (Asked("create", PODS), True),
+        (Asked("update", PODS, name="demo-worker-0"), False),
+        (Asked("create", PODS, "exec", "demo-worker-0"), False),
+        (Asked("update", LEASES, name=LEASE), True),
+        (Asked("update", LEASES, name="another"), False),
+        (Asked("patch", JOBS, "status", "demo"), True),
+        (Asked("update", JOBS, name="demo"), False),
+        (Asked("list", NODES), False),
+        (Asked("get", SECRETS, name="password"), False),
+    ],
+    ids=str,
+)
+def test_the_table_is_read_as_rbac_reads_it(asked: Asked, allowed: bool) -> None:
+    assert allows(RIGHTS, *asked) is allowed
+
+
+@pytest.mark.kubernetes
+@pytest.mark.timeout(300)
+async def test_the_shipped_account_is_enough_for_a_jobs_whole_life(strict: ControlPlane, tmp_path: Path) -> None:
+    async with (
+        Client(read_config(str(strict.kubeconfig))) as administrator,
+        Client(read_config(str(write_kubeconfig(strict, tmp_path / "kubeconfig")))) as account,
+    ):
+        recorder = Recorder(account)
+        async with stage(administrator, 5) as scenes, operating(recorder, scenes, NAMESPACE):
+            await live_all(scenes)
+    assert recorder.refused == []
+    assert recorder.asked
+
+
+@pytest.mark.kubernetes
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+async def test_the_shipped_process_needs_no_more(strict: ControlPlane, tmp_path: Path) -> None:
+    """The program, its arguments and its account as `deploy/v1/operator.yaml` has them; real time, so a restart waits
+    its ten seconds. A second one stands by, and acts when the first has ended."""
+    arguments = arguments_of((DEPLOY / "v1" / "operator.yaml").read_text())
+    config = write_kubeconfig(strict, tmp_path / "kubeconfig")
+    async with Client(read_config(str(strict.kubeconfig))) as administrator:
+        with operator(config, arguments) as first, operator(config, arguments) as second:
+            for name, life in (("failed", FAILED_ONCE), ("suspended", SUSPENDED)):
+                end = await live(life, Scene(administrator, NAMESPACE, name))
+                assert end.phase == "Completed"
+            holder = await _holder(administrator)
+            leader, other = (first, second) if f"leading as {holder}" in first.log.read_text() else (second, first)
+            assert leader.end() == 0
+            await live(_EXPIRED, Scene(administrator, NAMESPACE, "expired"))
+            assert await _holder(administrator) not in ("", holder)
+            assert other.end() == 0
+    entries = [*first.entries(), *second.entries()]
+    assert [each["msg"] for each in entries if each["level"] == "error" or "forbidden" in each["msg"].lower()] == []
+
+
+async def _holder(administrator: Api) -> str:
+    return str((await administrator.get(LEASES, NAMESPACE, LEASE))["spec"].get("holderIdentity") or "")
+
+
+async def _may_own(kubectl: Kubectl) -> bool:
+    """Whether the account's objects may be owned by jobs by now: the server's check of owner references looks for new
+    kinds every 30 seconds, and refuses until then."""
+    owner = {"apiVersion": JOBS.api_version, "kind": JOBS.kind, "name": "any", "uid": "any", "blockOwnerDeletion": True}
+    owned = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned", "ownerReferences": [owner]}}
+    account = f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}"
+    words = ("create", "--dry-run=server", "-n", NAMESPACE, "--as", account, "-f", "-")
+    return (await asyncio.to_thread(kubectl.run, *words, stdin=json.dumps(owned))).returncode == 0

@@ -1,0 +1,308 @@
+"""What an API server may do to an operator: refuse, break off, be slow, be gone. The job comes through each.
+
+All of it on the wire (`bad_server`), before the embedded API and before a real one, and the real one's own restarts.
+Pods are walked, and the user acts, by a connection of their own that has no faults.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from bad_server import BadServer, Cut, Fault, bad_server, client_of
+from fake_kubelet import walking
+from lives import FAILED_ONCE, Clock, End, Life, Scene, live
+from operator_seam import JOBS, Seam, build_job, running, settled, until
+from paddock.apiserver.local import LocalApi
+from paddock.apiserver.server import Server
+from paddock.client.client import Client
+from paddock.client.kubeconfig import Config, read_config
+from paddock.jobs.crd import crd_name
+from paddock.jobs.model import HALTED_ANNOTATION, Settings
+from paddock.kube.errors import ApiError, Conflict, Expired, InternalError, Timeout, TooManyRequests, Unavailable
+from paddock.kube.meta import CRDS, EVENTS, PODS, Manifest, annotations_of
+from worlds import ControlPlane, NoPrograms, World, find_programs, open_embedded, open_real
+
+CAME_THROUGH = End(
+    "Completed",
+    attempt=1,
+    restarts=1,
+    made={("ps-0", "0"): 1, ("worker-0", "0"): 1, ("ps-0", "1"): 1, ("worker-0", "1"): 1},
+    left=frozenset({"ConfigMap demo-attempt-1"}),
+)
+
+_LIMIT = 300
+"""Requests of a whole life under faults; about fifty do without them."""
+
+Faults = Callable[[int, str, str], Fault | None]
+
+
+@pytest.fixture
+async def server(world: World, tmp_path: Path) -> AsyncIterator[BadServer]:
+    async with _address(world, tmp_path / "server") as config, bad_server(config) as server:
+        yield server
+
+
+@asynccontextmanager
+async def _address(world: World, directory: Path) -> AsyncIterator[Config]:
+    if world.control_plane is not None:
+        yield read_config(str(world.control_plane.kubeconfig))
+        return
+    assert isinstance(world.api, LocalApi)
+    embedded = Server(world.api, directory)
+    await embedded.start()
+    try:
+        yield read_config(str(embedded.kubeconfig))
+    finally:
+        await embedded.stop()
+
+
+async def _live(world: World, server: BadServer, life: Life = FAILED_ONCE) -> End:
+    async with client_of(server) as client:
+        scene = Scene(world.api, world.namespace, "demo")
+        async with running(Seam(client, world.namespace), Settings(), clock=scene.clock):
+            return await live(life, scene)
+
+
+def _one_in(number: int, fault: Fault, *, writes: bool = False) -> Faults:
+    """One request in so many, or one write, by dice: a fixed number falls into step with the passes."""
+    dice = Random(1)
+    return lambda at, method, path: fault if not dice.randrange(number) and not (writes and method == "GET") else None
+
+
+def _status_writes_once(error: ApiError) -> Faults:
+    """Each write of a status is refused at first."""
+    refused: list[int] = []
+
+    def fault(at: int, method: str, path: str) -> Fault | None:
+        if not path.endswith("/status") or (refused and refused.pop()):
+            return None
+        refused.append(at)
+        return Fault(error)
+
+    return fault
+
+
+FAULTS: dict[str, Faults] = {
+    "409 at every status": _status_writes_once(Conflict("the object has been modified")),
+    "409": _one_in(6, Fault(Conflict("the object has been modified")), writes=True),
+    "429 with Retry-After": _one_in(6, Fault(TooManyRequests("too many requests", retry_after=1.0))),
+    "429 without": _one_in(6, Fault(TooManyRequests("too many requests"))),
+    "500": _one_in(6, Fault(InternalError("etcdserver: request timed out"))),
+    "500 though it was done": _one_in(6, Fault(InternalError("etcdserver: request timed out"), done=True)),
+    "503": _one_in(6, Fault(Unavailable("the server is currently unable to handle the request"))),
+    "504 though it was done": _one_in(6, Fault(Timeout("timed out"), done=True)),
+    "the connection breaks": _one_in(6, Fault()),
+    "the connection breaks, though it was done": _one_in(6, Fault(done=True)),
+    "0.2 s for each request": _one_in(1, Fault(seconds=0.2)),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+async def test_a_job_comes_through_a_server_that_fails(world: World, server: BadServer, fault: Faults) -> None:
+    server.fault = fault
+    assert await _live(world, server) == CAME_THROUGH
+    assert server.requests < _LIMIT
+
+
+_EXPIRED = b'{"type":"ERROR","object":{"kind":"Status","status":"Failure","message":"too old resource version: 1 (9)",\
+"reason":"Expired","code":410}}\n'
+CUTS = {
+    "cut at every third event": Cut(3),
+    "cut in the middle of a line": Cut(2, b'{"type":"MODIFIED","object":{"kind":"Po'),
+    "410 at every third event": Cut(3, _EXPIRED),
+    "500 in the stream": Cut(2, b'{"type":"ERROR","object":{"kind":"Status","code":500,"message":"etcd"}}\n'),
+}
+
+
+@pytest.mark.parametrize("cut", CUTS.values(), ids=CUTS)
+async def test_a_job_comes_through_watches_that_are_cut(world: World, server: BadServer, cut: Cut) -> None:
+    server.cut = cut
+    assert await _live(world, server) == CAME_THROUGH
+    assert server.watches < _LIMIT
+    assert server.requests < _LIMIT
+
+
+async def test_a_watch_from_a_version_that_is_too_old_lists_again(world: World, server: BadServer) -> None:
+    """410 as the answer itself, at every other list and watch; and with a page's token it may come to lists too."""
+    server.cut = Cut(2)
+    server.fault = lambda at, method, path: (
+        Fault(Expired("too old")) if method == "GET" and path.endswith("s") and at % 2 else None
+    )
+    assert await _live(world, server) == CAME_THROUGH
+
+
+async def test_a_server_that_ends_every_watch_at_once_is_not_run_over(world: World, server: BadServer) -> None:
+    server.cut = Cut(0)
+    async with client_of(server) as client, running(Seam(client, world.namespace), Settings()):
+        await asyncio.sleep(3)
+    assert server.watches + server.requests < 300
+
+
+async def test_an_event_that_was_lost_for_ever_is_made_good_by_the_next_list(world: World, server: BadServer) -> None:
+    """A watch should not lose any; a proxy between may. Here: that the worker succeeded."""
+    server.swallows = lambda line: b'"Succeeded"' in line
+    server.patience = 1
+    scene = Scene(world.api, world.namespace, "demo")
+    async with client_of(server, relist=2.0) as client:
+        async with running(Seam(client, world.namespace), Settings(), clock=scene.clock):
+            assert await live(FAILED_ONCE, scene) == CAME_THROUGH
+
+
+PHASES = ("Pending", "Running", "Restarting", "Completed")
+
+
+def _interrupted(phase: str, interrupt: Callable[[], Awaitable[None]]) -> Life:
+    """The life of a job that fails once, with `interrupt` in this phase. Its worker fails after that, or before."""
+    over = asyncio.Event()
+    if phase in ("Restarting", "Completed"):
+        over.set()
+
+    def ends(attempt: int, role: str, index: int) -> int | None:
+        return FAILED_ONCE.ends(attempt, role, index) if over.is_set() else None
+
+    async def user(scene: Scene) -> None:
+        await scene.phase(phase)
+        await interrupt()
+        over.set()
+        await FAILED_ONCE.user(scene)
+
+    return replace(FAILED_ONCE, ends=ends, user=user)
+
+
+@pytest.mark.parametrize("phase", PHASES)
+async def test_the_server_goes_for_a_second_in_the_middle_of_a_phase(
+    world: World, server: BadServer, phase: str
+) -> None:
+    async def go() -> None:
+        await server.down()
+        await asyncio.sleep(1)
+        await server.up()
+
+    assert await _live(world, server, _interrupted(phase, go)) == CAME_THROUGH
+    assert server.requests < _LIMIT
+
+
+@pytest.fixture(scope="module")
+def own_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A control plane whose API server may be stopped: nobody else uses it."""
+    try:
+        programs = find_programs()
+    except NoPrograms as reason:
+        pytest.skip(str(reason))
+    plane = ControlPlane(tmp_path_factory.mktemp("own-control-plane"), programs)
+    try:
+        plane.up("--controllers")
+        yield plane
+    finally:
+        plane.down()
+
+
+@pytest.mark.kubernetes
+@pytest.mark.slow
+@pytest.mark.parametrize("phase", PHASES)
+async def test_a_real_server_is_started_again_in_the_middle_of_a_phase(own_plane: ControlPlane, phase: str) -> None:
+    """Its watches begin from versions that it no longer knows: 410."""
+
+    async def restart() -> None:
+        await asyncio.to_thread(own_plane.down, "--only", "kube-apiserver")
+        await asyncio.to_thread(own_plane.up, "--controllers")
+
+    async with open_real(own_plane) as world, Client(read_config(str(own_plane.kubeconfig))) as client:
+        scene = Scene(world.api, world.namespace, "demo")
+        async with running(Seam(client, world.namespace), Settings(), clock=scene.clock):
+            assert await live(_interrupted(phase, restart), scene) == CAME_THROUGH
+
+
+# A CustomResourceDefinition of somebody else.
+
+
+@pytest.fixture(params=["embedded", pytest.param("kubernetes", marks=[pytest.mark.kubernetes, pytest.mark.slow])])
+async def own_world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[World]:
+    """A world whose definitions may be changed."""
+    if request.param == "embedded":
+        async with open_embedded(tmp_path) as world:
+            yield world
+    else:
+        async with open_real(request.getfixturevalue("own_plane")) as world:
+            yield world
+
+
+def _build_old_schema() -> Manifest:
+    """Structural, with the status that paddle-operator 0.3 records."""
+    text, whole, anything = {"type": "string"}, {"type": "integer"}, {"x-kubernetes-preserve-unknown-fields": True}
+    time = {"type": "string", "format": "date-time"}
+    counts = dict.fromkeys(("pending", "starting", "running", "failed", "succeeded", "unknown"), whole)
+    role = {"type": "object", "properties": {**counts, "refs": {"type": "array", "items": {"type": "object"}}}}
+    status = {
+        **dict.fromkeys(("phase", "mode", "elastic"), text),
+        **dict.fromkeys(("ps", "worker", "heter"), role),
+        **dict.fromkeys(("startTime", "completionTime"), time),
+        "observedGeneration": whole,
+    }
+    properties = {"spec": {"type": "object", **anything}, "status": {"type": "object", "properties": status}}
+    return {"openAPIV3Schema": {"type": "object", "properties": properties}}
+
+
+async def _define(world: World, schema: Manifest) -> None:
+    """The schema of PaddleJobs, in force when this returns: a status of theirs, or of ours, comes back."""
+    ours = "attempt" in schema["openAPIV3Schema"]["properties"]["status"]["properties"]
+    crd = await world.api.get(CRDS, "", crd_name(JOBS))
+    crd["spec"]["versions"][0]["schema"] = schema
+    await world.api.replace(CRDS, crd)
+    name = "probe-ours" if ours else "probe-theirs"
+    await world.api.create(JOBS, build_job(name, namespace=world.namespace, runPolicy={"suspend": True}))
+    await until(lambda: _keeps(world, name, ours))
+    await world.api.delete(JOBS, world.namespace, name)
+
+
+async def _keeps(world: World, name: str, ours: bool) -> bool:
+    patch = {"status": {"phase": "Completed", "attempt": 1}}
+    answer = await world.api.patch(JOBS, world.namespace, name, patch, subresource="status")
+    return ("attempt" in answer["status"]) == ours
+
+
+async def test_somebody_elses_definition_stops_the_operator_which_says_so_and_goes_on_with_ours(
+    own_world: World,
+) -> None:
+    world, clock = own_world, Clock()
+    ours = (await world.api.get(CRDS, "", crd_name(JOBS)))["spec"]["versions"][0]["schema"]
+    await _define(world, _build_old_schema())
+    seam = Seam(world.api, world.namespace)
+    kubelet = walking(world.api, world.namespace, lambda *rank: 0 if rank[1] == "worker" else None, 2)
+    async with kubelet, running(seam, Settings(), clock=clock):
+        for name in ("demo", "other"):
+            await world.api.create(JOBS, FAILED_ONCE.build(name, world.namespace))
+        for name in ("demo", "other"):
+            assert "paddock manifests" in await until(lambda name=name: _is_told(world, name))
+        await settled(seam)
+        assert (await world.api.list(PODS, world.namespace)).items == []
+        events = (await world.api.list(EVENTS, world.namespace)).items
+        said = {each["message"] for each in events if each["reason"] == "StatusDropped"}
+        assert len(said) == 1
+        assert "status.attempt" in min(said)
+        assert "paddock manifests" in min(said)
+        writes = [each for each in seam.requests if each[0] not in ("get", "list")]
+        assert len(writes) <= 8, writes
+        await _define(world, ours)
+        clock.offset += 61
+        for name in ("demo", "other"):
+            scene = Scene(world.api, world.namespace, name)
+            await scene.patch({"metadata": {"annotations": {"a": "minute"}}})
+            await scene.phase("Completed")
+            await until(lambda name=name: _is_told_no_more(world, name))
+
+
+async def _is_told(world: World, name: str) -> str:
+    job = await world.api.get(JOBS, world.namespace, name)
+    return annotations_of(job).get(HALTED_ANNOTATION, "")
+
+
+async def _is_told_no_more(world: World, name: str) -> bool:
+    return not await _is_told(world, name)

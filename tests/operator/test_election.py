@@ -1,0 +1,258 @@
+"""Who leads: the table of decisions, and that two never lead at once, however their steps, clocks and cuts fall."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Generator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from paddock.kube.api import Api
+from paddock.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
+from paddock.kube.meta import Key, Manifest, Resource, annotations_of, version_of
+from paddock.operator.election import (
+    DURATION,
+    LEADS_FOR,
+    LOOK_EVERY,
+    Election,
+    Record,
+    Sight,
+    Wait,
+    build_lease,
+    plan_election,
+    read_record,
+)
+
+THEIRS = Record("them", 15.0, "acquired", "renewed", 3)
+OURS = Record("us", DURATION, "acquired", "renewed", 3)
+TAKEN = Record("us", DURATION, "now", "now", 4)
+
+
+@pytest.mark.parametrize(
+    ("record", "age", "wanted"),
+    [
+        (None, 0.0, Record("us", DURATION, "now", "now", 0)),
+        (THEIRS, 0.0, Wait("them", 15.0)),
+        (THEIRS, 14.5, Wait("them", 0.5)),
+        (THEIRS, 15.0, TAKEN),
+        (replace(THEIRS, duration=4.0), 4.5, TAKEN),
+        (replace(THEIRS, holder=""), 0.0, TAKEN),
+        (OURS, 0.0, replace(OURS, renewed="now")),
+        (OURS, 100.0, replace(OURS, renewed="now")),
+    ],
+    ids=[
+        "without a lease one is made",
+        "a holder just seen is left its whole time",
+        "the time is counted from when the record was first seen",
+        "an expired holder is followed",
+        "its own duration counts",
+        "a released lease is taken at once",
+        "ours is renewed and its times kept",
+        "ours that nobody took is renewed, not taken again",
+    ],
+)
+def test_what_is_done_about_a_lease(record: Record | None, age: float, wanted: Wait | Record) -> None:
+    assert plan_election(Sight(record, 1000.0), "us", 1000.0 + age, "now") == wanted
+
+
+def test_only_a_change_of_the_record_counts_as_a_sign_of_life() -> None:
+    sight = Sight(THEIRS, 10.0)
+    assert sight.look(replace(THEIRS), 20.0).since == 10.0, "the same again"
+    assert sight.look(replace(THEIRS, renewed="later"), 20.0).since == 20.0
+    assert sight.look(replace(THEIRS, renewed="1970-01-01T00:00:00Z"), 20.0).since == 20.0, "whatever its clock says"
+    assert sight.look(None, 20.0).since == 20.0
+
+
+def test_a_lease_keeps_what_others_wrote_into_it() -> None:
+    before: Manifest = {
+        "metadata": {"name": "x", "resourceVersion": "7", "annotations": {"theirs": "1"}},
+        "spec": {"holderIdentity": "them", "strategy": "OldestEmulationVersion"},
+    }
+    lease = build_lease(Key("ns", "x"), before, TAKEN, {"paddock.dev/version": "1"})
+    assert annotations_of(lease) == {"theirs": "1", "paddock.dev/version": "1"}
+    assert (version_of(lease), lease["spec"]["strategy"]) == ("7", "OldestEmulationVersion")
+    assert read_record(lease) == TAKEN
+
+
+def test_a_released_lease_has_no_holder_rather_than_an_empty_one() -> None:
+    """Newer API servers refuse an empty name."""
+    lease = build_lease(
+        Key("ns", "x"), {"metadata": {}, "spec": {"holderIdentity": "us"}}, replace(OURS, holder=""), {}
+    )
+    assert "holderIdentity" not in lease["spec"]
+    assert read_record(lease).holder == ""
+
+
+def test_a_lease_of_a_go_operator_reads() -> None:
+    spec = {
+        "holderIdentity": "host_1", "leaseDurationSeconds": 15, "acquireTime": "2026-01-01T00:00:00.000000Z",
+        "renewTime": "2026-01-01T00:00:10.000000Z", "leaseTransitions": 2,
+    }  # fmt: skip
+    assert read_record({"spec": spec}) == Record("host_1", 15.0, spec["acquireTime"], spec["renewTime"], 2)
+    assert read_record({}) == Record()
+
+
+class _Turn:
+    """Where one elector stands still until the test lets it go on."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        yield
+
+
+class Server(Api):
+    """One Lease. A request takes two turns: one until it is done, one until its answer is there."""
+
+    def __init__(self) -> None:
+        self.lease: Manifest | None = None
+        self.version = 0
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Manifest:
+        await _Turn()
+        found = self.lease
+        await _Turn()
+        if found is None:
+            raise NotFound(name)
+        return found
+
+    async def create(self, resource: Resource, manifest: Any, **options: Any) -> Manifest:
+        return await self._write(manifest, AlreadyExists)
+
+    async def replace(self, resource: Resource, manifest: Any, **options: Any) -> Manifest:
+        return await self._write(manifest, Conflict)
+
+    async def _write(self, manifest: Manifest, refusal: type[ApiError]) -> Manifest:
+        await _Turn()
+        given = version_of(manifest)
+        if (given != str(self.version)) if given else (self.lease is not None):
+            await _Turn()
+            raise refusal("somebody was faster")
+        self.version += 1
+        self.lease = {**manifest, "metadata": {**manifest["metadata"], "resourceVersion": str(self.version)}}
+        written = self.lease
+        await _Turn()
+        return written
+
+
+class Elector:
+    """One process: its own clocks, its election, and the request that it is in."""
+
+    def __init__(self, name: str, server: Server, clock: Callable[[], float], offset: float, wall: list[float]) -> None:
+        def wall_clock() -> float:
+            wall[0] += 0.001  # no two readings alike
+            return wall[0]
+
+        self.election = Election(server, "ns", name, clock=lambda: clock() + offset, wall_clock=wall_clock)
+        self.work: Coroutine[Any, Any, None] = self._take_part()
+
+    async def _take_part(self) -> None:
+        seen = False
+        while True:
+            try:
+                if not seen:
+                    await self.election.look()
+                _, seen = await self.election.act()
+                await _Turn()
+            except (AlreadyExists, Conflict):
+                seen = False
+            if not seen:
+                await _Turn()
+
+    def go_on(self) -> None:
+        self.work.send(None)
+
+    def cut(self) -> None:
+        """No answer in time: whatever was asked may be done or not."""
+        self.work.close()
+        self.work = self._take_part()
+
+
+GO = st.tuples(st.just("go"), st.integers(0, 1), st.integers(1, 10))
+TICK = st.tuples(st.just("tick"), st.just(0), st.sampled_from([0.3, 1.0, 2.9, 3.5, 4.1]))
+ACTS = st.one_of(
+    GO,
+    TICK,
+    GO,
+    TICK,
+    st.tuples(st.just("cut"), st.integers(0, 1), st.just(0)),
+    st.tuples(st.just("wall"), st.just(0), st.sampled_from([-1e9, -3.0, 5.0, 1e9])),
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(ACTS, min_size=10, max_size=100), st.floats(-1e6, 1e6))
+def test_two_never_lead_at_once(steps: list[tuple[str, int, float]], offset: float) -> None:
+    now, wall, server = [0.0], [1.7e9], Server()
+    both = [Elector(name, server, lambda: now[0], shift, wall) for name, shift in (("a", 0.0), ("b", offset))]
+    leaders = set()
+    for act, which, amount in steps:
+        match act:
+            case "go":
+                for _ in range(int(amount)):
+                    both[which].go_on()
+            case "cut":
+                both[which].cut()
+            case "tick":
+                now[0] += amount
+            case "wall":
+                wall[0] = max(1e6, wall[0] + amount)
+        leading = [each.election.identity for each in both if each.election.leads]
+        assert len(leading) < 2, f"{leading} lead at once"
+        leaders.update(leading)
+    event(f"{len(leaders)} of two led")
+    for each in both:
+        each.work.close()
+
+
+def test_both_come_to_lead_one_after_the_other() -> None:
+    """So that the property above is about something."""
+    now, server = [0.0], Server()
+    first, second = (Elector(name, server, lambda: now[0], 0.0, [1.7e9]) for name in "ab")
+    for _ in range(6):
+        first.go_on()
+    assert first.election.leads
+    for _ in range(40):
+        now[0] += 0.25
+        for _ in range(3):
+            second.go_on()
+        assert not (first.election.leads and second.election.leads)
+    assert second.election.leads
+    for each in (first, second):
+        each.work.close()
+
+
+def test_a_leader_gives_up_before_another_may_begin() -> None:
+    assert LEADS_FOR + LOOK_EVERY < DURATION
+
+
+def test_an_answer_that_comes_late_is_worth_less() -> None:
+    """The others count from when it was written, which the writer does not know: it counts from when it asked."""
+    now, server = [0.0], Server()
+    first, second = (Elector(name, server, lambda: now[0], 0.0, [1.7e9]) for name in "ab")
+    until_written(first, server)
+    until_seen(second)
+    now[0] += 3.9
+    first.go_on()  # here its answer is
+    assert not first.election.leads
+    now[0] += 0.2
+    until_written(second, server)
+    second.go_on()
+    assert second.election.leads
+    assert not first.election.leads
+    for each in (first, second):
+        each.work.close()
+
+
+def until_written(elector: Elector, server: Server) -> None:
+    """It stands where its write is done and the answer is on its way."""
+    before = server.version
+    while server.version == before:
+        elector.go_on()
+
+
+def until_seen(elector: Elector) -> None:
+    """It stands at the end of a look, as somebody who waits."""
+    for _ in range(4):
+        elector.go_on()

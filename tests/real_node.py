@@ -1,0 +1,186 @@
+"""A real node on this machine: pods are containers, with addresses and names of their own, and train for real.
+
+There is no image of PaddlePaddle here: its environment, which `paddock` builds and keeps in the user's cache, is
+mounted from the machine into an image that has a shell and nothing else, and with it the system's libraries. Everything
+else of such a job is what a user of a cluster would write.
+
+The node needs root, and one machine can have one. `open_node` takes all of it away again, whatever happened.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import paddock.environments
+from deployed import Kubectl
+from paddock.app.home import read_home
+from paddock.environments.builder import Builder, find_uv
+from paddock.environments.defaults import build_defaults
+from paddock.environments.definition import Definition, read_definition
+from paddock.jobs.deployment import IMAGE, USER
+from worlds import ControlPlane, find_programs
+
+ADDRESS = "10.99.0.1"
+BUSYBOX = "paddock.test/busybox:1"
+PROGRAMS = Path(paddock.environments.__file__).parent / "programs"
+ALL_REDUCE = Path(__file__).resolve().parents[1] / "examples" / "all_reduce"
+NAMESPACE = "paddle-system"
+
+_ROOTFS = Path(__file__).resolve().parents[1] / "tools" / "kubernetes" / "rootfs.py"
+_NEEDED = ("containerd", "runc", "busybox", "iptables", "conntrack")
+_SYSTEM = ("/usr", "/bin", "/lib", "/lib64")
+_DEFINITIONS = {each.name: each for each in map(read_definition, build_defaults())}
+
+
+def why_no_node() -> str:
+    """Why this machine can have no real node; empty where it can."""
+    if os.getuid():
+        return "a real node needs root"
+    path = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
+    missing = [each for each in _NEEDED if shutil.which(each, path=path) is None]
+    if missing:
+        return f"a real node needs {', '.join(missing)}: see tools/kubernetes/node.py --help"
+    return "" if (find_programs() / "kubelet").exists() else "a real node needs a kubelet: `make kubernetes` builds it"
+
+
+@contextmanager
+def open_node(directory: Path) -> Iterator[ControlPlane]:
+    """A control plane that pods can reach, and one real node, which has the image of the operator."""
+    plane = ControlPlane(directory / "plane", find_programs())
+    try:
+        plane.address()
+        plane.up("--controllers", "--scheduler", "--address", ADDRESS)
+        plane.node("up", "--proxy")
+        subprocess.run([sys.executable, _ROOTFS, directory / "rootfs"], check=True)
+        plane.node("image", IMAGE, str(directory / "rootfs"), "--entrypoint", "paddock", "--user", f"{USER}:{USER}")
+        yield plane
+    finally:
+        plane.node("down")
+        plane.down()
+        plane.address("--remove")
+        shutil.rmtree(directory / "rootfs", ignore_errors=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What every rank of a job runs: an environment, a program from this machine, and its settings."""
+
+    definition: Definition
+    python: Path
+    prefix: Path
+    directory: Path
+    words: tuple[str, ...]
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def build_template(self, output: Path) -> dict[str, Any]:
+        """`output` is one folder of the node for all ranks, as a shared volume would be: /output."""
+        links = {each: Path(each).resolve() for each in _SYSTEM if Path(each).exists()}
+        mounts = {**links, **{str(each): each for each in (self.python.parents[1], self.prefix, self.directory)}}
+        mounts["/output"] = output
+        volumes = [
+            {"name": f"v{number}", "hostPath": {"path": str(path), "type": "Directory"}}
+            for number, path in enumerate(mounts.values())
+        ]
+        env = {**dict(self.definition.environment), "PADDOCK_OUTPUT_DIR": "/output", **self.settings}
+        container = {
+            "name": "paddle",
+            "image": BUSYBOX,
+            "command": [str(self.python), *self.words],
+            "workingDir": "/tmp",
+            "env": [{"name": name, "value": value} for name, value in env.items()],
+            "volumeMounts": [
+                {"name": f"v{number}", "mountPath": place, "readOnly": place != "/output"}
+                for number, place in enumerate(mounts)
+            ],
+        }
+        return {"spec": {"containers": [container], "volumes": volumes}}
+
+
+async def prepare(environment: str, directory: Path, *words: str, **settings: str) -> Program:
+    """Builds the environment if the user's cache does not have it. A word that is a file of `directory` is meant so."""
+    builder = Builder(read_home(os.environ).cache / "environments", dict(os.environ), find_uv())
+    definition = _DEFINITIONS[environment]
+    built = await builder.build(definition, await builder.find_python(definition), lambda progress: None)
+    python = Path(built.path) / "bin" / "python3"
+    (home,) = re.findall(r"^home = (.+)$", (python.parents[1] / "pyvenv.cfg").read_text(), re.MULTILINE)
+    command = tuple(str(directory / word) if (directory / word).is_file() else word for word in words)
+    return Program(definition, python, Path(home).parent, directory, command, settings)
+
+
+def build_job(name: str, program: Program, output: Path, ranks: Mapping[str, int], **spec: Any) -> dict[str, Any]:
+    """Pods of a job that has ended stay, so that their logs can be read."""
+    output.mkdir(parents=True, exist_ok=True)
+    template = program.build_template(output)
+    roles = {role: {"replicas": replicas, "template": template} for role, replicas in ranks.items()}
+    return {
+        "apiVersion": "batch.paddlepaddle.org/v1",
+        "kind": "PaddleJob",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {"cleanPodPolicy": "Never", **roles, **spec},
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """What a user sees of it: kubectl."""
+
+    kubectl: Kubectl
+
+    def read(self, kind: str, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.kubectl("-n", NAMESPACE, "get", kind, name, "-o", "json"))
+        return found
+
+    def create(self, manifest: Mapping[str, Any]) -> None:
+        self.kubectl("create", "-f", "-", stdin=json.dumps(manifest))
+
+    def delete(self, job: str) -> None:
+        self.kubectl("-n", NAMESPACE, "delete", "pdj", job, "--wait=false")
+
+    def logs(self, name: str) -> str:
+        return self.kubectl("-n", NAMESPACE, "logs", name)
+
+    def pods(self, job: str) -> dict[str, dict[str, Any]]:
+        """By rank: `worker-0`."""
+        words = ("-n", NAMESPACE, "get", "pods", "-l", f"paddock.dev/job={job}", "-o", "json")
+        items = json.loads(self.kubectl(*words))["items"]
+        return {pod["metadata"]["name"].removeprefix(f"{job}-"): pod for pod in items}
+
+    def phase(self, job: str) -> str:
+        return str(self.read("pdj", job).get("status", {}).get("phase") or "")
+
+    def until(self, what: str, look: Callable[[], object], seconds: float) -> None:
+        deadline = time.monotonic() + seconds
+        while not look():
+            assert time.monotonic() < deadline, f"after {seconds:.0f} s there is still not: {what}\n{self.story()}"
+            time.sleep(0.5)
+
+    def until_ended(self, *jobs: str, seconds: float = 150) -> None:
+        """Completed; a job that failed is told with the ends of its logs."""
+
+        def ended() -> bool:
+            phases = {job: self.phase(job) for job in jobs}
+            failed = [job for job, phase in phases.items() if phase == "Failed"]
+            assert not failed, "\n".join([self.story(), *(self.last_words(job) for job in failed)])
+            return set(phases.values()) == {"Completed"}
+
+        self.until(f"the end of {', '.join(jobs)}", ended, seconds)
+
+    def last_words(self, job: str) -> str:
+        pods = self.kubectl("-n", NAMESPACE, "get", "pods", "-l", f"paddock.dev/job={job}", "-o", "name").split()
+        said = (self.kubectl.run("-n", NAMESPACE, "logs", "--tail=15", pod) for pod in pods)
+        return "\n".join(f"--- {pod}\n{each.stdout}{each.stderr}" for pod, each in zip(pods, said, strict=True))
+
+    def story(self) -> str:
+        listed = self.kubectl("-n", NAMESPACE, "get", "pdj,pods", "-o", "wide")
+        return listed + self.kubectl("-n", NAMESPACE, "get", "events", "--sort-by=.lastTimestamp")
