@@ -32,7 +32,7 @@ _LEADER = ("--leader-elect", "--lease-namespace", NAMESPACE)
 def measure() -> Sequence[Figure]:
     with open_control_plane(JOBS) as plane, open_operator(plane) as operator:
         run_load(plane, "submit", GANGS, PODS_OF_A_JOB)
-        run_load(plane, "publish", GANGS, "Running")
+        run_load(plane, "publish", GANGS, PODS_OF_A_JOB, "Running")
         run_load(plane, "expect", "Running", GANGS)
         wait_until_quiet(operator.pid)
         ours = run_load(plane, "delete", GANGS, PODS_OF_A_JOB)

@@ -45,8 +45,8 @@ def _fill(plane: ControlPlane, operator: OperatorProcess) -> None:
     """Returns once the operator has recorded all of it."""
     everybody = RUNNING + FINISHED
     run_load(plane, "submit", everybody, PODS_OF_A_JOB)
-    run_load(plane, "publish", everybody, "Running")
-    run_load(plane, "publish", FINISHED, "Succeeded")
+    run_load(plane, "publish", everybody, PODS_OF_A_JOB, "Running")
+    run_load(plane, "publish", FINISHED, PODS_OF_A_JOB, "Succeeded")
     run_load(plane, "expect", "Completed", FINISHED)
     run_load(plane, "expect", "Running", RUNNING)
     wait_until_quiet(operator.pid)

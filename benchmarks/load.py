@@ -1,11 +1,11 @@
 """The load of a fleet, in a process of its own, as its work is not to be counted as the operator's.
 
-    python -m benchmarks.load submit KUBECONFIG JOBS PODS       creates jobs, and waits until all their pods exist
-    python -m benchmarks.load bare KUBECONFIG JOBS PODS         creates the pods and Services of such jobs by itself
-    python -m benchmarks.load publish KUBECONFIG JOBS PHASE     says of the first jobs' pods what kubelets would say
-    python -m benchmarks.load expect KUBECONFIG PHASE JOBS      waits until so many jobs are in that phase
-    python -m benchmarks.load delete KUBECONFIG TIMES PODS      a pod of one job after the other, and sees its new gang
-    python -m benchmarks.load replace KUBECONFIG TIMES PODS     makes such new gangs by itself
+    python -m benchmarks.load submit KUBECONFIG JOBS PODS           creates jobs, and sees all their pods exist
+    python -m benchmarks.load bare KUBECONFIG JOBS PODS             creates such jobs' pods and Services by itself
+    python -m benchmarks.load publish KUBECONFIG JOBS PODS PHASE    says of the first jobs' pods what kubelets would say
+    python -m benchmarks.load expect KUBECONFIG PHASE JOBS          waits until so many jobs are in that phase
+    python -m benchmarks.load delete KUBECONFIG TIMES PODS          a pod of one job after the other; sees its new gang
+    python -m benchmarks.load replace KUBECONFIG TIMES PODS         makes such new gangs by itself
 
 What is bare uses Paddock's client too, with as many requests at once as its operator has, and both see by a watch when
 the last pod exists: what is left between them is the operator. They print what they saw as one line of JSON.
@@ -38,7 +38,6 @@ from paddock.operator.apply import AT_ONCE
 JOBS = paddlepaddle.resource
 NAMESPACE = "default"
 _METADATA = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
-_LIST = _METADATA.replace("Metadata;", "MetadataList;")
 _NOW = "2026-01-01T00:00:00Z"
 
 
@@ -88,11 +87,9 @@ async def bare(client: Client, jobs: str, pods: str) -> Any:
     return {"seconds": max(created, *seen) - begun}
 
 
-async def publish(client: Client, jobs: str, phase: str) -> Any:
+async def publish(client: Client, jobs: str, pods: str, phase: str) -> Any:
     """Seconds that it took."""
-    listed = (await client.fetch(PODS.path(NAMESPACE), accept=_LIST))["items"]
-    wanted = set(_names(jobs))
-    names = [pod["metadata"]["name"] for pod in listed if labels_of(pod)[JOB_LABEL] in wanted]
+    names = [f"{name}-worker-{index}" for name in _names(jobs) for index in range(int(pods))]
     begun = time.perf_counter()
     state: Manifest = {"running": {"startedAt": _NOW}}
     if phase == "Succeeded":
@@ -105,7 +102,7 @@ async def publish(client: Client, jobs: str, phase: str) -> Any:
         status = {"phase": phase, "podIP": address, "startTime": _NOW, "containerStatuses": [container]}
         await client.patch(PODS, NAMESPACE, numbered[1], {"status": status}, subresource="status")
 
-    await _all(patch, enumerate(sorted(names)))
+    await _all(patch, enumerate(names))
     return {"seconds": time.perf_counter() - begun, "pods": len(names)}
 
 
@@ -238,7 +235,7 @@ _WORK: dict[str, Callable[..., Awaitable[Any]]] = {
 
 
 async def _main(verb: str, kubeconfig: str, *words: str) -> None:
-    async with Client(read_config(kubeconfig)) as client:
+    async with Client(read_config(kubeconfig), timeout=120.0) as client:
         print(json.dumps(await _WORK[verb](client, *words)))
 
 

@@ -37,10 +37,12 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """How a watch ends early: after so many `events`, with the bytes `last` (half a line, an ERROR event)."""
+    """How a watch ends early: after so many `events`, with the bytes `last` (half a line, an ERROR event). `forgets`:
+    every watch of the same is answered so, until it is listed anew."""
 
     events: int
     last: bytes = b""
+    forgets: bool = False
 
 
 def _never(number: int, method: str, path: str) -> None:
@@ -49,7 +51,8 @@ def _never(number: int, method: str, path: str) -> None:
 
 class BadServer:
     """`fault` is asked at every request but watches, with its number from 1; `cut` holds for every watch, which does
-    not tell of the events that `swallows` says. `patience`: seconds after which a watch ends in peace; 0: as the client asks."""
+    not tell of the events that `swallows` says. `patience`: seconds after which a watch ends in peace; 0: as the
+    client asks."""
 
     def __init__(self, good: Config) -> None:
         self.fault: Callable[[int, str, str], Fault | None] = _never
@@ -60,6 +63,7 @@ class BadServer:
         self.watches = 0
         self.url = ""
         self._numbers = count(1)
+        self._forgotten: set[str] = set()
         self._good = Connection(good)
         self._runner: web.AppRunner | None = None
         self._port = 0
@@ -92,6 +96,7 @@ class BadServer:
 
     async def _pass_on(self, request: web.Request, wire: Request) -> web.StreamResponse:
         self.requests += 1
+        self._forgotten.discard(wire.path)
         fault = self.fault(next(self._numbers), wire.method, wire.path)
         if fault is None:
             return await self._answer(wire)
@@ -119,7 +124,9 @@ class BadServer:
                 if not response.prepared:
                     await response.prepare(request)
                 for line in chunk.splitlines(keepends=True):
-                    if cut is not None and told >= cut.events:
+                    if cut is not None and (told >= cut.events or wire.path in self._forgotten):
+                        if cut.forgets:
+                            self._forgotten.add(wire.path)
                         await response.write(cut.last)
                         return response
                     if not self.swallows(line):

@@ -11,7 +11,8 @@ from typing import Any
 from paddock.apiserver.local import LocalApi
 from paddock.jobs.apis import paddlepaddle
 from paddock.jobs.crd import build_crds
-from paddock.jobs.model import Settings
+from paddock.jobs.model import JOB_LABEL, Settings
+from paddock.jobs.names import job_label
 from paddock.kube.api import Api, Event, Listing
 from paddock.kube.meta import CRDS, POD_GROUPS, PODS, Manifest, Resource, name_of
 from paddock.operator.operator import Operator
@@ -169,7 +170,7 @@ async def settled(seam: Seam, seconds: float = 0.2) -> None:
 
 async def pods_of(api: Api, name: str = "demo", namespace: str = "default") -> dict[str, Manifest]:
     """The live pods of a job by name, without those that are on their way out."""
-    listing = await api.list(PODS, namespace, labels=f"paddock.dev/job={name}")
+    listing = await api.list(PODS, namespace, labels=f"{JOB_LABEL}={job_label(name)}")
     return {name_of(pod): pod for pod in listing.items if not pod["metadata"].get("deletionTimestamp")}
 
 

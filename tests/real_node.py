@@ -15,8 +15,9 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,14 +40,17 @@ NAMESPACE = "paddle-system"
 
 _ROOTFS = Path(__file__).resolve().parents[1] / "tools" / "kubernetes" / "rootfs.py"
 _NEEDED = ("containerd", "runc", "busybox", "iptables", "conntrack")
+_CAPABILITIES = (12, 21)
+"""CAP_NET_ADMIN for the bridge, CAP_SYS_ADMIN for mounts (linux/capability.h)."""
 _SYSTEM = ("/usr", "/bin", "/lib", "/lib64")
 _DEFINITIONS = {each.name: each for each in map(read_definition, build_defaults())}
 
 
 def why_no_node() -> str:
     """Why this machine can have no real node; empty where it can."""
-    if os.getuid():
-        return "a real node needs root"
+    (capabilities,) = re.findall(r"CapEff:\s+(\w+)", Path("/proc/self/status").read_text())
+    if os.getuid() or any(not int(capabilities, 16) >> bit & 1 for bit in _CAPABILITIES):
+        return "a real node needs root with CAP_NET_ADMIN and CAP_SYS_ADMIN"
     path = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
     missing = [each for each in _NEEDED if shutil.which(each, path=path) is None]
     if missing:
@@ -55,8 +59,11 @@ def why_no_node() -> str:
 
 
 @contextmanager
-def open_node(directory: Path) -> Iterator[ControlPlane]:
-    """A control plane that pods can reach, and one real node, which has the image of the operator."""
+def open_node() -> Iterator[ControlPlane]:
+    """A control plane that pods can reach, and one real node, which has the image of the operator.
+
+    In a folder of its own: pytest's are cleaned up by other sessions, and mounts do not survive that in order."""
+    directory = Path(tempfile.mkdtemp(prefix="real-node-"))
     plane = ControlPlane(directory / "plane", find_programs())
     try:
         plane.address()
@@ -69,7 +76,7 @@ def open_node(directory: Path) -> Iterator[ControlPlane]:
         plane.node("down")
         plane.down()
         plane.address("--remove")
-        shutil.rmtree(directory / "rootfs", ignore_errors=True)
+        shutil.rmtree(directory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +138,26 @@ def build_job(name: str, program: Program, output: Path, ranks: Mapping[str, int
     }
 
 
+def build_shell_job(name: str, command: Sequence[str], *, workers: int, **spec: Any) -> dict[str, Any]:
+    """In the node's own small image."""
+    container = {"name": "paddle", "image": BUSYBOX, "command": [*command]}
+    worker = {"replicas": workers, "template": {"spec": {"containers": [container]}}}
+    return {
+        "apiVersion": "batch.paddlepaddle.org/v1",
+        "kind": "PaddleJob",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {"cleanPodPolicy": "Never", "worker": worker, **spec},
+    }
+
+
+def run_paddock(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "paddock.cli.main", *words]
+    environment = os.environ | {"PADDOCK_HOME": str(home), "NO_COLOR": "1", "COLUMNS": "200"}
+    return subprocess.run(
+        command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Cluster:
     """What a user sees of it: kubectl."""
@@ -141,11 +168,15 @@ class Cluster:
         found: dict[str, Any] = json.loads(self.kubectl("-n", NAMESPACE, "get", kind, name, "-o", "json"))
         return found
 
-    def create(self, manifest: Mapping[str, Any]) -> None:
-        self.kubectl("create", "-f", "-", stdin=json.dumps(manifest))
-
-    def delete(self, job: str) -> None:
-        self.kubectl("-n", NAMESPACE, "delete", "pdj", job, "--wait=false")
+    @contextmanager
+    def created(self, *jobs: Mapping[str, Any]) -> Iterator[None]:
+        """With these jobs; they go whatever happened, as the next ones need the cores."""
+        listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": jobs})
+        self.kubectl("create", "-f", "-", stdin=listed)
+        try:
+            yield
+        finally:
+            self.kubectl("delete", "-f", "-", "--ignore-not-found", "--wait=false", stdin=listed)
 
     def logs(self, name: str) -> str:
         return self.kubectl("-n", NAMESPACE, "logs", name)
@@ -165,7 +196,7 @@ class Cluster:
             assert time.monotonic() < deadline, f"after {seconds:.0f} s there is still not: {what}\n{self.story()}"
             time.sleep(0.5)
 
-    def until_ended(self, *jobs: str, seconds: float = 150) -> None:
+    def until_ended(self, *jobs: str, seconds: float = 400) -> None:
         """Completed; a job that failed is told with the ends of its logs."""
 
         def ended() -> bool:

@@ -9,6 +9,7 @@ import pytest
 
 from jobs.samples import read_manifest, read_text
 from paddock.cli.explain import build_explanation, build_steps
+from paddock.cli.places import Flags
 from paddock.cli.why_not import Answer, build_answer, plan_images, plan_lacking, plan_why_not
 from paddock.environments.defaults import build_defaults
 from paddock.jobs.apis.paddlepaddle import read_job
@@ -109,6 +110,15 @@ def test_every_cause_can_be_explained(reason: str, language: str) -> None:
 def test_next_steps_name_the_namespace() -> None:
     cause = CauseRecord("CompletedServersKept", {}, NOW)
     assert build_steps(cause, "wide", "team") == ["paddock delete wide -n team"]
+
+
+@pytest.mark.parametrize(("name", "value"), [("wide", "wide"), ("x" * 100, "x" * 52 + "-09ecb6ebc8")])
+def test_pods_of_a_job_are_asked_for_by_the_label_that_they_have(name: str, value: str) -> None:
+    cause = CauseRecord("ImageUnavailable", {}, NOW)
+    flags = Flags(" --context prod", kubectl="kubectl --context prod")
+    assert build_steps(cause, name, "default", flags=flags) == [
+        f"kubectl --context prod describe pods -l paddock.dev/job={value}"
+    ]
 
 
 def test_an_image_that_stands_for_no_environment_is_waited_for_and_the_step_makes_one() -> None:

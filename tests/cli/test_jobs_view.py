@@ -33,7 +33,7 @@ def container(state: dict[str, Any], **more: Any) -> dict[str, Any]:
         ({}, ["demo", "Pending", "", "", "", "41s", ""]),
         (
             {"phase": "Completed", "mode": "PS", "ps": {"refs": 2, "running": 2, "ready": "2/2"}},
-            ["demo", "Completed", "PS", "2/2", "", "41s", ""],
+            ["demo", "Completed", "PS", "2/2", "0/2", "41s", ""],
         ),
     ],
 )

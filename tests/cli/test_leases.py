@@ -28,7 +28,10 @@ def leader(**changes: Any) -> Leader:
     ("leaders", "said"),
     [
         (None, "you may not read Leases, so whether one runs is not known here."),
-        ([], f"none runs (nobody holds the Lease {NAME}). `paddock manifests operator | kubectl --context c create"),
+        (
+            [],
+            f"none seems to run, as nobody holds the Lease {NAME}. `paddock manifests operator | kubectl --context c",
+        ),
         ([leader(renewed=NOW - 300)], "the operator in namespace paddle-system has not been heard of for 5m: `kubectl"),
         ([leader(holder="")], "the operator in namespace paddle-system has stopped (`kubectl"),
         ([leader(renewed=None)], "the operator in namespace paddle-system has stopped"),

@@ -120,6 +120,7 @@ def test_rights_in_one_namespace_are_all_that_a_tenant_gives() -> None:
         ("crd --kinds paddlejobs.kubeflow", f"did you mean {KUBEFLOW}?"),
         ("crd --kinds pods", "there are paddlejobs.batch.paddlepaddle.org and paddlejobs.kubeflow.org"),
         ("operator -A --scope namespace", "--scope namespace does not give"),
+        ("operator -n Team_A", "'Team_A' is no name of a namespace"),
         ("operators", "'crd', 'operator', 'all'"),
     ],
 )

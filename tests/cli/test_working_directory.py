@@ -116,5 +116,12 @@ async def test_an_annotation_that_is_there_wins(tmp_path: Path) -> None:
     assert await add(check(**{WORKING_DIRECTORY_ANNOTATION: "/elsewhere"}), tmp_path) == ("/elsewhere", [])
 
 
+async def test_a_directory_that_is_named_is_taken_for_every_job(tmp_path: Path) -> None:
+    api: Any = Environments()
+    each = check(**{WORKING_DIRECTORY_ANNOTATION: "/elsewhere"})
+    (placed,) = await add_working_directories(api, [each], tmp_path, lambda _: None, named=True)
+    assert placed.manifest["metadata"]["annotations"][WORKING_DIRECTORY_ANNOTATION] == str(tmp_path)
+
+
 def test_the_root_of_the_machine_is_no_working_directory() -> None:
     assert plan_scripts([MISSING], Path("/"), lambda _: True)[1] is not None

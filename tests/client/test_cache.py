@@ -145,3 +145,21 @@ async def test_what_is_kept_is_trimmed() -> None:
     async with caching(trim=lambda manifest: {"metadata": manifest["metadata"]}) as (stream, cache, _):
         await stream.tell("ADDED", {**pod("a"), "data": {"large": "x"}})
         assert cache.get(Key("n", "a")) == pod("a")
+
+
+async def test_what_went_unseen_is_told_as_it_last_was() -> None:
+    async with caching() as (stream, cache, heard):
+        await stream.tell("ADDED", pod("a", "x"))
+        await stream.tell("DELETED", {"metadata": {"namespace": "n", "name": "a", "uid": "u-a"}})
+        assert heard == ["a of x", "a of x"]
+        assert cache.get(Key("n", "a")) is None
+
+
+async def test_what_is_handed_out_belongs_to_the_reader() -> None:
+    async with caching() as (stream, cache, _):
+        await stream.tell("ADDED", pod("a", "x"))
+        found = cache.get(Key("n", "a"))
+        assert found is not None
+        found["metadata"]["labels"].clear()
+        assert names(cache.find("owner", "x")) == ["a"]
+        assert cache.get(Key("n", "a")) == pod("a", "x")

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from defects.users_jobs import refusals
-from operator_seam import JOBS, build_job, have_pods, pods_of, running, status_of, until
+from defects.users_jobs import refusals, until
+from operator_seam import JOBS, build_job, have_pods, pods_of, running, status_of
 from paddock.jobs.model import Settings
 from paddock.jobs.preflight import Document, check
 from paddock.kube.errors import Invalid

@@ -73,6 +73,9 @@ def test_a_heter_job_finds_what_paddlepaddle_reads_or_is_told_that_it_cannot_run
     listed = found["PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST"].split(",")
     assert listed.index(f"{found['POD_IP']}:{found['PADDLE_PORT']}") == 1
     assert {"STAGE_ID", "STAGE_NUM", "PADDLE_STAGE_TRAINERS_NUM", "HETER_DEVICE_TYPE"} <= set(found)
+    assert found["PADDLE_PREVIOUS_HETER_TRAINER_IP_PORT_LIST"] == found["PADDLE_TRAINER_ENDPOINTS"]
+    worker = environment(job, "worker-0")
+    assert worker["PADDLE_NEXT_HETER_TRAINER_IP_PORT_LIST"].split(",") == listed
     assert any("heter" in warning.path for warning in job.warnings)
 
 

@@ -2,6 +2,7 @@
 
 19  test_somebody_elses_config_map_of_the_jobs_name_is_never_what_ranks_are_told
 20  test_a_failed_pod_of_the_job_before_does_not_fail_the_new_one_at_birth
+23  test_a_name_that_no_host_can_have_is_that_of_a_job_that_trains
 23  test_a_name_that_no_pod_can_have_is_refused_before_anything_is_made
 23  test_the_longest_name_that_its_pods_can_have_is_taken
 """
@@ -10,11 +11,11 @@ from __future__ import annotations
 
 import pytest
 
-from defects.users_jobs import refusals
-from operator_seam import JOBS, build_job, have_pods, running, set_phase, status_of, until
+from defects.users_jobs import refusals, until
+from operator_seam import JOBS, build_job, have_pods, running, set_phase, status_of
 from paddock.jobs.model import Settings
-from paddock.kube.errors import Conflict, NotFound
-from paddock.kube.meta import CONFIG_MAPS, PODS, Manifest, uid_of
+from paddock.kube.errors import Conflict, Forbidden, InternalError, NotFound
+from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, name_of, uid_of
 from worlds import World
 
 
@@ -43,9 +44,9 @@ async def _waits(world: World, reason: str) -> Manifest | None:
     return status if (status.get("cause") or {}).get("reason") == reason else None
 
 
-async def _config_map(world: World) -> Manifest | None:
+async def _config_map(world: World, name: str = "demo") -> Manifest | None:
     try:
-        return await world.api.get(CONFIG_MAPS, world.namespace, "demo")
+        return await world.api.get(CONFIG_MAPS, world.namespace, name)
     except NotFound:
         return None
 
@@ -58,7 +59,7 @@ async def test_a_failed_pod_of_the_job_before_does_not_fail_the_new_one_at_birth
     metadata = {"name": "demo-worker-0", "namespace": namespace, "ownerReferences": [owner],
                 "annotations": {"paddle-resource": "worker"}, "finalizers": ["example.org/held"]}  # fmt: skip
     spec = {"containers": [{"name": "paddle", "image": "x"}]}
-    old = await api.create(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+    old = await until(lambda: _made(world, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}))
     await set_phase(api, "demo-worker-0", "Failed", code=1, namespace=namespace)
     async with running(api, Settings()):
         await api.create(JOBS, build_job(namespace=namespace))
@@ -71,6 +72,14 @@ async def test_a_failed_pod_of_the_job_before_does_not_fail_the_new_one_at_birth
     assert (await status_of(api, namespace=namespace))["attempt"] == 0
 
 
+async def _made(world: World, pod: Manifest) -> Manifest | None:
+    """A new namespace has no account for pods at first."""
+    try:
+        return await world.api.create(PODS, pod)
+    except (Forbidden, InternalError):
+        return None
+
+
 async def _remove(world: World, name: str, uid: str) -> None:
     """It may have been collected already, and the name may be the job's by now."""
     try:
@@ -79,14 +88,30 @@ async def _remove(world: World, name: str, uid: str) -> None:
         pass
 
 
-@pytest.mark.parametrize("name", ["a.b", "1st", "Demo", "x" * 60])
-def test_a_name_that_no_pod_can_have_is_refused_before_anything_is_made(name: str) -> None:
+@pytest.mark.parametrize("name", ["a.b", "1st", "x" * 60])
+async def test_a_name_that_no_host_can_have_is_that_of_a_job_that_trains(world: World, name: str) -> None:
     """23: pods, or their Services, were refused without a word, and tried again for ever."""
+    api, namespace = world.api, world.namespace
+    async with running(api, Settings()):
+        await api.create(JOBS, build_job(name, namespace=namespace, intranet="Service"))
+        pods = await until(lambda: have_pods(api, 4, name, namespace))
+        for number, pod in enumerate(sorted(pods), 2):
+            await set_phase(api, pod, "Running", address=f"10.98.0.{number}", namespace=namespace)
+        config_map = await until(lambda: _config_map(world, name))
+        services = {name_of(each) for each in (await api.list(SERVICES, namespace)).items}
+    hosts = {each.rpartition(":")[0] for each in config_map["data"]["PADDLE_PSERVERS_IP_PORT_LIST"].split(",")}
+    assert hosts == {pods[f"{name}-{rank}"]["spec"]["hostname"] for rank in ("ps-0", "ps-1")}
+    assert hosts <= services
+
+
+@pytest.mark.parametrize("name", ["Demo", "a..b", "x" * 245])
+def test_a_name_that_no_pod_can_have_is_refused_before_anything_is_made(name: str) -> None:
+    """23: and that is said, where it was tried again for ever."""
     assert set(refusals(build_job(name))) == {"metadata.name"}
 
 
 def test_the_longest_name_that_its_pods_can_have_is_taken() -> None:
     """23: and no shorter one is refused."""
-    longest = "x" * (63 - len("-worker-0"))
+    longest = "x" * (253 - len("-worker-0"))
     assert refusals(build_job(longest, worker=1)) == {}
     assert set(refusals(build_job(longest + "x", worker=1))) == {"metadata.name"}

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import pytest
 
-from defects.users_jobs import pod_of, read, stored
-from operator_seam import JOBS, build_job, have_pods, running, set_phase, status_of, until
+from defects.users_jobs import pod_of, read, stored, until
+from operator_seam import JOBS, build_job, have_pods, running, set_phase, status_of
 from paddock.jobs import pods
 from paddock.jobs.apis import paddlepaddle
 from paddock.jobs.model import Rank, Settings

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
+import operator_seam
 from operator_seam import build_job
 from paddock.jobs import pods
 from paddock.jobs.apis import paddlepaddle
@@ -43,8 +45,19 @@ def environment(job: Job, rank: str, port: int | None = None, address: str = "10
     """What the kubelet makes of the rank's pod and its ConfigMap: `env` wins over `envFrom`."""
     addresses = addresses_of(job, address)
     role, _, index = rank.rpartition("-")
-    found = dict(pods.build_config_map(job, 0, addresses, port)["data"])
+    shared = pods.build_config_map(job, 0, addresses, port)["data"]
+    found = dict(shared)
     for entry in pod_of(job, rank, port)["spec"]["containers"][0]["env"]:
-        by_field = entry.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath") == "status.podIP"
-        found[entry["name"]] = addresses[Rank(role, int(index))] if by_field else entry["value"]
+        source = entry.get("valueFrom", {})
+        if source.get("fieldRef", {}).get("fieldPath") == "status.podIP":
+            found[entry["name"]] = addresses[Rank(role, int(index))]
+        elif "configMapKeyRef" in source:
+            found[entry["name"]] = shared[source["configMapKeyRef"]["key"]]
+        else:
+            found[entry["name"]] = entry["value"]
     return found
+
+
+async def until(condition: Callable[[], Awaitable[Any]]) -> Any:
+    """With the patience that a busy machine and a real API server ask for."""
+    return await operator_seam.until(condition, 40)

@@ -65,6 +65,29 @@ def test_since_stays_while_the_cause_does() -> None:
 
 
 SENTENCES = [
+    (
+        causes.ObjectsRefused(("Pod demo-worker-0",), "exceeded quota: pods, used: pods=2, limited: pods=2"),
+        "waiting: the API server refuses Pod demo-worker-0: exceeded quota: pods, used: pods=2, limited: pods=2; "
+        "it is asked again within a minute",
+    ),
+    (
+        causes.WaitingForNode(("worker-0",), ("n1",), 30),
+        "waiting for worker-0 to go: its node n1 is not ready; 30 s after its grace it is deleted by force",
+    ),
+    (
+        causes.WaitingForNode(("worker-0", "worker-1"), ("n1", "n2"), 30),
+        (
+            "waiting for worker-0 and worker-1 to go: their nodes n1 and n2 are not ready; 30 s after their grace they "
+            "are deleted by force"
+        ),
+    ),
+    (
+        causes.NodeUnknown(("worker-0",), ("n1",), "team", ("demo-worker-0",)),
+        (
+            "waiting for worker-0 to go, long overdue; this operator may not ask whether its node n1 is ready, so if "
+            "it is lost: kubectl -n team delete pod --force --grace-period=0 demo-worker-0"
+        ),
+    ),
     (causes.RankFailed(("worker-1",), 1), "failed: worker-1 ended with exit code 1; its log has the reason"),
     (
         causes.RankFailed(("worker-0", "worker-1"), 137),

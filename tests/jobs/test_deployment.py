@@ -10,7 +10,7 @@ from paddock import __version__
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.deployment import IMAGE, Installation, Scope, build_operator
 from paddock.jobs.preflight import check, read_bytes
-from paddock.jobs.rights import LEASE, Where, allows, build_rights, build_rules
+from paddock.jobs.rights import LEASE, Right, Where, allows, build_rights, build_rules
 from paddock.kube.meta import LEASES, NODES, Key, Manifest, key_of, name_of
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "deploy" / "examples"
@@ -111,8 +111,17 @@ def test_rules_say_no_more_than_rights() -> None:
     ]
 
 
-def test_every_right_has_its_reason() -> None:
-    assert [right for right in build_rights(KINDS) if not right.reason] == []
+def test_the_manual_has_every_right_with_its_reason() -> None:
+    manual = (EXAMPLES.parents[1] / "docs" / "kubernetes.md").read_text()
+    rows = [line for line in manual.splitlines() if line.startswith("| `") and line.count("|") == 5]
+    assert rows == [build_row(right) for right in build_rights(Installation().kinds)]
+
+
+def build_row(right: Right) -> str:
+    group = f" of {right.resource.group}" if right.resource.group else ""
+    name = f", `{right.name}`" if right.name else ""
+    verbs = ", ".join(right.verbs)
+    return f"| `{right.plural}`{group}{name} | {verbs} | {right.where.value} | {right.reason} |"
 
 
 def test_a_right_on_one_name_is_none_on_another() -> None:

@@ -39,14 +39,52 @@ def test_a_rank_knows_its_index_within_the_role_and_its_role_by_both_names(rank:
     }
 
 
-def test_a_heter_rank_has_paddle_operators_role() -> None:
-    job = read_sample("wide_and_deep", heter=read_sample_role())
-    assert environment(job, Rank("heter", 0))["TRAINING_ROLE"] == "HETER"
-    assert paddle.build_endpoints(job, addresses(job), 36000)["PADDLE_HETER_ENDPOINTS"] == "10.0.0.5:36000"
+def test_heter_ranks_are_the_second_stage_of_a_pipeline_after_the_workers() -> None:
+    """What PaddlePaddle 2.3 to 3.0 check: their role maker, names and rules."""
+    gpu = {"resources": {"limits": {"nvidia.com/gpu": 1}}}
+    job = read_sample("wide_and_deep", heter=read_sample_role(gpu))
+    shared = paddle.build_endpoints(job, addresses(job), 36000)
+    heter, worker, server = (Rank(role, 0) for role in ("heter", "worker", "ps"))
+    assert environment(job, heter) == {
+        "POD_IP": POD_IP,
+        "PADDLE_TRAINER_ID": "0",
+        "TRAINING_ROLE": "HETER_TRAINER",
+        "PADDLE_TRAINING_ROLE": "HETER_TRAINER",
+        "STAGE_ID": "2",
+        "HETER_DEVICE_TYPE": "gpu",
+    }
+    assert environment(job, worker)["STAGE_ID"] == "1"
+    assert "STAGE_ID" not in environment(job, server)
+    assert {key: value for key, value in shared.items() if "HETER" in key or "STAGE" in key} == {
+        "PADDLE_HETER_ENDPOINTS": "10.0.0.5:36000",
+        "PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST": "10.0.0.5:36000",
+        "STAGE_NUM": "2",
+        "PADDLE_STAGE_TRAINERS_NUM": "[2, 1]",
+    }
+    keys = {rank.role: paddle.build_references(job, rank) for rank in (heter, worker, server)}
+    assert keys == {
+        "heter": {"PADDLE_PREVIOUS_HETER_TRAINER_IP_PORT_LIST": "PADDLE_TRAINER_ENDPOINTS"},
+        "worker": {"PADDLE_NEXT_HETER_TRAINER_IP_PORT_LIST": "PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST"},
+        "ps": {},
+    }
+    assert all(key in shared for references in keys.values() for key in references.values())
 
 
-def read_sample_role() -> dict[str, Any]:
-    return {"replicas": 1, "template": {"spec": {"containers": [{"name": "paddle", "image": "i"}]}}}
+@pytest.mark.parametrize(("limits", "device"), [({}, "cpu"), ({"kunlunxin.com/xpu": 1}, "xpu"), ({"cpu": 1}, "cpu")])
+def test_the_device_of_heter_ranks_is_what_they_ask_for(limits: dict[str, Any], device: str) -> None:
+    job = read_sample("wide_and_deep", heter=read_sample_role({"resources": {"limits": limits}}))
+    assert environment(job, Rank("heter", 0))["HETER_DEVICE_TYPE"] == device
+
+
+def test_a_job_without_heter_has_nothing_of_it() -> None:
+    job = read_sample("wide_and_deep")
+    assert not [key for key in paddle.build_endpoints(job, addresses(job), 36000) if "STAGE" in key or "HETER" in key]
+    assert "STAGE_ID" not in environment(job, Rank("worker", 0))
+
+
+def read_sample_role(container: dict[str, Any] | None = None) -> dict[str, Any]:
+    paddle_container = {"name": "paddle", "image": "i"} | (container or {})
+    return {"replicas": 1, "template": {"spec": {"containers": [paddle_container]}}}
 
 
 def test_servers_and_workers_with_gloo_share_these_endpoints() -> None:

@@ -231,17 +231,17 @@ REFUSED: list[tuple[tuple[str | int, ...], Any, str, str]] = [
     ),
     (
         ("metadata", "name"),
-        "a" * 56,
+        "a" * 245,
         "metadata.name",
-        f'found "{"a" * 56}", a name of at most 54 characters is allowed: '
-        'with "-worker-1" it names a pod, in at most 63',
+        f'found "{"a" * 60}…" (245 characters), a name of at most 244 characters is allowed: '
+        'with "-worker-1" it names a pod, in at most 253',
     ),
     (
         ("metadata", "name"),
         "Wide",
         "metadata.name",
-        'found "Wide", a name of a-z 0-9 - that begins with a letter and ends with a letter or digit is allowed; '
-        'did you mean "wide"?',
+        'found "Wide", a name of a-z 0-9 - ., beginning and ending with a letter or digit, around dots too, '
+        'is allowed; did you mean "wide"?',
     ),
 ]
 
@@ -253,14 +253,48 @@ def test_a_wrong_value_is_refused_with_where_what_and_what_is_allowed(
     assert refused(with_value(read_manifest("wide_and_deep"), path, value)) == {at: message}
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        (("spec", "worker", "requests"), 1, "is not read, and no version of paddle-operator read it"),
+        (("spec", "worker", "limits"), 4, "is not read, and no version of paddle-operator read it"),
+        (("spec", "heter"), {"replicas": 1, "template": FULL}, "has no heterogeneous parameter servers any more"),
+    ],
+)
+def test_what_is_declared_and_does_nothing_is_told(path: tuple[str, ...], value: Any, said: str) -> None:
+    warnings = read_job(with_value(read_manifest("wide_and_deep"), path, value)).warnings
+    assert [(each.path, said in str(each.message)) for each in warnings if each.path == ".".join(path)] == [
+        (".".join(path), True)
+    ]
+
+
 def test_the_longest_name_that_fits_is_taken() -> None:
-    manifest = with_value(read_manifest("wide_and_deep"), ("metadata", "name"), "a" * 54)
-    assert read_job(manifest).key.name == "a" * 54
+    manifest = with_value(read_manifest("wide_and_deep"), ("metadata", "name"), "a" * 244)
+    assert read_job(manifest).key.name == "a" * 244
     manifest["spec"]["worker"]["replicas"] = 11
     assert "metadata.name" in refused(manifest)
 
 
-@pytest.mark.parametrize(("prefix", "fits"), [("a" * 48 + "-", True), ("a" * 49 + "-", False), ("A-", False)])
+@pytest.mark.parametrize("name", ["1st", "wide.and.deep", "2026.03-run", "x" * 100])
+def test_every_name_of_a_custom_resource_is_one_of_a_job(name: str) -> None:
+    assert read_job(with_value(read_manifest("wide_and_deep"), ("metadata", "name"), name)).warnings == ()
+
+
+@pytest.mark.parametrize("name", ["a..b", "a.-b", "a-", ".a", "a_b"])
+def test_what_is_no_name_of_a_custom_resource_is_refused(name: str) -> None:
+    assert set(refused(with_value(read_manifest("wide_and_deep"), ("metadata", "name"), name))) == {"metadata.name"}
+
+
+@pytest.mark.parametrize(("length", "warned"), [(201, False), (202, True)])
+def test_a_name_of_which_no_kubelet_starts_a_pod_is_taken_with_a_warning(length: int, warned: bool) -> None:
+    """217 for namespace and pod: `default` has 7 of them, `-worker-1` 9."""
+    job = read_job(with_value(read_manifest("wide_and_deep"), ("metadata", "name"), "a" * length))
+    assert ["there is room for 201 characters of this name" in str(each.message) for each in job.warnings] == (
+        [True] if warned else []
+    )
+
+
+@pytest.mark.parametrize(("prefix", "fits"), [("a" * 238 + "-", True), ("a" * 239 + "-", False), ("A-", False)])
 def test_a_generated_name_must_fit_with_what_the_server_appends(prefix: str, fits: bool) -> None:
     manifest = read_manifest("wide_and_deep")
     manifest["metadata"] = {"generateName": prefix}

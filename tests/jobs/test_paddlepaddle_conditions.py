@@ -70,3 +70,12 @@ def test_what_is_no_condition_is_dropped_and_what_others_wrote_stays(junk: Any) 
     theirs = {"type": "Theirs", "status": "True"}
     assert build_conditions([theirs], RUNS, 0.0)[0] == theirs
     assert build_conditions([theirs], Status(phase=Phase.TERMINATING), 0.0) == [theirs]
+
+
+@pytest.mark.parametrize("phase", [phase for phase in Phase if phase not in (Phase.NONE, Phase.TERMINATING)])
+def test_no_reason_and_no_message_is_empty_also_where_no_cause_is_recorded(phase: Phase) -> None:
+    """A status of paddle-operator has none, and Kubernetes 1.20 refuses an empty message."""
+    bare = [{"type": type_, "status": "True"} for type_ in ("Running", "Restarting", "Suspended")]
+    for each in build_conditions(bare, Status(phase=phase), 0.0):
+        assert each["reason"]
+        assert each["message"]

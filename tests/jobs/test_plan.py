@@ -42,6 +42,7 @@ from paddock.jobs.model import (
     Plan,
     Pod,
     PodPhase,
+    Refusal,
     RestartPolicy,
     Settings,
     Status,
@@ -346,6 +347,17 @@ def test_a_foreign_object_makes_the_job_wait_with_its_name_and_nothing_is_touche
     assert running == Plan(build_status(COLLECTIVE)), "a job that needs nothing is not held up"
 
 
+def test_what_the_server_refused_is_told_for_as_long_as_it_is_needed() -> None:
+    refused = Refusal(("Pod demo-worker-1", "Service demo-worker-0"), "exceeded quota")
+    needs = observe(COLLECTIVE, build_pods(COLLECTIVE)[:1], config_maps=(), refused=refused)
+    planned = plan(COLLECTIVE, Status(), needs, NOW)
+    assert created(planned), "it is asked for again"
+    told = cause("ObjectsRefused", objects=["Pod demo-worker-1"], message="exceeded quota")
+    assert planned.status.cause == told
+    has = observe(COLLECTIVE, refused=refused)
+    assert plan(COLLECTIVE, build_status(COLLECTIVE), has, NOW) == Plan(build_status(COLLECTIVE))
+
+
 def test_a_job_without_replicas_says_so() -> None:
     planned = plan(build_job(workers=0), Status(), Observed(), NOW)
     assert (planned.status.phase, reason(planned), planned.actions) == (Phase.PENDING, "NoReplicas", ())
@@ -421,3 +433,12 @@ def test_config_maps_of_earlier_attempts_go() -> None:
     both = (*build_config_maps(PS), *build_config_maps(PS, 1))
     planned = plan(PS, build_status(PS, attempt=1), observe(PS, attempt=1, config_maps=both), NOW)
     assert deleted(planned) == ["config-0"]
+
+
+def test_addresses_that_paddle_cannot_read_are_told_with_the_config_map() -> None:
+    pods = tuple(replace(pod, address=f"fd00::{pod.rank.index + 1}") for pod in build_pods(COLLECTIVE))
+    planned = plan(COLLECTIVE, build_status(COLLECTIVE), observe(COLLECTIVE, pods, config_maps=()), NOW)
+    assert created(planned) == ["ConfigMap demo"]
+    assert [note.reason for note in planned.events] == ["AddressesUnread"]
+    again = plan(COLLECTIVE, build_status(COLLECTIVE), observe(COLLECTIVE, pods), NOW)
+    assert again.events == ()

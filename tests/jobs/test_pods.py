@@ -61,6 +61,26 @@ def test_a_job_of_the_documents_becomes_these_objects(name: str, match_golden: C
     match_golden(f"{name}.yaml", as_text(build_all(read_sample(name), None, CLUSTER)))
 
 
+def test_a_job_with_heter_becomes_these(match_golden: Callable[[str, str], None]) -> None:
+    """What PaddlePaddle 2.3 to 3.0 read of a pipeline of workers and heter ranks beside parameter servers."""
+    container = {"name": "paddle", "image": "i", "resources": {"limits": {"nvidia.com/gpu": 1}}}
+    heter = {"replicas": 1, "template": {"spec": {"containers": [container]}}}
+    job = read_sample("wide_and_deep", heter=heter, withGloo=0)
+    match_golden("wide_and_deep_heter.yaml", as_text(build_all(job, None, CLUSTER)))
+
+
+@pytest.mark.parametrize("name", [*JOBS, *KUBEFLOW_JOBS])
+def test_nothing_is_put_beside_what_the_user_wrote_that_a_quota_could_refuse(name: str) -> None:
+    """A ResourceQuota on limits refuses a pod any of whose containers has none: no container of ours is added."""
+    job = read_sample(name)
+    for rank in job.ranks():
+        role = job.role(rank.role)
+        assert role is not None
+        written, made = role.template["spec"], pods.build_pod(job, rank, 0, None, CLUSTER)["spec"]
+        assert len(made["containers"]) == len(written["containers"])
+        assert made.get("initContainers") == written.get("initContainers")
+
+
 @pytest.mark.parametrize("name", ["wide_and_deep", "resnet", "kubeflow_distributed"])
 def test_on_a_laptop_it_becomes_these(name: str, match_golden: Callable[[str, str], None]) -> None:
     match_golden(f"{name}.laptop.yaml", as_text(build_all(read_sample(name), 40020, LOCAL)))

@@ -16,7 +16,8 @@ from hypothesis import Phase as HypothesisPhase
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from jobs.simulated.planned import ActsAtOnce, BelievesAbsences, DeletesByName, World
+from jobs.simulated.planned import World
+from jobs.simulated.sabotaged import ActsAtOnce, BelievesAbsences, DeletesByName
 from jobs.simulated.sentences import Violation
 from jobs.simulated.world import ACTIONS, CLEAN, Run, Sabotage, Start, run_seed
 from jobs.simulated.world import World as OperatorWorld

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from operator_seam import JOBS, build_job
+from operator_seam import JOBS, build_job, until
+from paddock.kube.errors import Forbidden, InternalError
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, owner_reference
 from worlds import World
 
@@ -35,7 +36,7 @@ async def leave_job(world: World, name: str = "demo", status: Manifest | None = 
 
 async def leave_pod(world: World, job: Manifest, role: str, index: int, phase: str = "Running") -> None:
     name = f"{job['metadata']['name']}-{role}-{index}"
-    await world.api.create(PODS, _pod(job, role, index))
+    await until(lambda: _create_pod(world, _pod(job, role, index)), 30)
     ready = phase == "Running"
     ended = {"terminated": {"exitCode": 0, "reason": "Completed", "finishedAt": "2023-05-19T09:00:00Z"}}
     state = ended if phase == "Succeeded" else {"running": {"startedAt": STARTED}}
@@ -44,6 +45,14 @@ async def leave_pod(world: World, job: Manifest, role: str, index: int, phase: s
     if phase != "Pending":
         status["containerStatuses"] = [main]
     await world.api.patch(PODS, world.namespace, name, {"status": status}, subresource="status")
+
+
+async def _create_pod(world: World, pod: Manifest) -> bool:
+    """A real server takes no pods in a namespace that is so new that it has no service account."""
+    try:
+        return bool(await world.api.create(PODS, pod))
+    except (Forbidden, InternalError):
+        return False
 
 
 async def leave_service(world: World, job: Manifest, role: str, index: int) -> None:

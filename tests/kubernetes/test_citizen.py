@@ -11,11 +11,13 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from operator_seam import JOBS, Request, Seam, build_job, have_pods, pods_of, running, set_phase, status_of, until
+import operator_seam
+from operator_seam import JOBS, Request, Seam, build_job, have_pods, pods_of, running, set_phase, status_of
 from paddock.app.cluster import ClusterOperator, Options
 from paddock.client.client import Client
 from paddock.client.kubeconfig import read_config
@@ -30,7 +32,10 @@ from paddock.operator.operator import Operator
 from worlds import ControlPlane, World, create_namespace, install_jobs
 
 TO_ACT = 5.0
-"""Seconds from a leader's death to the first pod by another."""
+"""Seconds from a leader's death to the pods of the next job by another."""
+PATIENCE = 40.0
+"""Seconds after which a test gives up: far more than anything takes, for machines that are busy."""
+until = partial(operator_seam.until, seconds=PATIENCE)
 
 
 @dataclass
@@ -54,7 +59,7 @@ async def candidate(world: World, name: str) -> AsyncIterator[Candidate]:
     tasks = (asyncio.create_task(operator.run()), asyncio.create_task(election.run()))
     found = Candidate(operator, election, tasks)
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await operator.ready.wait()
         yield found
     finally:
@@ -73,36 +78,40 @@ async def holder_of(world: World) -> str:
 
 
 async def test_another_acts_within_five_seconds_of_a_leaders_death(world: World) -> None:
+    """Beyond what the same work takes a leader that is there, on this machine and under its load now."""
     async with candidate(world, "first") as first:
-        await asyncio.wait_for(first.election.wait(), 5)
+        await asyncio.wait_for(first.election.wait(), PATIENCE)
         async with candidate(world, "second") as second:
+            usual = await _time_of_pods(world, "before")
             await asyncio.sleep(1.5)  # the standby has seen a renewal, as any that has run for a while
-            await first.kill()
-            died = time.monotonic()
-            await world.api.create(JOBS, build_job(namespace=world.namespace))
             assert not second.election.leads
-            await until(lambda: have_pods(world.api, 4, namespace=world.namespace))
-            assert time.monotonic() - died <= TO_ACT
+            await first.kill()
+            assert await _time_of_pods(world, "after") <= TO_ACT + usual
             assert await holder_of(world) == "second"
+
+
+async def _time_of_pods(world: World, name: str) -> float:
+    """Seconds from now until a new job has its pods."""
+    begun = time.monotonic()
+    await world.api.create(JOBS, build_job(name, namespace=world.namespace))
+    await until(lambda: have_pods(world.api, 4, name, namespace=world.namespace))
+    return time.monotonic() - begun
 
 
 async def test_a_released_lease_is_taken_at_once(world: World) -> None:
     async with candidate(world, "first") as first:
-        await asyncio.wait_for(first.election.wait(), 5)
+        await asyncio.wait_for(first.election.wait(), PATIENCE)
         async with candidate(world, "second"):
-            await asyncio.sleep(1.0)  # it stands by
+            usual = await _time_of_pods(world, "before")
             await first.operator.drain(1)
             await first.kill()
             await first.election.release()
-            released = time.monotonic()
-            await world.api.create(JOBS, build_job(namespace=world.namespace))
-            await until(lambda: have_pods(world.api, 4, namespace=world.namespace))
-            assert time.monotonic() - released < 1.5
+            assert await _time_of_pods(world, "after") < 1.5 + usual
 
 
 async def test_a_standby_makes_no_pass_and_knows_everything(world: World) -> None:
     async with candidate(world, "first") as first:
-        await asyncio.wait_for(first.election.wait(), 5)
+        await asyncio.wait_for(first.election.wait(), PATIENCE)
         seam = Seam(world.api)
         election = Election(world.api, world.namespace, "second")
         async with running(seam, Settings(), namespaces=(world.namespace,), leadership=election):
@@ -113,7 +122,7 @@ async def test_a_standby_makes_no_pass_and_knows_everything(world: World) -> Non
 
 async def test_a_live_lease_of_a_go_operator_is_respected_until_it_expires(world: World) -> None:
     """As controller-runtime writes it. Its clock is years away, which is nobody's business."""
-    seconds = 3
+    seconds = 4
     lease = {
         "apiVersion": LEASES.api_version,
         "kind": LEASES.kind,
@@ -126,12 +135,12 @@ async def test_a_live_lease_of_a_go_operator_is_respected_until_it_expires(world
     await world.api.create(LEASES, lease)
     async with candidate(world, "ours") as ours:
         for renewal in range(1, 4):
-            await asyncio.sleep(seconds / 2)
+            await asyncio.sleep(seconds / 4)
             renewed = {"spec": {"renewTime": format_micro_time(renewal)}}
             await world.api.patch(LEASES, world.namespace, LEASE_NAME, renewed)
             assert not ours.election.leads
         last = time.monotonic()
-        await asyncio.wait_for(ours.election.wait(), 10)
+        await asyncio.wait_for(ours.election.wait(), PATIENCE)
         assert time.monotonic() - last > seconds - 0.6  # it looks twice a second
     spec = (await lease_of(world))["spec"]
     assert (spec["holderIdentity"], spec["leaseTransitions"], spec["leaseDurationSeconds"]) == ("ours", 8, 4)
@@ -148,7 +157,7 @@ async def test_a_leader_that_cannot_renew_stops_beginning_passes_and_goes_on_lat
     election, asked = Election(seam, world.namespace, "only"), Seam(world.api)
     electing = asyncio.create_task(election.run())
     async with running(asked, Settings(), namespaces=(world.namespace,), leadership=election):
-        await asyncio.wait_for(election.wait(), 5)
+        await asyncio.wait_for(election.wait(), PATIENCE)
         cut_off.set()
         await asyncio.sleep(LEADS_FOR)
         assert not election.leads
@@ -220,7 +229,7 @@ async def test_an_idle_leader_writes_nothing_but_its_lease(world: World) -> None
         seam.requests.clear()
         await asyncio.sleep(3)
         assert {request[1:] for request in seam.requests} == {("leases", LEASE_NAME)}
-        assert 2 <= len(seam.requests) <= 5
+        assert len(seam.requests) <= 5
 
 
 async def _in_phase(api: Api, name: str, phase: str, namespace: str) -> bool:
@@ -252,7 +261,7 @@ async def clustered(cluster: ClusterOperator) -> AsyncIterator[asyncio.Event]:
     stop = asyncio.Event()
     async with asyncio.TaskGroup() as group:
         task = group.create_task(cluster.run(stop))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await cluster.operator.ready.wait()
         try:
             yield stop
@@ -288,7 +297,7 @@ async def test_a_pass_that_is_under_way_ends_before_the_lease_is_given_back(worl
     options = Options(lease_namespace=world.namespace, namespaces=(world.namespace,), leader_elect=True)
     async with clustered(ClusterOperator(seam, world.api, options, Prometheus("test"))) as stop:
         await world.api.create(JOBS, build_job(namespace=world.namespace))
-        await asyncio.wait_for(held.wait(), 10)
+        await asyncio.wait_for(held.wait(), PATIENCE)
         stop.set()
         await asyncio.sleep(1.2)
         assert await holder_of(world), "it leads as long as a pass is under way"
@@ -309,9 +318,9 @@ async def test_the_command_serves_until_it_is_told_to_end(
         log = tmp_path / "log"
         process = await stack.enter_async_context(_process(log, control_plane, namespace, "--leader-elect"))
         await api.create(JOBS, build_job(namespace=namespace))
-        await until(lambda: have_pods(api, 4, namespace=namespace), 20)
+        await until(lambda: have_pods(api, 4, namespace=namespace))
         process.send_signal(number)
-        assert await asyncio.wait_for(process.wait(), 10) == 0
+        assert await asyncio.wait_for(process.wait(), PATIENCE) == 0
         lines = [json.loads(line) for line in log.read_text().splitlines()]
         assert all({"ts", "level", "logger", "msg"} <= set(line) for line in lines)
         about = [line["job"] for line in lines if "job" in line]
@@ -330,15 +339,15 @@ async def test_a_definition_that_is_missing_is_waited_for_and_said_once(
         namespace = await create_namespace(api)
         await _uninstall_jobs(api)
         async with _process(log, control_plane, namespace) as process:
-            await until(lambda: _says(log, "is not installed in this cluster"), 20)
+            await until(lambda: _says(log, "is not installed in this cluster"))
             assert "`kubectl create -f deploy/v1/crd.yaml`" in log.read_text()
             await asyncio.sleep(1.5)  # it has tried again
             await install_jobs(api)
             await api.create(JOBS, build_job(namespace=namespace))
-            await until(lambda: have_pods(api, 4, namespace=namespace), 20)
+            await until(lambda: have_pods(api, 4, namespace=namespace))
             assert log.read_text().count("is not installed") == 1
             process.send_signal(signal.SIGTERM)
-            assert await asyncio.wait_for(process.wait(), 10) == 0
+            assert await asyncio.wait_for(process.wait(), PATIENCE) == 0
         await api.delete(NAMESPACES, "", namespace)
 
 

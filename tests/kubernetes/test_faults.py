@@ -18,9 +18,20 @@ from lives import FAILED_ONCE, Clock, End, Life, Scene, live
 from operator_seam import JOBS, Request, Seam, pods_of, running, settled, until
 from paddock.jobs.apis import paddlepaddle
 from paddock.jobs.explain import explain
-from paddock.jobs.model import Settings
+from paddock.jobs.model import ATTEMPT_LABEL, Settings
 from paddock.kube.errors import ApiError, Forbidden, Invalid, NotFound
-from paddock.kube.meta import CONFIG_MAPS, EVENTS, NAMESPACES, PODS, SERVICES, Manifest, Resource, name_of, uid_of
+from paddock.kube.meta import (
+    CONFIG_MAPS,
+    EVENTS,
+    NAMESPACES,
+    PODS,
+    SERVICES,
+    Manifest,
+    Resource,
+    labels_of,
+    name_of,
+    uid_of,
+)
 from worlds import ControlPlane, World, create_namespace, open_real
 
 QUOTAS = Resource("", "v1", "ResourceQuota", "resourcequotas")
@@ -86,12 +97,46 @@ async def test_two_operators_at_once_give_a_job_one_life(world: World, scene: Sc
     phases = [each for before, each in zip([None, *told], told, strict=False) if each != before]
     assert [numbers[:2] for numbers in phases] == sorted(numbers[:2] for numbers in phases)
     assert max(Counter(phases).values()) == 1, f"the status went to and fro: {phases}"
+    assert await _said(world, "ActionFailed") == []  # what another operator made is no failure
 
 
 @asynccontextmanager
 async def _operating(world: World, scene: Scene) -> AsyncIterator[None]:
     async with running(Seam(world.api, world.namespace), Settings(), clock=scene.clock):
         yield
+
+
+async def test_a_delete_that_comes_late_never_hits_the_replacement(world: World, seam: Seam, scene: Scene) -> None:
+    """One operator's delete is on its way while the other deletes, and makes the rank's next pod of the same name."""
+    replaced, held, over = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def hold(request: Request) -> None:
+        if request == ("delete", "pods", "demo-worker-0") and not held.is_set():
+            held.set()
+            await replaced.wait()
+
+    async def release(scene: Scene) -> None:
+        async with asyncio.timeout(30):
+            await held.wait()
+        async with _operating(world, scene):  # the other comes now: the first would be left with nothing to delete
+            await until(lambda: _is_replaced(world), 30)
+            replaced.set()
+            await settled(seam)
+            over.set()
+            await FAILED_ONCE.user(scene)
+
+    seam.before = hold
+
+    def ends(attempt: int, role: str, index: int) -> int | None:
+        return FAILED_ONCE.ends(attempt, role, index) if attempt == 0 or over.is_set() else None
+
+    async with running(seam, Settings(), clock=scene.clock):
+        assert await live(replace(FAILED_ONCE, ends=ends, user=release), scene) == CAME_THROUGH
+
+
+async def _is_replaced(world: World) -> bool:
+    pod = (await pods_of(world.api, namespace=world.namespace)).get("demo-worker-0")
+    return pod is not None and labels_of(pod)[ATTEMPT_LABEL] == "1"
 
 
 # Clocks.

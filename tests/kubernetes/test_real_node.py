@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,8 +21,10 @@ from real_node import (
     Cluster,
     Program,
     build_job,
+    build_shell_job,
     open_node,
     prepare,
+    run_paddock,
     why_no_node,
 )
 from worlds import NoPrograms
@@ -31,7 +35,7 @@ GLOO = (0, 1, 2)
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def cluster() -> Iterator[Cluster]:
     """With the operator as the documents install it, leading."""
     try:
         why = why_no_node()
@@ -39,7 +43,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         why = str(reason)
     if why:
         pytest.skip(why)
-    with open_node(tmp_path_factory.mktemp("real-node")) as plane:
+    with open_node() as plane:
         found = Cluster(Kubectl(plane))
         found.kubectl("create", "-f", "deploy/v1/crd.yaml", "-f", "deploy/v1/operator.yaml")
         found.kubectl("-n", NAMESPACE, "rollout", "status", f"deployment/{DEPLOYMENT}", "--timeout=60s")
@@ -60,9 +64,24 @@ def test_the_operator_runs_as_a_pod_that_is_nobody(cluster: Cluster) -> None:
     assert holder.startswith(pod.split()[0])
 
 
+def test_paddock_sends_a_directory_follows_the_pods_and_reads_their_logs(cluster: Cluster, tmp_path: Path) -> None:
+    (tmp_path / "job").mkdir()
+    (tmp_path / "job" / "train.sh").write_text('echo "rank $PADDLE_TRAINER_ID of $PADDLE_TRAINERS_NUM has trained"\n')
+    manifest = tmp_path / "job.yaml"
+    manifest.write_text(json.dumps(build_shell_job("sent", ["sh", "train.sh"], workers=2)))
+    words = ("--kubeconfig", str(cluster.kubectl.control_plane.kubeconfig), "-n", NAMESPACE)
+    home = tmp_path / "home"
+    ended = run_paddock(home, "run", str(manifest), "--workdir", str(tmp_path / "job"), *words)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    for index in (0, 1):
+        assert f"worker-{index} │ rank {index} of 2 has trained" in ended.stdout
+    assert "Completed in " in ended.stdout
+    assert run_paddock(home, "logs", "sent", "--rank", "1", *words).stdout.strip() == "rank 1 of 2 has trained"
+
+
 @pytest.fixture
 async def wide_and_deep() -> Program:
-    return await prepare("paddle-ps", PROGRAMS / "wide_and_deep", "train.py", EPOCHS="1", STEPS="400")
+    return await prepare("paddle-ps", PROGRAMS / "wide_and_deep", "train.py", EPOCHS="1", STEPS="100")
 
 
 @pytest.fixture
@@ -74,18 +93,21 @@ async def all_reduce() -> Program:
 @pytest.mark.paddle
 @pytest.mark.parametrize("intranet", ["PodIP", "Service"])
 def test_parameter_servers_train(cluster: Cluster, wide_and_deep: Program, tmp_path: Path, intranet: str) -> None:
+    ranks = {"ps": 2, "worker": 2}
     jobs = {gloo: f"{intranet.lower()}-gloo-{gloo}" for gloo in GLOO}
-    for gloo, job in jobs.items():
-        ranks = {"ps": 2, "worker": 2}
-        cluster.create(build_job(job, wide_and_deep, tmp_path / job, ranks, intranet=intranet, withGloo=gloo))
-    cluster.until_ended(*jobs.values(), seconds=450)
-    for gloo, job in jobs.items():
-        data, pods = cluster.read("configmap", job)["data"], cluster.pods(job)
-        servers = [_address(pods, rank) if intranet == "PodIP" else f"{job}-{rank}" for rank in ("ps-0", "ps-1")]
-        assert data["PADDLE_PSERVERS_IP_PORT_LIST"] == ",".join(f"{each}:36000" for each in servers)
-        assert data.get("PADDLE_WITH_GLOO", "0") == str(gloo)
-        assert data.get("PADDLE_GLOO_HTTP_ENDPOINT") == (f"{servers[0]}:36018" if gloo else None)
-        _assert_learned(cluster, wide_and_deep, job, tmp_path / job)
+    built = (
+        build_job(job, wide_and_deep, tmp_path / job, ranks, intranet=intranet, withGloo=gloo)
+        for gloo, job in jobs.items()
+    )
+    with cluster.created(*built):
+        cluster.until_ended(*jobs.values())
+        for gloo, job in jobs.items():
+            data, pods = cluster.read("configmap", job)["data"], cluster.pods(job)
+            servers = [_address(pods, rank) if intranet == "PodIP" else f"{job}-{rank}" for rank in ("ps-0", "ps-1")]
+            assert data["PADDLE_PSERVERS_IP_PORT_LIST"] == ",".join(f"{each}:36000" for each in servers)
+            assert data.get("PADDLE_WITH_GLOO", "0") == str(gloo)
+            assert data.get("PADDLE_GLOO_HTTP_ENDPOINT") == (f"{servers[0]}:36018" if gloo else None)
+            _assert_learned(cluster, wide_and_deep, job, tmp_path / job)
 
 
 @pytest.mark.paddle
@@ -93,48 +115,46 @@ def test_parameter_servers_train_on_the_nodes_own_network_side_by_side(
     cluster: Cluster, wide_and_deep: Program, tmp_path: Path
 ) -> None:
     """A server and a worker each: one node has room for one server at a port, and jobs have ports of their own."""
+    ranks = {"ps": 1, "worker": 1}
     jobs = {gloo: f"host-gloo-{gloo}" for gloo in GLOO}
-    for gloo, job in jobs.items():
-        ranks = {"ps": 1, "worker": 1}
-        cluster.create(build_job(job, wide_and_deep, tmp_path / job, ranks, intranet="Host", withGloo=gloo))
-    cluster.until_ended(*jobs.values(), seconds=450)
-    ports = set()
-    for job in jobs.values():
-        data = cluster.read("configmap", job)["data"]
-        assert data["PADDLE_PSERVERS_IP_PORT_LIST"] == f"{ADDRESS}:{data['PADDLE_PORT']}"
-        ports.add(data["PADDLE_PORT"])
-        _assert_learned(cluster, wide_and_deep, job, tmp_path / job)
-    assert len(ports) == len(jobs)
+    built = (
+        build_job(job, wide_and_deep, tmp_path / job, ranks, intranet="Host", withGloo=gloo)
+        for gloo, job in jobs.items()
+    )
+    with cluster.created(*built):
+        cluster.until_ended(*jobs.values())
+        told = {job: cluster.read("configmap", job)["data"] for job in jobs.values()}
+        assert len({data["PADDLE_PORT"] for data in told.values()}) == len(jobs)
+        for job, data in told.items():
+            assert data["PADDLE_PSERVERS_IP_PORT_LIST"] == f"{ADDRESS}:{data['PADDLE_PORT']}"
+            _assert_learned(cluster, wide_and_deep, job, tmp_path / job)
 
 
 @pytest.mark.paddle
 def test_collective_trains(cluster: Cluster, all_reduce: Program, tmp_path: Path) -> None:
-    jobs = {"PodIP": 2, "Service": 2, "Host": 1}
-    for intranet, workers in jobs.items():
-        job = f"collective-{intranet.lower()}"
-        cluster.create(build_job(job, all_reduce, tmp_path / job, {"worker": workers}, intranet=intranet))
-    cluster.until_ended(*(f"collective-{each.lower()}" for each in jobs), seconds=450)
-    for intranet, workers in jobs.items():
-        job = f"collective-{intranet.lower()}"
-        data, pods = cluster.read("configmap", job)["data"], cluster.pods(job)
-        hosts = [_address(pods, f"worker-{index}") for index in range(workers)]
-        assert data["PADDLE_TRAINER_ENDPOINTS"] == ",".join(f"{each}:{data['PADDLE_PORT']}" for each in hosts)
-        for index in range(workers):
-            assert "Training completed. Learned y = 2.99 x + 1.99" in cluster.logs(f"{job}-worker-{index}")
-        cluster.delete(job)
+    workers = {"collective-podip": ("PodIP", 2), "collective-service": ("Service", 2), "collective-host": ("Host", 1)}
+    built = (
+        build_job(job, all_reduce, tmp_path / job, {"worker": count}, intranet=intranet)
+        for job, (intranet, count) in workers.items()
+    )
+    with cluster.created(*built):
+        cluster.until_ended(*workers)
+        for job, (_, count) in workers.items():
+            data, pods = cluster.read("configmap", job)["data"], cluster.pods(job)
+            hosts = [_address(pods, f"worker-{index}") for index in range(count)]
+            assert data["PADDLE_TRAINER_ENDPOINTS"] == ",".join(f"{each}:{data['PADDLE_PORT']}" for each in hosts)
+            for index in range(count):
+                assert re.search(r"Learned y = (2\.9|3\.0)\d x \+ (1\.9|2\.0)\d", cluster.logs(f"{job}-worker-{index}"))
 
 
-def test_ranks_of_the_nodes_own_network_that_one_node_cannot_hold_wait_and_say_so(
-    cluster: Cluster, all_reduce: Program, tmp_path: Path
-) -> None:
+def test_ranks_of_the_nodes_own_network_that_one_node_cannot_hold_wait_and_say_so(cluster: Cluster) -> None:
     """The launcher counts nodes by their addresses: two ranks on one would wait for a third for ever."""
-    cluster.create(build_job("crowded", all_reduce, tmp_path, {"worker": 2}, intranet="Host"))
-    cluster.until("a rank that waits", lambda: "free ports" in str(cluster.pods("crowded")), 30)
-    waiting = [pod for pod in cluster.pods("crowded").values() if not pod["spec"].get("nodeName")]
-    assert len(waiting) == 1
-    cluster.until("the cause", lambda: "free ports" in str(cluster.read("pdj", "crowded")["status"]), 30)
-    assert cluster.phase("crowded") in ("Pending", "Starting")
-    cluster.delete("crowded")
+    with cluster.created(build_shell_job("crowded", ["sleep", "600"], workers=2, intranet="Host")):
+        cluster.until("a rank that waits", lambda: "free ports" in str(cluster.pods("crowded")), 30)
+        waiting = [pod for pod in cluster.pods("crowded").values() if not pod["spec"].get("nodeName")]
+        assert len(waiting) == 1
+        cluster.until("the cause", lambda: "free ports" in str(cluster.read("pdj", "crowded")["status"]), 30)
+        assert cluster.phase("crowded") in ("Pending", "Starting")
 
 
 def _address(pods: dict[str, dict[str, Any]], rank: str) -> str:
@@ -142,9 +162,8 @@ def _address(pods: dict[str, dict[str, Any]], rank: str) -> str:
 
 
 def _assert_learned(cluster: Cluster, program: Program, job: str, output: Path) -> None:
-    """What the job says of itself, and what its saved parameters are worth."""
+    """What the job says of itself, and what its saved parameters are worth after a hundred steps."""
     words = cluster.kubectl("-n", NAMESPACE, "get", "pdj", job, "--no-headers").split()
     assert words[1:3] == ["Completed", "PS"]
-    assert "Held-out AUC 0.8" in cluster.logs(f"{job}-worker-0"), cluster.last_words(job)
-    assert_trained(program.python, output)
-    cluster.delete(job)
+    assert "Held-out AUC 0." in cluster.logs(f"{job}-worker-0"), cluster.last_words(job)
+    assert_trained(program.python, output, near=0.15)

@@ -51,7 +51,6 @@ UNUSED = {
     ("events", "get"): "when an operator that was started anew says what its predecessor said",
     ("events", "patch"): "when something is said again",
     ("podgroups", "get"): "when a create finds a PodGroup of that name which the cache does not show",
-    ("paddlejobs", "patch"): "a finalizer of paddle-operator is taken off its jobs",
     ("paddlejobs/finalizers", "update"): "never asked for; the API server looks for it when an owner blocks deletion",
 }
 """Rights that the lives below do not need, and who does."""
@@ -171,12 +170,14 @@ async def _is_deleted(scene: Scene) -> None:
     await until(deleted, 30)
 
 
-_EXPIRED = replace(EXPIRED, user=_is_deleted)
+_EXPIRED = replace(EXPIRED, user=_is_deleted, spec={"runPolicy": {"ttlSecondsAfterFinished": 1}})
 
 
 async def live_in_a_gang(scene: Scene) -> None:
-    """Its PodGroup is made, resized with the job, and removed at the end."""
-    await scene.api.create(JOBS, build_job(ps=1, worker=1, namespace=scene.namespace))
+    """Its PodGroup is made, resized with the job, and removed at the end. paddle-operator has seen it before."""
+    job = build_job(ps=1, worker=1, namespace=scene.namespace)
+    job["metadata"]["finalizers"] = ["finalizers.paddlepaddle.org"]
+    await scene.api.create(JOBS, job)
     await until(lambda: have_pods(scene.api, 2, namespace=scene.namespace), 30)
     await scene.patch({"spec": {"worker": {"replicas": 2}}})
     pods = await until(lambda: have_pods(scene.api, 3, namespace=scene.namespace), 30)
@@ -186,6 +187,7 @@ async def live_in_a_gang(scene: Scene) -> None:
     await scene.phase("Completed")
     await until(scene.pods_are_gone, 30)
     await until(lambda: _has_no_group(scene), 30)
+    assert "finalizers" not in (await scene.api.get(JOBS, scene.namespace, "demo"))["metadata"]
 
 
 async def _has_no_group(scene: Scene) -> bool:

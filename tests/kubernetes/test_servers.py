@@ -116,7 +116,7 @@ _EXPIRED = b'{"type":"ERROR","object":{"kind":"Status","status":"Failure","messa
 CUTS = {
     "cut at every third event": Cut(3),
     "cut in the middle of a line": Cut(2, b'{"type":"MODIFIED","object":{"kind":"Po'),
-    "410 at every third event": Cut(3, _EXPIRED),
+    "410 at every third event": Cut(3, _EXPIRED, forgets=True),
     "500 in the stream": Cut(2, b'{"type":"ERROR","object":{"kind":"Status","code":500,"message":"etcd"}}\n'),
 }
 
@@ -150,9 +150,11 @@ async def test_an_event_that_was_lost_for_ever_is_made_good_by_the_next_list(wor
     server.swallows = lambda line: b'"Succeeded"' in line
     server.patience = 1
     scene = Scene(world.api, world.namespace, "demo")
-    async with client_of(server, relist=2.0) as client:
-        async with running(Seam(client, world.namespace), Settings(), clock=scene.clock):
-            assert await live(FAILED_ONCE, scene) == CAME_THROUGH
+    async with (
+        client_of(server, relist=2.0) as client,
+        running(Seam(client, world.namespace), Settings(), clock=scene.clock),
+    ):
+        assert await live(FAILED_ONCE, scene) == CAME_THROUGH
 
 
 PHASES = ("Pending", "Running", "Restarting", "Completed")

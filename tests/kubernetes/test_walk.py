@@ -96,10 +96,15 @@ async def test_the_documents_walk(kubectl: Kubectl, administrator: Client, tmp_p
         header, row = await until_completed(kubectl)
         assert header.split() == ["NAME", "STATUS", "MODE", "PS", "WORKER", "AGE"]
         assert row.split()[:5] == ["wide-ande-deep", "Completed", "PS", "2/2", "0/2"]
-        assert "How many pods the role has." in kubectl("explain", "pdj.spec.worker.replicas")
+        await until(lambda: _explains(kubectl, "pdj.spec.worker.replicas", "How many pods the role has."), 60)
         kubectl(*REMOVE, f"--timeout={_PATIENCE}s")
         await nothing_is_left(kubectl)
         assert process.end() == 0
+
+
+async def _explains(kubectl: Kubectl, field: str, sentence: str) -> bool:
+    """A server puts a kind into its OpenAPI document some seconds after it serves it."""
+    return sentence in (await asyncio.to_thread(kubectl.run, "explain", field)).stdout
 
 
 async def _has_pods_of_its_own(kubectl: Kubectl) -> bool:

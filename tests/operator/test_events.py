@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from operator_seam import Request, Seam, build_job, open_cluster, until
+from paddock.apiserver.names import explain_subdomain
 from paddock.jobs.model import EventNote
 from paddock.kube.api import Api
 from paddock.kube.errors import NotFound, Unavailable
@@ -26,6 +27,12 @@ def test_an_event_names_its_job_and_says_when() -> None:
     }  # fmt: skip
     assert (event["type"], event["reason"], event["message"]) == ("Warning", "Restarting", "worker-1 exited with 1")
     assert event["firstTimestamp"] == "1970-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize("name", ["x" * 253, "x" * 199 + "-" + "y" * 50, "x" * 199 + "." + "y" * 50])
+def test_an_event_of_a_job_with_a_long_name_has_a_legal_one(name: str) -> None:
+    event = build_event(JOB | {"metadata": {"name": name, "namespace": "default"}}, NOTE, 0.0)
+    assert explain_subdomain(event["metadata"]["name"]) == []
 
 
 @pytest.mark.parametrize(

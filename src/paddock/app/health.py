@@ -89,6 +89,7 @@ class Endpoints:
             try:
                 await web.TCPSite(runner, address.host, address.port).start()
             except OSError as error:
+                await self.stop()
                 reason = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
                 raise CannotServe(
                     f"cannot listen at {address}: {reason}. Choose another address with --{flag}-bind-address, or 0 "

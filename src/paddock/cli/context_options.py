@@ -49,3 +49,24 @@ def context_options(command: Command, *, variable: str | None = "PADDOCK_CONTEXT
 def is_chosen(context: click.Context) -> bool:
     """Whether a place was named on the command line."""
     return bool(context.meta.get(CHOSEN))
+
+
+def namespace_option(command: Command) -> Command:
+    """`-n`, with the options that choose the place."""
+    option = click.option(
+        "-n",
+        "--namespace",
+        default=None,
+        metavar="NAME",
+        callback=_read_namespace,
+        help="The namespace.  [default: the context's; default]",
+    )
+    return context_options(option(command))
+
+
+def _read_namespace(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
+    if value or not is_chosen(context):
+        return value or "default"
+    from paddock.cli.session import choose_place
+
+    return choose_place(context).flags.namespace

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from paddock.cli.context_options import namespace_option
 from paddock.cli.find import fetch_job, fetch_pods, printed_name
 from paddock.cli.language import readers_language
 from paddock.cli.names import complete_jobs
 from paddock.cli.places import Place
-from paddock.cli.session import namespace_option, talk
+from paddock.cli.session import talk
 from paddock.cli.terminal import stderr, stdout
 from paddock.jobs.phrases import Phrase, phrase, render
 from paddock.kube.errors import Conflict, NotFound

@@ -11,11 +11,12 @@ from rich.cells import cell_len
 
 from paddock.cli import jobs_view as view
 from paddock.cli.cluster_limits import find_places
+from paddock.cli.context_options import namespace_option
 from paddock.cli.find import fetch_job, fetch_pods
 from paddock.cli.language import readers_language
 from paddock.cli.names import complete_jobs
 from paddock.cli.places import Place
-from paddock.cli.session import namespace_option, talk
+from paddock.cli.session import talk
 from paddock.cli.terminal import print_table, stdout
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.explain import explain

@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from paddock.cli.context_options import namespace_option
 from paddock.cli.errors import UserError
 from paddock.cli.language import readers_language
 from paddock.cli.names import complete_jobs
 from paddock.cli.places import LOCAL, Flags
-from paddock.cli.session import namespace_option, talk
+from paddock.cli.session import talk
 from paddock.cli.terminal import stdout
 from paddock.jobs.explain import explain
-from paddock.jobs.model import CauseRecord, Status
+from paddock.jobs.model import JOB_LABEL, CauseRecord, Status
+from paddock.jobs.names import job_label
 from paddock.jobs.phrases import Phrase, phrase, render
 from paddock.kube.meta import Resource
 from paddock.kube.times import Moment, format_duration
@@ -139,7 +141,7 @@ def build_steps(cause: CauseRecord, name: str, namespace: str, file: str = "", f
         return list(_steps_to_room(str(cause.args.get("message") or ""), f"{again}{flags.options}", kubectl))
     if cause.reason == "ImageUnavailable":
         if flags.options:
-            return [f"{kubectl}{on} describe pods -l paddock.dev/job={name}"]
+            return [f"{kubectl}{on} describe pods -l {JOB_LABEL}={job_label(name)}"]
         unknown = _NO_ENVIRONMENT.search(str(cause.args.get("message") or ""))
         return [f"paddock env create NAME -r requirements.txt --image {_quote(unknown[1])}"] if unknown else []
     ranks = cause.args.get("ranks")

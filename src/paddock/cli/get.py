@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from paddock.cli import jobs_view as view
+from paddock.cli.context_options import namespace_option
 from paddock.cli.errors import UserError
 from paddock.cli.find import fetch_all, printed_name
 from paddock.cli.language import readers_language
 from paddock.cli.names import complete_objects
 from paddock.cli.places import Place
-from paddock.cli.session import choose_place, namespace_option, talk
+from paddock.cli.session import choose_place, talk
 from paddock.cli.terminal import print_table, stderr, stdout
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.phrases import phrase, render

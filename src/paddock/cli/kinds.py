@@ -15,7 +15,7 @@ from paddock.kube.meta import Resource
 BY_NAME: Mapping[str, Resource] = {crd_name(resource): resource for resource in KINDS}
 
 
-class KindsOfJob(click.ParamType):
+class KindsOfJob(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.5; 8.1 is enough
     """`paddlejobs.batch.paddlepaddle.org,paddlejobs.kubeflow.org` as their resources, each once."""
 
     name = "kinds"

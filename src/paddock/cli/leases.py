@@ -135,8 +135,8 @@ def explain_nobody(
         )
     if not leaders:
         return phrase(
-            "none runs (nobody holds the Lease {lease}). `paddock manifests operator | {kubectl} create -f -` starts "
-            "one",
+            "none seems to run, as nobody holds the Lease {lease}. `paddock manifests operator | {kubectl} create -f "
+            "-` starts one",
             lease=NAME, kubectl=kubectl,
         )  # fmt: skip
     alive = [each for each in leaders if not each.is_gone(now)]

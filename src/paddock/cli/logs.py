@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from paddock.cli.context_options import namespace_option
 from paddock.cli.errors import Failed, UserError
 from paddock.cli.find import fetch_job, fetch_pods, in_namespace
 from paddock.cli.follow import Follower, Gone
@@ -19,7 +20,7 @@ from paddock.cli.names import complete_jobs
 from paddock.cli.places import Place
 from paddock.cli.rank_log import cut, fetch_log
 from paddock.cli.screen import Screen
-from paddock.cli.session import namespace_option, talk
+from paddock.cli.session import talk
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Rank
 from paddock.jobs.phrases import Phrase, phrase

@@ -7,6 +7,7 @@ decided here but how they are written; tests/cli/test_manifests.py holds the fil
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,12 +31,29 @@ _COMMENTS: Mapping[str, Sequence[str]] = {
 }
 """What is said above a line that begins so."""
 
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
 _ONE_LINE = 10_000  # characters: a sentence stays on its line, and a change of it is one line of a diff
+
+
+def _check_namespace(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    if not _NAMESPACE.fullmatch(value):
+        said = f"{value!r} is no name of a namespace: a-z, 0-9 and - are allowed, at most 63"
+        raise click.BadParameter(said, context, parameter)
+    return value
 
 
 @click.command(name="manifests")
 @click.argument("what", type=click.Choice(["crd", "operator", "all"]), default="all")
-@click.option("-n", "--namespace", default=NAMESPACE, show_default=True, help="Where the operator runs, and the jobs.")
+@click.option(
+    "-n",
+    "--namespace",
+    default=NAMESPACE,
+    show_default=True,
+    metavar="NAME",
+    callback=_check_namespace,
+    help="Where the operator runs, and the jobs.",
+)
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Run the jobs of every namespace.")
 @click.option(
     "--scope",
@@ -51,7 +69,7 @@ _ONE_LINE = 10_000  # characters: a sentence stays on its line, and a change of 
     show_default=",".join(map(crd_name, DEFAULT_KINDS)),
     help="Which kinds of job, joined by commas.",
 )
-@click.option("--image", default=IMAGE, show_default=True, help="The operator's image.")
+@click.option("--image", default=IMAGE, show_default=True, metavar="NAME", help="The operator's image.")
 @click.option(
     "--api-version",
     "version",

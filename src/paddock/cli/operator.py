@@ -7,6 +7,7 @@ Nothing is imported here that the operator's image lacks (the group `operator` i
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import re
 import sys
@@ -189,6 +190,10 @@ def command(
     )
     import uvloop
 
+    # What was imported stays, and a pass makes thousands of dictionaries that end with it: looking through all of them
+    # as often as Python does by itself is a tenth of the operator's time.
+    gc.freeze()
+    gc.set_threshold(5_000, 20, 50)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(cluster.serve(config, options))

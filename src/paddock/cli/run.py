@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import re
-import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from paddock.app import launch
 from paddock.cli.cluster_limits import explain_outputs
+from paddock.cli.context_options import namespace_option
 from paddock.cli.delete import end_job, kill_pods
 from paddock.cli.display import View, build_doubt, build_end, build_head, build_timeout
 from paddock.cli.errors import Failed, UserError
 from paddock.cli.failure import fetch_failure
-from paddock.cli.find import fetch_pods, in_namespace
+from paddock.cli.find import in_namespace
 from paddock.cli.follow import Follower, Gone
+from paddock.cli.interrupts import queue_interrupts
 from paddock.cli.language import readers_language
 from paddock.cli.logs import choose_ranks
 from paddock.cli.patience import FAILURES, Patience
 from paddock.cli.places import Place
-from paddock.cli.same_name import TIMED_OUT, explain_taken, is_timed_out, read_age
+from paddock.cli.same_name import explain_taken, is_timed_out, read_age
 from paddock.cli.screen import Screen
 from paddock.cli.sent_directories import create_with_maps
-from paddock.cli.session import choose_place, connect, namespace_option
+from paddock.cli.session import choose_place, connect
 from paddock.cli.submission import (
     Checked,
     check_with_server,
@@ -36,6 +36,7 @@ from paddock.cli.submission import (
     read_devices,
     read_files,
 )
+from paddock.cli.suspend import read_run_policy, suspend
 from paddock.cli.workdir import place_directories, refuse_impossible, workdir_option
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import CleanPods, Phase, Rank
@@ -151,7 +152,7 @@ class Run:
         """The limit of restarts that the job has is ours."""
 
     async def run(self, checked: list[Checked], without: tuple[str, ...]) -> int:
-        async with connect(self._place) as client, _interrupts(self._interrupts):
+        async with connect(self._place) as client, queue_interrupts(self._interrupts):
             interrupt = asyncio.create_task(self._interrupts.get())
             submitting = asyncio.create_task(self._submit(client, checked, without))
             try:
@@ -258,7 +259,7 @@ class Run:
             patched = await client.patch(resource, namespace_of(job), name_of(job), patch)
         except (NotFound, Conflict):
             return
-        if _run_policy(patched).get("backoffLimit") != limit:  # a definition of another operator's has no such field
+        if read_run_policy(patched).get("backoffLimit") != limit:  # not a field of the definition there
             return
         self._gave_up = True
         said = phrase(
@@ -297,7 +298,7 @@ class Run:
             self._screen.line(step)
         if outputs := self._place.find_outputs(job):
             self._screen.line(phrase("outputs: {path}", path=str(outputs)))
-        rests = await self._stop(client, job, lambda: _suspend(client, resource, job), interrupt)
+        rests = await self._stop(client, job, lambda: suspend(client, resource, job), interrupt)
         name = f"{name_of(job)}{in_namespace(job, self._place.flags)}"
         commands = {"logs": f"paddock logs {name}", "delete": f"paddock delete {name}"}
         whole = phrase(
@@ -362,40 +363,10 @@ class Run:
         return "      ".join(render(each, self._screen.language) for each in said)
 
 
-def _run_policy(job: Manifest) -> Manifest:
-    return (job.get("spec") or {}).get("runPolicy") or {}
-
-
 def _is_cleaned_up(view: View) -> bool:
     """Whether this end takes the pods with it, as `jobs.policies.cleanup` has it."""
     completed = CleanPods.ON_COMPLETION if view.status.phase is Phase.COMPLETED else CleanPods.ON_FAILURE
     return view.job.policies.clean_pods in (CleanPods.ALWAYS, completed)
-
-
-async def _suspend(client: Client, resource: Resource, job: Manifest) -> None:
-    """Suspend the job and wait until its pods are gone; one that ends meanwhile stays as it ended. Raises `Gone`, and
-    `Failed` where the definition of the kind, another operator's, has no such field."""
-    patch = {"metadata": {"uid": uid_of(job), "annotations": {TIMED_OUT: ""}}, "spec": {"runPolicy": {"suspend": True}}}
-    try:
-        current = await client.patch(resource, namespace_of(job), name_of(job), patch)
-        if not _run_policy(current).get("suspend"):
-            raise Failed(
-                phrase(
-                    "the job goes on: the cluster's definition of {kind} is another operator's and knows no "
-                    "runPolicy.suspend (`paddock manifests crd` prints ours)",
-                    kind=resource.kind,
-                )
-            )
-        while not _rests(resource, current) or await fetch_pods(client, job):
-            await asyncio.sleep(_AGAIN)
-            current = await client.get(resource, namespace_of(job), name_of(job))
-    except (NotFound, Conflict):  # deleted, or another of the name
-        raise Gone from None
-
-
-def _rests(resource: Resource, job: Manifest) -> bool:
-    phase = KINDS[resource].read_status(job).phase
-    return phase is Phase.SUSPENDED or phase.terminal
 
 
 async def _insist(work: Callable[[], Awaitable[None]]) -> None:
@@ -414,16 +385,3 @@ async def _cancel(*tasks: asyncio.Task[Any]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-
-
-@contextlib.asynccontextmanager
-async def _interrupts(queue: asyncio.Queue[None]) -> AsyncIterator[None]:
-    """Ctrl-C and SIGTERM go into the queue while the context lasts."""
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, queue.put_nowait, None)
-    try:
-        yield
-    finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from paddock.cli.cluster_limits import find_notices, find_refusals
 from paddock.cli.places import Place
-from paddock.cli.session import connect, run
+from paddock.cli.session import choose_place, connect, run
 from paddock.cli.submission import Checked, explain_refused, place_document
 from paddock.cli.validate import Report
 from paddock.jobs.phrases import Phrase, phrase
@@ -20,8 +20,9 @@ from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, Unauthorized
 
 
-def check_reports(place: Place, reports: Sequence[Report], namespace: str, language: str) -> list[Report]:
-    """The reports with what the cluster says. Raises `ApiError` where it does not answer."""
+def check_reports(reports: Sequence[Report], namespace: str) -> list[Report]:
+    """The reports with what the cluster that the command names says. Raises `ApiError` where it does not answer."""
+    place = choose_place()
 
     async def work() -> list[Report]:
         async with connect(place) as client:

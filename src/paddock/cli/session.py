@@ -11,26 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from paddock.app.home import Home, read_home
-from paddock.cli.context_options import CHOSEN, Command, context_options
+from paddock.cli.context_options import CHOSEN
 from paddock.cli.places import Cluster, Local, Place, build_cluster
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
 
 T = TypeVar("T")
-
-
-def namespace_option(command: Command) -> Command:
-    """`-n`, with the options that choose the place."""
-    option = click.option(
-        "-n",
-        "--namespace",
-        default=None,
-        metavar="NAME",
-        callback=lambda context, _, value: value or choose_place(context).flags.namespace,
-        help="The namespace.  [default: the context's; default]",
-    )
-    return context_options(option(command))
 
 
 def choose_place(context: click.Context | None = None) -> Place:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from paddock.cli.context_options import namespace_option
 from paddock.cli.find import in_namespace, printed_name
 from paddock.cli.language import readers_language
 from paddock.cli.places import Flags, Place
 from paddock.cli.sent_directories import create_with_maps
-from paddock.cli.session import choose_place, namespace_option, talk
+from paddock.cli.session import choose_place, talk
 from paddock.cli.submission import Checked, check_with_server, drop_devices, read_files
 from paddock.cli.terminal import stderr, stdout
 from paddock.cli.workdir import place_directories, refuse_impossible, workdir_option

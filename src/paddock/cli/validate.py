@@ -15,8 +15,8 @@ from pathlib import Path
 
 import click
 
+from paddock.cli.context_options import is_chosen, namespace_option
 from paddock.cli.language import readers_language
-from paddock.cli.session import choose_place, namespace_option
 from paddock.jobs.phrases import phrase, render
 from paddock.jobs.preflight import Document, check, check_together, format_problem, read_bytes
 from paddock.jobs.problems import Problem
@@ -56,11 +56,10 @@ def command(files: tuple[str, ...], output: str, namespace: str) -> int:
     """
     language = readers_language()
     reports = [fetch_report(file) for file in files]
-    place = choose_place()
-    if place.home is None:
+    if is_chosen(click.get_current_context()):
         from paddock.cli.server_check import check_reports
 
-        reports = check_reports(place, reports, namespace, language)
+        reports = check_reports(reports, namespace)
     if output == "json":
         print(json.dumps(build_json(reports, language), indent=2, ensure_ascii=False))
     else:

@@ -85,9 +85,10 @@ CONTEXTS: Mapping[str, str] = {
     "look whether it watches namespace {namespace}": (
         "你无权查看 Lease，这里无从得知是否有 operator 在运行。请询问集群管理员，或确认它是否处理命名空间 {namespace}"
     ),
-    "none runs (nobody holds the Lease {lease}). `paddock manifests operator | {kubectl} create -f -` starts one": (
-        "没有 operator 在运行（无人持有 Lease {lease}）。`paddock manifests operator | {kubectl} create -f -`"
-        " 可启动一个"
+    "none seems to run, as nobody holds the Lease {lease}. `paddock manifests operator | {kubectl} "
+    "create -f -` starts one": (
+        "看来没有 operator 在运行，因为无人持有 Lease {lease}。`paddock manifests operator | {kubectl} create"
+        " -f -` 可启动一个"
     ),
     "the operator in namespace {where} watches {watched} alone, not {namespace}: submit the job there, "
     "or have its --namespace changed": (

@@ -67,8 +67,8 @@ _VALUES: Mapping[str, str] = {
     "a mapping with apiVersion and kind": "含有 apiVersion 和 kind 的映射",
     'a text like "{example}"': '文本，例如 "{example}"',
     "{versions} for a {kind}": " {versions}（kind 为 {kind} 时）",
-    "a name of a-z 0-9 - that begins with a letter and ends with a letter or digit": (
-        "由 a-z、0-9 和 - 组成的名称，以字母开头，以字母或数字结尾"
+    "a name of a-z 0-9 - ., beginning and ending with a letter or digit, around dots too,": (
+        "由 a-z、0-9、- 和 . 组成的名称，开头、结尾以及每个点的前后都是字母或数字"
     ),
     "a name of at most 63 of a-z 0-9 -, beginning and ending with a letter or digit": (
         "由 a-z、0-9 和 - 组成的名称，最多 63 个字符，以字母或数字开头和结尾"
@@ -102,9 +102,11 @@ _VALUES: Mapping[str, str] = {
 }
 
 _OF_JOBS: Mapping[str, str] = {
-    'found {found}, a name of at most {most} characters is allowed: with "{suffix}" it names a pod, in at most 63': (
-        '值为：{found}，应为最多 {most} 个字符的名称：加上 "{suffix}" 就是 Pod 的名称，后者最多 63 个字符'
+    'found {found}, a name of at most {most} characters is allowed: with "{suffix}" it names a pod, in at most 253': (
+        '值为：{found}，应为最多 {most} 个字符的名称：加上 "{suffix}" 就是 Pod 的名称，后者最多 253 个字符'
     ),
+    "on a cluster its pods cannot start: in what a node calls the directory of their logs there is room for {most} "
+    "characters of this name": "在集群上，它的 Pod 无法启动：节点上日志目录的名称只能容纳此名称的 {most} 个字符",
     '"," before "{end}" is not allowed in JSON: kubectl refuses it': (
         '"{end}" 之前不能有 ","，这不符合 JSON 语法：kubectl 会拒绝它'
     ),
@@ -174,8 +176,8 @@ _OF_JOBS: Mapping[str, str] = {
         "现在的 PaddlePaddle（3.3）已经没有异构参数服务器：这些 Pod 得到的是 PaddlePaddle 2.3 至 3.0 所读的环境变量，"
         "更新的版本不会读取"
     ),
-    "is not read, and no version of paddle-operator read it: the number of pods is replicas, and what a pod may use is in "
-    "resources of its containers": (
+    "is not read, and no version of paddle-operator read it: the number of pods is replicas, and what a pod may use "
+    "is in resources of its containers": (
         "不会被读取，paddle-operator 的任何版本也没有读过：Pod 的数量由 replicas 决定，"
         "Pod 可用的资源写在其容器的 resources 中"
     ),

@@ -25,6 +25,8 @@ INDEX_LABEL = "paddock.dev/index"
 ATTEMPT_LABEL = "paddock.dev/attempt"
 PORT_ANNOTATION = "paddock.dev/port"
 """On pods: first of the block of ports that the operator chose for the job (`PORTS_IN_BLOCK` of them)."""
+WOKEN_ANNOTATION = "paddock.dev/woken"
+"""On pods: the ConfigMap that a kubelet was told of, as it had looked for it too early (`policies.wake`)."""
 ADDRESSES_ANNOTATION = "paddock.dev/addresses"
 """On ConfigMaps: a mark of the addresses that it was made from (`jobs.objects`)."""
 
@@ -278,6 +280,7 @@ class Pod:
 
     `gone_by`: of a pod that is being deleted, when it should be gone, its grace included (deletionTimestamp).
     `forced`: it is being deleted with no grace at all. `disrupted`: why the cluster takes it away (DisruptionTarget).
+    `woken`: its kubelet was told of the ConfigMap (`policies.wake`).
     """
 
     name: str
@@ -295,6 +298,7 @@ class Pod:
     gone_by: Moment | None = None
     forced: bool = False
     disrupted: str = ""
+    woken: bool = False
 
     @property
     def ended(self) -> bool:

@@ -1,7 +1,8 @@
 """What a job has besides its pods: a Service for each rank, a ConfigMap for each attempt, one PodGroup.
 
 The ConfigMap is what ranks share: it is made once all of an attempt's pods have addresses, never changes, and until
-it exists no rank starts. Attempt 0 has the job's own name, as with paddle-operator. Pods are in `jobs.pods`.
+it exists no rank starts. Attempt 0 has the job's own name, as with paddle-operator. Pods are in `jobs.pods`, names in
+`jobs.names`.
 """
 
 from __future__ import annotations
@@ -14,18 +15,9 @@ from typing import Any
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import ADDRESSES_ANNOTATION, ATTEMPT_LABEL, INDEX_LABEL, JOB_LABEL, ROLE_LABEL, Job, Rank
+from paddock.jobs.names import config_map_name, host_name, job_label, pod_group_name
 from paddock.kube.meta import VOLCANO_POD_GROUPS, Manifest, Resource, owner_reference
 from paddock.kube.quantities import format_quantity, read_amounts
-
-
-def pod_name(job: Job, rank: Rank) -> str:
-    """`<job>-<role>-<index>`; the rank's Service has the same name."""
-    return f"{job.key.name}-{rank}"
-
-
-def config_map_name(job: Job, attempt: int) -> str:
-    """`<job>` for the first attempt, then `<job>-attempt-<n>`."""
-    return job.key.name if attempt == 0 else f"{job.key.name}-attempt-{attempt}"
 
 
 def needs_config_map(job: Job) -> bool:
@@ -34,12 +26,11 @@ def needs_config_map(job: Job) -> bool:
 
 def build_service(job: Job, rank: Rank) -> Manifest:
     """A headless Service that resolves the rank's name, before the pod is ready too, as ranks meet while they start."""
-    name = pod_name(job, rank)
     labels = {ROLE_LABEL: rank.role, INDEX_LABEL: str(rank.index)}
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": _metadata(job, name, labels),
+        "metadata": _metadata(job, host_name(job, rank), labels),
         "spec": {
             "clusterIP": "None",
             "publishNotReadyAddresses": True,
@@ -52,7 +43,7 @@ def build_service(job: Job, rank: Rank) -> Manifest:
 def build_config_map(job: Job, attempt: int, addresses: Mapping[Rank, str], port: int | None) -> Manifest:
     """The endpoints of `attempt`. `addresses` holds every rank's; `port` as for `build_pod`."""
     framework = FRAMEWORKS[job.framework]
-    labels = {"paddle-res-name": job.key.name, ATTEMPT_LABEL: str(attempt)}
+    labels = {"paddle-res-name": job_label(job.key.name), ATTEMPT_LABEL: str(attempt)}
     annotations = {ADDRESSES_ANNOTATION: mark_addresses(job, addresses)}
     return {
         "apiVersion": "v1",
@@ -87,7 +78,7 @@ def build_pod_group(job: Job, resource: Resource) -> Manifest:
     return {
         "apiVersion": resource.api_version,
         "kind": resource.kind,
-        "metadata": _metadata(job, job.key.name, {}),
+        "metadata": _metadata(job, pod_group_name(job, resource), {}),
         "spec": spec,
     }
 
@@ -96,7 +87,7 @@ def _metadata(job: Job, name: str, labels: Mapping[str, str]) -> Manifest:
     return {
         "name": name,
         "namespace": job.key.namespace,
-        "labels": {JOB_LABEL: job.key.name, **labels},
+        "labels": {JOB_LABEL: job_label(job.key.name), **labels},
         "ownerReferences": [owner_reference(job.owner())],
     }
 

@@ -13,7 +13,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from paddock.jobs.frameworks.registry import FRAMEWORKS
-from paddock.jobs.model import ATTEMPT_LABEL, INDEX_LABEL, PORT_ANNOTATION, ROLE_LABEL, Exit, Pod, PodPhase, Rank
+from paddock.jobs.model import (
+    ATTEMPT_LABEL,
+    INDEX_LABEL,
+    PORT_ANNOTATION,
+    ROLE_LABEL,
+    WOKEN_ANNOTATION,
+    Exit,
+    Pod,
+    PodPhase,
+    Rank,
+)
 from paddock.kube.meta import annotations_of, is_deleting, labels_of, metadata, name_of, uid_of
 from paddock.kube.times import read_time
 
@@ -49,6 +59,7 @@ def read_pod(manifest: Mapping[str, Any]) -> Pod | None:
         gone_by=read_time(metadata(manifest).get("deletionTimestamp")),
         forced=is_deleting(manifest) and metadata(manifest).get("deletionGracePeriodSeconds") == 0,
         disrupted=_disruption(status)[0],
+        woken=WOKEN_ANNOTATION in annotations_of(manifest),
     )
 
 

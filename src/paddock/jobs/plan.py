@@ -36,16 +36,22 @@ from paddock.jobs.model import (
     Settings,
     Status,
 )
-from paddock.jobs.policies import addresses, children, deadline, gang, lost, ports, restart, success, suspend, ttl
+from paddock.jobs.policies import addresses, children, deadline, gang, lost, ports, restart, success, suspend, ttl, wake
 from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import FATES, Age, Fate, Situation, State, plan_fate
 from paddock.jobs.policies.root_cause import read_deaths
 from paddock.jobs.policies.verdict import Verdict
-from paddock.kube.meta import name_of
+from paddock.kube.meta import CONFIG_MAPS, name_of
 from paddock.kube.times import Moment
 
 RETRY_SECONDS = 30.0
 """When to look again where no watch tells: a foreign object in the way, a port that nobody has given back."""
+
+
+_IPV6 = (
+    "PaddlePaddle reads no IPv6 addresses, and pods have some: give the nodes IPv4 addresses as the first family; "
+    "parameter servers can also be told names, with intranet: Service"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,11 +268,15 @@ def _plan_gang(this: _Pass) -> Plan:
         cause=None if cause is None else _recorded(this, cause),
     )
     leftovers = children.plan_leftovers(this.job, this.status, this.observed)
+    wakes = wake.plan_wakes(this.job, this.status, this.observed, this.settings)
     left = deadline.deadline_left(this.job, status, this.now)
     return Plan(
         status,
-        (*_pod_deletes(this), *leftovers, *needs.actions),
-        (_note(Phase.PENDING, status.cause),) if this.status.phase is Phase.NONE and status.cause else (),
+        (*_pod_deletes(this), *leftovers, *needs.actions, *wakes),
+        (
+            *((_note(Phase.PENDING, status.cause),) if this.status.phase is Phase.NONE and status.cause else ()),
+            *_address_notes(this, needs.actions),
+        ),
         _earliest(wait or None, left, needs.retry),
     )
 
@@ -278,6 +288,15 @@ class _Needs:
     actions: tuple[Action, ...] = ()
     obstacle: causes.Cause | None = None
     retry: float | None = None
+
+
+def _address_notes(this: _Pass, actions: Sequence[Action]) -> tuple[EventNote, ...]:
+    """Said once, with the ConfigMap that tells ranks of addresses that PaddlePaddle cannot read: it would only wait."""
+    told = any(isinstance(action, Create) and action.resource == CONFIG_MAPS for action in actions)
+    unread = [str(pod.rank) for pod in this.gang if ":" in pod.address]
+    if not told or not unread:
+        return ()
+    return (EventNote("AddressesUnread", f"{_IPV6} ({unread[0]} is one of {len(unread)})", "Warning"),)
 
 
 def _read_needs(this: _Pass) -> _Needs:

@@ -30,14 +30,13 @@ from paddock.jobs.model import (
     Role,
     Settings,
 )
+from paddock.jobs.names import config_map_name, host_name, job_label, pod_group_name, pod_name
 from paddock.jobs.objects import (
     build_config_map,
     build_pod_group,
     build_service,
-    config_map_name,
     mark_addresses,
     needs_config_map,
-    pod_name,
 )
 from paddock.jobs.observed import read_pod
 from paddock.jobs.substitutions import SUBSTITUTED_ANNOTATION, substitute, write_original
@@ -49,10 +48,12 @@ __all__ = [
     "build_pod_group",
     "build_service",
     "config_map_name",
+    "host_name",
     "main_container",
     "mark_addresses",
     "needs_config_map",
     "output_directory",
+    "pod_group_name",
     "pod_name",
     "read_pod",
     "working_directory",
@@ -63,8 +64,6 @@ POD_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 DEFAULT_CONTAINER_ANNOTATION = "kubectl.kubernetes.io/default-container"
 OUTPUT_VOLUME = "paddock-output"
 WORKING_DIRECTORY_VOLUME = "paddock-working-directory"
-
-_LONGEST_HOST_NAME = 63
 
 
 def build_pod(job: Job, rank: Rank, attempt: int, port: int | None, settings: Settings) -> Manifest:
@@ -100,7 +99,7 @@ def _metadata(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, 
     labels = {
         **(template.get("labels") or {}),
         **marks.labels,
-        JOB_LABEL: job.key.name,
+        JOB_LABEL: job_label(job.key.name),
         ROLE_LABEL: role.name,
         INDEX_LABEL: str(rank.index),
         ATTEMPT_LABEL: str(attempt),
@@ -116,7 +115,7 @@ def _metadata(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, 
     if port is not None:
         annotations[PORT_ANNOTATION] = str(port)
     if settings.pod_groups == POD_GROUPS:
-        labels[POD_GROUP_LABEL] = job.key.name
+        labels[POD_GROUP_LABEL] = pod_group_name(job, settings.pod_groups)
     elif _is_of_volcano(job, settings):
         annotations |= _volcano_annotations(job, role)
     return {
@@ -130,10 +129,9 @@ def _metadata(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, 
 
 def _spec(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, settings: Settings) -> Manifest:
     spec: Manifest = dict(role.template["spec"])
-    name = pod_name(job, rank)
-    if len(name) <= _LONGEST_HOST_NAME:
-        spec["hostname"] = spec.get("hostname") or name
-        spec["subdomain"] = spec.get("subdomain") or name
+    name = host_name(job, rank)
+    spec["hostname"] = spec.get("hostname") or name
+    spec["subdomain"] = spec.get("subdomain") or name
     if job.network.intranet is Intranet.HOST:
         spec["hostNetwork"] = True
         spec["dnsPolicy"] = spec.get("dnsPolicy") or "ClusterFirstWithHostNet"
@@ -145,8 +143,6 @@ def _spec(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, sett
     container, _ = substitute(job, containers[main])
     directory, work = output_directory(job, settings), working_directory(job, settings)
     containers[main] = _trained(job, rank, attempt, port, directory, container)
-    if job.network.intranet is Intranet.HOST and not settings.shared_network:
-        containers[main] = _with_host_port(job, port, containers[main])
     if directory is not None:
         _add_volume(spec, OUTPUT_VOLUME, directory, "DirectoryOrCreate")
     if directory is not None and work is not None and not container.get("workingDir"):
@@ -194,14 +190,6 @@ def _trained(
     if ports := framework.build_ports(job, rank, port):
         result["ports"] = _with_ports(result.get("ports") or (), ports)
     return result
-
-
-def _with_host_port(job: Job, port: int | None, container: Manifest) -> Manifest:
-    """The port that it listens on is the node's: said so, a scheduler puts no other pod of that port there, and so no two
-    ranks of a job on one node, which PaddlePaddle's launcher would count as one."""
-    number = FRAMEWORKS[job.framework].default_port if port is None else port
-    own = [entry for entry in container.get("ports") or () if entry.get("containerPort") != number]
-    return {**container, "ports": [*own, {"containerPort": number, "hostPort": number}]}
 
 
 def _with_ports(ports: Sequence[Manifest], ours: Sequence[Manifest]) -> list[Manifest]:

@@ -72,7 +72,7 @@ def _of_jobs(kind: Resource) -> tuple[Right, ...]:
 
 
 _OF_CHILDREN = (
-    Right(PODS, (*_MIRROR, "create", "delete"), "the ranks"),
+    Right(PODS, (*_MIRROR, "create", "patch", "delete"), "the ranks; patch: a kubelet is told of their ConfigMap"),
     Right(SERVICES, (*_MIRROR, "create", "delete"), "the ranks' names"),
     Right(CONFIG_MAPS, (*_MIRROR, "create", "delete"), "the endpoints of an attempt"),
     Right(POD_GROUPS, (*_MIRROR, "create", "patch", "delete"), "gangs; patch: a resized job's"),

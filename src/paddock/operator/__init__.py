@@ -4,4 +4,5 @@ operator    what is watched, whose turn it is      queue    deduplicated, delaye
 views       caches as one view of all children     observe  one job's children: ours, or in our way
 controller  one pass: read, decide, record, act    record   what of a status is written, and read back
 apply       how actions are sent                   events   what `kubectl describe` shows
+halts       kinds whose status the server drops
 """

@@ -39,7 +39,7 @@ def build_event(about: Mapping[str, Any], note: EventNote, now: Moment) -> Manif
     return {
         "apiVersion": "v1",
         "kind": "Event",
-        "metadata": {"name": f"{name_of(about)[:200]}.{suffix}", "namespace": namespace},
+        "metadata": {"name": f"{name_of(about)[:200].rstrip('-.')}.{suffix}", "namespace": namespace},
         "involvedObject": {
             "apiVersion": about["apiVersion"],
             "kind": about["kind"],

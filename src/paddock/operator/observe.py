@@ -45,7 +45,7 @@ def read_observed(
     job: Job, attempt: int, view: View, *, pod_groups: Resource | None, taken_ports: frozenset[int] = frozenset()
 ) -> Observed:
     """`attempt` is the recorded one: its ConfigMap's name is among those that the job needs."""
-    group = view.get(pod_groups, job.key) if pod_groups else None
+    group = _read_pod_group(job, pod_groups, view)
     ranks = [pods.read_pod(pod) for pod in view.owned(PODS, job.uid)]
     return Observed(
         pods=tuple(sorted((pod for pod in ranks if pod), key=lambda pod: (pod.rank, pod.attempt))),
@@ -67,7 +67,7 @@ def needed_names(job: Job, attempt: int) -> Iterable[tuple[Resource, str]]:
     """Every name that nobody else may have."""
     for rank in job.ranks():
         yield PODS, pods.pod_name(job, rank)
-        yield SERVICES, pods.pod_name(job, rank)
+        yield SERVICES, pods.host_name(job, rank)
     if pods.needs_config_map(job):
         yield CONFIG_MAPS, pods.config_map_name(job, attempt)
 
@@ -83,6 +83,12 @@ def missing_pods(job: Job, status: Status, observed: Observed) -> tuple[str, ...
     """Names of this attempt's pods that the view does not show: to be doubted before anything is made of it."""
     there = {pod.name for pod in observed.of_attempt(status.attempt)}
     return tuple(name for rank in job.ranks() if (name := pods.pod_name(job, rank)) not in there)
+
+
+def _read_pod_group(job: Job, pod_groups: Resource | None, view: View) -> Manifest | None:
+    if pod_groups is None:
+        return None
+    return view.get(pod_groups, Key(job.key.namespace, pods.pod_group_name(job, pod_groups)))
 
 
 def _read_child(resource: Resource, manifest: Mapping[str, Any], job: Job) -> Child:

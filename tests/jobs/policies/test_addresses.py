@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from jobs.gangs import NOW, build_job, build_pods, build_status, observe, with_pod
-from paddock.jobs.model import Child, Pod
+from paddock.jobs.model import Child, Pod, PodPhase
 from paddock.jobs.plan import plan
 from paddock.jobs.pods import build_config_map, mark_addresses
 from paddock.kube.meta import CONFIG_MAPS, annotations_of
@@ -32,6 +32,7 @@ def moved(pod: Pod) -> Pod:
         (with_pod(build_pods(JOB), "worker-1", moved), MARK, 1),
         (with_pod(build_pods(JOB), "worker-1", moved), "", 0),  # paddle-operator's: nobody knows what it was made from
         (with_pod(build_pods(JOB), "worker-1", lambda pod: replace(pod, address="")), MARK, 0),
+        (with_pod(build_pods(JOB), "worker-1", lambda pod: replace(moved(pod), phase=PodPhase.SUCCEEDED)), MARK, 0),
     ],
 )
 def test_another_address_makes_one_new_gang(pods: tuple[Pod, ...], mark: str, attempt: int) -> None:

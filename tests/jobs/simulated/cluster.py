@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jobs.simulated.process import JOBS
-from jobs.simulated.sentences import Sentences, attempt_of
+from jobs.simulated.sentences import KEY, Sentences, attempt_of
 from jobs.simulated.store import Store
 from paddock.kube.meta import (
     CONFIG_MAPS,
@@ -25,7 +25,6 @@ from paddock.kube.meta import (
 from paddock.kube.times import format_time
 
 CHILDREN = (PODS, SERVICES, CONFIG_MAPS, POD_GROUPS)
-KEY = Key("team", "demo")
 NODE = "node"
 
 

@@ -6,7 +6,7 @@ those of a leader that was deposed. What must hold whatever happens is written a
 prints.
 
 Smaller and quicker than `simulated.world`, where the whole operator runs: it reaches more states of the plan in as many
-steps. `ActsAtOnce`, `DeletesByName` and `BelievesAbsences` are versions with a rule taken out.
+steps. Versions with a rule taken out are in `sabotaged`.
 """
 
 from __future__ import annotations
@@ -392,33 +392,3 @@ class World(RuleBasedStateMachine):
             demand(not alive, "only pods that have ended survive")
         else:
             demand(all(pod.rank.role == "ps" for pod in alive), "only servers of a completed job run on")
-
-
-# Versions with a rule taken out.
-
-
-def plan_and_act_at_once(job: Job, status: Status, observed: Observed, now: float, settings: Settings) -> Plan:
-    """Without rule 1: what was decided is acted on in the same pass, before anybody knows that it was recorded."""
-    decided = plan(job, status, observed, now, settings)
-    if decided.status.decisive() == status.decisive():
-        return decided
-    return replace(decided, actions=plan(job, decided.status, observed, now, settings).actions)
-
-
-def plan_deletes_by_name(job: Job, status: Status, observed: Observed, now: float, settings: Settings) -> Plan:
-    """Without rule 4: whoever has the name by now is deleted."""
-    planned = plan(job, status, observed, now, settings)
-    actions = tuple(replace(action, uid="") if isinstance(action, Delete) else action for action in planned.actions)
-    return replace(planned, actions=actions)
-
-
-class ActsAtOnce(World):
-    planner = staticmethod(plan_and_act_at_once)
-
-
-class DeletesByName(World):
-    planner = staticmethod(plan_deletes_by_name)
-
-
-class BelievesAbsences(World):
-    doubts_absences = False

@@ -12,7 +12,21 @@ from jobs.simulated.process import JOBS
 from jobs.simulated.store import Store, Write
 from paddock.jobs.apis.paddlepaddle import read_job, read_status
 from paddock.jobs.model import ATTEMPT_LABEL, PORT_ANNOTATION, Phase, Status
-from paddock.kube.meta import PODS, Manifest, annotations_of, controller_of, is_controlled_by, labels_of, uid_of
+from paddock.kube.meta import (
+    PODS,
+    Key,
+    Manifest,
+    annotations_of,
+    controller_of,
+    is_controlled_by,
+    is_deleting,
+    labels_of,
+    name_of,
+    uid_of,
+)
+
+KEY = Key("team", "demo")
+"""Of the one job that there is."""
 
 
 class Violation(AssertionError):
@@ -69,9 +83,19 @@ class Sentences:
     def _judge_new_attempt(self, uid: str, before: Status, after: Status) -> None:
         what = self._happened.get((uid, before.attempt))
         self.demand(what, "an attempt ends only for a reason")
+        edited = "edit" in (what or ())  # ranks that it added have never had a pod
+        if after.cause is not None and after.cause.reason == "PodsDeleted" and not edited:
+            gone = self._deleted(uid, before.attempt)
+            self.demand(set(after.cause.args["ranks"]) <= gone, "only pods that went are said to have been deleted")
         counted = after.restarts > before.restarts
         self.demand(what != {"failure"} or counted, "a failed gang is never made again without being counted")
         self.demand(not counted or (what and "failure" in what), "what is nobody's fault is not counted")
+
+    def _deleted(self, uid: str, attempt: int) -> set[str]:
+        """Ranks of which a pod of this attempt was deleted, or was told to go."""
+        events = (event for event in self._store.logs[PODS] if event.type == "DELETED" or is_deleting(event.object))
+        pods = (event.object for event in events if is_controlled_by(event.object, uid))
+        return {name_of(pod).removeprefix(f"{KEY.name}-") for pod in pods if attempt_of(pod) == attempt}
 
     def _judge_create(self, pod: Manifest, late: bool, blind: bool) -> None:
         job = self._owner(pod)

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from jobs.simulated.cluster import CHILDREN, KEY, Cluster
+from jobs.simulated.cluster import CHILDREN, Cluster
 from jobs.simulated.loop import Spinning, VirtualLoop
 from jobs.simulated.process import FAULTS, JOBS, Perform, Process, Sabotage
-from jobs.simulated.sentences import Sentences, Violation
+from jobs.simulated.sentences import KEY, Sentences, Violation
 from jobs.simulated.store import Store
 from paddock.jobs.apis.paddlepaddle import read_status
 from paddock.jobs.model import Phase, Settings
@@ -113,7 +113,7 @@ class World:
     def go_on(self, rounds: int) -> None:
         """Nothing special for a while, so that runs get far."""
         for _ in range(rounds + 1):
-            self._be_kind()
+            self._be_kind(8 * rounds)
             self.after()
             self.cluster.reap()
             for number in range(4):
@@ -121,10 +121,10 @@ class World:
             self.after()
             self.loop.advance(4)
 
-    def _be_kind(self) -> None:
+    def _be_kind(self, back: int) -> None:
         """To whoever leads. A standby may go on lagging, and dying between two requests is never excluded."""
         if not any(process.lead.leads for process in self.processes):
-            self.elect(0, 0)
+            self.elect(back // 8 % 2, back)
         for process in self.processes:
             if process.lead.leads:
                 process.hear_all()
@@ -325,14 +325,14 @@ ACTIONS: dict[str, Action] = {
     "go_on": Action(World.go_on, (4,), 12),
     "wait": Action(World.wait, (4,), 4),
     "begin": Action(World.begin, (1, 30), 6),
-    "elect": Action(World.elect, (1, 30), 4),
-    "crash": Action(World.crash, (1, 8), 4),
+    "elect": Action(World.elect, (1, 30), 6),
+    "crash": Action(World.crash, (1, 8), 5),
     "deliver": Action(World.deliver, (11,), 4),
     "lose_requests": Action(World.lose_requests, (), 1),
     "slow": Action(World.slow, (1,), 4),
     "serve": Action(World.serve, (1, 3), 16),
     "refuse": Action(World.refuse, (1, len(FAULTS) - 1, 1), 3),
-    "hold": Action(World.hold, (1, 4), 4),
+    "hold": Action(World.hold, (1, 4), 6),
     "hear": Action(World.hear, (1, 4, 4), 5),
     "cut": Action(World.cut, (1, 4), 3),
     "advance": Action(lambda world, number: world.cluster.advance(number), (3,), 12),

@@ -26,6 +26,7 @@ from paddock.jobs.apis.names import check_name
 from paddock.jobs.apis.run_policy import read_run_policy, read_scheduling
 from paddock.jobs.fields import Fields
 from paddock.jobs.model import CleanPods, Job, Network, Rank, RestartPolicy, Role
+from paddock.jobs.names import job_label
 from paddock.jobs.phrases import phrase
 from paddock.jobs.problems import InvalidJob, Problem
 from paddock.jobs.substitutions import read_notices
@@ -104,7 +105,7 @@ def build_marks(job: Job, rank: Rank) -> Marks:
     """training-operator's labels; Kueue finds a job's pods by the first two."""
     selector = {
         f"{_LABELS}/operator-name": _OPERATOR,
-        f"{_LABELS}/job-name": job.key.name,
+        f"{_LABELS}/job-name": job_label(job.key.name),
         f"{_LABELS}/replica-type": rank.role,
         f"{_LABELS}/replica-index": str(rank.index),
     }

@@ -19,6 +19,7 @@ from paddock.jobs.apis.paddlepaddle_status import read_status, write_status
 from paddock.jobs.apis.run_policy import read_run_policy, read_scheduling
 from paddock.jobs.fields import Fields
 from paddock.jobs.model import CleanPods, Intranet, Job, Network, Policies, Rank, RestartPolicy, Role
+from paddock.jobs.names import rank_label
 from paddock.jobs.phrases import phrase
 from paddock.jobs.problems import InvalidJob, Problem
 from paddock.jobs.substitutions import read_notices
@@ -56,8 +57,8 @@ _NO_HETER = (
     "2.3 to 3.0 read, and later ones ignore it"
 )
 _UNREAD = (
-    "is not read, and no version of paddle-operator read it: the number of pods is replicas, and what a pod may use is in "
-    "resources of its containers"
+    "is not read, and no version of paddle-operator read it: the number of pods is replicas, and what a pod may use "
+    "is in resources of its containers"
 )
 
 
@@ -121,7 +122,7 @@ def read_job(manifest: Mapping[str, Any]) -> Job:
 
 def build_marks(job: Job, rank: Rank) -> Marks:
     """paddle-operator's."""
-    name = f"{job.key.name}-{rank}"
+    name = rank_label(job, rank)
     labels = {"paddle-res-name": name, "paddle-res-type": rank.role}
     return Marks(labels, {"paddle-res-name": name}, {"paddle-resource": rank.role})
 

@@ -58,11 +58,17 @@ def _build(type_: str, stored: Mapping[str, Any] | None, status: Status, now: Mo
 
 
 def _words(type_: str, stored: Mapping[str, Any] | None, status: Status, *, holds: bool) -> tuple[str, str]:
-    said = (status.cause.reason, explain(status.cause)) if status.cause is not None else (status.phase.value, "")
-    if type_ == RUNNING and holds:
-        return (said[0], said[1]) if status.cause is not None else (RUNNING, "all ranks run")
+    """Reason and message. Neither is ever empty: Kubernetes 1.20 takes an empty message for none and refuses it."""
+    if status.cause is not None:
+        said = (status.cause.reason, explain(status.cause))
+    else:
+        said = (
+            status.phase.value,
+            "all ranks run" if status.phase is Phase.RUNNING else f"the job is {status.phase.value}",
+        )
     if holds or type_ == RUNNING:
         return said
     if type_ == SUSPENDED:
         return "Resumed", "the job goes on"
-    return str((stored or {}).get("reason") or type_), str((stored or {}).get("message") or "")
+    before = stored or {}
+    return str(before.get("reason") or type_), str(before.get("message") or type_)

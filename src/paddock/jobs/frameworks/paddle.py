@@ -5,12 +5,12 @@ combinations that could not work there:
 
 - One port for a whole job, in the endpoints and in PADDLE_PORT alike: a server looks itself up in the list as
   `POD_IP:PADDLE_PORT` and dies if it is not there. So POD_IP must be written exactly as in the list, too.
-- With `intranet: Service` servers and workers of PS mode go by their pods' names. In Collective mode the launcher's
+- With `intranet: Service` servers and workers of PS mode go by their Services' names. In Collective mode the launcher's
   rank 0 opens the rendezvous only if the first endpoint's host equals its own IP, so there addresses are written.
 - The gloo store has its own port, 18 above the job's, on the first server.
 
-What a `heter` role adds is in `frameworks.paddle_heter`. PaddlePaddle splits an endpoint at its first colon, so it reads
-no IPv6 address, however it is written; they are written as everybody else reads them, in brackets.
+What a `heter` role adds is in `frameworks.paddle_heter`. PaddlePaddle splits an endpoint at its first colon, so it
+reads no IPv6 address, however it is written; they are written as everybody else reads them, in brackets.
 
 Jobs whose ranks meet at a rendezvous (`Network.rendezvous`) are told another tale: `frameworks.paddle_rendezvous`.
 """
@@ -22,6 +22,7 @@ from typing import Any
 
 from paddock.jobs.frameworks import EnvVar, Notice, paddle_heter, paddle_rendezvous
 from paddock.jobs.model import PORTS_IN_BLOCK, Intranet, Job, Rank
+from paddock.jobs.names import host_name
 from paddock.jobs.phrases import phrase
 from paddock.jobs.scripts import read_launch, read_words
 from paddock.kube.meta import Manifest
@@ -127,12 +128,12 @@ def build_endpoints(job: Job, addresses: Mapping[Rank, str], port: int) -> dict[
 
 def _pod_ip(job: Job, rank: Rank) -> EnvVar:
     if _goes_by_name(job):
-        return {"name": "POD_IP", "value": f"{job.key.name}-{rank}"}
+        return {"name": "POD_IP", "value": host_name(job, rank)}
     return {"name": "POD_IP", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}}
 
 
 def _host(job: Job, rank: Rank, addresses: Mapping[Rank, str]) -> str:
-    return f"{job.key.name}-{rank}" if _goes_by_name(job) else addresses[rank]
+    return host_name(job, rank) if _goes_by_name(job) else addresses[rank]
 
 
 def _goes_by_name(job: Job) -> bool:

@@ -8,7 +8,7 @@ values and their order are Kubeflow's. Three more make it work where Kubeflow le
 - PADDLE_RANK, without parameter servers: ranks are numbered as pods are, not in the order in which they arrive.
 - A port for each job where jobs share a machine: the rendezvous binds all addresses, and a second job would join it.
 
-The first rank needs PADDLE_MASTER as an address; the others go by its pod's name, which is its Service's.
+The first rank needs PADDLE_MASTER as an address; the others go by its Service's name.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 
 from paddock.jobs.frameworks import EnvVar
 from paddock.jobs.model import Job, Rank
+from paddock.jobs.names import host_name
 
 CONTAINER = "paddle"
 PORT_NAME = "master"
@@ -35,7 +36,7 @@ def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
     if rank == first:
         variables += [_pod_ip("POD_IP_DUMMY"), _value("PADDLE_MASTER", f"$(POD_IP_DUMMY):{port}")]
     else:
-        variables.append(_value("PADDLE_MASTER", f"{job.key.name}-{first}:{port}"))
+        variables.append(_value("PADDLE_MASTER", f"{host_name(job, first)}:{port}"))
     if job.role("master") is None:
         return [*variables, _value("PADDLE_RANK", str(rank.index))]
     return [*variables, _value("PADDLE_SERVER_NUM" if rank.role == "master" else "PADDLE_TRAINER_NUM", "1")]

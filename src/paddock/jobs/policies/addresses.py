@@ -2,7 +2,8 @@
 
 The ConfigMap never changes and programs read it once, so a pod whose address changes while it lives (its node gave it a
 new sandbox) is out of its peers' reach for good, and the gang is made anew. The ConfigMap carries a mark of the
-addresses (`objects.mark_addresses`); one without a mark, of another operator, is believed.
+addresses (`objects.mark_addresses`); one without a mark, of another operator, is believed. Once a rank has ended nobody
+is judged: what has ended needs no address, and may lose its own.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from paddock.jobs.policies.verdict import Verdict, plan_new_gang
 def plan_addresses(job: Job, status: Status, observed: Observed) -> Verdict | None:
     name = pods.config_map_name(job, status.attempt)
     told = next((child.addresses for child in observed.config_maps if child.name == name), "")
-    now = {pod.rank: pod.address for pod in observed.of_attempt(status.attempt) if pod.address}
+    gang = observed.of_attempt(status.attempt)
+    now = {pod.rank: pod.address for pod in gang if pod.address and not pod.ended}
     if not told or any(rank not in now for rank in job.ranks()):
         return None
     if told == pods.mark_addresses(job, now):

@@ -26,7 +26,9 @@ def plan_services(job: Job, observed: Observed) -> tuple[Create, ...]:
     """One for each rank that has none. One that is being deleted holds its name until it is gone."""
     there = {child.name for child in observed.services}
     return tuple(
-        Create(SERVICES, pods.build_service(job, rank)) for rank in job.ranks() if pods.pod_name(job, rank) not in there
+        Create(SERVICES, pods.build_service(job, rank))
+        for rank in job.ranks()
+        if pods.host_name(job, rank) not in there
     )
 
 
@@ -57,7 +59,7 @@ def plan_config_map(job: Job, status: Status, observed: Observed) -> tuple[Creat
 
 def plan_leftovers(job: Job, status: Status, observed: Observed) -> tuple[Delete, ...]:
     """Services of ranks that the job no longer has, and ConfigMaps of earlier attempts."""
-    names = {pods.pod_name(job, rank) for rank in job.ranks()}
+    names = {pods.host_name(job, rank) for rank in job.ranks()}
     current = pods.config_map_name(job, status.attempt)
     services = [child for child in observed.services if child.name not in names]
     config_maps = [child for child in observed.config_maps if child.name != current]

@@ -48,8 +48,8 @@ def plan_restart(job: Job, status: Status, deaths: Collection[Death]) -> Verdict
     first = find_root_cause(deaths)
     if not first:
         return None
-    ranks = tuple(str(death.rank) for death in first)
     root = first[0]
+    ranks = tuple(str(death.rank) for death in first if death.why == root.why)  # one was deleted, another evicted
     if root.kind is Kind.LOST:
         return plan_new_gang(_loss(root, ranks), status.attempt)
     memory, said = root.kind is Kind.MEMORY, root.message

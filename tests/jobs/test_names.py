@@ -1,0 +1,154 @@
+"""Whatever Kubernetes lets a job be called, what is made of it has a legal name, and nobody else's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from jobs.samples import read_sample
+from jobs.test_pods import as_text, build_all
+from paddock.apiserver.names import explain_dns1035, explain_label, explain_label_value, explain_subdomain
+from paddock.jobs import names, pods
+from paddock.jobs.model import JOB_LABEL, Child, Intranet, Job, Network, Observed, Rank, Settings, Status
+from paddock.jobs.policies.children import plan_leftovers, plan_services
+from paddock.kube.meta import POD_GROUPS, SERVICES, VOLCANO_POD_GROUPS, Key, labels_of, name_of
+
+LONG = "team-vision.resnet50-imagenet-2012-mixed-precision-label-smoothing-0.1-cosine-decay-run-17"
+DOTTED = "2026.03-resnet50"
+WORKER = Rank("worker", 0)
+SETTINGS = (Settings(), Settings(pod_groups=POD_GROUPS), Settings(pod_groups=VOLCANO_POD_GROUPS))
+
+_PARTS = st.from_regex(r"[a-z0-9]([-a-z0-9]{0,80}[a-z0-9])?", fullmatch=True)
+JOB_NAMES = st.lists(_PARTS, min_size=1, max_size=5).map(".".join).filter(lambda name: len(name) <= 244)
+"""DNS subdomains. 244 is what `-worker-0` leaves of 253."""
+
+
+def called(name: str, sample: str = "wide_and_deep") -> Job:
+    return replace(read_sample(sample), key=Key("default", name))
+
+
+@given(JOB_NAMES)
+def test_every_name_that_is_made_is_legal_and_no_two_are_alike(name: str) -> None:
+    job = called(name)
+    ranks = job.ranks()
+    hosts = [names.host_name(job, rank) for rank in ranks]
+    assert [explain_dns1035(host) for host in hosts] == [explain_label(host) for host in hosts] == [[]] * len(ranks)
+    assert len(set(hosts)) == len({names.rank_label(job, rank) for rank in ranks}) == len(ranks)
+    called_so = [names.config_map_name(job, attempt) for attempt in (0, 1, 9999)]
+    assert [explain_subdomain(each) for each in called_so] == [[]] * len(set(called_so))
+
+
+@given(JOB_NAMES, st.sampled_from(SETTINGS), st.sampled_from(["wide_and_deep", "kubeflow_distributed"]))
+def test_every_label_is_legal_and_a_service_selects_the_pod_of_its_rank_alone(
+    name: str, settings: Settings, sample: str
+) -> None:
+    job = called(name, sample)
+    made = [pods.build_pod(job, rank, 0, None, settings) for rank in job.ranks()]
+    services = [pods.build_service(job, rank) for rank in job.ranks()]
+    values = [value for each in (*made, *services) for value in labels_of(each).values()]
+    assert {value: explain_label_value(value) for value in values} == {value: [] for value in values}
+    for number, service in enumerate(services):
+        wanted = service["spec"]["selector"].items()
+        assert [wanted <= labels_of(pod).items() for pod in made].index(True) == number
+        assert sum(wanted <= labels_of(pod).items() for pod in made) == 1
+        assert made[number]["spec"]["hostname"] == made[number]["spec"]["subdomain"] == name_of(service)
+    assert {labels_of(pod)[JOB_LABEL] for pod in made} == {names.job_label(name)}
+
+
+@given(st.from_regex(r"[a-z]([-a-z0-9]{0,52}[a-z0-9])?", fullmatch=True))
+def test_a_name_that_fits_everywhere_stands_everywhere_as_it_is(name: str) -> None:
+    """What paddle-operator made of it is found again."""
+    job = called(name)
+    assert names.host_name(job, WORKER) == names.rank_label(job, WORKER) == names.pod_name(job, WORKER)
+    assert names.job_label(name) == names.pod_group_name(job, POD_GROUPS) == names.config_map_name(job, 0) == name
+    assert names.config_map_name(job, 3) == f"{name}-attempt-3"
+
+
+@given(JOB_NAMES, JOB_NAMES)
+def test_two_jobs_share_no_name(one: str, other: str) -> None:
+    assume(one != other)
+    assert names.host_name(called(one), WORKER) != names.host_name(called(other), WORKER)
+    assert names.job_label(one) != names.job_label(other)
+
+
+ONE_LETTER_APART = [
+    ("a.b", "a-b"),
+    ("a.b-c", "a-b.c"),
+    ("1st", "job-1st"),
+    (LONG, LONG.replace("17", "18")),
+    ("x" * 100, "x" * 101),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), ONE_LETTER_APART)
+def test_names_that_would_be_shortened_alike_stay_apart(one: str, other: str) -> None:
+    assert names.host_name(called(one), WORKER) != names.host_name(called(other), WORKER)
+
+
+SHORTENED = [
+    ("a.b", "a-b-"),
+    ("1st", "job-1st-"),
+    (LONG, "team-vision-resnet50-imagenet-2012-mixed-pr"),
+    ("x" * 54, "x" * 54 + "-worker-0"),
+    ("x" * 55, "x" * 43 + "-"),
+    ("x" * 42 + "---" + "y" * 20, "x" * 42 + "-"),
+]
+
+
+@pytest.mark.parametrize(("name", "host"), SHORTENED)
+def test_a_shortened_name_begins_as_the_job_is_called_and_ends_with_the_rank(name: str, host: str) -> None:
+    found = names.host_name(called(name), WORKER)
+    assert found.startswith(host)
+    assert found.endswith("-worker-0")
+    assert "--" not in found
+
+
+@pytest.mark.parametrize("name", [LONG, DOTTED])
+def test_ranks_are_told_the_names_that_their_services_have(name: str) -> None:
+    """A server looks itself up in the list as POD_IP:PADDLE_PORT; PADDLE_MASTER is reached by its Service."""
+    job = replace(called(name), network=Network(Intranet.SERVICE))
+    config_map = pods.build_config_map(job, 0, dict.fromkeys(job.ranks(), "10.0.0.2"), None)
+    hosts = [name_of(pods.build_service(job, rank)) for rank in job.ranks() if rank.role == "ps"]
+    assert config_map["data"]["PADDLE_PSERVERS_IP_PORT_LIST"] == ",".join(f"{host}:36000" for host in hosts)
+    environment = pods.build_pod(job, Rank("ps", 0), 0, None, Settings())["spec"]["containers"][0]["env"]
+    assert {"name": "POD_IP", "value": hosts[0]} in environment
+
+
+@pytest.mark.parametrize("name", [LONG, DOTTED])
+def test_whoever_meets_at_a_rendezvous_is_told_the_first_ranks_service(name: str) -> None:
+    job = called(name, "kubeflow_distributed")
+    first, second = job.ranks()[:2]
+    environment = pods.build_pod(job, second, 0, None, Settings())["spec"]["containers"][0]["env"]
+    master = next(each["value"] for each in environment if each["name"] == "PADDLE_MASTER")
+    assert master.rpartition(":")[0] == name_of(pods.build_service(job, first))
+
+
+@given(JOB_NAMES)
+def test_services_that_are_there_are_neither_made_again_nor_taken_for_leftovers(name: str) -> None:
+    job = called(name)
+    there = tuple(Child(SERVICES, names.host_name(job, rank), f"uid-of-{rank}") for rank in job.ranks())
+    observed = Observed(services=(*there, Child(SERVICES, "of-a-rank-that-is-no-more", "a-uid")))
+    assert plan_services(job, observed) == ()
+    assert [delete.uid for delete in plan_leftovers(job, Status(), observed)] == ["a-uid"]
+
+
+def test_pods_name_their_group_as_it_is_called() -> None:
+    """In a label, which has room for 63; an annotation has room for all, and users make Volcano's group themselves."""
+    job = called(LONG)
+    pod = pods.build_pod(job, WORKER, 0, None, Settings(pod_groups=POD_GROUPS))
+    assert labels_of(pod)[pods.POD_GROUP_LABEL] == name_of(pods.build_pod_group(job, POD_GROUPS)) != LONG
+    pod = pods.build_pod(job, WORKER, 0, None, Settings(pod_groups=VOLCANO_POD_GROUPS))
+    assert pod["metadata"]["annotations"]["scheduling.k8s.io/group-name"] == LONG
+    assert name_of(pods.build_pod_group(job, VOLCANO_POD_GROUPS)) == LONG
+
+
+@pytest.mark.parametrize(("name", "golden"), [(LONG, "long_name"), (DOTTED, "dotted_name")])
+def test_a_job_that_is_called_so_becomes_these_objects(
+    name: str, golden: str, match_golden: Callable[[str, str], None]
+) -> None:
+    made = build_all(called(name, "wide_and_deep_service"), None, Settings(pod_groups=POD_GROUPS))
+    match_golden(f"{golden}.yaml", as_text(made))

@@ -1,0 +1,146 @@
+"""What the operator keeps of the world: little, and all that a plan reads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from paddock.jobs.apis import paddlepaddle
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.model import Job, Settings
+from paddock.jobs.pods import build_config_map, build_pod, build_service, read_pod
+from paddock.kube.api import Event
+from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, Resource, key_of, name_of
+from paddock.operator.observe import read_held_port
+from paddock.operator.views import Views
+
+JOB: Manifest = {
+    "apiVersion": "batch.paddlepaddle.org/v1",
+    "kind": "PaddleJob",
+    "metadata": {"name": "demo", "namespace": "n", "uid": "u-demo", "managedFields": [{"manager": "kubectl"}]},
+    "spec": {
+        "ps": {"replicas": 1, "template": {"spec": {"containers": [{"name": "paddle", "image": "i"}]}}},
+        "worker": {"replicas": 1, "template": {"spec": {"containers": [{"name": "log"}, {"name": "paddle"}]}}},
+    },
+    "status": {"phase": "Running", "attempt": 2, "worker": {"running": 1}},
+}
+for _container in JOB["spec"]["worker"]["template"]["spec"]["containers"]:
+    _container["image"] = "i"
+
+
+class World:
+    """An API of which only `follow` is asked: it tells what the test puts in."""
+
+    def __init__(self, *manifests: Manifest) -> None:
+        self._manifests = manifests
+
+    async def follow(self, resource: Resource, *_: Any, **__: Any) -> AsyncIterator[Event]:
+        for manifest in self._manifests:
+            if manifest["kind"] == resource.kind and manifest["apiVersion"] == resource.api_version:
+                yield Event("ADDED", manifest)
+        yield Event("SYNCED", {})
+        await asyncio.Event().wait()
+
+
+@asynccontextmanager
+async def views_of(*manifests: Manifest) -> AsyncIterator[Views]:
+    views = Views(World(*manifests), KINDS, None, lambda resource, manifest: None)  # type: ignore[arg-type]
+    following = asyncio.create_task(views.follow())
+    try:
+        async with asyncio.timeout(10):
+            await views.synced()
+        yield views
+    finally:
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+
+
+def state(name: str, **value: Any) -> Manifest:
+    return {"name": name, "ready": "running" in value, "state": value}
+
+
+ENDED = {"exitCode": 137, "reason": "OOMKilled", "finishedAt": "2026-01-01T00:01:00Z"}
+STATUSES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "new": ({}, {}, {}),
+    "placed": ({}, {"nodeName": "a"}, {"phase": "Pending"}),
+    "making its image": (
+        {},
+        {"nodeName": "a"},
+        {"phase": "Pending", "initContainerStatuses": [state("paddle", running={})]},
+    ),
+    "running": (
+        {},
+        {"nodeName": "a"},
+        {"phase": "Running", "podIP": "10.0.0.1", "startTime": "2026-01-01T00:00:00Z",
+         "containerStatuses": [state("log", running={}), state("paddle", running={})]},
+    ),
+    "its program has ended, its side-car has not": (
+        {},
+        {"nodeName": "a"},
+        {"phase": "Running", "containerStatuses": [state("log", running={}), state("paddle", terminated=ENDED)]},
+    ),
+    "evicted": ({}, {}, {"phase": "Failed", "reason": "Evicted", "message": "disk"}),
+    "going": ({"deletionTimestamp": "2026-01-01T00:00:30Z", "deletionGracePeriodSeconds": 0}, {"nodeName": "a"}, {}),
+    "nowhere to go": (
+        {},
+        {},
+        {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no room"}]},
+    ),
+}  # fmt: skip
+
+
+def pods_of(job: Job) -> Iterator[Manifest]:
+    for rank in job.ranks():
+        yield build_pod(job, rank, 1, 41000, Settings())
+
+
+@pytest.mark.parametrize(("metadata", "spec", "status"), STATUSES.values(), ids=STATUSES)
+async def test_a_pod_that_is_kept_reads_as_the_pod_itself(
+    metadata: dict[str, Any], spec: dict[str, Any], status: dict[str, Any]
+) -> None:
+    pods = [
+        pod | {"metadata": {**pod["metadata"], "uid": name_of(pod), "managedFields": [{"manager": "x"}], **metadata},
+               "spec": {**pod["spec"], **spec}, "status": status}
+        for pod in pods_of(paddlepaddle.read_job(JOB))
+    ]  # fmt: skip
+    async with views_of(*pods) as views:
+        for pod in pods:
+            kept = views.get(PODS, key_of(pod))
+            assert kept is not None
+            assert read_pod(kept) == read_pod(pod)
+            assert read_held_port(kept) == read_held_port(pod)
+        assert len(views.owned(PODS, "u-demo")) == len(pods)
+
+
+async def test_of_other_children_the_metadata_is_kept_without_its_managers() -> None:
+    job = paddlepaddle.read_job(JOB)
+    children = [build_service(job, rank) for rank in job.ranks()]
+    children.append(build_config_map(job, 0, dict.fromkeys(job.ranks(), "10.0.0.1"), None))
+    told = [each | {"metadata": {**each["metadata"], "uid": "u", "managedFields": [{"manager": "x"}]}}
+            for each in children]  # fmt: skip
+    async with views_of(*told) as views:
+        kept = [*views.owned(SERVICES, "u-demo"), *views.owned(CONFIG_MAPS, "u-demo")]
+    expected = [{"apiVersion": each["apiVersion"], "kind": each["kind"], "metadata": {**each["metadata"], "uid": "u"}}
+                for each in children]  # fmt: skip
+    assert kept == expected
+
+
+async def test_a_job_that_is_kept_tells_how_it_stands() -> None:
+    async with views_of(JOB) as views:
+        kept = views.get(paddlepaddle.resource, key_of(JOB))
+    assert kept is not None
+    assert paddlepaddle.read_status(kept).phase == paddlepaddle.read_status(JOB).phase == "Running"
+    assert "spec" not in kept and "managedFields" not in kept["metadata"]
+
+
+async def test_ports_are_held_by_other_jobs_pods_until_those_have_ended() -> None:
+    pods = list(pods_of(paddlepaddle.read_job(JOB)))
+    async with views_of(*pods) as views:
+        assert views.held_ports(but="u-other") == {41000}
+        assert views.held_ports(but="u-demo") == frozenset()
+    async with views_of(*(pod | {"status": {"phase": "Succeeded"}} for pod in pods)) as views:
+        assert views.held_ports(but="u-other") == frozenset()
