@@ -30,7 +30,8 @@ from paddock.client.kubeconfig import read_config
 from paddock.client.requests import Request, build_watch
 from paddock.client.watch import Cursor
 from paddock.jobs.apis import paddlepaddle
-from paddock.jobs.model import ATTEMPT_LABEL, JOB_LABEL, Job, Settings
+from paddock.jobs.labels import ATTEMPT_LABEL, JOB_LABEL
+from paddock.jobs.model import Job, Settings
 from paddock.jobs.pods import build_pod, build_service
 from paddock.kube.meta import PODS, SERVICES, Manifest, Resource, labels_of
 from paddock.operator.apply import AT_ONCE

@@ -1,7 +1,8 @@
 """A kubelet without containers: it walks the pods of one namespace through their lives, by the API alone.
 
-Each pod is bound, gets an address, runs once the ConfigMap that it reads is there, and ends as the test says, once its
-whole gang runs (ranks train together or not at all). A pod that is to go goes after its grace, which is a moment. So it
+Each pod is bound, gets an address, is told to lack the ConfigMap that it reads, runs once that is there and the pod was
+changed (a real one looks again after 10 seconds, this one never), and ends as the test says, once its whole gang runs
+(ranks train together or not at all). A pod that is to go goes after its grace, which is a moment. So it
 asks of the operator what a node does: deletes take time, addresses come late, and nobody waits for the status.
 """
 
@@ -15,7 +16,7 @@ from contextlib import asynccontextmanager
 from itertools import count
 
 from paddock.client.cache import Cache
-from paddock.jobs.model import ATTEMPT_LABEL, INDEX_LABEL, JOB_LABEL, ROLE_LABEL
+from paddock.jobs.labels import ATTEMPT_LABEL, INDEX_LABEL, JOB_LABEL, ROLE_LABEL, WOKEN_ANNOTATION
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from paddock.kube.meta import (
@@ -24,6 +25,7 @@ from paddock.kube.meta import (
     PODS,
     Key,
     Manifest,
+    annotations_of,
     is_deleting,
     labels_of,
     name_of,
@@ -98,7 +100,10 @@ class Kubelet:
         elif not status.get("podIP"):
             number = next(_ADDRESSES)
             await self._publish(pod, {"phase": "Pending", "podIP": f"10.98.{number // 250 % 250}.{number % 250 + 1}"})
-        elif status.get("phase") == "Pending" and self._is_configured(pod):
+        elif status.get("phase") == "Pending" and not self._is_configured(pod):
+            if "containerStatuses" not in status:
+                await self._publish(pod, _build_waiting())
+        elif status.get("phase") == "Pending" and self._looks_again(pod, status):
             await self._publish(pod, _build_status("Running"))
         elif status.get("phase") == "Running" and self._gang_runs(pod):
             labels = labels_of(pod)
@@ -124,6 +129,10 @@ class Kubelet:
         names = [source["configMapRef"]["name"] for source in sources if "configMapRef" in source]
         return all(self._config_maps.get(Key(self._namespace, name)) is not None for name in names)
 
+    def _looks_again(self, pod: Manifest, status: Manifest) -> bool:
+        """It never looked, or the pod was changed since."""
+        return "containerStatuses" not in status or WOKEN_ANNOTATION in annotations_of(pod)
+
     def _gang_runs(self, pod: Manifest) -> bool:
         gang = [each for each in self._there() if _gang_of(each) == _gang_of(pod)]
         phases = [(each.get("status") or {}).get("phase") for each in gang]
@@ -132,6 +141,12 @@ class Kubelet:
 
 def _gang_of(pod: Manifest) -> tuple[str, str]:
     return labels_of(pod)[JOB_LABEL], labels_of(pod)[ATTEMPT_LABEL]
+
+
+def _build_waiting() -> Manifest:
+    state = {"waiting": {"reason": "CreateContainerConfigError", "message": "configmap not found"}}
+    container = {"name": "paddle", "ready": False, "state": state, "image": "x", "imageID": "x", "restartCount": 0}
+    return {"containerStatuses": [container]}
 
 
 def _build_status(phase: str, code: int = 0) -> Manifest:

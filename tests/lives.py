@@ -17,7 +17,7 @@ from typing import Any
 
 from fake_kubelet import Ends, Kubelet, walking
 from operator_seam import JOBS, build_job, status_of, until
-from paddock.jobs.model import ATTEMPT_LABEL
+from paddock.jobs.labels import ATTEMPT_LABEL
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, NotFound
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, labels_of, name_of

@@ -11,7 +11,8 @@ from typing import Any
 from paddock.apiserver.local import LocalApi
 from paddock.jobs.apis import paddlepaddle
 from paddock.jobs.crd import build_crds
-from paddock.jobs.model import JOB_LABEL, Settings
+from paddock.jobs.labels import JOB_LABEL
+from paddock.jobs.model import Settings
 from paddock.jobs.names import job_label
 from paddock.kube.api import Api, Event, Listing
 from paddock.kube.meta import CRDS, POD_GROUPS, PODS, Manifest, Resource, name_of

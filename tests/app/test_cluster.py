@@ -19,11 +19,13 @@ import pytest
 from aiohttp import web
 
 from operator_seam import JOBS, open_cluster, until
-from paddock.app.cluster import ClusterOperator, Options, build_notes
+from paddock.app.cluster import ClusterOperator, Options, build_notes, serve
 from paddock.app.health import Address, CannotServe, Endpoints, Pages, read_address
 from paddock.app.json_logs import JsonLines, start_logging
+from paddock.client.kubeconfig import Config
 from paddock.kube.meta import VOLCANO_POD_GROUPS, Key
 from paddock.operator.controller import JobRef
+from paddock.operator.election import Election
 from paddock.operator.metrics import Prometheus
 
 FREE = Address("127.0.0.1", 0)
@@ -109,6 +111,52 @@ async def test_a_standby_is_ready_and_an_operator_that_ends_is_not(tmp_path: Pat
 
 async def _leads(both: list[ClusterOperator]) -> bool:
     return any(each.election and each.election.leads for each in both)
+
+
+class Broken(Election):
+    async def act(self) -> tuple[float, bool]:
+        raise KeyError("a bug of ours")
+
+
+async def test_a_bug_in_the_election_is_no_orderly_end(tmp_path: Path) -> None:
+    async with open_cluster(tmp_path) as api:
+        cluster = ClusterOperator(api, api, Options("default", leader_elect=True), Prometheus("1"))
+        cluster.election = Broken(api, "default", "us")
+        with pytest.raises(KeyError, match="a bug of ours"):
+            await asyncio.wait_for(cluster.run(asyncio.Event()), 5)
+
+
+async def test_what_ends_the_process_unforeseen_is_in_its_log(caplog: pytest.LogCaptureFixture) -> None:
+    """Where nothing can be written but the log: the root file system of its pod is read-only."""
+    with pytest.raises(KeyError):
+        await serve(Config(server="http://127.0.0.1:1"), Options("default", kinds=(None,), probes=FREE))  # type: ignore[arg-type]
+    (line,) = [record for record in caplog.records if record.exc_info]
+    assert "bug" in line.getMessage()
+
+
+async def test_probes_answer_before_the_cluster_does(tmp_path: Path) -> None:
+    """A kubelet would otherwise end the pod of an operator that only waits."""
+    reached = asyncio.Event()
+
+    async def reach() -> bool:
+        return await reached.wait()
+
+    async with open_cluster(tmp_path) as api:
+        cluster, stop = ClusterOperator(api, api, Options("default", probes=FREE), Prometheus("1")), asyncio.Event()
+        running = asyncio.create_task(cluster.run(stop, reach))
+        await until(lambda: _listens(cluster))
+        urls = {path: f"http://{address}{path}" for path, address in cluster.endpoints.at.items()}
+        assert await fetch(urls["/healthz"]) == (200, "ok\n")
+        assert await fetch(urls["/readyz"]) == (503, "waiting for the cluster\n")
+        reached.set()
+        await asyncio.wait_for(cluster.operator.ready.wait(), 5)
+        assert await fetch(urls["/readyz"]) == (200, "ok\n")
+        stop.set()
+        await asyncio.wait_for(running, 5)
+
+
+async def _listens(cluster: ClusterOperator) -> bool:
+    return bool(cluster.endpoints.at)
 
 
 def test_the_leaders_notes_tell_how_it_was_started() -> None:

@@ -45,3 +45,15 @@ def test_the_image_has_the_versions_that_were_tested() -> None:
 def test_the_image_is_the_one_that_the_deployment_names_and_its_user() -> None:
     assert f"-t {IMAGE} ." in DOCKERFILE
     assert f"USER {USER}:{USER}\n" in DOCKERFILE
+
+
+def test_the_image_has_paddle_operators_program() -> None:
+    """Deployments that platforms wrote for it call `/manager`."""
+    program = ROOT / "deploy" / "manager.py"
+    assert "COPY deploy/manager.py /manager\n" in DOCKERFILE
+    assert '"deploy/manager.py": "manager"' in (ROOT / "tools" / "kubernetes" / "rootfs.py").read_text()
+    assert program.stat().st_mode & 0o111 == 0o111
+    said = subprocess.run(
+        [sys.executable, "-I", program, "--leader-elect", "--namespace=A"], capture_output=True, text=True
+    )
+    assert (said.returncode, "'A' is no name of a namespace" in said.stderr) == (2, True), said.stderr

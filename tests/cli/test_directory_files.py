@@ -46,6 +46,45 @@ def test_what_git_ignores_and_what_is_hidden_stays(
     assert paths(tmp_path) == sent
 
 
+@pytest.mark.parametrize(
+    ("ignored", "sent"),
+    [
+        ({"root": "*.log\n"}, ["a.py", "data/x"]),
+        ({"root": "/prog/data/\n"}, ["a.log", "a.py"]),
+        ({"root": "/data/\n"}, ["a.log", "a.py", "data/x"]),  # of the repository's root
+        ({"root": "*.log\n", "sub/prog": "!a.log\n"}, ["a.log", "a.py", "data/x"]),
+        ({"root": "*.log\n", "sub": "!a.log\n"}, ["a.log", "a.py", "data/x"]),
+        ({"sub": "/prog/*.log\n"}, ["a.py", "data/x"]),
+        ({"root": "sub/\n", "sub/prog": "!*.py\n"}, ["a.py"]),
+    ],
+)
+def test_git_ignores_from_the_root_of_the_repository_down(
+    tmp_path: Path, ignored: dict[str, str], sent: list[str]
+) -> None:
+    ignored = {each: text.replace("/prog/data", "/sub/prog/data") for each, text in ignored.items()}
+    lay_out(tmp_path, ".git/info/exclude", "sub/prog/a.log", "sub/prog/a.py", "sub/prog/data/x", **ignored)
+    assert paths(tmp_path / "sub/prog") == sent
+
+
+def test_what_lies_above_the_repository_ignores_nothing(tmp_path: Path) -> None:
+    lay_out(tmp_path, "repo/.git", "repo/a.py", root="*.py\n")  # a worktree's .git is a file
+    assert paths(tmp_path / "repo") == ["a.py"]
+    lay_out(tmp_path, "none/a.py")
+    assert paths(tmp_path / "none") == ["a.py"], "no repository"
+
+
+def test_what_the_repository_excludes_for_this_user_alone_stays(tmp_path: Path) -> None:
+    lay_out(tmp_path, ".git/info/exclude", "sub/mine.txt", "sub/a.py")
+    (tmp_path / ".git/info/exclude").write_text("mine.txt\n")
+    assert paths(tmp_path / "sub") == ["a.py"]
+
+
+def test_a_directory_that_is_ignored_itself_says_so(tmp_path: Path) -> None:
+    lay_out(tmp_path, ".git/config", "runs/1/a.py", root="runs/\n")
+    with pytest.raises(UserError, match=r"runs/1 is itself left out by a .gitignore above it.*!\*\.py"):
+        find_files(tmp_path / "runs/1")
+
+
 def test_what_stays_is_counted(tmp_path: Path) -> None:
     lay_out(tmp_path, "a.log", "b.log", "data/1", "data/2", ".env", "a.py", root="*.log\ndata\n")
     assert find_files(tmp_path).left_out == {IGNORED: 3, HIDDEN: 1}

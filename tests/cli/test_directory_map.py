@@ -85,12 +85,20 @@ def test_just_what_fits_is_taken() -> None:
     ],
 )
 def test_what_is_sent_is_said(left_out: dict[str, int], said: str) -> None:
-    assert str(explain_sending(found(("a", 34_000), ("b", 816), **left_out), ".")) == said
+    assert str(explain_sending(found(("a", 34_000), ("b", 816), **left_out), ".")) == f"{said}\n  a, b"
+
+
+def test_what_is_sent_is_named_while_it_can_be_read_at_a_glance() -> None:
+    few = explain_sending(found(*((f"{n}.py", n) for n in range(8))), ".")
+    assert str(few).splitlines()[1:] == ["  0.py, 1.py, 2.py, 3.py, 4.py, 5.py, 6.py, 7.py"]
+    many = explain_sending(found(*((f"{n}.py", n) for n in range(9))), ".")
+    assert str(many).splitlines()[1:] == ["  the largest: 8.py, 7.py, 6.py, 5.py, 4.py"]
+    assert render(many, "zh").splitlines()[1:] == ["  最大的是：8.py, 7.py, 6.py, 5.py, 4.py"]
 
 
 def test_what_is_sent_is_said_in_chinese() -> None:
     said = render(explain_sending(found(("a", 10), **{IGNORED: 3}), "."), "zh")
-    assert said == "以 ConfigMap 发送 . 中的 1 个文件，10 B；.gitignore 排除 3 项"
+    assert said == "以 ConfigMap 发送 . 中的 1 个文件，10 B；.gitignore 排除 3 项\n  a"
 
 
 def test_text_stands_as_text_and_the_rest_in_base64() -> None:

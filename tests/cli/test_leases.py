@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from cli.views import RESOURCE
-from paddock.cli.leases import NAME, Leader, explain_nobody, fetch_leaders, read_leader
+from paddock.cli.leases import Leader, explain_nobody, fetch_leaders, read_leader
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.deployment import DEPLOYMENT
 from paddock.jobs.phrases import render
+from paddock.jobs.rights import LEASE
 from paddock.kube.api import Listing
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import Manifest, Resource
@@ -30,7 +32,7 @@ def leader(**changes: Any) -> Leader:
         (None, "you may not read Leases, so whether one runs is not known here."),
         (
             [],
-            f"none seems to run, as nobody holds the Lease {NAME}. `paddock manifests operator | kubectl --context c",
+            f"none seems to run, as nobody holds the Lease {LEASE}. `paddock manifests operator | kubectl --context c",
         ),
         ([leader(renewed=NOW - 300)], "the operator in namespace paddle-system has not been heard of for 5m: `kubectl"),
         ([leader(holder="")], "the operator in namespace paddle-system has stopped (`kubectl"),
@@ -57,6 +59,12 @@ def test_why_nobody_has_taken_a_job(leaders: list[Leader] | None, said: str) -> 
     assert said in str(explain_nobody(leaders, RESOURCE, "team", "kubectl --context c", NOW))
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_log_that_is_named_is_that_of_the_deployment_that_is_installed(language: str) -> None:
+    said = render(explain_nobody([leader()], RESOURCE, "team", "kubectl --context c", NOW), language)
+    assert f"`kubectl --context c -n paddle-system logs deploy/{DEPLOYMENT}`" in said
+
+
 def test_it_is_said_in_chinese() -> None:
     said = render(explain_nobody([leader(namespaces=("a",))], RESOURCE, "team", "kubectl", NOW), "zh")
     assert said.startswith("命名空间 paddle-system 中的 operator 只处理 a，不处理 team")
@@ -64,7 +72,7 @@ def test_it_is_said_in_chinese() -> None:
 
 def lease(namespace: str, **annotations: str) -> Manifest:
     return {
-        "metadata": {"name": NAME, "namespace": namespace, "annotations": annotations},
+        "metadata": {"name": LEASE, "namespace": namespace, "annotations": annotations},
         "spec": {"holderIdentity": "pod-1", "renewTime": "2027-01-15T08:00:00.123456Z", "leaseDurationSeconds": 20},
     }
 

@@ -62,6 +62,15 @@ def test_a_flag_means_what_it_meant(words: list[str], name: str, value: object) 
     assert parse(*words)[name] == value
 
 
+def test_in_a_pod_it_listens_where_the_kubelet_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A platform's own Deployment gives `--leader-elect` and probes, as paddle-operator listens at every address."""
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
+    flags = parse("--leader-elect")
+    assert (flags["metrics"], flags["probes"]) == (Address(None, 8080), Address(None, 8081))
+    assert parse("--metrics-bind-address=127.0.0.1:1")["metrics"] == Address("127.0.0.1", 1)
+    assert parse()["leader_elect"] is False
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -27,17 +27,47 @@ def test_a_missing_right_is_named_with_what_gives_it() -> None:
     assert str(explain_forbidden(Forbidden(message))).splitlines() == [
         "system:serviceaccount:ci:runner may not create paddlejobs.batch.paddlepaddle.org in namespace team. Who "
         "administers the cluster can allow what paddock needs there:",
-        "  kubectl create role paddock-user -n team --verb=get,list,watch,create,patch,delete "
-        "--resource=paddlejobs.batch.paddlepaddle.org,pods,pods/log,configmaps,events",
-        "  kubectl create rolebinding paddock-user -n team --role=paddock-user --serviceaccount=ci:runner",
+        "",
+        "kubectl apply -f - <<'END'",
+        "apiVersion: rbac.authorization.k8s.io/v1",
+        "kind: Role",
+        "metadata: {name: paddock-user, namespace: team}",
+        "rules:",
+        "- {apiGroups: [batch.paddlepaddle.org], resources: [paddlejobs], "
+        "verbs: [get, list, watch, create, patch, delete]}",
+        '- {apiGroups: [""], resources: [pods], verbs: [get, list, watch, delete]}',
+        '- {apiGroups: [""], resources: [pods/log], verbs: [get]}',
+        '- {apiGroups: [""], resources: [configmaps], verbs: [create, patch, delete]}',
+        '- {apiGroups: [""], resources: [events], verbs: [list]}',
+        "END",
+        "kubectl create rolebinding paddock-user -n team --role=paddock-user --serviceaccount=ci:runner",
     ]
+
+
+@pytest.mark.parametrize(
+    ("verb", "resource", "group", "rule"),
+    [
+        ("update", "configmaps", "",
+         '- {apiGroups: [""], resources: [configmaps], verbs: [create, patch, delete, update]}'),
+        ("create", "podgroups", "scheduling.volcano.sh",
+         "- {apiGroups: [scheduling.volcano.sh], resources: [podgroups], verbs: [create]}"),
+        ("list", "paddlejobs", "kubeflow.org",
+         "- {apiGroups: [kubeflow.org], resources: [paddlejobs], verbs: [get, list, watch, create, patch, delete]}"),
+    ],
+)  # fmt: skip
+def test_what_was_refused_is_among_the_rights(verb: str, resource: str, group: str, rule: str) -> None:
+    message = f'x: User "alice" cannot {verb} resource "{resource}" in API group "{group}" in the namespace "team"'
+    lines = str(explain_forbidden(Forbidden(message))).splitlines()
+    assert rule in lines
+    assert not any("pods]" in line and "create" in line for line in lines), "a pod reads any Secret of its namespace"
 
 
 def test_a_missing_right_of_the_whole_cluster_asks_for_no_more_than_it() -> None:
     message = 'nodes is forbidden: User "alice" cannot list resource "nodes" in API group "" at the cluster scope'
     assert str(explain_forbidden(Forbidden(message))).splitlines()[1:] == [
-        "  kubectl create clusterrole paddock-user-nodes --verb=get,list --resource=nodes",
-        "  kubectl create clusterrolebinding paddock-user-nodes --clusterrole=paddock-user-nodes --user=alice",
+        "",
+        "kubectl create clusterrole paddock-user-nodes --verb=get,list --resource=nodes",
+        "kubectl create clusterrolebinding paddock-user-nodes --clusterrole=paddock-user-nodes --user=alice",
     ]
 
 

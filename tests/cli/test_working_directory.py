@@ -13,7 +13,7 @@ from paddock.cli.submission import Checked
 from paddock.cli.working_directory import Script, add_working_directories, plan_scripts, read_scripts
 from paddock.environments.defaults import build_defaults
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.model import WORKING_DIRECTORY_ANNOTATION
+from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.preflight import Document
 from paddock.kube.api import Listing
 from paddock.kube.meta import ENVIRONMENTS, Resource

@@ -45,9 +45,11 @@ async def caching(**options: Any) -> AsyncIterator[tuple[Stream, Cache, list[str
     cache = Cache(
         stream,  # type: ignore[arg-type]
         PODS,
-        on_change=lambda manifest: heard.append(f"{manifest['metadata']['name']} of {owners(manifest)[0]}"),
-        indexes={"owner": owners},
-        **options,
+        **{
+            "on_change": lambda manifest: heard.append(f"{manifest['metadata']['name']} of {owners(manifest)[0]}"),
+            "indexes": {"owner": owners},
+            **options,
+        },
     )
     task = asyncio.create_task(cache.run())
     try:
@@ -163,3 +165,37 @@ async def test_what_is_handed_out_belongs_to_the_reader() -> None:
         found["metadata"]["labels"].clear()
         assert names(cache.find("owner", "x")) == ["a"]
         assert cache.get(Key("n", "a")) == pod("a", "x")
+
+
+@pytest.mark.parametrize("broken", ["trim", "index"])
+async def test_an_object_that_cannot_be_read_is_left_out_alone(broken: str, caplog: pytest.LogCaptureFixture) -> None:
+    def fail(manifest: Manifest) -> Manifest:
+        return {**manifest, "number": int(manifest["metadata"].get("bad", 1))}
+
+    def index(manifest: Manifest) -> list[str]:
+        return [str(int(manifest["metadata"].get("bad", 1)))]
+
+    options = {"trim": fail} if broken == "trim" else {"indexes": {"owner": owners, "number": index}}
+    async with caching(**options) as (stream, cache, heard):
+        for name in ("a", "b"):
+            await stream.tell("ADDED", pod(name))
+        await stream.tell("MODIFIED", pod("a", bad="²"))
+        assert (cache.get(Key("n", "a")), names(cache.find("owner", "o"))) == (None, ["b"]), "it is not there any more"
+        await stream.tell("MODIFIED", pod("b"))
+        await stream.tell("MODIFIED", pod("a"))  # mended
+        await stream.tell("DELETED", pod("b"))
+        assert names(cache.find("owner", "o")) == ["a"]
+    assert heard == ["a of o", "b of o", "b of o", "a of o", "b of o"]
+    assert "pods n/a" in caplog.text
+
+
+async def test_a_hearer_that_fails_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    def fail(manifest: Manifest) -> None:
+        raise ZeroDivisionError(manifest["metadata"]["name"])
+
+    async with caching(on_change=fail) as (stream, cache, _):
+        await stream.tell("ADDED", pod("a"))
+        await stream.tell("DELETED", pod("b"))
+        await stream.tell("ADDED", pod("c"))
+        assert names(cache.find("owner", "o")) == ["a", "c"]
+    assert "pods n/c" in caplog.text

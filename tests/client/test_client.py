@@ -13,8 +13,11 @@ import pytest
 from aiohttp import web
 
 from client.tls_server import Handler, make_certificate, serve
+from operator_seam import until
 from paddock.client.client import Client
+from paddock.client.connection import CONNECTIONS, Connection
 from paddock.client.kubeconfig import Config
+from paddock.client.requests import build_get, build_watch
 from paddock.kube.errors import ApiError, Conflict, Forbidden, InternalError, NotFound, TooManyRequests, Unavailable
 from paddock.kube.meta import PODS
 
@@ -168,9 +171,6 @@ async def test_a_server_with_another_certificate_is_not_trusted_unless_told_so(t
 
 
 async def test_a_token_of_a_file_is_read_again_after_a_minute(tmp_path: Path) -> None:
-    from paddock.client.connection import Connection
-    from paddock.client.requests import build_get
-
     (tmp_path / "token").write_text("one\n")
     now = [0.0]
     handler, seen = answering(*(web.json_response(pod("a")) for _ in range(3)))
@@ -306,6 +306,59 @@ async def test_waits_grow_while_the_server_is_away_and_shrink_when_it_speaks(tmp
     async with serve(handler, tmp_path) as config:
         _, seconds = await follow(config, 3)
     assert seconds == [0.1, 0.2, 0.1, 0.2]
+
+
+async def test_a_server_that_breaks_every_watch_at_once_is_asked_less_and_less(tmp_path: Path) -> None:
+    """An ERROR event is no sign of health: only what moves the watch on is."""
+    broken = [line("ERROR", {"kind": "Status", "code": 500, "reason": "InternalError", "message": "no"})]
+    handler, _ = scripted(page(version=5), broken, broken, broken, [line("ADDED", pod("a", 6)), broken[0]], broken)
+    async with serve(handler, tmp_path) as config, asyncio.timeout(10):
+        sleeps = Sleeps()
+        async with Client(config, sleep=sleeps) as api:
+            following = asyncio.create_task(_count(api))
+            await until(lambda: _reaches(sleeps.seconds, 5))
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+    assert sleeps.seconds == [0.1, 0.2, 0.4, 0.1, 0.2]
+
+
+async def _count(api: Client) -> int:
+    return len([event async for event in api.follow(PODS)])
+
+
+async def test_many_watches_leave_room_for_requests(tmp_path: Path) -> None:
+    """An operator that watches forty namespaces has hundreds open."""
+    watches, open_now = CONNECTIONS + 4, list[int]()
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        if "watch" not in request.query:
+            return web.json_response(pod("a"))
+        response = web.StreamResponse()
+        await response.prepare(request)
+        open_now.append(1)
+        await asyncio.Event().wait()
+        return response
+
+    async with serve(handle, tmp_path) as config:
+        connection = Connection(config, timeout=10)
+        await connection.open()
+        watching = [asyncio.create_task(_drain(connection)) for _ in range(watches)]
+        await until(lambda: _reaches(open_now, CONNECTIONS))
+        await connection.send(build_get(PODS, "n", "a"))
+        await until(lambda: _reaches(open_now, watches))
+        for task in watching:
+            task.cancel()
+        await asyncio.gather(*watching, return_exceptions=True)
+        await connection.close()
+
+
+async def _reaches(several: list[Any], count: int) -> bool:
+    return len(several) >= count
+
+
+async def _drain(connection: Connection) -> None:
+    async for _ in connection.stream(build_watch(PODS, "", "1", seconds=60)):
+        pass
 
 
 async def test_a_log_streams_as_it_comes_and_its_refusal_is_an_error(tmp_path: Path) -> None:

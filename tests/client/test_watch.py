@@ -6,9 +6,18 @@ from typing import Any
 
 import pytest
 
-from paddock.client.watch import Cursor, Ledger, Line, plan_delay
+from paddock.client.watch import LONGEST_DELAY, Cursor, Ledger, Line, count_failures, plan_delay, plan_start
 from paddock.kube.api import Event
-from paddock.kube.errors import ApiError, Expired, InternalError
+from paddock.kube.errors import (
+    ApiError,
+    Expired,
+    Forbidden,
+    InternalError,
+    NotFound,
+    Timeout,
+    Unauthorized,
+    Unavailable,
+)
 from paddock.kube.meta import PODS
 
 
@@ -125,3 +134,32 @@ def test_objects_of_a_list_get_the_kind_that_lists_leave_out() -> None:
 
 def test_waits_grow_to_five_seconds() -> None:
     assert [plan_delay(failures) for failures in (0, 1, 2, 3, 20)] == [0, 0.1, 0.2, 0.4, 5]
+
+
+@pytest.mark.parametrize(
+    ("error", "proven", "start"),
+    [
+        (None, True, "7"),
+        (Unavailable("away"), False, "7"),
+        (InternalError("an ERROR event"), True, "7"),
+        (Expired("too old"), False, ""),
+        (Timeout("of a list"), True, ""),
+        (NotFound("the kind went"), True, ""),
+        (NotFound("no such kind"), False, None),
+        (Forbidden("no right yet"), False, None),
+        (Forbidden("no right for a moment"), True, "7"),
+        (Unauthorized("nobody"), False, None),
+    ],
+    ids=str,
+)
+def test_where_to_watch_from_after_an_end(error: ApiError | None, proven: bool, start: str | None) -> None:
+    assert plan_start(error, "7", proven=proven) == start
+
+
+@pytest.mark.parametrize(
+    ("seconds", "moved", "failures"),
+    [(0.1, False, 4), (0.1, True, 1), (LONGEST_DELAY + 1, False, 1), (LONGEST_DELAY, False, 4)],
+    ids=["worth nothing", "moved on", "quiet for long, which is nobody's fault", "not for long"],
+)
+def test_only_a_watch_that_was_worth_something_shortens_the_wait(seconds: float, moved: bool, failures: int) -> None:
+    assert count_failures(3, seconds, moved=moved) == failures

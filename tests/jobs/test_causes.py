@@ -10,9 +10,10 @@ import pytest
 
 from jobs.gangs import NOW, build_job, build_pods, cause, with_pod
 from paddock.jobs import causes
-from paddock.jobs.causes import CAUSES, Cause, plan_waiting_cause
+from paddock.jobs.causes import CAUSES, Cause
 from paddock.jobs.explain import CATALOGUES, explain
 from paddock.jobs.model import CauseRecord, Pod, PodPhase
+from paddock.jobs.waiting import plan_waiting_cause
 
 WORTH: dict[str, Any] = {"tuple[str, ...]": ("worker-0",), "int": 3, "int | None": 3, "str": "so", "bool": True}
 WORTH["str | None"] = "so"
@@ -66,19 +67,40 @@ def test_since_stays_while_the_cause_does() -> None:
 
 SENTENCES = [
     (
+        causes.ObjectInTheWay(("ConfigMap demo",)),
+        (
+            "waiting: ConfigMap demo has a name that this job needs and belongs to somebody else; delete what is there "
+            "or rename the job"
+        ),
+    ),
+    (
+        causes.ObjectInTheWay(("ConfigMap demo", "Pod demo-worker-0"), former=True),
+        ("waiting for what is left of the former job of this name to go: ConfigMap demo and Pod demo-worker-0"),
+    ),
+    (
         causes.ObjectsRefused(("Pod demo-worker-0",), "exceeded quota: pods, used: pods=2, limited: pods=2"),
         "waiting: the API server refuses Pod demo-worker-0: exceeded quota: pods, used: pods=2, limited: pods=2; "
         "it is asked again within a minute",
     ),
     (
         causes.WaitingForNode(("worker-0",), ("n1",), 30),
-        "waiting for worker-0 to go: its node n1 is not ready; 30 s after its grace it is deleted by force",
+        (
+            "waiting for worker-0 to go: its node n1 is lost; 30 s after that, and after its grace, it is deleted by "
+            "force"
+        ),
     ),
     (
         causes.WaitingForNode(("worker-0", "worker-1"), ("n1", "n2"), 30),
         (
-            "waiting for worker-0 and worker-1 to go: their nodes n1 and n2 are not ready; 30 s after their grace they "
-            "are deleted by force"
+            "waiting for worker-0 and worker-1 to go: their nodes n1 and n2 are lost; 30 s after that, and after their "
+            "grace, they are deleted by force"
+        ),
+    ),
+    (
+        causes.NodeNotReady(("worker-0",), ("n1",), "team", ("demo-worker-0",)),
+        (
+            "waiting for worker-0 to go: its node n1 is not ready, but not lost, and has to end it by itself; if it "
+            "never does: kubectl -n team delete pod --force --grace-period=0 demo-worker-0"
         ),
     ),
     (

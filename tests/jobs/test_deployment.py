@@ -9,6 +9,7 @@ import pytest
 from paddock import __version__
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.deployment import IMAGE, Installation, Scope, build_operator
+from paddock.jobs.labels import SETTINGS_ANNOTATION, VERSION_ANNOTATION
 from paddock.jobs.preflight import check, read_bytes
 from paddock.jobs.rights import LEASE, Right, Where, allows, build_rights, build_rules
 from paddock.kube.meta import LEASES, NODES, Key, Manifest, key_of, name_of
@@ -83,6 +84,25 @@ def test_an_old_cluster_hears_of_seccomp_by_an_annotation() -> None:
 
 
 @pytest.mark.parametrize("scope", Scope)
+def test_two_installations_share_nothing(scope: Scope) -> None:
+    """What both had would be taken from the first by the second, and removed with either."""
+    ours, theirs = (
+        {(each["kind"], key_of(each)) for each in build_operator(Installation(namespace=namespace, scope=scope))}
+        for namespace in ("team-a", "team-b")
+    )
+    assert not ours & theirs
+
+
+def test_a_binding_gives_the_role_that_comes_with_it() -> None:
+    manifests = build_operator(Installation(namespace="team-a"))
+    binding = find("ClusterRoleBinding", manifests)
+    assert name_of(binding) == "paddle-manager-rolebinding-team-a"
+    assert binding["roleRef"]["name"] == "paddle-manager-role-team-a"
+    assert find("ClusterRole", manifests, "paddle-manager-role-team-a")["rules"]
+    assert binding["subjects"][0]["namespace"] == "team-a"
+
+
+@pytest.mark.parametrize("scope", Scope)
 def test_every_right_of_the_table_is_given_where_it_is_needed(scope: Scope) -> None:
     manifests = build_operator(Installation(scope=scope))
     rights = build_rights(Installation().kinds)
@@ -137,6 +157,15 @@ def test_users_get_their_rights_with_kubernetes_own_roles() -> None:
     assert viewer["metadata"]["labels"] == {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
     verbs = {verb for rule in viewer["rules"] for verb in rule["verbs"]}
     assert verbs == {"get", "list", "watch"}
+
+
+@pytest.mark.parametrize(
+    "word", [LEASE, VERSION_ANNOTATION, SETTINGS_ANNOTATION, r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"]
+)
+def test_what_two_sides_have_to_agree_on_is_written_once(word: str) -> None:
+    """The operator writes it, the command line reads it."""
+    source = Path(__file__).resolve().parents[2] / "src" / "paddock"
+    assert sum(path.read_text().count(f'"{word}"') for path in source.rglob("*.py")) == 1
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)

@@ -13,7 +13,8 @@ from jobs.samples import read_sample
 from jobs.test_pods import as_text, build_all
 from paddock.apiserver.names import explain_dns1035, explain_label, explain_label_value, explain_subdomain
 from paddock.jobs import names, pods
-from paddock.jobs.model import JOB_LABEL, Child, Intranet, Job, Network, Observed, Rank, Settings, Status
+from paddock.jobs.labels import JOB_LABEL
+from paddock.jobs.model import Child, Intranet, Job, Network, Observed, Rank, Settings, Status
 from paddock.jobs.policies.children import plan_leftovers, plan_services
 from paddock.kube.meta import POD_GROUPS, SERVICES, VOLCANO_POD_GROUPS, Key, labels_of, name_of
 

@@ -27,8 +27,8 @@ from jobs.gangs import (
     with_pod,
     workers_succeeded,
 )
+from paddock.jobs.labels import PORT_ANNOTATION
 from paddock.jobs.model import (
-    PORT_ANNOTATION,
     Child,
     CleanPods,
     Counts,
@@ -48,7 +48,7 @@ from paddock.jobs.model import (
     Status,
 )
 from paddock.jobs.plan import plan
-from paddock.kube.meta import POD_GROUPS, SERVICES
+from paddock.kube.meta import CONFIG_MAPS, POD_GROUPS, SERVICES, Key
 
 PS = build_job(ps=2)
 COLLECTIVE = build_job()
@@ -335,6 +335,22 @@ def test_a_finished_job_never_trains_again() -> None:
 
 
 # In the way.
+
+
+@pytest.mark.parametrize(
+    ("others", "args"),
+    [
+        ((), {"objects": ["ConfigMap demo"], "former": True}),
+        ((Child(SERVICES, "demo-worker-0", "somebody's"),), {"objects": ["Service demo-worker-0"]}),
+    ],
+)
+def test_what_is_left_of_the_former_job_is_deleted_and_others_objects_are_named_first(
+    others: tuple[Child, ...], args: dict[str, Any]
+) -> None:
+    left = Child(CONFIG_MAPS, "demo", "gone", former=True)
+    planned = plan(COLLECTIVE, Status(), Observed(foreign=(left, *others)), NOW)
+    assert planned.status.cause == cause("ObjectInTheWay", **args)
+    assert planned.actions == (Delete(CONFIG_MAPS, Key(COLLECTIVE.key.namespace, "demo"), "gone"),)
 
 
 def test_a_foreign_object_makes_the_job_wait_with_its_name_and_nothing_is_touched() -> None:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from jobs.gangs import NOW, build_config_maps, build_job, build_services
 from paddock.jobs.apis.paddlepaddle import read_status, write_status
+from paddock.jobs.labels import ATTEMPT_LABEL
 from paddock.jobs.model import (
-    ATTEMPT_LABEL,
     Child,
     CleanPods,
     Counts,

@@ -217,7 +217,10 @@ async def test_resubmitting_under_the_same_name_at_once_takes_nothing_of_the_job
 
 async def _is_in_the_way(world: World) -> bool:
     cause = (await status_of(world.api, namespace=world.namespace)).get("cause") or {}
-    return cause.get("reason") == "ObjectInTheWay" and "Pod demo-worker-0" in cause["args"]["objects"]
+    args = cause.get("args", {})
+    return (
+        cause.get("reason") == "ObjectInTheWay" and bool(args.get("former")) and "Pod demo-worker-0" in args["objects"]
+    )
 
 
 async def _owned(world: World, uid: str) -> dict[str, Manifest]:

@@ -22,11 +22,12 @@ from paddock.app.cluster import ClusterOperator, Options
 from paddock.client.client import Client
 from paddock.client.kubeconfig import read_config
 from paddock.jobs.model import Settings
+from paddock.jobs.rights import LEASE
 from paddock.kube.api import Api
 from paddock.kube.errors import NotFound, Unavailable
 from paddock.kube.meta import CRDS, LEASES, NAMESPACES, PODS, Manifest, annotations_of, uid_of
 from paddock.kube.times import format_micro_time
-from paddock.operator.election import LEADS_FOR, LEASE_NAME, Election
+from paddock.operator.election import LEADS_FOR, Election
 from paddock.operator.metrics import Prometheus
 from paddock.operator.operator import Operator
 from worlds import ControlPlane, World, create_namespace, install_jobs
@@ -68,7 +69,7 @@ async def candidate(world: World, name: str) -> AsyncIterator[Candidate]:
 
 async def lease_of(world: World) -> Manifest:
     try:
-        return await world.api.get(LEASES, world.namespace, LEASE_NAME)
+        return await world.api.get(LEASES, world.namespace, LEASE)
     except NotFound:
         return {}
 
@@ -126,7 +127,7 @@ async def test_a_live_lease_of_a_go_operator_is_respected_until_it_expires(world
     lease = {
         "apiVersion": LEASES.api_version,
         "kind": LEASES.kind,
-        "metadata": {"name": LEASE_NAME, "namespace": world.namespace},
+        "metadata": {"name": LEASE, "namespace": world.namespace},
         "spec": {
             "holderIdentity": "paddle-controller-manager-0_5ee2", "leaseDurationSeconds": seconds,
             "acquireTime": format_micro_time(0), "renewTime": format_micro_time(0), "leaseTransitions": 7,
@@ -137,7 +138,7 @@ async def test_a_live_lease_of_a_go_operator_is_respected_until_it_expires(world
         for renewal in range(1, 4):
             await asyncio.sleep(seconds / 4)
             renewed = {"spec": {"renewTime": format_micro_time(renewal)}}
-            await world.api.patch(LEASES, world.namespace, LEASE_NAME, renewed)
+            await world.api.patch(LEASES, world.namespace, LEASE, renewed)
             assert not ours.election.leads
         last = time.monotonic()
         await asyncio.wait_for(ours.election.wait(), PATIENCE)
@@ -228,7 +229,7 @@ async def test_an_idle_leader_writes_nothing_but_its_lease(world: World) -> None
         await _quiet(seam)
         seam.requests.clear()
         await asyncio.sleep(3)
-        assert {request[1:] for request in seam.requests} == {("leases", LEASE_NAME)}
+        assert {request[1:] for request in seam.requests} == {("leases", LEASE)}
         assert len(seam.requests) <= 5
 
 
@@ -325,7 +326,7 @@ async def test_the_command_serves_until_it_is_told_to_end(
         assert all({"ts", "level", "logger", "msg"} <= set(line) for line in lines)
         about = [line["job"] for line in lines if "job" in line]
         assert {"kind": "PaddleJob", "namespace": namespace, "name": "demo"}.items() <= about[0].items()
-        lease = await api.get(LEASES, namespace, LEASE_NAME)
+        lease = await api.get(LEASES, namespace, LEASE)
         assert "holderIdentity" not in lease["spec"]
         await api.delete(NAMESPACES, "", namespace)
 

@@ -10,6 +10,7 @@ import asyncio
 import base64
 import json
 import os
+import shlex
 import signal
 import sys
 import time
@@ -23,8 +24,8 @@ import pytest
 import yaml
 
 from operator_seam import JOBS, build_job, have_pods, running, set_phase, until
-from paddock.cli.leases import NAME
 from paddock.jobs.model import Settings
+from paddock.jobs.rights import LEASE
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import CONFIG_MAPS, LEASES, NODES, PODS, Manifest, name_of
 from paddock.kube.times import format_micro_time
@@ -272,6 +273,21 @@ async def test_a_directory_travels_with_the_job_that_owns_it(user: User) -> None
     await until(lambda: _no(user.config_maps), 30)
 
 
+async def test_a_secret_does_not_travel_and_neither_does_the_home_directory(user: User) -> None:
+    """The kubeconfig in use lies in the directory, as it does for many who try a cluster."""
+    (user.work / "train.py").write_text("")
+    file = user.write(image=PADDLE)
+    (user.work / "access.yaml").write_bytes(user.kubeconfig.read_bytes())
+    refused = await user.paddock("submit", file, "--context", "prod")
+    assert (refused.code, refused.out) == (2, "") and "\n  access.yaml\nNothing was sent." in refused.err, refused
+    (user.work / ".gitignore").write_text("access.yaml\n")
+    at_home = await user.paddock("submit", file, "--context", "prod", HOME=str(user.work))
+    assert (at_home.code, at_home.out) == (2, "") and "only where --workdir names it" in at_home.err, at_home
+    assert await user.config_maps() == [] and not await _job_is_there(user)
+    sent = await user.paddock("submit", file, "--context", "prod")
+    assert sent.code == 0 and "left out by .gitignore: 1\n  demo.yaml, train.py\n" in sent.err, sent
+
+
 async def test_a_job_that_is_refused_leaves_no_directory_behind(user: User) -> None:
     (user.work / "train.py").write_text("")
     assert (await user.paddock("submit", user.write(), "--workdir", ".", "--context", "prod")).code == 0
@@ -327,7 +343,7 @@ async def test_an_operator_that_watches_elsewhere_is_named(user: User) -> None:
     annotations = {"paddock.dev/version": "9.9.9", "paddock.dev/settings": json.dumps({"namespaces": ["elsewhere"]})}
     lease = {
         "apiVersion": LEASES.api_version, "kind": "Lease",
-        "metadata": {"name": NAME, "namespace": user.world.namespace, "annotations": annotations},
+        "metadata": {"name": LEASE, "namespace": user.world.namespace, "annotations": annotations},
         "spec": {"holderIdentity": "pod-1", "renewTime": now, "leaseDurationSeconds": 600},
     }  # fmt: skip
     await api.create(LEASES, lease)
@@ -361,10 +377,12 @@ async def test_the_rights_that_the_refusal_names_are_enough(user: User) -> None:
     refused = await user.paddock("run", file, "--context", "alice")
     assert refused.code == 1 and await user.config_maps() == []
     assert user.world.control_plane is not None
-    for line in refused.err.splitlines()[-2:]:
-        words = [str(user.world.control_plane.kubectl), "--kubeconfig", str(user.kubeconfig), "--context", "prod"]
-        granted = await asyncio.create_subprocess_exec(*words, *line.split()[1:], stdout=asyncio.subprocess.DEVNULL)
-        assert await granted.wait() == 0, line
+    kubectl = [str(user.world.control_plane.kubectl), "--kubeconfig", str(user.kubeconfig), "--context", "prod"]
+    script = refused.err.partition("\n\n")[2]
+    assert script.startswith("kubectl apply -f - <<'END'\n"), refused
+    script = f'set -e\nkubectl() {{ {shlex.join(kubectl)} "$@"; }}\n{script}'  # as somebody pastes it
+    granted = await asyncio.create_subprocess_exec("bash", "-c", script, stdout=asyncio.subprocess.DEVNULL)
+    assert await granted.wait() == 0, script
     async with operator(user):
         run = await user.start("run", file, "--context", "alice")
         await user.says("Running")

@@ -18,7 +18,8 @@ from lives import FAILED_ONCE, Clock, End, Life, Scene, live
 from operator_seam import JOBS, Request, Seam, pods_of, running, settled, until
 from paddock.jobs.apis import paddlepaddle
 from paddock.jobs.explain import explain
-from paddock.jobs.model import ATTEMPT_LABEL, Settings
+from paddock.jobs.labels import ATTEMPT_LABEL
+from paddock.jobs.model import Settings
 from paddock.kube.errors import ApiError, Forbidden, Invalid, NotFound
 from paddock.kube.meta import (
     CONFIG_MAPS,

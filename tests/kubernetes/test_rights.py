@@ -38,7 +38,7 @@ from paddock.kube.meta import (
     Resource,
     name_of,
 )
-from paddock.operator.election import LEASE_NAME, Election
+from paddock.operator.election import Election
 from worlds import ControlPlane, NoPrograms, World, create_namespace, find_programs
 
 RIGHTS = build_rights((paddlepaddle.resource,))
@@ -252,10 +252,6 @@ async def test_every_request_is_in_the_table_and_every_right_is_used(world: Worl
 
 def _plural(asked: Asked) -> str:
     return f"{asked.resource.plural}/{asked.subresource}" if asked.subresource else asked.resource.plural
-
-
-def test_one_name_of_the_lease() -> None:
-    assert LEASE == LEASE_NAME
 
 
 @pytest.mark.parametrize(

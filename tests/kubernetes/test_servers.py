@@ -24,7 +24,8 @@ from paddock.apiserver.server import Server
 from paddock.client.client import Client
 from paddock.client.kubeconfig import Config, read_config
 from paddock.jobs.crd import crd_name
-from paddock.jobs.model import HALTED_ANNOTATION, Settings
+from paddock.jobs.labels import HALTED_ANNOTATION
+from paddock.jobs.model import Settings
 from paddock.kube.errors import ApiError, Conflict, Expired, InternalError, Timeout, TooManyRequests, Unavailable
 from paddock.kube.meta import CRDS, EVENTS, PODS, Manifest, annotations_of
 from worlds import ControlPlane, NoPrograms, World, find_programs, open_embedded, open_real

@@ -58,6 +58,33 @@ def test_what_is_done_about_a_lease(record: Record | None, age: float, wanted: W
     assert plan_election(Sight(record, 1000.0), "us", 1000.0 + age, "now") == wanted
 
 
+def test_a_term_lasts_until_another_may_have_led() -> None:
+    """A leader that was cut off and found its own record again has missed nothing."""
+    now, server = [0.0], Server()
+    first, second = (Elector(name, server, lambda: now[0], 0.0, [1.7e9]) for name in "ab")
+    assert first.election.term is None, "it has not led yet"
+    until_written(first, server)
+    first.go_on()
+    term = first.election.term
+    first.cut()
+    now[0] += DURATION
+    assert not first.election.leads
+    until_written(first, server)
+    first.go_on()
+    assert first.election.leads
+    assert first.election.term == term
+    for elector in (second, first):  # each follows the other, who is silent
+        for _ in range(12):
+            elector.go_on()
+        now[0] += DURATION
+        until_written(elector, server)
+        elector.go_on()
+        assert elector.election.leads
+    assert first.election.term != term
+    for each in (first, second):
+        each.work.close()
+
+
 def test_only_a_change_of_the_record_counts_as_a_sign_of_life() -> None:
     sight = Sight(THEIRS, 10.0)
     assert sight.look(replace(THEIRS), 20.0).since == 10.0, "the same again"
@@ -197,7 +224,7 @@ def test_two_never_lead_at_once(steps: list[tuple[str, int, float]], offset: flo
             case "tick":
                 now[0] += amount
             case "wall":
-                wall[0] = max(1e6, wall[0] + amount)
+                wall[0] += amount if wall[0] + amount > 1e6 else 0.0  # a floor would make two readings alike
         leading = [each.election.identity for each in both if each.election.leads]
         assert len(leading) < 2, f"{leading} lead at once"
         leaders.update(leading)

@@ -9,7 +9,7 @@ import pytest
 
 from operator_seam import JOBS, build_job
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.model import Job, NodeState, Observed
+from paddock.jobs.model import Job, NodeCondition, NodeState, Observed
 from paddock.kube.meta import CONFIG_MAPS, POD_GROUPS, PODS, SERVICES, Key, Manifest, Resource, key_of
 from paddock.operator.observe import missing_pods, owner_in, read_held_port, read_node, read_observed
 
@@ -58,6 +58,8 @@ def observe(*objects: tuple[Resource, Manifest], attempt: int = 0) -> Observed:
         ((PODS, child("demo-ps-7")), ["demo-ps-7"], []),  # of a rank that the job has no more
         ((PODS, child("demo-ps-7", owner="other")), [], []),  # nobody needs that name
         ((PODS, child("demo-ps-0", namespace="elsewhere", owner="other")), [], []),
+        ((PODS, child("demo-ps-0", namespace="elsewhere")), [], []),  # no owner's reference reaches across namespaces
+        ((SERVICES, child("demo-ps-0", namespace="elsewhere")), [], []),
         ((SERVICES, child("demo-ps-0", owner="")), [], ["demo-ps-0"]),
         ((CONFIG_MAPS, child("demo", owner="")), [], ["demo"]),
         ((CONFIG_MAPS, child("demo-attempt-1", owner="")), [], []),  # not this attempt's
@@ -68,8 +70,28 @@ def test_owners_decide_whose_an_object_is(
     there: tuple[Resource, Manifest], ours: list[str], foreign: list[str]
 ) -> None:
     observed = observe(there)
-    assert [pod.name for pod in observed.pods] == ours
+    assert [found.name for found in (*observed.pods, *observed.services)] == ours
     assert [found.name for found in observed.foreign] == foreign
+
+
+@pytest.mark.parametrize(
+    ("owner", "changes", "former"),
+    [
+        ("the demo before", {}, True),
+        ("", {}, False),
+        ("another", {"name": "other"}, False),
+        ("another", {"kind": "TFJob"}, False),
+        ("another", {"apiVersion": "kubeflow.org/v1"}, False),
+        ("another", {"controller": False}, False),
+    ],
+)
+def test_what_a_former_job_of_the_name_controls_is_known_as_its(
+    owner: str, changes: dict[str, Any], former: bool
+) -> None:
+    pod = child("demo-ps-0", owner=owner)
+    for reference in pod["metadata"]["ownerReferences"]:
+        reference |= changes
+    assert [found.former for found in observe((PODS, pod)).foreign] == [former]
 
 
 def test_the_config_map_of_the_attempt_is_among_the_names_that_are_needed() -> None:
@@ -101,7 +123,8 @@ def test_pods_of_another_attempt_do_not_stand_for_this_ones() -> None:
 @pytest.mark.parametrize(
     ("annotation", "phase", "port"),
     [("20000", "Running", 20000), ("20000", None, 20000), ("20000", "Failed", None), ("x", "Running", None),
-     (None, "Running", None)],
+     (None, "Running", None), ("²", "Running", None), ("٢٠٠٠٠", "Running", None), ("0", "Running", None),
+     ("65535", "Running", 65535), ("65536", "Running", None), ("9" * 5000, "Running", None)],
 )  # fmt: skip
 def test_a_port_is_held_until_the_pod_has_ended(annotation: str | None, phase: str | None, port: int | None) -> None:
     pod = {"metadata": {"annotations": {"paddock.dev/port": annotation} if annotation else {}}}
@@ -120,14 +143,24 @@ def test_a_child_is_traced_to_its_job_by_group_and_kind() -> None:
     [
         ([{"type": "Ready", "status": "True"}], NodeState.READY),
         ([{"type": "Ready", "status": "False"}], NodeState.NOT_READY),
-        ([{"type": "Ready", "status": "Unknown"}], NodeState.NOT_READY),
-        ([{"type": "DiskPressure", "status": "True"}], NodeState.NOT_READY),
-        ([], NodeState.NOT_READY),
+        ([{"type": "Ready", "status": "Unknown"}], NodeState.SILENT),
+        ([{"type": "DiskPressure", "status": "True"}], NodeState.SILENT),
+        ([], NodeState.SILENT),
     ],
 )
-def test_a_node_is_ready_where_its_kubelet_says_so(conditions: list[Manifest], state: NodeState) -> None:
-    assert read_node({"status": {"conditions": conditions}}) is state
-    assert read_node({}) is NodeState.NOT_READY
+def test_a_node_is_ready_where_its_kubelet_says_so_and_silent_where_it_says_nothing(
+    conditions: list[Manifest], state: NodeState
+) -> None:
+    assert read_node({"status": {"conditions": conditions}}) == NodeCondition(state)
+
+
+def test_it_is_read_since_when_a_node_is_silent() -> None:
+    ready = {"type": "Ready", "status": "Unknown", "lastTransitionTime": "1970-01-01T00:01:00Z"}
+    pressure = {"type": "DiskPressure", "status": "Unknown", "lastTransitionTime": "1970-01-01T00:02:00Z"}
+    assert read_node({"status": {"conditions": [pressure, ready]}}) == NodeCondition(NodeState.SILENT, 60.0)
+    made = {"metadata": {"creationTimestamp": "1970-01-01T00:03:00Z"}}
+    assert read_node({**made, "status": {"conditions": [ready]}}) == NodeCondition(NodeState.SILENT, 60.0)
+    assert read_node({**made, "status": {"conditions": [pressure]}}) == NodeCondition(NodeState.SILENT, 180.0)
 
 
 def test_the_time_and_the_force_of_a_deletion_are_read() -> None:

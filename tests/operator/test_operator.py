@@ -27,10 +27,11 @@ from operator_seam import (
     until,
 )
 from paddock.apiserver.local import LocalApi
-from paddock.jobs.model import PORT_ANNOTATION, PORTS_IN_BLOCK, Settings
+from paddock.jobs.labels import HALTED_ANNOTATION, PORT_ANNOTATION
+from paddock.jobs.model import PORTS_IN_BLOCK, Settings
 from paddock.jobs.policies.ports import FIRST_PORT, LAST_PORT
 from paddock.kube.api import Event
-from paddock.kube.errors import Forbidden, NotFound
+from paddock.kube.errors import ApiError, BadRequest, Forbidden, Invalid, NotFound
 from paddock.kube.meta import CONFIG_MAPS, EVENTS, POD_GROUPS, PODS, SERVICES, Manifest, Resource, annotations_of
 
 RANKS = {"demo-ps-0", "demo-ps-1", "demo-worker-0", "demo-worker-1"}
@@ -369,7 +370,85 @@ async def test_a_server_that_drops_our_fields_is_told_of_and_nothing_is_done(clu
         await settled(seam)
     assert "status.attempt" in event["message"]
     assert "CustomResourceDefinition" in event["message"]
+    cure = "`paddock manifests crd --kinds paddlejobs.batch.paddlepaddle.org | kubectl apply -f -` installs"
+    assert cure in event["message"], "the definition alone: the operator stays as it was installed"
     assert (await cluster.list(PODS)).items == []
+
+
+async def test_a_job_that_is_made_again_under_its_name_halts_nobody(cluster: LocalApi) -> None:
+    seam, old = Seam(cluster), []
+
+    async def replace_job(request: Request) -> None:
+        if request[:2] == ("patch", "paddlejobs/status") and not old:
+            old.append(await cluster.get(JOBS, "default", "demo"))
+            await cluster.delete(JOBS, "default", "demo")
+        elif request[:2] == ("get", "paddlejobs") and len(old) == 1:
+            old.append(await cluster.create(JOBS, build_job()))
+
+    seam.before = replace_job
+    async with running(seam):
+        await cluster.create(JOBS, build_job())
+        pods = await until(lambda: have_pods(cluster, 4))
+    assert {pod["metadata"]["ownerReferences"][0]["uid"] for pod in pods.values()} == {old[1]["metadata"]["uid"]}
+    assert await events_of(cluster, "StatusDropped") == []
+
+
+async def test_a_job_that_was_halted_says_so_no_longer_though_nothing_is_to_be_recorded(cluster: LocalApi) -> None:
+    async with running(cluster):
+        await cluster.create(JOBS, build_job())
+        await start_gang(cluster, await until(lambda: have_pods(cluster, 4)))
+        await until(lambda: in_phase(cluster, "Running"))
+        await cluster.patch(JOBS, "default", "demo", {"metadata": {"annotations": {HALTED_ANNOTATION: "halted"}}})
+        await until(lambda: _says_nothing(cluster))
+
+
+async def _says_nothing(api: LocalApi) -> bool:
+    return HALTED_ANNOTATION not in annotations_of(await api.get(JOBS, "default", "demo"))
+
+
+async def test_a_job_of_a_halted_kind_is_let_go(cluster: LocalApi) -> None:
+    """With paddle-operator's finalizer, nobody else ever would: a definition that is removed would hang."""
+    seam = Seam(cluster)
+    seam.answers = lambda request, answer: {**answer, "status": {}} if "status" in answer else answer
+    async with running(seam):
+        await cluster.create(JOBS, build_job())
+        await until(lambda: events_of(cluster, "StatusDropped"))
+        left = build_job("left")
+        left["metadata"]["finalizers"] = ["finalizers.paddlepaddle.org", "example.org/theirs"]
+        await cluster.create(JOBS, left)
+        await until(lambda: _has_finalizers(cluster, "left", ["example.org/theirs"]))
+    assert (await cluster.list(PODS)).items == []
+
+
+async def _has_finalizers(api: LocalApi, name: str, finalizers: list[str]) -> bool:
+    return (await api.get(JOBS, "default", name))["metadata"].get("finalizers", []) == finalizers
+
+
+@pytest.mark.parametrize("error", [BadRequest, Forbidden, Invalid])
+async def test_a_finalizer_that_may_not_be_taken_off_holds_up_no_job(cluster: LocalApi, error: type[ApiError]) -> None:
+    seam, job = Seam(cluster), build_job()
+    job["metadata"]["finalizers"] = ["finalizers.paddlepaddle.org"]
+
+    async def refuse(request: Request) -> None:
+        if request[:2] == ("patch", "paddlejobs"):
+            raise error("not so")
+
+    seam.before = refuse
+    async with running(seam):
+        await cluster.create(JOBS, job)
+        await until(lambda: have_pods(cluster, 4))
+        (event,) = await until(lambda: events_of(cluster, "FinalizerStays"))
+    assert "not so" in event["message"]
+
+
+async def test_a_pod_with_a_strange_port_stops_nobody(cluster: LocalApi) -> None:
+    theirs = {"apiVersion": "v1", "kind": "Pod",
+              "metadata": {"name": "theirs", "namespace": "default", "annotations": {PORT_ANNOTATION: "²"}},
+              "spec": {"containers": [{"name": "c", "image": "x"}]}}  # fmt: skip
+    await cluster.create(PODS, theirs)
+    async with running(cluster):
+        await cluster.create(JOBS, build_job())
+        await until(lambda: have_pods(cluster, 4))
 
 
 async def test_an_exception_in_one_pass_is_told_and_stops_nobody(
@@ -451,3 +530,38 @@ async def test_a_kind_that_is_served_later_is_found_later(tmp_path: Path) -> Non
         await api.create(JOBS, build_job())
         await until(lambda: have_pods(api, 4))
     await api.close()
+
+
+def remains(uid: str) -> Manifest:
+    """A Service of the first worker's name, of a job of this name with that UID."""
+    owner = {"apiVersion": "batch.paddlepaddle.org/v1", "kind": "PaddleJob", "name": "demo", "uid": uid}
+    metadata = {"name": "demo-worker-0", "namespace": "default", "ownerReferences": [{**owner, "controller": True}]}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"clusterIP": "None"}}
+
+
+async def test_an_operator_that_is_late_by_a_whole_job_removes_nothing_of_the_next_one(cluster: LocalApi) -> None:
+    """It read the job, then saw what the next job of the name has made already."""
+    seam, reads = Seam(cluster), 0
+
+    def answer(request: Request, manifest: Manifest) -> Manifest:
+        nonlocal reads
+        if request[:2] != ("get", "paddlejobs"):
+            return manifest
+        reads += 1
+        uid = manifest["metadata"]["uid"] if reads % 2 else "next"
+        return {**manifest, "metadata": {**manifest["metadata"], "uid": uid}}
+
+    seam.answers = answer
+    seam.told = lambda resource, event: (
+        resource != SERVICES or event.type == "ADDED"
+    )  # collected here, as nobody owns it
+    async with running(seam):
+        await cluster.create(SERVICES, remains("next"))
+        await cluster.create(JOBS, build_job())
+        await until(lambda: _read_twice(seam))
+        await settled(seam)
+    assert ("delete", "services", "demo-worker-0") not in seam.requests
+
+
+async def _read_twice(seam: Seam) -> bool:
+    return seam.requests.count(("get", "paddlejobs", "demo")) >= 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,7 +15,21 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Job, Settings
 from paddock.jobs.pods import build_config_map, build_pod, build_service, read_pod
 from paddock.kube.api import Event
-from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, Resource, key_of, name_of
+from paddock.kube.meta import (
+    CONFIG_MAPS,
+    POD_GROUPS,
+    PODS,
+    SERVICES,
+    Manifest,
+    Resource,
+    annotations_of,
+    controller_of,
+    is_deleting,
+    key_of,
+    name_of,
+    uid_of,
+    version_of,
+)
 from paddock.operator.observe import read_held_port
 from paddock.operator.views import Views
 
@@ -144,3 +159,42 @@ async def test_ports_are_held_by_other_jobs_pods_until_those_have_ended() -> Non
         assert views.held_ports(but="u-demo") == frozenset()
     async with views_of(*(pod | {"status": {"phase": "Succeeded"}} for pod in pods)) as views:
         assert views.held_ports(but="u-other") == frozenset()
+
+
+LARGE = {"kubectl.kubernetes.io/last-applied-configuration": "x" * 200_000}
+
+
+async def test_annotations_that_nobody_reads_are_not_kept() -> None:
+    job = paddlepaddle.read_job(JOB)
+    children = [*pods_of(job), build_config_map(job, 0, dict.fromkeys(job.ranks(), "10.0.0.1"), None), JOB]
+    for each in children:
+        read = {**annotations_of(each), "paddle-resource": "worker"}
+        told = each | {"metadata": {**each["metadata"], "annotations": read | LARGE}}
+        async with views_of(told) as views:
+            kept = views.get(resource_of(each), key_of(each))
+        assert kept is not None
+        assert annotations_of(kept) == read
+
+
+def resource_of(manifest: Manifest) -> Resource:
+    known = {"Pod": PODS, "ConfigMap": CONFIG_MAPS, "PaddleJob": paddlepaddle.resource, "PodGroup": POD_GROUPS}
+    return known[manifest["kind"]]
+
+
+@pytest.mark.parametrize("owner", [{}, {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web"}])
+async def test_of_pods_of_nobodys_job_the_identity_is_kept_and_the_port(owner: Manifest) -> None:
+    pod = next(pods_of(paddlepaddle.read_job(JOB)))
+    own = {"ownerReferences": [{**owner, "uid": "u-web", "controller": True}]} if owner else {}
+    metadata = {name: value for name, value in pod["metadata"].items() if name != "ownerReferences"} | own
+    metadata |= {"uid": "u", "resourceVersion": "7", "deletionTimestamp": "2026-01-01T00:00:30Z"}
+    metadata["annotations"] = {**metadata["annotations"], **LARGE, "other.org/note": "x"}
+    status = {"phase": "Running", "conditions": [{"type": "Ready", "message": "x" * 1000}]}
+    told = pod | {"metadata": metadata, "status": status}
+    async with views_of(told) as views:
+        kept = views.get(PODS, key_of(pod))
+        assert views.held_ports(but="u-demo") == {41000}
+    assert kept is not None
+    assert read_held_port(kept) == 41000
+    assert (uid_of(kept), version_of(kept), is_deleting(kept)) == ("u", "7", True)
+    assert controller_of(kept) == controller_of(told)
+    assert len(json.dumps(kept)) < 800

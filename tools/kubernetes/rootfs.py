@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Lays out the operator's image as a folder, for machines where no image can be pulled or built.
 
-    rootfs.py DIR      what deploy/Dockerfile makes: an interpreter, deploy/operator.lock, this package, `paddock`
+    rootfs.py DIR      what deploy/Dockerfile makes: an interpreter, deploy/operator.lock, this package, its programs
 
 The interpreter, its standard library and the shared libraries that they need are this machine's; the packages are those
 of the environment that runs this program (.venv/bin/python), and must have the versions of the lock. `node.py image`
@@ -29,6 +29,7 @@ _UNUSED = ("test", "idlelib", "tkinter", "turtledemo", "ensurepip", "lib2to3", "
 _KEPT_OUT = shutil.ignore_patterns(
     "__pycache__", "site-packages", "dist-packages", "config-*", "_test*", "_tk*", *_UNUSED
 )
+_PROGRAMS = {"deploy/entrypoint.py": "usr/local/bin/paddock", "deploy/manager.py": "manager"}
 _FILES = {
     "etc/passwd": "root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/:/sbin/nologin\n",
     "etc/group": "root:x:0:\nnonroot:x:65532:\n",
@@ -56,7 +57,8 @@ def lay_out(folder: Path) -> None:
     _copy_interpreter(folder)
     _copy_packages(site)
     shutil.copytree(ROOT / "src/paddock", site / "paddock", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "deploy/entrypoint.py", folder / "usr/local/bin/paddock")
+    for source, program in _PROGRAMS.items():
+        shutil.copy(ROOT / source, folder / program)
     _compile(site.parent)
     _copy_libraries(folder)
 

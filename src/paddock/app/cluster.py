@@ -16,18 +16,19 @@ import os
 import signal
 import socket
 import uuid
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
 from paddock import __version__
-from paddock.app.health import Address, Endpoints, Pages
+from paddock.app.health import Address, CannotServe, Endpoints, Pages
 from paddock.client.client import Client
-from paddock.client.kubeconfig import Config
+from paddock.client.kubeconfig import Config, ConfigError
 from paddock.jobs.apis import paddlepaddle
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.crd import crd_name
+from paddock.jobs.labels import SETTINGS_ANNOTATION, VERSION_ANNOTATION
 from paddock.jobs.model import Settings
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
@@ -66,7 +67,7 @@ def build_notes(options: Options) -> dict[str, str]:
         "kinds": [crd_name(kind) for kind in options.kinds],
         "podGroups": crd_name(options.pod_groups) if options.pod_groups else None,
     }
-    return {"paddock.dev/version": __version__, "paddock.dev/settings": json.dumps(settings)}
+    return {VERSION_ANNOTATION: __version__, SETTINGS_ANNOTATION: json.dumps(settings)}
 
 
 class ClusterOperator:
@@ -89,11 +90,20 @@ class ClusterOperator:
         )
         pages = Pages(measures.scrape, self._explain_unready)
         self.endpoints = Endpoints(pages, options.metrics, options.probes)
-        self._ending = False
+        self._reached = self._ending = False
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Until `stop` is set, and then to an orderly end. Raises `CannotServe`; and a bug of ours, after that end."""
+    async def run(self, stop: asyncio.Event, reach: Callable[[], Awaitable[bool]] | None = None) -> None:
+        """Until `stop` is set, and then to an orderly end. `reach` returns once the cluster answers; its probes are
+        answered before that. Raises `CannotServe`, what `reach` raises, and a bug of ours, after that end."""
         await self.endpoints.start()
+        try:
+            self._reached = reach is None or bool(await _unless(stop, reach()))
+            if self._reached:
+                await self._operate(stop)
+        finally:
+            await self.endpoints.stop()
+
+    async def _operate(self, stop: asyncio.Event) -> None:
         operating = asyncio.create_task(self.operator.run())
         electing = asyncio.create_task(self.election.run()) if self.election else None
         stopping = asyncio.create_task(stop.wait())
@@ -111,11 +121,14 @@ class ClusterOperator:
             await asyncio.gather(*parts, return_exceptions=True)
             if self.election is not None:
                 await self.election.release()
-            await self.endpoints.stop()
+        if electing is not None and not electing.cancelled():
+            electing.result()  # it goes on for ever, so it has failed
 
     def _explain_unready(self) -> str:
         if self._ending:
             return "shutting down"
+        if not self._reached:
+            return "waiting for the cluster"
         missing = self.operator.unsynced()
         return f"not all is known yet of {', '.join(missing)}" if missing else ""
 
@@ -123,16 +136,28 @@ class ClusterOperator:
 async def serve(config: Config, options: Options) -> int:
     """Be the operator until a signal; the exit code. Raises `CannotServe`, `ConfigError`, and `Unauthorized` when the
     cluster does not know who this is. A cluster that does not answer is waited for."""
+    try:
+        await _serve(config, options)
+    except (CannotServe, ConfigError, ApiError):
+        raise  # in words already
+    except Exception:
+        log.exception("the operator has failed, which is a bug of its own")
+        raise
+    log.info("ended in order")
+    return 0
+
+
+async def _serve(config: Config, options: Options) -> None:
     stop = asyncio.Event()
     _heed_signals(stop)
     measures = Prometheus(__version__)
     async with Client(config, on_watch_end=measures.watch_ended) as client, Client(config) as lease_client:
-        version = await _unless(stop, _fetch_version(client, config))
-        if version is not None:
-            log.info("%s", _introduce(config, options, version))
-            await ClusterOperator(client, lease_client, options, measures).run(stop)
-    log.info("ended in order")
-    return 0
+
+        async def reach() -> bool:
+            log.info("%s", _introduce(config, options, await _fetch_version(client, config)))
+            return True
+
+        await ClusterOperator(client, lease_client, options, measures).run(stop, reach)
 
 
 def _introduce(config: Config, options: Options, version: str) -> str:

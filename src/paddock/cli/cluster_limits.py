@@ -13,7 +13,8 @@ from typing import Any
 from paddock.cli.submission import Checked
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import main_container
-from paddock.jobs.model import ENVIRONMENT_ANNOTATION, WORKING_DIRECTORY_ANNOTATION, Job, Role
+from paddock.jobs.labels import ENVIRONMENT_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
+from paddock.jobs.model import Job, Role
 from paddock.jobs.phrases import Phrase, phrase
 from paddock.kube.meta import ENVIRONMENTS, annotations_of
 

@@ -59,7 +59,7 @@ def namespace_option(command: Command) -> Command:
         default=None,
         metavar="NAME",
         callback=_read_namespace,
-        help="The namespace.  [default: the context's; default]",
+        help="The namespace (default: the context's, else default).",
     )
     return context_options(option(command))
 

@@ -1,9 +1,10 @@
 """Which files of a working directory travel to a cluster: found here, as names and sizes, before one is read.
 
-What stays: what a .gitignore says (each directory's own counts for what is below it, the deeper one wins, as git reads
-them), `.git` in any case, names that begin with a dot unless a .gitignore takes them back (`!.config.yaml`), and
-`__pycache__`. A link to something inside the directory is followed; one that leads outside is refused, as nobody can
-see in the manifest what it would send. What becomes of the files is planned in `cli.directory_map`.
+What stays: what a .gitignore says (each directory's own counts for what is below it, from the repository's root down,
+the deeper one wins, as git reads them), `.git` in any case, names that begin with a dot unless a .gitignore takes them
+back (`!.config.yaml`), and `__pycache__`. A link to something inside the directory is followed; one that leads outside
+is refused, as nobody can see in the manifest what it would send. What becomes of the files is planned in
+`cli.directory_map`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,11 +33,13 @@ _GIT = (".git", ".gitignore")
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """`path` relative to the directory, with slashes; `size` in bytes."""
+    """`path` relative to the directory, with slashes; `size` in bytes. `meant`: a .gitignore takes it back by its name
+    (`!server.key`), so that it travels though it looks like a secret (`cli.secret_files`)."""
 
     path: str
     size: int
     executable: bool = False
+    meant: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,45 +51,101 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rules:
-    """The .gitignore files on the way to a directory, the outermost first, each with its directory's path."""
+class _Rule:
+    """One file of patterns. `below`: the path of its directory, from the one that is sent; where it lies above that,
+    `above` is the way down from it. Both are empty or end with a slash. `taken_back`: names of its `!` lines."""
 
-    specs: tuple[tuple[str, GitIgnoreSpec], ...] = ()
+    spec: GitIgnoreSpec
+    below: str = ""
+    above: str = ""
+    taken_back: tuple[str, ...] = ()
+
+    def judge(self, path: str, *, directory: bool) -> bool | None:
+        """Whether it is ignored; None where nothing is said of it."""
+        full = (self.above + path[len(self.below) :]).rstrip("/")
+        return self.spec.check_file(full + ("/" if directory else "")).include
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """The .gitignore files on the way to a directory, the outermost first."""
+
+    rules: tuple[_Rule, ...] = ()
 
     def below(self, directory: Path, path: str) -> _Rules:
         """With the directory's own file, if it has one."""
+        return self.with_file(directory / IGNORED, below=f"{path}/" if path else "")
+
+    def with_file(self, file: Path, *, below: str = "", above: str = "") -> _Rules:
         from pathspec import GitIgnoreSpec
 
-        file = directory / IGNORED
         if not file.is_file():
             return self
         lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
-        return _Rules((*self.specs, (f"{path}/" if path else "", GitIgnoreSpec.from_lines(lines))))
+        names = (line.rstrip().rpartition("/")[2].lstrip("!") for line in lines if line.startswith("!"))
+        taken_back = tuple(name for name in names if name.strip("*?"))
+        return _Rules((*self.rules, _Rule(GitIgnoreSpec.from_lines(lines), below, above, taken_back)))
+
+    def mean(self, path: str) -> bool:
+        """Whether the file is taken back by a pattern for its name: `!*` or `!/src/` say nothing of it."""
+        name = path.rpartition("/")[2]
+        named = any(fnmatchcase(name, each) for rule in self.rules for each in rule.taken_back)
+        return named and self._judge(path, directory=False) is False
+
+    def _judge(self, path: str, *, directory: bool) -> bool | None:
+        said: bool | None = None
+        for rule in self.rules:
+            answer = rule.judge(path, directory=directory)
+            said = said if answer is None else answer
+        return said
 
     def why_left_out(self, path: str, *, directory: bool) -> str:
         """The reason, empty for what travels."""
         name = path.rpartition("/")[2]
         if name == ".git":
             return HIDDEN
-        said: bool | None = None
-        for prefix, spec in self.specs:
-            answer = spec.check_file(path[len(prefix) :] + ("/" if directory else "")).include
-            said = said if answer is None else answer
+        said = self._judge(path, directory=directory)
         if said is not None:
             return IGNORED if said else ""
         return HIDDEN if name.startswith(".") or (directory and name == "__pycache__") else ""
 
 
+def _find_repository(root: Path) -> Path:
+    """The nearest directory that has a .git (a file in a worktree), else `root` itself."""
+    return next((each for each in (root, *root.parents) if (each / ".git").exists()), root)
+
+
+def _read_rules_above(root: Path, repository: Path) -> _Rules:
+    """What git knows before it comes to `root`."""
+    way = root.relative_to(repository).as_posix() + "/" if root != repository else ""
+    rules = _Rules().with_file(repository / ".git" / "info" / "exclude", above=way)
+    while way:
+        rules = rules.with_file(root.joinpath(*[".."] * way.count("/")) / IGNORED, above=way)
+        way = way.partition("/")[2]
+    return rules
+
+
 def find_files(directory: Path) -> Found:
-    """Raises `UserError`: a link that leads outside or nowhere, a name that is no text, what cannot be read."""
+    """Raises `UserError`: a link that leads outside or nowhere, a name that is no text, what cannot be read, a
+    directory that is ignored itself."""
     try:
         root = directory.resolve(strict=True)
         left_out: Counter[str] = Counter()
-        files = tuple(_Walk(root, left_out).look(root, "", _Rules(), (root,)))
+        repository = _find_repository(root)
+        above = _read_rules_above(root, repository)
+        files = tuple(_Walk(root, left_out).look(root, "", above, (root,)))
     except OSError as error:
         raise UserError(
             phrase("{path} cannot be read: {why}", path=str(error.filename), why=error.strerror or "")
         ) from error
+    if not files and above.why_left_out("", directory=True):
+        raise UserError(
+            phrase(
+                "{directory} is itself left out by a .gitignore above it, in {repository}, so nothing of it is sent; "
+                "its own .gitignore may take files back, for example with !*.py",
+                directory=str(root), repository=str(repository),
+            )
+        )  # fmt: skip
     return Found(files, left_out)
 
 
@@ -114,7 +174,7 @@ class _Walk:
                 yield from self.look(target, here, rules, (*above, target))
             elif target.is_file():  # sockets and pipes hold nothing
                 state = target.stat()
-                yield File(here, state.st_size, bool(state.st_mode & 0o100))
+                yield File(here, state.st_size, bool(state.st_mode & 0o100), rules.mean(here))
 
     def _count(self) -> None:
         self._seen += 1

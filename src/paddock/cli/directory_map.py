@@ -27,7 +27,7 @@ MOST_FILES = 1000
 """Each is named in every pod's manifest, and etcd takes no object of more than 1.5 MiB."""
 MOUNT = "/paddock/workdir"
 LOGS = "/tmp/paddock-log"  # noqa: S108 - in the container, whose /tmp is its own
-_SHOWN = 5
+_SHOWN, _NAMED = 5, 8
 _KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
@@ -79,8 +79,7 @@ def _unique(entries: Sequence[Entry]) -> tuple[Entry, ...]:
 
 
 def _too_large(found: Found, directory: str, size: int) -> Phrase:
-    largest = sorted(found.files, key=lambda file: (-file.size, file.path))[:_SHOWN]
-    listed = "".join(f"\n  {format_bytes(file.size):>9}  {file.path}" for file in largest)
+    listed = "".join(f"\n  {format_bytes(file.size):>9}  {file.path}" for file in _largest(found))
     return phrase(
         "{directory} is too large to travel as a ConfigMap: {count} files, {size}, and at most {most}. The largest "
         "are:{listed}\nPut data into a volume, programs into an image, or list in .gitignore what the program does "
@@ -91,14 +90,25 @@ def _too_large(found: Found, directory: str, size: int) -> Phrase:
 
 
 def explain_sending(found: Found, directory: str) -> Phrase:
-    """`sending 12 files, 34 KiB, of . as a ConfigMap; left out: 3 by .gitignore`"""
+    """`sending 12 files, 34 KiB, of . as a ConfigMap; left out: 3 by .gitignore`, and on a second line which."""
     count, size = len(found.files), format_bytes(sum(file.size for file in found.files))
     return phrase(
-        "sending 1 file, {size}, of {directory} as a ConfigMap{left}"
+        "sending 1 file, {size}, of {directory} as a ConfigMap{left}\n  {names}"
         if count == 1
-        else "sending {count} files, {size}, of {directory} as a ConfigMap{left}",
-        count=count, size=size, directory=directory, left=left_out(found),
+        else "sending {count} files, {size}, of {directory} as a ConfigMap{left}\n  {names}",
+        count=count, size=size, directory=directory, left=left_out(found), names=_name_files(found),
     )  # fmt: skip
+
+
+def _name_files(found: Found) -> Phrase | str:
+    """All where a reader can take them in, else the largest."""
+    if len(found.files) <= _NAMED:
+        return ", ".join(file.path for file in found.files)
+    return phrase("the largest: {names}", names=", ".join(file.path for file in _largest(found)))
+
+
+def _largest(found: Found) -> list[File]:
+    return sorted(found.files, key=lambda file: (-file.size, file.path))[:_SHOWN]
 
 
 def left_out(found: Found) -> Phrase:

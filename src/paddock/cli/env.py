@@ -27,7 +27,8 @@ from paddock.cli.session import home, talk
 from paddock.cli.terminal import print_table, stderr, stdout
 from paddock.environments.definition import BUILD_REQUESTED
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.model import ENVIRONMENT_ANNOTATION, Rank, Settings
+from paddock.jobs.labels import ENVIRONMENT_ANNOTATION
+from paddock.jobs.model import Rank, Settings
 from paddock.jobs.phrases import phrase, render
 from paddock.jobs.problems import InvalidJob
 from paddock.jobs.text import nearest

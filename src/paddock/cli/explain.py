@@ -21,7 +21,8 @@ from paddock.cli.places import LOCAL, Flags
 from paddock.cli.session import talk
 from paddock.cli.terminal import stdout
 from paddock.jobs.explain import explain
-from paddock.jobs.model import JOB_LABEL, CauseRecord, Status
+from paddock.jobs.labels import JOB_LABEL
+from paddock.jobs.model import CauseRecord, Status
 from paddock.jobs.names import job_label
 from paddock.jobs.phrases import Phrase, phrase, render
 from paddock.kube.meta import Resource

@@ -7,7 +7,8 @@ from typing import Any
 
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.explain import explain
-from paddock.jobs.model import ROLE_LABEL, Status
+from paddock.jobs.labels import ROLE_LABEL
+from paddock.jobs.model import Status
 from paddock.kube.meta import Manifest, Resource, annotations_of, labels_of, metadata, name_of, namespace_of
 from paddock.kube.times import Moment, format_duration, read_time
 

@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from paddock import __version__
 from paddock.cli.places import Flags
+from paddock.jobs.deployment import DEPLOYMENT
+from paddock.jobs.labels import SETTINGS_ANNOTATION, VERSION_ANNOTATION
 from paddock.jobs.phrases import Phrase, phrase
+from paddock.jobs.rights import LEASE
 from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.meta import LEASES, Manifest, Resource, annotations_of, namespace_of
 from paddock.kube.times import Moment, format_duration, read_time
@@ -22,10 +25,7 @@ from paddock.kube.times import Moment, format_duration, read_time
 if TYPE_CHECKING:
     from paddock.kube.api import Api
 
-NAME = "b2a304f2.paddlepaddle.org"
 USUAL_NAMESPACE = "paddle-system"
-VERSION_ANNOTATION = "paddock.dev/version"
-SETTINGS_ANNOTATION = "paddock.dev/settings"
 _DURATION = 15
 """Seconds of a Lease that does not say its own: client-go's default."""
 _CLOCKS = 30.0
@@ -79,7 +79,7 @@ async def fetch_leaders(api: Api, *namespaces: str) -> list[Leader] | None:
     """The operators' Leases of all namespaces, else of those named and the usual one; None where none may be read.
     Raises other `ApiError`s."""
     try:
-        leases = (await api.list(LEASES, fields=f"metadata.name={NAME}")).items
+        leases = (await api.list(LEASES, fields=f"metadata.name={LEASE}")).items
     except Forbidden:
         found = [await _fetch_lease(api, each) for each in dict.fromkeys((*namespaces, USUAL_NAMESPACE))]
         if all(each is None for each in found):
@@ -91,7 +91,7 @@ async def fetch_leaders(api: Api, *namespaces: str) -> list[Leader] | None:
 async def _fetch_lease(api: Api, namespace: str) -> Manifest | None:
     """None where it may not be read, empty where there is none."""
     try:
-        return await api.get(LEASES, namespace, NAME)
+        return await api.get(LEASES, namespace, LEASE)
     except Forbidden:
         return None
     except NotFound:
@@ -137,7 +137,7 @@ def explain_nobody(
         return phrase(
             "none seems to run, as nobody holds the Lease {lease}. `paddock manifests operator | {kubectl} create -f "
             "-` starts one",
-            lease=NAME, kubectl=kubectl,
+            lease=LEASE, kubectl=kubectl,
         )  # fmt: skip
     alive = [each for each in leaders if not each.is_gone(now)]
     if not alive:
@@ -162,8 +162,8 @@ def explain_nobody(
     first = serving[0]
     return phrase(
         "{operator} leads in namespace {where} and has not acted on it; its log says why: `{kubectl} -n {where} logs "
-        "deploy/paddle-operator`",
-        operator=build_name(first), where=first.namespace, kubectl=kubectl,
+        "deploy/{deployment}`",
+        operator=build_name(first), where=first.namespace, kubectl=kubectl, deployment=DEPLOYMENT,
     )  # fmt: skip
 
 

@@ -7,7 +7,6 @@ decided here but how they are written; tests/cli/test_manifests.py holds the fil
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.crd import build_crd, build_old_crd, crd_name
 from paddock.jobs.deployment import IMAGE, NAMESPACE, Installation, Scope, build_operator
 from paddock.jobs.deployment import KINDS as DEFAULT_KINDS
+from paddock.jobs.fields import LABEL
 from paddock.kube.meta import Manifest, Resource
 
 _HEAD = "# Printed by `paddock manifests`. How to install, edit and remove it is in docs/kubernetes.md.\n"
@@ -31,13 +31,11 @@ _COMMENTS: Mapping[str, Sequence[str]] = {
 }
 """What is said above a line that begins so."""
 
-_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-
 _ONE_LINE = 10_000  # characters: a sentence stays on its line, and a change of it is one line of a diff
 
 
 def _check_namespace(context: click.Context, parameter: click.Parameter, value: str) -> str:
-    if not _NAMESPACE.fullmatch(value):
+    if not LABEL.fullmatch(value):
         said = f"{value!r} is no name of a namespace: a-z, 0-9 and - are allowed, at most 63"
         raise click.BadParameter(said, context, parameter)
     return value

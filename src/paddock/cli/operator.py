@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -18,13 +19,13 @@ import click
 
 from paddock.cli.errors import Failed
 from paddock.cli.kinds import KindsOfJob
-from paddock.jobs.deployment import KINDS
+from paddock.jobs.deployment import HEALTH_PORT, KINDS, METRICS_PORT
+from paddock.jobs.fields import LABEL
 from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Resource
 
 if TYPE_CHECKING:
     from paddock.app.health import Address
 
-_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _TRUTHS = {
     **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
     **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
@@ -73,7 +74,7 @@ def read_namespaces(_context: click.Context, parameter: click.Parameter, values:
     """Joined by commas or repeated; empty when any of them is empty, which means all."""
     names = [name.strip() for value in values for name in value.split(",")]
     for name in names:
-        if name and not _NAMESPACE.fullmatch(name):
+        if name and not LABEL.fullmatch(name):
             raise click.BadParameter(
                 f"{name!r} is no name of a namespace: small letters, digits and '-', at most 63", param=parameter
             )
@@ -96,6 +97,12 @@ def _read_address(_context: click.Context, parameter: click.Parameter, value: st
         return read_address(value)
     except ValueError as error:
         raise click.BadParameter(str(error), param=parameter) from None
+
+
+def _build_address(port: int) -> str:
+    """Where to listen unless told: in a pod at every address, as paddle-operator does, for the kubelet and Prometheus
+    come from outside; else at none that others reach. Kubernetes tells every pod where its API is."""
+    return f":{port}" if os.environ.get("KUBERNETES_SERVICE_HOST") else f"127.0.0.1:{port}"
 
 
 def _ignored(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -127,8 +134,8 @@ def _ignored(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--metrics-bind-address",
     "metrics",
-    default="127.0.0.1:8080",
-    show_default=True,
+    default=lambda: _build_address(METRICS_PORT),
+    show_default="127.0.0.1:8080; in a pod :8080",
     callback=_read_address,
     metavar="HOST:PORT",
     help="Where /metrics is; :8080 is every address of the machine, 0 is off.",
@@ -136,8 +143,8 @@ def _ignored(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--health-probe-bind-address",
     "probes",
-    default="127.0.0.1:8081",
-    show_default=True,
+    default=lambda: _build_address(HEALTH_PORT),
+    show_default="127.0.0.1:8081; in a pod :8081",
     callback=_read_address,
     metavar="HOST:PORT",
     help="Where /healthz and /readyz are.",

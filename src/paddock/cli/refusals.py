@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from paddock.cli.errors import Failed
@@ -22,9 +22,17 @@ _FORBIDDEN = re.compile(
 )
 """The sentence of Kubernetes' RBAC authorizer (k8s.io/apiserver, responsewriters)."""
 _ROLE = "paddock-user"
-_NEEDED = ("paddlejobs.batch.paddlepaddle.org", "pods", "pods/log", "configmaps", "events")
-_VERBS = ("get", "list", "watch", "create", "patch", "delete")
-"""What the verbs of the command line ask for, so that nobody is refused again at the next step."""
+_CORE = '""'
+_OF_JOBS = ("get", "list", "watch", "create", "patch", "delete")
+_NEEDED: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("batch.paddlepaddle.org", "paddlejobs"): _OF_JOBS,
+    ("", "pods"): ("get", "list", "watch", "delete"),
+    ("", "pods/log"): ("get",),
+    ("", "configmaps"): ("create", "patch", "delete"),
+    ("", "events"): ("list",),
+}
+"""What the verbs of the command line ask for, by API group and resource, so that nobody is refused again at the next
+step, and no more: who may create pods can read each Secret of the namespace."""
 
 
 @contextmanager
@@ -74,23 +82,45 @@ def explain_forbidden(error: ApiError) -> Phrase | str:
     if found is None:
         return error.message
     resource = f"{found['resource']}.{found['group']}" if found["group"] else found["resource"]
-    namespace, user = found["namespace"], found["user"]
-    missing = phrase("{verb} {resource}", verb=found["verb"], resource=resource)
-    scope, where, role, resources = "cluster", "", f"{_ROLE}-{resource}", resource
+    namespace, user, verb = found["namespace"], found["user"], found["verb"]
     if namespace:
         missing = phrase(
-            "{verb} {resource} in namespace {namespace}", verb=found["verb"], resource=resource, namespace=namespace
+            "{verb} {resource} in namespace {namespace}", verb=verb, resource=resource, namespace=namespace
         )
-        scope, where, role = "", f" -n {namespace}", _ROLE
-        resources = ",".join(dict.fromkeys((*_NEEDED, resource)))
-    verbs = ",".join(dict.fromkeys((*_VERBS, found["verb"]))) if namespace else "get,list"
+        first = _build_role(namespace, (found["group"], found["resource"]), verb)
+        second = f"kubectl create rolebinding {_ROLE} -n {namespace} --role={_ROLE} {_subject(user)}"
+    else:
+        missing, role = phrase("{verb} {resource}", verb=verb, resource=resource), f"{_ROLE}-{resource}"
+        verbs = ",".join(dict.fromkeys(("get", "list", verb)))
+        first = f"kubectl create clusterrole {role} --verb={verbs} --resource={resource}"
+        second = f"kubectl create clusterrolebinding {role} --clusterrole={role} {_subject(user)}"
     return phrase(
-        "{user} may not {right}. Who administers the cluster can allow what paddock needs there:\n  {first}\n"
-        "  {second}",
-        user=user,
-        right=missing,
-        first=f"kubectl create {scope}role {role}{where} --verb={verbs} --resource={resources}",
-        second=f"kubectl create {scope}rolebinding {role}{where} --{scope}role={role} {_subject(user)}",
+        "{user} may not {right}. Who administers the cluster can allow what paddock needs there:\n\n{first}\n{second}",
+        user=user, right=missing, first=first, second=second,
+    )  # fmt: skip
+
+
+def _build_role(namespace: str, refused: tuple[str, str], verb: str) -> str:
+    """A command for a shell. `kubectl create role` gives every verb for every resource, so it is a manifest; it stands
+    at the beginning of the line, where a shell finds the end of it."""
+    rights = dict(_NEEDED)
+    if refused[1] == "paddlejobs":  # of the other API group
+        rights.setdefault(refused, _OF_JOBS)
+    rights[refused] = tuple(dict.fromkeys((*rights.get(refused, ()), verb)))
+    rules = [
+        f"- {{apiGroups: [{group or _CORE}], resources: [{resource}], verbs: [{', '.join(verbs)}]}}"
+        for (group, resource), verbs in rights.items()
+    ]
+    return "\n".join(
+        (
+            "kubectl apply -f - <<'END'",
+            "apiVersion: rbac.authorization.k8s.io/v1",
+            "kind: Role",
+            f"metadata: {{name: {_ROLE}, namespace: {namespace}}}",
+            "rules:",
+            *rules,
+            "END",
+        )
     )
 
 

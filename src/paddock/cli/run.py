@@ -103,8 +103,8 @@ def command(
     A script that no image brings (python train.py) is taken from the directory that this is called in.
     What else the file holds (a ConfigMap, a PodGroup) is created, or brought to the file's state. A job of the same
     name gives way if it has finished or --timeout suspended it, else not. A job without runPolicy.backoffLimit is
-    given up after three failures alike. With --context the job goes to that Kubernetes, and a directory of at most
-    900 KiB with it.
+    given up after three failures alike. With --context the job goes to that Kubernetes, and that directory with it: at
+    most 900 KiB, and no file that looks like a secret.
 
     Exit code: 0 completed, 1 failed, 2 the manifest is wrong, 130 interrupted. Ctrl-C ends the job politely, a second
     one at once.

@@ -3,7 +3,8 @@
 The ConfigMap comes first, the job second, and last the job becomes its owner, so that it goes with the job; where the
 job is refused, it is removed again. On a cluster nobody here knows what an image holds: a directory is sent where the
 user says so (--workdir), or where the image is one of the known frameworks' that has no such script (`cli.
-working_directory` reads that), and the directory of the command has it.
+working_directory` reads that), and the directory of the command has it; the home directory only where it is named.
+What looks like a secret (`cli.secret_files`) is refused before anything is sent.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from paddock.cli.directory_map import (
     plan_entries,
 )
 from paddock.cli.errors import UserError
+from paddock.cli.secret_files import explain_secrets, is_secret
 from paddock.cli.submission import Checked, create_all
 from paddock.cli.working_directory import plan_scripts, read_scripts
 from paddock.environments.defaults import build_defaults
@@ -76,6 +78,14 @@ def _choose(each: Checked, named: str | None, say: Say) -> Directory | None:
     scripts = list(read_scripts(job, build_defaults()))
     missing, refusal = plan_scripts(scripts, here, lambda path: (here / path).is_file())
     if missing and refusal is None:
+        if is_too_wide(here, Path("~").expanduser().resolve()):
+            raise UserError(
+                phrase(
+                    "{script} is in no image, and {directory}, where it lies, is sent only where --workdir names it: "
+                    "put the program into a directory of its own and call paddock there, or --workdir DIR",
+                    script=missing[0], directory=str(here),
+                )
+            )  # fmt: skip
         return Directory(here, ".")
     for script in scripts:
         if script.brought is None and (here / script.path).is_file():
@@ -88,14 +98,23 @@ def _choose(each: Checked, named: str | None, say: Say) -> Directory | None:
     return None
 
 
+def is_too_wide(directory: Path, home: Path) -> bool:
+    """The root, the home directory and what holds it: nobody means to send all of that. Both paths are absolute, with
+    no links. Where `home` is the root, as in some containers, what lies below is a directory like others."""
+    return home.is_relative_to(directory)
+
+
 def _pack(each: Checked, directory: Directory, say: Say) -> list[Checked]:
     """The ConfigMap's document and the job's."""
     found = find_files(directory.path)
     entries, refusal = plan_entries(found, directory.shown)
     if refusal is not None:
         raise UserError(refusal)
-    say(explain_sending(found, directory.shown))
     contents = {entry.path: _read(directory.path / entry.path) for entry in entries}
+    unmeant = [file.path for file in found.files if not file.meant and is_secret(file.path, contents[file.path])]
+    if unmeant:
+        raise UserError(explain_secrets(unmeant, directory.shown))
+    say(explain_sending(found, directory.shown))
     prefix = (each.key.name or str(each.manifest["metadata"].get("generateName") or "job")).rstrip("-.")
     name = f"{prefix[:_LONGEST_PREFIX]}-workdir-{secrets.token_hex(3)}"
     config_map = build_directory_map(name, namespace_of(each.manifest), entries, contents)
@@ -113,14 +132,19 @@ def _read(path: Path) -> bytes:
 
 
 async def create_with_maps(api: Api, checked: Sequence[Checked], say: Say, *, update: bool = False) -> list[Manifest]:
-    """`create_all`, after which each sent directory belongs to its job; without its job none is left behind."""
+    """`create_all`, after which each sent directory belongs to its job; without its job none is left behind, or else
+    it is said."""
     created: list[Manifest] = []
     pairs = [(one, job) for one, job in pairwise(checked) if _is_sent(one)]
     try:
         await create_all(api, checked, update=update, created=created)
-    except BaseException:
+    except BaseException as error:
+        made = len(created)
         for config_map, job in pairs:
-            await _settle(api, config_map, job, created, checked)
+            place = list(checked).index(job)
+            there = created[place] if place < made else None
+            asked = place < made or (place == made and not isinstance(error, UserError))
+            await _settle(api, config_map, job, there, say, asked=asked)
         raise
     for config_map, job in pairs:
         await _own(api, config_map.manifest, job, created[list(checked).index(job)], say)
@@ -132,18 +156,32 @@ def _is_sent(each: Checked) -> bool:
 
 
 async def _settle(
-    api: Api, config_map: Checked, job: Checked, created: Sequence[Manifest], checked: Sequence[Checked]
+    api: Api, config_map: Checked, job: Checked, there: Manifest | None, say: Say, *, asked: bool
 ) -> None:
-    """After a failure: a job that is there after all (its answer was lost) keeps its directory."""
+    """After a failure. `there`: the job as it was created; without it, one that was `asked` for and not refused may be
+    there after all, as its answer was lost: then it keeps its directory, which would else be gone under its pods. One
+    whose name the server makes up cannot be looked for."""
+    namespace, name = config_map.key
     try:
-        place = list(checked).index(job)
-        there = created[place] if place < len(created) else await _fetch(api, job)
-        if there is not None and name_of(config_map.manifest) in json.dumps(there.get("spec")):
-            await _own(api, config_map.manifest, job, there, lambda _: None)
+        if there is None and asked and not job.key.name:
+            say(_explain_left(name, namespace, phrase("it is not known whether the job was created")))
+            return
+        there = there or await _fetch(api, job)
+        if there is not None and name in json.dumps(there.get("spec")):
+            await _own(api, config_map.manifest, job, there, say)
         else:
-            await api.delete(CONFIG_MAPS, config_map.key.namespace, config_map.key.name)
-    except ApiError:
-        pass  # the first failure is what is told
+            await api.delete(CONFIG_MAPS, namespace, name)
+    except NotFound:
+        pass  # it was not created either
+    except ApiError as error:
+        say(_explain_left(name, namespace, error.message))
+
+
+def _explain_left(name: str, namespace: str, why: Phrase | str) -> Phrase:
+    return phrase(
+        "the ConfigMap {name} in namespace {namespace} may be left behind ({why}): delete it if no job uses it",
+        name=name, namespace=namespace, why=why,
+    )  # fmt: skip
 
 
 async def _fetch(api: Api, job: Checked) -> Manifest | None:

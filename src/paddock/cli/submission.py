@@ -214,6 +214,15 @@ def explain_refused(each: Checked, error: ApiError, flags: Flags) -> str:
         return render(said, language)
     if error.name:
         return error.message
+    if each.is_job:
+        name = f"{each.resource.plural}.{each.resource.group}"
+        said = phrase(
+            "the cluster serves no {kind} of {version}: `{command}` installs the kind, and the operator takes it with "
+            "--kinds={name}",
+            kind=each.resource.kind, version=each.resource.api_version, name=name,
+            command=f"paddock manifests crd --kinds {name} | {flags.kubectl} apply -f -",
+        )  # fmt: skip
+        return render(said, language)
     said = phrase(
         "the cluster serves no {kind} of {version}: leave it out, or have it installed (`{command}` shows what there "
         "is)",

@@ -17,7 +17,8 @@ from paddock.cli.errors import UserError
 from paddock.cli.language import readers_language
 from paddock.cli.submission import Checked
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.model import WORKING_DIRECTORY_ANNOTATION, Job, Rank, Settings
+from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
+from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.phrases import Phrase, phrase, render
 from paddock.jobs.pods import build_pod, main_container
 from paddock.jobs.scripts import find_script

@@ -9,11 +9,15 @@ has nothing to walk through. What is handed out belongs to the reader.
 What this process has just written is known before the watch tells it: `assume` and `assume_deleting` put it in at once.
 An assumption gives way to the next event of that object, and ends by itself after `patience` seconds, as the watch may
 never have seen an object that lived very shortly.
+
+Anybody may write objects. One that `trim` or an index fails on is left out, with a line in the log, and all others are
+mirrored.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -28,6 +32,8 @@ Index = Callable[[Manifest], Iterable[str]]
 
 _GONE_REMEMBERED = 10_000
 
+
+_log = logging.getLogger(__name__)
 
 _read = msgspec.json.Decoder(Manifest).decode
 
@@ -75,7 +81,7 @@ class Cache:
             if event.type == "SYNCED":
                 self.synced.set()
             else:
-                self._take(event)
+                self._take_or_leave_out(event)
 
     def get(self, key: Key) -> Manifest | None:
         found = self._objects.get(key)
@@ -130,12 +136,21 @@ class Cache:
             self._put(key, assumption.before)
         self._on_change(assumed)
 
+    def _take_or_leave_out(self, event: Event) -> None:
+        try:
+            self._take(event)
+        except Exception:
+            metadata = event.object.get("metadata") or {}
+            name = f"{metadata.get('namespace')}/{metadata.get('name')}"
+            _log.exception("%s %s: %s was not understood; this is a bug", self.resource.plural, name, event.type)
+
     def _take(self, event: Event) -> None:
+        """Whatever fails here, an object is either as it is now and found by every index, or not there at all."""
         key = key_of(event.object)
         self._confirm(key)
         before = self.get(key)
+        self._drop(key)
         if event.type == "DELETED":
-            self._drop(key)
             self._remember_gone(uid_of(event.object))
             self._on_change(_as_it_last_was(before, event.object))
             return
@@ -148,9 +163,10 @@ class Cache:
 
     def _put(self, key: Key, manifest: Manifest) -> None:
         self._drop(key)
+        values = {name: tuple(index(manifest)) for name, index in self._indexes.items()}
         self._objects[key] = msgspec.json.encode(manifest)
-        for name, index in self._indexes.items():
-            for value in index(manifest):
+        for name, found in values.items():
+            for value in found:
                 self._found[name].setdefault(value, set()).add(key)
 
     def _drop(self, key: Key) -> None:

@@ -17,16 +17,15 @@ from paddock.client import requests
 from paddock.client.connection import Connection
 from paddock.client.kubeconfig import Config
 from paddock.client.requests import PAGE, Page, Request, read_object, read_page
-from paddock.client.watch import Cursor, Ledger, plan_delay
+from paddock.client.watch import Cursor, Ledger, count_failures, plan_delay, plan_start
 from paddock.kube.api import Api, Event, Listing, PatchKind
-from paddock.kube.errors import ApiError, Expired, Forbidden, NotFound, Timeout, Unauthorized
+from paddock.kube.errors import ApiError, Expired
 from paddock.kube.meta import Manifest, Resource
 
 _WATCH_SECONDS = 480
 """A watch ends after this and is begun again where it stood; client-go takes 300 to 600."""
 
 _NO_QUERY: Mapping[str, str] = {}
-_HOPELESS = (Forbidden, Unauthorized, NotFound)
 
 
 class Client(Api):
@@ -151,6 +150,8 @@ class Client(Api):
         synced, proven, failures = False, False, 0  # proven: a watch has worked once
         listed = time.monotonic()
         while True:
+            ended: ApiError | None = None
+            begun, start = time.monotonic(), cursor.version
             try:
                 if not cursor.version:
                     version = ""
@@ -165,24 +166,25 @@ class Client(Api):
                     if not synced:
                         yield Event("SYNCED", {})
                     synced, cursor, listed = True, Cursor(version), time.monotonic()
+                    begun, start = listed, version
                 request = requests.build_watch(
                     resource, namespace, cursor.version, labels=labels, fields=fields, seconds=_WATCH_SECONDS
                 )
                 async for chunk in self._connection.stream(request, quiet=_WATCH_SECONDS + 30.0):
-                    proven, failures = True, 0
+                    proven = True
                     for line in cursor.feed(chunk):
                         if told := ledger.change(line):
                             yield told
                 proven = True
-                cursor = Cursor(cursor.version)  # half a line is of no use after the end
             except ApiError as error:
-                if not proven and isinstance(error, _HOPELESS):
-                    raise
-                again = isinstance(error, Expired | NotFound | Timeout)
-                cursor = Cursor("" if again else cursor.version)
-            if time.monotonic() - listed > self._relist:
-                cursor = Cursor("")
-            failures += 1
+                ended = error
+            stood = plan_start(ended, cursor.version, proven=proven)
+            if ended is not None and stood is None:
+                raise ended
+            now = time.monotonic()
+            failures = count_failures(failures, now - begun, moved=cursor.version != start)
+            # Half a line is of no use after the end, so the cursor is a new one.
+            cursor = Cursor("" if now - listed > self._relist else stood or "")
             self._on_watch_end(resource)
             await self._sleep(plan_delay(failures))
 

@@ -1,4 +1,4 @@
-"""The wire: one aiohttp session to one server, with TLS, credentials and errors in words. Thin.
+"""The wire: aiohttp sessions to one server, with TLS, credentials and errors in words. Thin.
 
 `Connection` sends a `Request` and gives the answer's bytes, or raises the `ApiError` that it stands for. Whatever the
 transport says (refused, reset, timed out, a certificate that does not fit) becomes `Unavailable`, with a sentence that
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     import aiohttp
 
 CONNECTIONS = 128
-"""Open at once; each watch holds one."""
+"""Open at once for requests. Watches and logs hold theirs for long, as many as there are, and take none of these."""
 
+_NO_LIMIT = 0  # as aiohttp has it
 _REPEATS = 4
 _LONGEST_WAIT = 10.0
 _TOKEN_AGE = 60.0
@@ -51,26 +52,33 @@ class Connection:
         self._sleep = sleep
         self._token = _Token(config, clock)
         self._identity = _build_identity(config)
-        self._session: aiohttp.ClientSession | None = None
+        self._requests: aiohttp.ClientSession | None = None
+        self._streams: aiohttp.ClientSession | None = None
 
     async def open(self) -> None:
         import aiohttp
 
         verify = _build_tls(self.config) if self.config.server.startswith("https:") else True
-        connector = aiohttp.TCPConnector(limit=CONNECTIONS, ssl=verify)
-        # An API server sets no cookies; looking for some would cost every request a little.
-        self._session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
+
+        def open_session(limit: int) -> aiohttp.ClientSession:
+            connector = aiohttp.TCPConnector(limit=limit, ssl=verify)
+            # An API server sets no cookies; looking for some would cost every request a little.
+            return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
+
+        self._requests, self._streams = open_session(CONNECTIONS), open_session(_NO_LIMIT)
 
     async def close(self) -> None:
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        sessions = (self._requests, self._streams)
+        self._requests = self._streams = None
+        for session in sessions:
+            if session is not None:
+                await session.close()
 
     async def send(self, request: Request) -> bytes:
         """The body of a successful answer. Raises `ApiError`."""
         for attempt in range(_REPEATS + 1):
             try:
-                async with self._respond(request, total=self._timeout) as response:
+                async with self._respond(self._requests, request, total=self._timeout) as response:
                     return await response.read()
             except TooManyRequests as error:
                 wait = error.retry_after
@@ -81,21 +89,26 @@ class Connection:
 
     async def stream(self, request: Request, *, quiet: float | None = None) -> AsyncIterator[bytes]:
         """The body in the chunks it comes in. `quiet` seconds without a byte count as a dead connection."""
-        async with self._respond(request, quiet=quiet) as response:
+        async with self._respond(self._streams, request, quiet=quiet) as response:
             async for chunk in response.content.iter_any():
                 yield chunk
 
     @asynccontextmanager
     async def _respond(
-        self, request: Request, *, total: float | None = None, quiet: float | None = None
+        self,
+        session: aiohttp.ClientSession | None,
+        request: Request,
+        *,
+        total: float | None = None,
+        quiet: float | None = None,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         import aiohttp
 
-        if self._session is None:
+        if session is None:
             raise RuntimeError("the client is not open: use `async with Client(config) as api`")
         limits = aiohttp.ClientTimeout(total=total, connect=self._timeout, sock_read=quiet)
         try:
-            async with self._session.request(
+            async with session.request(
                 request.method,
                 self.config.server + request.path,
                 params=request.query,

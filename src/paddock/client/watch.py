@@ -16,8 +16,23 @@ import msgspec
 
 from paddock.client.requests import read_head, read_object
 from paddock.kube.api import Event
-from paddock.kube.errors import InternalError, read_status
+from paddock.kube.errors import (
+    ApiError,
+    Expired,
+    Forbidden,
+    InternalError,
+    NotFound,
+    Timeout,
+    Unauthorized,
+    read_status,
+)
 from paddock.kube.meta import Key, Resource
+
+LONGEST_DELAY = 5.0
+"""Seconds between two watches, at most."""
+
+_HOPELESS = (Forbidden, Unauthorized, NotFound)
+_LIST_AGAIN = (Expired, NotFound, Timeout)
 
 
 class Line(NamedTuple):
@@ -129,6 +144,22 @@ class Ledger:
         return Event("DELETED", {**kind, "metadata": identity})
 
 
+def plan_start(error: ApiError | None, version: str, *, proven: bool) -> str | None:
+    """The version to watch from after a watch, or the list before it, ended with `error`, or without one, and stood at
+    `version`. Empty: list again, as the version is too old, or the kind has gone. None: nobody here can mend it, which
+    counts until a watch has been `proven` to work; afterwards a right may be missing for a moment."""
+    if not proven and isinstance(error, _HOPELESS):
+        return None
+    return "" if isinstance(error, _LIST_AGAIN) else version
+
+
+def count_failures(before: int, seconds: float, *, moved: bool) -> int:
+    """How many watches in a row were worth nothing, with this one that ended after `seconds`. One that `moved` on, or
+    that lasted longer than any wait between two, begins the row anew. What a server sends is no sign of health by
+    itself: an ERROR event is a line as well."""
+    return 1 if moved or seconds > LONGEST_DELAY else before + 1
+
+
 def plan_delay(failures: int) -> float:
-    """Seconds to wait after so many failures in a row: 0.1, 0.2, 0.4 … 5."""
-    return float(min(5.0, 0.1 * 2 ** min(failures - 1, 10))) if failures else 0.0
+    """Seconds to wait after so many failures in a row: 0.1, 0.2, 0.4 … `LONGEST_DELAY`."""
+    return float(min(LONGEST_DELAY, 0.1 * 2 ** min(failures - 1, 10))) if failures else 0.0

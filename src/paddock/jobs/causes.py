@@ -5,17 +5,15 @@ rendered by `jobs.explain`, so that a command line of another version or another
 Fields must survive JSON: text, whole numbers, booleans, and tuples of text; what is None or False is not stored.
 
 To add a cause: a class here, a line in `CAUSES`, and a sentence in each catalogue (a test holds the three together).
-Which of several waiting causes is shown is decided by `plan_waiting_cause`, in one ranked list.
+Which of several reasons to wait is shown is decided in `jobs.waiting`, by one ranked list.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
-from paddock.jobs.model import CauseRecord, Pod, PodPhase
+from paddock.jobs.model import CauseRecord
 from paddock.kube.times import Moment
 
 
@@ -62,9 +60,11 @@ class NoReplicas(Cause):
 
 @dataclass(frozen=True, slots=True)
 class ObjectInTheWay(Cause):
-    """Objects of somebody else have names that the job needs. `objects`: `Pod demo-worker-0`."""
+    """Objects of somebody else have names that the job needs. `objects`: `Pod demo-worker-0`. `former`: all are those
+    of a job of the same name that is gone, and go by themselves."""
 
     objects: tuple[str, ...]
+    former: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +93,22 @@ class WaitingForOldPods(Cause):
 
 @dataclass(frozen=True, slots=True)
 class WaitingForNode(Cause):
-    """Pods that should be gone, on nodes that are not ready or are gone. After `seconds` they are deleted by force."""
+    """Pods that should be gone, on nodes that are silent or gone. After `seconds` they are deleted by force."""
 
     ranks: tuple[str, ...]
     nodes: tuple[str, ...]
     seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeNotReady(Cause):
+    """Pods that should be gone, on nodes that say themselves that they are not ready: their kubelets live, and nothing
+    is forced. `pods`: their names."""
+
+    ranks: tuple[str, ...]
+    nodes: tuple[str, ...]
+    namespace: str
+    pods: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +333,8 @@ CAUSES: dict[str, type[Cause]] = {
     cause.__name__: cause
     for cause in (
         InvalidJob, NoReplicas, ObjectInTheWay, ObjectsRefused, NoFreePort, WaitingForOldPods, WaitingForNode,
-        NodeUnknown, WaitingForPods, WaitingForScheduler, BuildingEnvironment, ImageUnavailable, ConfigurationWrong,
+        NodeNotReady, NodeUnknown, WaitingForPods, WaitingForScheduler, BuildingEnvironment, ImageUnavailable,
+        ConfigurationWrong,
         ContainerWaiting, WaitingForAddresses, WaitingForConfigMap, PodsStarting, RankRestarted, PodsDeleted,
         PodsLost, Resized, PortsDiffer, AddressesChanged, Resumed, PodsAdopted, Suspended, Deleting, Completed,
         CompletedServersKept, RankFailed, ServerEnded, BackoffLimitExceeded, DeadlineExceeded,
@@ -330,92 +342,3 @@ CAUSES: dict[str, type[Cause]] = {
 }  # fmt: skip
 
 NEW_ATTEMPT_REASONS = frozenset(name for name, cause in CAUSES.items() if cause.pods_will_be_made)
-
-_SCHEDULER = frozenset({"Unschedulable", "SchedulingGated", "SchedulerError"})
-_ENVIRONMENT = frozenset({"EnvironmentBuilding"})
-_IMAGE = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
-_CONFIGURATION = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
-_ORDINARY = frozenset({"", "ContainerCreating", "PodInitializing", "Pending"})
-_PROGRESS = re.compile(r"[,;: ]*\d+(\.\d+)?\s*%.*$", re.DOTALL)
-
-
-def plan_waiting_cause(
-    pods: Sequence[Pod], wanted: int, config_map: str = "", *, has_config_map: bool = False
-) -> Cause | None:
-    """Why a gang does not run yet: the first that holds, of `pods`, the current attempt's, of `wanted` ranks.
-
-    `config_map` is the name of the attempt's ConfigMap, empty where the job needs none; a kubelet that has not heard of
-    it yet complains for a moment, which is no cause. What comes earlier on the
-    pod's way is named first, as what follows cannot happen before: made, placed, its image there, addressed, told of
-    its peers, started. None: it runs, or has run.
-    """
-    waiting = tuple(pod for pod in sorted(pods, key=lambda pod: pod.rank) if pod.waiting and not pod.ended)
-    candidates = (
-        _unmade(pods, wanted),
-        _unplaced(waiting, wanted),
-        _image_missing(waiting),
-        _building(waiting, wanted),
-        _unaddressed(pods, wanted) if config_map and not has_config_map else None,
-        WaitingForConfigMap(config_map) if config_map and not has_config_map else None,
-        _unconfigured([pod for pod in waiting if not _misses(pod, config_map)]),
-        _held(waiting),
-        _starting(pods, wanted),
-    )
-    return next((cause for cause in candidates if cause is not None), None)
-
-
-def _unmade(pods: Sequence[Pod], wanted: int) -> Cause | None:
-    missing = wanted - len({pod.rank for pod in pods if not pod.deleting})
-    return WaitingForPods(missing, wanted) if missing > 0 else None
-
-
-def _unplaced(waiting: Sequence[Pod], wanted: int) -> Cause | None:
-    pods = _with_reason(waiting, _SCHEDULER)
-    return WaitingForScheduler(len(pods), wanted, _message(pods)) if pods else None
-
-
-def _image_missing(waiting: Sequence[Pod]) -> Cause | None:
-    pods = _with_reason(waiting, _IMAGE)
-    return ImageUnavailable(str(pods[0].rank), _message(pods)) if pods else None
-
-
-def _building(waiting: Sequence[Pod], wanted: int) -> Cause | None:
-    """Without its percentage: each step would be a write of the job; who shows progress reads the pod."""
-    pods = _with_reason(waiting, _ENVIRONMENT)
-    return BuildingEnvironment(len(pods), wanted, _PROGRESS.sub("", _message(pods))) if pods else None
-
-
-def _unaddressed(pods: Sequence[Pod], wanted: int) -> Cause | None:
-    missing = sum(1 for pod in pods if not pod.address)
-    return WaitingForAddresses(missing, wanted) if missing else None
-
-
-def _unconfigured(waiting: Sequence[Pod]) -> Cause | None:
-    pods = _with_reason(waiting, _CONFIGURATION)
-    return ConfigurationWrong(str(pods[0].rank), _message(pods)) if pods else None
-
-
-def _held(waiting: Sequence[Pod]) -> Cause | None:
-    pods = [pod for pod in waiting if pod.waiting and pod.waiting[0] not in _ORDINARY | _CONFIGURATION]
-    if not pods or pods[0].waiting is None:
-        return None
-    why, message = pods[0].waiting
-    return ContainerWaiting(str(pods[0].rank), why, message)
-
-
-def _starting(pods: Iterable[Pod], wanted: int) -> Cause | None:
-    starting = sum(1 for pod in pods if pod.phase in (PodPhase.PENDING, PodPhase.STARTING))
-    return PodsStarting(starting, wanted) if starting else None
-
-
-def _misses(pod: Pod, config_map: str) -> bool:
-    message = pod.waiting[1] if pod.waiting else ""
-    return bool(config_map) and "configmap" in message.lower() and config_map in message
-
-
-def _with_reason(waiting: Sequence[Pod], reasons: frozenset[str]) -> tuple[Pod, ...]:
-    return tuple(pod for pod in waiting if pod.waiting is not None and pod.waiting[0] in reasons)
-
-
-def _message(pods: Sequence[Pod]) -> str:
-    return pods[0].waiting[1] if pods and pods[0].waiting else ""

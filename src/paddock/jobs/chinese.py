@@ -81,15 +81,19 @@ def _words(args: Args, name: str) -> str:
     return " ".join(map(str, found)) if isinstance(found, list | tuple) and found else "?"
 
 
+def _in_the_way(args: Args) -> str:
+    if args.get("former"):
+        return f"正在等待同名的前一个作业留下的对象消失：{_list(args, 'objects')}"
+    return f"等待中：作业需要的名称已被不属于它的对象占用：{_list(args, 'objects')}；请删除这些对象，或给作业改名"
+
+
 _AGAIN = "正在重新启动全部副本"
 _UNCOUNTED = "；不计入重启次数"
 
 CHINESE: Mapping[str, Callable[[Args], str]] = {
     "InvalidJob": lambda args: f"等待中：作业的配置有误：{_list(args, 'problems')}；请修改作业",
     "NoReplicas": lambda _: "等待中：作业没有要求任何 Pod；请把某个角色的 replicas 设为 1 或更大",
-    "ObjectInTheWay": lambda args: (
-        f"等待中：作业需要的名称已被不属于它的对象占用：{_list(args, 'objects')}；请删除这些对象，或给作业改名"
-    ),
+    "ObjectInTheWay": _in_the_way,
     "ObjectsRefused": lambda args: (
         f"等待中：API 服务器拒绝创建 {_list(args, 'objects')}{_said(args)}；一分钟之内会再试"
     ),
@@ -98,8 +102,13 @@ CHINESE: Mapping[str, Callable[[Args], str]] = {
     ),
     "WaitingForOldPods": lambda args: f"正在等待上一轮的 {_of(args, 'pods')} 个 Pod 结束",
     "WaitingForNode": lambda args: (
-        f"正在等待 {_list(args, 'ranks')} 退出：所在节点 {_list(args, 'nodes')} 未就绪；"
-        f"宽限期过后再等 {_of(args, 'seconds')} 秒即强制删除"
+        f"正在等待 {_list(args, 'ranks')} 退出：所在节点 {_list(args, 'nodes')} 已失联；"
+        f"失联且宽限期过后再等 {_of(args, 'seconds')} 秒即强制删除"
+    ),
+    "NodeNotReady": lambda args: (
+        f"正在等待 {_list(args, 'ranks')} 退出：所在节点 {_list(args, 'nodes')} 未就绪，但未失联，应由其自行结束 Pod；"
+        f"若一直不结束，请执行：kubectl -n {_of(args, 'namespace')} "
+        f"delete pod --force --grace-period=0 {_words(args, 'pods')}"
     ),
     "NodeUnknown": lambda args: (
         f"正在等待 {_list(args, 'ranks')} 退出，早已超时；operator 无权查看所在节点 {_list(args, 'nodes')} 是否就绪；"

@@ -52,17 +52,38 @@ CONTEXTS: Mapping[str, str] = {
         "{directory} 太大，无法作为 ConfigMap 发送：{count} 个文件，{size}，上限为 {most}。最大的是：{listed}"
         "\n请把数据放入卷，把程序放入镜像，或把程序不需要的文件写入 .gitignore"
     ),
-    "sending 1 file, {size}, of {directory} as a ConfigMap{left}": (
-        "以 ConfigMap 发送 {directory} 中的 1 个文件，{size}{left}"
+    "sending 1 file, {size}, of {directory} as a ConfigMap{left}\n  {names}": (
+        "以 ConfigMap 发送 {directory} 中的 1 个文件，{size}{left}\n  {names}"
     ),
-    "sending {count} files, {size}, of {directory} as a ConfigMap{left}": (
-        "以 ConfigMap 发送 {directory} 中的 {count} 个文件，{size}{left}"
+    "sending {count} files, {size}, of {directory} as a ConfigMap{left}\n  {names}": (
+        "以 ConfigMap 发送 {directory} 中的 {count} 个文件，{size}{left}\n  {names}"
     ),
     "; left out: {ignored} by .gitignore, {hidden} hidden": (
         "；未发送：.gitignore 排除 {ignored} 项，隐藏 {hidden} 项"
     ),
     "; left out by .gitignore: {count}": "；.gitignore 排除 {count} 项",
     "; left out as hidden: {count}": "；隐藏的 {count} 项未发送",
+    "the largest: {names}": "最大的是：{names}",
+    "{directory} is itself left out by a .gitignore above it, in {repository}, so nothing of it is sent; its own "
+    ".gitignore may take files back, for example with !*.py": (
+        "{directory} 本身已被上级（{repository} 中）的 .gitignore 排除，因此不发送任何文件；可在它自己的 .gitignore 中"
+        "取回文件，例如 !*.py"
+    ),
+    "{directory} holds what looks like a secret (a private key, a kubeconfig), and who may read the ConfigMap could "
+    "read it:{listed}\nNothing was sent. List it in {directory}/.gitignore, or, where it is meant to travel, take it "
+    "back there: !{name}": (
+        "{directory} 中有疑似机密的文件（私钥、kubeconfig），能读取该 ConfigMap 的人都能看到其内容：{listed}"
+        "\n没有发送任何文件。请把它写入 {directory}/.gitignore；若确实要发送，请在其中用 !{name} 取回"
+    ),
+    "{script} is in no image, and {directory}, where it lies, is sent only where --workdir names it: put the program "
+    "into a directory of its own and call paddock there, or --workdir DIR": (
+        "镜像中没有 {script}，而它所在的 {directory} 只有用 --workdir 指明才会发送：请把程序放入单独的目录并在那里"
+        "运行 paddock，或使用 --workdir DIR"
+    ),
+    "the ConfigMap {name} in namespace {namespace} may be left behind ({why}): delete it if no job uses it": (
+        "命名空间 {namespace} 中的 ConfigMap {name} 可能被遗留（{why}）：若没有作业使用它，请删除"
+    ),
+    "it is not known whether the job was created": "不知道作业是否已创建",
     "there is no file to send in {directory}{left}": "{directory} 中没有可发送的文件{left}",
     "{directory} holds {count} files, and at most {most} travel: put them into a volume or an image, or "
     "list in .gitignore what the program does not need": (
@@ -74,9 +95,9 @@ CONTEXTS: Mapping[str, str] = {
     "no operator has taken the job yet: {why}": "还没有 operator 接手这个作业：{why}",
     "this command is paddock {version}; the operator: {operator}": ("本命令是 paddock {version}；operator：{operator}"),
     "{operator} leads in namespace {where} and has not acted on it; its log says why: `{kubectl} -n "
-    "{where} logs deploy/paddle-operator`": (
+    "{where} logs deploy/{deployment}`": (
         "{operator} 在命名空间 {where} 中运行，但没有处理它；原因见其日志：`{kubectl} -n {where} logs deploy/"
-        "paddle-operator`"
+        "{deployment}`"
     ),
     "the operator in namespace {where} has not been heard of for {age}: `{look}` shows whether it runs": (
         "命名空间 {where} 中的 operator 已有 {age} 没有消息：`{look}` 可看它是否在运行"
@@ -109,8 +130,8 @@ CONTEXTS: Mapping[str, str] = {
         "nfig，或换一个 --context"
     ),
     "{verb} {resource}": "{verb} {resource}",
-    "{user} may not {right}. Who administers the cluster can allow what paddock needs there:\n  {first}\n  {second}": (
-        "{user} 没有权限 {right}。集群管理员可以授予 paddock 所需的权限：\n  {first}\n  {second}"
+    "{user} may not {right}. Who administers the cluster can allow what paddock needs there:\n\n{first}\n{second}": (
+        "{user} 没有权限 {right}。集群管理员可以授予 paddock 所需的权限：\n\n{first}\n{second}"
     ),
     "{server} does not accept the client certificate of {source}: it expired at {time}. Get a new "
     "kubeconfig from who administers the cluster": (
@@ -145,6 +166,8 @@ CONTEXTS: Mapping[str, str] = {
         "eate -f -` 安装"
     ),
     "the cluster says: {why}": "集群的答复：{why}",
+    "the cluster serves no {kind} of {version}: `{command}` installs the kind, and the operator takes it with "
+    "--kinds={name}": ("集群不提供 {version} 的 {kind}：用 `{command}` 安装该类型，并以 --kinds={name} 启动 operator"),
     "the cluster serves no {kind} of {version}: leave it out, or have it installed (`{command}` shows what there is)": (
         "集群没有 {version} 的 {kind}：请去掉它，或请管理员安装（`{command}` 列出已有的种类）"
     ),

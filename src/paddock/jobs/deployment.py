@@ -71,6 +71,11 @@ class Installation:
             f"--health-probe-bind-address=:{HEALTH_PORT}",
         ]
 
+    def whole(self, name: str) -> str:
+        """`name` of an object of the whole cluster. Those of two installations are apart; the usual one's are
+        paddle-operator's."""
+        return name if self.namespace == NAMESPACE else f"{name}-{self.namespace}"
+
 
 def build_operator(installation: Installation) -> tuple[Manifest, ...]:
     """In the order in which they are to be created."""
@@ -101,7 +106,7 @@ def _build_own_rights(installation: Installation) -> tuple[Manifest, ...]:
 
 def _build_cluster_rights(installation: Installation) -> tuple[Manifest, ...]:
     rights = [right for right in build_rights(installation.kinds) if right.where is not Where.OWN]
-    return _bound(ROLE, BINDING, rights, installation, whole=True)
+    return _bound(installation.whole(ROLE), installation.whole(BINDING), rights, installation, whole=True)
 
 
 def _bound(
@@ -129,7 +134,7 @@ def _build_user_rights(installation: Installation) -> tuple[Manifest, ...]:
             "apiVersion": _RBAC,
             "kind": "ClusterRole",
             "metadata": {
-                "name": f"paddlejob-{user}-role",
+                "name": installation.whole(f"paddlejob-{user}-role"),
                 "labels": {f"rbac.authorization.k8s.io/aggregate-to-{whose}": "true"},
             },
             "rules": build_user_rules(installation.kinds, user),

@@ -112,13 +112,19 @@ def _words(args: Args, name: str) -> str:
     return " ".join(map(str, found)) if isinstance(found, list | tuple) and found else "?"
 
 
+def _in_the_way(args: Args) -> str:
+    if args.get("former"):
+        return f"waiting for what is left of the former job of this name to go: {_list(args, 'objects')}"
+    return (
+        f"waiting: {_list(args, 'objects')} {_verb(args, 'objects', 'has a name', 'have names')} that this job needs "
+        f"and {_verb(args, 'objects', 'belongs', 'belong')} to somebody else; delete what is there or rename the job"
+    )
+
+
 ENGLISH: Mapping[str, Callable[[Args], str]] = {
     "InvalidJob": lambda args: f"waiting: the manifest is wrong: {_list(args, 'problems')}; edit the job",
     "NoReplicas": lambda _: "waiting: the job asks for no pod; set the replicas of a role to 1 or more",
-    "ObjectInTheWay": lambda args: (
-        f"waiting: {_list(args, 'objects')} {_verb(args, 'objects', 'has a name', 'have names')} that this job needs "
-        f"and {_verb(args, 'objects', 'belongs', 'belong')} to somebody else; delete what is there or rename the job"
-    ),
+    "ObjectInTheWay": _in_the_way,
     "ObjectsRefused": lambda args: (
         f"waiting: the API server refuses {_list(args, 'objects')}{_said(args)}; it is asked again within a minute"
     ),
@@ -128,8 +134,14 @@ ENGLISH: Mapping[str, Callable[[Args], str]] = {
     ),
     "WaitingForOldPods": lambda args: f"waiting for {_count(args, 'pods', 'pod')} of an earlier attempt to end",
     "WaitingForNode": lambda args: (
-        f"waiting for {_list(args, 'ranks')} to go: {_nodes(args)} not ready; {args.get('seconds', '?')} s after "
-        f"{_verb(args, 'ranks', 'its grace it is', 'their grace they are')} deleted by force"
+        f"waiting for {_list(args, 'ranks')} to go: {_nodes(args)} lost; {args.get('seconds', '?')} s after that, and "
+        f"after {_verb(args, 'ranks', 'its grace, it is', 'their grace, they are')} deleted by force"
+    ),
+    "NodeNotReady": lambda args: (
+        f"waiting for {_list(args, 'ranks')} to go: {_nodes(args)} not ready, but not lost, and "
+        f"{_verb(args, 'nodes', 'has', 'have')} to end {_verb(args, 'ranks', 'it', 'them')} by "
+        f"{_verb(args, 'nodes', 'itself', 'themselves')}; if {_verb(args, 'nodes', 'it never does', 'they never do')}: "
+        f"kubectl -n {args.get('namespace', '?')} delete pod --force --grace-period=0 {_words(args, 'pods')}"
     ),
     "NodeUnknown": lambda args: (
         f"waiting for {_list(args, 'ranks')} to go, long overdue; this operator may not ask whether "

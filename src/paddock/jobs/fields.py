@@ -19,7 +19,8 @@ from paddock.kube.quantities import read_quantity
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+"""RFC 1123's label, which is also what a namespace may be called."""
 _LABEL_ALLOWED = phrase("a name of at most 63 of a-z 0-9 -, beginning and ending with a letter or digit")
 
 
@@ -96,7 +97,7 @@ class Fields:
     def label(self, key: str) -> str:
         """A name as Kubernetes gives them to parts of a pod (RFC 1123 label); it must be there."""
         found = self.value.get(key)
-        if not isinstance(found, str) or not _LABEL.fullmatch(found):
+        if not isinstance(found, str) or not LABEL.fullmatch(found):
             self.refuse(key, _LABEL_ALLOWED, nearest_label(found))
             return ""
         return found
@@ -163,7 +164,7 @@ _UNITS = {
 def nearest_label(value: Any) -> str:
     """`resnet-50` for `ResNet_50`; empty where that is no name either."""
     name = re.sub(r"[\s_.]+", "-", value.strip().lower()) if isinstance(value, str) else ""
-    return name if _LABEL.fullmatch(name) else ""
+    return name if LABEL.fullmatch(name) else ""
 
 
 def in_quotes(value: Any) -> Phrase:

@@ -18,30 +18,6 @@ from paddock.jobs.problems import Problem
 from paddock.kube.meta import Key, Manifest, Resource
 from paddock.kube.times import Moment
 
-# Labels and annotations of ours. On pods; selectors and other tools may rely on them.
-JOB_LABEL = "paddock.dev/job"
-ROLE_LABEL = "paddock.dev/role"
-INDEX_LABEL = "paddock.dev/index"
-ATTEMPT_LABEL = "paddock.dev/attempt"
-PORT_ANNOTATION = "paddock.dev/port"
-"""On pods: first of the block of ports that the operator chose for the job (`PORTS_IN_BLOCK` of them)."""
-WOKEN_ANNOTATION = "paddock.dev/woken"
-"""On pods: the ConfigMap that a kubelet was told of, as it had looked for it too early (`policies.wake`)."""
-ADDRESSES_ANNOTATION = "paddock.dev/addresses"
-"""On ConfigMaps: a mark of the addresses that it was made from (`jobs.objects`)."""
-
-# Annotations that a job may carry.
-SUBSTITUTE_ANNOTATION = "paddock.dev/substitute"
-"""`"false"`: what is written is run, also where something else would do what was meant (`jobs.substitutions`)."""
-HALTED_ANNOTATION = "paddock.dev/halted"
-"""Written by the operator: why it does nothing for this job, where the status has no room for it."""
-WORKING_DIRECTORY_ANNOTATION = "paddock.dev/working-directory"
-"""On a laptop: the directory, by its absolute path, in which the job's programs start (`jobs.pods`)."""
-
-ENVIRONMENT_ANNOTATION = "paddock.dev/environment"
-"""On a laptop: the Environment that the job's pods run in, whatever their images. The annotation of this name in a pod
-template wins for its role (`jobs.pods`)."""
-
 PORTS_IN_BLOCK = 20
 """As TRAINER_PORTS_NUM of paddle-operator: a job may use the port it was given and the 19 after it."""
 
@@ -311,7 +287,8 @@ class Child:
 
     `owned` is False for a PodGroup that the user made: it is taken, and never changed or deleted. `members` is a
     PodGroup's minMember, None where it was not read. `addresses`: of a ConfigMap, the mark of the addresses that it was
-    made from (`jobs.objects`); empty for one of another operator.
+    made from (`jobs.objects`); empty where it tells names, or is another operator's. `former`: what controls it is
+    another job of this kind and name, one that is gone.
     """
 
     resource: Resource
@@ -321,15 +298,25 @@ class Child:
     owned: bool = True
     members: int | None = None
     addresses: str = ""
+    former: bool = False
 
 
 class NodeState(StrEnum):
-    """What a node that holds a pod for too long says of itself."""
+    """How a node is that holds a pod for too long."""
 
     READY = "ready"
-    NOT_READY = "not ready"
+    NOT_READY = "not ready"  # says its kubelet, which lives
+    SILENT = "silent"  # nothing is heard of its kubelet
     GONE = "gone"
     UNKNOWN = "unknown"  # this operator may not ask
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCondition:
+    """`since`: when it became so, where Kubernetes says (lastTransitionTime)."""
+
+    state: NodeState
+    since: Moment | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,7 +343,7 @@ class Observed:
     pod_group: Child | None = None
     foreign: tuple[Child, ...] = ()
     taken_ports: frozenset[int] = frozenset()
-    nodes: Mapping[str, NodeState] = field(default_factory=dict)
+    nodes: Mapping[str, NodeCondition] = field(default_factory=dict)
     refused: Refusal | None = None
 
     def of_attempt(self, attempt: int) -> tuple[Pod, ...]:
@@ -397,12 +384,13 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A merge patch, guarded by UID."""
+    """A merge patch, guarded by UID. `optional`: a courtesy, whose failure is nobody's trouble."""
 
     resource: Resource
     key: Key
     uid: str
     patch: Manifest
+    optional: bool = False
 
 
 Action = Create | Delete | Patch

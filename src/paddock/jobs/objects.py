@@ -14,7 +14,8 @@ from typing import Any
 
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import FRAMEWORKS
-from paddock.jobs.model import ADDRESSES_ANNOTATION, ATTEMPT_LABEL, INDEX_LABEL, JOB_LABEL, ROLE_LABEL, Job, Rank
+from paddock.jobs.labels import ADDRESSES_ANNOTATION, ATTEMPT_LABEL, INDEX_LABEL, JOB_LABEL, ROLE_LABEL
+from paddock.jobs.model import Job, Rank
 from paddock.jobs.names import config_map_name, host_name, job_label, pod_group_name
 from paddock.kube.meta import VOLCANO_POD_GROUPS, Manifest, Resource, owner_reference
 from paddock.kube.quantities import format_quantity, read_amounts
@@ -44,18 +45,24 @@ def build_config_map(job: Job, attempt: int, addresses: Mapping[Rank, str], port
     """The endpoints of `attempt`. `addresses` holds every rank's; `port` as for `build_pod`."""
     framework = FRAMEWORKS[job.framework]
     labels = {"paddle-res-name": job_label(job.key.name), ATTEMPT_LABEL: str(attempt)}
-    annotations = {ADDRESSES_ANNOTATION: mark_addresses(job, addresses)}
+    mark = mark_addresses(job, addresses)
+    marked = {"annotations": {ADDRESSES_ANNOTATION: mark}} if mark else {}
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": _metadata(job, config_map_name(job, attempt), labels) | {"annotations": annotations},
+        "metadata": _metadata(job, config_map_name(job, attempt), labels) | marked,
         "immutable": True,
         "data": framework.build_endpoints(job, addresses, framework.default_port if port is None else port),
     }
 
 
 def mark_addresses(job: Job, addresses: Mapping[Rank, str]) -> str:
-    """Stands for the addresses of all ranks: other ones have another mark."""
+    """Stands for the addresses of all ranks: other ones have another mark. Empty where the endpoints are names, which
+    stay true whatever addresses are behind them."""
+    framework = FRAMEWORKS[job.framework]
+    nowhere = {rank: str(rank) for rank in job.ranks()}
+    if framework.build_endpoints(job, addresses, 0) == framework.build_endpoints(job, nowhere, 0):
+        return ""
     told = ",".join(f"{rank}={addresses[rank]}" for rank in job.ranks())
     return sha256(told.encode()).hexdigest()[:16]
 

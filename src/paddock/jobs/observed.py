@@ -13,22 +13,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from paddock.jobs.frameworks.registry import FRAMEWORKS
-from paddock.jobs.model import (
-    ATTEMPT_LABEL,
-    INDEX_LABEL,
-    PORT_ANNOTATION,
-    ROLE_LABEL,
-    WOKEN_ANNOTATION,
-    Exit,
-    Pod,
-    PodPhase,
-    Rank,
-)
+from paddock.jobs.labels import ATTEMPT_LABEL, INDEX_LABEL, PORT_ANNOTATION, ROLE_LABEL, WOKEN_ANNOTATION
+from paddock.jobs.model import Exit, Pod, PodPhase, Rank
 from paddock.kube.meta import annotations_of, is_deleting, labels_of, metadata, name_of, uid_of
 from paddock.kube.times import read_time
 
 NO_EXIT_CODE = -1
 """`Exit.code` of a pod that failed without any program's exit code: evicted before it ran, or its node was lost."""
+
+_ROLE_ANNOTATION, _CONTAINER_ANNOTATION = "paddle-resource", "kubectl.kubernetes.io/default-container"
+FOREIGN_ANNOTATIONS = frozenset({_ROLE_ANNOTATION, _CONTAINER_ANNOTATION})
+"""Those that are read here and are not ours (`paddock.dev/`): whoever keeps pods for `read_pod` keeps them."""
 
 _NUMBERED_NAME = re.compile(r".+-(?P<role>[a-z]+)-(?P<index>\d{1,9})")
 _KUBEFLOW_LABELS = ("training.kubeflow.org/replica-type", "training.kubeflow.org/replica-index")
@@ -70,7 +65,7 @@ def _rank(manifest: Mapping[str, Any]) -> Rank | None:
         index = _number(labels.get(index_label))
         if labels.get(role_label) and index is not None:
             return Rank(labels[role_label], index)
-    role = annotations_of(manifest).get("paddle-resource") or labels.get("paddle-res-type")
+    role = annotations_of(manifest).get(_ROLE_ANNOTATION) or labels.get("paddle-res-type")
     match = _NUMBERED_NAME.fullmatch(name_of(manifest))
     if not role or match is None or match["role"] != role:
         return None
@@ -150,7 +145,7 @@ def _main_status(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     """The status of the container that trains, as `pods.main_container` chose it; empty before there is one."""
     names = [str(each.get("name")) for each in _items(_mapping(manifest, "spec"), "containers")]
     marked = {framework.container for framework in FRAMEWORKS.values()}
-    default = annotations_of(manifest).get("kubectl.kubernetes.io/default-container")
+    default = annotations_of(manifest).get(_CONTAINER_ANNOTATION)
     first = [name for name in names if name in marked] + [name for name in names if name == default] + names
     statuses = {each.get("name"): each for each in _statuses(_mapping(manifest, "status"), "containerStatuses")}
     return statuses.get(first[0], {}) if first else {}

@@ -25,6 +25,7 @@ from paddock.jobs.explain import explain
 from paddock.jobs.model import (
     Action,
     CauseRecord,
+    Child,
     Create,
     EventNote,
     Job,
@@ -41,6 +42,7 @@ from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import FATES, Age, Fate, Situation, State, plan_fate
 from paddock.jobs.policies.root_cause import read_deaths
 from paddock.jobs.policies.verdict import Verdict
+from paddock.jobs.waiting import plan_waiting_cause
 from paddock.kube.meta import CONFIG_MAPS, name_of
 from paddock.kube.times import Moment
 
@@ -300,7 +302,8 @@ def _address_notes(this: _Pass, actions: Sequence[Action]) -> tuple[EventNote, .
 
 
 def _read_needs(this: _Pass) -> _Needs:
-    """All or nothing: with one name taken by somebody else, or no port, no rank is made."""
+    """All or nothing: with one name taken by somebody else, or no port, no rank is made. What a former job of the name
+    has left is deleted: a cluster's garbage collector comes late, up to a minute where the kind is new to it."""
     job, observed = this.job, this.observed
     if not job.size:
         return _Needs(obstacle=causes.NoReplicas())
@@ -311,11 +314,18 @@ def _read_needs(this: _Pass) -> _Needs:
         no_port = port is None
     actions = tuple(_missing_objects(this, port))
     if observed.foreign and any(isinstance(action, Create) for action in actions):
-        names = tuple(f"{child.resource.kind} {child.name}" for child in observed.foreign)
-        return _Needs(obstacle=causes.ObjectInTheWay(names), retry=RETRY_SECONDS)
+        remains = children.plan_deletes(job, (child for child in observed.foreign if child.former))
+        return _Needs(remains, _name_what_is_in_the_way(observed.foreign), RETRY_SECONDS)
     if no_port:
         return _Needs(obstacle=causes.NoFreePort(ports.FIRST_PORT, ports.LAST_PORT), retry=RETRY_SECONDS)
     return _Needs(actions)
+
+
+def _name_what_is_in_the_way(foreign: Sequence[Child]) -> causes.Cause:
+    """What is left of a former job goes without a user, so others' objects, which one must remove, are named first."""
+    others = [child for child in foreign if not child.former]
+    names = tuple(f"{child.resource.kind} {child.name}" for child in others or foreign)
+    return causes.ObjectInTheWay(names, former=not others)
 
 
 def _missing_objects(this: _Pass, port: int | None) -> Iterator[Action]:
@@ -354,7 +364,7 @@ def _waiting_cause(this: _Pass, needs: _Needs) -> causes.Cause | None:
     name = pods.config_map_name(this.job, this.status.attempt)
     exists = any(child.name == name for child in this.observed.config_maps)
     needed = name if pods.needs_config_map(this.job) else ""
-    return causes.plan_waiting_cause(this.gang, this.job.size, needed, has_config_map=exists)
+    return plan_waiting_cause(this.gang, this.job.size, needed, has_config_map=exists)
 
 
 def _refused(this: _Pass, actions: Sequence[Action]) -> causes.Cause | None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import FRAMEWORKS, main_container
-from paddock.jobs.model import (
+from paddock.jobs.labels import (
     ATTEMPT_LABEL,
     ENVIRONMENT_ANNOTATION,
     INDEX_LABEL,
@@ -24,12 +24,8 @@ from paddock.jobs.model import (
     PORT_ANNOTATION,
     ROLE_LABEL,
     WORKING_DIRECTORY_ANNOTATION,
-    Intranet,
-    Job,
-    Rank,
-    Role,
-    Settings,
 )
+from paddock.jobs.model import Intranet, Job, Rank, Role, Settings
 from paddock.jobs.names import config_map_name, host_name, job_label, pod_group_name, pod_name
 from paddock.jobs.objects import (
     build_config_map,

@@ -17,7 +17,8 @@ from typing import Any
 
 from paddock.jobs.frameworks import Notice
 from paddock.jobs.frameworks.registry import FRAMEWORKS, main_container
-from paddock.jobs.model import SUBSTITUTE_ANNOTATION, Job, Role
+from paddock.jobs.labels import SUBSTITUTE_ANNOTATION
+from paddock.jobs.model import Job, Role
 from paddock.jobs.problems import Problem
 from paddock.jobs.text import join_path, told
 from paddock.kube.meta import Manifest, annotations_of, metadata

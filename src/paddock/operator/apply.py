@@ -1,13 +1,15 @@
-"""Acting: the actions of one plan, sent at once and each by itself. Decides nothing.
+"""Acting: the actions of one plan, sent at once and each by itself; many pods in growing batches. Decides nothing.
 
 What an answer means is fixed (rule 5 of docs/architecture.md): a create that finds the name taken looks who has it; a
 delete that finds nothing, or another object of that name, is done. Everything else comes back as a `Failure`, after all
-have been tried, so that one refused pod holds up no other.
+have been tried, so that one refusal holds up no other action. Pods alone are asked for in batches that grow, and once
+one was not made no further batch is: a thousand pods over a quota would be refused one by one, and again each time.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -30,6 +32,11 @@ from paddock.kube.times import Moment, format_time
 
 AT_ONCE = 64
 """Writes of one operator that are on their way at a time."""
+
+FIRST_PODS = 16
+"""Pods that are asked for before any was made; each further batch has twice as many. No small job waits for that."""
+
+_log = logging.getLogger(__name__)
 
 
 class Memory(Protocol):
@@ -76,6 +83,15 @@ class Outcome:
 _DONE, _AGAIN = Outcome(), Outcome(again=True)
 
 
+def plan_batches(creates: Sequence[Create]) -> list[Sequence[Create]]:
+    """In their order: `FIRST_PODS`, then twice as many each time."""
+    batches, start, size = [], 0, FIRST_PODS
+    while start < len(creates):
+        batches.append(creates[start : start + size])
+        start, size = start + size, 2 * size
+    return batches
+
+
 class Hands:
     """`clock` in seconds since the epoch, for the moment a delete was accepted."""
 
@@ -86,12 +102,21 @@ class Hands:
         self._slots = asyncio.Semaphore(AT_ONCE)
 
     async def apply_actions(self, job: Job, actions: Sequence[Action]) -> Outcome:
-        results = await asyncio.gather(*(self._apply(job, action) for action in actions))
-        return Outcome(
-            blocked=tuple(name for result in results for name in result.blocked),
-            again=any(result.again for result in results),
-            failures=tuple(failure for result in results for failure in result.failures),
-        )
+        creates = [action for action in actions if isinstance(action, Create) and action.resource == PODS]
+        others = [action for action in actions if not (isinstance(action, Create) and action.resource == PODS)]
+        results = await asyncio.gather(self._apply_all(job, others), self._create_pods(job, creates))
+        return _join(results)
+
+    async def _apply_all(self, job: Job, actions: Iterable[Action]) -> Outcome:
+        return _join(await asyncio.gather(*(self._apply(job, action) for action in actions)))
+
+    async def _create_pods(self, job: Job, creates: Sequence[Create]) -> Outcome:
+        made = _DONE
+        for batch in plan_batches(creates):
+            made = _join((made, await self._apply_all(job, batch)))
+            if made.failures:
+                break
+        return made
 
     async def fetch_missed(self, job: Job, attempt: int, names: Iterable[str]) -> bool:
         """Whether any of these pods exists after all, of this job and attempt. What is found is remembered."""
@@ -119,7 +144,11 @@ class Hands:
                     case Patch():
                         await self._patch(action)
         except ApiError as error:
-            return Outcome(failures=(Failure(action, error),))
+            failure = Failure(action, error)
+            if isinstance(action, Patch) and action.optional:
+                _log.info("%s: %s", job.key, failure)
+                return _DONE
+            return Outcome(failures=(failure,))
         return _DONE
 
     async def _create(self, job: Job, action: Create) -> Outcome:
@@ -150,6 +179,14 @@ class Hands:
             await self._api.patch(action.resource, action.key.namespace, action.key.name, patch)
         except (NotFound, Conflict):
             return
+
+
+def _join(outcomes: Sequence[Outcome]) -> Outcome:
+    return Outcome(
+        blocked=tuple(name for outcome in outcomes for name in outcome.blocked),
+        again=any(outcome.again for outcome in outcomes),
+        failures=tuple(failure for outcome in outcomes for failure in outcome.failures),
+    )
 
 
 def _is_of(pod: Manifest, job: Job, attempt: int) -> bool:

@@ -17,15 +17,26 @@ from typing import Any, NamedTuple
 
 from paddock.jobs.apis import JobApi
 from paddock.jobs.explain import explain
-from paddock.jobs.model import Create, EventNote, Job, NodeState, Observed, Plan, Refusal, Settings, Status
+from paddock.jobs.model import (
+    Create,
+    EventNote,
+    Job,
+    NodeCondition,
+    NodeState,
+    Observed,
+    Plan,
+    Refusal,
+    Settings,
+    Status,
+)
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.lost import overdue
 from paddock.jobs.policies.ports import shares_network
 from paddock.jobs.policies.release import plan_release
 from paddock.jobs.problems import InvalidJob, Problem
 from paddock.kube.api import Api
-from paddock.kube.errors import Forbidden, NotFound
-from paddock.kube.meta import NODES, PODS, Key, Manifest, Resource, metadata, version_of
+from paddock.kube.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound
+from paddock.kube.meta import NODES, PODS, Key, Manifest, Resource, metadata, uid_of, version_of
 from paddock.kube.times import Moment
 from paddock.operator import halts, observe, record
 from paddock.operator.apply import Hands, read_refusal
@@ -109,8 +120,11 @@ class Controller:
             return None
 
     async def _tell_halted(self, ref: JobRef) -> None:
-        job = self._views.get(*ref)
-        if job is not None and not self._kinds[ref.resource].read_status(job).phase.terminal:
+        """Nothing is done for it but that it is let go: to end a halt, its definition may have to go."""
+        if (known := self._views.get(*ref)) is None:
+            return
+        job = await self._release(ref, known)
+        if not self._kinds[ref.resource].read_status(job).phase.terminal:
             await self._halts.tell(ref.resource, job)
 
     def hear_job(self, ref: JobRef, manifest: Manifest) -> None:
@@ -134,7 +148,7 @@ class Controller:
             return manifest
         try:
             return await self._api.patch(ref.resource, *ref.key, patch)
-        except Forbidden as error:
+        except (BadRequest, Forbidden, Invalid) as error:
             message = (
                 f"cannot take off the finalizer of paddle-operator, which delays the job's deletion: {error.message}"
             )
@@ -172,6 +186,8 @@ class Controller:
         if decisive:
             self._publish(manifest, decided.events)
             return 0.0
+        if observe.removes_foreign(observed, decided):
+            await self._ask_whether_current(ref, job)
         outcome = await self._hands.apply_actions(job, decided.actions)
         self._memories[ref].refused = read_refusal(outcome.failures)
         self._publish(manifest, decided.events)
@@ -184,6 +200,12 @@ class Controller:
             raise ActionsFailed("; ".join(said[:3]))
         return 0.0 if outcome.again or outcome.blocked else decided.requeue_after
 
+    async def _ask_whether_current(self, ref: JobRef, job: Job) -> None:
+        """What was taken for a former job's may be the next one's, if this job is the former one by now. Asked after
+        the observation: what was there before the answer is not of a job that comes after it."""
+        if uid_of(await self._api.get(ref.resource, *ref.key)) != job.uid:
+            raise Conflict(f"{ref} was made again under its name")
+
     def _observe(self, ref: JobRef, status: Status, job: Job) -> Observed:
         """Ports are looked up only where pods share them, and are to be made: the machine has to be asked."""
         groups = self._settings.pod_groups
@@ -195,19 +217,19 @@ class Controller:
         held = self._views.held_ports(but=job.uid)
         return replace(observed, taken_ports=handed | held | self._taken_ports())
 
-    async def _fetch_nodes(self, job: Job) -> dict[str, NodeState]:
+    async def _fetch_nodes(self, job: Job) -> dict[str, NodeCondition]:
         """Only those that hold pods for too long. They are not watched: a fleet's nodes change all the time. What is
         observed is read after this: from there on, nothing is awaited until the decision is made."""
         names = sorted({pod.node for pod in overdue(observe.read_leaving(job, self._views), self._clock())})
         return {name: await self._fetch_node(name) for name in names}
 
-    async def _fetch_node(self, name: str) -> NodeState:
+    async def _fetch_node(self, name: str) -> NodeCondition:
         try:
             return observe.read_node(await self._api.get(NODES, "", name))
         except NotFound:
-            return NodeState.GONE
+            return NodeCondition(NodeState.GONE)
         except Forbidden:
-            return NodeState.UNKNOWN
+            return NodeCondition(NodeState.UNKNOWN)
 
     async def _misses_a_pod(self, job: Job, status: Status, observed: Observed, decided: Plan) -> bool:
         """A pod that the cache does not show may exist. Before its absence decides anything, it is asked for."""
@@ -220,13 +242,15 @@ class Controller:
         raw = record.read_raw_status(manifest)
         difference = record.build_difference(raw, self._kinds[ref.resource].write_status(raw, status, self._clock()))
         if not difference:
-            await self._halts.lift(ref.resource, manifest)
+            await self._halts.clear(ref.resource, manifest)
             return True
         try:
             answer = await self._write_status(ref, record.build_status_patch(manifest, difference))
             lost = record.read_lost(answer, difference)
         except NotFound:  # the job is gone, which this says again; or the kind has no status of its own
-            await self._api.get(ref.resource, *ref.key)
+            there = await self._api.get(ref.resource, *ref.key)
+            if uid_of(there) != uid_of(manifest):
+                raise Conflict(f"{ref} was made again under its name") from None
             lost = tuple(difference)
         if lost:
             await self._halts.begin(ref.resource, manifest, lost)

@@ -20,12 +20,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from paddock.jobs.rights import LEASE
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from paddock.kube.meta import LEASES, Key, Manifest, metadata, version_of
 from paddock.kube.times import Moment, format_micro_time
-
-LEASE_NAME = "b2a304f2.paddlepaddle.org"
 
 DURATION = 4
 """Seconds that others wait for a renewal, as the Lease tells them."""
@@ -40,11 +39,20 @@ _SOON = 0.1
 _log = logging.getLogger(__name__)
 
 
+Term = tuple[str, int]
+"""A Lease's acquireTime and leaseTransitions: one time of leading, however often it is renewed or cut off."""
+
+
 class Leadership(Protocol):
     """Whether this process may begin passes."""
 
     @property
     def leads(self) -> bool: ...
+
+    @property
+    def term(self) -> Term | None:
+        """Another one, once somebody else may have led; None before this process has."""
+        ...
 
     async def wait(self) -> None:
         """Returns once this process leads."""
@@ -53,6 +61,7 @@ class Leadership(Protocol):
 
 class _Alone:
     leads = True
+    term = None
 
     async def wait(self) -> None:
         return
@@ -154,7 +163,7 @@ class Election:
         identity: str,
         notes: Mapping[str, str] | None = None,
         *,
-        name: str = LEASE_NAME,
+        name: str = LEASE,
         clock: Callable[[], float] = steady_clock,
         wall_clock: Callable[[], Moment] = time.time,
     ) -> None:
@@ -167,6 +176,7 @@ class Election:
         self._lease: Manifest | None = None
         self._sight = Sight(None, clock())
         self._until = float("-inf")
+        self._term: Term | None = None
         self._won = asyncio.Event()
         self._said = ""
 
@@ -174,6 +184,10 @@ class Election:
     def leads(self) -> bool:
         """Asked of the clock each time: a process that was stopped for a while knows it when it goes on."""
         return self._clock() < self._until
+
+    @property
+    def term(self) -> Term | None:
+        return self._term
 
     async def wait(self) -> None:
         while not self.leads:
@@ -231,7 +245,7 @@ class Election:
             return min(LOOK_EVERY, decided.seconds), False
         led = self.leads
         await self._write(decided)
-        self._until = begun + LEADS_FOR
+        self._until, self._term = begun + LEADS_FOR, (decided.acquired, decided.transitions)
         if not led:
             self._say(f"leading as {self.identity}, lease {self._key}")
         self._won.set()

@@ -12,7 +12,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 
-from paddock.jobs.model import HALTED_ANNOTATION, EventNote
+from paddock.jobs.crd import crd_name
+from paddock.jobs.labels import HALTED_ANNOTATION
+from paddock.jobs.model import EventNote
 from paddock.kube.api import Api
 from paddock.kube.meta import Manifest, Resource, annotations_of, key_of
 from paddock.kube.times import Moment
@@ -21,7 +23,7 @@ from paddock.operator.events import Events
 SECONDS = 60.0
 """Until a kind whose status the server drops is tried again."""
 
-_CURE = "`paddock manifests | kubectl apply -f -` installs the one of this operator"
+_CURE = "`paddock manifests crd --kinds {kind} | kubectl apply -f -` installs the one of this operator"
 
 _log = logging.getLogger(__name__)
 
@@ -45,7 +47,7 @@ class Halts:
         fields = ", ".join(f"status.{name}" for name in lost)
         message = (
             f"the API server drops {fields} of every {resource.kind}: its CustomResourceDefinition is not the one of "
-            f"this operator. Nothing is done for this kind until that is installed: {_CURE}"
+            f"this operator. Nothing is done for this kind until that is installed: {_build_cure(resource)}"
         )
         self._until[resource] = self._clock() + SECONDS
         _log.error("%s %s: %s", resource.kind, key_of(job), message)
@@ -56,7 +58,7 @@ class Halts:
         """Every job says for itself why nothing happens to it."""
         message = (
             f"nothing is done for this job, as the CustomResourceDefinition of {resource.plural} that is installed is "
-            f"somebody else's and drops what this operator records; {_CURE}"
+            f"somebody else's and drops what this operator records; {_build_cure(resource)}"
         )
         if annotations_of(job).get(HALTED_ANNOTATION) != message:
             await self._annotate(resource, job, message)
@@ -64,9 +66,18 @@ class Halts:
     async def lift(self, resource: Resource, job: Manifest) -> None:
         """What was recorded was kept."""
         self._until.pop(resource, None)
+        await self.clear(resource, job)
+
+    async def clear(self, resource: Resource, job: Manifest) -> None:
+        """Nothing keeps this job. Of its kind that says nothing: nothing had to be recorded."""
         if HALTED_ANNOTATION in annotations_of(job):
             await self._annotate(resource, job, None)
 
     async def _annotate(self, resource: Resource, job: Manifest, message: str | None) -> None:
         patch = {"metadata": {"annotations": {HALTED_ANNOTATION: message}}}
         await self._api.patch(resource, *key_of(job), patch)
+
+
+def _build_cure(resource: Resource) -> str:
+    """The definition alone: the operator stays as it was installed."""
+    return _CURE.format(kind=crd_name(resource))

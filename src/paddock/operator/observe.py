@@ -9,11 +9,13 @@ Where objects come from is a `View`: in the operator its caches (`operator.views
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from paddock.jobs import pods
-from paddock.jobs.model import ADDRESSES_ANNOTATION, PORT_ANNOTATION, Child, Job, NodeState, Observed, Pod, Status
+from paddock.jobs.labels import ADDRESSES_ANNOTATION, PORT_ANNOTATION
+from paddock.jobs.model import Child, Delete, Job, NodeCondition, NodeState, Observed, Plan, Pod, Status
 from paddock.kube.meta import (
     CONFIG_MAPS,
     PODS,
@@ -25,10 +27,17 @@ from paddock.kube.meta import (
     controller_of,
     is_controlled_by,
     is_deleting,
+    metadata,
     name_of,
     namespace_of,
     uid_of,
 )
+from paddock.kube.times import read_time
+
+_PORT = re.compile(r"[0-9]{1,5}")
+_LAST_PORT = 65535
+
+_NODE_STATES = {"True": NodeState.READY, "Unknown": NodeState.SILENT}
 
 
 class View(Protocol):
@@ -46,11 +55,11 @@ def read_observed(
 ) -> Observed:
     """`attempt` is the recorded one: its ConfigMap's name is among those that the job needs."""
     group = _read_pod_group(job, pod_groups, view)
-    ranks = [pods.read_pod(pod) for pod in view.owned(PODS, job.uid)]
+    ranks = [pods.read_pod(pod) for pod in _owned(PODS, job, view)]
     return Observed(
         pods=tuple(sorted((pod for pod in ranks if pod), key=lambda pod: (pod.rank, pod.attempt))),
-        services=_children(SERVICES, view.owned(SERVICES, job.uid), job),
-        config_maps=_children(CONFIG_MAPS, view.owned(CONFIG_MAPS, job.uid), job),
+        services=_children(SERVICES, _owned(SERVICES, job, view), job),
+        config_maps=_children(CONFIG_MAPS, _owned(CONFIG_MAPS, job, view), job),
         pod_group=_read_child(pod_groups, group, job) if pod_groups and group else None,
         foreign=_read_foreign(job, attempt, view),
         taken_ports=taken_ports,
@@ -59,7 +68,7 @@ def read_observed(
 
 def read_leaving(job: Job, view: View) -> tuple[Pod, ...]:
     """Its pods that are being deleted. Most passes meet none."""
-    leaving = (pods.read_pod(pod) for pod in view.owned(PODS, job.uid) if is_deleting(pod))
+    leaving = (pods.read_pod(pod) for pod in _owned(PODS, job, view) if is_deleting(pod))
     return tuple(pod for pod in leaving if pod)
 
 
@@ -73,16 +82,22 @@ def needed_names(job: Job, attempt: int) -> Iterable[tuple[Resource, str]]:
 
 
 def read_held_port(pod: Mapping[str, Any]) -> int | None:
-    """The port whose block this pod still holds: none once it has ended."""
-    port = annotations_of(pod).get(PORT_ANNOTATION, "")
+    """The port whose block this pod still holds: none once it has ended. Anybody may write anything there."""
+    written = annotations_of(pod).get(PORT_ANNOTATION, "")
+    port = int(written) if _PORT.fullmatch(written) else 0
     ended = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
-    return int(port) if port.isdigit() and not ended else None
+    return port if 0 < port <= _LAST_PORT and not ended else None
 
 
 def missing_pods(job: Job, status: Status, observed: Observed) -> tuple[str, ...]:
     """Names of this attempt's pods that the view does not show: to be doubted before anything is made of it."""
     there = {pod.name for pod in observed.of_attempt(status.attempt)}
     return tuple(name for rank in job.ranks() if (name := pods.pod_name(job, rank)) not in there)
+
+
+def _owned(resource: Resource, job: Job, view: View) -> list[Manifest]:
+    """An owner is of its children's namespace (Kubernetes). Who names a job's UID elsewhere is none of its children."""
+    return [child for child in view.owned(resource, job.uid) if namespace_of(child) == job.key.namespace]
 
 
 def _read_pod_group(job: Job, pod_groups: Resource | None, view: View) -> Manifest | None:
@@ -101,7 +116,14 @@ def _read_child(resource: Resource, manifest: Mapping[str, Any], job: Job) -> Ch
         owned=is_controlled_by(manifest, job.uid),
         members=members if isinstance(members, int) else None,
         addresses=str(annotations_of(manifest).get(ADDRESSES_ANNOTATION) or ""),
+        former=_is_of_a_former_job(manifest, job),
     )
+
+
+def _is_of_a_former_job(manifest: Mapping[str, Any], job: Job) -> bool:
+    """Names of jobs are unique, so a controller of this one's kind and name, but another UID, is gone."""
+    owner = owner_in(manifest, {(job.resource.group, job.resource.kind): job.resource})
+    return owner == (job.resource, job.key) and not is_controlled_by(manifest, job.uid)
 
 
 def _children(resource: Resource, manifests: Iterable[Manifest], job: Job) -> tuple[Child, ...]:
@@ -117,11 +139,20 @@ def _read_foreign(job: Job, attempt: int, view: View) -> tuple[Child, ...]:
     return tuple(found)
 
 
-def read_node(manifest: Mapping[str, Any]) -> NodeState:
-    """Ready as its kubelet says; Unknown, which Kubernetes writes when it hears nothing, is not."""
+def removes_foreign(observed: Observed, decided: Plan) -> bool:
+    """Whether something goes that is not this job's: what a former job of its name has left."""
+    foreign = {child.uid for child in observed.foreign}
+    return any(isinstance(action, Delete) and action.uid in foreign for action in decided.actions)
+
+
+def read_node(manifest: Mapping[str, Any]) -> NodeCondition:
+    """True and False are its kubelet's word; Unknown is what Kubernetes writes when it hears nothing of that. Of a node
+    without the condition nothing was heard since it was made (Kubernetes' node lifecycle controller)."""
     conditions = (manifest.get("status") or {}).get("conditions") or ()
-    ready = any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
-    return NodeState.READY if ready else NodeState.NOT_READY
+    ready: Mapping[str, Any] = next((each for each in conditions if each.get("type") == "Ready"), {})
+    state = _NODE_STATES.get(str(ready.get("status", "Unknown")), NodeState.NOT_READY)
+    since = ready.get("lastTransitionTime") or metadata(manifest).get("creationTimestamp")
+    return NodeCondition(state, read_time(since))
 
 
 def owner_in(manifest: Mapping[str, Any], kinds: Mapping[tuple[str, str], Resource]) -> tuple[Resource, Key] | None:

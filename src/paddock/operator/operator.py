@@ -65,6 +65,7 @@ class Operator:
         self._leadership = leadership or ALONE
         self._measures = measures or UNMEASURED
         self._began = self._monotonic()  # leading, or waiting to lead
+        self._term = self._leadership.term
         self._events = Events(api, clock)
         self._queue: Queue[JobRef] = Queue(monotonic, self._note_wait)
         self._views = Views(api, kinds, settings.pod_groups, self._hear, namespaces)
@@ -117,6 +118,9 @@ class Operator:
             ref = await self._queue.take()
             if not self._leadership.leads:
                 await self._leadership.wait()
+                self._began = self._monotonic()
+            if self._leadership.term != self._term:
+                self._term = self._leadership.term
                 self._look_at_all()
             task = group.create_task(self._work(ref))
             self._passes.add(task)
@@ -128,8 +132,8 @@ class Operator:
         self._measures.waited(self._monotonic() - max(due, self._began))
 
     def _look_at_all(self) -> None:
-        """A new leader takes nothing of the last one for granted: every job gets a pass."""
-        self._began = self._monotonic()
+        """A new leader takes nothing of the last one for granted: every job gets a pass. One that was cut off for a
+        moment, and whose Lease nobody has had meanwhile, goes on with what it knows."""
         for kind in self._kinds:
             for key in self._views.keys(kind):
                 self._queue.add(JobRef(kind, key))

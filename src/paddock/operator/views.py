@@ -2,7 +2,8 @@
 
 One cache for each resource, or one for each resource and namespace where the operator watches some alone: then nothing
 is ever asked of the others, as its rights may end there. What is kept is cut to what a plan reads: the data of
-ConfigMaps and the fields of managers are none of our business, and on a fleet they would be most of the memory.
+ConfigMaps, other tools' annotations (kubectl's holds the whole manifest) and the fields of managers are none of our
+business, and on a fleet they would be most of the memory. Of pods that are no job's, who they are is kept.
 """
 
 from __future__ import annotations
@@ -15,15 +16,28 @@ from typing import Any
 
 from paddock.client.cache import Cache
 from paddock.jobs import deployment
-from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.observed import FOREIGN_ANNOTATIONS
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
-from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Key, Manifest, Resource, controller_of, namespace_of
-from paddock.operator.observe import read_held_port
+from paddock.kube.meta import (
+    CONFIG_MAPS,
+    PODS,
+    SERVICES,
+    Key,
+    Manifest,
+    Resource,
+    annotations_of,
+    controller_of,
+    namespace_of,
+)
+from paddock.operator.observe import owner_in, read_held_port
 
 _OWNER, _PORT = "owner", "port"
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 5.0
 Heard = Callable[[Resource, Manifest], None]
+Trim = Callable[[Manifest], Manifest]
+
+_OURS = "paddock.dev/"
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +58,7 @@ class Views:
         self.namespaces = ("",) if "" in namespaces else tuple(dict.fromkeys(namespaces))
         self._said: set[str] = set()
         self._caches: dict[Resource, dict[str, Cache]] = {
-            resource: {name: _build_cache(api, resource, on_change, name) for name in self.namespaces}
+            resource: {name: _build_cache(api, resource, on_change, name, self.jobs) for name in self.namespaces}
             for resource in (PODS, SERVICES, CONFIG_MAPS, *self.optional)
         }
 
@@ -134,7 +148,7 @@ def explain_unwatched(resource: Resource, namespace: str, error: ApiError, *, jo
     return f"{said} {rights}" + ("" if namespace else "; with --namespace it watches single namespaces alone")
 
 
-def _build_cache(api: Api, resource: Resource, on_change: Heard, namespace: str) -> Cache:
+def _build_cache(api: Api, resource: Resource, on_change: Heard, namespace: str, jobs: Sequence[Resource]) -> Cache:
     indexes = {_OWNER: _owners}
     if resource == PODS:
         indexes[_PORT] = _ports
@@ -144,8 +158,17 @@ def _build_cache(api: Api, resource: Resource, on_change: Heard, namespace: str)
         namespace,
         on_change=lambda manifest: on_change(resource, manifest),
         indexes=indexes,
-        trim=_TRIMS.get(resource, _keep_all) if resource not in KINDS else _keep_status,
+        trim=_choose_trim(resource, jobs),
     )
+
+
+def _choose_trim(resource: Resource, jobs: Sequence[Resource]) -> Trim:
+    if resource == PODS:
+        owners = {(job.group, job.kind): job for job in jobs}
+        return lambda pod: _keep_rank(pod) if owner_in(pod, owners) else _keep_identity(pod)
+    if resource in jobs:
+        return _keep_status
+    return _keep_metadata if resource in (SERVICES, CONFIG_MAPS) else _keep_members
 
 
 def _owner_of(manifest: Mapping[str, Any]) -> str:
@@ -172,8 +195,21 @@ def _keep_rank(pod: Manifest) -> Manifest:
 
 
 def _keep_metadata(manifest: Manifest) -> Manifest:
-    kept = {name: value for name, value in manifest["metadata"].items() if name != "managedFields"}
+    kept = {name: value for name, value in manifest["metadata"].items() if name not in ("annotations", "managedFields")}
+    annotations = {name: text for name, text in annotations_of(manifest).items() if _is_read(name)}
+    kept |= {"annotations": annotations} if annotations else {}
     return {"apiVersion": manifest["apiVersion"], "kind": manifest["kind"], "metadata": kept}
+
+
+def _is_read(annotation: str) -> bool:
+    return annotation.startswith(_OURS) or annotation in FOREIGN_ANNOTATIONS
+
+
+def _keep_identity(pod: Manifest) -> Manifest:
+    """It may have a name that a job needs. And of a job that went without its pods, it may still hold ports."""
+    kept = _keep_metadata(pod)
+    metadata = {name: value for name, value in kept["metadata"].items() if name not in ("labels", "finalizers")}
+    return {**kept, "metadata": metadata, "status": {"phase": (pod.get("status") or {}).get("phase")}}
 
 
 def _keep_status(job: Manifest) -> Manifest:
@@ -181,8 +217,7 @@ def _keep_status(job: Manifest) -> Manifest:
     return {**_keep_metadata(job), "status": job.get("status") or {}}
 
 
-def _keep_all(manifest: Manifest) -> Manifest:
-    return manifest
-
-
-_TRIMS = {PODS: _keep_rank, SERVICES: _keep_metadata, CONFIG_MAPS: _keep_metadata}
+def _keep_members(group: Manifest) -> Manifest:
+    """A PodGroup: how large its gang is to be."""
+    members = (group.get("spec") or {}).get("minMember")
+    return {**_keep_metadata(group), "spec": {"minMember": members}}

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from jobs.gangs import NOW, build_job, build_pods, build_status, observe, with_pod
-from paddock.jobs.model import Child, Pod, PodPhase
+from paddock.jobs.model import Child, Intranet, Network, Pod, PodPhase
 from paddock.jobs.plan import plan
 from paddock.jobs.pods import build_config_map, mark_addresses
 from paddock.kube.meta import CONFIG_MAPS, annotations_of
@@ -40,3 +40,16 @@ def test_another_address_makes_one_new_gang(pods: tuple[Pod, ...], mark: str, at
     planned = plan(JOB, build_status(JOB), observe(JOB, pods, config_maps=told), NOW)
     assert (planned.status.attempt, planned.status.restarts) == (attempt, 0)
     assert (planned.status.cause.reason if planned.status.cause else "") == ("AddressesChanged" if attempt else "")
+
+
+@pytest.mark.parametrize(("intranet", "attempt"), [(Intranet.SERVICE, 0), (Intranet.POD_IP, 1)])
+@pytest.mark.parametrize("mark", ["", "of another version"])
+def test_where_peers_were_told_names_an_address_may_change(intranet: Intranet, attempt: int, mark: str) -> None:
+    job = build_job(ps=1, workers=2, network=Network(intranet))
+    pods = build_pods(job)
+    made = build_config_map(job, 0, {pod.rank: pod.address for pod in pods}, None)
+    told = Child(
+        CONFIG_MAPS, "demo", "config-0", addresses=mark or annotations_of(made).get("paddock.dev/addresses", "")
+    )
+    seen = observe(job, with_pod(pods, "worker-1", moved), config_maps=(told,))
+    assert plan(job, build_status(job), seen, NOW).status.attempt == attempt

@@ -7,13 +7,21 @@ from dataclasses import replace
 import pytest
 
 from jobs.gangs import NOW, build_job, build_pods, build_status, cause, observe, with_pod
-from paddock.jobs.causes import NodeUnknown, WaitingForNode
-from paddock.jobs.model import Delete, NodeState, Phase, Pod, Status
+from paddock.jobs.causes import NodeNotReady, NodeUnknown, WaitingForNode
+from paddock.jobs.model import Delete, NodeCondition, NodeState, Phase, Pod, Status
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.lost import ASK_AGAIN, PATIENCE, overdue, plan_overdue
 
 JOB = build_job(workers=2)
-READY, NOT_READY, GONE, UNKNOWN = NodeState.READY, NodeState.NOT_READY, NodeState.GONE, NodeState.UNKNOWN
+READY, NOT_READY, SILENT, GONE, UNKNOWN = map(
+    NodeCondition,
+    (NodeState.READY, NodeState.NOT_READY, NodeState.SILENT, NodeState.GONE, NodeState.UNKNOWN),
+)
+
+
+def silent(seconds: float) -> NodeCondition:
+    """Nothing was heard of it for so long."""
+    return replace(SILENT, since=NOW - seconds)
 
 
 def late(seconds: float, attempt: int = 0, **changes: object) -> tuple[Pod, ...]:
@@ -43,17 +51,23 @@ def test_only_pods_that_should_be_gone_are_asked_after(pods: tuple[Pod, ...], as
 @pytest.mark.parametrize(
     ("seconds", "state", "forced", "said", "left"),
     [
-        (PATIENCE, NOT_READY, True, WaitingForNode, None),
+        (PATIENCE, SILENT, True, WaitingForNode, None),
+        (PATIENCE, silent(PATIENCE), True, WaitingForNode, None),
+        (9 * PATIENCE, silent(PATIENCE - 1), False, WaitingForNode, 1.0),  # lost long after the pod's time
+        (9 * PATIENCE, silent(0), False, WaitingForNode, PATIENCE),
+        (PATIENCE - 2, silent(9 * PATIENCE), False, WaitingForNode, 2.0),
         (PATIENCE, GONE, True, WaitingForNode, None),
+        (9 * PATIENCE, NOT_READY, False, NodeNotReady, ASK_AGAIN),  # its kubelet lives
+        (9 * PATIENCE, replace(NOT_READY, since=0.0), False, NodeNotReady, ASK_AGAIN),
         (PATIENCE, READY, False, None, ASK_AGAIN),
         (PATIENCE, UNKNOWN, False, NodeUnknown, ASK_AGAIN),
-        (PATIENCE - 1, NOT_READY, False, WaitingForNode, 1.0),
-        (0, NOT_READY, False, WaitingForNode, PATIENCE),
+        (PATIENCE - 1, SILENT, False, WaitingForNode, 1.0),
+        (0, SILENT, False, WaitingForNode, PATIENCE),
         (-5, None, False, None, 5.0),
     ],
 )
 def test_a_pod_is_forced_away_only_from_a_lost_node_and_after_its_time(
-    seconds: float, state: NodeState | None, forced: bool, said: type | None, left: float | None
+    seconds: float, state: NodeCondition | None, forced: bool, said: type | None, left: float | None
 ) -> None:
     found = plan_overdue(JOB, observe(JOB, late(seconds), nodes={"n1": state} if state else {}), NOW)
     assert [(action.key.name, action.uid, action.grace) for action in found.actions] == (
@@ -71,12 +85,12 @@ def restarting() -> Status:
 
 def test_the_new_gang_waits_with_a_sentence_and_comes_once_the_pod_was_forced_away() -> None:
     alone = tuple(pod for pod in late(5) if str(pod.rank) == "worker-0")
-    waiting = plan(JOB, restarting(), observe(JOB, alone, nodes={"n1": NOT_READY}), NOW)
+    waiting = plan(JOB, restarting(), observe(JOB, alone, nodes={"n1": SILENT}), NOW)
     assert waiting.status.cause is not None
     assert waiting.status.cause.reason == "WaitingForNode"
     assert (waiting.actions[1:], waiting.requeue_after) == ((), PATIENCE - 5)  # the ConfigMap of before goes at once
     later = NOW + PATIENCE
-    forced = plan(JOB, waiting.status, observe(JOB, alone, nodes={"n1": NOT_READY}), later)
+    forced = plan(JOB, waiting.status, observe(JOB, alone, nodes={"n1": SILENT}), later)
     assert [action.grace for action in forced.actions if isinstance(action, Delete)][-1] == 0
     free = plan(JOB, forced.status, observe(JOB, ()), later + 1)
     assert len([action for action in free.actions if not isinstance(action, Delete)]) == 2, "two pods, at once"
@@ -85,7 +99,7 @@ def test_the_new_gang_waits_with_a_sentence_and_comes_once_the_pod_was_forced_aw
 def test_the_delay_of_a_restart_is_not_cut_short_by_a_lost_node() -> None:
     status = replace(restarting(), cause=cause("PodsLost", since=NOW - 2, ranks=["worker-0"], why="Evicted", delay=10))
     alone = tuple(pod for pod in late(5) if str(pod.rank) == "worker-0")
-    planned = plan(JOB, status, observe(JOB, alone, nodes={"n1": NOT_READY}), NOW)
+    planned = plan(JOB, status, observe(JOB, alone, nodes={"n1": SILENT}), NOW)
     assert planned.status.cause == status.cause
 
 

@@ -25,7 +25,7 @@ def test_a_pod_that_was_seen_waiting_is_changed_by_its_uid_and_nothing_else_of_i
     observed = Observed(pods=(POD,), config_maps=(CONFIG_MAP,))
     note = {"metadata": {"annotations": {"paddock.dev/woken": JOB.key.name}}}
     key = Key(JOB.key.namespace, POD.name)
-    assert plan_wakes(JOB, Status(), observed, Settings()) == (Patch(PODS, key, "uid", note),)
+    assert plan_wakes(JOB, Status(), observed, Settings()) == (Patch(PODS, key, "uid", note, optional=True),)
 
 
 @pytest.mark.parametrize(

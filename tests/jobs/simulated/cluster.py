@@ -35,14 +35,23 @@ class Cluster:
         self._store, self._sentences = store, sentences
         self._told: dict[str, Manifest] = {}
         self._addresses = 0
-        self._store.create(NODES, {"metadata": {"name": NODE}, "status": {"conditions": [_ready(True)]}})
+        self._store.create(NODES, {"metadata": {"name": NODE}, "status": {"conditions": [self._ready(True)]}})
 
     @property
     def reachable(self) -> bool:
-        return bool(self._store.get(NODES, Key("", NODE))["status"]["conditions"] == [_ready(True)])
+        return bool(self._store.get(NODES, Key("", NODE))["status"]["conditions"][0]["status"] == "True")
 
     def reach(self, reachable: bool) -> None:
-        self._store.change(NODES, Key("", NODE), {"status": {"conditions": [_ready(reachable)]}})
+        if reachable is not self.reachable:
+            self._store.change(NODES, Key("", NODE), {"status": {"conditions": [self._ready(reachable)]}})
+
+    def _ready(self, reachable: bool) -> Manifest:
+        """As Kubernetes says it of a node of which nothing is heard."""
+        return {
+            "type": "Ready",
+            "status": "True" if reachable else "Unknown",
+            "lastTransitionTime": format_time(self._store.clock()),
+        }
 
     def pick(self, number: int) -> Manifest | None:
         pods = [pod for pod in self._store.all(PODS) if controller_of(pod)]
@@ -148,7 +157,3 @@ def _container(pod: Manifest, state: Manifest, ready: bool) -> dict[str, Any]:
 def _config_map(pod: Manifest) -> str:
     sources = [entry for each in pod["spec"]["containers"] for entry in each.get("envFrom") or ()]
     return next((str(entry["configMapRef"]["name"]) for entry in sources if "configMapRef" in entry), "")
-
-
-def _ready(ready: bool) -> Manifest:
-    return {"type": "Ready", "status": str(ready)}

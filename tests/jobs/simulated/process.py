@@ -264,6 +264,7 @@ class Lead:
 
     def __init__(self, loop: VirtualLoop) -> None:
         self.leads = False
+        self.term: tuple[str, int] | None = None
         self._loop = loop
         self._waiting: list[asyncio.Future[None]] = []
 
@@ -274,6 +275,7 @@ class Lead:
 
     def take(self) -> None:
         self.leads = True
+        self.term = ("", self.term[1] + 1 if self.term else 0)
         for waiting in self._waiting:
             if not waiting.done():
                 waiting.set_result(None)

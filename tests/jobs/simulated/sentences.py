@@ -11,7 +11,8 @@ from __future__ import annotations
 from jobs.simulated.process import JOBS
 from jobs.simulated.store import Store, Write
 from paddock.jobs.apis.paddlepaddle import read_job, read_status
-from paddock.jobs.model import ATTEMPT_LABEL, PORT_ANNOTATION, Phase, Status
+from paddock.jobs.labels import ATTEMPT_LABEL, PORT_ANNOTATION
+from paddock.jobs.model import Phase, Status
 from paddock.kube.meta import (
     PODS,
     Key,

@@ -2,8 +2,8 @@
 
 The ConfigMap never changes and programs read it once, so a pod whose address changes while it lives (its node gave it a
 new sandbox) is out of its peers' reach for good, and the gang is made anew. The ConfigMap carries a mark of the
-addresses (`objects.mark_addresses`); one without a mark, of another operator, is believed. Once a rank has ended nobody
-is judged: what has ended needs no address, and may lose its own.
+addresses (`objects.mark_addresses`); one without a mark, of another operator, is believed, and so is every one that
+tells names. Once a rank has ended nobody is judged: what has ended needs no address, and may lose its own.
 """
 
 from __future__ import annotations
@@ -20,6 +20,6 @@ def plan_addresses(job: Job, status: Status, observed: Observed) -> Verdict | No
     now = {pod.rank: pod.address for pod in gang if pod.address and not pod.ended}
     if not told or any(rank not in now for rank in job.ranks()):
         return None
-    if told == pods.mark_addresses(job, now):
+    if pods.mark_addresses(job, now) in (told, ""):
         return None
     return plan_new_gang(causes.AddressesChanged(), status.attempt)

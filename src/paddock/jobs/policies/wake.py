@@ -2,14 +2,15 @@
 
 Every rank starts by this road: the ConfigMap can be made only once its pod has an address, and the kubelet that gives
 it one then finds no ConfigMap (CreateContainerConfigError). It looks again after 10 to 15 seconds (its backOffPeriod
-with jitter), and at once when the pod changes: so the pod is changed, by an annotation. On a laptop the kubelet hears
-of the ConfigMap itself.
+with jitter), and at once when the pod changes: so the pod is changed, by an annotation. Where that is refused, nothing
+is lost but those seconds. On a laptop the kubelet hears of the ConfigMap itself.
 """
 
 from __future__ import annotations
 
 from paddock.jobs import pods
-from paddock.jobs.model import WOKEN_ANNOTATION, Job, Observed, Patch, Pod, PodPhase, Settings, Status
+from paddock.jobs.labels import WOKEN_ANNOTATION
+from paddock.jobs.model import Job, Observed, Patch, Pod, PodPhase, Settings, Status
 from paddock.kube.meta import PODS, Key
 
 _NO_CONFIG_MAP = "CreateContainerConfigError"
@@ -24,7 +25,7 @@ def plan_wakes(job: Job, status: Status, observed: Observed, settings: Settings)
         return ()
     note = {"metadata": {"annotations": {WOKEN_ANNOTATION: name}}}
     waiting = (pod for pod in observed.of_attempt(status.attempt) if _waits(pod))
-    return tuple(Patch(PODS, Key(job.key.namespace, pod.name), pod.uid, note) for pod in waiting)
+    return tuple(Patch(PODS, Key(job.key.namespace, pod.name), pod.uid, note, optional=True) for pod in waiting)
 
 
 def _waits(pod: Pod) -> bool:

@@ -1,0 +1,50 @@
+"""Which files look like secrets: a ConfigMap is no place for one, as whoever may read the namespace reads it. Pure.
+
+Names and contents decide: private keys, key stores, kubeconfigs. A `.pem` may be a certificate alone, which everybody
+may have, so there the content counts. What a .gitignore takes back by name (`!server.key`) is meant, and travels: that
+is read in `cli.directory_files`. This guards against mistakes; a token in a program's text is not found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from paddock.jobs.phrases import Phrase, phrase
+
+_NAME = re.compile(
+    r"id_(rsa|dsa|ecdsa|ed25519)(_sk)?|(.*\.)?kubeconfig|.*\.(key|p12|pfx|jks|keystore|ppk)", re.IGNORECASE
+)
+"""What ssh-keygen calls its keys (ssh-keygen(1)), the usual name of a kubeconfig, and stores that are not text."""
+_PRIVATE_KEY = re.compile(rb"-----BEGIN ([A-Z0-9]+ )*PRIVATE KEY( BLOCK)?-----")
+_USERS = re.compile(rb"""\busers["']?\s*:""")
+_CONFIG = re.compile(rb"""\bkind["']?\s*:\s*["']?Config\b(?!\w)""")
+_CLUSTERS = re.compile(rb"""\bclusters["']?\s*:""")
+_CONTEXTS = re.compile(rb"""\bcontexts["']?\s*:""")
+_SHOWN = 8
+
+
+def is_secret(path: str, content: bytes) -> bool:
+    """`path` with slashes."""
+    name = path.rpartition("/")[2]
+    return bool(_NAME.fullmatch(name) or _PRIVATE_KEY.search(content)) or _is_kubeconfig(content)
+
+
+def _is_kubeconfig(content: bytes) -> bool:
+    """kubectl reads one without its `kind` as well."""
+    if not _USERS.search(content):
+        return False
+    return bool(_CONFIG.search(content) or (_CLUSTERS.search(content) and _CONTEXTS.search(content)))
+
+
+def explain_secrets(paths: Sequence[str], directory: str) -> Phrase:
+    """The sentence that refuses `paths`, with both ways out: left out, or meant."""
+    listed = "".join(f"\n  {path}" for path in paths[:_SHOWN])
+    if len(paths) > _SHOWN:
+        listed += f"\n  … ({len(paths)})"
+    return phrase(
+        "{directory} holds what looks like a secret (a private key, a kubeconfig), and who may read the ConfigMap "
+        "could read it:{listed}\nNothing was sent. List it in {directory}/.gitignore, or, where it is meant to travel, "
+        "take it back there: !{name}",
+        directory=directory, listed=listed, name=paths[0].rpartition("/")[2],
+    )  # fmt: skip

@@ -1,0 +1,113 @@
+"""Why the pods of a gang do not all run yet: the first that holds of one ranked list, with its numbers.
+
+What the scheduler, a kubelet or the embedded cluster say of a pod stands in its status as a reason; here it becomes one
+cause for the whole job. The causes themselves are in `jobs.causes`, what else a job may wait for in `jobs.plan`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from paddock.jobs.causes import (
+    BuildingEnvironment,
+    Cause,
+    ConfigurationWrong,
+    ContainerWaiting,
+    ImageUnavailable,
+    PodsStarting,
+    WaitingForAddresses,
+    WaitingForConfigMap,
+    WaitingForPods,
+    WaitingForScheduler,
+)
+from paddock.jobs.model import Pod, PodPhase
+
+_SCHEDULER = frozenset({"Unschedulable", "SchedulingGated", "SchedulerError"})
+_ENVIRONMENT = frozenset({"EnvironmentBuilding"})
+_IMAGE = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
+_CONFIGURATION = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
+_ORDINARY = frozenset({"", "ContainerCreating", "PodInitializing", "Pending"})
+_PROGRESS = re.compile(r"[,;: ]*\d+(\.\d+)?\s*%.*$", re.DOTALL)
+
+
+def plan_waiting_cause(
+    pods: Sequence[Pod], wanted: int, config_map: str = "", *, has_config_map: bool = False
+) -> Cause | None:
+    """Why a gang does not run yet: the first that holds, of `pods`, the current attempt's, of `wanted` ranks.
+
+    `config_map` is the name of the attempt's ConfigMap, empty where the job needs none; a kubelet that has not heard of
+    it yet complains for a moment, which is no cause. What comes earlier on the
+    pod's way is named first, as what follows cannot happen before: made, placed, its image there, addressed, told of
+    its peers, started. None: it runs, or has run.
+    """
+    waiting = tuple(pod for pod in sorted(pods, key=lambda pod: pod.rank) if pod.waiting and not pod.ended)
+    candidates = (
+        _unmade(pods, wanted),
+        _unplaced(waiting, wanted),
+        _image_missing(waiting),
+        _building(waiting, wanted),
+        _unaddressed(pods, wanted) if config_map and not has_config_map else None,
+        WaitingForConfigMap(config_map) if config_map and not has_config_map else None,
+        _unconfigured([pod for pod in waiting if not _misses(pod, config_map)]),
+        _held(waiting),
+        _starting(pods, wanted),
+    )
+    return next((cause for cause in candidates if cause is not None), None)
+
+
+def _unmade(pods: Sequence[Pod], wanted: int) -> Cause | None:
+    missing = wanted - len({pod.rank for pod in pods if not pod.deleting})
+    return WaitingForPods(missing, wanted) if missing > 0 else None
+
+
+def _unplaced(waiting: Sequence[Pod], wanted: int) -> Cause | None:
+    pods = _with_reason(waiting, _SCHEDULER)
+    return WaitingForScheduler(len(pods), wanted, _message(pods)) if pods else None
+
+
+def _image_missing(waiting: Sequence[Pod]) -> Cause | None:
+    pods = _with_reason(waiting, _IMAGE)
+    return ImageUnavailable(str(pods[0].rank), _message(pods)) if pods else None
+
+
+def _building(waiting: Sequence[Pod], wanted: int) -> Cause | None:
+    """Without its percentage: each step would be a write of the job; who shows progress reads the pod."""
+    pods = _with_reason(waiting, _ENVIRONMENT)
+    return BuildingEnvironment(len(pods), wanted, _PROGRESS.sub("", _message(pods))) if pods else None
+
+
+def _unaddressed(pods: Sequence[Pod], wanted: int) -> Cause | None:
+    missing = sum(1 for pod in pods if not pod.address)
+    return WaitingForAddresses(missing, wanted) if missing else None
+
+
+def _unconfigured(waiting: Sequence[Pod]) -> Cause | None:
+    pods = _with_reason(waiting, _CONFIGURATION)
+    return ConfigurationWrong(str(pods[0].rank), _message(pods)) if pods else None
+
+
+def _held(waiting: Sequence[Pod]) -> Cause | None:
+    pods = [pod for pod in waiting if pod.waiting and pod.waiting[0] not in _ORDINARY | _CONFIGURATION]
+    if not pods or pods[0].waiting is None:
+        return None
+    why, message = pods[0].waiting
+    return ContainerWaiting(str(pods[0].rank), why, message)
+
+
+def _starting(pods: Iterable[Pod], wanted: int) -> Cause | None:
+    starting = sum(1 for pod in pods if pod.phase in (PodPhase.PENDING, PodPhase.STARTING))
+    return PodsStarting(starting, wanted) if starting else None
+
+
+def _misses(pod: Pod, config_map: str) -> bool:
+    message = pod.waiting[1] if pod.waiting else ""
+    return bool(config_map) and "configmap" in message.lower() and config_map in message
+
+
+def _with_reason(waiting: Sequence[Pod], reasons: frozenset[str]) -> tuple[Pod, ...]:
+    return tuple(pod for pod in waiting if pod.waiting is not None and pod.waiting[0] in reasons)
+
+
+def _message(pods: Sequence[Pod]) -> str:
+    return pods[0].waiting[1] if pods and pods[0].waiting else ""

@@ -1,0 +1,117 @@
+"""Acting: how many pods are asked for once the server has refused one, and whose failure counts."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from operator_seam import JOBS, Request, Seam, build_job, open_cluster
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.model import Action, Create, Job, Patch, Settings
+from paddock.jobs.pods import build_pod, build_service
+from paddock.kube.errors import Forbidden
+from paddock.kube.meta import PODS, SERVICES, Key, Resource
+from paddock.operator.apply import FIRST_PODS, Hands, Outcome, plan_batches
+
+
+class Nobody:
+    """Needs to be told nothing of what was written."""
+
+    def assume(self, *_: Any) -> None: ...
+
+    def assume_deleting(self, *_: Any) -> None: ...
+
+
+@pytest.fixture
+async def seam(tmp_path: Path) -> AsyncIterator[Seam]:
+    async with open_cluster(tmp_path) as api:
+        yield Seam(api)
+
+
+async def apply_actions(seam: Seam, job: Job, *actions: Action) -> Outcome:
+    return await Hands(seam, Nobody(), lambda: 1000.0).apply_actions(job, actions)
+
+
+async def make_job(seam: Seam, workers: int) -> tuple[Job, list[Action]]:
+    """With what it takes to make it: a Service and a pod for each rank."""
+    manifest = await seam.api.create(JOBS, build_job(ps=0, worker=workers))
+    job = KINDS[JOBS].read_job(manifest)
+    services = [Create(SERVICES, build_service(job, rank)) for rank in job.ranks()]
+    return job, [*services, *(Create(PODS, build_pod(job, rank, 0, None, Settings())) for rank in job.ranks())]
+
+
+def asked_for(seam: Seam, resource: Resource) -> int:
+    return sum(request[:2] == ("create", resource.plural) for request in seam.requests)
+
+
+@pytest.mark.parametrize("free", [0, FIRST_PODS, FIRST_PODS + 3])
+async def test_after_a_refusal_no_further_batch_of_pods_is_asked_for(seam: Seam, free: int) -> None:
+    job, actions = await make_job(seam, 8 * FIRST_PODS)
+    made = 0
+
+    async def quota(request: Request) -> None:
+        nonlocal made
+        if request[:2] == ("create", "pods"):
+            made += 1
+            if made > free:
+                raise Forbidden("exceeded quota: pods")
+
+    seam.before = quota
+    outcome = await apply_actions(seam, job, *actions)
+    assert asked_for(seam, PODS) == (3 * FIRST_PODS if free >= FIRST_PODS else FIRST_PODS)
+    assert len(outcome.failures) == asked_for(seam, PODS) - free
+    assert asked_for(seam, SERVICES) == job.size, "others are not held up"
+
+
+async def test_where_nothing_is_refused_all_pods_are_made(seam: Seam) -> None:
+    job, actions = await make_job(seam, 3 * FIRST_PODS + 1)
+    assert await apply_actions(seam, job, *actions) == Outcome()
+    assert len((await seam.api.list(PODS)).items) == job.size
+
+
+async def test_a_small_jobs_pods_and_services_are_all_on_their_way_at_once(seam: Seam) -> None:
+    job, actions = await make_job(seam, FIRST_PODS)
+    together = asyncio.Barrier(len(actions))
+
+    async def meet(_: Request) -> None:
+        await together.wait()
+
+    seam.before = meet
+    async with asyncio.timeout(10):
+        assert await apply_actions(seam, job, *actions) == Outcome()
+
+
+@pytest.mark.parametrize(
+    ("count", "sizes"),
+    [(0, []), (1, [1]), (FIRST_PODS, [FIRST_PODS]), (FIRST_PODS + 1, [FIRST_PODS, 1]),
+     (10 * FIRST_PODS, [FIRST_PODS, 2 * FIRST_PODS, 4 * FIRST_PODS, 3 * FIRST_PODS])],
+)  # fmt: skip
+def test_batches_double_and_keep_the_order(count: int, sizes: list[int]) -> None:
+    creates = [Create(PODS, {"metadata": {"name": str(number)}}) for number in range(count)]
+    batches = plan_batches(creates)
+    assert [len(batch) for batch in batches] == sizes
+    assert [create for batch in batches for create in batch] == creates
+
+
+@pytest.mark.parametrize("optional", [True, False])
+async def test_a_courtesy_that_is_refused_is_logged_and_fails_nothing(
+    seam: Seam, optional: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    job, actions = await make_job(seam, 1)
+    await apply_actions(seam, job, *actions)
+
+    async def refuse(request: Request) -> None:
+        if request[0] == "patch":
+            raise Forbidden("no right to patch pods")
+
+    seam.before = refuse
+    patch = Patch(PODS, Key("default", "demo-worker-0"), "u", {"metadata": {}}, optional=optional)
+    with caplog.at_level(logging.INFO):
+        outcome = await apply_actions(seam, job, patch)
+    assert [failure.error.message for failure in outcome.failures] == ([] if optional else ["no right to patch pods"])
+    assert ("cannot patch Pod demo-worker-0: no right to patch pods" in caplog.text) is optional
