@@ -10,6 +10,9 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 # A file's tests stay together, as they share clusters. Training is left to one process: it needs the cores itself.
 PARALLEL := -n auto --maxprocesses 8 --dist loadfile
 
+# Those on a real Kubernetes mostly wait for it; each process has a control plane of its own (500 MiB).
+WAITING := -n 3 --dist loadfile
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all kubernetes bench simulate lint format lock clean
 
@@ -39,7 +42,8 @@ test: $(VENV)/.ready-dev ## lint, types, layers and the tests that need no Paddl
 test-all: $(VENV)/.ready-dev kubernetes ## all tests, also those that train, and those on a real Kubernetes
 	@$(MAKE) --no-print-directory lint
 	@$(BIN)/python -m pytest -q -m "not paddle and not slow and not kubernetes" $(PARALLEL)
-	@$(BIN)/python -m pytest -q -m "paddle or slow or kubernetes"
+	@$(BIN)/python -m pytest -q -m "kubernetes and not paddle" $(WAITING)
+	@$(BIN)/python -m pytest -q -m "paddle or (slow and not kubernetes)"
 
 kubernetes: ## a control plane for the tests: $KUBEBUILDER_ASSETS, a cache, else built from Debian's packages (6 min)
 	@if [ -n "$$KUBEBUILDER_ASSETS" ]; then \
