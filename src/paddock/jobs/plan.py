@@ -22,6 +22,7 @@ from typing import Any
 from paddock.jobs import causes, pods
 from paddock.jobs.conditions import build_counts, build_phase, build_refs
 from paddock.jobs.explain import explain
+from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import (
     Action,
     CauseRecord,
@@ -48,12 +49,6 @@ from paddock.kube.times import Moment
 
 RETRY_SECONDS = 30.0
 """When to look again where no watch tells: a foreign object in the way, a port that nobody has given back."""
-
-
-_IPV6 = (
-    "PaddlePaddle reads no IPv6 addresses, and pods have some: give the nodes IPv4 addresses as the first family; "
-    "parameter servers can also be told names, with intranet: Service"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,12 +288,11 @@ class _Needs:
 
 
 def _address_notes(this: _Pass, actions: Sequence[Action]) -> tuple[EventNote, ...]:
-    """Said once, with the ConfigMap that tells ranks of addresses that PaddlePaddle cannot read: it would only wait."""
-    told = any(isinstance(action, Create) and action.resource == CONFIG_MAPS for action in actions)
-    unread = [str(pod.rank) for pod in this.gang if ":" in pod.address]
-    if not told or not unread:
+    """Said once, with the ConfigMap that tells ranks of addresses that their framework cannot use."""
+    if not any(isinstance(action, Create) and action.resource == CONFIG_MAPS for action in actions):
         return ()
-    return (EventNote("AddressesUnread", f"{_IPV6} ({unread[0]} is one of {len(unread)})", "Warning"),)
+    doubt = FRAMEWORKS[this.job.framework].doubt_addresses(this.job, {pod.rank: pod.address for pod in this.gang})
+    return (EventNote("AddressesUnread", doubt, "Warning"),) if doubt else ()
 
 
 def _read_needs(this: _Pass) -> _Needs:

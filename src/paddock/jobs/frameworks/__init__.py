@@ -66,6 +66,10 @@ class Framework(Protocol):
         """Whether a rank cannot start before the addresses of all are known: then there is a ConfigMap."""
         ...
 
+    def doubt_addresses(self, job: Job, addresses: Mapping[Rank, str]) -> str:
+        """Why ranks cannot use these addresses, as a sentence for an event; empty where they can."""
+        ...
+
     def build_endpoints(self, job: Job, addresses: Mapping[Rank, str], port: int) -> dict[str, str]:
         """What all ranks share, as the data of the ConfigMap. The user's entries of the same names win over it."""
         ...

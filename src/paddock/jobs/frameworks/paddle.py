@@ -107,6 +107,18 @@ def substitute(container: Mapping[str, Any], job: Job) -> tuple[Mapping[str, Any
     return {**rest, "command": [python, "-c", _CHECK]}, Notice(_CHECKED)
 
 
+def doubt_addresses(job: Job, addresses: Mapping[Rank, str]) -> str:
+    """Its role maker splits endpoints at colons (fleet/base/role_maker.py), so there is no IPv6 for it."""
+    unread = [str(rank) for rank, address in sorted(addresses.items()) if ":" in address]
+    if not unread or _goes_by_name(job):
+        return ""
+    return (
+        "PaddlePaddle reads no IPv6 addresses, and pods have some: give the nodes IPv4 addresses as the first family; "
+        "parameter servers can also be told names, with intranet: Service "
+        f"({unread[0]} is one of {len(unread)})"
+    )
+
+
 def build_endpoints(job: Job, addresses: Mapping[Rank, str], port: int) -> dict[str, str]:
     """Endpoints as `host:port`, joined by commas in the order of the ranks. `addresses` holds every rank's."""
     hosts = {
