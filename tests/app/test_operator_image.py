@@ -57,3 +57,11 @@ def test_the_image_has_paddle_operators_program() -> None:
         [sys.executable, "-I", program, "--leader-elect", "--namespace=A"], capture_output=True, text=True
     )
     assert (said.returncode, "'A' is no name of a namespace" in said.stderr) == (2, True), said.stderr
+
+
+def test_what_the_image_is_made_of_reaches_the_engine() -> None:
+    """.dockerignore leaves everything out but what it names: a file that it does not name cannot be copied."""
+    sent = {line.removeprefix("!") for line in (ROOT / ".dockerignore").read_text().splitlines() if line[:1] == "!"}
+    copied = re.findall(r"^COPY (?!--from)(\S+) ", DOCKERFILE, re.MULTILINE)
+    assert copied
+    assert [each for each in copied if not any(each == name or each.startswith(f"{name}/") for name in sent)] == []
