@@ -136,10 +136,12 @@ class Cluster:
         jobs = [job for job in self._store.all(JOBS) if uid_of(job) == owner]
         if not jobs or (jobs[0].get("status") or {}).get("attempt", 0) != attempt:
             return
-        size = sum(jobs[0]["spec"][role]["replicas"] for role in ("ps", "worker") if role in jobs[0]["spec"])
+        spec = jobs[0]["spec"]
+        roles = [role for role in ("ps", "worker") if role in spec]
+        wanted = {f"{name_of(jobs[0])}-{role}-{index}" for role in roles for index in range(spec[role]["replicas"])}
         gang = [each for each in self._sentences.pods_of(jobs[0]) if attempt_of(each) == attempt]
         running = {name_of(each): each for each in gang if (each.get("status") or {}).get("phase") == "Running"}
-        if len(running) == len(gang) == size:
+        if len(running) == len(gang) and set(running) == wanted:  # else it is what is left of one that was resized
             self._sentences.judge_running(running, self._told)
 
     def _say(self, pod: Manifest, status: Manifest, spec: Manifest | None = None) -> None:
