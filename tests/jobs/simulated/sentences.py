@@ -124,7 +124,8 @@ class Sentences:
         if job is None or write.resource != PODS:
             return
         status = read_status(job)
-        in_use = not status.phase.terminal and status.phase is not Phase.SUSPENDED
+        doomed = is_deleting(write.before)  # by somebody else; on a lost node the operator ends what they began
+        in_use = not status.phase.terminal and status.phase is not Phase.SUSPENDED and not doomed
         self.demand(not in_use or attempt_of(write.before) != status.attempt, "the replacement is never killed")
 
     def judge_running(self, pods: dict[str, Manifest], told: dict[str, Manifest]) -> None:
