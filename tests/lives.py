@@ -22,7 +22,7 @@ from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, NotFound
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, labels_of, name_of
 
-_PATIENCE = 45.0
+_PATIENCE = 90.0
 _TTL = 3600
 
 

@@ -22,8 +22,8 @@ from paddock.client.kubeconfig import read_config
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.crd import build_crds
 from paddock.kube.api import Api
-from paddock.kube.errors import AlreadyExists, NotFound
-from paddock.kube.meta import CRDS, NAMESPACES, Manifest, name_of
+from paddock.kube.errors import AlreadyExists, Forbidden, InternalError, NotFound
+from paddock.kube.meta import CRDS, NAMESPACES, PODS, Manifest, name_of
 
 _TOOLS = Path(__file__).resolve().parents[1] / "tools" / "kubernetes"
 _SERIAL = count()
@@ -110,6 +110,7 @@ async def open_real(control_plane: ControlPlane) -> AsyncIterator[World]:
     async with Client(read_config(str(control_plane.kubeconfig))) as api:
         await install_jobs(api)
         namespace = await create_namespace(api)
+        await _until_pods_may_be_made(api, namespace)
         try:
             yield World(api, namespace, control_plane)
         finally:
@@ -122,6 +123,23 @@ async def create_namespace(api: Api) -> str:
     manifest: Manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     await api.create(NAMESPACES, manifest)
     return name
+
+
+async def _until_pods_may_be_made(api: Api, namespace: str) -> None:
+    """A new namespace has no account for its pods at first, and until 1.24 that account has no token."""
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "asking", "namespace": namespace},
+        "spec": {"containers": [{"name": "main", "image": "none"}]},
+    }
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                await api.create(PODS, pod, dry_run=True)
+                return
+            except (Forbidden, InternalError):
+                await asyncio.sleep(0.05)
 
 
 async def install_jobs(api: Api) -> None:

@@ -252,6 +252,16 @@ def test_pods_of_an_older_attempt_are_deleted_by_uid_and_nothing_else_is() -> No
 # Suspension, deadline, deletion, TTL.
 
 
+def test_a_program_that_exits_0_when_it_is_suspended_has_not_completed() -> None:
+    """A trainer that saves on SIGTERM and ends in order: its work is not done."""
+    job = build_job(suspend=True)
+    suspended, done = build_status(job, Phase.SUSPENDED, started=None), workers_succeeded(build_pods(job))
+    ended = plan(job, suspended, observe(job, map(deleting, done)), NOW)
+    assert ended.status.phase is Phase.SUSPENDED
+    before = plan(job, suspended, observe(job, done), NOW)
+    assert before.status.phase is Phase.COMPLETED, "it was done before anybody ended it"
+
+
 def test_suspend_is_recorded_then_takes_pods_and_services() -> None:
     job = build_job(suspend=True)
     recorded = plan(job, build_status(job), observe(job), NOW)

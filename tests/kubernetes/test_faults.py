@@ -35,6 +35,8 @@ from paddock.kube.meta import (
 )
 from worlds import ControlPlane, World, create_namespace, open_real
 
+pytestmark = pytest.mark.timeout(300)  # lives are given 90 seconds on a busy machine, some more than once
+
 QUOTAS = Resource("", "v1", "ResourceQuota", "resourcequotas")
 
 RAN_THROUGH = End("Completed", 0, 0, {("ps-0", "0"): 1, ("worker-0", "0"): 1}, frozenset({"ConfigMap demo"}))

@@ -22,6 +22,8 @@ from paddock.kube.errors import Unavailable
 from paddock.operator.operator import Operator
 from worlds import World, create_namespace
 
+pytestmark = pytest.mark.timeout(300)  # lives are given 90 seconds on a busy machine, some more than once
+
 _LANES = 10
 """Lives at once, each in a namespace of its own."""
 

@@ -30,6 +30,8 @@ from paddock.kube.errors import ApiError, Conflict, Expired, InternalError, Time
 from paddock.kube.meta import CRDS, EVENTS, PODS, Manifest, annotations_of
 from worlds import ControlPlane, NoPrograms, World, find_programs, open_embedded, open_real
 
+pytestmark = pytest.mark.timeout(300)  # lives are given 90 seconds on a busy machine, some more than once
+
 CAME_THROUGH = End(
     "Completed",
     attempt=1,

@@ -52,7 +52,7 @@ async def _conditions(world: World, name: str) -> list[Manifest]:
 
 
 async def test_a_job_at_rest_is_not_written(world: World) -> None:
-    seam = Seam(world.api)
+    seam = Seam(world.api, world.namespace)
     async with running(seam, Settings()):
         await train(world)
         await settled(seam)

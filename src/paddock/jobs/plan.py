@@ -110,11 +110,19 @@ def _judge_deaths(this: _Pass) -> Verdict | None:
     return restart.plan_restart(this.job, this.status, read_deaths(this.gang, early, gone, whole=this.whole))
 
 
+def _vouched(this: _Pass) -> tuple[Pod, ...]:
+    """Pods whose success is the program's word: one that we end for a suspension may exit 0 on SIGTERM, and be anywhere
+    in its work."""
+    if this.status.phase is not Phase.SUSPENDED:
+        return this.gang
+    return tuple(pod for pod in this.gang if not pod.deleting)
+
+
 _LADDER: tuple[Callable[[_Pass], Verdict | None], ...] = (
     # A lost record comes first: all else compares pods with the recorded attempt.
     lambda this: gang.plan_adoption(this.status, this.observed),
     # Done is done, also when it is suspended or late by the time that it is seen.
-    lambda this: success.plan_success(this.job, this.gang, this.missing if this.whole else ()),
+    lambda this: success.plan_success(this.job, _vouched(this), this.missing if this.whole else ()),
     lambda this: suspend.plan_suspension(this.job, this.status),
     # A suspended job's pods end because we end them: nothing below may judge them.
     lambda this: None if this.status.phase is Phase.SUSPENDED else _judge_active(this),

@@ -14,6 +14,7 @@ from paddock.jobs.apis.paddlepaddle import read_job, read_status
 from paddock.jobs.labels import ATTEMPT_LABEL, PORT_ANNOTATION
 from paddock.jobs.model import Phase, Status
 from paddock.kube.meta import (
+    CONFIG_MAPS,
     PODS,
     Key,
     Manifest,
@@ -42,6 +43,7 @@ class Sentences:
         self._store = store
         self._happened: dict[tuple[str, int], set[str]] = {}
         self._late: set[str] = set()
+        self._strays: set[str] = set()
         store.audit = self.judge
 
     def demand(self, holds: object, sentence: str) -> None:
@@ -110,6 +112,9 @@ class Sentences:
         self.demand(not status.phase.terminal, "a finished job never trains again")
         self.demand(status.phase is not Phase.SUSPENDED, "a suspended job gets no pods")
         self.demand(attempt_of(pod) == status.attempt, "no pod is made of an attempt that is not recorded")
+        told = [each for each in self._store.all(CONFIG_MAPS) if is_controlled_by(each, uid_of(job))]
+        if any(attempt_of(each) == status.attempt for each in told):
+            self._strays.add(uid_of(pod))
         gang = [each for each in self.pods_of(job) if uid_of(each) not in self._late]
         alone = {attempt_of(each) for each in gang} == {status.attempt}
         self.demand(alone or blind, "a gang is gone before the next is made")
@@ -129,7 +134,13 @@ class Sentences:
         self.demand(not in_use or attempt_of(write.before) != status.attempt, "the replacement is never killed")
 
     def judge_running(self, pods: dict[str, Manifest], told: dict[str, Manifest]) -> None:
-        """`pods` by rank's name, all running; `told`: the ConfigMap's data that each started with, by UID."""
+        """`pods` by rank's name, all running; `told`: the ConfigMap's data that each started with, by UID.
+
+        A pod that came when its gang had been told already (it was asked for before its rank's former pod went) is
+        no part of it, which the plan finds by its address: then the gang is made anew.
+        """
+        if any(uid_of(pod) in self._strays for pod in pods.values()):
+            return
         data = [told[uid_of(pod)] for pod in pods.values()]
         if not all(data):
             return  # a ConfigMap of somebody else, which came between: no operator can keep a kubelet from it
