@@ -152,3 +152,13 @@ def test_every_reason_to_refuse_has_its_sentence() -> None:
         "PaddleJob default/wide-ande-deep would be refused: one",
         "PaddleJob default/wide-ande-deep would be refused: two",
     ]
+
+
+def test_on_a_cluster_no_step_labels_every_node() -> None:
+    message = "0/2 nodes: 2 node(s) didn't match Pod's node affinity/selector (gpu=a100; node has none)"
+    cause = CauseRecord("WaitingForScheduler", {"message": message}, NOW)
+    there = Flags(" --context prod", kubectl="kubectl --context prod")
+    assert [str(step) for step in build_steps(cause, "wide", "team", flags=there)] == [
+        "kubectl --context prod label node NODE gpu=a100  # where a node NODE has what the label says"
+    ]
+    assert build_steps(cause, "wide", "team") == ["KUBECONFIG=$(paddock kubeconfig) kubectl label nodes --all gpu=a100"]

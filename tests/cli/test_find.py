@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from paddock.cli.errors import UserError
-from paddock.cli.find import fetch_job, printed_name, read_job_word
+from paddock.cli.find import fetch_all, fetch_job, printed_name, read_job_word
 from paddock.jobs.apis.registry import KINDS
-from paddock.kube.errors import NotFound
+from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.meta import PODS, Manifest, Resource
 
 OURS, KUBEFLOW = KINDS
@@ -68,3 +69,49 @@ async def test_a_name_that_two_groups_have_must_say_which() -> None:
     assert await find("paddlejob.kubeflow.org/both") is KUBEFLOW
     assert await find("paddlejob/both") is OURS
     assert await find("one") is KUBEFLOW
+
+
+class Answers:
+    """An API that answers for each kind with these jobs, or with this refusal."""
+
+    def __init__(self, answers: dict[Resource, list[str] | ApiError]) -> None:
+        self._answers = answers
+
+    async def get(self, resource: Resource, namespace: str, name: str) -> Manifest:
+        if name not in self._read(resource):
+            raise NotFound(f"{name} is not there")
+        return {"metadata": {"name": name, "namespace": namespace}}
+
+    async def list(self, resource: Resource, namespace: str, labels: str = "") -> Any:
+        return SimpleNamespace(items=[{"metadata": {"name": name}} for name in self._read(resource)])
+
+    def _read(self, resource: Resource) -> list[str]:
+        answer = self._answers[resource]
+        if isinstance(answer, ApiError):
+            raise answer
+        return answer
+
+
+NO, NOR_THIS, UNSERVED = Forbidden("not ours"), Forbidden("not Kubeflow's"), NotFound("no such kind")
+
+
+@pytest.mark.parametrize("other", [NO, UNSERVED])
+async def test_a_kind_that_one_may_not_read_hides_no_other(other: ApiError) -> None:
+    """Whoever is no administrator gets 403 for a group that is not installed."""
+    for first, second, kind in ((["one"], other, OURS), (other, ["one"], KUBEFLOW)):
+        api = cast(Any, Answers({OURS: first, KUBEFLOW: second}))
+        assert [resource for resource, _ in await fetch_all(api, KINDS, "team")] == [kind]
+        assert (await fetch_job(api, "team", "one"))[0] is kind
+        with pytest.raises(UserError, match="there is no job 'onee' in namespace team; did you mean 'one'"):
+            await fetch_job(api, "team", "onee")
+
+
+@pytest.mark.parametrize(("ours", "kubeflow", "raised"), [(NO, NOR_THIS, NO), (UNSERVED, NO, NO), (NO, UNSERVED, NO)])
+async def test_where_nothing_may_be_read_the_first_refusal_is_told(
+    ours: ApiError, kubeflow: ApiError, raised: ApiError
+) -> None:
+    api = cast(Any, Answers({OURS: ours, KUBEFLOW: kubeflow}))
+    for asked in (fetch_all(api, KINDS, "team"), fetch_job(api, "team", "one")):
+        with pytest.raises(Forbidden) as caught:
+            await asked
+        assert caught.value is raised

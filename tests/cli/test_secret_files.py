@@ -40,6 +40,19 @@ users:
         ("job.yaml", b"kind: PaddleJob\nspec: {}\n", False),
         ("settings.yaml", b"kind: Configuration\nusers: [a]\n", False),
         ("kubeconfig", b"", True),
+        ("prod.env", b"", True),
+        ("conf/.env", b"", True),
+        ("env.py", b"", False),
+        ("_netrc", b"", True),
+        (".netrc", b"", True),
+        ("credentials", b"aws_secret_access_key = " + b"x" * 40, True),
+        ("conf.json", b'{"AWS_SECRET_ACCESS_KEY": "' + b"a/" * 20 + b'"}', True),
+        ("train.py", b'client(aws_secret_access_key=os.environ["AWS_SECRET_ACCESS_KEY"])', False),
+        ("train.py", b"key = 'AKIA" + b"Z" * 16 + b"'", True),
+        ("train.py", b"key = 'AKIAZ'", False),
+        ("train.py", b"login('hf_" + b"a" * 34 + b"')", True),
+        ("train.py", b"hf_tokenizer = 1", False),
+        ("train.py", b"ghp_" + b"a1" * 18, True),
     ],
 )
 def test_what_looks_like_a_secret(path: str, content: bytes, secret: bool) -> None:
@@ -70,9 +83,9 @@ def test_a_gitignore_that_takes_the_file_back_by_name_means_it(
 def test_the_refusal_names_each_file_and_both_ways_out() -> None:
     said = explain_secrets(["conf/server.key", "kube.yaml"], "src")
     assert str(said) == (
-        "src holds what looks like a secret (a private key, a kubeconfig), and who may read the ConfigMap could read "
-        "it:\n  conf/server.key\n  kube.yaml\nNothing was sent. List it in src/.gitignore, or, where it is meant to "
-        "travel, take it back there: !server.key"
+        "src holds what looks like a secret (a private key, a kubeconfig, a token), and who may read the ConfigMap "
+        "could read it:\n  conf/server.key\n  kube.yaml\nNothing was sent. List it in src/.gitignore, or, where it is "
+        "meant to travel, take it back there: !server.key"
     )
     assert "src/.gitignore" in render(said, "zh") and "!server.key" in render(said, "zh")
 

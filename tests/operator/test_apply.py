@@ -14,8 +14,8 @@ from operator_seam import JOBS, Request, Seam, build_job, open_cluster
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Action, Create, Job, Patch, Settings
 from paddock.jobs.pods import build_pod, build_service
-from paddock.kube.errors import Forbidden
-from paddock.kube.meta import PODS, SERVICES, Key, Resource
+from paddock.kube.errors import Conflict, Forbidden
+from paddock.kube.meta import PODS, SERVICES, Key, Resource, annotations_of, uid_of
 from paddock.operator.apply import FIRST_PODS, Hands, Outcome, plan_batches
 
 
@@ -115,3 +115,21 @@ async def test_a_courtesy_that_is_refused_is_logged_and_fails_nothing(
         outcome = await apply_actions(seam, job, patch)
     assert [failure.error.message for failure in outcome.failures] == ([] if optional else ["no right to patch pods"])
     assert ("cannot patch Pod demo-worker-0: no right to patch pods" in caplog.text) is optional
+
+
+async def test_a_patch_that_met_another_write_is_sent_once_more_and_no_oftener(seam: Seam) -> None:
+    job, actions = await make_job(seam, 1)
+    await apply_actions(seam, job, *actions)
+    pod = await seam.api.get(PODS, "default", "demo-worker-0")
+    busy = [Conflict("the object has been modified")]
+
+    async def refuse(request: Request) -> None:
+        if request[0] == "patch" and busy:
+            raise busy.pop()
+
+    seam.before = refuse
+    note = {"metadata": {"annotations": {"told": "yes"}}}
+    await apply_actions(seam, job, Patch(PODS, Key("default", "demo-worker-0"), uid_of(pod), note))
+    assert annotations_of(await seam.api.get(PODS, "default", "demo-worker-0"))["told"] == "yes"
+    await apply_actions(seam, job, Patch(PODS, Key("default", "demo-worker-0"), "another's", note))
+    assert [request[0] for request in seam.requests].count("patch") == 4

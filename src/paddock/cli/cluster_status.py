@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from paddock import __version__
+from paddock.cli.find import fetch_all
 from paddock.cli.language import readers_language
 from paddock.cli.leases import Leader, explain_nobody, fetch_leaders
 from paddock.cli.places import Cluster
@@ -69,14 +70,11 @@ async def _fetch_nodes(client: Client) -> list[Manifest] | None:
 
 
 async def _fetch_jobs(client: Client, served: Sequence[Resource], namespace: str) -> dict[str, int] | None:
-    counts: Counter[str] = Counter()
-    for resource in served:
-        try:
-            items = (await client.list(resource, namespace)).items
-        except Forbidden:
-            return None
-        counts.update(str(KINDS[resource].read_status(each).phase or "Pending") for each in items)
-    return dict(counts)
+    try:
+        found = await fetch_all(client, served, namespace)
+    except Forbidden:
+        return None
+    return dict(Counter(str(KINDS[resource].read_status(each).phase or "Pending") for resource, each in found))
 
 
 def build_operators(leaders: Sequence[Leader] | None, place: Cluster, now: Moment) -> dict[str, Any]:

@@ -20,10 +20,11 @@ from paddock.cli.session import talk
 from paddock.cli.terminal import print_table, stdout
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.explain import explain
-from paddock.jobs.model import Job, Status
+from paddock.jobs.model import CauseRecord, Job, Status
 from paddock.jobs.phrases import Phrase, phrase, render
+from paddock.jobs.problems import InvalidJob
 from paddock.kube.errors import Forbidden
-from paddock.kube.meta import EVENTS, Manifest, annotations_of, namespace_of, uid_of
+from paddock.kube.meta import EVENTS, Manifest, Resource, annotations_of, key_of, metadata, namespace_of, uid_of
 from paddock.kube.times import format_duration, format_time, read_time
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ def command(job: str, namespace: str) -> None:
         resource, manifest = await fetch_job(client, namespace, job, place.flags)
         pods = await fetch_pods(client, manifest)
         events = await _fetch_events(client, manifest)
-        api, language = KINDS[resource], readers_language()
-        for line in build_facts(api.read_job(manifest), api.read_status(manifest), manifest, place, language):
+        language = readers_language()
+        for line in build_description(resource, manifest, place, language):
             stdout().print(line)
         _print_pods(pods, language)
         _print_events(events, language)
@@ -64,6 +65,36 @@ async def _fetch_events(client: Client, job: Manifest) -> list[Manifest] | None:
         return None
 
 
+def build_description(resource: Resource, manifest: Manifest, place: Place, language: str = "en") -> list[str]:
+    """The lines above the pods. Kubernetes takes jobs that the operator cannot read (`kubectl create`, `patch`): of
+    such a one what its metadata and its status say."""
+    api = KINDS[resource]
+    status = api.read_status(manifest)
+    try:
+        job = api.read_job(manifest)
+    except InvalidJob as invalid:
+        return build_facts_of_invalid(resource, manifest, status, invalid, language)
+    return build_facts(job, status, manifest, place, language)
+
+
+def build_facts_of_invalid(
+    resource: Resource, manifest: Manifest, status: Status, invalid: InvalidJob, language: str = "en"
+) -> list[str]:
+    """Why it waits is what was recorded; before an operator has looked, the problems themselves."""
+    problems = tuple(f"{each.path}: {each.message}" for each in invalid.problems)
+    cause = status.cause or CauseRecord(InvalidJob.__name__, {"problems": problems}, 0.0)
+    facts: Mapping[Phrase, Phrase | str] = {
+        phrase("Name"): str(key_of(manifest)),
+        phrase("Kind"): _kind(resource),
+        phrase("Status"): str(status.phase or "Pending"),
+        phrase("Why"): explain(cause, language),
+        phrase("Created"): _moment(read_time(metadata(manifest).get("creationTimestamp"))),
+        phrase("Started"): _moment(status.started),
+        phrase("Finished"): _moment(status.finished),
+    }
+    return _lines(facts, language)
+
+
 def build_facts(job: Job, status: Status, manifest: Manifest, place: Place, language: str = "en") -> list[str]:
     """A line for each thing that is known, with its name in a column of its own."""
     attempt = phrase(
@@ -72,7 +103,7 @@ def build_facts(job: Job, status: Status, manifest: Manifest, place: Place, lang
     )  # fmt: skip
     facts: Mapping[Phrase, Phrase | str] = {
         phrase("Name"): str(job.key),
-        phrase("Kind"): f"{job.resource.kind}.{job.resource.group}/{job.resource.version}",
+        phrase("Kind"): _kind(job.resource),
         phrase("Mode"): job.mode,
         phrase("Status"): str(status.phase or "Pending"),
         phrase("Why"): explain(status.cause, language) if status.cause else "",
@@ -84,9 +115,17 @@ def build_facts(job: Job, status: Status, manifest: Manifest, place: Place, lang
         phrase("Without"): annotations_of(manifest).get("paddock.dev/without", ""),
         phrase("Outputs"): _outputs(job, manifest, place),
     }
+    roles = [_label(phrase("Role"), language) + render(each, language) for each in _roles(job, status)]
+    return _lines(facts, language) + roles
+
+
+def _lines(facts: Mapping[Phrase, Phrase | str], language: str) -> list[str]:
     said = [(name, text if isinstance(text, str) else render(text, language)) for name, text in facts.items()]
-    lines = [_label(name, language) + text for name, text in said if text]
-    return lines + [_label(phrase("Role"), language) + render(each, language) for each in _roles(job, status)]
+    return [_label(name, language) + text for name, text in said if text]
+
+
+def _kind(resource: Resource) -> str:
+    return f"{resource.kind}.{resource.group}/{resource.version}"
 
 
 def _outputs(job: Job, manifest: Manifest, place: Place) -> str:

@@ -132,14 +132,16 @@ _NO_ENVIRONMENT = re.compile(r'image "([^"]+)" stands for no environment')
 _LABELS = re.compile(r"affinity/selector \((?:on [^:]+: )?([\w./-]+=[\w.-]+(?:, [\w./-]+=[\w.-]+)*); node has")
 
 
-def build_steps(cause: CauseRecord, name: str, namespace: str, file: str = "", flags: Flags = LOCAL) -> list[str]:
+def build_steps(
+    cause: CauseRecord, name: str, namespace: str, file: str = "", flags: Flags = LOCAL
+) -> list[str | Phrase]:
     """What to type next, for causes where there is something. `file`: of a job that is not submitted yet; `flags`: of
     the place it is on. Pure."""
     where, kubectl = flags.of(namespace), flags.kubectl
     on = where.removeprefix(flags.options)
     if cause.reason == "WaitingForScheduler":
         again = f"paddock run {file}" if file else f"paddock delete {name}{where} && paddock run FILE"
-        return list(_steps_to_room(str(cause.args.get("message") or ""), f"{again}{flags.options}", kubectl))
+        return list(_steps_to_room(str(cause.args.get("message") or ""), f"{again}{flags.options}", flags))
     if cause.reason == "ImageUnavailable":
         if flags.options:
             return [f"{kubectl}{on} describe pods -l {JOB_LABEL}={job_label(name)}"]
@@ -161,7 +163,7 @@ def build_steps(cause: CauseRecord, name: str, namespace: str, file: str = "", f
     return [table[cause.reason]] if cause.reason in table else []
 
 
-def build_next(steps: Sequence[str]) -> list[Phrase]:
+def build_next(steps: Sequence[str | Phrase]) -> list[Phrase]:
     """`next:` the first, `then:` the others."""
     return [phrase("then: {step}", step=step) if index else phrase("next: {step}", step=step)
             for index, step in enumerate(steps)]  # fmt: skip
@@ -172,8 +174,15 @@ def _quote(image: str) -> str:
     return f"'{image}'" if shlex.quote(image) == image else shlex.quote(image)
 
 
-def _steps_to_room(message: str, run: str, kubectl: str) -> Iterator[str]:
+def _steps_to_room(message: str, run: str, flags: Flags) -> Iterator[str | Phrase]:
+    """The local cluster is this machine, so all of its nodes may have the label. On a cluster a label says which nodes
+    have a device: on all of them it would send pods to nodes without one."""
     if labels := _LABELS.search(message):
-        yield f"{kubectl} label nodes --all {labels[1].replace(', ', ' ')}"
+        wanted = labels[1].replace(", ", " ")
+        if flags.options:
+            command = f"{flags.kubectl} label node NODE {wanted}"
+            yield phrase("{command}  # where a node NODE has what the label says", command=command)
+        else:
+            yield f"{flags.kubectl} label nodes --all {wanted}"
     for device in dict.fromkeys(_LACKS.findall(message)):
         yield f"{run} --without {device}"

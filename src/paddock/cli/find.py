@@ -9,7 +9,7 @@ from paddock.cli.errors import UserError
 from paddock.cli.places import LOCAL, Flags
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.text import nearest
-from paddock.kube.errors import NotFound
+from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import PODS, Manifest, Resource, is_controlled_by, name_of, namespace_of, uid_of
 
 if TYPE_CHECKING:
@@ -20,15 +20,21 @@ async def fetch_job(api: Api, namespace: str, word: str, flags: Flags = LOCAL) -
     """The job that `word` means: `NAME`, `paddlejob/NAME` or `paddlejob.GROUP/NAME`.
 
     Raises `UserError`: with the nearest name where there is none of this one, and with both where jobs of two API
-    groups have the name and the word leaves open which.
+    groups have the name and the word leaves open which. A kind that one may not read is passed over (`fetch_all` says
+    why); `Forbidden` where that leaves none.
     """
     resources, name = read_job_word(word)
     found: list[tuple[Resource, Manifest]] = []
+    refused: list[Forbidden] = []
     for resource in resources:
         try:
             found.append((resource, await api.get(resource, namespace, name)))
         except NotFound:
             continue
+        except Forbidden as error:
+            refused.append(error)
+    if len(refused) == len(resources):
+        raise refused[0]
     if len(found) == 1 or (found and "/" in word):  # `paddlejob/NAME` is the first group's, as it is printed
         return found[0]
     if found:
@@ -70,14 +76,27 @@ def printed_name(resource: Resource, name: str) -> str:
 async def fetch_all(
     api: Api, resources: Iterable[Resource], namespace: str, labels: str = ""
 ) -> list[tuple[Resource, Manifest]]:
-    """Every object of these kinds; a kind that this cluster does not serve (it is of another version) has none."""
+    """Every object of these kinds; a kind that this cluster does not serve (it is of another version) has none.
+
+    Kubernetes asks for the right before it looks whether the kind is there: who is no administrator gets 403 for an
+    API group that is not installed, not 404. So a refusal counts only where no kind was listed: then the first
+    `Forbidden` is raised.
+    """
     found: list[tuple[Resource, Manifest]] = []
+    refused: list[Forbidden] = []
+    listed = False
     for resource in resources:
         try:
             listing = await api.list(resource, namespace if resource.namespaced else "", labels=labels)
         except NotFound:
             continue
+        except Forbidden as error:
+            refused.append(error)
+            continue
+        listed = True
         found += [(resource, item) for item in listing.items]
+    if refused and not listed:
+        raise refused[0]
     return found
 
 

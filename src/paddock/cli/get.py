@@ -19,7 +19,7 @@ from paddock.cli.places import Place
 from paddock.cli.session import choose_place, talk
 from paddock.cli.terminal import print_table, stderr, stdout
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.phrases import phrase, render
+from paddock.jobs.phrases import Phrase, phrase, render
 from paddock.jobs.text import nearest
 from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, Resource, metadata, name_of
 
@@ -83,7 +83,25 @@ def command(
     found = talk(work)
     if names:
         found = _only(found, names, resources[0])
-    _print(found, kind, output, all_namespaces, namespace, bool(names))
+    if not found and output in ("table", "wide"):
+        missing = explain_none(_plural(kind), "" if all_namespaces else namespace, selector)
+        stderr().print(render(missing, readers_language()))
+        return
+    _print(found, kind, output, all_namespaces, bool(names))
+
+
+def explain_none(kind: str, namespace: str, selector: str) -> Phrase:
+    """What was looked for; `namespace` is empty for all of them. Pure."""
+    if selector and namespace:
+        return phrase(
+            "no {kind} with labels {selector} in namespace {namespace}",
+            kind=kind, selector=selector, namespace=namespace,
+        )  # fmt: skip
+    if selector:
+        return phrase("no {kind} with labels {selector}", kind=kind, selector=selector)
+    if namespace:
+        return phrase("no {kind} in namespace {namespace}", kind=kind, namespace=namespace)
+    return phrase("no {kind}", kind=kind)
 
 
 def _only(
@@ -99,9 +117,7 @@ def _only(
     return [(each, item) for each, item in found if name_of(item) in names]
 
 
-def _print(
-    found: list[tuple[Resource, Manifest]], kind: str, output: str, everywhere: bool, namespace: str, single: bool
-) -> None:
+def _print(found: list[tuple[Resource, Manifest]], kind: str, output: str, everywhere: bool, single: bool) -> None:
     if output in ("json", "yaml"):
         document = found[0][1] if single and len(found) == 1 else _list_of([item for _, item in found])
         _print_document(document, output)
@@ -109,13 +125,6 @@ def _print(
     if output == "name":
         for resource, item in found:
             print(printed_name(resource, name_of(item)))
-        return
-    if not found:
-        name = _plural(kind)
-        missing = phrase("no {kind}", kind=name)
-        if not everywhere:
-            missing = phrase("no {kind} in namespace {namespace}", kind=name, namespace=namespace)
-        stderr().print(render(missing, readers_language()))
         return
     header, rows = _table(found, _plural(kind), wide=output == "wide")
     if everywhere:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,8 +22,10 @@ from paddock.cli.rank_log import cut, fetch_log
 from paddock.cli.screen import Screen
 from paddock.cli.session import talk
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.model import Rank
+from paddock.jobs.model import CleanPods, Job, Rank
 from paddock.jobs.phrases import Phrase, phrase
+from paddock.jobs.pods import read_pod
+from paddock.jobs.problems import InvalidJob
 from paddock.kube.meta import Manifest, Resource, name_of
 
 if TYPE_CHECKING:
@@ -73,11 +75,15 @@ def command(job: str, follow: bool, role: str, index: int | None, tail: int | No
 
     async def work(client: Client, place: Place) -> int:
         resource, manifest = await fetch_job(client, namespace, job, place.flags)
-        api = KINDS[resource]
-        which = choose_ranks(job, api.read_job(manifest).ranks(), role, index, tail)
-        ended = api.read_status(manifest).phase.terminal
+        read, pods = read_valid(resource, manifest), await fetch_pods(client, manifest)
+        ranks = read.ranks() if read else read_ranks(pods)
+        ended = KINDS[resource].read_status(manifest).phase.terminal
+        if read is None and (not ranks or (follow and not ended)):
+            raise UserError(explain_invalid(name_of(manifest), in_namespace(manifest, place.flags), bool(ranks)))
+        which = choose_ranks(job, ranks, role, index, tail)
         if not follow or ended:
-            return await _print(client, place, manifest, which, ended=ended)
+            keeps = read is not None and read.policies.clean_pods is CleanPods.NEVER
+            return await _print(client, place, manifest, which, pods, ended=ended, keeps=keeps)
         await _follow(client, place, resource, manifest, which)
         return 0
 
@@ -85,6 +91,46 @@ def command(job: str, follow: bool, role: str, index: int | None, tail: int | No
         return talk(work)
     except KeyboardInterrupt:  # said already: the job goes on
         return 130
+
+
+def read_valid(resource: Resource, manifest: Manifest) -> Job | None:
+    """None for a job that the operator cannot read, which Kubernetes takes all the same (`kubectl create`, `patch`)."""
+    try:
+        return KINDS[resource].read_job(manifest)
+    except InvalidJob:
+        return None
+
+
+def read_ranks(pods: Sequence[Manifest]) -> tuple[Rank, ...]:
+    """The ranks that there are, as the pods' labels say."""
+    ranks = {read.rank for read in map(read_pod, pods) if read}
+    return tuple(sorted(ranks, key=lambda rank: (rank.role, rank.index)))
+
+
+def explain_invalid(name: str, options: str, printed: bool) -> Phrase:
+    """Why there is nothing to print, or to follow, of a job whose manifest is wrong."""
+    command = f"paddock explain {name}{options}"
+    if not printed:
+        return phrase("{job} has no pods: its manifest is wrong; `{command}` says where", job=name, command=command)
+    return phrase(
+        "{job} cannot be followed: its manifest is wrong (`{command}` says where); without -f its pods' output so far "
+        "is printed",
+        job=name,
+        command=command,
+    )
+
+
+def explain_silence(name: str, ranks: Sequence[Rank], pods: Collection[str], *, gone: bool, keeps: bool) -> Phrase:
+    """Why nothing was printed of `ranks`; `pods` names the ranks that have one, `gone` says that none will come and
+    that no log was kept elsewhere, `keeps` that cleanPodPolicy is Never. Pure."""
+    if not gone or any(str(rank) in pods for rank in ranks):
+        return phrase("{job} has printed nothing yet", job=name)
+    missing = phrase("the pods of {job} are gone, and their logs with them", job=name)
+    if len(ranks) == 1:
+        missing = phrase("the pod of {rank} of {job} is gone, and its log with it", rank=str(ranks[0]), job=name)
+    if keeps:
+        return missing
+    return phrase("{missing}: runPolicy.cleanPodPolicy (cleanPodPolicy) Never keeps pods", missing=missing)
 
 
 async def _follow(client: Client, place: Place, resource: Resource, job: Manifest, which: Which) -> None:
@@ -109,9 +155,11 @@ async def _follow(client: Client, place: Place, resource: Resource, job: Manifes
             await asyncio.gather(following, watching, return_exceptions=True)
 
 
-async def _print(client: Client, place: Place, job: Manifest, which: Which, *, ended: bool) -> int:
+async def _print(
+    client: Client, place: Place, job: Manifest, which: Which, there: Sequence[Manifest], *, ended: bool, keeps: bool
+) -> int:
     """The exit code: 1 where the log of a rank cannot be read."""
-    pods = {rank_name(pod): pod for pod in await fetch_pods(client, job)}
+    pods = {rank_name(pod): pod for pod in there}
     screen = Screen(language=readers_language())
     width, found = max(len(str(rank)) for rank in which.ranks), False
     unreadable: list[Phrase | str] = []
@@ -130,14 +178,7 @@ async def _print(client: Client, place: Place, job: Manifest, which: Which, *, e
         screen.rank_lines("" if which.raw else str(rank), width, shown)
     if unreadable:
         return 1
-    if not found and place.home is None and not pods and ended:
-        screen.talk(
-            phrase(
-                "the pods of {job} are gone, and their logs with them: runPolicy.cleanPodPolicy (cleanPodPolicy) Never "
-                "keeps them",
-                job=name_of(job),
-            )
-        )
-    elif not found:
-        screen.talk(phrase("{job} has printed nothing yet", job=name_of(job)))
+    if not found:
+        gone = ended and place.home is None
+        screen.talk(explain_silence(name_of(job), which.ranks, pods, gone=gone, keeps=keeps))
     return 0

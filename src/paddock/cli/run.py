@@ -100,11 +100,12 @@ def command(
     paddock run job.yaml --rank 0 | tee log
     paddock run job.yaml --context prod --workdir .
 
-    A script that no image brings (python train.py) is taken from the directory that this is called in.
+    On the local cluster a script that no image brings (python train.py) is taken from the directory that this is
+    called in. With --context the job goes to that Kubernetes, and a directory goes with it only where --workdir names
+    one (--workdir . for this one): at most 900 KiB, and no file that looks like a secret.
     What else the file holds (a ConfigMap, a PodGroup) is created, or brought to the file's state. A job of the same
     name gives way if it has finished or --timeout suspended it, else not. A job without runPolicy.backoffLimit is
-    given up after three failures alike. With --context the job goes to that Kubernetes, and that directory with it: at
-    most 900 KiB, and no file that looks like a secret.
+    given up after three failures alike.
 
     Exit code: 0 completed, 1 failed, 2 the manifest is wrong, 130 interrupted. Ctrl-C ends the job politely, a second
     one at once.

@@ -1,8 +1,9 @@
 """Which files look like secrets: a ConfigMap is no place for one, as whoever may read the namespace reads it. Pure.
 
-Names and contents decide: private keys, key stores, kubeconfigs. A `.pem` may be a certificate alone, which everybody
-may have, so there the content counts. What a .gitignore takes back by name (`!server.key`) is meant, and travels: that
-is read in `cli.directory_files`. This guards against mistakes; a token in a program's text is not found.
+Names and contents decide: private keys, key stores, kubeconfigs, tokens of a known form. A `.pem` may be a certificate
+alone, which everybody may have, so there the content counts. What a .gitignore takes back by name (`!server.key`) is
+meant, and travels: that is read in `cli.directory_files`. This guards against mistakes; a password in a program's text
+is not found.
 """
 
 from __future__ import annotations
@@ -13,9 +14,17 @@ from collections.abc import Sequence
 from paddock.jobs.phrases import Phrase, phrase
 
 _NAME = re.compile(
-    r"id_(rsa|dsa|ecdsa|ed25519)(_sk)?|(.*\.)?kubeconfig|.*\.(key|p12|pfx|jks|keystore|ppk)", re.IGNORECASE
+    r"id_(rsa|dsa|ecdsa|ed25519)(_sk)?|(.*\.)?kubeconfig|.*\.(key|p12|pfx|jks|keystore|ppk|env)|[._]?netrc",
+    re.IGNORECASE,
 )
-"""What ssh-keygen calls its keys (ssh-keygen(1)), the usual name of a kubeconfig, and stores that are not text."""
+"""What ssh-keygen calls its keys (ssh-keygen(1)), the usual name of a kubeconfig, stores that are not text, and where
+programs look for passwords: `.env`, `.netrc` (`_netrc` on Windows)."""
+_TOKEN = re.compile(
+    rb"\bAKIA[0-9A-Z]{16}\b|\bhf_[A-Za-z0-9]{30,}|\bghp_[A-Za-z0-9]{30,}"
+    rb"|(?i:aws_secret_access_key)[\"']?\s*[=:]\s*[\"']?[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])"
+)
+"""The access keys of AWS, which have 20 and 40 characters, and tokens of Hugging Face and GitHub. A program that reads
+aws_secret_access_key from elsewhere holds none."""
 _PRIVATE_KEY = re.compile(rb"-----BEGIN ([A-Z0-9]+ )*PRIVATE KEY( BLOCK)?-----")
 _USERS = re.compile(rb"""\busers["']?\s*:""")
 _CONFIG = re.compile(rb"""\bkind["']?\s*:\s*["']?Config\b(?!\w)""")
@@ -27,7 +36,9 @@ _SHOWN = 8
 def is_secret(path: str, content: bytes) -> bool:
     """`path` with slashes."""
     name = path.rpartition("/")[2]
-    return bool(_NAME.fullmatch(name) or _PRIVATE_KEY.search(content)) or _is_kubeconfig(content)
+    if _NAME.fullmatch(name) or _PRIVATE_KEY.search(content) or _TOKEN.search(content):
+        return True
+    return _is_kubeconfig(content)
 
 
 def _is_kubeconfig(content: bytes) -> bool:
@@ -43,8 +54,8 @@ def explain_secrets(paths: Sequence[str], directory: str) -> Phrase:
     if len(paths) > _SHOWN:
         listed += f"\n  … ({len(paths)})"
     return phrase(
-        "{directory} holds what looks like a secret (a private key, a kubeconfig), and who may read the ConfigMap "
-        "could read it:{listed}\nNothing was sent. List it in {directory}/.gitignore, or, where it is meant to travel, "
-        "take it back there: !{name}",
+        "{directory} holds what looks like a secret (a private key, a kubeconfig, a token), and who may read the "
+        "ConfigMap could read it:{listed}\nNothing was sent. List it in {directory}/.gitignore, or, where it is meant "
+        "to travel, take it back there: !{name}",
         directory=directory, listed=listed, name=paths[0].rpartition("/")[2],
     )  # fmt: skip

@@ -69,10 +69,10 @@ CONTEXTS: Mapping[str, str] = {
         "{directory} 本身已被上级（{repository} 中）的 .gitignore 排除，因此不发送任何文件；可在它自己的 .gitignore 中"
         "取回文件，例如 !*.py"
     ),
-    "{directory} holds what looks like a secret (a private key, a kubeconfig), and who may read the ConfigMap could "
-    "read it:{listed}\nNothing was sent. List it in {directory}/.gitignore, or, where it is meant to travel, take it "
-    "back there: !{name}": (
-        "{directory} 中有疑似机密的文件（私钥、kubeconfig），能读取该 ConfigMap 的人都能看到其内容：{listed}"
+    "{directory} holds what looks like a secret (a private key, a kubeconfig, a token), and who may read the ConfigMap "
+    "could read it:{listed}\nNothing was sent. List it in {directory}/.gitignore, or, where it is meant to travel, "
+    "take it back there: !{name}": (
+        "{directory} 中有疑似机密的文件（私钥、kubeconfig、令牌），能读取该 ConfigMap 的人都能看到其内容：{listed}"
         "\n没有发送任何文件。请把它写入 {directory}/.gitignore；若确实要发送，请在其中用 !{name} 取回"
     ),
     "{script} is in no image, and {directory}, where it lies, is sent only where --workdir names it: put the program "
@@ -121,8 +121,21 @@ CONTEXTS: Mapping[str, str] = {
     ),
     "the operator in namespace {where} has stopped (`{look}`)": ("命名空间 {where} 中的 operator 已停止（`{look}`）"),
     "not known": "不清楚",
-    "the pods of {job} are gone, and their logs with them: runPolicy.cleanPodPolicy (cleanPodPolicy) "
-    "Never keeps them": ("{job} 的 Pod 已删除，日志也随之消失：把 cleanPodPolicy 设为 Never 可保留它们"),
+    "the pods of {job} are gone, and their logs with them": "{job} 的 Pod 已删除，日志也随之消失",
+    "the pod of {rank} of {job} is gone, and its log with it": "{job} 的 {rank} 的 Pod 已删除，日志也随之消失",
+    "{missing}: runPolicy.cleanPodPolicy (cleanPodPolicy) Never keeps pods": (
+        "{missing}：把 cleanPodPolicy 设为 Never 可保留 Pod"
+    ),
+    "{job} has no pods: its manifest is wrong; `{command}` says where": (
+        "{job} 没有 Pod：它的配置有误；`{command}` 会指出错在哪里"
+    ),
+    "{job} cannot be followed: its manifest is wrong (`{command}` says where); without -f its pods' output so far is "
+    "printed": "无法跟踪 {job}：它的配置有误（`{command}` 会指出错在哪里）；去掉 -f 可打印它的 Pod 目前的输出",
+    "{command}  # where a node NODE has what the label says": "{command}  # NODE 为确实具备该标签所指条件的节点",
+    "no {kind} with labels {selector}": "没有标签为 {selector} 的 {kind}",
+    "no {kind} with labels {selector} in namespace {namespace}": (
+        "命名空间 {namespace} 中没有标签为 {selector} 的 {kind}"
+    ),
     "the log of {pod} cannot be read: {why}": "无法读取 {pod} 的日志：{why}",
     "{server} does not know who you are ({why}): the token or certificate of {source} is wrong or has "
     "expired. Get a new kubeconfig from who administers the cluster, or name another --context": (

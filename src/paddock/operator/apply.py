@@ -172,13 +172,18 @@ class Hands:
         self._memory.assume_deleting(action.resource, key, action.uid, format_time(self._clock()))
 
     async def _patch(self, action: Patch) -> None:
-        """The UID in the patch guards it: it cannot be changed, so another object of the name refuses."""
+        """The UID in the patch guards it: it cannot be changed, so another object of the name refuses. Twice, as a
+        server may also have been in the middle of another write, and nothing else would ask again."""
         metadata = {**(action.patch.get("metadata") or {}), "uid": action.uid}
         patch = {**action.patch, "metadata": metadata}
-        try:
-            await self._api.patch(action.resource, action.key.namespace, action.key.name, patch)
-        except (NotFound, Conflict):
-            return
+        for _ in range(2):
+            try:
+                await self._api.patch(action.resource, action.key.namespace, action.key.name, patch)
+                return
+            except Conflict:
+                continue
+            except NotFound:
+                return
 
 
 def _join(outcomes: Sequence[Outcome]) -> Outcome:

@@ -1,0 +1,34 @@
+"""`paddock describe` of a job that Kubernetes took and the operator cannot read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cli.views import RESOURCE, build_manifest
+from paddock.cli.describe import build_description
+from paddock.cli.places import Local
+
+
+@pytest.mark.parametrize(
+    ("status", "state", "why"),
+    [
+        ({}, "Pending", "waiting: the manifest is wrong: spec.worker.replicas: "),
+        (
+            {"phase": "Running", "cause": {"reason": "InvalidJob", "args": {"problems": ["spec.worker.replicas: 0"]}}},
+            "Running",
+            "waiting: the manifest is wrong: spec.worker.replicas: 0; edit the job",
+        ),
+    ],
+)
+def test_a_job_that_cannot_be_read_is_described_all_the_same(status: dict[str, Any], state: str, why: str) -> None:
+    manifest = build_manifest(workers=0) | {"status": status}
+    place: Any = Local(home=None)  # type: ignore[arg-type]
+    lines = build_description(RESOURCE, manifest, place)
+    assert lines[:3] == [
+        "Name:      default/demo",
+        "Kind:      PaddleJob.batch.paddlepaddle.org/v1",
+        f"Status:    {state}",
+    ]
+    assert lines[3].startswith(f"Why:       {why}")
