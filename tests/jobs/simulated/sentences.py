@@ -13,11 +13,12 @@ from jobs.simulated.store import Store, Write
 from paddock.jobs.apis.paddlepaddle import read_job, read_status
 from paddock.jobs.labels import ATTEMPT_LABEL, PORT_ANNOTATION
 from paddock.jobs.model import Phase, Status
+from paddock.jobs.plan import plan
 from paddock.kube.meta import (
-    CONFIG_MAPS,
     PODS,
     Key,
     Manifest,
+    Resource,
     annotations_of,
     controller_of,
     is_controlled_by,
@@ -26,6 +27,7 @@ from paddock.kube.meta import (
     name_of,
     uid_of,
 )
+from paddock.operator.observe import read_observed
 
 KEY = Key("team", "demo")
 """Of the one job that there is."""
@@ -33,6 +35,19 @@ KEY = Key("team", "demo")
 
 class Violation(AssertionError):
     """A sentence that did not hold."""
+
+
+class _Truth:
+    """What an operator would see whose watches are never behind."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def get(self, resource: Resource, key: Key) -> Manifest | None:
+        return self._store.find(resource, key)
+
+    def owned(self, resource: Resource, uid: str) -> list[Manifest]:
+        return [each for each in self._store.all(resource) if is_controlled_by(each, uid)]
 
 
 class Sentences:
@@ -43,7 +58,6 @@ class Sentences:
         self._store = store
         self._happened: dict[tuple[str, int], set[str]] = {}
         self._late: set[str] = set()
-        self._strays: set[str] = set()
         store.audit = self.judge
 
     def demand(self, holds: object, sentence: str) -> None:
@@ -112,9 +126,6 @@ class Sentences:
         self.demand(not status.phase.terminal, "a finished job never trains again")
         self.demand(status.phase is not Phase.SUSPENDED, "a suspended job gets no pods")
         self.demand(attempt_of(pod) == status.attempt, "no pod is made of an attempt that is not recorded")
-        told = [each for each in self._store.all(CONFIG_MAPS) if is_controlled_by(each, uid_of(job))]
-        if any(attempt_of(each) == status.attempt for each in told):
-            self._strays.add(uid_of(pod))
         gang = [each for each in self.pods_of(job) if uid_of(each) not in self._late]
         alone = {attempt_of(each) for each in gang} == {status.attempt}
         self.demand(alone or blind, "a gang is gone before the next is made")
@@ -136,20 +147,27 @@ class Sentences:
     def judge_running(self, pods: dict[str, Manifest], told: dict[str, Manifest]) -> None:
         """`pods` by rank's name, all running; `told`: the ConfigMap's data that each started with, by UID.
 
-        A pod that came when its gang had been told already (it was asked for before its rank's former pod went) is
-        no part of it, which the plan finds by its address: then the gang is made anew.
-        """
-        if any(uid_of(pod) in self._strays for pod in pods.values()):
-            return
+        What is asked of a server before a pod goes may be done after it has come again: a ConfigMap, or a pod. Such a
+        gang is made anew by whoever looks at it next (`policies.addresses`)."""
         data = [told[uid_of(pod)] for pod in pods.values()]
         if not all(data):
             return  # a ConfigMap of somebody else, which came between: no operator can keep a kubelet from it
+        if self._is_to_be_made_anew(next(iter(pods.values()))):
+            return
         self.demand(all(each == data[0] for each in data), "a gang was told one and the same list")
         hosts = {pod["status"]["podIP"] for name, pod in pods.items() if "-worker-" in name} | set(pods)
         listed = [endpoint.rpartition(":") for endpoint in data[0]["PADDLE_TRAINER_ENDPOINTS"].split(",")]
         self.demand(all(host in hosts for host, _, _ in listed), "the endpoints of a gang that runs are its own")
         ports = {annotations_of(pod).get(PORT_ANNOTATION, data[0]["PADDLE_PORT"]) for pod in pods.values()}
         self.demand(ports == {port for _, _, port in listed}, "a gang that runs has one port, and knows it")
+
+    def _is_to_be_made_anew(self, pod: Manifest) -> bool:
+        owner = self._owner(pod)
+        if owner is None or is_deleting(owner):
+            return True
+        job, status = read_job(owner), read_status(owner)
+        observed = read_observed(job, status.attempt, _Truth(self._store), pod_groups=None)
+        return plan(job, status, observed, self._store.clock()).status.attempt > status.attempt
 
     def pods_of(self, job: Manifest) -> list[Manifest]:
         return [pod for pod in self._store.all(PODS) if is_controlled_by(pod, uid_of(job))]
