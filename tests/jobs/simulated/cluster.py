@@ -70,7 +70,8 @@ class Cluster:
             named = _config_map(pod)
             found = self._store.find(CONFIG_MAPS, Key(key_of(pod).namespace, named)) if named else None
             if found is not None:
-                self._told[uid_of(pod)] = found.get("data") or {}
+                own = controller_of(found) == controller_of(pod)  # else a former job's, or nobody's
+                self._told[uid_of(pod)] = (found.get("data") or {}) if own else {}
                 self._say(
                     pod, {"phase": "Running", "startTime": self._time(), **_container(pod, {"running": {}}, True)}
                 )
