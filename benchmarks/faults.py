@@ -20,9 +20,9 @@ from benchmarks.loads import run_load
 from benchmarks.operators import OperatorProcess, open_operator
 from paddock.client.client import Client
 from paddock.client.kubeconfig import read_config
+from paddock.jobs.rights import LEASE
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import LEASES, PODS
-from paddock.operator.election import LEASE_NAME
 
 GANGS, KILLS = 50, 3
 FAILOVER = 5.0
@@ -99,7 +99,7 @@ async def _until_held(plane: ControlPlane, before: str) -> str:
 
 async def _fetch_holder(client: Client) -> str:
     try:
-        lease = await client.get(LEASES, NAMESPACE, LEASE_NAME)
+        lease = await client.get(LEASES, NAMESPACE, LEASE)
     except NotFound:
         return ""
     return str(lease["spec"].get("holderIdentity") or "")
