@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from worlds import ControlPlane, NoPrograms, World, find_programs, open_embedded, open_real
+from worlds import ControlPlane, NoPrograms, World, open_control_plane, open_embedded, open_real
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,17 +38,12 @@ def match_golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
 @pytest.fixture(scope="session")
 def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """etcd, kube-apiserver and the controllers (garbage collection, namespaces), with no node: one for all tests."""
+    """One for all tests; no node."""
     try:
-        programs = find_programs()
+        with open_control_plane(tmp_path_factory.mktemp("control-plane")) as plane:
+            yield plane
     except NoPrograms as reason:
         pytest.skip(str(reason))
-    plane = ControlPlane(tmp_path_factory.mktemp("control-plane"), programs)
-    try:
-        plane.up("--controllers")
-        yield plane
-    finally:
-        plane.down()
 
 
 @pytest.fixture(params=["embedded", pytest.param("kubernetes", marks=pytest.mark.kubernetes)])

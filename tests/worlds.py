@@ -10,8 +10,8 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -80,6 +80,17 @@ class ControlPlane:
     def _call(self, program: str, *words: str) -> None:
         done = subprocess.run([sys.executable, str(_TOOLS / program), *words], capture_output=True, text=True)
         assert done.returncode == 0, f"{program} {' '.join(words)}: {done.stderr}"
+
+
+@contextmanager
+def open_control_plane(directory: Path, *options: str) -> Iterator[ControlPlane]:
+    """etcd, kube-apiserver and the controllers (garbage collection, namespaces), with no node. Raises `NoPrograms`."""
+    plane = ControlPlane(directory, find_programs())
+    try:
+        plane.up("--controllers", *options)
+        yield plane
+    finally:
+        plane.down()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,12 +23,11 @@ from paddock.apiserver.local import LocalApi
 from paddock.apiserver.server import Server
 from paddock.client.client import Client
 from paddock.client.kubeconfig import Config, read_config
-from paddock.jobs.crd import crd_name
 from paddock.jobs.labels import HALTED_ANNOTATION
 from paddock.jobs.model import Settings
 from paddock.kube.errors import ApiError, Conflict, Expired, InternalError, Timeout, TooManyRequests, Unavailable
 from paddock.kube.meta import CRDS, EVENTS, PODS, Manifest, annotations_of
-from worlds import ControlPlane, NoPrograms, World, find_programs, open_embedded, open_real
+from worlds import ControlPlane, NoPrograms, World, open_control_plane, open_embedded, open_real
 
 pytestmark = pytest.mark.timeout(300)  # lives are given 90 seconds on a busy machine, some more than once
 
@@ -198,15 +197,10 @@ async def test_the_server_goes_for_a_second_in_the_middle_of_a_phase(
 def own_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """A control plane whose API server may be stopped: nobody else uses it."""
     try:
-        programs = find_programs()
+        with open_control_plane(tmp_path_factory.mktemp("own-control-plane")) as plane:
+            yield plane
     except NoPrograms as reason:
         pytest.skip(str(reason))
-    plane = ControlPlane(tmp_path_factory.mktemp("own-control-plane"), programs)
-    try:
-        plane.up("--controllers")
-        yield plane
-    finally:
-        plane.down()
 
 
 @pytest.mark.kubernetes
@@ -258,7 +252,7 @@ def _build_old_schema() -> Manifest:
 async def _define(world: World, schema: Manifest) -> None:
     """The schema of PaddleJobs, in force when this returns: a status of theirs, or of ours, comes back."""
     ours = "attempt" in schema["openAPIV3Schema"]["properties"]["status"]["properties"]
-    crd = await world.api.get(CRDS, "", crd_name(JOBS))
+    crd = await world.api.get(CRDS, "", JOBS.qualified)
     crd["spec"]["versions"][0]["schema"] = schema
     await world.api.replace(CRDS, crd)
     name = "probe-ours" if ours else "probe-theirs"
@@ -277,7 +271,7 @@ async def test_somebody_elses_definition_stops_the_operator_which_says_so_and_go
     own_world: World,
 ) -> None:
     world, clock = own_world, Clock()
-    ours = (await world.api.get(CRDS, "", crd_name(JOBS)))["spec"]["versions"][0]["schema"]
+    ours = (await world.api.get(CRDS, "", JOBS.qualified))["spec"]["versions"][0]["schema"]
     await _define(world, _build_old_schema())
     seam = Seam(world.api, world.namespace)
     kubelet = walking(world.api, world.namespace, lambda *rank: 0 if rank[1] == "worker" else None, 2)

@@ -11,7 +11,6 @@ from paddock.apiserver.records import Change, Stored, in_version, storage_key
 from paddock.apiserver.resources import Registry, read_kinds
 from paddock.apiserver.served import ServedResource
 from paddock.apiserver.store import Store
-from paddock.apiserver.verbs import qualified_name
 from paddock.apiserver.watches import Hub, Selection
 from paddock.kube.errors import Expired, NotFound
 from paddock.kube.meta import CRDS, Resource
@@ -96,4 +95,4 @@ class Catalog:
 
 
 def not_found(resource: Resource, name: str) -> NotFound:
-    return NotFound(f'{qualified_name(resource)} "{name}" not found', kind=resource.plural, name=name)
+    return NotFound(f'{resource.qualified} "{name}" not found', kind=resource.plural, name=name)

@@ -97,7 +97,7 @@ class Objects(Catalog):
         key = storage_key(served.resource)
         if tx.get(key, namespace_of(read), name) is not None:
             raise AlreadyExists(
-                f'{verbs.qualified_name(served.resource)} "{name}" already exists',
+                f'{served.resource.qualified} "{name}" already exists',
                 kind=served.resource.plural,
                 name=name,
             )
@@ -113,13 +113,13 @@ class Objects(Catalog):
                 raise NotFound(f'namespaces "{namespace}" not found', kind="namespaces", name=namespace)
             if is_going(home.body):
                 raise Forbidden(
-                    f'{verbs.qualified_name(resource)} "{name}" is forbidden: unable to create new content in namespace'
+                    f'{resource.qualified} "{name}" is forbidden: unable to create new content in namespace'
                     f" {namespace} because it is being terminated",
                     kind=resource.plural,
                     name=name,
                 )
         if served.custom:
-            crd = tx.get(_CRDS, "", f"{resource.plural}.{resource.group}")
+            crd = tx.get(_CRDS, "", resource.qualified)
             if crd is not None and is_going(crd.body):
                 raise MethodNotAllowed(f"create not allowed while custom resource definition {crd.name} is terminating")
 

@@ -42,11 +42,6 @@ class DeleteOptions:
     propagation: Propagation | None = None
 
 
-def qualified_name(resource: Resource) -> str:
-    """As messages name a resource: `pods`, `paddlejobs.batch.paddlepaddle.org`."""
-    return f"{resource.plural}.{resource.group}" if resource.group else resource.plural
-
-
 def check_identity(served: ServedResource, manifest: Any, namespace: str, name: str = "") -> Manifest:
     """A copy of the manifest with apiVersion, kind and namespace filled in, or `BadRequest` where they contradict
     the path. `name` is the one on the URL, if the request names an object."""
@@ -132,7 +127,7 @@ def check_preconditions(resource: Resource, current: Manifest, incoming: Mapping
         raise moved_on(resource, name_of(current))
     if uid_of(incoming) not in ("", uid_of(current)):
         raise Conflict(
-            f'Operation cannot be fulfilled on {qualified_name(resource)} "{name_of(current)}": Precondition failed:'
+            f'Operation cannot be fulfilled on {resource.qualified} "{name_of(current)}": Precondition failed:'
             f" UID in precondition: {uid_of(incoming)}, UID in object meta: {uid_of(current)}",
             kind=resource.plural, name=name_of(current),
         )  # fmt: skip
@@ -140,7 +135,7 @@ def check_preconditions(resource: Resource, current: Manifest, incoming: Mapping
 
 def moved_on(resource: Resource, name: str) -> Conflict:
     return Conflict(
-        f'Operation cannot be fulfilled on {qualified_name(resource)} "{name}": the object has been modified;'
+        f'Operation cannot be fulfilled on {resource.qualified} "{name}": the object has been modified;'
         " please apply your changes to the latest version and try again",
         kind=resource.plural,
         name=name,
@@ -242,7 +237,7 @@ def _check_delete_preconditions(resource: Resource, current: Manifest, options: 
     ):
         if wanted and wanted != found:
             raise Conflict(
-                f'Operation cannot be fulfilled on {qualified_name(resource)} "{name}": Precondition failed:'
+                f'Operation cannot be fulfilled on {resource.qualified} "{name}": Precondition failed:'
                 f" {what} in precondition: {wanted}, {what} in object meta: {found}",
                 kind=resource.plural,
                 name=name,

@@ -27,7 +27,6 @@ from paddock.client.client import Client
 from paddock.client.kubeconfig import Config, ConfigError
 from paddock.jobs.apis import paddlepaddle
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.crd import crd_name
 from paddock.jobs.labels import SETTINGS_ANNOTATION, VERSION_ANNOTATION
 from paddock.jobs.model import Settings
 from paddock.kube.api import Api
@@ -64,8 +63,8 @@ def build_notes(options: Options) -> dict[str, str]:
     """The leader's annotations on its Lease: which version acts on jobs, and how it was started."""
     settings = {
         "namespaces": list(options.namespaces),
-        "kinds": [crd_name(kind) for kind in options.kinds],
-        "podGroups": crd_name(options.pod_groups) if options.pod_groups else None,
+        "kinds": [kind.qualified for kind in options.kinds],
+        "podGroups": options.pod_groups.qualified if options.pod_groups else None,
     }
     return {VERSION_ANNOTATION: __version__, SETTINGS_ANNOTATION: json.dumps(settings)}
 
@@ -162,8 +161,8 @@ async def _serve(config: Config, options: Options) -> None:
 
 def _introduce(config: Config, options: Options, version: str) -> str:
     where = f"namespaces {', '.join(options.namespaces)}" if options.namespaces else "all namespaces"
-    kinds = ", ".join(crd_name(kind) for kind in options.kinds)
-    groups = f", gangs by {crd_name(options.pod_groups)}" if options.pod_groups else ""
+    kinds = ", ".join(kind.qualified for kind in options.kinds)
+    groups = f", gangs by {options.pod_groups.qualified}" if options.pod_groups else ""
     return f"paddock {__version__} serves {kinds} in {where} of {config.server} (Kubernetes {version}){groups}"
 
 

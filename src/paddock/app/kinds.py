@@ -41,7 +41,7 @@ def build_pod_group_crd(resource: Resource) -> Manifest:
     return {
         "apiVersion": CRDS.api_version,
         "kind": CRDS.kind,
-        "metadata": {"name": f"{resource.plural}.{resource.group}"},
+        "metadata": {"name": resource.qualified},
         "spec": {
             "group": resource.group,
             "names": {"kind": resource.kind, "plural": resource.plural, "singular": resource.kind.lower()},

@@ -55,7 +55,7 @@ async def _fetch_facts(place: Cluster) -> dict[str, Any]:
         "namespace": place.config.namespace,
         "kubernetes": str(version.get("gitVersion")),
         "paddock": __version__,
-        "kinds": [f"{each.plural}.{each.group}" for each in served],
+        "kinds": [each.qualified for each in served],
         **build_operators(leaders, place, time.time()),
         "nodes": None if nodes is None else build_nodes(nodes),
         "jobs": jobs,

@@ -8,11 +8,10 @@ from typing import Any
 import click
 
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.crd import crd_name
 from paddock.jobs.text import nearest
 from paddock.kube.meta import Resource
 
-BY_NAME: Mapping[str, Resource] = {crd_name(resource): resource for resource in KINDS}
+BY_NAME: Mapping[str, Resource] = {resource.qualified: resource for resource in KINDS}
 
 
 class KindsOfJob(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.5; 8.1 is enough

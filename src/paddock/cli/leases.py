@@ -157,7 +157,7 @@ def explain_nobody(
             "the operator in namespace {where} serves {kinds} alone: have {kind} added to its --kinds",
             where=watching[0].namespace,
             kinds=", ".join(watching[0].kinds),
-            kind=f"{resource.plural}.{resource.group}",
+            kind=resource.qualified,
         )
     first = serving[0]
     return phrase(
@@ -178,7 +178,7 @@ def _explain_gone(leader: Leader, kubectl: str, now: Moment) -> Phrase:
 
 
 def _serves(leader: Leader, resource: Resource) -> bool:
-    forms = {f"{resource.plural}.{resource.group}", f"{resource.kind}.{resource.group}", resource.group}
+    forms = {resource.qualified, f"{resource.kind}.{resource.group}", resource.group}
     return not leader.kinds or bool(forms & set(leader.kinds))
 
 

@@ -15,7 +15,7 @@ import yaml
 
 from paddock.cli.kinds import KindsOfJob
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.crd import build_crd, build_old_crd, crd_name
+from paddock.jobs.crd import build_crd, build_old_crd
 from paddock.jobs.deployment import IMAGE, NAMESPACE, Installation, Scope, build_operator
 from paddock.jobs.deployment import KINDS as DEFAULT_KINDS
 from paddock.jobs.fields import LABEL
@@ -64,7 +64,7 @@ def _check_namespace(context: click.Context, parameter: click.Parameter, value: 
     "--kinds",
     type=KindsOfJob(),
     default=DEFAULT_KINDS,
-    show_default=",".join(map(crd_name, DEFAULT_KINDS)),
+    show_default=",".join(kind.qualified for kind in DEFAULT_KINDS),
     help="Which kinds of job, joined by commas.",
 )
 @click.option("--image", default=IMAGE, show_default=True, metavar="NAME", help="The operator's image.")

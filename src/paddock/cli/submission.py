@@ -215,7 +215,7 @@ def explain_refused(each: Checked, error: ApiError, flags: Flags) -> str:
     if error.name:
         return error.message
     if each.is_job:
-        name = f"{each.resource.plural}.{each.resource.group}"
+        name = each.resource.qualified
         said = phrase(
             "the cluster serves no {kind} of {version}: `{command}` installs the kind, and the operator takes it with "
             "--kinds={name}",

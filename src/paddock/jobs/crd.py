@@ -23,11 +23,6 @@ def build_crds() -> tuple[Manifest, ...]:
     return tuple(build_crd(api) for api in KINDS.values())
 
 
-def crd_name(resource: Resource) -> str:
-    """`paddlejobs.batch.paddlepaddle.org`: what `kubectl get crd` lists, and what `--kinds` takes."""
-    return f"{resource.plural}.{resource.group}"
-
-
 def build_crd(api: JobApi) -> Manifest:
     """CustomResourceDefinition (apiextensions.k8s.io/v1) of one kind."""
     version = {
@@ -66,7 +61,7 @@ def _definition(api: JobApi, kind: Resource, spec: Manifest) -> Manifest:
     return {
         "apiVersion": kind.api_version,
         "kind": kind.kind,
-        "metadata": {"name": crd_name(resource)},
+        "metadata": {"name": resource.qualified},
         "spec": {
             "group": resource.group,
             "names": names | ({"shortNames": list(api.short_names)} if api.short_names else {}),

@@ -12,7 +12,6 @@ from enum import StrEnum
 
 from paddock import __version__
 from paddock.jobs.apis import paddlepaddle
-from paddock.jobs.crd import crd_name
 from paddock.jobs.rights import AGGREGATED, Right, Where, build_rights, build_rules, build_user_rules
 from paddock.kube.meta import Manifest, Resource
 
@@ -62,7 +61,7 @@ class Installation:
     def arguments(self) -> list[str]:
         """Of `paddock operator`; what they leave out is that command's default. It listens to its own machine alone
         unless told otherwise; in a pod the kubelet and Prometheus come from outside."""
-        kinds = ",".join(map(crd_name, self.kinds))
+        kinds = ",".join(kind.qualified for kind in self.kinds)
         return [
             "--leader-elect",
             *([f"--namespace={self.watched}"] if self.watched else []),

@@ -38,6 +38,11 @@ class Resource:
     def api_version(self) -> str:
         return f"{self.group}/{self.version}" if self.group else self.version
 
+    @property
+    def qualified(self) -> str:
+        """`paddlejobs.batch.paddlepaddle.org`, `pods`: as messages and RBAC name it, and its definition is called."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """The request path; without a namespace, the collection over all namespaces."""
         parts = ["apis", self.group, self.version] if self.group else ["api", self.version]

@@ -187,7 +187,9 @@ class Controller:
             self._publish(manifest, decided.events)
             return 0.0
         if observe.removes_foreign(observed, decided):
-            await self._ask_whether_current(ref, job)
+            # What was taken for a former job's may be the next one's, if this job is the former one by now. What was
+            # there before the answer is not of a job that comes after it.
+            await self._demand_current(ref, job.uid)
         outcome = await self._hands.apply_actions(job, decided.actions)
         self._memories[ref].refused = read_refusal(outcome.failures)
         self._publish(manifest, decided.events)
@@ -200,10 +202,9 @@ class Controller:
             raise ActionsFailed("; ".join(said[:3]))
         return 0.0 if outcome.again or outcome.blocked else decided.requeue_after
 
-    async def _ask_whether_current(self, ref: JobRef, job: Job) -> None:
-        """What was taken for a former job's may be the next one's, if this job is the former one by now. Asked after
-        the observation: what was there before the answer is not of a job that comes after it."""
-        if uid_of(await self._api.get(ref.resource, *ref.key)) != job.uid:
+    async def _demand_current(self, ref: JobRef, uid: str) -> None:
+        """Raises `Conflict` where another job has the name by now, `NotFound` where none has."""
+        if uid_of(await self._api.get(ref.resource, *ref.key)) != uid:
             raise Conflict(f"{ref} was made again under its name")
 
     def _observe(self, ref: JobRef, status: Status, job: Job) -> Observed:
@@ -248,9 +249,7 @@ class Controller:
             answer = await self._write_status(ref, record.build_status_patch(manifest, difference))
             lost = record.read_lost(answer, difference)
         except NotFound:  # the job is gone, which this says again; or the kind has no status of its own
-            there = await self._api.get(ref.resource, *ref.key)
-            if uid_of(there) != uid_of(manifest):
-                raise Conflict(f"{ref} was made again under its name") from None
+            await self._demand_current(ref, uid_of(manifest))
             lost = tuple(difference)
         if lost:
             await self._halts.begin(ref.resource, manifest, lost)

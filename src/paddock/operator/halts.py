@@ -12,7 +12,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 
-from paddock.jobs.crd import crd_name
 from paddock.jobs.labels import HALTED_ANNOTATION
 from paddock.jobs.model import EventNote
 from paddock.kube.api import Api
@@ -80,4 +79,4 @@ class Halts:
 
 def _build_cure(resource: Resource) -> str:
     """The definition alone: the operator stays as it was installed."""
-    return _CURE.format(kind=crd_name(resource))
+    return _CURE.format(kind=resource.qualified)

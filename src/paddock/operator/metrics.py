@@ -100,24 +100,24 @@ class Prometheus(Measures):
     def count_job(self, resource: Resource, key: Key, phase: Phase | None) -> None:
         before = self._phases.pop((resource, key), None)
         if before is not None:
-            self._jobs.labels(_name(resource), before).dec()
+            self._jobs.labels(resource.qualified, before).dec()
         if phase is not None:
             now = self._phases[resource, key] = str(phase) or "New"
-            self._jobs.labels(_name(resource), now).inc()
+            self._jobs.labels(resource.qualified, now).inc()
 
     def passed(self, resource: Resource, result: Result, seconds: float) -> None:
-        self._passes.labels(_name(resource), result).inc()
-        self._pass_seconds.labels(_name(resource)).observe(seconds)
+        self._passes.labels(resource.qualified, result).inc()
+        self._pass_seconds.labels(resource.qualified).observe(seconds)
 
     def waited(self, seconds: float) -> None:
         self._wait.observe(seconds)
 
     def requested(self, verb: str, resource: Resource, code: int, seconds: float) -> None:
-        self._requests.labels(verb, _name(resource), str(code)).inc()
-        self._request_seconds.labels(verb, _name(resource)).observe(seconds)
+        self._requests.labels(verb, resource.qualified, str(code)).inc()
+        self._request_seconds.labels(verb, resource.qualified).observe(seconds)
 
     def watch_ended(self, resource: Resource) -> None:
-        self._watches.labels(_name(resource)).inc()
+        self._watches.labels(resource.qualified).inc()
 
     def scrape(self) -> tuple[bytes, str]:
         """What `/metrics` answers, and its content type (Prometheus' text format)."""
@@ -186,8 +186,3 @@ class _Call:
         if error is None or isinstance(error, ApiError):
             code = self._code if error is None else error.code
             self._api._measures.requested(self._verb, self._resource, code, self._api._clock() - self._begun)
-
-
-def _name(resource: Resource) -> str:
-    """As RBAC and kubectl name it: `paddlejobs.batch.paddlepaddle.org`, `pods`."""
-    return f"{resource.plural}.{resource.group}" if resource.group else resource.plural

@@ -130,7 +130,7 @@ class Views:
 def explain_unwatched(resource: Resource, namespace: str, error: ApiError, *, job: bool) -> str:
     """Why a kind cannot be watched, and what to do about it: for the log. The server's message on a missing right names
     the right and who lacks it."""
-    name = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+    name = resource.qualified
     if isinstance(error, NotFound) and job:
         file = "`kubectl create -f deploy/v1/crd.yaml` or " if resource in deployment.KINDS else ""
         kinds = "" if resource in deployment.KINDS else f" --kinds {name}"
