@@ -3,33 +3,34 @@ SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 
-# The first interpreter of this machine that Paddock runs on; `make PYTHON=...` names another.
-PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
-	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' >/dev/null 2>&1 && { echo $$p; break; }; done)
+# tools/bootstrap.py makes .venv with the first Python of this machine that Paddock runs on; `make PYTHON=...` names another.
+# Any Python runs that program, as it says what is missing. It is asked each time: a file's age does not tell that
+# Python was upgraded, or that the clone was moved.
+define BOOTSTRAP
+@for python in "$(PYTHON)" python3 python3.14 python3.13 python3.12 python3.11 "$(BIN)/python"; do \
+	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 7))' >/dev/null 2>&1 && exec "$$python" tools/bootstrap.py $(1) --python "$(PYTHON)"; \
+done; \
+echo "Paddock runs on Python 3.11 to 3.14, and there is none in PATH; install it (Debian and Ubuntu: apt-get install python3 python3-venv; Fedora: dnf install python3; Alpine: apk add python3), or name one: make PYTHON=/path/to/python3" >&2; exit 2
+endef
 
-# A file's tests stay together, as they share clusters. Training is left to one process: it needs the cores itself.
-PARALLEL := -n auto --maxprocesses 8 --dist loadfile
+# A file's tests stay together, as they share clusters; files come in the order of the seed, not the largest first.
+# Training is left to one process: it needs the cores itself.
+PARALLEL := -n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 # Those on a real Kubernetes mostly wait for it; each process has a control plane of its own (500 MiB).
-WAITING := -n 3 --dist loadfile
+WAITING := -n 3 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all kubernetes bench simulate lint format lock clean
+.PHONY: ALWAYS help demo test test-all kubernetes bench simulate lint format lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-$(VENV)/.ready: requirements.lock pyproject.toml
-	@[ -n "$(PYTHON)" ] || { echo "Paddock runs on Python 3.11 to 3.13 and found none of them; install one, or say make PYTHON=/path/to/python3" >&2; exit 1; }
-	@echo "setting up $(VENV) with $$($(PYTHON) --version)" >&2
-	@$(PYTHON) -m venv --clear $(VENV) || { echo "on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
-	@touch $@
+$(VENV)/.ready: ALWAYS
+	$(call BOOTSTRAP,)
 
-$(VENV)/.ready-dev: $(VENV)/.ready requirements-dev.lock
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-dev.lock
-	@touch $@
+$(VENV)/.ready-dev: ALWAYS
+	$(call BOOTSTRAP,dev)
 
 demo: $(VENV)/.ready ## train a real parameter-server job on this machine
 	@$(BIN)/paddock run examples/documents/wide_and_deep.yaml

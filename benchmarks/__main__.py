@@ -27,15 +27,24 @@ parentheses. What each one does is said at the head of its module in `benchmarks
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Part of the page: `figures` are modules of `benchmarks`, in order; `conditions` says what they have in common."""
+    """Part of the page: `figures` are modules of `benchmarks`, in order; `conditions` says what they have in common;
+    one that is not `usual` is measured only where it is named."""
 
     title: str
     figures: tuple[str, ...]
     conditions: str = ""
+    usual: bool = True
 
 
 SECTIONS = {
     "laptop": Section("On a laptop", ("starting", "running", "many_jobs")),
+    "machines": Section(
+        "On fresh machines",
+        ("fresh",),
+        "Each machine is a bare Debian in a folder (`tools/fresh/machine`): no bubblewrap, no libgomp, empty caches. "
+        "Both commands do all their own set-up. `python -m benchmarks machines` takes half an hour, and root.\n\n",
+        usual=False,
+    ),
     "kubernetes": Section(
         "On a Kubernetes",
         ("gangs", "fleets", "faults"),
@@ -65,7 +74,7 @@ def main() -> int:
         os.environ.setdefault("PADDOCK_BENCH_IDLE_MINUTES", "10")
     measured = {}
     for key, section in SECTIONS.items():
-        wanted = not chosen.names or key in chosen.names
+        wanted = section.usual if not chosen.names else key in chosen.names
         if names := [name for name in section.figures if wanted or name in chosen.names]:
             measured[key] = _build_section(section, _measure(names))
             print(measured[key])

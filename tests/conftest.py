@@ -12,11 +12,23 @@ from pathlib import Path
 
 import pytest
 
-from worlds import ControlPlane, NoPrograms, World, open_control_plane, open_embedded, open_real
+from support.process_state import State, explain_changes
+from worlds import ControlPlane, World, open_control_plane, open_embedded, open_real
+
+pytest_plugins = ["support.order", "support.skips"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite-goldens", action="store_true", help="write the goldens anew instead of comparing")
+
+
+@pytest.fixture(autouse=True)
+def nothing_left() -> Iterator[None]:
+    """Fails the test that leaves the process otherwise than it found it (`support.process_state`)."""
+    before = State()
+    yield
+    if changes := explain_changes(before):
+        pytest.fail("this test leaves for the next one:\n" + "\n".join(changes), pytrace=False)
 
 
 @pytest.fixture
@@ -39,11 +51,8 @@ def match_golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 @pytest.fixture(scope="session")
 def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """One for all tests; no node."""
-    try:
-        with open_control_plane(tmp_path_factory.mktemp("control-plane")) as plane:
-            yield plane
-    except NoPrograms as reason:
-        pytest.skip(str(reason))
+    with open_control_plane(tmp_path_factory.mktemp("control-plane")) as plane:
+        yield plane
 
 
 @pytest.fixture(params=["embedded", pytest.param("kubernetes", marks=pytest.mark.kubernetes)])

@@ -23,13 +23,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import paddock.environments
 from deployed import Kubectl
 from paddock.app.home import read_home
-from paddock.environments.builder import Builder, find_uv
+from paddock.environments.builder import Builder
 from paddock.environments.defaults import build_defaults
 from paddock.environments.definition import Definition, read_definition
+from paddock.environments.uv import find_uv
 from paddock.jobs.deployment import IMAGE, USER
+from support.programs import need
 from worlds import ControlPlane, find_programs
 
 ADDRESS = "10.99.0.1"
@@ -46,16 +50,15 @@ _SYSTEM = ("/usr", "/bin", "/lib", "/lib64")
 _DEFINITIONS = {each.name: each for each in map(read_definition, build_defaults())}
 
 
-def why_no_node() -> str:
-    """Why this machine can have no real node; empty where it can."""
+def need_node() -> None:
+    """Skips the test where this machine can have no real node."""
     (capabilities,) = re.findall(r"CapEff:\s+(\w+)", Path("/proc/self/status").read_text())
     if os.getuid() or any(not int(capabilities, 16) >> bit & 1 for bit in _CAPABILITIES):
-        return "a real node needs root with CAP_NET_ADMIN and CAP_SYS_ADMIN"
+        pytest.skip("a real node needs root with CAP_NET_ADMIN and CAP_SYS_ADMIN")
     path = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
-    missing = [each for each in _NEEDED if shutil.which(each, path=path) is None]
-    if missing:
-        return f"a real node needs {', '.join(missing)}: see tools/kubernetes/node.py --help"
-    return "" if (find_programs() / "kubelet").exists() else "a real node needs a kubelet: `make kubernetes` builds it"
+    for program in _NEEDED:  # tools/kubernetes/node.py --help says what for
+        need(program, path=path)
+    need("kubelet", path=str(find_programs()))
 
 
 @contextmanager

@@ -24,28 +24,22 @@ from paddock.jobs.crd import build_crds
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, Forbidden, InternalError, NotFound
 from paddock.kube.meta import CRDS, NAMESPACES, PODS, Manifest, name_of
+from support.programs import lack
 
 _TOOLS = Path(__file__).resolve().parents[1] / "tools" / "kubernetes"
 _SERIAL = count()
 
 
-class NoPrograms(Exception):
-    """This machine has no control plane for tests; the message is the reason of a skip."""
-
-
 def find_programs() -> Path:
-    """The folder of kube-apiserver and etcd: $KUBEBUILDER_ASSETS, else what `make kubernetes` has built.
-
-    Raises `NoPrograms`."""
+    """The folder of kube-apiserver and etcd: $KUBEBUILDER_ASSETS, else what `make kubernetes` has built, or
+    the test is skipped."""
     if named := os.environ.get("KUBEBUILDER_ASSETS"):
         found = Path(named)
     else:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         found = next(iter(sorted((cache / "paddock" / "kubernetes").glob("*/bin"), reverse=True)), cache)
     if not (found / "kube-apiserver").exists():
-        raise NoPrograms(
-            "no kube-apiserver: `make kubernetes` builds a control plane for tests, or set KUBEBUILDER_ASSETS"
-        )
+        lack("kube-apiserver", "is not here: `make kubernetes` builds it, or set KUBEBUILDER_ASSETS")
     return found
 
 
@@ -84,7 +78,7 @@ class ControlPlane:
 
 @contextmanager
 def open_control_plane(directory: Path, *options: str) -> Iterator[ControlPlane]:
-    """etcd, kube-apiserver and the controllers (garbage collection, namespaces), with no node. Raises `NoPrograms`."""
+    """etcd, kube-apiserver and the controllers (garbage collection, namespaces), with no node."""
     plane = ControlPlane(directory, find_programs())
     try:
         plane.up("--controllers", *options)

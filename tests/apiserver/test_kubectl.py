@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -16,19 +15,18 @@ from apiserver.embedded import WIDGETS, pod, widget, widget_crd
 from paddock.apiserver.local import LocalApi
 from paddock.apiserver.server import Server
 from paddock.kube.meta import PODS
-
-KUBECTL = shutil.which("kubectl")
-pytestmark = pytest.mark.skipif(KUBECTL is None, reason="kubectl is not installed")
+from support.programs import need
 
 
 class Kubectl:
     def __init__(self, server: Server, home: Path) -> None:
+        self._program = need("kubectl")
         self._environment = {"PATH": os.environ["PATH"], "HOME": str(home), "KUBECONFIG": str(server.kubeconfig)}
 
     async def start(self, *args: str) -> asyncio.subprocess.Process:
         pipe = asyncio.subprocess.PIPE
         return await asyncio.create_subprocess_exec(
-            str(KUBECTL), *args, stdin=pipe, stdout=pipe, stderr=pipe, env=self._environment
+            self._program, *args, stdin=pipe, stdout=pipe, stderr=pipe, env=self._environment
         )
 
     async def __call__(self, *args: str, stdin: Any = None, fails: bool = False) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,17 +20,20 @@ from paddock.app import home as homes
 from paddock.app import launch
 from paddock.app.home import Home, HomeError
 from paddock.app.launch import StartError, Stopped
+from support.process_state import read_children
 
 
 @pytest.fixture
 def home() -> Iterator[Home]:
     """A home with a short name, and no cluster left in it whatever happened."""
-    directory = Path(tempfile.mkdtemp(prefix="app-"))
+    directory, before = Path(tempfile.mkdtemp(prefix="app-")), read_children()
     made = Home(directory / "home", directory / "cache")
     try:
         yield made
     finally:
         launch.stop(made)
+        for pid in read_children() - before:  # the command line ends, and leaves its cluster to init
+            os.waitpid(pid, 0)
         rmtree(directory)
 
 
@@ -112,3 +117,16 @@ def test_a_cluster_that_ends_while_it_starts_says_its_last_words(home: Home) -> 
     (home.root / "api").write_text("a file where a directory must be")
     with pytest.raises(StartError, match="api"):
         launch.start(home, sandbox="none")
+
+
+def test_settings_that_a_process_has_otherwise_are_named() -> None:
+    ours = {"PATH": "/bin", "HTTPS_PROXY": "http://new.example", "UV_INDEX_URL": "https://a.example", "HOME": "/b"}
+    theirs = {"PATH": "/usr/bin", "https_proxy": "http://old.example", "UV_INDEX_URL": "https://a.example"}
+    program = [sys.executable, "-c", "print(flush=True); input()"]
+    process = subprocess.Popen(program, env=theirs, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == b"\n"
+        assert launch.find_other_settings(process.pid, ours) == ["HTTPS_PROXY", "https_proxy"]
+    finally:
+        process.communicate(b"\n")
+    assert launch.find_other_settings(process.pid, ours) == []

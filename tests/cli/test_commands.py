@@ -37,8 +37,13 @@ def build_kubeflow_job(name: str, *command: str, namespace: str = "kubeflow") ->
     }
 
 
+JOBS = tuple(f"/apis/{group}/v1/{{}}paddlejobs" for group in ("batch.paddlepaddle.org", "kubeflow.org"))
+PHASES = {"done": "Completed", "failed": "Failed", "going": "Running"}
+PODS = {"failed-worker-0", "going-worker-0"}
+
+
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
+def served() -> Iterator[Cluster]:
     """One cluster with a job that has completed, one that has failed and one that runs."""
     with open_cluster("auto") as cluster:
         say = "for i in 1 2 3; do echo line $i; done; echo"
@@ -51,9 +56,31 @@ def cluster() -> Iterator[Cluster]:
         for job in jobs:
             submitted = cluster.paddock("submit", cluster.write(job))
             assert submitted.out == f"paddlejob/{job['metadata']['name']} created\n", str(submitted)
-        for name, phase in (("done", "Completed"), ("failed", "Failed"), ("going", "Running")):
+        for name, phase in PHASES.items():
             until(f"{name} {phase}", lambda name=name, phase=phase: cluster.phase(name) == phase)
         yield cluster
+
+
+@pytest.fixture
+def cluster(served: Cluster) -> Iterator[Cluster]:
+    """With these three jobs and no other: what a test adds is gone before the next one begins."""
+    yield served
+    served.stop_commands()
+    for path in JOBS:
+        for job in served.read(path.format(""))["items"]:
+            name, namespace = job["metadata"]["name"], job["metadata"]["namespace"]
+            if path is not JOBS[0] or name not in PHASES:
+                served.delete(f"{path.format(f'namespaces/{namespace}/')}/{name}")
+    until("the three jobs and their pods alone", lambda: _phases(served) == PHASES and _pods(served) == PODS)
+
+
+def _phases(cluster: Cluster) -> dict[str, str]:
+    jobs = [job for path in JOBS for job in cluster.read(path.format(""))["items"]]
+    return {job["metadata"]["name"]: job["status"].get("phase") for job in jobs}
+
+
+def _pods(cluster: Cluster) -> set[str]:
+    return {pod["metadata"]["name"] for pod in cluster.read("/api/v1/pods")["items"]}
 
 
 def test_get_prints_the_jobs_and_why(cluster: Cluster) -> None:

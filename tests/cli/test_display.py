@@ -142,6 +142,12 @@ def test_the_end_does_not_say_failed_twice() -> None:
             "environment paddle-ps: building (paddlepaddle 3.0.0, 193 MB) ██████░░░░ 61 %",
         ),
         (
+            "building (paddlepaddle 3.0.0, 193 MB), 61 %, 12 MB/s, 9 s left",
+            61,
+            "environment paddle-ps: building (paddlepaddle 3.0.0, 193 MB), 61 %, 12 MB/s, 9 s left",
+            "environment paddle-ps: building (paddlepaddle 3.0.0, 193 MB) ██████░░░░ 61 %, 12 MB/s, 9 s left",
+        ),
+        (
             "building (paddlepaddle 3.0.0), installing, 90 %",
             90,
             "environment paddle-ps: building (paddlepaddle 3.0.0), installing, 90 %",

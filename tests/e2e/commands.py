@@ -25,9 +25,10 @@ from typing import Any, TypeVar
 import psutil
 import yaml
 
+from support.programs import need
+
 T = TypeVar("T")
 PADDOCK = (sys.executable, "-m", "paddock.cli.main")
-KUBECTL = shutil.which("kubectl")
 
 
 def until(what: str, look: Callable[[], T], seconds: float = 30.0) -> T:
@@ -117,16 +118,14 @@ class Cluster:
         return self._end(*PADDOCK, *words, seconds=seconds)
 
     def kubectl(self, *words: str, seconds: float = 30.0) -> Ended:
-        assert KUBECTL
-        return self._end(KUBECTL, *words, seconds=seconds)
+        return self._end(need("kubectl"), *words, seconds=seconds)
 
     def start(self, *words: str) -> Running:
         """`paddock run …` in the background."""
         return self._start(*PADDOCK, *words)
 
     def start_kubectl(self, *words: str) -> Running:
-        assert KUBECTL
-        return self._start(KUBECTL, *words)
+        return self._start(need("kubectl"), *words)
 
     def _end(self, *command: str, seconds: float) -> Ended:
         ended = subprocess.run(
@@ -148,9 +147,13 @@ class Cluster:
     def up(self) -> Ended:
         return self.paddock("up", "--sandbox", self.sandbox)
 
+    def stop_commands(self) -> None:
+        """Those in the background that still run, and those that nobody has waited for."""
+        while self._running:
+            self._running.pop().stop()
+
     def close(self) -> None:
-        for running in self._running:
-            running.stop()
+        self.stop_commands()
         self.paddock("down")
 
     # What there is.
@@ -163,13 +166,21 @@ class Cluster:
 
     def read(self, path: str) -> dict[str, Any]:
         """What the API answers to a GET, asked as curl would: looking again and again must not cost a program each."""
+        return self._ask("GET", path)
+
+    def delete(self, path: str) -> None:
+        self._ask("DELETE", path)
+
+    def _ask(self, method: str, path: str) -> dict[str, Any]:
         config = yaml.safe_load((self.home / "api" / "kubeconfig").read_text())
         server, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
         authority = base64.b64decode(server["certificate-authority-data"]).decode()
-        request = urllib.request.Request(server["server"] + path, headers={"Authorization": f"Bearer {user['token']}"})
+        who = {"Authorization": f"Bearer {user['token']}"}
+        request = urllib.request.Request(server["server"] + path, headers=who, method=method)
         context = ssl.create_default_context(cadata=authority)
         with urllib.request.urlopen(request, context=context, timeout=20) as answer:
-            return json.load(answer)
+            found: dict[str, Any] = json.load(answer)
+            return found
 
     def job(self, name: str) -> dict[str, Any]:
         return self.read(f"/apis/batch.paddlepaddle.org/v1/namespaces/default/paddlejobs/{name}")

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from e2e.commands import KUBECTL, Cluster, open_cluster
+from e2e.commands import Cluster, open_cluster
+from support.programs import lack, need
 
 
 def _why_no_bubblewrap() -> str:
@@ -19,23 +20,31 @@ def _why_no_bubblewrap() -> str:
             timeout=20,
         )
     except OSError as error:
-        return f"bubblewrap does not start: {error}"
+        return str(error)
     return "" if tried.returncode == 0 else tried.stderr.strip() or f"bwrap ended with {tried.returncode}"
 
 
 @pytest.fixture(scope="session", params=["bubblewrap", "none"])
 def sandbox(request: pytest.FixtureRequest) -> str:
     name: str = request.param
-    if name == "bubblewrap" and (why := _why_no_bubblewrap()):
-        pytest.skip(why)
+    if name == "bubblewrap":
+        need("bwrap")
+        if why := _why_no_bubblewrap():
+            lack("bwrap", f"does not work here: {why}")
     return name
 
 
 @pytest.fixture(scope="session")
-def shared(sandbox: str) -> Iterator[Cluster]:
-    """One cluster for all tests that only add jobs, each under names of its own."""
+def served(sandbox: str) -> Iterator[Cluster]:
     with open_cluster(sandbox) as cluster:
         yield cluster
+
+
+@pytest.fixture
+def shared(served: Cluster) -> Iterator[Cluster]:
+    """One cluster for all tests that only add jobs, each under names of its own."""
+    yield served
+    served.stop_commands()
 
 
 @pytest.fixture
@@ -47,5 +56,4 @@ def cluster(sandbox: str) -> Iterator[Cluster]:
 
 @pytest.fixture
 def kubectl() -> None:
-    if KUBECTL is None:
-        pytest.skip("kubectl is not installed")
+    need("kubectl")

@@ -31,7 +31,7 @@ def _name(end: str, policy: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def ended(shared: Cluster) -> Cluster:
+def ended(served: Cluster) -> Cluster:
     """All eight jobs at once, each followed to its end."""
     files = []
     for end, policy in LEFT:
@@ -39,12 +39,12 @@ def ended(shared: Cluster) -> Cluster:
         job = build_light_job(
             _name(end, policy), f"{_WAIT}; echo the words of a worker; exit {code}", ps=_SERVE, clean=policy
         )
-        files.append(shared.write(job))
-    submitted = shared.paddock("submit", *files)
+        files.append(served.write(job))
+    submitted = served.paddock("submit", *files)
     assert submitted.code == 0, str(submitted)
     for end, policy in LEFT:
-        until(f"{policy} {end}", lambda end=end, policy=policy: shared.phase(_name(end, policy)) == end)
-    return shared
+        until(f"{policy} {end}", lambda end=end, policy=policy: served.phase(_name(end, policy)) == end)
+    return served
 
 
 @pytest.mark.parametrize(("end", "policy"), LEFT)

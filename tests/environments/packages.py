@@ -10,38 +10,52 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
-from paddock.environments.builder import Builder, find_uv
+from paddock.environments.builder import Builder
+from paddock.environments.uv import find_uv
 
 
 def make_wheel(
-    name: str, version: str, source: str = "", tag: str = "py3-none-any", filler: int = 0
+    name: str,
+    version: str,
+    source: str = "",
+    tag: str = "py3-none-any",
+    filler: int = 0,
+    files: Mapping[str, bytes] | None = None,
 ) -> tuple[str, bytes]:
-    """File name and bytes of a wheel with one module and one script; `filler` bytes that do not compress."""
-    tag = "py3-none-any"
+    """File name and bytes of a wheel with one module and one script; `filler` bytes that do not compress; `files` lie
+    beside the module."""
     info = f"{name}-{version}.dist-info"
-    files = {
+    texts = {
         f"{name}.py": source or f"version = {version!r}\n\n\ndef main():\n    print(version)\n",
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
         f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: {tag}\n",
         f"{info}/entry_points.txt": f"[console_scripts]\n{name} = {name}:main\n",
     }
-    files[f"{info}/RECORD"] = "".join(f"{path},,\n" for path in [*files, f"{info}/RECORD"])
+    more = files or {}
+    texts[f"{info}/RECORD"] = "".join(f"{path},,\n" for path in [*texts, *more, f"{info}/RECORD"])
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as wheel:
-        for path, text in files.items():
-            wheel.writestr(path, text)
+        for path, content in [*texts.items(), *more.items()]:
+            wheel.writestr(path, content)
         if filler:
             wheel.writestr(f"{name}_data.bin", os.urandom(filler))
     return f"{name}-{version}-{tag}.whl", buffer.getvalue()
 
 
 class Index:
-    """PEP 503 over HTTP. With `hold` set, a wheel stops half-way until it is cleared; `stalled` says that one did."""
+    """PEP 503 over HTTP. With `hold` set, a wheel stops half-way until it is cleared; `stalled` says that one did.
+
+    The next `failing` requests get 503; `asked` counts all. `pythons` are archives of interpreters, by file name.
+    """
 
     def __init__(self) -> None:
         self.wheels: dict[str, bytes] = {}
+        self.pythons: dict[str, bytes] = {}
         self.downloads = 0
+        self.asked = 0
+        self.failing = 0
         self.hold = False
         self.stalled = asyncio.Event()
         self.url = ""
@@ -51,9 +65,10 @@ class Index:
         self.wheels[file] = content
 
     async def start(self) -> None:
-        application = web.Application()
+        application = web.Application(middlewares=[self._fail])
         application.router.add_get("/simple/{name}/", self._page)
         application.router.add_get("/files/{file}", self._file)
+        application.router.add_get("/pythons/{build}/{file}", self._python)
         self._runner = web.AppRunner(application, shutdown_timeout=0.1)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
@@ -63,6 +78,17 @@ class Index:
 
     async def stop(self) -> None:
         await self._runner.cleanup()
+
+    @web.middleware
+    async def _fail(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        self.asked += 1
+        if self.failing:
+            self.failing -= 1
+            raise web.HTTPServiceUnavailable
+        return await handler(request)
+
+    async def _python(self, request: web.Request) -> web.StreamResponse:
+        return web.Response(body=self.pythons[request.match_info["file"]])
 
     async def _page(self, request: web.Request) -> web.Response:
         name = request.match_info["name"]

@@ -17,6 +17,7 @@ from environments.packages import Index, make_builder, run
 from paddock.environments.builder import Builder
 from paddock.environments.definition import Definition
 from paddock.environments.directories import Built
+from paddock.environments.disk import OTHERS
 from paddock.environments.failures import BuildFailed
 from paddock.environments.progress import Progress
 from paddock.environments.pythons import Python
@@ -26,7 +27,7 @@ TINY = Definition("tiny", requirements=("tiny==1.0",), verify="import tiny")
 
 async def build(builder: Builder, definition: Definition = TINY) -> tuple[Built, list[Progress]]:
     seen: list[Progress] = []
-    return await builder.build(definition, await builder.find_python(definition), seen.append), seen
+    return await builder.build(definition, seen.append), seen
 
 
 async def failure(builder: Builder, definition: Definition = TINY) -> str:
@@ -99,7 +100,7 @@ async def test_two_builders_at_once_build_once(tmp_path: Path, index: Index) -> 
     waiting = asyncio.Event()
     other = make_builder(tmp_path, index.url)
     second = asyncio.create_task(
-        other.build(TINY, other.preferred, lambda progress: waiting.set() if progress.phase == "waiting" else None)
+        other.build(TINY, lambda progress: waiting.set() if progress.phase == "waiting" else None)
     )
     await asyncio.wait_for(waiting.wait(), 20)
     index.hold = False
@@ -133,7 +134,7 @@ from environments.packages import make_builder
 from paddock.environments.definition import Definition
 builder = make_builder(Path({directory!r}), {url!r})
 definition = Definition("tiny", requirements=("tiny==1.0",))
-asyncio.run(builder.build(definition, builder.preferred, lambda progress: None))
+asyncio.run(builder.build(definition, lambda progress: None))
 """
 
 
@@ -205,7 +206,7 @@ async def test_a_requirement_that_is_none_is_a_sentence(tmp_path: Path, index: I
 
 async def test_a_python_that_nobody_has_is_a_sentence(tmp_path: Path) -> None:
     sentence = await failure(make_builder(tmp_path, ""), replace(TINY, python=">=3.40,<3.42"))
-    assert "is too old for tiny 1.0: install Python 3.40 to 3.41" in sentence
+    assert "is too old for tiny 1.0, and uv knows no Python 3.40 to 3.41 for this machine" in sentence
 
 
 async def test_a_cache_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
@@ -216,7 +217,7 @@ async def test_a_cache_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> N
 
 
 async def test_without_uv_there_is_a_sentence(tmp_path: Path) -> None:
-    assert "pip install uv" in await failure(replace(make_builder(tmp_path, ""), uv=""))
+    assert "pip install uv" in await failure(replace(make_builder(tmp_path, ""), program=""))
 
 
 async def test_the_index_of_pip_is_used(tmp_path: Path, index: Index) -> None:
@@ -245,7 +246,36 @@ async def test_a_python_alone_is_an_empty_environment(tmp_path: Path) -> None:
 async def test_another_python_is_looked_for_where_the_running_one_does_not_suit(tmp_path: Path) -> None:
     builder = make_builder(tmp_path, "")
     running = builder.preferred
-    pretended = replace(builder, preferred=Python(Path("/nowhere/python3.99"), (3, 99, 0)))
+    there = {**builder.environ, "PATH": f"{sys.base_prefix}/bin:{builder.environ['PATH']}"}  # it may be elsewhere
+    pretended = replace(builder, environ=there, preferred=Python(Path("/nowhere/python3.99"), (3, 99, 0)))
     found = await pretended.find_python(Definition("x", python=f"=={running.short}.*"))
+    assert found is not None
     assert found.version[:2] == running.version[:2]
     assert found.path.exists()
+
+
+async def test_a_network_that_fails_is_tried_again_with_the_count(tmp_path: Path, index: Index) -> None:
+    index.add("tiny")
+    index.failing = 1
+    built, seen = await build(make_builder(tmp_path, index.url))
+    assert built.packages == {"tiny": "1.0"}
+    said = [progress.explain() for progress in seen if progress.phase == "retrying"]
+    assert said == ["building (tiny 1.0), the network failed: try 2 of 3"]
+
+
+async def test_a_network_that_stays_away_is_given_up_after_three_tries(tmp_path: Path, index: Index) -> None:
+    index.failing = 99
+    sentence = await failure(make_builder(tmp_path, index.url))
+    assert sentence.startswith("the package index did not answer (127.0.0.1:")
+    assert "(tried 3 times)" in sentence
+    assert index.asked == 3
+
+
+async def test_a_disk_that_is_too_small_is_told_before_the_download_ends(tmp_path: Path, index: Index) -> None:
+    index.add("tiny", filler=3_000_000)
+    index.hold = True
+    builder = replace(make_builder(tmp_path, index.url), unpacked={OTHERS: 1e12})
+    sentence = await failure(builder)
+    assert sentence.startswith("tiny 1.0 needs at least ")
+    assert f"free where {builder.root} is: free some space" in sentence
+    assert leftovers(builder) == []

@@ -1,11 +1,20 @@
 """Real texts of uv, and the sentences that they become."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from paddock.environments.definition import Definition
-from paddock.environments.failures import Failure, explain_check, explain_failure, explain_os_error, redact
+from paddock.environments.failures import (
+    Failure,
+    Fault,
+    explain_check,
+    explain_os_error,
+    read_failure,
+    redact,
+    root_cause,
+)
 from paddock.environments.pythons import Python
 
 PADDLE = Definition("paddle-ps", requirements=("paddlepaddle==3.0.0", "protobuf<7"))
@@ -33,6 +42,32 @@ NO_WHEEL = """error: No solution found when resolving dependencies
          paddlepaddle==3.0.0, we can conclude that your requirements are unsatisfiable.
 hint: You require CPython 3.14 (`cp314`), but we only found wheels for `paddlepaddle` (v3.0.0) with the following Python
       ABI tags: `cp38`, `cp39`, `cp310`, `cp311`, `cp312`, `cp313`"""
+NO_MUSL = """error: No solution found when resolving dependencies
+  cause: Because paddlepaddle==3.0.0 has no wheels with a matching platform tag (e.g., `musllinux_1_2_x86_64`) and you
+         require paddlepaddle==3.0.0, we can conclude that your requirements are unsatisfiable.
+
+hint: Wheels are available for `paddlepaddle` (v3.0.0) on the following platforms: `manylinux1_x86_64`,
+      `manylinux2014_aarch64`, `macosx_10_9_x86_64`, `macosx_11_0_arm64`, `win_amd64`"""
+NO_RISCV = NO_MUSL.replace("musllinux_1_2_x86_64", "manylinux_2_39_riscv64")
+CUT = """error: Failed to fetch: `https://files.example/numpy.whl`
+  cause: error decoding response body
+  cause: unexpected EOF during chunk size line"""
+PROXY = """error: Failed to fetch: https://pypi.example/simple/six/
+  cause: error sending request for url (https://pypi.example/simple/six/)
+  cause: client error (Connect)
+  cause: tunnel error: unsuccessful"""
+TOO_OLD = """error: No solution found when resolving dependencies
+  cause: Because newer==1.0 has no wheels with a matching Python implementation tag (e.g., `cp311`) and you require
+         newer==1.0, we can conclude that your requirements are unsatisfiable.
+
+hint: You require CPython 3.11 (`cp311`), but we only found wheels for `newer` (v1.0) with the following Python
+      implementation tags: `cp312`, `cp314`"""
+REQUIRES = """error: No solution found when resolving dependencies
+  cause: Because the current Python version (3.11.7) does not satisfy Python>=3.12 and needs==1.0 depends on
+         Python>=3.12, we can conclude that needs==1.0 cannot be used."""
+NO_TIMEOUT = """error: No solution found when resolving dependencies
+  cause: Because there is no version of async-timeout==99 and you require async-timeout==99, we can conclude that your
+         requirements are unsatisfiable."""
 OFFLINE = """error: No solution found when resolving dependencies
   cause: Because six was not found in the cache and you require six, we can conclude that your requirements are
 hint: Packages were unavailable because the network was disabled. When the network is disabled, registry packages"""
@@ -61,6 +96,14 @@ UNKNOWN = "warning: something\nerror: The thing broke at https://u:secret@index.
         (NO_VERSION_OLD, "spec.requirements (paddlepaddle==3.0.0, protobuf<7) cannot be met: Because there is no ver"),
         (NO_PACKAGE, "spec.requirements: no package index here has no-such-package: check the name"),
         (NO_WHEEL, "Python 3.14 is too new for paddlepaddle 3.0.0: install Python 3.8 to 3.13"),
+        (
+            NO_MUSL,
+            "paddlepaddle 3.0.0 has no wheel for Linux x86_64 with musl (Alpine): it has wheels for Linux x86_64, "
+            "Linux aarch64, macOS x86_64, macOS arm64, Windows; use a distribution with glibc (Debian, Ubuntu, Fedora)",
+        ),
+        (NO_RISCV, "paddlepaddle 3.0.0 has no wheel for Linux riscv64: it has wheels for Linux x86_64, Linux aarch64"),
+        (CUT, "the package index did not answer (files.example): check the network"),
+        (PROXY, "the proxy does not let the package index through: check HTTPS_PROXY"),
         (OFFLINE, "uv works offline here and has not all of paddlepaddle==3.0.0, protobuf<7: unset UV_OFFLINE"),
         (BAD_REQUIREMENT, 'spec.requirements: not a requirement: no such comparison operator "=!", must be one of'),
         (FULL_UNPACKING, "the disk is full: free some space where /cache is, or set XDG_CACHE_HOME"),
@@ -73,15 +116,42 @@ UNKNOWN = "warning: something\nerror: The thing broke at https://u:secret@index.
 )
 def test_each_text_of_uv_becomes_a_sentence(output: str, sentence: str) -> None:
     failure = Failure(output, PADDLE, Python(Path("/usr/bin/python3.14"), (3, 14, 0)), "/cache")
-    found = explain_failure(failure)
+    found = read_failure(failure).message
     assert found.startswith(sentence)
     assert "secret" not in found
     assert "\n" not in found
 
 
+@pytest.mark.parametrize(
+    ("output", "fault", "pythons"),
+    [
+        (REFUSED, Fault.NETWORK, ""),
+        (CUT, Fault.NETWORK, ""),
+        (PROXY, Fault.MACHINE, ""),
+        (FULL_UNPACKING, Fault.MACHINE, ""),
+        (NO_VERSION, Fault.DEFINITION, ""),
+        (NO_WHEEL, Fault.DEFINITION, ">=3.8,<3.14"),
+        (TOO_OLD, Fault.DEFINITION, ">=3.12,<3.15,!=3.13.*"),
+        (REQUIRES, Fault.DEFINITION, ">=3.12"),
+        (NO_TIMEOUT, Fault.DEFINITION, ""),
+        (UNKNOWN, Fault.DEFINITION, ""),
+    ],
+)
+def test_what_a_failure_depends_on_decides_when_another_try_is_worth_while(
+    output: str, fault: Fault, pythons: str
+) -> None:
+    failed = read_failure(Failure(output, PADDLE, Python(Path("p"), (3, 14)), "/cache"))
+    assert (failed.fault, failed.pythons) == (fault, pythons)
+
+
+def test_the_deepest_cause_is_the_short_one() -> None:
+    assert root_cause(NO_DNS) == "failed to lookup address information: Name or service not known"
+    assert root_cause("error: Python downloads are not allowed") == "Python downloads are not allowed"
+
+
 def test_a_cause_is_given_whole_and_on_one_line() -> None:
     failure = Failure(NO_VERSION, PADDLE, Python(Path("p"), (3, 11)), "/cache")
-    assert explain_failure(failure).endswith("we can conclude that your requirements are unsatisfiable")
+    assert read_failure(failure).message.endswith("we can conclude that your requirements are unsatisfiable")
 
 
 def test_a_failed_check_shows_its_last_line() -> None:
@@ -105,8 +175,22 @@ def test_our_own_writing_fails_with_a_sentence() -> None:
         ("at https://u:p@h.example:81/a/token/b?x=1)", "at https://h.example:81)"),
         ("git+https://t@h.example/x.git done", "git+https://h.example done"),
         ("`file:///srv/w/x.whl`", "`file://`"),
+        ("https://me:p@ss@index.example/x", "https://index.example"),
         ("no url: a/b", "no url: a/b"),
     ],
 )
 def test_urls_are_cut_to_their_host(text: str, cut: str) -> None:
     assert redact(text) == cut
+
+
+@pytest.mark.parametrize(
+    ("output", "sentence"),
+    [
+        (REFUSED, "the package index of spec.indexURL (127.0.0.1:9) did not answer: check the network, and the URL"),
+        (NO_PACKAGE, "spec.requirements: the package index of spec.indexURL does not have no-such-package: check the"),
+    ],
+)
+def test_an_index_of_the_definitions_own_is_named_as_such(output: str, sentence: str) -> None:
+    own = replace(PADDLE, index_url="http://127.0.0.1:9/simple")
+    failure = Failure(output, own, Python(Path("p"), (3, 11)), "/cache")
+    assert read_failure(failure).message.startswith(sentence)

@@ -16,7 +16,7 @@ from paddock.app.images import EnvironmentImages
 from paddock.environments.answers import Answer, Preparing, Ready, Unavailable
 from paddock.environments.crd import build_crd
 from paddock.environments.definition import BUILD_REQUESTED, PROGRAMS
-from paddock.environments.library import RETRY, Environments
+from paddock.environments.library import Environments
 from paddock.environments.seeding import SEED, seed
 from paddock.kube.errors import Invalid
 from paddock.kube.meta import CRDS, ENVIRONMENTS, Manifest
@@ -29,14 +29,6 @@ def environment(name: str = "tiny", **spec: Any) -> Manifest:
 
 
 IMAGE = "registry.example/team/tiny:v1"
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
@@ -52,11 +44,8 @@ class Library:
 
     def __init__(self, api: LocalApi, directory: Path, index: str) -> None:
         self.api = api
-        self.clock = Clock()
         builder = make_builder(directory, index)
-        self.environments = Environments(
-            api, directory / "cache", clock=self.clock, environ={"PATH": "/usr/bin"}, builder=builder
-        )
+        self.environments = Environments(api, directory / "cache", environ={"PATH": "/usr/bin"}, builder=builder)
 
     async def __aenter__(self) -> Library:
         self._task = asyncio.create_task(self.environments.run())
@@ -130,21 +119,49 @@ async def test_the_next_cluster_finds_what_the_last_one_built(tmp_path: Path, ap
         assert await library.until(is_a(Ready)) == first
 
 
-async def test_a_failure_says_why_and_is_tried_again_later(tmp_path: Path, api: LocalApi, index: Index) -> None:
+def pod(uid: str) -> Manifest:
+    return {"metadata": {"name": uid, "uid": uid}}
+
+
+async def test_a_failure_says_why_and_is_not_tried_again(tmp_path: Path, api: LocalApi, index: Index) -> None:
+    """The definition is at fault: however many pods ask, nothing has changed."""
     await api.create(ENVIRONMENTS, environment())
     async with Library(api, tmp_path, index.url) as library:
         answer = await library.until(is_a(Unavailable))
         assert isinstance(answer, Unavailable)
         assert answer.message.startswith("environment tiny: spec.requirements: no package index here has tiny")
+        assert answer.reason == "EnvironmentFailed"
         failed = await library.status(in_phase("Failed"))
         assert f"environment tiny: {failed['message']}" == answer.message
+        asked = index.asked
+        assert library.ask(pod=pod("a")) == answer and library.ask(pod=pod("b")) == answer
+        assert index.asked == asked
+
+
+async def test_a_failure_is_tried_again_when_settings_change(tmp_path: Path, api: LocalApi, index: Index) -> None:
+    await api.create(ENVIRONMENTS, environment())
+    async with Library(api, tmp_path, index.url) as library:
+        await library.until(is_a(Unavailable))
         index.add("tiny")
-        library.clock.now += RETRY - 1
-        assert isinstance(library.ask(), Unavailable)
-        library.clock.now += 1
-        library.ask()
+        config = tmp_path / "home/.config/pip/pip.conf"
+        config.parent.mkdir(parents=True)
+        config.write_text("[global]\n")
         await library.until(is_a(Ready))
-        await library.status(in_phase("Ready"))
+
+
+async def test_of_a_failed_network_a_new_pod_asks_anew_and_the_old_one_does_not(
+    tmp_path: Path, api: LocalApi, index: Index
+) -> None:
+    """Nobody can see from here that an index answers again; who starts a job again may know."""
+    index.add("tiny")
+    index.failing = 99
+    await api.create(ENVIRONMENTS, environment())
+    async with Library(api, tmp_path, index.url) as library:
+        failed = await library.until(is_a(Unavailable), pod=pod("first"))
+        index.failing = 0
+        assert library.ask(pod=pod("first")) == failed
+        assert isinstance(library.ask(pod=pod("second")), Preparing)
+        await library.until(is_a(Ready), pod=pod("first"))
 
 
 async def test_a_changed_object_is_tried_at_once(tmp_path: Path, api: LocalApi, index: Index) -> None:

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from environments.packages import run
-from paddock.environments.builder import Builder, find_uv
+from paddock.environments.builder import Builder
 from paddock.environments.defaults import build_defaults
 from paddock.environments.definition import read_definition
 from paddock.environments.progress import Progress
+from paddock.environments.uv import find_uv
 
 DEFAULTS = {each.name: each for each in map(read_definition, build_defaults())}
 
@@ -24,7 +25,7 @@ async def test_the_environment_is_built_and_checked(tmp_path: Path, name: str, v
     builder = Builder(tmp_path, dict(os.environ), find_uv())
     definition = DEFAULTS[name]
     seen: list[Progress] = []
-    built = await builder.build(definition, await builder.find_python(definition), seen.append)
+    built = await builder.build(definition, seen.append)
     assert built.packages["paddlepaddle"] == version
     assert {"resolving", "downloading", "verifying"} <= {each.phase for each in seen}
     python = f"{built.path}/bin/python3"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paddock.environments.progress import Progress, Screen, build_progress, format_size, read_screen
+from paddock.environments.progress import Pace, Progress, Screen, build_progress, format_size, read_screen
 
 RECORDED = [
     line.encode().decode("unicode_escape") for line in (Path(__file__).parent / "terminal.txt").read_text().splitlines()
@@ -54,12 +54,33 @@ def test_any_other_text_is_no_progress_and_no_error(text: str) -> None:
     ("progress", "sentence"),
     [
         (Progress("downloading", 61, "paddlepaddle 3.0.0", 192_823_000), "building (paddlepaddle 3.0.0, 193 MB), 61 %"),
+        (
+            Progress("downloading", 61, "paddlepaddle 3.0.0", 192_823_000, speed=12.4e6, left=8.7),
+            "building (paddlepaddle 3.0.0, 193 MB), 61 %, 12 MB/s, 9 s left",
+        ),
+        (Progress("retrying", 3, "building (six)", tries=(1, 3)), "building (six), the network failed: try 2 of 3"),
+        (Progress("fetching", 40, "Python 3.13.9", 34_000_000), "fetching Python 3.13.9, 34 MB, 40 %"),
         (Progress("resolving", 0, "six"), "building (six), resolving, 0 %"),
         (Progress("waiting", 0, "six 1.0"), "waiting for another build of six 1.0"),
     ],
 )
 def test_sentences(progress: Progress, sentence: str) -> None:
     assert progress.explain() == sentence
+
+
+def test_the_pace_is_of_the_last_seconds() -> None:
+    pace = Pace()
+    speeds = [pace.note(now, got) for now, got in ((0.0, 0), (0.5, 1000), (1.0, 2000), (2.0, 4000), (8.0, 4000))]
+    assert speeds == [0, 0, 2000, 2000, 0]
+    assert pace.note(9.0, 100) == 0, "another try begins anew"
+    assert pace.note(10.0, 600) == 500
+
+
+def test_what_is_left_of_the_downloads_at_this_pace() -> None:
+    screen = read_screen(Screen(), "Preparing packages... (0/1)\nbig  ----- 100 MiB/200 MiB\n")
+    told = build_progress(screen, "big", {}, speed=10 * 2**20)
+    assert (told.speed, told.left) == (10 * 2**20, 10)
+    assert build_progress(screen, "big", {}).left == 0
 
 
 @pytest.mark.parametrize(

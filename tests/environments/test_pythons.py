@@ -7,12 +7,16 @@ import pytest
 from paddock.environments.pythons import (
     Python,
     choose_python,
-    explain_no_python,
     explain_range,
+    explain_unsuitable,
+    fetch_pythons,
     match_version,
     read_pythons,
     running_python,
 )
+from paddock.environments.uv import find_uv
+
+Row = dict[str, object]
 
 
 def python(*version: int) -> Python:
@@ -63,18 +67,15 @@ def test_ranges_in_words(specifier: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("found", "sentence"),
     [
-        ([python(3, 14, 0)], "Python 3.14 is too new for paddlepaddle 3.0.0: install Python 3.9 to 3.13"),
-        ([python(3, 15, 0), python(3, 14, 0)], "Python 3.14 is too new for paddlepaddle 3.0.0: install Python 3.9"),
-        ([python(3, 6, 8), python(3, 8, 0)], "Python 3.8 is too old for paddlepaddle 3.0.0: install Python 3.9"),
-        (
-            [python(3, 8, 0), python(3, 14, 0)],
-            "no Python here suits paddlepaddle 3.0.0, found 3.8, 3.14: install",
-        ),
-        ([], "no Python was found for paddlepaddle 3.0.0: install Python 3.9 to 3.13"),
+        ([python(3, 14, 0)], "Python 3.14 is too new for paddlepaddle 3.0.0"),
+        ([python(3, 15, 0), python(3, 14, 0)], "Python 3.14 is too new for paddlepaddle 3.0.0"),
+        ([python(3, 6, 8), python(3, 8, 0)], "Python 3.8 is too old for paddlepaddle 3.0.0"),
+        ([python(3, 8, 0), python(3, 14, 0)], "no Python here suits paddlepaddle 3.0.0, found 3.8, 3.14"),
+        ([], "no Python was found for paddlepaddle 3.0.0"),
     ],
 )
 def test_no_python_that_suits(found: list[Python], sentence: str) -> None:
-    assert explain_no_python("paddlepaddle 3.0.0", ">=3.9,<3.14", found).startswith(sentence)
+    assert explain_unsuitable("paddlepaddle 3.0.0", ">=3.9,<3.14", found) == sentence
 
 
 def test_the_first_that_suits_is_chosen() -> None:
@@ -83,11 +84,16 @@ def test_the_first_that_suits_is_chosen() -> None:
 
 
 def test_uvs_listing_gives_cpython_newest_first() -> None:
-    def row(path: str, minor: int, implementation: str = "cpython") -> dict[str, object]:
+    def row(path: str, minor: int, implementation: str = "cpython", more: str = "", variant: str = "default") -> Row:
         parts = {"major": 3, "minor": minor, "patch": 1}
-        return {"path": path, "version_parts": parts, "implementation": implementation}
+        version = f"3.{minor}.1{more}"
+        return {"path": path, "version": version, "version_parts": parts, "implementation": implementation,
+                "variant": variant}  # fmt: skip
 
-    listing = [row("/a/python3.11", 11), row("/b/python3.11", 11), row("/a/python3.13", 13), row("/pypy", 12, "pypy")]
+    listing = [
+        row("/a/python3.11", 11), row("/b/python3.11", 11), row("/a/python3.13t", 13, variant="freethreaded"),
+        row("/a/python3.13", 13), row("/pypy", 12, "pypy"), row("/a/python3.15", 15, more="rc1"),
+    ]  # fmt: skip
     assert read_pythons(listing) == (
         Python(Path("/a/python3.13"), (3, 13, 1)),
         Python(Path("/a/python3.11"), (3, 11, 1)),
@@ -96,3 +102,13 @@ def test_uvs_listing_gives_cpython_newest_first() -> None:
 
 def test_the_running_interpreter_is_one_that_exists() -> None:
     assert running_python().path.exists()
+
+
+async def test_the_interpreters_of_pyenv_are_found(tmp_path: Path) -> None:
+    """Its shims start only the version that a directory has chosen."""
+    binaries = tmp_path / ".pyenv/versions/3.x/bin"
+    binaries.mkdir(parents=True)
+    running = running_python()
+    (binaries / f"python{running.short}").symlink_to(running.path)
+    found = await fetch_pythons(find_uv(), {"PATH": "/nowhere", "HOME": str(tmp_path)})
+    assert [each.version for each in found] == [running.version]

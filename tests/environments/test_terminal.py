@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from paddock.environments.terminal import plain_text, run_on_terminal
+from paddock.environments.terminal import plain_text, read_output, run_on_terminal
 
 HERE = Path("/")
 
@@ -94,3 +94,34 @@ async def test_kill_9_of_the_parent_hangs_up_and_ends_the_child() -> None:
 def test_plain_text_is_what_remained_to_be_read() -> None:
     drawn = "\x1b[2K⠙ Resolving dependencies...   \r\x1b[2K⠹ six\r\x1b[2Kerror: x\r\n  cause: y\r\n\x1b[31mz\x1b[0m\r\n"
     assert plain_text(drawn) == "error: x\n  cause: y\nz"
+
+
+async def test_what_the_reader_raises_ends_the_program(tmp_path: Path) -> None:
+    """And is raised where the program was started."""
+
+    def on_text(text: str) -> None:
+        raise ValueError(text.strip())
+
+    script = f"echo $$; exec sleep 1000 2>{tmp_path}/x"
+    with pytest.raises(ValueError, match=r"^\d+$") as raised:
+        await run_on_terminal(["/bin/sh", "-c", script], os.environ, HERE, on_text)
+    assert not psutil.pid_exists(int(str(raised.value)))
+
+
+def test_a_coloured_line_is_read_whole() -> None:
+    """As Python 3.13 ends a traceback on a terminal."""
+    drawn = "\x1b[1;35mAssertionError\x1b[0m: \x1b[35mno flag\x1b[0m\r\n"
+    assert plain_text(drawn) == "AssertionError: no flag"
+
+
+async def test_a_program_that_is_read_ends_with_its_caller(tmp_path: Path) -> None:
+    file = tmp_path / "pid"
+    task = asyncio.create_task(read_output(["/bin/sh", "-c", f"echo $$ >{file}; exec sleep 1000"], os.environ))
+    async with asyncio.timeout(20):
+        while not file.exists() or not file.read_text().strip():  # noqa: ASYNC110 - a file, no event
+            await asyncio.sleep(0.02)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not psutil.pid_exists(int(file.read_text()))
+    assert await read_output(["/bin/sh", "-c", "echo out; echo err >&2"], os.environ) == b"out\n"

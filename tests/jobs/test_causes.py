@@ -204,11 +204,15 @@ def told(pods: tuple[Pod, ...], *, has_config_map: bool = False) -> Cause | None
 def test_what_comes_earlier_on_a_pods_way_is_told_first() -> None:
     """Each step mends what the one before told."""
     unplaced = with_pod(PODS, "worker-1", waiting("Unschedulable", "no room"))
-    pods = with_pod(unplaced, "worker-0", waiting("EnvironmentBuilding", "paddle-ps: installing, 61 %"))
+    pods = with_pod(
+        unplaced, "worker-0", waiting("EnvironmentBuilding", "paddle-ps: installing, 61 %, 12 MB/s, 9 s left")
+    )
     assert told(pods[:1]) == causes.WaitingForPods(1, 2)
     assert told(pods) == causes.WaitingForScheduler(1, 2, "no room")
     pods = with_pod(pods, "worker-1", waiting("ErrImagePull", "no such image"))
     assert told(pods) == causes.ImageUnavailable("worker-1", "no such image")
+    pods = with_pod(pods, "worker-1", waiting("EnvironmentFailed", "environment x: no wheel"))
+    assert told(pods) == causes.EnvironmentFailed("worker-1", "environment x: no wheel")
     pods = with_pod(pods, "worker-1", waiting("ContainerCreating"))
     assert told(pods) == causes.BuildingEnvironment(1, 2, "paddle-ps: installing")
     pods = with_pod(pods, "worker-0", lambda pod: replace(pod, waiting=None, address=""))

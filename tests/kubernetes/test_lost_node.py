@@ -17,7 +17,8 @@ import pytest
 from operator_seam import JOBS, build_job, running, status_of, until
 from paddock.jobs.model import Settings
 from paddock.kube.meta import CONFIG_MAPS, EVENTS, PODS, Manifest, is_deleting, name_of, uid_of
-from worlds import ControlPlane, NoPrograms, World, find_programs, open_real
+from support.programs import need
+from worlds import ControlPlane, World, find_programs, open_real
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -35,12 +36,8 @@ POD = {
 @pytest.fixture
 def nodes(tmp_path: Path) -> Iterator[ControlPlane]:
     """A control plane of its own with a scheduler and two hollow nodes, one of which will be killed."""
-    try:
-        programs = find_programs()
-    except NoPrograms as reason:
-        pytest.skip(str(reason))
-    if not (programs / "kubemark").exists():
-        pytest.skip(f"no kubemark in {programs}: `make kubernetes` builds it")
+    programs = find_programs()
+    need("kubemark", path=str(programs))
     plane = ControlPlane(tmp_path / "plane", programs)
     try:
         plane.up("--controllers", "--scheduler")

@@ -39,7 +39,7 @@ from paddock.kube.meta import (
     name_of,
 )
 from paddock.operator.election import Election
-from worlds import ControlPlane, NoPrograms, World, create_namespace, open_control_plane
+from worlds import ControlPlane, World, create_namespace, open_control_plane
 
 RIGHTS = build_rights((paddlepaddle.resource,))
 KINDS = {paddlepaddle.resource: paddlepaddle}
@@ -60,12 +60,9 @@ UNUSED = {
 def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """A control plane with what `deploy/v1` installs, as strict about owner references as some clusters are."""
     flag = "kube-apiserver:--enable-admission-plugins=OwnerReferencesPermissionEnforcement"
-    try:
-        with open_control_plane(tmp_path_factory.mktemp("strict-control-plane"), "--flag", flag) as plane:
-            asyncio.run(_install(plane))
-            yield plane
-    except NoPrograms as reason:
-        pytest.skip(str(reason))
+    with open_control_plane(tmp_path_factory.mktemp("strict-control-plane"), "--flag", flag) as plane:
+        asyncio.run(_install(plane))
+        yield plane
 
 
 async def _install(plane: ControlPlane) -> None:

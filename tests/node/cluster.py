@@ -20,7 +20,9 @@ from paddock.node import processes
 from paddock.node.images import HostPrograms, Images
 from paddock.node.kubelet import Kubelet
 from paddock.node.machine import Machine
-from paddock.node.sandbox import Sandbox
+from paddock.node.sandbox import NoSandbox, Sandbox, choose_sandbox
+from support.process_state import read_children
+from support.programs import lack, need
 
 PYTHON = sys.executable
 NODE = "here"
@@ -120,6 +122,16 @@ class Cluster:
         return b"".join([chunk async for chunk in self.kubelet.logs.read(found, Options(**options))]).decode()
 
 
+def need_sandbox(name: str) -> Sandbox:
+    """The sandbox of this name; skips the test where bubblewrap is not installed or does not work."""
+    if name == "bubblewrap":
+        need("bwrap")
+    try:
+        return choose_sandbox(name)
+    except NoSandbox as error:
+        lack("bwrap", f"does not work here: {error}")
+
+
 @contextlib.asynccontextmanager
 async def open_cluster(directory: Path, sandbox: Sandbox, images: Images | None = None) -> AsyncIterator[Cluster]:
     api = await LocalApi.open(directory / "api")
@@ -129,6 +141,8 @@ async def open_cluster(directory: Path, sandbox: Sandbox, images: Images | None 
         yield cluster
     finally:
         await cluster.stop()
+        for pid in read_children():  # of a kubelet that was dropped: a crash would have left them to init
+            processes.reap(pid)
         await api.close()
 
 

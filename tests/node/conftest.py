@@ -7,16 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from node.cluster import Cluster, open_cluster
-from paddock.node.sandbox import NoSandbox, Sandbox, choose_sandbox
+from node.cluster import Cluster, need_sandbox, open_cluster
+from paddock.node.sandbox import Sandbox
 
 
 @pytest.fixture(params=["bubblewrap", "none"])
 def sandbox(request: pytest.FixtureRequest) -> Sandbox:
-    try:
-        return choose_sandbox(request.param)
-    except NoSandbox as error:
-        pytest.skip(str(error))
+    return need_sandbox(request.param)
 
 
 @pytest.fixture

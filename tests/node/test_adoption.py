@@ -11,9 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from node.cluster import PYTHON, Cluster, is_running, marked, open_cluster, pod, processes_of, shell, terminated, until
+from node.cluster import (
+    PYTHON,
+    Cluster,
+    is_running,
+    marked,
+    need_sandbox,
+    open_cluster,
+    pod,
+    processes_of,
+    shell,
+    terminated,
+    until,
+)
 from paddock.kube.meta import PODS
-from paddock.node.sandbox import NoSandbox, Sandbox, choose_sandbox
+from paddock.node.sandbox import Sandbox, choose_sandbox
 
 
 async def test_a_new_kubelet_adopts_what_runs(cluster: Cluster) -> None:
@@ -96,10 +108,7 @@ async def test_a_pod_whose_end_nobody_saw_is_lost(tmp_path: Path, sandbox: Sandb
 @pytest.fixture
 def other(sandbox: Sandbox) -> Sandbox:
     """The one that the next kubelet uses."""
-    try:
-        return choose_sandbox("none" if sandbox.binds else "bubblewrap")
-    except NoSandbox as error:
-        pytest.skip(str(error))
+    return need_sandbox("none" if sandbox.binds else "bubblewrap")
 
 
 async def test_a_pod_that_ended_in_another_sandbox_is_read_all_the_same(

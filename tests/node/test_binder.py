@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 import yaml
 
-from node.cluster import Cluster, open_cluster, pod, shell, until, waiting
+from node.cluster import Cluster, need_sandbox, open_cluster, pod, shell, until, waiting
 from node.cluster_objects import claim, node, volume
 from paddock.apiserver.local import LocalApi
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import CLAIMS, EVENTS, NODES, PODS, VOLUMES, Manifest, Resource, annotations_of
 from paddock.node.binder import Binder
-from paddock.node.sandbox import NoSandbox, Sandbox, choose_sandbox
+from paddock.node.sandbox import Sandbox, choose_sandbox
 from paddock.node.scheduler import Scheduler
 
 DOCUMENTS = Path(__file__).parents[2] / "examples/documents"
@@ -227,10 +227,7 @@ async def test_at_rest_nothing_is_written_and_a_restart_writes_nothing(storage: 
 
 @pytest.fixture(params=["bubblewrap", "none"])
 def sandbox(request: pytest.FixtureRequest) -> Sandbox:
-    try:
-        return choose_sandbox(request.param)
-    except NoSandbox as error:
-        pytest.skip(str(error))
+    return need_sandbox(request.param)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ from node.cluster import until
 from paddock.node.bubblewrap import Entries, Status, build_binds, build_view, read_directory, read_status
 from paddock.node.processes import read_birth, reap, spawn
 from paddock.node.volumes import Mount
+from support.programs import need
 
 TREE: Mapping[str, Entries] = {
     "/": {"bin": "usr/bin", "usr": None, "mnt": None, "home": None, "proc": None, "dev": None},
@@ -53,9 +53,7 @@ def test_a_directory_that_is_too_full_to_rebuild_is_named() -> None:
 
 
 def test_a_file_that_vanishes_meanwhile_harms_nobody(tmp_path: Path) -> None:
-    bubblewrap = shutil.which("bwrap")
-    if bubblewrap is None:
-        pytest.skip("bubblewrap is not installed")
+    bubblewrap = need("bwrap")
     (tmp_path / "kept").touch()
 
     def read(path: str) -> Entries | None:

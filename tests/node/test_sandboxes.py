@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from node.cluster import PYTHON, Cluster, container, open_cluster, pod, shell, terminated, until, waiting
+from node.cluster import PYTHON, Cluster, container, need_sandbox, open_cluster, pod, shell, terminated, until, waiting
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, uid_of
 from paddock.node.images import Image, Preparing, Unavailable
 from paddock.node.sandbox import NoSandbox, Program, choose_sandbox
@@ -17,11 +17,7 @@ from paddock.node.sandbox import NoSandbox, Program, choose_sandbox
 
 @pytest.fixture
 async def wrapped(tmp_path: Path) -> AsyncIterator[Cluster]:
-    try:
-        sandbox = choose_sandbox("bubblewrap")
-    except NoSandbox as error:
-        pytest.skip(str(error))
-    async with open_cluster(tmp_path, sandbox) as cluster:
+    async with open_cluster(tmp_path, need_sandbox("bubblewrap")) as cluster:
         yield cluster
 
 

@@ -7,18 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from node.cluster import PYTHON, Cluster, container, open_cluster, pod, shell
+from node.cluster import PYTHON, Cluster, container, need_sandbox, open_cluster, pod, shell
 from paddock.kube.meta import CONFIG_MAPS, SECRETS, Manifest
-from paddock.node.sandbox import NoSandbox, choose_sandbox
 
 
 @pytest.fixture(params=["bubblewrap", "none"])
 async def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Cluster]:
-    try:
-        sandbox = choose_sandbox(request.param)
-    except NoSandbox as error:
-        pytest.skip(str(error))
-    async with open_cluster(tmp_path, sandbox) as cluster:
+    async with open_cluster(tmp_path, need_sandbox(request.param)) as cluster:
         yield cluster
 
 

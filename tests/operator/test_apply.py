@@ -12,7 +12,7 @@ import pytest
 
 from operator_seam import JOBS, Request, Seam, build_job, open_cluster
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.model import Action, Create, Job, Patch, Settings
+from paddock.jobs.model import Action, Create, Delete, Job, Patch, Settings
 from paddock.jobs.pods import build_pod, build_service
 from paddock.kube.errors import Conflict, Forbidden
 from paddock.kube.meta import PODS, SERVICES, Key, Resource, annotations_of, uid_of
@@ -129,7 +129,21 @@ async def test_a_patch_that_met_another_write_is_sent_once_more_and_no_oftener(s
 
     seam.before = refuse
     note = {"metadata": {"annotations": {"told": "yes"}}}
-    await apply_actions(seam, job, Patch(PODS, Key("default", "demo-worker-0"), uid_of(pod), note))
+    patch = Patch(PODS, Key("default", "demo-worker-0"), uid_of(pod), note)
+    assert await apply_actions(seam, job, patch) == Outcome()
     assert annotations_of(await seam.api.get(PODS, "default", "demo-worker-0"))["told"] == "yes"
-    await apply_actions(seam, job, Patch(PODS, Key("default", "demo-worker-0"), "another's", note))
-    assert [request[0] for request in seam.requests].count("patch") == 4
+    for optional in (False, True):
+        patch = Patch(PODS, Key("default", "demo-worker-0"), "another's", note, optional=optional)
+        assert await apply_actions(seam, job, patch) == Outcome(again=True)
+    assert [request[0] for request in seam.requests].count("patch") == 6
+
+
+async def test_a_delete_that_a_409_refuses_is_not_done_and_one_that_finds_nothing_is(seam: Seam) -> None:
+    """Another object of the name, or another write at that moment: the answer does not say which."""
+    job, actions = await make_job(seam, 1)
+    await apply_actions(seam, job, *actions)
+    key = Key("default", "demo-worker-0")
+    pod = await seam.api.get(PODS, *key)
+    assert await apply_actions(seam, job, Delete(PODS, key, "another's")) == Outcome(again=True)
+    assert await apply_actions(seam, job, Delete(PODS, key, uid_of(pod), grace=0)) == Outcome()
+    assert await apply_actions(seam, job, Delete(PODS, key, uid_of(pod), grace=0)) == Outcome()

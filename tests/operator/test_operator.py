@@ -31,7 +31,7 @@ from paddock.jobs.labels import HALTED_ANNOTATION, PORT_ANNOTATION
 from paddock.jobs.model import PORTS_IN_BLOCK, Settings
 from paddock.jobs.policies.ports import FIRST_PORT, LAST_PORT
 from paddock.kube.api import Event
-from paddock.kube.errors import ApiError, BadRequest, Forbidden, Invalid, NotFound
+from paddock.kube.errors import ApiError, BadRequest, Conflict, Forbidden, Invalid, NotFound
 from paddock.kube.meta import CONFIG_MAPS, EVENTS, POD_GROUPS, PODS, SERVICES, Manifest, Resource, annotations_of
 
 RANKS = {"demo-ps-0", "demo-ps-1", "demo-worker-0", "demo-worker-1"}
@@ -485,6 +485,27 @@ async def test_a_pod_that_is_refused_is_told_and_tried_again(cluster: LocalApi) 
         await until(lambda: have_pods(cluster, 4))
         (event,) = await until(lambda: events_of(cluster, "ActionFailed"))
     assert event["message"] == "cannot create Pod demo-worker-1: exceeded quota: pods"
+
+
+async def test_a_pod_whose_deletion_met_another_write_is_deleted_all_the_same(cluster: LocalApi) -> None:
+    """All of them at once, so that nothing happens to the job that would call for another pass."""
+    seam = Seam(cluster)
+    refused: list[Request] = []
+
+    async def refuse(request: Request) -> None:
+        if request[0] == "delete" and request not in refused:
+            refused.append(request)
+            raise Conflict("the object has been modified")
+
+    seam.before = refuse
+    async with running(seam):
+        await cluster.create(JOBS, build_job(ps=0, worker=1, cleanPodPolicy="Always"))
+        pods = await until(lambda: have_pods(cluster, 1))
+        await start_gang(cluster, pods)
+        await set_phase(cluster, "demo-worker-0", "Succeeded")
+        await until(lambda: have_no_pods(cluster))
+        assert not await events_of(cluster, "ActionFailed"), "it is nobody's business"
+    assert ("delete", "pods", "demo-worker-0") in refused
 
 
 async def test_a_deleted_job_takes_its_children_along_and_its_name_can_be_used_again(cluster: LocalApi) -> None:

@@ -20,8 +20,8 @@ class EnvironmentImages:
                 return Image(image, environment, command, files)
             case answers.Preparing(message):
                 return Preparing(message)
-            case answers.Unavailable(message):
-                return Unavailable(message)
+            case answers.Unavailable(message, reason):
+                return Unavailable(message, reason)
 
     async def changed(self) -> None:
         await self._environments.changed()

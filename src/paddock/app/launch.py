@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -107,6 +109,23 @@ def _await_running(home: homes.Home, begun: float) -> homes.Running | None:
             raise StartError(f"the cluster has not become ready in {START_SECONDS:.0f} s: see {home.log}")
         time.sleep(0.05)
     return None
+
+
+_SETTINGS = re.compile(
+    r"((HTTPS?|ALL|NO)_PROXY|(PIP|UV|SSL|REQUESTS|CURL)_\w+|XDG_(CACHE|CONFIG)_HOME|LD_LIBRARY_PATH)", re.IGNORECASE
+)
+
+
+def find_other_settings(pid: int, environ: Mapping[str, str]) -> list[str]:
+    """Names of the variables, of those that the building of environments heeds, that process `pid` has otherwise."""
+    import psutil
+
+    try:
+        theirs = psutil.Process(pid).environ()
+    except psutil.Error:
+        return []
+    names = {name for name in {*theirs, *environ} if _SETTINGS.fullmatch(name)}
+    return sorted(name for name in names if theirs.get(name) != environ.get(name))
 
 
 def last_words(home: homes.Home) -> str:

@@ -16,6 +16,7 @@ from paddock.cli.names import complete_jobs
 from paddock.cli.places import Place
 from paddock.cli.session import talk
 from paddock.cli.terminal import stderr, stdout
+from paddock.cli.verb import Verb
 from paddock.jobs.phrases import Phrase, phrase, render
 from paddock.kube.errors import Conflict, NotFound
 from paddock.kube.meta import PODS, Manifest, Resource, namespace_of, uid_of
@@ -29,7 +30,7 @@ _QUIET = 2.0
 _LONGEST_PAUSE = 1.0
 
 
-@click.command(name="delete")
+@click.command(name="delete", cls=Verb)
 @click.argument("names", nargs=-1, required=True, metavar="JOB...", shell_complete=complete_jobs)
 @click.option("--now", is_flag=True, help="Do not wait for the ranks to end by themselves: kill them.")
 @click.option("--wait/--no-wait", default=True, help="Wait until the job and its pods are gone.", show_default=True)

@@ -13,11 +13,13 @@ from paddock.cli import jobs_view as view
 from paddock.cli.cluster_limits import find_places
 from paddock.cli.context_options import namespace_option
 from paddock.cli.find import fetch_job, fetch_pods
+from paddock.cli.jobs_view import read_status
 from paddock.cli.language import readers_language
 from paddock.cli.names import complete_jobs
 from paddock.cli.places import Place
 from paddock.cli.session import talk
 from paddock.cli.terminal import print_table, stdout
+from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.explain import explain
 from paddock.jobs.model import CauseRecord, Job, Status
@@ -34,7 +36,7 @@ _LABEL = 11
 """Columns of a line's name."""
 
 
-@click.command(name="describe")
+@click.command(name="describe", cls=Verb)
 @click.argument("job", metavar="JOB", shell_complete=complete_jobs)
 @namespace_option
 def command(job: str, namespace: str) -> None:
@@ -69,7 +71,7 @@ def build_description(resource: Resource, manifest: Manifest, place: Place, lang
     """The lines above the pods. Kubernetes takes jobs that the operator cannot read (`kubectl create`, `patch`): of
     such a one what its metadata and its status say."""
     api = KINDS[resource]
-    status = api.read_status(manifest)
+    status = read_status(resource, manifest)
     try:
         job = api.read_job(manifest)
     except InvalidJob as invalid:

@@ -13,7 +13,7 @@ from paddock.jobs.phrases import Phrase, phrase, render
 from paddock.jobs.progress import Progress
 from paddock.kube.times import Moment, format_duration
 
-_PERCENT = re.compile(r",? *\d+ *%$")
+_PERCENT = re.compile(r",? *\d+ *%(?:, (?P<pace>.*))?$")
 _BAR = 10
 
 
@@ -93,11 +93,19 @@ def _loss(progress: Progress) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Building:
-    """An environment that is being built. `what`: `building (paddlepaddle 3.0.0, 193 MB)`; `percent` from 0 to 100."""
+    """An environment that is being built. `what`: `building (paddlepaddle 3.0.0, 193 MB)`; `percent` from 0 to 100;
+    `pace`: `12 MB/s, 9 s left`."""
 
     name: str
     what: str
     percent: int
+    pace: str = ""
+
+    @property
+    def stage(self) -> str:
+        """What the per cent are of, where it is not the environment itself: an interpreter, or another try."""
+        found = re.search(r"try \d+ of \d+", self.what) or re.match("fetching", self.what)
+        return found[0] if found else ""
 
 
 def read_building(name: str, status: Mapping[str, object]) -> Building | None:
@@ -105,8 +113,10 @@ def read_building(name: str, status: Mapping[str, object]) -> Building | None:
     if status.get("phase") != "Building":
         return None
     percent = status.get("progress")
-    what = _PERCENT.sub("", str(status.get("message") or "building"))
-    return Building(name, what, percent if isinstance(percent, int) else 0)
+    message = str(status.get("message") or "building")
+    found = _PERCENT.search(message)
+    pace = (found["pace"] or "") if found else ""
+    return Building(name, _PERCENT.sub("", message), percent if isinstance(percent, int) else 0, pace)
 
 
 def build_building(building: Building, *, bar: bool, language: str = "en") -> str:
@@ -114,7 +124,8 @@ def build_building(building: Building, *, bar: bool, language: str = "en") -> st
     full = building.percent * _BAR // 100
     drawn = f" {'█' * full}{'░' * (_BAR - full)}" if bar else ","
     said = phrase("environment {name}: {what}", name=building.name, what=building.what)
-    return f"{render(said, language)}{drawn} {building.percent} %"
+    pace = f", {building.pace}" if building.pace else ""
+    return f"{render(said, language)}{drawn} {building.percent} %{pace}"
 
 
 def build_end(view: View, language: str = "en") -> str:
@@ -132,6 +143,12 @@ def build_end(view: View, language: str = "en") -> str:
     return render(
         phrase("Completed in {time}: {roles}.{said}", time=_seconds(seconds), roles=roles, said=said), language
     )
+
+
+def build_not_started(view: View, now: float, language: str = "en") -> str:
+    """`Not started after 3.2 s: worker-0 cannot start: environment paddle-ps: …`, of a job that waits in vain."""
+    why = explain(view.status.cause, language) if view.status.cause else ""
+    return render(phrase("Not started after {time}: {why}", time=_seconds(now - view.submitted), why=why), language)
 
 
 def build_timeout(view: View, seconds: float, language: str = "en") -> str:

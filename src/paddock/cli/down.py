@@ -13,6 +13,7 @@ from paddock.cli.find import fetch_all
 from paddock.cli.places import Local
 from paddock.cli.session import connect, home, run
 from paddock.cli.terminal import stderr
+from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Phase
 from paddock.kube.errors import ApiError
@@ -23,7 +24,7 @@ _ANSWER = 3.0
 _NAMED = 4
 
 
-@click.command(name="down")
+@click.command(name="down", cls=Verb)
 def command() -> None:
     """Stop the local cluster, and end every process that it started.
 

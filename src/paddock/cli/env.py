@@ -25,6 +25,7 @@ from paddock.cli.places import Place
 from paddock.cli.requirements import Requirements, explain_url, read_requirements
 from paddock.cli.session import home, talk
 from paddock.cli.terminal import print_table, stderr, stdout
+from paddock.cli.verb import VerbGroup
 from paddock.environments.definition import BUILD_REQUESTED
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.labels import ENVIRONMENT_ANNOTATION
@@ -44,7 +45,7 @@ HEADER = ("NAME", "STATUS", "PROGRESS", "PYTHON", "SIZE", "IMAGES", "WHAT")
 _SEED = "paddock.dev/seed"
 
 
-@click.group(name="env")
+@click.group(name="env", cls=VerbGroup)
 def command() -> None:
     """Environments: which Python and which packages an image stands for on this machine.
 
@@ -211,7 +212,7 @@ def build(name: str) -> None:
         wish = f"{time.time():.6f}"
         await client.patch(ENVIRONMENTS, "", name, {"metadata": {"annotations": {BUILD_REQUESTED: wish}}})
         with Screen(language=readers_language()) as screen:
-            status = await _follow_build(client, name, wish, Builds(screen), screen)
+            status = await _follow_build(client, place, name, wish, Builds(screen), screen)
             what = str(status.get("message") or "built")
             screen.line(phrase("environment {name}: ready ({what})", name=name, what=what))
 
@@ -224,7 +225,17 @@ def build(name: str) -> None:
         raise
 
 
-async def _follow_build(client: Client, name: str, wish: str, builds: Any, screen: Any) -> Manifest:
+def _explain_failed(name: str, status: Manifest, place: Place) -> str:
+    """The builder's sentence; where a setting may be at fault, whether the cluster has this shell's."""
+    from paddock.cli.explain import build_next
+    from paddock.cli.unbuilt import build_down
+
+    steps = build_next(build_down(place)) if status.get("fault") != "definition" else []
+    said = f"environment {name}: {status.get('message')}"
+    return "\n".join([said, *(render(step, readers_language()) for step in steps)])
+
+
+async def _follow_build(client: Client, place: Place, name: str, wish: str, builds: Any, screen: Any) -> Manifest:
     """The status of what is ready. Raises `Failed` with the builder's sentence."""
     async for event in client.follow(ENVIRONMENTS, fields=f"metadata.name={name}"):
         if event.type == "SYNCED" or name_of(event.object) != name:
@@ -237,7 +248,7 @@ async def _follow_build(client: Client, name: str, wish: str, builds: Any, scree
         if status.get("phase") == "Ready":
             return status
         if status.get("phase") == "Failed":
-            raise Failed(f"environment {name}: {status.get('message')}")
+            raise Failed(_explain_failed(name, status, place))
         builds.show(name, status)
         screen.status(builds.live)
     raise Failed(f"environment {name}: the cluster has gone")
@@ -305,6 +316,11 @@ def find_users(
 
 
 def _remove_files(place: Home, environment: Manifest, others: Sequence[Manifest], files: bool) -> list[str]:
+    from paddock.environments.definition import read_definition
+    from paddock.environments.directories import forget_pythons, remove
+
+    if files:
+        forget_pythons(place.cache / "environments", read_definition(environment))
     status = environment.get("status") or {}
     key, path = str(status.get("key") or ""), str(status.get("path") or "")
     if not key:
@@ -315,8 +331,6 @@ def _remove_files(place: Home, environment: Manifest, others: Sequence[Manifest]
         return [f"its files are kept: environment {sharing[0]} has the same"] if files else []
     if not files:
         return [f"its files are kept, {size} in {path}: with --files they are removed"]
-    from paddock.environments.directories import remove
-
     if not remove(place.cache / "environments", key):
         return [f"its files are kept: they are being built at this moment, in {path}"]
     return [f"its files are removed: {size} in {path}"]

@@ -15,11 +15,13 @@ import click
 
 from paddock.cli.context_options import namespace_option
 from paddock.cli.errors import UserError
+from paddock.cli.jobs_view import read_environment, read_given_up, read_status
 from paddock.cli.language import readers_language
 from paddock.cli.names import complete_jobs
 from paddock.cli.places import LOCAL, Flags
 from paddock.cli.session import talk
 from paddock.cli.terminal import stdout
+from paddock.cli.verb import Verb
 from paddock.jobs.explain import explain
 from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.model import CauseRecord, Status
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from paddock.client.client import Client
 
 
-@click.command(name="explain")
+@click.command(name="explain", cls=Verb)
 @click.argument("job", required=False, metavar="[JOB]", shell_complete=complete_jobs)
 @click.option("--why-not", "file", default=None, metavar="FILE", help="Why the job in FILE would not start now.")
 @namespace_option
@@ -58,11 +60,10 @@ def command(job: str | None, file: str | None, namespace: str) -> int:
 
 def _explain_job(name: str, namespace: str, language: str) -> int:
     from paddock.cli.find import fetch_job
-    from paddock.jobs.apis.registry import KINDS
 
     async def work(client: Client, place: Place) -> list[str]:
         resource, manifest = await fetch_job(client, namespace, name, place.flags)
-        status = KINDS[resource].read_status(manifest)
+        status = read_status(resource, manifest)
         lines = build_explanation(manifest, status, time.time(), language, place.flags)
         if place.home is None and status.cause is None:
             lines += [
@@ -102,6 +103,9 @@ def build_explanation(
         lines = [head, render(phrase("the manifest is wrong; edit the job:"), language), *_problems(manifest, language)]
     age = format_duration(max(now - cause.since, 0)) if cause.since else "?"
     by = phrase("recorded by the operator in status.cause: {reason}, {age} ago", reason=cause.reason, age=age)
+    if read_given_up(manifest) == cause:
+        by = phrase("`paddock run` gave the job up for it and suspended it: {reason}, {age} ago",
+                    reason=cause.reason, age=age)  # fmt: skip
     lines.append(render(by, language))
     steps = build_steps(cause, name, namespace, flags=flags)
     return [*lines, *(render(each, language) for each in build_next(steps))]
@@ -147,6 +151,9 @@ def build_steps(
             return [f"{kubectl}{on} describe pods -l {JOB_LABEL}={job_label(name)}"]
         unknown = _NO_ENVIRONMENT.search(str(cause.args.get("message") or ""))
         return [f"paddock env create NAME -r requirements.txt --image {_quote(unknown[1])}"] if unknown else []
+    if cause.reason == "EnvironmentFailed":
+        environment = read_environment(str(cause.args.get("message") or ""))
+        return [f"paddock env build {environment}"] if environment else []
     ranks = cause.args.get("ranks")
     if isinstance(ranks, list | tuple) and ranks:
         role, _, index = str(ranks[0]).rpartition("-")

@@ -7,7 +7,6 @@ Reads only. Connections may break and the cluster may be killed meanwhile: `clie
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.cli.building import Builds
 from paddock.cli.display import View, build_live_line
-from paddock.cli.jobs_view import ended_message, rank_name
+from paddock.cli.jobs_view import ended_message, rank_name, read_environment
 from paddock.cli.places import Flags, Place
 from paddock.cli.rank_log import follow_lines
 from paddock.cli.screen import Screen
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 _DRAIN = 3.0
 """Seconds that the last lines of ended ranks have to arrive after the job has ended."""
 _PAINT = 0.125
-_WAITS_FOR = re.compile(r"environment (\S+):")
-"""How a pod's waiting message begins when its image is being built (`environments.states`)."""
 
 
 class Gone(Exception):
@@ -46,7 +43,8 @@ class Gone(Exception):
 class Follower:
     """One followed job. `shows` chooses the ranks whose lines are printed; progress is read from all of them.
 
-    `raw` leaves out the ranks' names; `tail` cuts what they have printed before; `on_view` hears of each new status.
+    `raw` leaves out the ranks' names; `tail` cuts what they have printed before; `on_view` hears of each new status;
+    causes of the reasons in `untold` are not told, as the caller does that.
     """
 
     def __init__(
@@ -61,6 +59,7 @@ class Follower:
         tail: int | None = None,
         raw: bool = False,
         on_view: Callable[[View], None] = lambda _: None,
+        untold: frozenset[str] = frozenset(),
     ) -> None:
         self._client, self._place, self._resource = client, place, resource
         self._api = KINDS[resource]
@@ -68,6 +67,7 @@ class Follower:
         read = self._api.read_job(job)
         self.view = View(read, self._api.read_status(job), time.time())
         self._screen, self._shows, self._tail, self._on_view = screen, shows, tail, on_view
+        self._worth_a_line = _WORTH_A_LINE - untold
         self._raw = raw
         self._width = max((len(str(rank)) for rank in read.ranks()), default=0)
         self._streams: dict[str, asyncio.Task[None]] = {}
@@ -129,7 +129,7 @@ class Follower:
     def _say_why(self) -> None:
         """A line for each new reason to wait or to start again; what passes in a moment is for the live line."""
         status = self.view.status
-        worth = status.cause is not None and status.cause.reason in _WORTH_A_LINE and not status.phase.terminal
+        worth = status.cause is not None and status.cause.reason in self._worth_a_line and not status.phase.terminal
         sentence = explain(status.cause, self._screen.language) if worth and status.cause else ""
         if sentence and sentence != self._said:
             self._screen.talk(sentence)
@@ -181,8 +181,8 @@ class Follower:
             self._screen.rank_lines("" if self._raw else label, self._width, lines)
 
     def _note_environment(self, waiting: Mapping[str, Any]) -> None:
-        if named := _WAITS_FOR.match(str(waiting.get("message") or "")):
-            self._environments.add(named[1])
+        if named := read_environment(str(waiting.get("message") or "")):
+            self._environments.add(named)
             self._awaited.set()
 
     async def _follow_environments(self) -> None:
@@ -204,14 +204,15 @@ def _steps(cause: CauseRecord | None, name: str, namespace: str, flags: Flags) -
     """What to type, where the job waits for the user alone and nothing tells it later."""
     from paddock.cli.explain import build_next, build_steps
 
-    if cause is None or cause.reason != "ImageUnavailable":
+    if cause is None or cause.reason not in ("ImageUnavailable", "EnvironmentFailed"):
         return []
     return build_next(build_steps(cause, name, namespace, flags=flags))
 
 
 _WORTH_A_LINE = frozenset(
-    {"RankRestarted", "PodsDeleted", "PodsLost", "WaitingForScheduler", "ImageUnavailable", "ConfigurationWrong",
-     "ObjectInTheWay", "ObjectsRefused", "NoFreePort", "Suspended", "Resized", "Resumed", "ContainerWaiting"}
+    {"RankRestarted", "PodsDeleted", "PodsLost", "WaitingForScheduler", "ImageUnavailable", "EnvironmentFailed",
+     "ConfigurationWrong", "ObjectInTheWay", "ObjectsRefused", "NoFreePort", "Suspended", "Resized", "Resumed",
+     "ContainerWaiting"}
 )  # fmt: skip
 
 

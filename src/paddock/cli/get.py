@@ -18,6 +18,7 @@ from paddock.cli.names import complete_objects
 from paddock.cli.places import Place
 from paddock.cli.session import choose_place, talk
 from paddock.cli.terminal import print_table, stderr, stdout
+from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.phrases import Phrase, phrase, render
 from paddock.jobs.text import nearest
@@ -36,7 +37,7 @@ _WIDE_ONLY = {"pods": ("IP", "NODE")}
 _OUTPUTS = ("table", "wide", "json", "yaml", "name")
 
 
-@click.command(name="get")
+@click.command(name="get", cls=Verb)
 @click.argument(
     "kind",
     default="jobs",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.explain import explain
 from paddock.jobs.labels import ROLE_LABEL
-from paddock.jobs.model import Status
+from paddock.jobs.model import CauseRecord, Phase, Status
 from paddock.kube.meta import Manifest, Resource, annotations_of, labels_of, metadata, name_of, namespace_of
 from paddock.kube.times import Moment, format_duration, read_time
 
@@ -17,8 +20,29 @@ POD_HEADER = ("NAME", "READY", "STATUS", "RESTARTS", "AGE", "IP", "NODE", "WHY")
 ENVIRONMENT_HEADER = ("NAME", "STATUS", "PROGRESS", "AGE", "WHAT")
 
 
+GIVEN_UP = "paddock.dev/timed-out"
+"""The annotation of a job that `paddock run` has suspended, with the reason: empty for --timeout, else a cause as JSON
+(`write_given_up`). One that a user suspended has none."""
+
+
+def write_given_up(cause: CauseRecord) -> str:
+    return json.dumps({"reason": cause.reason, "args": dict(cause.args), "since": cause.since}, ensure_ascii=False)
+
+
+def read_given_up(job: Mapping[str, Any]) -> CauseRecord | None:
+    """Why `paddock run` suspended it; None where it did not, or by its --timeout."""
+    try:
+        kept = json.loads(annotations_of(job).get(GIVEN_UP) or "null")
+        return CauseRecord(str(kept["reason"]), dict(kept["args"]), kept["since"]) if kept else None
+    except (ValueError, KeyError, TypeError):  # somebody else's words
+        return None
+
+
 def read_status(resource: Resource, job: Mapping[str, Any]) -> Status:
-    return KINDS[resource].read_status(job)
+    """As it is recorded; but of a job that `paddock run` has given up, the cause is why, not that it is suspended."""
+    status = KINDS[resource].read_status(job)
+    given_up = read_given_up(job) if status.phase is Phase.SUSPENDED else None
+    return replace(status, cause=given_up) if given_up else status
 
 
 def age(manifest: Mapping[str, Any], now: Moment) -> str:
@@ -116,3 +140,10 @@ def with_namespace(
     """The same table with NAMESPACE first, for `-A`."""
     placed = [[namespace_of(each), *row] for each, row in zip(objects, rows, strict=True)]
     return ["NAMESPACE", *header], placed
+
+
+def read_environment(message: str) -> str:
+    """The environment that a pod's waiting message names while it is built, or cannot be; empty where it names none
+    (`environments.states` writes it)."""
+    named = re.match(r"environment (\S+):", message)
+    return named[1] if named else ""

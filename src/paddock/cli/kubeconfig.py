@@ -5,9 +5,10 @@ from __future__ import annotations
 import click
 
 from paddock.cli.session import ensure_up
+from paddock.cli.verb import Verb
 
 
-@click.command(name="kubeconfig")
+@click.command(name="kubeconfig", cls=Verb)
 def command() -> None:
     """Print the path of the local cluster's kubeconfig; the cluster is started if it is not up.
 

@@ -21,6 +21,7 @@ from paddock.cli.places import Place
 from paddock.cli.rank_log import cut, fetch_log
 from paddock.cli.screen import Screen
 from paddock.cli.session import talk
+from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import CleanPods, Job, Rank
 from paddock.jobs.phrases import Phrase, phrase
@@ -58,7 +59,7 @@ def choose_ranks(job: str, ranks: Sequence[Rank], role: str, index: int | None, 
     return Which(chosen, tail)
 
 
-@click.command(name="logs")
+@click.command(name="logs", cls=Verb)
 @click.argument("job", metavar="JOB", shell_complete=complete_jobs)
 @click.option("-f", "--follow", is_flag=True, help="Go on until the job has ended.")
 @click.option("--role", default="", metavar="ROLE", help="Of this role alone: worker, ps.")

@@ -17,6 +17,7 @@ import click
 
 from paddock import __version__
 from paddock.cli.context_options import context_options, is_chosen
+from paddock.cli.verb import VerbGroup
 
 _VERBS: dict[str, str] = {
     "run": "Train: submit a manifest and follow the job to its end",
@@ -43,7 +44,7 @@ _ANYWHERE = frozenset({"run", "submit", "validate", "get", "describe", "explain"
 _LOCAL = frozenset({"env", "up", "down", "kubeconfig"})
 
 
-class Verbs(click.Group):
+class Verbs(VerbGroup):
     """The verbs, listed from a table and imported when used."""
 
     def list_commands(self, context: click.Context) -> list[str]:
@@ -74,7 +75,7 @@ class Verbs(click.Group):
 @click.command(
     cls=Verbs,
     subcommand_metavar="VERB …",
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    context_settings={"max_content_width": 110},
 )
 @click.version_option(__version__, "--version", message="paddock %(version)s")
 @partial(context_options, variable=None)
@@ -103,7 +104,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(arguments: Sequence[str]) -> int:
     """One command, as an exit code."""
     try:
-        result = cli.main(args=list(arguments), prog_name="paddock", standalone_mode=False)
+        typed = tuple(arguments)
+        result = cli.main(args=list(typed), prog_name="paddock", standalone_mode=False, obj=typed)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as ended:

@@ -14,6 +14,7 @@ import click
 import yaml
 
 from paddock.cli.kinds import KindsOfJob
+from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.crd import build_crd, build_old_crd
 from paddock.jobs.deployment import IMAGE, NAMESPACE, Installation, Scope, build_operator
@@ -41,7 +42,7 @@ def _check_namespace(context: click.Context, parameter: click.Parameter, value: 
     return value
 
 
-@click.command(name="manifests")
+@click.command(name="manifests", cls=Verb)
 @click.argument("what", type=click.Choice(["crd", "operator", "all"]), default="all")
 @click.option(
     "-n",

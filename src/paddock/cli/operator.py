@@ -19,6 +19,7 @@ import click
 
 from paddock.cli.errors import Failed
 from paddock.cli.kinds import KindsOfJob
+from paddock.cli.verb import Verb
 from paddock.jobs.deployment import HEALTH_PORT, KINDS, METRICS_PORT
 from paddock.jobs.fields import LABEL
 from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Resource
@@ -50,7 +51,7 @@ IGNORED: Mapping[str, str] = {
 """Flags of paddle-operator that change nothing here, and why none is needed."""
 
 
-class GoCommand(click.Command):
+class GoCommand(Verb):
     """Arguments may be written as Go's flag package takes them."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

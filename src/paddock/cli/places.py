@@ -8,6 +8,7 @@ never starts, asks or needs the local cluster. Which place a command means is ch
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
 import shutil
 from collections.abc import Callable
@@ -81,6 +82,11 @@ class Place(Protocol):
         """The newest log of a pod that may be gone, by default of the last one of that name."""
         ...
 
+    def find_other_settings(self) -> list[str]:
+        """Variables of the network and of package indexes that are not as this command has them, where environments
+        are built."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Local:
@@ -134,6 +140,11 @@ class Local:
         logs = self.home.node.glob(f"pods/{namespace}_{pod}_{uid}/*/*.log")
         return max(logs, key=lambda path: path.stat().st_mtime, default=None)
 
+    def find_other_settings(self) -> list[str]:
+        """The cluster keeps the variables of the command that started it."""
+        running = read_running(self.home)
+        return launch.find_other_settings(running.pid, os.environ) if running else []
+
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
@@ -173,6 +184,9 @@ class Cluster:
 
     def find_kept_log(self, namespace: str, pod: str, uid: str = "*") -> None:
         return None
+
+    def find_other_settings(self) -> list[str]:
+        return []
 
 
 def build_cluster(config: Config, context: str | None, kubeconfig: str | None) -> Cluster:

@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from paddock.app import launch
-from paddock.cli.cluster_limits import explain_outputs
 from paddock.cli.context_options import namespace_option
 from paddock.cli.delete import end_job, kill_pods
-from paddock.cli.display import View, build_doubt, build_end, build_head, build_timeout
+from paddock.cli.display import View, build_doubt, build_end, build_head, build_not_started, build_timeout
 from paddock.cli.errors import Failed, UserError
 from paddock.cli.failure import fetch_failure
 from paddock.cli.find import in_namespace
 from paddock.cli.follow import Follower, Gone
 from paddock.cli.interrupts import queue_interrupts
+from paddock.cli.jobs_view import write_given_up
 from paddock.cli.language import readers_language
 from paddock.cli.logs import choose_ranks
 from paddock.cli.patience import FAILURES, Patience
 from paddock.cli.places import Place
-from paddock.cli.same_name import explain_taken, is_timed_out, read_age
+from paddock.cli.same_name import explain_replaced, explain_taken
 from paddock.cli.screen import Screen
 from paddock.cli.sent_directories import create_with_maps
-from paddock.cli.session import choose_place, connect
+from paddock.cli.session import choose_place, connect, typed_command
 from paddock.cli.submission import (
     Checked,
     check_with_server,
@@ -37,10 +37,13 @@ from paddock.cli.submission import (
     read_files,
 )
 from paddock.cli.suspend import read_run_policy, suspend
+from paddock.cli.unbuilt import ENVIRONMENT_FAILED, explain_suspended, fetch_steps
+from paddock.cli.verb import Verb
+from paddock.cli.where import explain_where
 from paddock.cli.workdir import place_directories, refuse_impossible, workdir_option
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import CleanPods, Phase, Rank
-from paddock.jobs.phrases import phrase, render
+from paddock.jobs.phrases import phrase
 from paddock.kube.errors import Conflict, NotFound, Unavailable
 from paddock.kube.meta import NODES, Manifest, Resource, name_of, namespace_of, uid_of
 from paddock.kube.quantities import format_quantity
@@ -62,7 +65,7 @@ def read_seconds(text: str) -> float:
     return seconds
 
 
-@click.command(name="run")
+@click.command(name="run", cls=Verb)
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 @click.option("--without", multiple=True, metavar="RESOURCE", help="Do not ask for it, e.g. nvidia.com/gpu.")
 @click.option(
@@ -127,7 +130,7 @@ def command(
         refuse_impossible(place, checked, screen.talk)
     place.start(sandbox=sandbox)
     with Screen(language=readers_language()) as screen:
-        run = Run(place, screen, which.shows, timeout, workdir)
+        run = Run(place, screen, which.shows, timeout, workdir, "" if file == "-" else typed_command())
         return asyncio.run(run.run(checked, without))
 
 
@@ -141,7 +144,10 @@ class Run:
         shows: Callable[[Rank], bool],
         timeout: float | None = None,
         workdir: str | None = None,
+        command: str = "",
     ) -> None:
+        self._command = command
+        """What was typed, to be typed again; empty where its file cannot be read again."""
         self._place, self._screen, self._shows, self._timeout = place, screen, shows, timeout
         self._workdir = workdir
         self._interrupts: asyncio.Queue[None] = asyncio.Queue()
@@ -151,6 +157,9 @@ class Run:
         self._limits: set[asyncio.Task[None]] = set()
         self._gave_up = False
         """The limit of restarts that the job has is ours."""
+        self._cannot_start = asyncio.Event()
+        self._hopeless: View | None = None
+        """The job when it was first said that an environment which it needs cannot be built."""
 
     async def run(self, checked: list[Checked], without: tuple[str, ...]) -> int:
         async with connect(self._place) as client, queue_interrupts(self._interrupts):
@@ -220,10 +229,7 @@ class Run:
             return
         if taken := explain_taken(job.resource, current, time.time(), self._place.flags):
             raise UserError(taken)
-        phase, age = KINDS[job.resource].read_status(current).phase, read_age(current, time.time())
-        late = phrase("replacing {job}, which --timeout suspended ({age} old)", job=job.label, age=age)
-        done = phrase("replacing {job}, {phase} ({age} old)", job=job.label, phase=str(phase), age=age)
-        self._screen.talk(late if is_timed_out(job.resource, current) else done)
+        self._screen.talk(explain_replaced(job.resource, current, job.label, time.time()))
         await end_job(client, job.resource, current, say=lambda _: self._screen.talk(_LEFT_PODS))
 
     async def _follow(
@@ -233,25 +239,32 @@ class Run:
             limit = self._patience.note(view)
             if limit is not None:
                 self._limits.add(asyncio.create_task(self._set_limit(client, resource, job, limit)))
+            if view.status.cause and view.status.cause.reason == ENVIRONMENT_FAILED and self._hopeless is None:
+                self._hopeless = view
+                self._cannot_start.set()
 
-        follower = Follower(client, self._place, resource, job, self._screen, self._shows, on_view=look)
+        follower = Follower(client, self._place, resource, job, self._screen, self._shows, on_view=look,
+                            untold=frozenset({ENVIRONMENT_FAILED}))  # fmt: skip
         following = asyncio.create_task(follower.run())
         watching = asyncio.create_task(self._place.attend(client, resource, job, self._screen.talk))
+        hopeless = asyncio.create_task(self._cannot_start.wait())
         try:
-            parts = (following, interrupt, watching)
+            parts = (following, interrupt, watching, hopeless)
             await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED, timeout=self._timeout)
             if following.done():
                 return await self._end(client, resource, job, following.result())
             if watching.done():
                 raise Failed(watching.result())
             if interrupt.done():
-                return await self._interrupted(client, resource, job)
+                return await self._interrupted(client, resource, job, follower.view)
             await _cancel(following)  # its words about a job that is suspended are not for this one
+            if self._hopeless is not None:
+                return await self._give_up_environment(client, resource, job, self._hopeless, interrupt)
             return await self._give_up(client, resource, job, follower.view, interrupt, file)
         except Gone:
             raise Failed("the job was deleted while it ran") from None
         finally:
-            await _cancel(following, watching)
+            await _cancel(following, watching, hopeless)
 
     async def _set_limit(self, client: Client, resource: Resource, job: Manifest, limit: int) -> None:
         """See `cli.patience`. The job may be gone by now; then there is nothing to limit."""
@@ -269,7 +282,7 @@ class Run:
         )
         self._screen.talk(said)
 
-    async def _interrupted(self, client: Client, resource: Resource, job: Manifest) -> int:
+    async def _interrupted(self, client: Client, resource: Resource, job: Manifest, view: View) -> int:
         self._screen.talk(phrase("stopping the job (Ctrl-C again kills it)"))
         again = asyncio.create_task(self._interrupts.get())
         try:
@@ -281,6 +294,8 @@ class Run:
             whole = phrase("interrupted: the job and its pods are gone; its outputs are kept")
         part = phrase("interrupted: the job is deleted, some of its pods have not ended yet")
         self._screen.talk(whole if gone else part)
+        if view.status.cause and view.status.cause.reason == "BuildingEnvironment":
+            self._screen.talk(phrase("the build goes on; `{command}` shows it", command="paddock env list"))
         return 130
 
     async def _give_up(
@@ -299,7 +314,7 @@ class Run:
             self._screen.line(step)
         if outputs := self._place.find_outputs(job):
             self._screen.line(phrase("outputs: {path}", path=str(outputs)))
-        rests = await self._stop(client, job, lambda: suspend(client, resource, job), interrupt)
+        rests = await self._stop(client, job, lambda: suspend(client, resource, job, ""), interrupt)
         name = f"{name_of(job)}{in_namespace(job, self._place.flags)}"
         commands = {"logs": f"paddock logs {name}", "delete": f"paddock delete {name}"}
         whole = phrase(
@@ -311,6 +326,21 @@ class Run:
             **commands,
         )
         self._screen.talk(whole if rests else part)
+        return 1
+
+    async def _give_up_environment(
+        self, client: Client, resource: Resource, job: Manifest, view: View, interrupt: asyncio.Task[None]
+    ) -> int:
+        """The job cannot start until somebody has mended what its environment's sentence names: the wait is over."""
+        cause = view.status.cause
+        assert cause is not None
+        self._screen.line(build_not_started(view, time.time(), self._screen.language), "bold red")
+        for step in await fetch_steps(client, self._place, job, cause, self._command):
+            self._screen.line(step)
+        why = write_given_up(cause)
+        rests = await self._stop(client, job, lambda: suspend(client, resource, job, why), interrupt)
+        delete = f"paddock delete {name_of(job)}{in_namespace(job, self._place.flags)}"
+        self._screen.talk(explain_suspended(delete, rests=rests))
         return 1
 
     async def _stop(
@@ -345,29 +375,11 @@ class Run:
             )
         if doubt := build_doubt(view):
             self._screen.line(doubt, "bold yellow")
-        self._screen.line(self._where_it_lies(job, view))
+        self._screen.line(explain_where(self._place, job, view, self._screen.language))
         if completed and view.job.policies.clean_pods is CleanPods.NEVER and any(not r.decides for r in view.job.roles):
             delete = f"paddock delete {name_of(job)}{in_namespace(job, self._place.flags)}"
             self._screen.talk(phrase("its servers are kept running (cleanPodPolicy: Never): {command}", command=delete))
         return 0 if completed else 1
-
-    def _where_it_lies(self, job: Manifest, view: View) -> str:
-        """Logs outlive their pods on the laptop alone, outputs on a cluster in volumes alone."""
-        logs = phrase("logs: {command}", command=f"paddock logs {name_of(job)}{in_namespace(job, self._place.flags)}")
-        outputs = self._place.find_outputs(job)
-        said = [logs, phrase("outputs: {path}", path=str(outputs))] if outputs else [logs]
-        if self._place.home is None:
-            gone = phrase(
-                "logs: gone with the pods (cleanPodPolicy {policy})", policy=str(view.job.policies.clean_pods)
-            )
-            said = [gone if _is_cleaned_up(view) else logs, explain_outputs(view.job)]
-        return "      ".join(render(each, self._screen.language) for each in said)
-
-
-def _is_cleaned_up(view: View) -> bool:
-    """Whether this end takes the pods with it, as `jobs.policies.cleanup` has it."""
-    completed = CleanPods.ON_COMPLETION if view.status.phase is Phase.COMPLETED else CleanPods.ON_FAILURE
-    return view.job.policies.clean_pods in (CleanPods.ALWAYS, completed)
 
 
 async def _insist(work: Callable[[], Awaitable[None]]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -30,6 +31,13 @@ def choose_place(context: click.Context | None = None) -> Place:
 
     name, file = chosen.get("context"), chosen.get("kubeconfig")
     return build_cluster(read_config(file, name), name, file)
+
+
+def typed_command() -> str:
+    """The command as it was typed, quoted for a shell: for a sentence that advises it again."""
+    context = click.get_current_context(silent=True)
+    words = context.find_root().obj if context else None
+    return shlex.join(["paddock", *words]) if words else ""
 
 
 def home() -> Home:

@@ -15,6 +15,7 @@ from paddock.cli.context_options import context_options
 from paddock.cli.places import Cluster, Local
 from paddock.cli.session import choose_place, connect, home, run
 from paddock.cli.terminal import stdout
+from paddock.cli.verb import Verb
 from paddock.kube.quantities import format_bytes
 from paddock.kube.times import format_duration
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from paddock.app.home import Running
 
 
-@click.command(name="status")
+@click.command(name="status", cls=Verb)
 @click.option("-o", "output", type=click.Choice(["text", "json"]), default="text", help="How to print it.")
 @context_options
 def command(output: str) -> int:

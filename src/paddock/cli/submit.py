@@ -14,6 +14,7 @@ from paddock.cli.sent_directories import create_with_maps
 from paddock.cli.session import choose_place, talk
 from paddock.cli.submission import Checked, check_with_server, drop_devices, read_files
 from paddock.cli.terminal import stderr, stdout
+from paddock.cli.verb import Verb
 from paddock.cli.workdir import place_directories, refuse_impossible, workdir_option
 from paddock.jobs.phrases import Phrase, phrase, render
 from paddock.kube.meta import Manifest, name_of
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from paddock.client.client import Client
 
 
-@click.command(name="submit")
+@click.command(name="submit", cls=Verb)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
 @click.option("--without", multiple=True, metavar="RESOURCE", help="Do not ask for it, e.g. nvidia.com/gpu.")
 @workdir_option

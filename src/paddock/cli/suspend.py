@@ -1,4 +1,4 @@
-"""Suspend a job whose time is over: it stays, with what it has printed, and holds no pods."""
+"""Suspend a job that `paddock run` gives up: it stays, with what it has printed, and holds no pods."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from paddock.cli.errors import Failed
 from paddock.cli.find import fetch_pods
 from paddock.cli.follow import Gone
-from paddock.cli.same_name import TIMED_OUT
+from paddock.cli.jobs_view import GIVEN_UP
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Phase
 from paddock.jobs.phrases import phrase
@@ -27,10 +27,11 @@ def read_run_policy(job: Manifest) -> Manifest:
     return (job.get("spec") or {}).get("runPolicy") or {}
 
 
-async def suspend(client: Client, resource: Resource, job: Manifest) -> None:
-    """Suspend the job and wait until its pods are gone; one that ends meanwhile stays as it ended. Raises `Gone`, and
-    `Failed` where the definition of the kind, another operator's, has no such field."""
-    patch = {"metadata": {"uid": uid_of(job), "annotations": {TIMED_OUT: ""}}, "spec": {"runPolicy": {"suspend": True}}}
+async def suspend(client: Client, resource: Resource, job: Manifest, why: str) -> None:
+    """Suspend the job and wait until its pods are gone; one that ends meanwhile stays as it ended. `why` as in
+    `jobs_view`. Raises `Gone`, and `Failed` where the definition of the kind, another operator's, has no such field."""
+    given_up = {"uid": uid_of(job), "annotations": {GIVEN_UP: why}}
+    patch = {"metadata": given_up, "spec": {"runPolicy": {"suspend": True}}}
     try:
         current = await client.patch(resource, namespace_of(job), name_of(job), patch)
         if not read_run_policy(current).get("suspend"):

@@ -7,9 +7,10 @@ import click
 from paddock.app import launch
 from paddock.cli.session import home
 from paddock.cli.terminal import stderr
+from paddock.cli.verb import Verb
 
 
-@click.command(name="up")
+@click.command(name="up", cls=Verb)
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),

@@ -17,6 +17,7 @@ import click
 
 from paddock.cli.context_options import is_chosen, namespace_option
 from paddock.cli.language import readers_language
+from paddock.cli.verb import Verb
 from paddock.jobs.phrases import phrase, render
 from paddock.jobs.preflight import Document, check, check_together, format_problem, read_bytes
 from paddock.jobs.problems import Problem
@@ -39,7 +40,7 @@ class Report:
         return any(problem.severity == "error" for problem in self.problems)
 
 
-@click.command(name="validate")
+@click.command(name="validate", cls=Verb)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("-o", "output", type=click.Choice(["text", "json"]), default="text", help="How to print it.")
 @namespace_option

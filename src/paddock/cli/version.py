@@ -7,8 +7,9 @@ import platform
 import click
 
 from paddock import __version__
+from paddock.cli.verb import Verb
 
 
-@click.command(name="version", help="Print the version.")
+@click.command(name="version", cls=Verb, help="Print the version.")
 def command() -> None:
     print(f"paddock {__version__} (Python {platform.python_version()}, {platform.system()} {platform.machine()})")

@@ -28,9 +28,11 @@ class Preparing:
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """Cannot be had as things are; `message` says why and what to do."""
+    """Cannot be had as things are; `message` says why and what to do. `reason` is that of the waiting container: no
+    image stands for it, or what it stands for cannot be built (`EnvironmentFailed`)."""
 
     message: str
+    reason: str = "ErrImagePull"
 
 
 Answer = Ready | Preparing | Unavailable

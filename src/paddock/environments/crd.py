@@ -73,7 +73,8 @@ _SPEC = _object(
         "annotation paddock.dev/environment names one directly."
     ),
     python=_text(
-        "Which Python, as in requires-python: >=3.9,<3.14. The one that runs Paddock is preferred; none is downloaded.",
+        "Which Python, as in requires-python: >=3.9,<3.14. The one that runs Paddock is preferred, then another of "
+        "this machine; uv fetches one where none suits. Absent: one that the packages have wheels for.",
         pattern=SPECIFIER_PATTERN,
     ),
     requirements=_texts("Packages as pip takes them: paddlepaddle==3.0.0, protobuf<7."),
@@ -97,6 +98,8 @@ _STATUS = _object(
                 enum=["Pending", "Building", "Ready", "Failed"]),
     progress={"type": "integer", "description": "Per cent of the build.", "minimum": 0, "maximum": 100},
     message=_text("One sentence: what is being done, what is there, or what failed and what to do."),
+    fault=_text("Of a failure: definition (the same again until it changes), machine or network.",
+                enum=["definition", "machine", "network"]),
     python=_text("The version of its Python."),
     requested=_text("The last paddock.dev/build-requested that was heeded."),
     key=_text("Names the content; environments with equal content share a directory."),

@@ -4,6 +4,7 @@
     <cache>/environments/<key>.building-*/     in the making; whoever holds the lock may remove it
     <cache>/environments/<key>.lock            held while building (flock: released by any end of the process)
     <cache>/environments/<key>.log             what uv said
+    <cache>/environments/<key>.pythons         which interpreters the packages allow, where a build found out
 
 The venv is relocatable (its scripts find their interpreter beside themselves), so one rename makes it appear. A check
 that the directory has passed is a file inside it: environments that share a directory may have different checks.
@@ -19,7 +20,8 @@ from pathlib import Path
 
 import msgspec
 
-from paddock.environments.definition import Definition, build_check_key
+from paddock.environments.definition import Definition, build_check_key, build_key
+from paddock.environments.pythons import match_version, this_platform
 
 MARKER = "paddock.json"
 
@@ -56,6 +58,34 @@ def publish(directory: Path, built: Built, final: Path) -> Built:
 def proof_of(directory: Path, definition: Definition) -> Path:
     """The file that says that this directory has passed the definition's check."""
     return directory / f".passed-{build_check_key(definition)}"
+
+
+def read_pythons(root: Path, definition: Definition) -> str:
+    """A specifier of the interpreters that a definition's packages allow, as an earlier build has found out; empty
+    where none did."""
+    try:
+        noted = _pythons_of(root, definition).read_text()
+        match_version(noted, (3, 0, 0))
+    except (OSError, ValueError):
+        return ""
+    return noted
+
+
+def write_pythons(root: Path, definition: Definition, specifier: str) -> None:
+    note = _pythons_of(root, definition)
+    pending = note.with_suffix(f".{os.getpid()}")
+    pending.write_text(specifier)
+    pending.rename(note)
+
+
+def forget_pythons(root: Path, definition: Definition) -> None:
+    """Releases get wheels for more interpreters: the next build finds out anew."""
+    _pythons_of(root, definition).unlink(missing_ok=True)
+
+
+def _pythons_of(root: Path, definition: Definition) -> Path:
+    """Its key covers no interpreter."""
+    return root / f"{build_key(definition, (), this_platform())}.pythons"
 
 
 def remove(root: Path, key: str) -> bool:

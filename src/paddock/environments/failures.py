@@ -9,17 +9,29 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from paddock.environments.definition import Definition, requirement_name
-from paddock.environments.pythons import Python
+from paddock.environments.pythons import Python, explain_range
+
+
+class Fault(Enum):
+    """What a failure depends on, and so when another try is worth while."""
+
+    NETWORK = "network"  # tried again at once, a few times; then as MACHINE
+    MACHINE = "machine"  # disk, rights, interpreters, libraries, settings: whoever asks anew may have mended it
+    DEFINITION = "definition"  # the same again, until the definition or what it is built from changes
 
 
 class BuildFailed(Exception):
-    """An environment cannot be built as things are. `message` is one complete sentence for people."""
+    """An environment cannot be built as things are. `message` is one complete sentence for people.
 
-    def __init__(self, message: str) -> None:
+    `pythons` is a specifier of the interpreters that the packages have wheels for, where that is what is wrong.
+    """
+
+    def __init__(self, message: str, fault: Fault = Fault.DEFINITION, pythons: str = "") -> None:
         super().__init__(message)
-        self.message = message
+        self.message, self.fault, self.pythons = message, fault, pythons
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +48,14 @@ class Failure:
         return ", ".join(self.definition.requirements)
 
 
-def explain_failure(failure: Failure) -> str:
-    """The sentence for the output of a failed uv."""
-    for pattern, sentence in _SENTENCES:
+def read_failure(failure: Failure) -> BuildFailed:
+    """What the output of a failed uv means."""
+    for pattern, fault, sentence in _SENTENCES:
         if re.search(pattern, failure.output, re.IGNORECASE):
-            return redact(sentence(failure))
-    return redact(f"building {failure.definition.subject} failed: {_error_line(failure.output)}")
+            pythons = read_pythons_wanted(failure.output) if sentence in (_no_wheel, _unsatisfiable) else ""
+            return BuildFailed(redact(sentence(failure)), fault, pythons)
+    said = f"building {failure.definition.subject} failed: {_error_line(failure.output)}"
+    return BuildFailed(redact(said), Fault.DEFINITION)
 
 
 def explain_check(output: str, definition: Definition) -> str:
@@ -70,16 +84,25 @@ def explain_os_error(error: OSError, cache: str) -> str:
 
 def redact(text: str) -> str:
     """URLs cut down to scheme and host."""
-    return re.sub(r"\b([a-z][a-z0-9+.-]*)://(?:[^\s/@`'\"]*@)?([^\s/`'\")]*)[^\s`'\")]*", r"\1://\2", text)
+    return re.sub(r"\b([a-z][a-z0-9+.-]*)://(?:[^\s/`'\"]*@)?([^\s/`'\")]*)[^\s`'\")]*", r"\1://\2", text)
 
 
 def _disk_full(cache: str) -> str:
     return f"the disk is full: free some space where {cache} is, or set XDG_CACHE_HOME to a directory with more"
 
 
+def _proxy(failure: Failure) -> str:
+    return (
+        "the proxy does not let the package index through: check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY, or the proxy "
+        "of pip's settings (`pip config list`)"
+    )
+
+
 def _network(failure: Failure) -> str:
-    host = re.search(r"https?://(?:[^\s/@]*@)?([^\s/)`]+)", failure.output)
+    host = re.search(r"https?://(?:[^\s/]*@)?([^\s/)`]+)", failure.output)
     where = f" ({host[1]})" if host else ""
+    if failure.definition.index_url:
+        return f"the package index of spec.indexURL{where} did not answer: check the network, and the URL"
     return (
         f"the package index did not answer{where}: check the network, or set UV_DEFAULT_INDEX or PIP_INDEX_URL to an "
         "index that can be reached from here"
@@ -104,29 +127,76 @@ def _offline(failure: Failure) -> str:
     return f"uv works offline here and has not all of {failure.requirements}: unset UV_OFFLINE for the first build"
 
 
+_TERM = r"(?:>=|<=|==|!=|~=|<|>)\d+(?:\.\d+)*(?:\.\*)?"
+"""One comparison of `requires-python`, as `environments.pythons` reads it."""
+
+
+def read_pythons_wanted(output: str) -> str:
+    """The interpreters that the packages allow, as uv's failure names them: `>=3.8,<3.14`; empty where it names none.
+
+    They are those of the wheels that exist, a gap among them left out, or a package's Requires-Python.
+    """
+    output = _flat(output)
+    minors = _minors(output)
+    if not minors:
+        required = re.search(
+            r"current Python version \([\d.]+\) does not satisfy Python([<>=!~]=?\d+(?:\.\d+)*(?:\.\*)?)[ ,]", output
+        )
+        return required[1] if required else ""
+    gaps = (f"!=3.{minor}.*" for minor in range(minors[0], minors[-1]) if minor not in minors)
+    return ",".join((f">=3.{minors[0]}", f"<3.{minors[-1] + 1}", *gaps))
+
+
+def _minors(output: str) -> list[int]:
+    tags = re.search(r"following Python (?:ABI|implementation|version) tags?: (.*)", output)
+    return sorted({int(minor) for minor in re.findall(r"`cp3(\d+)", tags[1])}) if tags else []
+
+
 def _no_wheel(failure: Failure) -> str:
     """uv names the Pythons that the version has wheels for."""
     output = _flat(failure.output)
-    tags = re.search(r"following Python ABI tags?: (.*)", output)
-    minors = sorted({int(minor) for minor in re.findall(r"`cp3(\d+)", tags[1])}) if tags else []
+    minors = _minors(output)
     package = re.search(r"wheels for `([^`]+)` \(v([^)]+)\)", output)
     subject = f"{package[1]} {package[2]}" if package else failure.definition.subject
     current = failure.python.version[1]
     if minors and not minors[0] <= current <= minors[-1]:
         kind = "new" if current > minors[-1] else "old"
-        allowed = f"Python 3.{minors[0]} to 3.{minors[-1]}"
+        allowed = explain_range(f">=3.{minors[0]},<3.{minors[-1] + 1}")
         return f"Python {failure.python.short} is too {kind} for {subject}: install {allowed}"
     others = f" (it has for {', '.join(f'3.{minor}' for minor in minors)})" if minors else ""
     return f"{subject} has no wheel for Python {failure.python.short}{others}: install another Python"
 
 
 def _no_platform(failure: Failure) -> str:
-    return f"{failure.definition.subject} has no wheel for this machine's platform: {_cause(failure.output)}"
+    """uv names this machine's platform, and those that the version has wheels for."""
+    output = _flat(failure.output)
+    wanted = re.search(r"matching platform tag \(e\.g\., `([^`]+)`\)", output)
+    listed = re.search(r"available for `([^`]+)`(?: \(v([^)]+)\))? on the following platforms?: (.*)", output)
+    if wanted is None or listed is None:
+        return f"{failure.definition.subject} has no wheel for this machine's platform: {_cause(failure.output)}"
+    there = dict.fromkeys(_platform_name(tag) for tag in re.findall(r"`([^`]+)`", listed[3]))
+    here = _platform_name(wanted[1])
+    cure = "a distribution with glibc (Debian, Ubuntu, Fedora)" if "musl" in here else "one of these machines"
+    subject = f"{listed[1]} {listed[2]}" if listed[2] else listed[1]
+    return f"{subject} has no wheel for {here}: it has wheels for {', '.join(there)}; use {cure}"
+
+
+def _platform_name(tag: str) -> str:
+    """`manylinux2014_aarch64` -> `Linux aarch64`; `musllinux_1_2_x86_64` -> `Linux x86_64 with musl (Alpine)`."""
+    machine = re.sub(r"^(manylinux|musllinux|macosx|linux|win)(\d+|(_\d+)+)?_", "", tag)
+    if tag.startswith("win"):
+        return "Windows"
+    system = "macOS" if tag.startswith("macosx") else "Linux"
+    return f"{system} {machine}{' with musl (Alpine)' if tag.startswith('musl') else ''}"
 
 
 def _no_package(failure: Failure) -> str:
     name = re.search(r"Because (\S+) was not found in the package registry", _flat(failure.output))
     found = name[1] if name else requirement_name(failure.definition.requirements[0])
+    if failure.definition.index_url:
+        return (
+            f"spec.requirements: the package index of spec.indexURL does not have {found}: check the name, and the URL"
+        )
     return f"spec.requirements: no package index here has {found}: check the name, or set spec.indexURL"
 
 
@@ -149,22 +219,38 @@ def _not_writable(failure: Failure) -> str:
 
 
 _Sentence = Callable[[Failure], str]
-_SENTENCES: Sequence[tuple[str, _Sentence]] = (
-    (r"No space left on device|Disk quota exceeded", lambda failure: _disk_full(failure.cache)),
-    (r"Permission denied|Read-only file system", _not_writable),
-    (r"network was disabled|network connectivity is disabled", _offline),
-    (r"invalid peer certificate|UnknownIssuer|certificate verify failed|self.signed certificate", _certificate),
-    (r"40[137] (Unauthorized|Forbidden|Proxy)|status code 40[137]|returned a 40[13]", _refused),
+# What the resolver says comes before the network: it holds names of packages, such as async-timeout.
+_SENTENCES: Sequence[tuple[str, Fault, _Sentence]] = (
+    (r"No space left on device|Disk quota exceeded", Fault.MACHINE, lambda failure: _disk_full(failure.cache)),
+    (r"Permission denied|Read-only file system", Fault.MACHINE, _not_writable),
+    (r"network was disabled|network connectivity is disabled", Fault.MACHINE, _offline),
+    (
+        r"invalid peer certificate|UnknownIssuer|certificate verify failed|self.signed certificate",
+        Fault.MACHINE,
+        _certificate,
+    ),
+    (r"tunnel error|407 Proxy|status code 407", Fault.MACHINE, _proxy),
+    (r"40[13] (Unauthorized|Forbidden)|status code 40[13]|returned a 40[13]", Fault.MACHINE, _refused),
+    (
+        r"matching Python ABI tag|matching Python implementation tag|matching Python version tag",
+        Fault.DEFINITION,
+        _no_wheel,
+    ),
+    (r"matching platform tag", Fault.DEFINITION, _no_platform),
+    (r"not found in the package registry|there are no versions of", Fault.DEFINITION, _no_package),
+    (
+        r"Couldn't parse requirement|Failed to parse:|expected one of .*(version|operator)",
+        Fault.DEFINITION,
+        _no_requirement,
+    ),
+    (r"No solution found|unsatisfiable", Fault.DEFINITION, _unsatisfiable),
     (
         r"dns error|Connection refused|Connection reset|timed out|timeout|Network is unreachable|No route to host|"
-        r"error sending request|tcp connect error|failed to lookup address|5\d\d (Bad|Service|Gateway|Internal)",
+        r"error sending request|tcp connect error|failed to lookup address|connection closed|unexpected eof|"
+        r"error decoding response body|429 Too Many|5\d\d (Bad|Service|Gateway|Internal)",
+        Fault.NETWORK,
         _network,
     ),
-    (r"matching Python ABI tag|matching Python implementation tag|matching Python version tag", _no_wheel),
-    (r"matching platform tag", _no_platform),
-    (r"not found in the package registry", _no_package),
-    (r"Couldn't parse requirement|Failed to parse:|expected one of .*(version|operator)", _no_requirement),
-    (r"No solution found|unsatisfiable", _unsatisfiable),
 )
 
 
@@ -183,6 +269,12 @@ def _cause(output: str) -> str:
     if match is None:
         return _error_line(output)
     return " ".join(re.sub(r"\n[ │╰├─▶]*", " ", match[1]).split()).rstrip(".")
+
+
+def root_cause(output: str) -> str:
+    """The last and deepest cause that uv names, without URLs: `Connection refused (os error 111)`."""
+    causes = re.findall(r"^\s*(?:cause:|Caused by:|╰─▶)\s*(.+)$", output, re.MULTILINE)
+    return redact(causes[-1].strip().rstrip(".") if causes else _error_line(output))
 
 
 def _error_line(output: str) -> str:

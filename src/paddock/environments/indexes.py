@@ -112,6 +112,7 @@ def _apply_network(result: dict[str, str], pip: Mapping[str, str]) -> None:
     for name, value in wanted.items():
         if value:
             result.setdefault(name, value)
+    result.setdefault("UV_HTTP_RETRIES", "1")  # without a word; `environments.uv` tries again, and says so
 
 
 def pip_files(environ: Mapping[str, str], home: Path, platform: str = sys.platform) -> tuple[Path, ...]:

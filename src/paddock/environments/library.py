@@ -1,9 +1,12 @@
 """`Environments`: the images of this machine. It follows the Environment objects and answers the kubelet from memory.
 
 An environment is built when a pod first needs it, or when somebody asks for it (`BUILD_REQUESTED`), in the background,
-and its progress stands in the object's status and in the pod's waiting reason. One that failed is tried again when it
-is asked for RETRY seconds later, or when the object changes. What is built outlives the object, the cluster and this
-process: the next cluster finds it on disk.
+and its progress stands in the object's status and in the pod's waiting reason. What is built outlives the object, the
+cluster and this process: the next cluster finds it on disk.
+
+The same failure is not tried again by itself, as it would be the same again. What starts another try: a change of the
+object; a new `BUILD_REQUESTED`; a change of what it may have depended on (`environments.circumstances`); and, unless
+the definition is at fault, a job whose pods had not asked before, as its user may have mended something.
 
 Rule: `resolve` never waits; of the disk it asks one thing, whether a ready environment is still there. Building is
 `environments.builder`.
@@ -14,36 +17,36 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from paddock.environments.answers import Answer, Preparing, Unavailable
-from paddock.environments.builder import Builder, find_uv
+from paddock.environments.builder import Builder
+from paddock.environments.circumstances import Circumstances, Surroundings
 from paddock.environments.definition import BUILD_REQUESTED, PROGRAMS, Definition, read_definition
 from paddock.environments.directories import Built
-from paddock.environments.failures import BuildFailed
+from paddock.environments.failures import BuildFailed, Fault
 from paddock.environments.images import choose_definition, explain_no_environment, explain_no_name, read_named
 from paddock.environments.progress import Progress
 from paddock.environments.seeding import seed
 from paddock.environments.states import Building, Failed, State, Unbuilt, Usable, build_answer, build_status
+from paddock.environments.uv import find_uv
 from paddock.kube.api import Api, Event
 from paddock.kube.errors import ApiError, NotFound
-from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of, name_of, uid_of
-
-RETRY = 30.0
-"""Seconds after a failure before another try is worth while."""
+from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of, metadata, name_of, uid_of
 
 _TELL_EVERY = 0.5  # seconds between two words of progress
+_LOOK_EVERY = 3.0  # seconds between two looks at what a failure may have depended on
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class _Entry:
-    """One Environment object. `recorded` is its status as we last saw or wrote it."""
+    """One Environment object. `recorded` is its status as we last saw or wrote it; `asked` has those (UIDs) whose pods
+    have asked since it was last ready."""
 
     definition: Definition
     uid: str
@@ -53,6 +56,8 @@ class _Entry:
     requested: str = ""
     task: asyncio.Task[None] | None = None
     told: float = 0.0
+    asked: set[str] = field(default_factory=set)
+    circumstances: Circumstances = ()
 
 
 class Environments:
@@ -66,15 +71,14 @@ class Environments:
         api: Api,
         cache: Path,
         *,
-        clock: Callable[[], float] = time.time,
         environ: Mapping[str, str] | None = None,
         builder: Builder | None = None,
     ) -> None:
         self._api = api
-        self._clock = clock
         environ = os.environ if environ is None else environ
         self._path = environ.get("PATH", os.defpath)
         self._builder = builder or Builder(cache / "environments", dict(environ), find_uv())
+        self._surroundings = Surroundings(self._builder.environ, self._builder.home)
         self._entries: dict[str, _Entry] = {}
         self._synced = False
         self._change = asyncio.Event()
@@ -90,6 +94,7 @@ class Environments:
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._write_statuses())
+                group.create_task(self._watch_circumstances())
                 async for event in self._api.follow(ENVIRONMENTS):
                     self._take(event)
         finally:
@@ -109,7 +114,7 @@ class Environments:
         if chosen is None:
             return Unavailable(explain_no_environment(image, definitions))
         entry = self._entries[chosen.name]
-        self._want(entry)
+        self._want(entry, _asker(pod))
         return build_answer(chosen, entry.state, self._path, PROGRAMS)
 
     async def changed(self) -> None:
@@ -143,6 +148,7 @@ class Environments:
         taken for the answer."""
         entry.requested, entry.wanted = wish, True
         if entry.task is None and not (isinstance(entry.state, Usable) and _exists(entry.state)):
+            self._builder.forget(entry.definition)
             self._set(entry, Unbuilt())
             self._start(entry)
         self._dirty.set()
@@ -151,16 +157,30 @@ class Environments:
         if entry is not None and entry.task is not None:
             entry.task.cancel()
 
-    def _want(self, entry: _Entry) -> None:
-        """Sees to it that somebody builds it, unless it failed a moment ago."""
+    def _want(self, entry: _Entry, asker: str) -> None:
+        """Sees to it that somebody builds it, unless that failed and the same job asks again."""
         entry.wanted = True
+        new = asker not in entry.asked
+        entry.asked.add(asker)
         if entry.task is not None or (isinstance(entry.state, Usable) and _exists(entry.state)):
             return
-        if isinstance(entry.state, Failed) and self._clock() - entry.state.since < RETRY:
+        if isinstance(entry.state, Failed) and not (new and entry.state.fault is not Fault.DEFINITION):
             return
-        if isinstance(entry.state, Usable):  # somebody emptied the cache
+        if isinstance(entry.state, Usable | Failed):  # somebody emptied the cache; or asks anew
             self._set(entry, Unbuilt())
         self._start(entry)
+
+    async def _watch_circumstances(self) -> None:
+        """Failures whose circumstances have changed are forgotten; a pod that still waits asks again, and is built
+        for."""
+        while True:
+            await asyncio.sleep(_LOOK_EVERY)
+            failed = [entry for entry in self._entries.values() if isinstance(entry.state, Failed)]
+            now = self._surroundings.read() if failed else ()
+            for entry in failed:
+                if entry.circumstances != now:
+                    entry.wanted = False
+                    self._set(entry, Unbuilt())
 
     def _start(self, entry: _Entry) -> None:
         task = asyncio.get_running_loop().create_task(self._work(entry))
@@ -173,10 +193,11 @@ class Environments:
         try:
             self._set(entry, await self._find_or_build(entry))
         except BuildFailed as failure:
-            self._fail(entry, failure.message)
+            self._fail(entry, failure.message, failure.fault)
         except Exception as error:
             logger.exception("environment %s", entry.definition.name)
-            self._fail(entry, f"building failed, by a fault of Paddock: {type(error).__name__}: {error}")
+            said = f"building failed, by a fault of Paddock: {type(error).__name__}: {error}"
+            self._fail(entry, said, Fault.DEFINITION)
         finally:
             entry.task = None
         if entry.wanted and isinstance(entry.state, Unbuilt):  # asked for while we looked
@@ -189,9 +210,9 @@ class Environments:
         if definition.on_host:
             return Usable()
         python = await self._builder.find_python(definition)
-        built = self._builder.read_built(definition, python)
+        built = self._builder.read_built(definition, python) if python is not None else None
         if built is None and entry.wanted:
-            built = await self._builder.build(definition, python, lambda progress: self._tell(entry, progress))
+            built = await self._builder.build(definition, lambda progress: self._tell(entry, progress))
         return _usable(built) if built is not None else Unbuilt()
 
     def _tell(self, entry: _Entry, progress: Progress) -> None:
@@ -202,12 +223,14 @@ class Environments:
             entry.told = now
             self._set(entry, Building(progress))
 
-    def _fail(self, entry: _Entry, message: str) -> None:
-        self._set(entry, Failed(message, self._clock()))
-        asyncio.get_running_loop().call_later(RETRY, self._change.set)
+    def _fail(self, entry: _Entry, message: str, fault: Fault) -> None:
+        entry.circumstances = self._surroundings.read()
+        self._set(entry, Failed(message, fault))
 
     def _set(self, entry: _Entry, state: State) -> None:
         entry.state = state
+        if isinstance(state, Usable):
+            entry.asked.clear()
         self._change.set()
         self._dirty.set()
 
@@ -231,6 +254,12 @@ class Environments:
         except ApiError as error:
             logger.warning("status of environment %s: %s", entry.definition.name, error.message)
             self._dirty.set()
+
+
+def _asker(pod: Manifest) -> str:
+    """The UID of the job that the pod belongs to, or of the pod: a gang asks once, however many pods it has."""
+    owners = metadata(pod).get("ownerReferences") or ()
+    return str(owners[0].get("uid")) if owners else uid_of(pod)
 
 
 def _exists(state: Usable) -> bool:

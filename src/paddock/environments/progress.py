@@ -8,6 +8,7 @@ per cent, never the build: phases alone still move it.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -23,19 +24,51 @@ _WINDOW = 40_000  # characters of the terminal to keep: several frames
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """`subject` as people know it (`paddlepaddle 3.0.0`); `size` of its download in bytes, once it is known."""
+    """`subject` as people know it (`paddlepaddle 3.0.0`), or while `retrying` what is being done; `size` of its
+    download in bytes, once it is known.
+
+    `tries`: how many have failed, and how many there are, where the network failed. `speed` in bytes a second, and
+    `left`, the seconds that the downloads will take at this speed; 0 where they are not known.
+    """
 
     phase: str
     percent: int
     subject: str
     size: int | None = None
+    tries: tuple[int, int] = (0, 0)
+    speed: float = 0.0
+    left: float = 0.0
 
     def explain(self) -> str:
         if self.phase == "waiting":
             return f"waiting for another build of {self.subject}"
+        if self.phase == "retrying":
+            failed, most = self.tries
+            return f"{self.subject}, the network failed: try {failed + 1} of {most}"
         size = f", {format_size(self.size)}" if self.size else ""
+        if self.phase == "fetching":
+            return f"fetching {self.subject}{size}, {self.percent} %"
         phase = f", {self.phase}" if self.phase != "downloading" else ""
-        return f"building ({self.subject}{size}){phase}, {self.percent} %"
+        pace = f", {format_size(self.speed)}/s, {self.left:.0f} s left" if self.speed and self.left >= 0.5 else ""
+        return f"building ({self.subject}{size}){phase}, {self.percent} %{pace}"
+
+
+@dataclass(slots=True)
+class Pace:
+    """How fast bytes come, over the last seconds. Times are of any clock that only goes forward."""
+
+    window: float = 5.0
+    _seen: deque[tuple[float, int]] = field(default_factory=deque)
+
+    def note(self, now: float, got: int) -> float:
+        """Bytes a second; 0 before it is known. `got` that goes back is another try: the count begins anew."""
+        if self._seen and got < self._seen[-1][1]:
+            self._seen.clear()
+        self._seen.append((now, got))
+        while now - self._seen[0][0] > self.window and len(self._seen) > 2:
+            self._seen.popleft()
+        begun, had = self._seen[0]
+        return (got - had) / (now - begun) if now - begun >= 1 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +86,11 @@ class Screen:
         """Whether every package has either been prepared or shown its size."""
         running = sum(got < size for got, size in self.bars.values())
         return self.prepared[0] + running >= self.prepared[1]
+
+    @property
+    def bytes(self) -> tuple[int, int]:
+        """Of all downloads that have shown their size: done, whole."""
+        return sum(got for got, _ in self.bars.values()), sum(whole for _, whole in self.bars.values())
 
     def largest(self) -> tuple[str, int] | None:
         """The package that the wait is for, and its size."""
@@ -89,21 +127,34 @@ def _percent(screen: Screen) -> float:
     done, every = screen.installed
     if every:
         return DOWNLOADED + (INSTALLED - DOWNLOADED) * done / every
-    whole = sum(size for _, size in screen.bars.values())
+    got, whole = screen.bytes
     if not whole:
         return RESOLVED
-    fraction = sum(got for got, _ in screen.bars.values()) / whole
+    fraction = got / whole
     return RESOLVED + (DOWNLOADED - RESOLVED) * (fraction if screen.all_seen else fraction / 10)
 
 
-def build_progress(screen: Screen, subject: str, versions: Mapping[str, str]) -> Progress:
-    """The progress that a screen shows. The subject becomes the largest download once there is one."""
+def build_progress(screen: Screen, subject: str, versions: Mapping[str, str], speed: float = 0.0) -> Progress:
+    """The progress that a screen shows. The subject becomes the largest download once there is one; `speed` in bytes a
+    second."""
     phase = "installing" if screen.installed[1] else "downloading"
     largest = screen.largest()
     if largest is None or not screen.all_seen or largest[1] < 10**6:
         return Progress(phase, int(screen.best or RESOLVED), subject)
     name, size = largest
-    return Progress(phase, int(screen.best), f"{name} {versions.get(name, '')}".strip(), size)
+    got, whole = screen.bytes
+    pace = (speed, (whole - got) / speed) if speed and phase == "downloading" else (0.0, 0.0)
+    named = f"{name} {versions.get(name, '')}".strip()
+    return Progress(phase, int(screen.best), named, size, speed=pace[0], left=pace[1])
+
+
+_PYTHON_BAR = re.compile(r"\(download\)\s+-+\s+([\d.]+) ?([KMGT]?i?B)/([\d.]+) ?([KMGT]?i?B)")
+
+
+def read_python_bar(text: str) -> tuple[int, int] | None:
+    """Bytes (done, whole) of an interpreter that uv fetches, from the last bar in `text`."""
+    bars = list(_PYTHON_BAR.finditer(text))
+    return (_bytes(bars[-1][1], bars[-1][2]), _bytes(bars[-1][3], bars[-1][4])) if bars else None
 
 
 def format_size(count: float) -> str:

@@ -1,13 +1,13 @@
 """Which Python interpreter an environment is built with: one of this machine, the one that runs Paddock first.
 
-Interpreters are never downloaded. Choosing is pure; `fetch_pythons` asks uv what there is. Specifiers are those of
-`requires-python` (PEP 440), on releases only: `>=3.9,<3.14`, `==3.11.*`, `~=3.11`.
+Choosing is pure; `fetch_pythons` asks uv what there is. Where none suits, `managed_pythons` fetches one. Specifiers are
+those of `requires-python` (PEP 440), on releases only: `>=3.9,<3.14`, `==3.11.*`, `~=3.11`.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
+import os
 import platform
 import re
 import sys
@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from paddock.environments.terminal import read_output
 
 Version = tuple[int, ...]
 
@@ -88,18 +90,16 @@ def _any_release(specifier: str, minor: int) -> bool:
     return any(match_version(specifier, (3, minor, patch)) for patch in (0, 50))
 
 
-def explain_no_python(subject: str, specifier: str, found: Sequence[Python]) -> str:
-    """`Python 3.14 is too new for paddlepaddle 3.0.0: install Python 3.9 to 3.13`."""
-    wanted = explain_range(specifier)
+def explain_unsuitable(subject: str, specifier: str, found: Sequence[Python]) -> str:
+    """`Python 3.14 is too new for paddlepaddle 3.0.0`: why none of this machine's interpreters will do."""
     versions = sorted({each.version[:2] for each in found})
-    install = f"install {wanted} (with your system's packages, pyenv, or `uv python install`)"
     if not versions:
-        return f"no Python was found for {subject}: {install}"
+        return f"no Python was found for {subject}"
     low, high = (match_range(specifier, version) for version in (versions[0], versions[-1]))
     if low == high and low != 0:
         nearest = versions[0] if low > 0 else versions[-1]
-        return f"Python {_dotted(nearest)} is too {'new' if low > 0 else 'old'} for {subject}: {install}"
-    return f"no Python here suits {subject}, found {', '.join(map(_dotted, versions))}: {install}"
+        return f"Python {_dotted(nearest)} is too {'new' if low > 0 else 'old'} for {subject}"
+    return f"no Python here suits {subject}, found {', '.join(map(_dotted, versions))}"
 
 
 def match_range(specifier: str, version: Version) -> int:
@@ -115,14 +115,22 @@ def _dotted(version: Version) -> str:
 
 
 def read_pythons(listing: Sequence[Mapping[str, Any]]) -> tuple[Python, ...]:
-    """uv's JSON listing of interpreters: CPython only, newest first, one for each version."""
+    """uv's JSON listing of interpreters: releases of CPython only, newest first, one for each version."""
     found: dict[Version, Python] = {}
     for each in listing:
-        parts = each.get("version_parts") or {}
-        version = (int(parts.get("major", 0)), int(parts.get("minor", 0)), int(parts.get("patch", 0)))
-        if each.get("implementation") == "cpython" and each.get("path"):
+        version = read_release(each)
+        if version and each.get("path"):
             found.setdefault(version, Python(Path(str(each["path"])), version))
     return tuple(found[version] for version in sorted(found, reverse=True))
+
+
+def read_release(row: Mapping[str, Any]) -> Version:
+    """The version in a row of uv's listings; empty for what is no release of the ordinary CPython."""
+    parts = row.get("version_parts") or {}
+    version = (int(parts.get("major", 0)), int(parts.get("minor", 0)), int(parts.get("patch", 0)))
+    released = str(row.get("version")) == ".".join(map(str, version))
+    ordinary = row.get("implementation") == "cpython" and row.get("variant", "default") == "default"
+    return version if released and ordinary else ()
 
 
 def running_python() -> Python:
@@ -136,14 +144,23 @@ def this_platform() -> str:
 
 
 async def fetch_pythons(uv: str, environ: Mapping[str, str]) -> tuple[Python, ...]:
-    """What uv finds on this machine; nothing where it fails, as then the sentence is about what was found."""
-    child = await asyncio.create_subprocess_exec(
-        uv, "python", "list", "--only-installed", "--output-format", "json",
-        env=dict(environ) | {"UV_PYTHON_DOWNLOADS": "never"}, stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-    )  # fmt: skip
-    output, _ = await child.communicate()
+    """What uv finds on this machine, its own included."""
+    return read_pythons(await list_pythons(uv, environ, "--only-installed"))
+
+
+async def list_pythons(uv: str, environ: Mapping[str, str], which: str) -> Sequence[Mapping[str, Any]]:
+    """uv's listing; nothing where it fails, as then the sentence is about what was found."""
+    downloads = "automatic" if which == "--only-downloads" else "never"
+    more = {"UV_PYTHON_DOWNLOADS": downloads, "PATH": os.pathsep.join((environ.get("PATH", ""), *_of_pyenv(environ)))}
+    output = await read_output([uv, "python", "list", which, "--output-format", "json"], {**environ, **more})
     try:
-        return read_pythons(json.loads(output or b"[]"))
+        listing: Sequence[Mapping[str, Any]] = json.loads(output or b"[]")
+        return listing
     except ValueError:
         return ()
+
+
+def _of_pyenv(environ: Mapping[str, str]) -> list[str]:
+    """Where pyenv keeps its interpreters: what it puts into PATH starts only those that a directory has chosen."""
+    root = Path(environ.get("PYENV_ROOT") or Path(environ.get("HOME") or Path.home()) / ".pyenv")
+    return sorted(map(str, root.glob("versions/*/bin")))

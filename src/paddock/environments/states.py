@@ -9,8 +9,8 @@ from typing import Any
 
 from paddock.environments.answers import Answer, Preparing, Ready, Unavailable
 from paddock.environments.definition import Definition
+from paddock.environments.failures import Fault
 from paddock.environments.progress import Progress, format_size
-from paddock.kube.times import Moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,12 @@ class Usable:
 @dataclass(frozen=True, slots=True)
 class Failed:
     message: str
-    since: Moment
+    fault: Fault
 
 
 State = Unbuilt | Building | Usable | Failed
 
-STATUS_FIELDS = ("phase", "progress", "message", "python", "key", "path", "sizeBytes")
+STATUS_FIELDS = ("phase", "progress", "message", "fault", "python", "key", "path", "sizeBytes")
 
 
 def build_status(definition: Definition, state: State) -> dict[str, Any]:
@@ -60,8 +60,8 @@ def build_status(definition: Definition, state: State) -> dict[str, Any]:
                 "phase": "Ready", "progress": 100, "key": Path(directory).name, "path": directory, "sizeBytes": size,
                 "python": python, "message": f"{definition.subject}, Python {python}, {format_size(size)}",
             }  # fmt: skip
-        case Failed(message):
-            shown = {"phase": "Failed", "progress": 0, "message": message}
+        case Failed(message, fault):
+            shown = {"phase": "Failed", "progress": 0, "message": message, "fault": fault.value}
     return {name: shown.get(name) for name in STATUS_FIELDS}
 
 
@@ -79,4 +79,4 @@ def build_answer(definition: Definition, state: State, path: str, programs: Path
             files = programs / definition.program if definition.program else None
             return Ready(variables | dict(definition.environment), definition.command, files)
         case Failed(message):
-            return Unavailable(f"environment {definition.name}: {message}")
+            return Unavailable(f"environment {definition.name}: {message}", "EnvironmentFailed")

@@ -30,7 +30,8 @@ _ROWS, _COLUMNS = 100, 240  # rows: more bars than uv downloads at once; columns
 async def run_on_terminal(
     command: Sequence[str], environ: Mapping[str, str], directory: Path, on_text: Callable[[str], None] | None = None
 ) -> tuple[int, str]:
-    """Exit code (negative: the signal) and all text. `on_text` gets the text as it comes, cut anywhere."""
+    """Exit code (negative: the signal) and all text. `on_text` gets the text as it comes, cut anywhere; what it raises
+    ends the program and is raised here."""
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, _COLUMNS, 0, 0))
     os.set_blocking(ours, False)
@@ -51,6 +52,21 @@ async def run_on_terminal(
         os.close(ours)
         if child.returncode is None:
             _kill(child.pid)
+            await child.wait()
+
+
+async def read_output(command: Sequence[str], environ: Mapping[str, str]) -> bytes:
+    """What a program prints, without a terminal; what it complains of is dropped. It ends with its caller."""
+    child = await asyncio.create_subprocess_exec(
+        *command, env=dict(environ), stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        output, _ = await child.communicate()
+        return output
+    finally:
+        if child.returncode is None:
+            child.kill()
             await child.wait()
 
 
@@ -75,8 +91,13 @@ async def _read_all(
                 ended.set_result(None)
             return False
         chunks.append(chunk)
-        if on_text is not None:
-            on_text(chunk.decode(errors="replace"))
+        try:
+            if on_text is not None:
+                on_text(chunk.decode(errors="replace"))
+        except Exception as error:
+            loop.remove_reader(terminal)
+            ended.set_exception(error)
+            return False
         return True
 
     loop.add_reader(terminal, read)
@@ -85,6 +106,8 @@ async def _read_all(
         await asyncio.wait(set[asyncio.Future[Any]]((ended, exit_)), return_when=asyncio.FIRST_COMPLETED)
         while not ended.done() and read():
             pass
+        if ended.done():
+            ended.result()
     finally:
         loop.remove_reader(terminal)
         exit_.cancel()
@@ -100,9 +123,13 @@ def _kill(pid: int) -> None:
 
 
 def plain_text(output: str) -> str:
-    """What a person would have read in the end: without colours, cursor movements and overdrawn lines."""
+    """What a person would have read in the end: without colours, cursor movements and overdrawn lines.
+
+    A colour takes nothing away from its line (Python 3.13 colours its tracebacks); any other sequence begins it anew.
+    """
     lines = []
-    for line in re.sub(r"\x1b\[[0-9;?]*[ -/]*[@-~]", "\r", output).split("\n"):
+    without_colours = re.sub(r"\x1b\[[0-9;:]*m", "", output)
+    for line in re.sub(r"\x1b\[[0-9;?]*[ -/]*[@-~]", "\r", without_colours).split("\n"):
         parts = [part.rstrip() for part in line.split("\r") if part.strip()]
         lines.append(parts[-1] if parts else "")
     text = "\n".join(re.sub(r"^[\u2800-\u28ff] Resolving dependencies\.\.\.\s*", "", line) for line in lines)

@@ -149,6 +149,14 @@ class BuildingEnvironment(Cause):
 
 
 @dataclass(frozen=True, slots=True)
+class EnvironmentFailed(Cause):
+    """The image stands for an environment that cannot be built. `message` names it, and says why and what to do."""
+
+    rank: str
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ImageUnavailable(Cause):
     """An image that cannot be had as things are."""
 
@@ -333,9 +341,9 @@ CAUSES: dict[str, type[Cause]] = {
     cause.__name__: cause
     for cause in (
         InvalidJob, NoReplicas, ObjectInTheWay, ObjectsRefused, NoFreePort, WaitingForOldPods, WaitingForNode,
-        NodeNotReady, NodeUnknown, WaitingForPods, WaitingForScheduler, BuildingEnvironment, ImageUnavailable,
-        ConfigurationWrong,
-        ContainerWaiting, WaitingForAddresses, WaitingForConfigMap, PodsStarting, RankRestarted, PodsDeleted,
+        NodeNotReady, NodeUnknown, WaitingForPods, WaitingForScheduler, BuildingEnvironment, EnvironmentFailed,
+        ImageUnavailable, ConfigurationWrong, ContainerWaiting, WaitingForAddresses, WaitingForConfigMap,
+        PodsStarting, RankRestarted, PodsDeleted,
         PodsLost, Resized, PortsDiffer, AddressesChanged, Resumed, PodsAdopted, Suspended, Deleting, Completed,
         CompletedServersKept, RankFailed, ServerEnded, BackoffLimitExceeded, DeadlineExceeded,
     )

@@ -118,6 +118,7 @@ CHINESE: Mapping[str, Callable[[Args], str]] = {
     "WaitingForPods": lambda args: f"正在等待创建 {_part(args, 'missing')}",
     "WaitingForScheduler": lambda args: f"{_part(args, 'pods')}正在等待资源{_said(args)}",
     "BuildingEnvironment": lambda args: f"{_part(args, 'pods')}正在等待环境构建完成{_said(args)}",
+    "EnvironmentFailed": lambda args: f"{_of(args, 'rank')} 无法启动{_said(args)}",
     "ImageUnavailable": lambda args: f"正在等待 {_of(args, 'rank')} 的镜像{_said(args)}",
     "ConfigurationWrong": lambda args: f"等待中：{_of(args, 'rank')} 无法按现有配置启动{_said(args)}",
     "ContainerWaiting": lambda args: f"正在等待 {_of(args, 'rank')}：{_of(args, 'why')}{_said(args)}",

@@ -79,6 +79,19 @@ COMMANDS: Mapping[str, str] = {
     "the job asks for {amount} {device} and this machine has none: training on the CPU (--without {device})": (
         "作业要求 {amount} 个 {device}，而本机没有：改用 CPU 训练（--without {device}）"
     ),
+    "`paddock run` gave the job up for it and suspended it: {reason}, {age} ago": (
+        "`paddock run` 因此放弃并暂停了该作业：{reason}，{age} 前"
+    ),
+    "Not started after {time}: {why}": "{time} 后仍未启动：{why}",
+    "paddock down  # the local cluster was started with other settings: {names}": (
+        "paddock down  # 本地集群启动时的设置与当前 shell 不同：{names}"
+    ),
+    "the job is suspended, some of its pods have not ended yet: the next `paddock run` replaces it, `{delete}` "
+    "removes it": "作业已暂停，部分 Pod 尚未结束：下一次 `paddock run` 会替换它，`{delete}` 可删除它",
+    "replacing {job}, whose environment could not be built ({age} old)": "替换 {job}，它的环境未能构建（{age} 前创建）",
+    "the job is suspended, it holds no pods: the next `paddock run` replaces it, `{delete}` removes it": (
+        "作业已暂停，不再占用 Pod：下一次 `paddock run` 会替换它，`{delete}` 可删除它"
+    ),
     "replacing {job}, which --timeout suspended ({age} old)": "替换 {job}，它已被 --timeout 暂停（{age} 前创建）",
     "replacing {job}, {phase} ({age} old)": "替换 {job}，{phase}（{age} 前创建）",
     "it has failed alike {count} times: once more, and the job is given up": (

@@ -153,6 +153,7 @@ ENGLISH: Mapping[str, Callable[[Args], str]] = {
     "BuildingEnvironment": lambda args: (
         f"waiting for the environment of {_part(args, 'pods')} to be built{_said(args)}"
     ),
+    "EnvironmentFailed": lambda args: f"{args.get('rank', '?')} cannot start{_said(args)}",
     "ImageUnavailable": lambda args: f"waiting for the image of {args.get('rank', '?')}{_said(args)}",
     "ConfigurationWrong": lambda args: (
         f"waiting: {args.get('rank', '?')} cannot be started as it is written{_said(args)}"

@@ -14,6 +14,7 @@ from paddock.jobs.causes import (
     Cause,
     ConfigurationWrong,
     ContainerWaiting,
+    EnvironmentFailed,
     ImageUnavailable,
     PodsStarting,
     WaitingForAddresses,
@@ -25,6 +26,7 @@ from paddock.jobs.model import Pod, PodPhase
 
 _SCHEDULER = frozenset({"Unschedulable", "SchedulingGated", "SchedulerError"})
 _ENVIRONMENT = frozenset({"EnvironmentBuilding"})
+_ENVIRONMENT_FAILED = frozenset({"EnvironmentFailed"})
 _IMAGE = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
 _CONFIGURATION = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
 _ORDINARY = frozenset({"", "ContainerCreating", "PodInitializing", "Pending"})
@@ -46,6 +48,7 @@ def plan_waiting_cause(
         _unmade(pods, wanted),
         _unplaced(waiting, wanted),
         _image_missing(waiting),
+        _environment_failed(waiting),
         _building(waiting, wanted),
         _unaddressed(pods, wanted) if config_map and not has_config_map else None,
         WaitingForConfigMap(config_map) if config_map and not has_config_map else None,
@@ -69,6 +72,11 @@ def _unplaced(waiting: Sequence[Pod], wanted: int) -> Cause | None:
 def _image_missing(waiting: Sequence[Pod]) -> Cause | None:
     pods = _with_reason(waiting, _IMAGE)
     return ImageUnavailable(str(pods[0].rank), _message(pods)) if pods else None
+
+
+def _environment_failed(waiting: Sequence[Pod]) -> Cause | None:
+    pods = _with_reason(waiting, _ENVIRONMENT_FAILED)
+    return EnvironmentFailed(str(pods[0].rank), _message(pods)) if pods else None
 
 
 def _building(waiting: Sequence[Pod], wanted: int) -> Cause | None:

@@ -1,9 +1,10 @@
 """Acting: the actions of one plan, sent at once and each by itself; many pods in growing batches. Decides nothing.
 
 What an answer means is fixed (rule 5 of docs/architecture.md): a create that finds the name taken looks who has it; a
-delete that finds nothing, or another object of that name, is done. Everything else comes back as a `Failure`, after all
-have been tried, so that one refusal holds up no other action. Pods alone are asked for in batches that grow, and once
-one was not made no further batch is: a thousand pods over a quota would be refused one by one, and again each time.
+delete or a patch that finds nothing is done; one that is refused by a 409 is not: another object has the name, or
+somebody wrote this one at that moment, and only another pass can tell. Everything else comes back as a `Failure`, after
+all have been tried, so that one refusal holds up no other action. Pods alone are asked for in batches that grow, and
+after one that was not made no further batch is: a thousand pods over a quota would be refused one by one, each time.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ def read_refusal(failures: Sequence[Failure]) -> Refusal | None:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`blocked`: names that somebody else has. `again`: the world moved under a create; another pass will see."""
+    """`blocked`: names that somebody else has. `again`: the world moved under an action; another pass will see. It has
+    to be asked for: nothing else may happen to this job that would call for one."""
 
     blocked: tuple[tuple[Resource, Key], ...] = ()
     again: bool = False
@@ -81,6 +83,10 @@ class Outcome:
 
 
 _DONE, _AGAIN = Outcome(), Outcome(again=True)
+
+
+class _Moved(Exception):
+    """A write was refused as its object is not what it was decided on."""
 
 
 def plan_batches(creates: Sequence[Create]) -> list[Sequence[Create]]:
@@ -143,6 +149,8 @@ class Hands:
                         await self._delete(action)
                     case Patch():
                         await self._patch(action)
+        except _Moved:
+            return _AGAIN
         except ApiError as error:
             failure = Failure(action, error)
             if isinstance(action, Patch) and action.optional:
@@ -167,13 +175,15 @@ class Hands:
         key = action.key
         try:
             await self._api.delete(action.resource, key.namespace, key.name, uid=action.uid, grace=action.grace)
-        except (NotFound, Conflict):
+        except NotFound:
             return
+        except Conflict as error:
+            raise _Moved from error
         self._memory.assume_deleting(action.resource, key, action.uid, format_time(self._clock()))
 
     async def _patch(self, action: Patch) -> None:
         """The UID in the patch guards it: it cannot be changed, so another object of the name refuses. Twice, as a
-        server may also have been in the middle of another write, and nothing else would ask again."""
+        server may also have been in the middle of another write, which is over by then."""
         metadata = {**(action.patch.get("metadata") or {}), "uid": action.uid}
         patch = {**action.patch, "metadata": metadata}
         for _ in range(2):
@@ -184,6 +194,7 @@ class Hands:
                 continue
             except NotFound:
                 return
+        raise _Moved
 
 
 def _join(outcomes: Sequence[Outcome]) -> Outcome:

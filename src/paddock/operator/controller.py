@@ -200,7 +200,9 @@ class Controller:
             said = [str(failure) for failure in outcome.failures]
             self._publish(manifest, (EventNote("ActionFailed", text, "Warning") for text in said))
             raise ActionsFailed("; ".join(said[:3]))
-        return 0.0 if outcome.again or outcome.blocked else decided.requeue_after
+        if outcome.again:
+            raise Conflict(f"what {ref} was to act on was written meanwhile")
+        return 0.0 if outcome.blocked else decided.requeue_after
 
     async def _demand_current(self, ref: JobRef, uid: str) -> None:
         """Raises `Conflict` where another job has the name by now, `NotFound` where none has."""

@@ -1,0 +1,91 @@
+"""What a machine lacks, as the command that installs it here: package names by distribution. Pure.
+
+`tools/bootstrap.py` reads this file before Paddock is installed, with whatever Python a machine has: it must stay
+readable by Python 3.7 and import nothing outside the standard library.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import NamedTuple
+
+LIBGOMP = "libgomp.so.1"
+VENV = "venv"
+"""Python's module that makes environments, with the pip that it puts into them."""
+PYTHON = "python"
+PYTHON_313 = "python3.13"
+"""The newest interpreter that PaddlePaddle has wheels for."""
+_HAVE_PYTHON_313 = frozenset({"trixie", "forky", "sid", "plucky", "questing"})
+"""Releases of Debian and Ubuntu."""
+
+
+class Distribution(NamedTuple):
+    """`name` as people know it (`Debian GNU/Linux 13 (trixie)`); `family` is a key of the tables below, empty where
+    none of them fits; `codename` of the release (`trixie`), empty where it has none."""
+
+    name: str
+    family: str
+    codename: str = ""
+
+
+_INSTALL = {
+    "debian": "apt-get install {}",
+    "fedora": "dnf install {}",
+    "arch": "pacman -S {}",
+    "suse": "zypper install {}",
+    "alpine": "apk add {}",
+}
+
+# A family that is not named has the thing in what it calls Python or its C library, or does not have it at all.
+_PACKAGES = {
+    LIBGOMP: {"debian": "libgomp1", "fedora": "libgomp", "arch": "gcc-libs", "suse": "libgomp1", "alpine": "libgomp"},
+    VENV: {"debian": "python3-venv", "fedora": "python3-pip", "arch": "python", "suse": "python3", "alpine": "python3"},
+    PYTHON_313: {"debian": "python3.13", "fedora": "python3.13", "suse": "python313"},
+    PYTHON: {
+        "debian": "python3 python3-venv", "fedora": "python3.13", "arch": "python", "suse": "python313",
+        "alpine": "python3",
+    },
+}  # fmt: skip
+
+
+def read_distribution(os_release: str) -> Distribution:
+    """From the text of /etc/os-release, empty where there is none (os-release(5)): ID, else the first known of
+    ID_LIKE."""
+    fields = {}
+    for line in os_release.splitlines():
+        key, equals, value = line.partition("=")
+        if not equals or key.startswith("#"):
+            continue
+        try:
+            words = shlex.split(value)
+        except ValueError:  # a quotation mark that nobody closed
+            continue
+        fields[key.strip()] = words[0] if words else ""
+    alike = [fields.get("ID", ""), *fields.get("ID_LIKE", "").split()]
+    alike = [_FAMILIES.get(each, each) for each in alike]
+    family = next((each for each in alike if each in _INSTALL), "")
+    name = fields.get("PRETTY_NAME") or fields.get("NAME") or "this system"
+    return Distribution(name, family, fields.get("VERSION_CODENAME", ""))
+
+
+_FAMILIES = {
+    "ubuntu": "debian", "rhel": "fedora", "centos": "fedora", "opensuse": "suse", "sles": "suse",
+}  # fmt: skip
+
+
+def install_command(distribution: Distribution, thing: str, root: bool) -> str:
+    """`sudo apt-get install libgomp1`; empty where we do not know the package. `root`: whether the reader is root."""
+    package = _PACKAGES.get(thing, {}).get(distribution.family, "")
+    lacks = thing == PYTHON_313 and distribution.family == "debian" and distribution.codename not in _HAVE_PYTHON_313
+    if not package or lacks:
+        return ""
+    return ("" if root else "sudo ") + _INSTALL[distribution.family].format(package)
+
+
+def explain_install(distribution: Distribution, thing: str, root: bool) -> str:
+    """`run `apt-get install libgomp1` (Debian GNU/Linux 13 (trixie))`, or what to look for where we do not know the
+    package."""
+    command = install_command(distribution, thing, root)
+    if command:
+        return f"run `{command}` ({distribution.name})"
+    return f"install the package of {distribution.name} that has {thing}"

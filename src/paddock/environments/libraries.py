@@ -1,0 +1,127 @@
+"""Libraries of the system that packages need and a bare machine lacks: taken from a wheel, without root.
+
+PaddlePaddle's and LightGBM's wheels need GCC's OpenMP runtime (libgomp.so.1) from the machine. Other wheels bring it,
+under a name of their own (auditwheel: `libgomp-<hash>.so.1.0.0`). Such a wheel is fetched, and its library is put
+into the environment under the system's name. Every Python of the environment loads it at its start, so that the loader
+finds it loaded when a package asks for it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from paddock.environments.distributions import LIBGOMP
+from paddock.environments.failures import BuildFailed, Fault, root_cause
+from paddock.environments.terminal import read_output
+from paddock.environments.uv import Machine, UvRuns
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A wheel that brings a library. `files` is a pattern below site-packages."""
+
+    requirement: str
+    files: str
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """`needs`: package -> libraries that it loads from the machine; `providers`: library -> a wheel that brings it."""
+
+    needs: Mapping[str, tuple[str, ...]]
+    providers: Mapping[str, Provider]
+
+    def find_needed(self, packages: Iterable[str]) -> tuple[str, ...]:
+        """What these packages load from the machine."""
+        return tuple(dict.fromkeys(library for package in packages for library in self.needs.get(package, ())))
+
+
+KNOWN = Catalogue(
+    needs={"paddlepaddle": (LIBGOMP,), "paddlepaddle-gpu": (LIBGOMP,), "lightgbm": (LIBGOMP,)},
+    # 0.5 MB, and nothing of it is needed but this file; scikit-learn brings the same library in 9 MB.
+    providers={LIBGOMP: Provider("pykdtree==1.4.3", "pykdtree.libs/libgomp-*.so*")},
+)
+
+_PROBE = """
+import ctypes, sys
+for name in sys.argv[1:]:
+    try:
+        ctypes.CDLL(name)
+    except OSError:
+        print(name)
+"""
+_PACKAGE = "paddock_libraries"
+_LOADER = '''"""Loads the libraries beside it before a package asks for them: the machine lacks them (Paddock)."""
+import ctypes
+import os
+
+_here = os.path.dirname(__file__)
+for _name in sorted(os.listdir(_here)):
+    if ".so" in _name:
+        ctypes.CDLL(os.path.join(_here, _name))
+'''
+
+
+def rename_library(content: bytes, name: str, wanted: str) -> bytes:
+    """A shared library that calls itself `wanted` (its SONAME), in place of its longer `name`. Pure.
+
+    The loader takes a library as loaded if the name in the file is the one that is asked for. `ValueError` where the
+    name is not in it.
+    """
+    old = name.encode() + b"\0"
+    if len(wanted) > len(name) or old not in content:
+        raise ValueError(f"{name} does not call itself so, and cannot be called {wanted}")
+    return content.replace(old, wanted.encode().ljust(len(old), b"\0"))
+
+
+def explain_missing(library: str, subject: str, why: str, here: Machine) -> str:
+    """The sentence for a library that neither the machine nor a wheel has. Pure."""
+    return (
+        f"{subject} needs the library {library}, which this machine lacks, and no wheel with it was fetched "
+        f"({why}): {here.explain_install(library)}"
+    )
+
+
+async def find_missing(python: Path, libraries: Sequence[str]) -> tuple[str, ...]:
+    """Which of them this interpreter cannot load by itself: pods have an LD_LIBRARY_PATH of their own."""
+    if not libraries:
+        return ()
+    environ = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
+    output = await read_output([str(python), "-I", "-c", _PROBE, *libraries], environ)
+    return tuple(output.decode().split())
+
+
+async def add_libraries(
+    runs: UvRuns, directory: Path, libraries: Sequence[str], providers: Mapping[str, Provider]
+) -> None:
+    """Puts each into the environment in `directory`. Raises `BuildFailed`, with the command that installs it."""
+    for library in libraries:
+        try:
+            await _add(runs, directory, library, providers.get(library))
+        except (BuildFailed, ValueError) as error:
+            why = root_cause(runs.log[-1]) if isinstance(error, BuildFailed) else str(error)
+            said = explain_missing(library, runs.definition.subject, why, runs.uv.here)
+            raise BuildFailed(said, Fault.MACHINE) from error
+
+
+async def _add(runs: UvRuns, directory: Path, library: str, provider: Provider | None) -> None:
+    if provider is None:
+        raise ValueError("none is known")
+    fetched = directory / ".fetched"
+    # The library is the same in the wheels for every Python; 3.12 is one that they will exist for.
+    await runs.run("pip", "install", "--python", str(directory / "bin/python"), "--python-version", "3.12", "--no-deps",
+                   "--only-binary", ":all:", "--target", str(fetched), provider.requirement)  # fmt: skip
+    file = next(iter(sorted(fetched.glob(provider.files))), None)
+    if file is None:
+        raise ValueError(f"{provider.requirement} brings none")
+    site = next((directory / "lib").glob("python*/site-packages"))
+    package = site / _PACKAGE
+    package.mkdir(exist_ok=True)
+    (package / library).write_bytes(rename_library(file.read_bytes(), file.name, library))
+    (package / "__init__.py").write_text(_LOADER)
+    (site / f"{_PACKAGE}.pth").write_text(f"import {_PACKAGE}\n")
+    shutil.rmtree(fetched)

@@ -1,0 +1,100 @@
+"""uv's managed interpreters: one is fetched where no interpreter of this machine suits the packages. I/O.
+
+Never in silence: which version, from which host and how large stands in the progress. uv keeps it for all of the user's
+environments (UV_PYTHON_INSTALL_DIR), and honours UV_PYTHON_INSTALL_MIRROR, UV_PYTHON_DOWNLOADS and UV_OFFLINE.
+Source: uv's guide, "Installing and managing Python".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from paddock.environments.distributions import PYTHON_313
+from paddock.environments.failures import BuildFailed, Fault, root_cause
+from paddock.environments.progress import Progress, read_python_bar
+from paddock.environments.pythons import (
+    Python,
+    Version,
+    choose_python,
+    explain_range,
+    explain_unsuitable,
+    fetch_pythons,
+    list_pythons,
+    match_version,
+    read_release,
+)
+from paddock.environments.uv import Machine, UvRuns
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """An interpreter that uv can fetch, and from where."""
+
+    version: Version
+    host: str
+
+    @property
+    def name(self) -> str:
+        return "Python " + ".".join(map(str, self.version))
+
+
+def choose_download(listing: Sequence[Mapping[str, Any]], specifier: str, mirror: str) -> Download | None:
+    """The newest release of CPython that suits, of uv's listing of downloads. Pure."""
+    found = []
+    for each in listing:
+        version = read_release(each)
+        if version and match_version(specifier, version):
+            found.append((version, urlsplit(mirror or str(each.get("url") or "")).hostname or mirror))
+    return Download(*max(found)) if found else None
+
+
+def explain_cure(specifier: str, here: Machine) -> str:
+    """What to do where none could be fetched. Pure."""
+    command = here.install_command(PYTHON_313) if match_version(specifier, (3, 13, 0)) else ""
+    how = f"`{command}`, or pyenv" if command else "with your system's packages, or pyenv"
+    return (
+        f"install {explain_range(specifier)} ({how}), or set UV_PYTHON_INSTALL_MIRROR to a mirror of uv's Pythons that "
+        "can be reached from here"
+    )
+
+
+async def fetch_python(runs: UvRuns, specifier: str, found: Sequence[Python]) -> Python:
+    """Fetches an interpreter that suits. Raises `BuildFailed`: why none of `found` does, why none came, what to do."""
+    environ = runs.uv.environ
+    unsuitable = explain_unsuitable(runs.definition.subject, specifier, found)
+    listing = await list_pythons(runs.uv.program, environ, "--only-downloads")
+    download = choose_download(listing, specifier, environ.get("UV_PYTHON_INSTALL_MIRROR", ""))
+    if download is None:
+        said = f"{unsuitable}, and uv knows no {explain_range(specifier)} for this machine: check spec.python"
+        raise BuildFailed(said, Fault.MACHINE)
+    try:
+        await _install(runs, download)
+    except BuildFailed as failed:
+        tries = re.search(r" \(tried \d+ times\)$", failed.message)
+        why = root_cause(runs.log[-1]) + (tries[0] if tries else "")
+        said = f"{unsuitable}, and {download.name} could not be fetched from {download.host} ({why}): "
+        said += explain_cure(specifier, runs.uv.here)
+        raise BuildFailed(said, Fault.MACHINE) from failed
+    suits = choose_python(specifier, await fetch_pythons(runs.uv.program, environ))
+    if suits is None:
+        raise BuildFailed(f"{unsuitable}, and uv does not find the {download.name} that it fetched", Fault.MACHINE)
+    return suits
+
+
+async def _install(runs: UvRuns, download: Download) -> None:
+    subject = f"{download.name} for {runs.definition.subject}, from {download.host}"
+    runs.doing = f"fetching {subject}"
+
+    def on_text(text: str) -> None:
+        if bar := read_python_bar(text):
+            runs.report(Progress("fetching", 100 * bar[0] // max(bar[1], 1), subject, bar[1]))
+
+    runs.report(Progress("fetching", 0, subject))
+    # The user's own setting, which our other runs of uv overrule: they must not fetch an interpreter in silence.
+    allowed = {"UV_PYTHON_DOWNLOADS": runs.uv.environ.get("UV_PYTHON_DOWNLOADS")}
+    wanted = ".".join(map(str, download.version))
+    await runs.run("python", "install", "--no-bin", wanted, on_text=on_text, variables=allowed)

@@ -1,0 +1,154 @@
+"""Runs uv: with the settings of this user, on a terminal, again where the network failed. I/O.
+
+uv keeps what it has fetched, so that a second try begins where the first one ended. A wheel that is cut half-way is
+fetched again from its beginning.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from paddock.environments.definition import Definition
+from paddock.environments.distributions import Distribution, explain_install, install_command, read_distribution
+from paddock.environments.failures import BuildFailed, Failure, Fault, read_failure
+from paddock.environments.indexes import (
+    UvSettings,
+    pip_files,
+    plan_uv_settings,
+    read_pip_settings,
+    read_texts,
+    read_uv_keys,
+    uv_files,
+)
+from paddock.environments.progress import RESOLVED, Progress
+from paddock.environments.pythons import Python
+from paddock.environments.terminal import plain_text, run_on_terminal
+
+Report = Callable[[Progress], None]
+
+TRIES = 3
+_PAUSES = (0.5, 1.5)  # seconds before the second try and the third
+
+
+def find_uv() -> str:
+    """The uv that was installed with Paddock, else the one in PATH; empty where there is none."""
+    import uv
+
+    try:
+        return uv.find_uv_bin()
+    except FileNotFoundError:
+        return shutil.which("uv") or ""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Whom a sentence tells to install something: the distribution, and whether they are root."""
+
+    distribution: Distribution
+    root: bool
+
+    def explain_install(self, thing: str) -> str:
+        return explain_install(self.distribution, thing, self.root)
+
+    def install_command(self, thing: str) -> str:
+        return install_command(self.distribution, thing, self.root)
+
+
+def this_machine() -> Machine:
+    return Machine(read_distribution("".join(read_texts([Path("/etc/os-release")]))), os.geteuid() == 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Uv:
+    """uv as this user has set it up. `program` is its path, empty where there is none; `environ` the variables that it
+    starts with; `root` the directory that it runs in, and whose disk it fills."""
+
+    program: str
+    environ: Mapping[str, str]
+    root: Path
+    home: Path = field(default_factory=Path.home)
+    here: Machine = field(default_factory=this_machine)
+
+    def settings(self, definition: Definition) -> UvSettings:
+        """Read for each run, as people mend their settings while we run."""
+        pip = read_pip_settings(read_texts(pip_files(self.environ, self.home)), self.environ)
+        keys = read_uv_keys(read_texts(uv_files(self.environ, self.home)))
+        return plan_uv_settings(definition, pip, self.environ, keys)
+
+
+@dataclass(slots=True)
+class UvRuns:
+    """The runs of one build: `log` has what they said; `report` hears of a try that follows a failed one, of what is
+    being done (`doing`)."""
+
+    uv: Uv
+    definition: Definition
+    python: Python
+    report: Report
+    log: list[str] = field(default_factory=list)
+    doing: str = ""
+
+    async def run(
+        self,
+        *arguments: str,
+        on_text: Callable[[str], None] | None = None,
+        variables: Mapping[str, str | None] | None = None,
+    ) -> str:
+        """All that uv said; `variables` are set for this run, or taken away (None). Raises `BuildFailed`: for a network
+        that failed, after TRIES tries."""
+        for number in range(1, TRIES + 1):
+            status, text = await self._run_once(arguments, on_text, variables or {})
+            if status == 0:
+                return text
+            failed = read_failure(Failure(text, self.definition, self.python, str(self.uv.root)))
+            if failed.fault is Fault.NETWORK and not (is_on_network() or _asks_this_machine(text)):
+                raise BuildFailed(explain_no_network(self.definition.subject), Fault.MACHINE)
+            if failed.fault is not Fault.NETWORK or number == TRIES:
+                raise _with_tries(failed, number)
+            doing = self.doing or f"building ({self.definition.subject})"
+            self.report(Progress("retrying", RESOLVED, doing, tries=(number, TRIES)))
+            await asyncio.sleep(_PAUSES[number - 1])
+        raise AssertionError("the last try returns or raises")
+
+    async def _run_once(
+        self, arguments: tuple[str, ...], on_text: Callable[[str], None] | None, variables: Mapping[str, str | None]
+    ) -> tuple[int, str]:
+        settings = self.uv.settings(self.definition)
+        flags = settings.flags if arguments[0] == "pip" else ()
+        self.log.append(f"$ uv {' '.join([*arguments, *flags])}")
+        environment = {
+            name: value for name, value in {**settings.environment, **variables}.items() if value is not None
+        }
+        status, output = await run_on_terminal(
+            [self.uv.program, *arguments, *flags], environment, self.uv.root, on_text
+        )
+        text = plain_text(output)
+        self.log.append(text)
+        return status, text
+
+
+def explain_no_network(subject: str) -> str:
+    return f"this machine is on no network, and {subject} has to be fetched once: connect it, then ask again"
+
+
+def is_on_network() -> bool:
+    """Whether an interface is up that leads out of this machine: without one, another try is of no use."""
+    return any(state.isup and "loopback" not in state.flags for state in psutil.net_if_stats().values())
+
+
+def _asks_this_machine(text: str) -> bool:
+    return bool(re.search(r"://(127\.|localhost|\[::1])", text))
+
+
+def _with_tries(failed: BuildFailed, number: int) -> BuildFailed:
+    if number == 1:
+        return failed
+    return BuildFailed(f"{failed.message} (tried {number} times)", failed.fault, failed.pythons)

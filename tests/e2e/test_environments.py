@@ -1,0 +1,59 @@
+"""Environments that cannot be built: the wait for them ends, and says what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from e2e.commands import Cluster
+from e2e.manifests import build_light_job
+from environments.packages import make_wheel
+
+
+def create_environment(cluster: Cluster, directory: Path, name: str) -> Path:
+    """One whose only package is not in its index, yet. The index is a directory."""
+    (directory / "simple").mkdir()
+    (directory / "requirements.txt").write_text("tiny==1.0\n")
+    ended = cluster.paddock(
+        "env", "create", name, "-r", str(directory / "requirements.txt"), "--image", f"team/{name}:*",
+        "--index-url", f"file://{directory}/simple",
+    )  # fmt: skip
+    assert ended.code == 0, str(ended)
+    return directory / "simple"
+
+
+def publish(index: Path) -> None:
+    file, content = make_wheel("tiny", "1.0")
+    (index / "tiny").mkdir()
+    (index / "tiny" / file).write_bytes(content)
+    (index / "tiny" / "index.html").write_text(f'<a href="{file}">{file}</a>')
+
+
+def test_a_build_that_fails_ends_run_and_is_tried_again_when_asked(shared: Cluster, tmp_path: Path) -> None:
+    index = create_environment(shared, tmp_path, "broken")
+    job = build_light_job("unbuilt", "python3 -c 'import tiny; print(tiny.version)'")
+    job["spec"]["worker"]["template"]["spec"]["containers"][0]["image"] = "team/broken:v1"
+    file = shared.write(job)
+
+    first = shared.paddock("run", file)
+    assert first.code == 1, str(first)
+    head, *steps = first.out.splitlines()[-5:]
+    why = "worker-0 cannot start: environment broken: spec.requirements: the package index of spec.indexURL does not"
+    assert head.startswith("Not started after ") and why in head, str(first)
+    assert steps[0] == "next: paddock delete unbuilt"
+    assert steps[1:3] == ["then: paddock env rm broken", "then: paddock env create broken -r requirements.txt"]
+    assert steps[3] == f"then: paddock run {file}"
+    assert "the job is suspended, it holds no pods: the next `paddock run` replaces it" in first.err
+    assert not shared.pods("unbuilt")
+    assert why in shared.paddock("get").out and why in shared.paddock("describe", "unbuilt").out
+    explained = shared.paddock("explain", "unbuilt").out
+    assert why in explained and "`paddock run` gave the job up for it and suspended it" in explained
+
+    again = shared.paddock("run", file)
+    assert again.code == 1 and why in again.out, str(again)
+    assert "replacing PaddleJob default/unbuilt, whose environment could not be built" in again.err
+    assert "building" not in again.err, "the same failure is not tried again"
+
+    publish(index)
+    assert shared.paddock("env", "build", "broken").code == 0
+    mended = shared.paddock("run", file)
+    assert mended.code == 0 and "worker-0 │ 1.0" in mended.lines, str(mended)

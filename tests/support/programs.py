@@ -1,0 +1,36 @@
+"""Programs that tests use and a machine may lack: one way to ask for them, and one line of the summary for each.
+
+A test that lacks one is skipped with `Lack`, which names the program; `support.skips` counts them for the summary.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from typing import NoReturn
+
+import pytest
+
+TITLES: Mapping[str, str] = {"bwrap": "bubblewrap (bwrap)"}
+"""Programs that are known by another name than their own."""
+
+
+class Lack(pytest.skip.Exception):
+    """This machine lacks `program`; `why` follows the word "which", as "is not installed" does."""
+
+    def __init__(self, program: str, why: str) -> None:
+        super().__init__(f"needs {title_of(program)}, which {why}")
+        self.program, self.why = program, why
+
+
+def title_of(program: str) -> str:
+    return TITLES.get(program, program)
+
+
+def lack(program: str, why: str) -> NoReturn:
+    raise Lack(program, why)
+
+
+def need(program: str, *, path: str | None = None) -> str:
+    """Where the program is; skips the test where it is not installed."""
+    return shutil.which(program, path=path) or lack(program, "is not installed")
