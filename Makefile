@@ -55,6 +55,7 @@ lint: $(VENV)/.ready-dev ## style, types and import layers
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check -q .
 	@$(BIN)/mypy
+	@$(BIN)/mypy --config-file tests/mypy.ini
 	@$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
 
 format: $(VENV)/.ready-dev ## put every file into the one format

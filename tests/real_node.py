@@ -121,7 +121,7 @@ async def prepare(environment: str, directory: Path, *words: str, **settings: st
     """Builds the environment if the user's cache does not have it. A word that is a file of `directory` is meant so."""
     builder = Builder(read_home(os.environ).cache / "environments", dict(os.environ), find_uv())
     definition = _DEFINITIONS[environment]
-    built = await builder.build(definition, await builder.find_python(definition), lambda progress: None)
+    built = await builder.build(definition, lambda progress: None)
     python = Path(built.path) / "bin" / "python3"
     (home,) = re.findall(r"^home = (.+)$", (python.parents[1] / "pyvenv.cfg").read_text(), re.MULTILINE)
     command = tuple(str(directory / word) if (directory / word).is_file() else word for word in words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -74,7 +75,7 @@ async def test_a_name_that_two_groups_have_must_say_which() -> None:
 class Answers:
     """An API that answers for each kind with these jobs, or with this refusal."""
 
-    def __init__(self, answers: dict[Resource, list[str] | ApiError]) -> None:
+    def __init__(self, answers: Mapping[Resource, Sequence[str] | ApiError]) -> None:
         self._answers = answers
 
     async def get(self, resource: Resource, namespace: str, name: str) -> Manifest:
@@ -85,7 +86,7 @@ class Answers:
     async def list(self, resource: Resource, namespace: str, labels: str = "") -> Any:
         return SimpleNamespace(items=[{"metadata": {"name": name}} for name in self._read(resource)])
 
-    def _read(self, resource: Resource) -> list[str]:
+    def _read(self, resource: Resource) -> Sequence[str]:
         answer = self._answers[resource]
         if isinstance(answer, ApiError):
             raise answer

@@ -36,7 +36,7 @@ async def test_a_running_job_goes_on_untouched_to_its_end(world: World) -> None:
     job = await left.leave_job(world, status=running_status(), cleanPodPolicy="Never")
     await left.leave_gang(world, job)
     before = await all_pods(world)
-    seam = Seam(world.api)
+    seam = Seam(world.api, world.namespace)
     async with running(seam, Settings()):
         status = await until(lambda: _phase(world, "Running"), WAIT)
         await settled(seam)
@@ -67,7 +67,7 @@ async def _succeed(world: World, pod: str) -> None:
 async def test_a_job_that_has_ended_stays_as_it_ended(world: World, phase: str) -> None:
     ended = left.build_status(phase, completionTime="2023-05-19T09:00:00Z")
     await left.leave_job(world, status=ended)
-    seam = Seam(world.api)
+    seam = Seam(world.api, world.namespace)
     async with running(seam, Settings()):
         status = await until(lambda: _phase(world, phase), WAIT)
         await settled(seam)

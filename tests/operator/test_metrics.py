@@ -149,7 +149,7 @@ def test_the_manual_lists_every_metric_with_its_labels() -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "operator.md").read_text()
     listed = dict(re.findall(r"^\| `(paddock_\w+)` \|([^|]*)\|", page, re.MULTILINE))
     there = {
-        collector._name: collector._labelnames
+        vars(collector)["_name"]: vars(collector)["_labelnames"]
         for collector in Prometheus("1").registry._collector_to_names
         if getattr(collector, "_name", "").startswith("paddock_")
     }

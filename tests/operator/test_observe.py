@@ -70,7 +70,7 @@ def test_owners_decide_whose_an_object_is(
     there: tuple[Resource, Manifest], ours: list[str], foreign: list[str]
 ) -> None:
     observed = observe(there)
-    assert [found.name for found in (*observed.pods, *observed.services)] == ours
+    assert [pod.name for pod in observed.pods] + [service.name for service in observed.services] == ours
     assert [found.name for found in observed.foreign] == foreign
 
 

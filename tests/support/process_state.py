@@ -89,7 +89,7 @@ def _read_policy() -> object:
 
 
 READERS: Mapping[str, Callable[[], Any]] = {
-    "an environment variable": lambda: {name: text for name, text in os.environ._data.items() if name != _PHASE},
+    "an environment variable": lambda: {name: text for name, text in os.environ._data.items() if name != _PHASE},  # type: ignore[attr-defined]
     "the working directory": os.getcwd,
     "the umask": read_umask,
     "a signal's handler": lambda: {number: signal.getsignal(number) for number in _SIGNALS},

@@ -15,7 +15,7 @@ TITLES: Mapping[str, str] = {"bwrap": "bubblewrap (bwrap)"}
 """Programs that are known by another name than their own."""
 
 
-class Lack(pytest.skip.Exception):
+class Lack(pytest.skip.Exception):  # type: ignore[name-defined]
     """This machine lacks `program`; `why` follows the word "which", as "is not installed" does."""
 
     def __init__(self, program: str, why: str) -> None:

@@ -17,7 +17,7 @@ def pytest_runtest_makereport(
     """A report is sent from a worker of xdist to the controller with its attributes, without the exception itself."""
     report = yield
     if call.excinfo is not None and isinstance(lacking := call.excinfo.value, Lack):
-        report.lacks = (lacking.program, lacking.why)
+        vars(report)["lacks"] = (lacking.program, lacking.why)
     return report
 
 
