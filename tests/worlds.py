@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -23,7 +23,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.crd import build_crds
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, Forbidden, InternalError, NotFound
-from paddock.kube.meta import CRDS, NAMESPACES, PODS, Manifest, name_of
+from paddock.kube.meta import CRDS, LEASES, NAMESPACES, PODS, Manifest, name_of
 from support.programs import lack
 
 _TOOLS = Path(__file__).resolve().parents[1] / "tools" / "kubernetes"
@@ -119,7 +119,7 @@ async def open_real(control_plane: ControlPlane) -> AsyncIterator[World]:
         try:
             yield World(api, namespace, control_plane)
         finally:
-            await api.delete(NAMESPACES, "", namespace)
+            await remove_namespace(api, namespace)
 
 
 async def create_namespace(api: Api) -> str:
@@ -128,6 +128,18 @@ async def create_namespace(api: Api) -> str:
     manifest: Manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     await api.create(NAMESPACES, manifest)
     return name
+
+
+async def remove_namespace(api: Api, namespace: str) -> None:
+    """And before it, at once, what other tests of this control plane could see of it: a Lease that an operator holds,
+    jobs that an operator of all namespaces takes, pods that use up a node. A namespace takes its time to go."""
+    for resource in (*KINDS, PODS, LEASES):
+        for each in (await api.list(resource, namespace)).items:
+            with suppress(NotFound):
+                if each["metadata"].get("finalizers"):
+                    await api.patch(resource, namespace, name_of(each), {"metadata": {"finalizers": None}})
+                await api.delete(resource, namespace, name_of(each), grace=0 if resource is PODS else None)
+    await api.delete(NAMESPACES, "", namespace)
 
 
 async def _until_pods_may_be_made(api: Api, namespace: str) -> None:

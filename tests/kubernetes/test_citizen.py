@@ -25,12 +25,12 @@ from paddock.jobs.model import Settings
 from paddock.jobs.rights import LEASE
 from paddock.kube.api import Api
 from paddock.kube.errors import NotFound, Unavailable
-from paddock.kube.meta import CRDS, LEASES, NAMESPACES, PODS, Manifest, annotations_of, uid_of
+from paddock.kube.meta import CRDS, LEASES, PODS, Manifest, annotations_of, uid_of
 from paddock.kube.times import format_micro_time
 from paddock.operator.election import LEADS_FOR, Election
 from paddock.operator.metrics import Prometheus
 from paddock.operator.operator import Operator
-from worlds import ControlPlane, World, create_namespace, install_jobs
+from worlds import ControlPlane, World, create_namespace, install_jobs, remove_namespace
 
 TO_ACT = 5.0
 """Seconds from a leader's death to the pods of the next job by another."""
@@ -189,7 +189,7 @@ async def test_only_the_named_namespaces_are_served_and_asked_for(world: World) 
         await until(lambda: _is_made_again(world.api, other, "demo-worker-0", before))  # a child there is heard of
     if world.real:
         for namespace in (other, third):
-            await world.api.delete(NAMESPACES, "", namespace)
+            await remove_namespace(world.api, namespace)
 
 
 class Followed(Seam):
@@ -328,7 +328,7 @@ async def test_the_command_serves_until_it_is_told_to_end(
         assert {"kind": "PaddleJob", "namespace": namespace, "name": "demo"}.items() <= about[0].items()
         lease = await api.get(LEASES, namespace, LEASE)
         assert "holderIdentity" not in lease["spec"]
-        await api.delete(NAMESPACES, "", namespace)
+        await remove_namespace(api, namespace)
 
 
 @pytest.mark.kubernetes
@@ -349,7 +349,7 @@ async def test_a_definition_that_is_missing_is_waited_for_and_said_once(
             assert log.read_text().count("is not installed") == 1
             process.send_signal(signal.SIGTERM)
             assert await asyncio.wait_for(process.wait(), PATIENCE) == 0
-        await api.delete(NAMESPACES, "", namespace)
+        await remove_namespace(api, namespace)
 
 
 async def _uninstall_jobs(api: Api) -> None:

@@ -20,7 +20,7 @@ from paddock.jobs.model import Settings
 from paddock.kube.api import Api
 from paddock.kube.errors import Unavailable
 from paddock.operator.operator import Operator
-from worlds import World, create_namespace
+from worlds import World, create_namespace, remove_namespace
 
 pytestmark = pytest.mark.timeout(300)  # lives are given 90 seconds on a busy machine, some more than once
 
@@ -135,6 +135,8 @@ async def _kill_at_each(life: Life, api: Api, targets: tuple[Target, ...], *, la
 
     namespaces = [await create_namespace(api) for _ in range(_LANES)]
     await asyncio.gather(*map(run_lane, namespaces))
+    for namespace in namespaces:
+        await remove_namespace(api, namespace)
     return runs
 
 

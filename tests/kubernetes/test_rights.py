@@ -29,7 +29,6 @@ from paddock.kube.errors import AlreadyExists, Forbidden
 from paddock.kube.meta import (
     CRDS,
     LEASES,
-    NAMESPACES,
     NODES,
     PODS,
     SECRETS,
@@ -39,7 +38,7 @@ from paddock.kube.meta import (
     name_of,
 )
 from paddock.operator.election import Election
-from worlds import ControlPlane, World, create_namespace, open_control_plane
+from worlds import ControlPlane, World, create_namespace, open_control_plane, remove_namespace
 
 RIGHTS = build_rights((paddlepaddle.resource,))
 KINDS = {paddlepaddle.resource: paddlepaddle}
@@ -142,7 +141,7 @@ async def stage(api: Api, count: int) -> AsyncIterator[list[Scene]]:
         yield [Scene(api, namespace, "demo", clock) for namespace in namespaces]
     finally:
         for namespace in namespaces:
-            await api.delete(NAMESPACES, "", namespace)
+            await remove_namespace(api, namespace)
 
 
 async def live_all(scenes: list[Scene]) -> None:
