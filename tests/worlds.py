@@ -23,7 +23,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.crd import build_crds
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, Forbidden, InternalError, NotFound
-from paddock.kube.meta import CRDS, LEASES, NAMESPACES, PODS, Manifest, name_of
+from paddock.kube.meta import CRDS, LEASES, NAMESPACES, PODS, Manifest, Resource, name_of
 from support.programs import lack
 
 _TOOLS = Path(__file__).resolve().parents[1] / "tools" / "kubernetes"
@@ -134,12 +134,17 @@ async def remove_namespace(api: Api, namespace: str) -> None:
     """And before it, at once, what other tests of this control plane could see of it: a Lease that an operator holds,
     jobs that an operator of all namespaces takes, pods that use up a node. A namespace takes its time to go."""
     for resource in (*KINDS, PODS, LEASES):
-        for each in (await api.list(resource, namespace)).items:
-            with suppress(NotFound):
-                if each["metadata"].get("finalizers"):
-                    await api.patch(resource, namespace, name_of(each), {"metadata": {"finalizers": None}})
-                await api.delete(resource, namespace, name_of(each), grace=0 if resource is PODS else None)
+        with suppress(NotFound):  # a kind that is not installed
+            for each in (await api.list(resource, namespace)).items:
+                await _remove(api, resource, namespace, each)
     await api.delete(NAMESPACES, "", namespace)
+
+
+async def _remove(api: Api, resource: Resource, namespace: str, manifest: Manifest) -> None:
+    with suppress(NotFound):
+        if manifest["metadata"].get("finalizers"):
+            await api.patch(resource, namespace, name_of(manifest), {"metadata": {"finalizers": None}})
+        await api.delete(resource, namespace, name_of(manifest), grace=0 if resource is PODS else None)
 
 
 async def _until_pods_may_be_made(api: Api, namespace: str) -> None:
