@@ -9,7 +9,16 @@ import pytest
 
 from apiserver.embedded import WIDGETS, Follower, config_map, eventually, is_gone, pod, widget, widget_crd
 from paddock.apiserver.local import LocalApi
-from paddock.kube.errors import AlreadyExists, Conflict, Forbidden, Invalid, NotFound, Unavailable, UnsupportedMediaType
+from paddock.kube.errors import (
+    AlreadyExists,
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    Unavailable,
+    UnsupportedMediaType,
+    is_namespace_terminating,
+)
 from paddock.kube.meta import CONFIG_MAPS, CRDS, NAMESPACES, NODES, PODS
 
 
@@ -142,8 +151,9 @@ async def test_a_deleted_namespace_is_emptied_and_takes_nothing_new(api: LocalAp
     await api.delete(NAMESPACES, "", "team")
     await eventually(lambda: is_gone(api, CONFIG_MAPS, "d", "team"))
     assert (await api.get(NAMESPACES, "", "team"))["status"]["phase"] == "Terminating"
-    with pytest.raises(Forbidden, match="because it is being terminated"):
+    with pytest.raises(Forbidden, match="because it is being terminated") as refused:
         await api.create(CONFIG_MAPS, config_map("e"), namespace="team")
+    assert is_namespace_terminating(refused.value)
     await api.patch(CONFIG_MAPS, "team", "c", {"metadata": {"finalizers": None}})
     await eventually(lambda: is_gone(api, NAMESPACES, "team"))
 

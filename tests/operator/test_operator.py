@@ -31,7 +31,16 @@ from paddock.jobs.labels import HALTED_ANNOTATION, PORT_ANNOTATION
 from paddock.jobs.model import PORTS_IN_BLOCK, Settings
 from paddock.jobs.policies.ports import FIRST_PORT, LAST_PORT
 from paddock.kube.api import Event
-from paddock.kube.errors import ApiError, BadRequest, Conflict, Forbidden, Invalid, NotFound
+from paddock.kube.errors import (
+    NAMESPACE_TERMINATING,
+    ApiError,
+    BadRequest,
+    Conflict,
+    FieldCause,
+    Forbidden,
+    Invalid,
+    NotFound,
+)
 from paddock.kube.meta import CONFIG_MAPS, EVENTS, POD_GROUPS, PODS, SERVICES, Manifest, Resource, annotations_of
 
 RANKS = {"demo-ps-0", "demo-ps-1", "demo-worker-0", "demo-worker-1"}
@@ -485,6 +494,23 @@ async def test_a_pod_that_is_refused_is_told_and_tried_again(cluster: LocalApi) 
         await until(lambda: have_pods(cluster, 4))
         (event,) = await until(lambda: events_of(cluster, "ActionFailed"))
     assert event["message"] == "cannot create Pod demo-worker-1: exceeded quota: pods"
+
+
+async def test_a_job_whose_namespace_goes_is_tried_once_and_nothing_is_said_of_it(cluster: LocalApi) -> None:
+    seam, going = Seam(cluster), FieldCause("metadata.namespace", "it is being terminated", NAMESPACE_TERMINATING)
+
+    async def refuse(request: Request) -> None:
+        if request[0] == "create" and request[1] != "events":
+            raise Forbidden("unable to create new content", causes=[going])
+
+    seam.before = refuse
+    async with running(seam):
+        await cluster.create(JOBS, build_job())
+        await until(lambda: _asked(seam, ("create", "pods", "demo-ps-0")))
+        await settled(seam, 1.0)
+        assert not await events_of(cluster, "ActionFailed")
+    asked = Counter(request for request in seam.requests if request[:2] == ("create", "pods"))
+    assert set(asked.values()) == {1}
 
 
 async def test_a_pod_whose_deletion_met_another_write_is_deleted_all_the_same(cluster: LocalApi) -> None:

@@ -24,7 +24,9 @@ from paddock.apiserver.verbs import DeleteOptions
 from paddock.apiserver.watches import Selection
 from paddock.kube.api import PatchKind
 from paddock.kube.errors import (
+    NAMESPACE_TERMINATING,
     AlreadyExists,
+    FieldCause,
     Forbidden,
     MethodNotAllowed,
     NotFound,
@@ -112,9 +114,11 @@ class Objects(Catalog):
             if home is None:
                 raise NotFound(f'namespaces "{namespace}" not found', kind="namespaces", name=namespace)
             if is_going(home.body):
+                going = f"namespace {namespace} is being terminated"
                 raise Forbidden(
                     f'{resource.qualified} "{name}" is forbidden: unable to create new content in namespace'
                     f" {namespace} because it is being terminated",
+                    causes=[FieldCause("metadata.namespace", going, NAMESPACE_TERMINATING)],
                     kind=resource.plural,
                     name=name,
                 )

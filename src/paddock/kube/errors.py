@@ -115,6 +115,15 @@ class Timeout(ApiError):
     code, reason = 504, "Timeout"
 
 
+NAMESPACE_TERMINATING = "NamespaceTerminating"
+"""The reason of a cause (core/v1 NamespaceTerminatingCause), from Kubernetes 1.16 on."""
+
+
+def is_namespace_terminating(error: ApiError) -> bool:
+    """A create was refused as its namespace is being deleted. Nobody can take that back: asking again is of no use."""
+    return any(cause.reason == NAMESPACE_TERMINATING for cause in error.causes)
+
+
 _CLASSES: tuple[type[ApiError], ...] = (
     BadRequest, Unauthorized, Forbidden, NotFound, MethodNotAllowed, NotAcceptable, AlreadyExists, Conflict, Expired,
     TooLarge, UnsupportedMediaType, Invalid, TooManyRequests, InternalError, Unavailable, Timeout,

@@ -35,7 +35,7 @@ from paddock.jobs.policies.ports import shares_network
 from paddock.jobs.policies.release import plan_release
 from paddock.jobs.problems import InvalidJob, Problem
 from paddock.kube.api import Api
-from paddock.kube.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound
+from paddock.kube.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound, is_namespace_terminating
 from paddock.kube.meta import NODES, PODS, Key, Manifest, Resource, metadata, uid_of, version_of
 from paddock.kube.times import Moment
 from paddock.operator import halts, observe, record
@@ -196,6 +196,8 @@ class Controller:
         in_the_way = [(child.resource, Key(job.key.namespace, child.name)) for child in observed.foreign]
         for name in (*outcome.blocked, *in_the_way):
             self._blocked.setdefault(name, set()).add(ref)
+        if any(is_namespace_terminating(failure.error) for failure in outcome.failures):
+            return None  # the job goes with its namespace, which its watch will tell; events would be refused alike
         if outcome.failures:
             said = [str(failure) for failure in outcome.failures]
             self._publish(manifest, (EventNote("ActionFailed", text, "Warning") for text in said))
