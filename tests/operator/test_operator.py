@@ -38,6 +38,7 @@ from paddock.kube.errors import (
     Conflict,
     FieldCause,
     Forbidden,
+    InternalError,
     Invalid,
     NotFound,
 )
@@ -511,6 +512,27 @@ async def test_a_job_whose_namespace_goes_is_tried_once_and_nothing_is_said_of_i
         assert not await events_of(cluster, "ActionFailed")
     asked = Counter(request for request in seam.requests if request[:2] == ("create", "pods"))
     assert set(asked.values()) == {1}
+
+
+async def test_what_else_fails_in_a_namespace_that_goes_is_told_and_tried_again(cluster: LocalApi) -> None:
+    seam, going = Seam(cluster), FieldCause("metadata.namespace", "it is being terminated", NAMESPACE_TERMINATING)
+
+    async def refuse(request: Request) -> None:
+        if request[:2] == ("create", "pods"):
+            raise Forbidden("unable to create new content", causes=[going])
+        if request == ("create", "services", "demo-ps-0"):
+            raise InternalError("etcd is slow")
+
+    seam.before = refuse
+    async with running(seam, settings=Settings()):
+        await cluster.create(JOBS, build_job(intranet="Service"))
+        await until(lambda: _asked_twice(seam, ("create", "services", "demo-ps-0")))
+        (event,) = await until(lambda: events_of(cluster, "ActionFailed"))
+    assert event["message"] == "cannot create Service demo-ps-0: etcd is slow"
+
+
+async def _asked_twice(seam: Seam, request: Request) -> bool:
+    return seam.requests.count(request) > 1
 
 
 async def test_a_pod_whose_deletion_met_another_write_is_deleted_all_the_same(cluster: LocalApi) -> None:

@@ -14,6 +14,7 @@ from paddock.cli.explain import build_next
 from paddock.cli.find import in_namespace
 from paddock.cli.jobs_view import read_environment
 from paddock.cli.places import Place
+from paddock.jobs.causes import EnvironmentFailed
 from paddock.jobs.model import CauseRecord
 from paddock.jobs.phrases import Phrase, phrase
 from paddock.kube.errors import NotFound
@@ -22,7 +23,7 @@ from paddock.kube.meta import ENVIRONMENTS, Manifest, name_of
 if TYPE_CHECKING:
     from paddock.client.client import Client
 
-ENVIRONMENT_FAILED = "EnvironmentFailed"
+ENVIRONMENT_FAILED = EnvironmentFailed.__name__
 """The cause's reason, and that of the waiting container."""
 _STATUS_SECONDS = 2.0
 

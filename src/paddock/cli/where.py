@@ -6,8 +6,9 @@ from paddock.cli.cluster_limits import explain_outputs
 from paddock.cli.display import View
 from paddock.cli.find import in_namespace
 from paddock.cli.places import Place
-from paddock.jobs.model import CleanPods, Phase
 from paddock.jobs.phrases import phrase, render
+from paddock.jobs.policies.cleanup import read_situation
+from paddock.jobs.policies.fates import Situation
 from paddock.kube.meta import Manifest, name_of
 
 
@@ -23,6 +24,5 @@ def explain_where(place: Place, job: Manifest, view: View, language: str) -> str
 
 
 def _is_cleaned_up(view: View) -> bool:
-    """Whether this end takes the pods with it, as `jobs.policies.cleanup` has it."""
-    completed = CleanPods.ON_COMPLETION if view.status.phase is Phase.COMPLETED else CleanPods.ON_FAILURE
-    return view.job.policies.clean_pods in (CleanPods.ALWAYS, completed)
+    """Whether this end takes the pods with it."""
+    return read_situation(view.job, view.status) in (Situation.COMPLETED_CLEAN, Situation.FAILED_CLEAN)

@@ -107,11 +107,11 @@ class Builder:
                 try:
                     return await self._build(definition, report)
                 except BuildFailed as failed:
-                    noted = read_pythons(self.root, definition).split(",")
-                    terms = dict.fromkeys(filter(None, (*noted, *failed.pythons.split(","))))
-                    if len(terms) == len(list(filter(None, noted))):  # nothing new: the next build would fail alike
+                    noted = [term for term in read_pythons(self.root, definition).split(",") if term]
+                    new = [term for term in failed.pythons.split(",") if term and term not in noted]
+                    if not new:  # the next build would fail alike
                         raise
-                    write_pythons(self.root, definition, ",".join(terms))
+                    write_pythons(self.root, definition, ",".join((*noted, *new)))
         except OSError as error:
             raise BuildFailed(explain_os_error(error, str(self.root)), Fault.MACHINE) from error
 

@@ -26,12 +26,13 @@ class Fault(Enum):
 class BuildFailed(Exception):
     """An environment cannot be built as things are. `message` is one complete sentence for people.
 
-    `pythons` is a specifier of the interpreters that the packages have wheels for, where that is what is wrong.
+    `pythons` is a specifier of the interpreters that the packages have wheels for, where that is what is wrong; `tries`
+    are those that were made.
     """
 
-    def __init__(self, message: str, fault: Fault = Fault.DEFINITION, pythons: str = "") -> None:
+    def __init__(self, message: str, fault: Fault = Fault.DEFINITION, pythons: str = "", tries: int = 1) -> None:
         super().__init__(message)
-        self.message, self.fault, self.pythons = message, fault, pythons
+        self.message, self.fault, self.pythons, self.tries = message, fault, pythons, tries
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,11 @@ def read_failure(failure: Failure) -> BuildFailed:
             return BuildFailed(redact(sentence(failure)), fault, pythons)
     said = f"building {failure.definition.subject} failed: {_error_line(failure.output)}"
     return BuildFailed(redact(said), Fault.DEFINITION)
+
+
+def explain_tries(tries: int) -> str:
+    """What follows a sentence about a network that was tried more than once."""
+    return f" (tried {tries} times)" if tries > 1 else ""
 
 
 def explain_check(output: str, definition: Definition) -> str:

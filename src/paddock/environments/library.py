@@ -35,7 +35,7 @@ from paddock.environments.states import Building, Failed, State, Unbuilt, Usable
 from paddock.environments.uv import find_uv
 from paddock.kube.api import Api, Event
 from paddock.kube.errors import ApiError, NotFound
-from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of, metadata, name_of, uid_of
+from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of, controller_of, name_of, uid_of
 
 _TELL_EVERY = 0.5  # seconds between two words of progress
 _LOOK_EVERY = 3.0  # seconds between two looks at what a failure may have depended on
@@ -258,8 +258,8 @@ class Environments:
 
 def _asker(pod: Manifest) -> str:
     """The UID of the job that the pod belongs to, or of the pod: a gang asks once, however many pods it has."""
-    owners = metadata(pod).get("ownerReferences") or ()
-    return str(owners[0].get("uid")) if owners else uid_of(pod)
+    owner = controller_of(pod)
+    return str(owner.get("uid")) if owner else uid_of(pod)
 
 
 def _exists(state: Usable) -> bool:

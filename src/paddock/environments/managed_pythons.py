@@ -7,14 +7,13 @@ Source: uv's guide, "Installing and managing Python".
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from paddock.environments.distributions import PYTHON_313
-from paddock.environments.failures import BuildFailed, Fault, root_cause
+from paddock.environments.failures import BuildFailed, Fault, explain_tries, root_cause
 from paddock.environments.progress import Progress, read_python_bar
 from paddock.environments.pythons import (
     Python,
@@ -74,8 +73,7 @@ async def fetch_python(runs: UvRuns, specifier: str, found: Sequence[Python]) ->
     try:
         await _install(runs, download)
     except BuildFailed as failed:
-        tries = re.search(r" \(tried \d+ times\)$", failed.message)
-        why = root_cause(runs.log[-1]) + (tries[0] if tries else "")
+        why = root_cause(runs.log[-1]) + explain_tries(failed.tries)
         said = f"{unsuitable}, and {download.name} could not be fetched from {download.host} ({why}): "
         said += explain_cure(specifier, runs.uv.here)
         raise BuildFailed(said, Fault.MACHINE) from failed

@@ -18,7 +18,7 @@ import psutil
 
 from paddock.environments.definition import Definition
 from paddock.environments.distributions import Distribution, explain_install, install_command, read_distribution
-from paddock.environments.failures import BuildFailed, Failure, Fault, read_failure
+from paddock.environments.failures import BuildFailed, Failure, Fault, explain_tries, read_failure
 from paddock.environments.indexes import (
     UvSettings,
     pip_files,
@@ -112,7 +112,7 @@ class UvRuns:
             if failed.fault is Fault.NETWORK and not (is_on_network() or _asks_this_machine(text)):
                 raise BuildFailed(explain_no_network(self.definition.subject), Fault.MACHINE)
             if failed.fault is not Fault.NETWORK or number == TRIES:
-                raise _with_tries(failed, number)
+                raise BuildFailed(failed.message + explain_tries(number), failed.fault, failed.pythons, number)
             doing = self.doing or f"building ({self.definition.subject})"
             self.report(Progress("retrying", RESOLVED, doing, tries=(number, TRIES)))
             await asyncio.sleep(_PAUSES[number - 1])
@@ -146,9 +146,3 @@ def is_on_network() -> bool:
 
 def _asks_this_machine(text: str) -> bool:
     return bool(re.search(r"://(127\.|localhost|\[::1])", text))
-
-
-def _with_tries(failed: BuildFailed, number: int) -> BuildFailed:
-    if number == 1:
-        return failed
-    return BuildFailed(f"{failed.message} (tried {number} times)", failed.fault, failed.pythons)

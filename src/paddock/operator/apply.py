@@ -85,10 +85,6 @@ class Outcome:
 _DONE, _AGAIN = Outcome(), Outcome(again=True)
 
 
-class _Moved(Exception):
-    """A write was refused as its object is not what it was decided on."""
-
-
 def plan_batches(creates: Sequence[Create]) -> list[Sequence[Create]]:
     """In their order: `FIRST_PODS`, then twice as many each time."""
     batches, start, size = [], 0, FIRST_PODS
@@ -146,18 +142,15 @@ class Hands:
                     case Create():
                         return await self._create(job, action)
                     case Delete():
-                        await self._delete(action)
+                        return await self._delete(action)
                     case Patch():
-                        await self._patch(action)
-        except _Moved:
-            return _AGAIN
+                        return await self._patch(action)
         except ApiError as error:
             failure = Failure(action, error)
             if isinstance(action, Patch) and action.optional:
                 _log.info("%s: %s", job.key, failure)
                 return _DONE
             return Outcome(failures=(failure,))
-        return _DONE
 
     async def _create(self, job: Job, action: Create) -> Outcome:
         resource, key = action.resource, key_of(action.manifest)
@@ -171,17 +164,18 @@ class Hands:
         self._memory.assume(resource, there)
         return _DONE if is_controlled_by(there, job.uid) else Outcome(blocked=((resource, key),))
 
-    async def _delete(self, action: Delete) -> None:
+    async def _delete(self, action: Delete) -> Outcome:
         key = action.key
         try:
             await self._api.delete(action.resource, key.namespace, key.name, uid=action.uid, grace=action.grace)
         except NotFound:
-            return
-        except Conflict as error:
-            raise _Moved from error
+            return _DONE
+        except Conflict:
+            return _AGAIN
         self._memory.assume_deleting(action.resource, key, action.uid, format_time(self._clock()))
+        return _DONE
 
-    async def _patch(self, action: Patch) -> None:
+    async def _patch(self, action: Patch) -> Outcome:
         """The UID in the patch guards it: it cannot be changed, so another object of the name refuses. Twice, as a
         server may also have been in the middle of another write, which is over by then."""
         metadata = {**(action.patch.get("metadata") or {}), "uid": action.uid}
@@ -189,12 +183,12 @@ class Hands:
         for _ in range(2):
             try:
                 await self._api.patch(action.resource, action.key.namespace, action.key.name, patch)
-                return
+                return _DONE
             except Conflict:
                 continue
             except NotFound:
-                return
-        raise _Moved
+                return _DONE
+        return _AGAIN
 
 
 def _join(outcomes: Sequence[Outcome]) -> Outcome:

@@ -196,10 +196,10 @@ class Controller:
         in_the_way = [(child.resource, Key(job.key.namespace, child.name)) for child in observed.foreign]
         for name in (*outcome.blocked, *in_the_way):
             self._blocked.setdefault(name, set()).add(ref)
-        if any(is_namespace_terminating(failure.error) for failure in outcome.failures):
-            return None  # the job goes with its namespace, which its watch will tell; events would be refused alike
-        if outcome.failures:
-            said = [str(failure) for failure in outcome.failures]
+        # A namespace that is being deleted refuses for good, events about it too: the job goes with it.
+        failures = [failure for failure in outcome.failures if not is_namespace_terminating(failure.error)]
+        if failures:
+            said = [str(failure) for failure in failures]
             self._publish(manifest, (EventNote("ActionFailed", text, "Warning") for text in said))
             raise ActionsFailed("; ".join(said[:3]))
         if outcome.again:
