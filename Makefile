@@ -21,7 +21,7 @@ PARALLEL := -n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 WAITING := -n 3 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: ALWAYS help demo test test-all kubernetes bench simulate lint format lock clean
+.PHONY: ALWAYS help demo test test-all kubernetes bench simulate lint format catalogues lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ lint: $(VENV)/.ready-dev ## style, types and import layers
 format: $(VENV)/.ready-dev ## put every file into the one format
 	@$(BIN)/ruff check --fix -q .
 	@$(BIN)/ruff format -q .
+
+catalogues: $(VENV)/.ready-dev ## find the sentences in the code, update each language's .po and write its .mo
+	@$(BIN)/python tools/catalogues.py
 
 simulate: $(VENV)/.ready-dev ## the operator in a hostile little world, a million steps (10 min); STEPS=50000 for so many
 	@$(BIN)/python tools/simulate.py $(or $(STEPS),1000000)

@@ -29,14 +29,15 @@ from paddock.client.connection import Connection
 from paddock.client.kubeconfig import read_config
 from paddock.client.requests import Request, build_watch
 from paddock.client.watch import Cursor
-from paddock.jobs.apis import paddlepaddle
+from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.labels import ATTEMPT_LABEL, JOB_LABEL
 from paddock.jobs.model import Job, Settings
-from paddock.jobs.pods import build_pod, build_service
+from paddock.jobs.objects.pods import build_pod, build_service
+from paddock.kube.calls import List
 from paddock.kube.meta import PODS, SERVICES, Manifest, Resource, labels_of
-from paddock.operator.apply import AT_ONCE
+from paddock.operator.apply import MAX_CONCURRENT_WRITES
 
-JOBS = paddlepaddle.resource
+JOBS = PADDLEPADDLE.resource
 NAMESPACE = "default"
 _METADATA = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 _NOW = "2026-01-01T00:00:00Z"
@@ -160,18 +161,18 @@ def _build_children(name: str, pods: int, attempt: int = 0) -> list[tuple[Resour
 def _read_job(name: str, pods: int) -> Job:
     manifest = build_job(name, pods)
     manifest["metadata"] |= {"uid": f"00000000-0000-0000-0000-{name:>012}", "generation": 1}
-    return paddlepaddle.read_job(manifest)
+    return PADDLEPADDLE.read_job(manifest)
 
 
 async def _all(work: Callable[[Any], Awaitable[Any]], items: Iterable[Any]) -> None:
-    """For each item, `AT_ONCE` at a time, begun in order."""
+    """For each item, `MAX_CONCURRENT_WRITES` at a time, begun in order."""
     left = iter(items)
 
     async def take() -> None:
         for item in left:
             await work(item)
 
-    await asyncio.gather(*(take() for _ in range(AT_ONCE)))
+    await asyncio.gather(*(take() for _ in range(MAX_CONCURRENT_WRITES)))
 
 
 class _Gang(NamedTuple):
@@ -190,7 +191,7 @@ class _Gangs:
         """Of pods that are made from now on, the metadata alone: it is cheap for the server and for this process."""
         listed = json.loads(await connection.send(Request("GET", PODS.path(NAMESPACE), {"limit": "1"})))
         cursor = Cursor(listed["metadata"]["resourceVersion"])
-        watch = build_watch(PODS, NAMESPACE, cursor.version, seconds=3600)
+        watch = build_watch(List(PODS, NAMESPACE), cursor.version, seconds=3600)
         stream = connection.stream(Request("GET", watch.path, watch.query, {"Accept": _METADATA}))
         begun.set()
         async for chunk in stream:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from support.process_state import State, explain_changes
-from worlds import ControlPlane, World, open_control_plane, open_embedded, open_real
+from support.worlds import ControlPlane, World, open_control_plane, open_embedded, open_real
 
 pytest_plugins = ["support.order", "support.skips"]
 

@@ -1,4 +1,4 @@
-"""An embedded API in a directory of its own, in process and over HTTPS."""
+"""Fixtures: an embedded API in a temporary directory, in process and over HTTPS."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from apiserver.embedded import Http, widget_crd
-from paddock.apiserver.local import LocalApi
-from paddock.apiserver.server import Server
+from paddock.apiserver.http.server import Server
+from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.meta import CRDS
 
 

@@ -1,4 +1,4 @@
-"""What the tests of the store's half need: objects to write, and waiting for a condition with a deadline."""
+"""Helpers: sample objects, an HTTPS client, and waiting for a condition with a deadline."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import aiohttp
 
-from paddock.apiserver.local import LocalApi
-from paddock.apiserver.server import Server
+from paddock.apiserver.http.server import Server
+from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.api import Event
 from paddock.kube.meta import Manifest, Resource, owner_reference
 
@@ -68,7 +68,7 @@ def config_map(name: str = "c", owners: tuple[Manifest, ...] = (), **metadata: A
 
 
 async def eventually(condition: Callable[[], Any], seconds: float = 10.0) -> Any:
-    """The first true answer of `condition`; fails after `seconds`."""
+    """Returns the first true result of `condition`; fails after `seconds`."""
     end = asyncio.get_running_loop().time() + seconds
     while True:
         found = condition()
@@ -86,7 +86,7 @@ async def is_gone(api: LocalApi, resource: Resource, name: str, namespace: str =
 
 
 class Follower:
-    """Reads one `follow` as the test asks for it."""
+    """Reads the events of one `follow`, one at a time."""
 
     def __init__(self, api: LocalApi, *args: Any, **kwargs: Any) -> None:
         self._events = api.follow(*args, **kwargs)

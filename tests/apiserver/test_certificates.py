@@ -1,4 +1,4 @@
-"""Certificates, token and kubeconfig file: made once, kept, renewed in time, and for nobody else's eyes."""
+"""Certificates, token and kubeconfig file: created once, kept, renewed in time, and private."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 import yaml
 from cryptography import x509
 
-from paddock.apiserver.authentication import build_hosts, check_host, check_token, make_token
-from paddock.apiserver.certificates import ADDRESSES, NAMES, RENEW_BEFORE, SERVER_LIFE, make_certificates
-from paddock.apiserver.kubeconfig import build_kubeconfig, write_kubeconfig
+from paddock.apiserver.http.authentication import build_hosts, check_host, check_token, make_token
+from paddock.apiserver.http.certificates import ADDRESSES, NAMES, RENEW_BEFORE, SERVER_LIFE, make_certificates
+from paddock.apiserver.http.kubeconfig import build_kubeconfig, write_kubeconfig
 
 NOW = 1_800_000_000.0
 DAY = 86_400
@@ -22,7 +22,7 @@ def _load(path: Path) -> x509.Certificate:
     return x509.load_pem_x509_certificate(path.read_bytes())
 
 
-def test_the_server_is_vouched_for_under_its_names(tmp_path: Path) -> None:
+def test_the_server_certificate_is_valid_for_all_its_names(tmp_path: Path) -> None:
     made = make_certificates(tmp_path, NOW)
     server, authority = _load(made.server), _load(made.authority)
     server.verify_directly_issued_by(authority)
@@ -43,7 +43,7 @@ def test_certificates_are_kept_and_renewed_in_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["ca.crt", "ca.key", "server.crt", "server.key"])
-def test_a_damaged_or_missing_file_is_made_anew(tmp_path: Path, name: str) -> None:
+def test_a_damaged_or_missing_file_is_recreated(tmp_path: Path, name: str) -> None:
     made = make_certificates(tmp_path, NOW)
     (tmp_path / name).write_text("not a certificate")
     make_certificates(tmp_path, NOW)
@@ -53,7 +53,7 @@ def test_a_damaged_or_missing_file_is_made_anew(tmp_path: Path, name: str) -> No
     made.context()
 
 
-def test_secrets_are_for_this_user_only(tmp_path: Path) -> None:
+def test_keys_and_token_are_readable_by_this_user_only(tmp_path: Path) -> None:
     make_certificates(tmp_path, NOW)
     token = make_token(tmp_path)
     write_kubeconfig(tmp_path / "kubeconfig", build_kubeconfig("https://127.0.0.1:1", b"PEM", token))
@@ -97,5 +97,5 @@ def test_the_host_must_be_this_machine(host: str, served: bool) -> None:
     [("Bearer s3cret", True), ("bearer s3cret", True), ("Bearer wrong", False), ("Basic s3cret", False), ("", False),
      ("Bearer", False), ("Bearer s3crét", False)],
 )  # fmt: skip
-def test_the_token_must_be_ours(header: str, accepted: bool) -> None:
+def test_the_token_must_match(header: str, accepted: bool) -> None:
     assert (check_token(header, "s3cret") is None) is accepted

@@ -1,4 +1,4 @@
-"""Garbage collection: the decision as a table, and whole families of objects that come and go."""
+"""Garbage collection: the decision as a table, then trees of owners and dependents in the API."""
 
 from __future__ import annotations
 
@@ -8,8 +8,16 @@ from typing import Any
 import pytest
 
 from apiserver.embedded import WIDGETS, config_map, eventually, is_gone, pod, widget, widget_crd
-from paddock.apiserver.collector import AwaitDependents, Decision, Disown, Keep, Orphan, Remove, plan_collection
-from paddock.apiserver.local import LocalApi
+from paddock.apiserver.objects.garbage import (
+    AwaitDependents,
+    Decision,
+    DropOwners,
+    Keep,
+    Orphan,
+    Remove,
+    plan_collection,
+)
+from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import CONFIG_MAPS, CRDS, NAMESPACES, PODS, name_of, owner_reference
 
@@ -35,11 +43,11 @@ DECISIONS: dict[str, tuple[dict[str, Any], dict[str, Any], list[dict[str, Any]],
     "its owner lives": (_object("a"), {"a": LIVE}, [], Keep()),
     "its owner is gone": (_object("a"), {"a": None}, [], Remove("Background")),
     "its owner is gone, it has dependents": (_object("a"), {"a": None}, [_object("x")], Remove("Background")),
-    "one of two owners is gone": (_object("a", "b"), {"a": None, "b": LIVE}, [], Disown(frozenset({"a"}))),
+    "one of two owners is gone": (_object("a", "b"), {"a": None, "b": LIVE}, [], DropOwners(frozenset({"a"}))),
     "both owners are gone": (_object("a", "b"), {"a": None, "b": None}, [], Remove("Background")),
     "its owner waits for it": (_object("a"), {"a": GOING}, [], Remove("Background")),
     "its owner waits, it has dependents": (_object("a"), {"a": GOING}, [_object("x")], Remove("Foreground")),
-    "one owner waits, one lives": (_object("a", "b"), {"a": GOING, "b": LIVE}, [], Disown(frozenset({"a"}))),
+    "one owner waits, one lives": (_object("a", "b"), {"a": GOING, "b": LIVE}, [], DropOwners(frozenset({"a"}))),
     "its owner ends for other reasons": (_object("a"), {"a": GOING_BACKGROUND}, [], Keep()),
     "in deletion already": (_object("a", deleting=True), {"a": None}, [], Keep()),
     "orphans its dependents": (_object(finalizers=("orphan",), deleting=True), {}, [_object("x")], Orphan()),
@@ -50,7 +58,7 @@ DECISIONS: dict[str, tuple[dict[str, Any], dict[str, Any], list[dict[str, Any]],
 
 
 @pytest.mark.parametrize("case", DECISIONS)
-def test_what_becomes_of_an_object(case: str) -> None:
+def test_the_decision_about_an_object(case: str) -> None:
     manifest, owners, dependents, decision = DECISIONS[case]
     assert plan_collection(manifest, owners, dependents) == decision
 
@@ -71,13 +79,13 @@ def _waiting(uid: str, *owners: str) -> dict[str, Any]:
     ],
     ids=["a circle", "its own owner", "a child that waits for its own children", "a circle and a child", "not waiting"],
 )
-def test_a_circle_of_owners_does_not_wait_for_itself(dependents: Any, ancestors: set[str], blocked: bool) -> None:
+def test_a_cycle_of_owners_does_not_block_itself(dependents: Any, ancestors: set[str], blocked: bool) -> None:
     manifest = _waiting("x", *ancestors)
     assert plan_collection(manifest, {}, dependents, frozenset(ancestors)) == AwaitDependents(blocked=blocked)
 
 
 @pytest.mark.parametrize("length", [1, 2, 3])
-async def test_a_circle_of_owners_can_be_deleted_in_the_foreground(api: LocalApi, length: int) -> None:
+async def test_a_cycle_of_owners_can_be_deleted_in_the_foreground(api: LocalApi, length: int) -> None:
     made = [await api.create(CONFIG_MAPS, config_map(f"c{i}"), namespace="default") for i in range(length)]
     for position, one in enumerate(made):
         owner = owner_reference(made[position - 1])
@@ -104,13 +112,13 @@ async def test_foreground_waits_for_grandchildren(api: LocalApi) -> None:
         await eventually(lambda name=name: is_gone(api, CONFIG_MAPS, name))
 
 
-async def test_what_has_no_namespace_has_no_owner_in_one(api: LocalApi) -> None:
+async def test_a_namespaced_owner_of_a_cluster_scoped_object_is_ignored(api: LocalApi) -> None:
     owner = await api.create(CONFIG_MAPS, config_map("owner"), namespace="default")
     ghost = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ghost", "uid": "no-such-uid"}}
     for name, of in (("team", owner), ("team-2", ghost)):
         await api.create(NAMESPACES, {"metadata": {"name": name, "ownerReferences": [owner_reference(of)]}})
     await api.delete(CONFIG_MAPS, "default", "owner")
-    # The collector takes things in their order, so what goes after them shows that they were looked at.
+    # The queue is in order, so a later object that is deleted shows that these were examined.
     await api.create(CONFIG_MAPS, config_map("later", (ghost,)), namespace="default")
     await eventually(lambda: is_gone(api, CONFIG_MAPS, "later"))
     for name in ("team", "team-2"):
@@ -125,14 +133,14 @@ async def _family(api: LocalApi) -> None:
 
 
 @pytest.mark.parametrize("propagation", ["Background", "Foreground"])
-async def test_a_family_goes_with_its_head(api: LocalApi, propagation: Any) -> None:
+async def test_dependents_are_deleted_with_their_owner(api: LocalApi, propagation: Any) -> None:
     await _family(api)
     await api.delete(CONFIG_MAPS, "default", "parent", propagation=propagation)
     for name in ("parent", "child", "grandchild"):
         await eventually(lambda name=name: is_gone(api, CONFIG_MAPS, name))
 
 
-async def test_orphans_stay_and_name_their_owner_no_more(api: LocalApi) -> None:
+async def test_orphans_stay_without_their_owner_reference(api: LocalApi) -> None:
     await _family(api)
     await api.delete(CONFIG_MAPS, "default", "parent", propagation="Orphan")
     await eventually(lambda: is_gone(api, CONFIG_MAPS, "parent"))
@@ -141,7 +149,7 @@ async def test_orphans_stay_and_name_their_owner_no_more(api: LocalApi) -> None:
     assert await api.get(CONFIG_MAPS, "default", "grandchild")
 
 
-async def test_foreground_waits_for_a_pod_that_takes_its_grace(api: LocalApi) -> None:
+async def test_foreground_waits_for_the_grace_period_of_a_pod(api: LocalApi) -> None:
     parent = await api.create(CONFIG_MAPS, config_map("parent"), namespace="default")
     await api.create(PODS, pod(ownerReferences=[owner_reference(parent)]), namespace="default")
     binding = {"target": {"kind": "Node", "name": "n"}}
@@ -157,19 +165,19 @@ async def test_foreground_waits_for_a_pod_that_takes_its_grace(api: LocalApi) ->
     await eventually(lambda: is_gone(api, CONFIG_MAPS, "parent"))
 
 
-async def test_a_child_of_an_owner_that_never_was_goes(api: LocalApi) -> None:
+async def test_a_dependent_of_an_owner_that_never_existed_is_deleted(api: LocalApi) -> None:
     ghost = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ghost", "uid": "no-such-uid"}}
     await api.create(CONFIG_MAPS, config_map("child", (ghost,)), namespace="default")
     await eventually(lambda: is_gone(api, CONFIG_MAPS, "child"))
 
 
-async def test_an_owner_in_another_namespace_is_no_owner(api: LocalApi) -> None:
+async def test_an_owner_in_another_namespace_does_not_count(api: LocalApi) -> None:
     parent = await api.create(CONFIG_MAPS, config_map("parent"), namespace="kubeflow")
     await api.create(CONFIG_MAPS, config_map("child", (parent,)), namespace="default")
     await eventually(lambda: is_gone(api, CONFIG_MAPS, "child"))
 
 
-async def test_a_child_with_another_owner_lives_on(api: LocalApi) -> None:
+async def test_a_dependent_with_another_owner_stays(api: LocalApi) -> None:
     one = await api.create(CONFIG_MAPS, config_map("one"), namespace="default")
     two = await api.create(CONFIG_MAPS, config_map("two"), namespace="default")
     await api.create(CONFIG_MAPS, config_map("child", (one, two)), namespace="default")
@@ -190,7 +198,7 @@ async def test_a_new_owner_of_the_old_name_owns_nothing(api: LocalApi) -> None:
     assert await api.get(CONFIG_MAPS, "default", "parent")
 
 
-async def test_what_a_crash_left_over_is_collected_at_the_next_start(tmp_path: Path) -> None:
+async def test_collection_continues_after_a_crash(tmp_path: Path) -> None:
     api = await LocalApi.open(tmp_path)
     await _family(api)
     api._collecting.cancel()  # as if the process died before the collector came to it
@@ -202,7 +210,7 @@ async def test_what_a_crash_left_over_is_collected_at_the_next_start(tmp_path: P
     await again.close()
 
 
-async def test_a_namespace_goes_with_custom_objects_in_it(widgets: LocalApi) -> None:
+async def test_a_namespace_is_deleted_with_its_custom_objects(widgets: LocalApi) -> None:
     await widgets.create(NAMESPACES, {"metadata": {"name": "team"}})
     await widgets.create(WIDGETS, widget(), namespace="team")
     await widgets.delete(NAMESPACES, "", "team")
@@ -211,7 +219,7 @@ async def test_a_namespace_goes_with_custom_objects_in_it(widgets: LocalApi) -> 
         await widgets.get(WIDGETS, "team", "w")
 
 
-async def test_a_definition_waits_for_objects_with_finalizers(widgets: LocalApi) -> None:
+async def test_a_crd_waits_for_objects_with_finalizers(widgets: LocalApi) -> None:
     held = widget()
     held["metadata"]["finalizers"] = ["a.example/b"]
     await widgets.create(WIDGETS, held, namespace="default")

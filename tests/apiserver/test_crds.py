@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paddock.apiserver.resources import Registry, read_crd
-from paddock.apiserver.validation import read_object
+from paddock.apiserver.admission.validation import read_object
+from paddock.apiserver.kinds.registry import Registry, read_crd
 from paddock.kube.errors import BadRequest, Invalid
 
 INT_OR_STRING = {"x-kubernetes-int-or-string": True}

@@ -1,9 +1,9 @@
-"""Discovery in both forms: they must tell the same."""
+"""Discovery: the legacy and the aggregated form must agree."""
 
 import pytest
 
-from paddock.apiserver import discovery
-from paddock.apiserver.resources import Registry, read_kinds
+from paddock.apiserver.kinds import discovery
+from paddock.apiserver.kinds.registry import Registry, read_kinds
 
 CRD = {
     "metadata": {"name": "widgets.example.org"},
@@ -42,12 +42,12 @@ def test_pods_are_listed_with_their_subresources():
     assert core["pods/status"]["verbs"] == ["get", "patch", "update"]
 
 
-def test_a_scale_says_its_own_group():
+def test_scale_is_listed_with_its_own_group():
     scale = entries("apps", "v1")["deployments/scale"]
     assert (scale["group"], scale["version"], scale["kind"]) == ("autoscaling", "v1", "Scale")
 
 
-def test_custom_kinds_are_listed_beside_kubernetes_own():
+def test_custom_kinds_are_listed_beside_built_in_ones():
     groups = {group["name"]: group for group in discovery.build_group_list(REGISTRY)["groups"]}
     assert groups["example.org"]["preferredVersion"] == {"groupVersion": "example.org/v1", "version": "v1"}
     assert {"apps", "coordination.k8s.io", "apiextensions.k8s.io"} < set(groups)
@@ -57,16 +57,16 @@ def test_custom_kinds_are_listed_beside_kubernetes_own():
 
 
 @pytest.mark.parametrize(("group", "version"), [("nobody.org", "v1"), ("apps", "v2"), ("", "v2")])
-def test_what_is_not_served_is_nothing(group, version):
+def test_a_version_that_is_not_served_has_no_document(group, version):
     assert discovery.build_resource_list(REGISTRY, group, version) is None
 
 
-def test_a_group_that_is_not_served_is_nothing():
+def test_a_group_that_is_not_served_has_no_document():
     assert discovery.build_group(REGISTRY, "nobody.org") is None
     assert discovery.build_group(REGISTRY, "") is None
 
 
-def test_both_forms_tell_the_same():
+def test_both_forms_list_the_same_resources():
     told = set()
     for core in (True, False):
         answer = discovery.build_aggregated(REGISTRY, core)
@@ -89,7 +89,7 @@ def test_both_forms_tell_the_same():
     assert told == legacy
 
 
-def test_the_version_is_one_that_clients_understand():
+def test_clients_can_parse_the_version():
     version = discovery.build_version()
     assert version["gitVersion"].startswith(f"v{version['major']}.{version['minor']}.")
     assert discovery.build_core_versions()["versions"] == ["v1"]

@@ -1,4 +1,4 @@
-"""Events go an hour after they last happened; nothing else goes, and without events there is no timer."""
+"""Events expire one hour after they last occurred; nothing else expires, and without events there is no timer."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from apiserver.embedded import config_map, eventually, is_gone
-from paddock.apiserver.expiry import LIFETIME, Expiry, read_last_seen
-from paddock.apiserver.local import LocalApi
+from paddock.apiserver.objects.in_process import LocalApi
+from paddock.apiserver.storage.expiry import EVENT_TTL, Expiry, read_last_seen
 from paddock.kube.meta import CONFIG_MAPS, EVENTS, Manifest
 from paddock.kube.times import format_time
 
@@ -34,14 +34,14 @@ SEEN: dict[str, tuple[dict[str, Any], float]] = {
 
 
 @pytest.mark.parametrize("case", SEEN)
-def test_when_an_event_last_happened(case: str) -> None:
+def test_when_an_event_last_occurred(case: str) -> None:
     fields, age = SEEN[case]
     event = _event(**fields)
     event["metadata"]["creationTimestamp"] = format_time(NOW - 500)
     assert read_last_seen(event, NOW) == NOW - age
 
 
-async def test_a_sweep_takes_the_old_events_and_says_when_the_next_is_due(tmp_path: Path) -> None:
+async def test_a_sweep_deletes_old_events_and_returns_when_the_next_is_due(tmp_path: Path) -> None:
     now = [time.time()]
     api = await LocalApi.open(tmp_path, clock=lambda: now[0])
     expiry = Expiry(api.objects.store, lambda: now[0])
@@ -49,23 +49,23 @@ async def test_a_sweep_takes_the_old_events_and_says_when_the_next_is_due(tmp_pa
     for name in ("old", "again"):
         await api.create(EVENTS, _event(name), namespace="default")
     await api.create(CONFIG_MAPS, config_map("kept"), namespace="default")
-    now[0] += LIFETIME - 100
+    now[0] += EVENT_TTL - 100
     await api.patch(EVENTS, "default", "again", {"lastTimestamp": format_time(now[0])})
     assert await expiry.sweep() == pytest.approx(100, abs=1)
     now[0] += 101
-    assert await expiry.sweep() == pytest.approx(LIFETIME - 101, abs=1)
+    assert await expiry.sweep() == pytest.approx(EVENT_TTL - 101, abs=1)
     assert [event["metadata"]["name"] for event in (await api.list(EVENTS)).items] == ["again"]
     assert await api.get(CONFIG_MAPS, "default", "kept")
     await api.close()
 
 
-async def test_a_sweep_goes_over_more_events_than_one_slice(tmp_path: Path) -> None:
+async def test_a_sweep_handles_more_events_than_one_batch(tmp_path: Path) -> None:
     now = [time.time()]
     api = await LocalApi.open(tmp_path, clock=lambda: now[0])
     for position in range(7):
         await api.create(EVENTS, _event(f"e{position}"), namespace="default")
-    now[0] += LIFETIME + 1
-    assert await Expiry(api.objects.store, lambda: now[0], slice=3).sweep() is None
+    now[0] += EVENT_TTL + 1
+    assert await Expiry(api.objects.store, lambda: now[0], batch=3).sweep() is None
     assert (await api.list(EVENTS)).items == []
     await api.close()
 
@@ -75,7 +75,7 @@ async def test_a_cluster_sweeps_when_it_starts(tmp_path: Path) -> None:
     api = await LocalApi.open(tmp_path, clock=lambda: now[0])
     await api.create(EVENTS, _event(), namespace="default")
     await api.close()
-    now[0] += LIFETIME + 1
+    now[0] += EVENT_TTL + 1
     again = await LocalApi.open(tmp_path, clock=lambda: now[0])
     await eventually(lambda: is_gone(again, EVENTS, "e"))
     await again.close()

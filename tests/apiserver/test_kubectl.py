@@ -1,10 +1,11 @@
-"""The API as kubectl finds it: the commands of every day, run by the real program."""
+"""The API under the everyday commands of the real kubectl."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,23 @@ from typing import Any
 import pytest
 
 from apiserver.embedded import WIDGETS, pod, widget, widget_crd
-from paddock.apiserver.local import LocalApi
-from paddock.apiserver.server import Server
-from paddock.kube.meta import PODS
+from paddock.apiserver.http.server import Server
+from paddock.apiserver.objects.in_process import LocalApi
+from paddock.kube.meta import CONFIG_MAPS, PODS
 from support.programs import need
 
 
+def find_kubectls() -> list[str]:
+    """The one in PATH, those of other versions beside it, and the one that came with Kubernetes 1.20."""
+    found = shutil.which("kubectl")
+    beside = sorted(map(str, Path(found).resolve().parent.glob("kubectl.1.*"))) if found else []
+    built = sorted((Path.home() / ".cache/paddock/kubernetes").glob("*/bin/kubectl"))
+    return ["kubectl", *beside, *map(str, built)]
+
+
 class Kubectl:
-    def __init__(self, server: Server, home: Path) -> None:
-        self._program = need("kubectl")
+    def __init__(self, server: Server, home: Path, program: str = "kubectl") -> None:
+        self._program = need(program)
         self._environment = {"PATH": os.environ["PATH"], "HOME": str(home), "KUBECONFIG": str(server.kubeconfig)}
 
     async def start(self, *args: str) -> asyncio.subprocess.Process:
@@ -30,7 +39,7 @@ class Kubectl:
         )
 
     async def __call__(self, *args: str, stdin: Any = None, fails: bool = False) -> str:
-        """What it printed; on standard error, if it is to fail."""
+        """The output of the command; standard error if it is expected to fail."""
         process = await self.start(*args)
         sent = json.dumps(stdin).encode() if stdin is not None else b""
         out, err = await asyncio.wait_for(process.communicate(sent), 60)
@@ -43,6 +52,42 @@ async def kubectl(server: Server, tmp_path: Path) -> AsyncIterator[Kubectl]:
     home = tmp_path / "home"
     home.mkdir()
     yield Kubectl(server, home)
+
+
+@pytest.fixture(params=find_kubectls())
+async def any_kubectl(server: Server, tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Kubectl]:
+    home = tmp_path / "home"
+    home.mkdir()
+    yield Kubectl(server, home, request.param)
+
+
+async def test_every_version_makes_what_sentences_advise(any_kubectl: Kubectl, widgets: LocalApi) -> None:
+    """1.33 and later send Protobuf here."""
+    await any_kubectl("create", "namespace", "team")
+    await any_kubectl("create", "configmap", "c", "--from-literal=a=b", "--from-literal=c=")
+    await any_kubectl("create", "secret", "generic", "s", "--from-literal=a=b")
+    await any_kubectl("create", "clusterrole", "r", "--verb=get,list", "--resource=pods")
+    assert (await any_kubectl("auth", "can-i", "create", "pods")).strip() == "yes"
+    assert (await widgets.get(CONFIG_MAPS, "default", "c"))["data"] == {"a": "b", "c": ""}
+    secret = json.loads(await any_kubectl("get", "secret", "s", "-o", "json"))
+    assert (secret["data"], secret["type"]) == ({"a": "Yg=="}, "Opaque")
+    role = json.loads(await any_kubectl("get", "clusterrole", "r", "-o", "json"))
+    assert role["rules"] == [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}]
+
+
+@pytest.mark.parametrize("verb", ["create", "apply"])
+async def test_every_version_says_of_a_kind_that_it_is_not_served(any_kubectl: Kubectl, verb: str) -> None:
+    manifest = {"apiVersion": "kubeflow.org/v1", "kind": "TFJob", "metadata": {"name": "a"}}
+    said = await any_kubectl(verb, "-f", "-", stdin=manifest, fails=True)
+    assert 'no matches for kind "TFJob" in version "kubeflow.org/v1"' in said
+
+
+async def test_every_version_creates_applies_and_hears_of_unknown_fields(any_kubectl: Kubectl) -> None:
+    assert "created" in await any_kubectl("create", "-f", "-", stdin=widget(size=1))
+    assert "created" in await any_kubectl("apply", "-f", "-", stdin=pod())
+    process = await any_kubectl.start("create", "-f", "-")
+    _, said = await process.communicate(json.dumps(widget("misspelt", sise=1)).encode())
+    assert 'unknown field "spec.sise"' in said.decode()
 
 
 async def test_it_discovers_what_is_served(kubectl: Kubectl) -> None:
@@ -76,12 +121,12 @@ async def test_it_defines_a_kind_and_waits_for_it(kubectl: Kubectl) -> None:
     await kubectl("delete", "crd", "gadgets.example.com", "--timeout=20s")
 
 
-async def test_it_refuses_a_typing_error_and_names_it(kubectl: Kubectl) -> None:
+async def test_it_refuses_an_unknown_field_and_names_it(kubectl: Kubectl) -> None:
     assert 'unknown field "spec.sise"' in await kubectl("create", "-f", "-", stdin=widget(sise=1), fails=True)
 
 
 @pytest.mark.parametrize("manifest", [pod(), widget(size=1)], ids=["built-in", "custom"])
-async def test_it_applies_changes_and_sees_when_there_is_none(kubectl: Kubectl, manifest: dict[str, Any]) -> None:
+async def test_it_applies_changes_and_reports_unchanged_objects(kubectl: Kubectl, manifest: dict[str, Any]) -> None:
     assert "created" in await kubectl("apply", "-f", "-", stdin=manifest)
     assert "unchanged" in await kubectl("apply", "-f", "-", stdin=manifest)
     changed = json.loads(json.dumps(manifest))

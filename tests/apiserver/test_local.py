@@ -1,4 +1,4 @@
-"""The API inside its process: what create, patch, delete and follow do to what is stored."""
+"""The API in process: create, patch, delete and follow."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from apiserver.embedded import WIDGETS, Follower, config_map, eventually, is_gone, pod, widget, widget_crd
-from paddock.apiserver.local import LocalApi
+from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.errors import (
     AlreadyExists,
+    BadRequest,
     Conflict,
     Forbidden,
     Invalid,
@@ -35,6 +36,15 @@ async def test_what_is_created_is_read_back(api: LocalApi) -> None:
         await api.create(CONFIG_MAPS, config_map(), namespace="default")
 
 
+@pytest.mark.parametrize("field", ["name", "uid"])
+async def test_what_is_no_unicode_is_refused(api: LocalApi, field: str) -> None:
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "1"} | {field: "\ud800"}
+    manifest = {"metadata": {"name": "c", "ownerReferences": [owner]}}
+    with pytest.raises(BadRequest, match="UTF-8"):
+        await api.create(CONFIG_MAPS, manifest, namespace="default")
+    await api.create(CONFIG_MAPS, config_map(), namespace="default")
+
+
 async def test_names_are_generated_apart(api: LocalApi) -> None:
     manifest = {"metadata": {"generateName": "x-"}}
     made = await asyncio.gather(*(api.create(CONFIG_MAPS, manifest, namespace="default") for _ in range(20)))
@@ -43,7 +53,7 @@ async def test_names_are_generated_apart(api: LocalApi) -> None:
     assert all(name.startswith("x-") and len(name) == 7 for name in names)
 
 
-async def test_a_namespace_must_be_there(api: LocalApi) -> None:
+async def test_a_namespace_must_exist(api: LocalApi) -> None:
     with pytest.raises(NotFound, match='namespaces "nowhere" not found'):
         await api.create(CONFIG_MAPS, config_map(), namespace="nowhere")
 
@@ -85,7 +95,7 @@ async def test_a_custom_kind_is_served_from_its_creation_to_its_deletion(api: Lo
     assert not (await api.list(WIDGETS)).items
 
 
-async def test_the_status_of_a_custom_kind_has_its_own_door(widgets: LocalApi) -> None:
+async def test_the_status_of_a_custom_kind_has_its_own_subresource(widgets: LocalApi) -> None:
     created = await widgets.create(WIDGETS, widget(size=1) | {"status": {"phase": "Forged"}}, namespace="default")
     assert "status" not in created
     await widgets.patch(WIDGETS, "default", "w", {"status": {"phase": "Forged"}, "spec": {"size": 2}})
@@ -136,7 +146,7 @@ async def test_a_delete_of_another_of_the_same_name_conflicts(api: LocalApi) -> 
         await api.delete(CONFIG_MAPS, "default", "c", uid="of-an-earlier-one")
 
 
-async def test_an_object_with_a_finalizer_goes_when_that_is_taken_off(api: LocalApi) -> None:
+async def test_an_object_with_a_finalizer_is_deleted_when_the_finalizer_is_removed(api: LocalApi) -> None:
     await api.create(CONFIG_MAPS, config_map(finalizers=["a.example/b"]), namespace="default")
     await api.delete(CONFIG_MAPS, "default", "c")
     assert (await api.get(CONFIG_MAPS, "default", "c"))["metadata"]["deletionTimestamp"]
@@ -144,7 +154,7 @@ async def test_an_object_with_a_finalizer_goes_when_that_is_taken_off(api: Local
     assert await is_gone(api, CONFIG_MAPS, "c")
 
 
-async def test_a_deleted_namespace_is_emptied_and_takes_nothing_new(api: LocalApi) -> None:
+async def test_a_deleted_namespace_is_emptied_and_refuses_new_objects(api: LocalApi) -> None:
     await api.create(NAMESPACES, {"metadata": {"name": "team"}})
     await api.create(CONFIG_MAPS, config_map(finalizers=["a.example/b"]), namespace="team")
     await api.create(CONFIG_MAPS, config_map("d"), namespace="team")
@@ -158,7 +168,7 @@ async def test_a_deleted_namespace_is_emptied_and_takes_nothing_new(api: LocalAp
     await eventually(lambda: is_gone(api, NAMESPACES, "team"))
 
 
-async def test_follow_gives_what_is_there_then_what_changes(api: LocalApi) -> None:
+async def test_follow_delivers_existing_objects_then_changes(api: LocalApi) -> None:
     await api.create(CONFIG_MAPS, config_map("a"), namespace="default")
     follower = Follower(api, CONFIG_MAPS, "default")
     assert await follower.until_synced() == ["a"]
@@ -187,7 +197,7 @@ async def test_an_object_enters_and_leaves_a_selection(api: LocalApi) -> None:
     await follower.close()
 
 
-async def test_every_object_handed_out_is_the_callers_own(api: LocalApi) -> None:
+async def test_every_returned_object_is_the_callers_own(api: LocalApi) -> None:
     one, two = Follower(api, CONFIG_MAPS), Follower(api, CONFIG_MAPS)
     await one.until_synced()
     await two.until_synced()
@@ -200,7 +210,7 @@ async def test_every_object_handed_out_is_the_callers_own(api: LocalApi) -> None
     await two.close()
 
 
-async def test_followers_end_when_the_api_closes(tmp_path: Path) -> None:
+async def test_watches_end_when_the_api_closes(tmp_path: Path) -> None:
     api = await LocalApi.open(tmp_path)
     follower = Follower(api, CONFIG_MAPS)
     await follower.until_synced()

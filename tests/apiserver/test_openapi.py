@@ -1,12 +1,12 @@
-"""OpenAPI v3: every reference leads somewhere, and kubectl finds what it looks for."""
+"""OpenAPI v3: every reference resolves, and kubectl finds the fields it reads."""
 
 import copy
 import json
 
 import pytest
 
-from paddock.apiserver import openapi
-from paddock.apiserver.resources import Registry, read_kinds
+from paddock.apiserver.kinds import openapi
+from paddock.apiserver.kinds.registry import Registry, read_kinds
 
 CRD = {
     "metadata": {"name": "widgets.shop.example.org"},
@@ -51,14 +51,14 @@ def references(value):
 
 
 @pytest.mark.parametrize(("group", "version"), ALL)
-def test_every_reference_leads_to_a_schema(group, version):
+def test_every_reference_resolves_to_a_schema(group, version):
     found = document(group, version)
     schemas = found["components"]["schemas"]
     assert {name.removeprefix("#/components/schemas/") for name in references(found)} <= set(schemas)
 
 
 @pytest.mark.parametrize(("group", "version"), ALL)
-def test_every_kind_has_operations_that_promise_validation(group, version):
+def test_every_kind_has_operations_with_field_validation(group, version):
     paths = document(group, version)["paths"]
     kinds = {kind.resource.kind for kind in REGISTRY.group_version(group, version)}
     for method in ("post", "patch", "put"):
@@ -72,8 +72,8 @@ def test_every_kind_has_operations_that_promise_validation(group, version):
 
 
 @pytest.mark.parametrize(("group", "version"), ALL)
-def test_no_merge_keys_are_promised(group, version):
-    """kubectl takes merge keys from a document that offers strategic patches, and these schemas have none."""
+def test_strategic_merge_patch_is_not_offered(group, version):
+    """kubectl reads merge keys from a document that offers strategic patches, and these schemas have none."""
     for path in document(group, version)["paths"].values():
         assert "strategic" not in json.dumps(path.get("patch", {}))
 
@@ -89,7 +89,7 @@ def test_paths_are_those_of_the_server():
     assert "/api/v1/nodes/{name}" in document("", "v1")["paths"]
 
 
-def test_a_kind_carries_its_name_and_its_fields():
+def test_a_schema_has_the_name_and_the_fields_of_its_kind():
     schema = document("shop.example.org", "v1")["components"]["schemas"]["org.example.shop.v1.Widget"]
     assert schema["x-kubernetes-group-version-kind"] == [
         {"group": "shop.example.org", "version": "v1", "kind": "Widget"}
@@ -98,7 +98,7 @@ def test_a_kind_carries_its_name_and_its_fields():
     assert set(schema["properties"]) == {"apiVersion", "kind", "metadata", "spec"}
 
 
-def test_the_index_changes_with_a_document_and_with_nothing_else():
+def test_the_index_changes_only_with_a_document():
     before = openapi.build_index(REGISTRY)["paths"]
     changed = copy.deepcopy(CRD)
     changed["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["more"] = {

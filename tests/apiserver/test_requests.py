@@ -1,4 +1,4 @@
-"""What an HTTP request asks for, read without HTTP."""
+"""Parsing of HTTP requests, without HTTP."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paddock.apiserver import requests
-from paddock.apiserver.requests import Format, Target
-from paddock.apiserver.verbs import DeleteOptions
+from paddock.apiserver.http import requests
+from paddock.apiserver.http.requests import Format, Target
+from paddock.apiserver.objects.strategy import DeleteOptions
 from paddock.kube.errors import BadRequest, Invalid, NotAcceptable, UnsupportedMediaType
 
 PATHS = {
@@ -32,24 +32,24 @@ PATHS = {
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_what_a_path_names(path: str) -> None:
+def test_the_target_of_a_path(path: str) -> None:
     assert requests.read_path(path) == PATHS[path]
 
 
 @pytest.mark.parametrize("text", ["1", "t", "T", "true", "TRUE", "True", ""])
-def test_what_is_true(text: str) -> None:
+def test_true_flags(text: str) -> None:
     assert requests.read_flag({"watch": text}, "watch") is True
 
 
 @pytest.mark.parametrize("text", ["0", "f", "F", "false", "FALSE", "False"])
-def test_what_is_false(text: str) -> None:
+def test_false_flags(text: str) -> None:
     assert requests.read_flag({"watch": text}, "watch") is False
     with pytest.raises(BadRequest):
         requests.read_flag({"watch": "perhaps"}, "watch")
 
 
 @pytest.mark.parametrize("text", ["x", "-1", "1.5", "9" * 30, "٣"])
-def test_what_is_no_number(text: str) -> None:
+def test_invalid_numbers_are_refused(text: str) -> None:
     with pytest.raises(BadRequest):
         requests.read_number({"limit": text}, "limit")
 
@@ -73,16 +73,16 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
         ("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", Format("APIGroupDiscoveryList", "v2")),
     ],
 )
-def test_the_first_shape_that_is_served_is_taken(accept: str, expected: Format) -> None:
+def test_the_first_supported_format_is_used(accept: str, expected: Format) -> None:
     assert requests.read_accept(accept, {}) == expected
 
 
-def test_a_shape_that_nobody_serves_is_not_acceptable() -> None:
+def test_an_unsupported_format_is_not_acceptable() -> None:
     with pytest.raises(NotAcceptable):
         requests.read_accept("text/html", {})
 
 
-def test_a_watch_without_a_version_begins_with_the_present() -> None:
+def test_a_watch_without_a_version_starts_with_the_current_objects() -> None:
     assert requests.read_watch({"watch": "1"}).initial_events
     assert requests.read_watch({"resourceVersion": "0"}).initial_events
     assert not requests.read_watch({"resourceVersion": "7"}).initial_events
@@ -111,7 +111,7 @@ def test_delete_options(query: dict[str, str], body: Any, expected: DeleteOption
 @pytest.mark.parametrize(
     "body", [[], {"propagationPolicy": "Never"}, {"gracePeriodSeconds": "5"}, {"preconditions": 1}]
 )
-def test_delete_options_that_are_none(body: Any) -> None:
+def test_invalid_delete_options_are_refused(body: Any) -> None:
     with pytest.raises(BadRequest):
         requests.read_delete({}, body)
 
@@ -171,18 +171,18 @@ def test_yaml_bodies_are_read_as_json_values() -> None:
         (b"{}", "application/octet-stream", UnsupportedMediaType),
     ],
 )
-def test_bodies_that_are_refused(body: bytes, content_type: str | None, error: type[Exception]) -> None:
+def test_invalid_bodies_are_refused(body: bytes, content_type: str | None, error: type[Exception]) -> None:
     with pytest.raises(error):
         requests.read_body(body, content_type)
 
 
-def test_fields_given_twice_are_found() -> None:
+def test_duplicate_fields_are_found() -> None:
     found = requests.read_body(b'{"spec": {"a": 1, "a": 2}, "b": 1}', None, duplicates=True)[1]
     assert found == ('duplicate field "a"',)
 
 
 @given(st.binary(max_size=200), st.sampled_from([None, "application/yaml"]))
-def test_no_body_raises_anything_but_the_apis_errors(body: bytes, content_type: str | None) -> None:
+def test_any_body_is_read_or_raises_an_api_error(body: bytes, content_type: str | None) -> None:
     try:
         read, _ = requests.read_body(body, content_type, duplicates=True)
     except BadRequest:

@@ -1,8 +1,8 @@
-"""Which kinds are served, and how custom kinds join and leave."""
+"""The registry of served kinds, and how custom kinds are added and removed."""
 
 import pytest
 
-from paddock.apiserver.resources import BUILT_INS, Registry, read_kinds
+from paddock.apiserver.kinds.registry import BUILT_INS, Registry, read_kinds
 
 
 def crd(plural, kind, group="example.org", versions=("v1",)):
@@ -37,14 +37,14 @@ def crd(plural, kind, group="example.org", versions=("v1",)):
         ("scheduling.k8s.io", "v1", "priorityclasses", "pc", False, set()),
     ],
 )
-def test_kubernetes_kinds_have_their_own_names(group, version, plural, short, namespaced, subresources):
+def test_built_in_kinds_have_the_names_of_kubernetes(group, version, plural, short, namespaced, subresources):
     found = Registry().find(group, version, plural)
     assert short in found.short_names
     assert found.resource.namespaced is namespaced
     assert found.subresources == subresources
 
 
-def test_every_kind_has_a_schema_and_one_place():
+def test_every_kind_has_a_schema_and_a_unique_path():
     places = {(kind.resource.group, kind.resource.version, kind.resource.plural) for kind in BUILT_INS}
     assert len(places) == len(BUILT_INS)
     assert all(kind.schema["type"] == "object" for kind in BUILT_INS)
@@ -55,7 +55,7 @@ def test_what_is_not_served_is_not_found():
     assert Registry().find("batch", "v1", "jobs") is None
 
 
-def test_custom_kinds_replace_those_before_and_leave_the_registry_before_as_it_was():
+def test_new_custom_kinds_replace_the_old_ones_and_leave_the_old_registry_unchanged():
     empty = Registry()
     first = empty.with_kinds(read_kinds(crd("widgets", "Widget")))
     second = first.with_kinds(read_kinds(crd("gadgets", "Gadget")))
@@ -65,7 +65,7 @@ def test_custom_kinds_replace_those_before_and_leave_the_registry_before_as_it_w
     assert empty.find("example.org", "v1", "widgets") is None
 
 
-def test_a_bad_definition_harms_no_other():
+def test_an_invalid_crd_does_not_affect_the_others():
     bad = {"metadata": {"name": "bad"}, "spec": {"versions": 7}}
     registry = Registry().with_kinds(read_kinds(bad, crd("widgets", "Widget")))
     assert registry.find("example.org", "v1", "widgets")

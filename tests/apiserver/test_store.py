@@ -1,4 +1,4 @@
-"""The store: what was acknowledged is there after a kill, a bad write harms nobody, and a full disk is a sentence."""
+"""The store: acknowledged writes survive a kill, a failed write is isolated, and a full disk is a clear error."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from apiserver.embedded import eventually
-from paddock.apiserver.changelog import plan_cut
-from paddock.apiserver.records import Change
-from paddock.apiserver.store import RESTART_GAP, Store, Transaction
+from paddock.apiserver.storage.changelog import plan_compaction
+from paddock.apiserver.storage.records import Change
+from paddock.apiserver.storage.store import RESTART_GAP, Store, Transaction
 from paddock.kube.errors import Expired, InternalError, Unavailable
 from paddock.kube.meta import Manifest
 
@@ -51,7 +51,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened.close()
 
 
-async def test_writes_of_one_turn_share_a_commit_and_are_told_in_order(store: Store) -> None:
+async def test_writes_of_one_turn_share_a_commit_and_are_published_in_order(store: Store) -> None:
     groups: list[list[Change]] = []
     store.listen(groups.append)
     numbers = await asyncio.gather(*(_put(store, f"c{i}") for i in range(50)))
@@ -61,7 +61,7 @@ async def test_writes_of_one_turn_share_a_commit_and_are_told_in_order(store: St
     assert store.revision == numbers[-1]
 
 
-async def test_a_write_that_fails_takes_back_its_own_and_nobody_elses(store: Store) -> None:
+async def test_a_failed_write_rolls_back_only_itself(store: Store) -> None:
     told: list[Change] = []
     store.listen(told.extend)
 
@@ -96,7 +96,7 @@ async def test_a_listener_that_fails_stops_neither_the_writers_nor_the_other_lis
     assert "a listener of the store failed" in caplog.text
 
 
-async def test_a_write_that_ends_an_iteration_is_an_error_like_others(store: Store) -> None:
+async def test_a_write_that_raises_stop_iteration_is_an_error_like_others(store: Store) -> None:
     def bad(tx: Transaction) -> None:
         next(iter(()))
 
@@ -105,7 +105,7 @@ async def test_a_write_that_ends_an_iteration_is_an_error_like_others(store: Sto
     assert [stored.name for stored in store.select(KEY)] == ["a"]
 
 
-async def test_an_abandoned_write_does_not_stop_the_others(store: Store) -> None:
+async def test_a_cancelled_write_does_not_stop_the_others(store: Store) -> None:
     abandoned = asyncio.ensure_future(_put(store, "a"))
     kept = asyncio.ensure_future(_put(store, "b"))
     await asyncio.sleep(0)
@@ -113,7 +113,7 @@ async def test_an_abandoned_write_does_not_stop_the_others(store: Store) -> None
     assert await kept > 0
 
 
-async def test_the_changelog_tells_what_happened_since_and_what_was_before(store: Store) -> None:
+async def test_the_changelog_has_the_later_changes_with_their_previous_states(store: Store) -> None:
     start = store.revision
     await _put(store, "a", "1")
     second = await _put(store, "a", "2")
@@ -126,7 +126,7 @@ async def test_the_changelog_tells_what_happened_since_and_what_was_before(store
     assert [change.type for change in store.changes_since(KEY, second)] == ["DELETED"]
 
 
-async def test_the_changelog_is_cut_and_says_expired_below(store: Store) -> None:
+async def test_the_changelog_is_compacted_and_older_versions_are_expired(store: Store) -> None:
     start = store.revision
     for position in range(60):
         await _put(store, f"c{position % 5}", str(position))
@@ -138,22 +138,22 @@ async def test_the_changelog_is_cut_and_says_expired_below(store: Store) -> None
 
 
 CUTS: dict[str, tuple[list[int], int, int, tuple[int, int, int]]] = {
-    # bytes of the oldest changes, changes too many, bytes too many, the cut
+    # bytes of the oldest changes, excess changes, excess bytes, the compaction
     "too many changes": ([10] * 9, 4, 0, (4, 4, 40)),
     "too many bytes": ([10] * 9, 0, 35, (4, 4, 40)),
     "both": ([10] * 9, 2, 35, (4, 4, 40)),
     "no more than there are": ([10] * 3, 9, 900, (3, 3, 30)),
-    "a slice is large enough": ([5 * 2**20] * 9, 9, 45 * 2**20, (2, 2, 10 * 2**20)),
+    "a batch is large enough": ([5 * 2**20] * 9, 9, 45 * 2**20, (2, 2, 10 * 2**20)),
 }
 
 
 @pytest.mark.parametrize("case", CUTS)
-def test_how_far_the_changelog_is_cut(case: str) -> None:
+def test_how_far_the_changelog_is_compacted(case: str) -> None:
     lengths, count, size, cut = CUTS[case]
-    assert plan_cut(enumerate(lengths, 1), count, size) == cut
+    assert plan_compaction(enumerate(lengths, 1), count, size) == cut
 
 
-async def test_large_changes_are_cut_by_their_bytes_and_the_file_shrinks(tmp_path: Path) -> None:
+async def test_large_changes_are_compacted_by_bytes_and_the_file_shrinks(tmp_path: Path) -> None:
     megabyte = 2**20
     store = Store(tmp_path / "s", kept_bytes=4 * megabyte)
     store.open()
@@ -180,7 +180,7 @@ def _kept(store: Store) -> list[Change]:
     return store.changes_since(KEY, store.changelog.compacted)
 
 
-async def test_a_restart_keeps_everything_and_never_gives_a_number_twice(tmp_path: Path) -> None:
+async def test_a_restart_keeps_all_objects_and_never_reuses_a_version(tmp_path: Path) -> None:
     first = Store(tmp_path / "s")
     first.open()
     number = await _put(first, "a")
@@ -194,7 +194,7 @@ async def test_a_restart_keeps_everything_and_never_gives_a_number_twice(tmp_pat
     second.close()
 
 
-async def test_a_full_disk_is_a_sentence_and_writes_work_again_once_there_is_room(store: Store) -> None:
+async def test_a_full_disk_is_a_clear_error_and_writes_work_again_after_it(store: Store) -> None:
     await _put(store, "before")
     told: list[Change] = []
     store.listen(told.extend)
@@ -211,7 +211,7 @@ async def test_a_full_disk_is_a_sentence_and_writes_work_again_once_there_is_roo
     assert [stored.name for stored in store.select(KEY)] == ["after", "before"]
 
 
-async def test_a_store_that_cannot_be_written_says_so(store: Store) -> None:
+async def test_a_read_only_store_is_a_clear_error(store: Store) -> None:
     store.db.execute("pragma query_only=1")
     with pytest.raises(Unavailable, match="cannot be written"):
         await _put(store, "a")
@@ -219,7 +219,7 @@ async def test_a_store_that_cannot_be_written_says_so(store: Store) -> None:
     await _put(store, "a")
 
 
-def test_a_file_that_is_no_store_is_refused_with_what_to_do(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_store_is_refused_with_advice(tmp_path: Path) -> None:
     path = tmp_path / "s"
     path.write_bytes(b"this is not a database, " * 100)
     with pytest.raises(InternalError, match=r"damaged.*move it away"):
@@ -236,9 +236,8 @@ def test_a_store_of_another_format_is_refused(tmp_path: Path) -> None:
 
 
 def test_one_process_at_a_time_serves_a_store(tmp_path: Path, store: Store) -> None:
-    script = (
-        f"from pathlib import Path; from paddock.apiserver.store import Store; Store(Path({str(store.path)!r})).open()"
-    )
+    imports = "from pathlib import Path; from paddock.apiserver.storage.store import Store"
+    script = f"{imports}; Store(Path({str(store.path)!r})).open()"
     second = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert second.returncode != 0
     assert "in use by another process" in second.stderr
@@ -255,7 +254,7 @@ async def test_a_closed_store_refuses_writes(tmp_path: Path) -> None:
 _WRITER = """
 import asyncio, sys
 from pathlib import Path
-from paddock.apiserver.local import LocalApi
+from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.meta import CONFIG_MAPS
 
 async def write(api, lane):

@@ -1,10 +1,10 @@
-"""`kubectl get`: the word for a pod in every state, ages, the columns of built-in and custom kinds, JSONPaths."""
+"""`kubectl get`: the status of a pod in every state, ages, the columns of built-in and custom kinds, JSONPaths."""
 
 import pytest
 
-from paddock.apiserver.json_path import find
-from paddock.apiserver.resources import BUILT_INS, Column, Registry, ServedResource
-from paddock.apiserver.tables import build_table
+from paddock.apiserver.kinds.registry import BUILT_INS, Column, Registry, ServedResource
+from paddock.apiserver.printing.tables import build_table
+from paddock.apiserver.schema.json_path import find
 from paddock.kube.meta import Resource
 from paddock.kube.times import format_time
 
@@ -82,7 +82,7 @@ def pod(*statuses, phase="Running", init=(), reason="", conditions=(), deleting=
         (pod(waiting("PodInitializing"), init=[ended(0)], phase="Pending"), "0/1", "PodInitializing"),
     ],
 )  # fmt: skip
-def test_the_word_for_a_pod(obj, ready, status):
+def test_the_status_column_of_a_pod(obj, ready, status):
     found = row(served("pods"), obj)
     assert (found["Ready"], found["Status"], found["Age"]) == (ready, status, "41s")
 
@@ -95,7 +95,7 @@ def test_the_word_for_a_pod(obj, ready, status):
         ((container(restarts=2, ended=300),), "2 (5m ago)"),
     ],
 )
-def test_restarts_say_how_often_and_when_last(statuses, shown):
+def test_restarts_show_their_number_and_the_age_of_the_last(statuses, shown):
     assert row(served("pods"), pod(*statuses))["Restarts"] == shown
 
 
@@ -118,7 +118,7 @@ def test_a_table_carries_columns_cells_and_metadata():
     }
 
 
-def test_a_row_carries_what_was_asked_for():
+def test_a_row_contains_what_include_object_asks_for():
     obj = pod(RUNNING)
     assert build_table(served("pods"), [obj], "1", NOW, include="Object")["rows"][0]["object"] == obj
     assert "object" not in build_table(served("pods"), [obj], "1", NOW, include="None")["rows"][0]
@@ -149,7 +149,7 @@ def test_other_kinds_have_their_columns(kind, obj, cells):
     assert {name: found[name] for name in cells} == cells
 
 
-def test_a_node_shows_roles_version_and_whether_it_takes_pods():
+def test_a_node_shows_roles_version_and_whether_it_is_schedulable():
     labels = {"node-role.kubernetes.io/control-plane": "", "node-role.kubernetes.io/worker": ""}
     status = {
         "conditions": [{"type": "Ready", "status": "True"}],
@@ -166,12 +166,12 @@ def test_a_node_shows_roles_version_and_whether_it_takes_pods():
 @pytest.mark.parametrize(
     ("ready", "word"), [("True", "Ready"), ("False", "NotReady"), ("Unknown", "NotReady"), (None, "Unknown")]
 )
-def test_the_word_for_a_node(ready, word):
+def test_the_status_column_of_a_node(ready, word):
     conditions = [{"type": "Ready", "status": ready}] if ready else []
     assert row(served("nodes"), {"metadata": META, "status": {"conditions": conditions}})["Status"] == word
 
 
-def test_an_event_shows_who_and_what():
+def test_an_event_shows_its_object_and_its_source():
     event = {
         "metadata": {"name": "e"},
         "involvedObject": {"kind": "Pod", "name": "p"},
@@ -187,7 +187,7 @@ def test_an_event_shows_who_and_what():
 
 
 @pytest.mark.parametrize("kind", BUILT_INS, ids=lambda kind: kind.resource.plural)
-def test_no_kind_needs_more_than_a_name(kind):
+def test_every_kind_can_be_printed_with_a_name_only(kind):
     table = build_table(kind, [{"metadata": {"name": "x"}}], "1", NOW)
     assert len(table["rows"][0]["cells"]) == len(table["columnDefinitions"])
 
@@ -225,7 +225,7 @@ def test_a_custom_kind_shows_what_its_paths_find():
     assert [column["priority"] for column in table["columnDefinitions"]] == [0, 0, 0, 1, 0, 0, 0, 0]
 
 
-def test_what_a_path_does_not_find_or_what_has_another_type_is_an_empty_cell():
+def test_a_missing_value_or_a_value_of_another_type_is_an_empty_cell():
     table = build_table(WIDGETS, [{"metadata": META, "status": {"ready": "two"}, "spec": {"on": 1}}], "1", NOW)
     assert table["rows"][0]["cells"] == ["x", None, None, None, None, None, None, None]
 
@@ -262,6 +262,6 @@ def test_a_path_finds(path, found):
 
 
 @pytest.mark.parametrize("path", [".a[", ".a..b", ".a[b]", ".a[?(@.x)]"])
-def test_what_is_no_path_is_named(path):
+def test_an_invalid_path_is_named(path):
     with pytest.raises(ValueError, match="is not a path such as"):
         find(path, OBJ)

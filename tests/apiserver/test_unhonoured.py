@@ -1,4 +1,4 @@
-"""What has no effect is said: one sentence for each field or kind, none for what works."""
+"""Warnings: one for each field or kind without effect, none for the others."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from apiserver.embedded import Http, pod
-from paddock.apiserver.built_ins import DEPLOYMENTS, ROLES
-from paddock.apiserver.unhonoured import explain_unhonoured
+from paddock.apiserver.admission.unhonoured import explain_unhonoured
+from paddock.apiserver.kinds.built_ins import DEPLOYMENTS, ROLES
 from paddock.kube.meta import CONFIG_MAPS, PODS, Resource
 
 C = "spec.containers[0]"
@@ -31,7 +31,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_a_pod_asks_for_in_vain(case: str) -> None:
+def test_fields_of_a_pod_without_effect(case: str) -> None:
     spec, container, paths = CASES[case]
     manifest = {"spec": {**spec, "containers": [{"name": "m", **container}]}}
     assert explain_unhonoured(PODS, manifest) == tuple(f"{path} is not honoured in this cluster" for path in paths)
@@ -45,7 +45,7 @@ def test_what_a_pod_asks_for_in_vain(case: str) -> None:
         (CONFIG_MAPS, ()),
     ],
 )
-def test_kinds_that_nothing_acts_on(resource: Resource, sentences: tuple[str, ...]) -> None:
+def test_kinds_without_effect(resource: Resource, sentences: tuple[str, ...]) -> None:
     assert explain_unhonoured(resource, {"spec": {}}) == sentences
 
 

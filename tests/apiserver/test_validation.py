@@ -1,4 +1,4 @@
-"""Reading objects of built-in kinds: one good base, one change per row, and the sentence that each deserves."""
+"""Reading objects of built-in kinds: one valid base, one change per row, and its message."""
 
 import copy
 
@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paddock.apiserver.resources import BUILT_INS, Registry
-from paddock.apiserver.validation import DEPTH_LIMIT, read_object
+from paddock.apiserver.admission.validation import DEPTH_LIMIT, read_object
+from paddock.apiserver.kinds.registry import BUILT_INS, Registry
 from paddock.kube.errors import BadRequest, Invalid
 
 REGISTRY = Registry()
@@ -35,7 +35,7 @@ V, AT = ("spec", "volumes", 0), "spec.volumes[0]"
 
 
 def changed(base, path, value):
-    """A copy of `base` with `value` at `path`; an Ellipsis takes the field away."""
+    """A copy of `base` with `value` at `path`; an Ellipsis removes the field."""
     base = copy.deepcopy(base)
     place = base
     for part in path[:-1]:
@@ -147,7 +147,7 @@ def test_all_errors_come_at_once_in_one_sentence():
     assert (refused.value.kind, refused.value.name) == ("Pod", "A")
 
 
-def test_one_error_stands_without_brackets():
+def test_one_error_has_no_brackets():
     with pytest.raises(Invalid) as refused:
         read(changed(POD, (*C, "image"), ...))
     assert refused.value.message == 'Pod "trainer" is invalid: spec.containers[0].image: Required value'
@@ -188,7 +188,7 @@ def test_amounts_may_be_numbers_as_kubernetes_decodes_them():
     assert limits["spec"]["containers"][0]["resources"]["limits"] == {"cpu": 0.5, "memory": 1024}
 
 
-def test_null_is_as_good_as_absent():
+def test_null_means_absent():
     pod = changed(changed(POD, ("metadata", "creationTimestamp"), None), ("spec", "nodeSelector"), None)
     read_pod = read(pod, strict=True)
     assert "creationTimestamp" not in read_pod["metadata"]
@@ -228,12 +228,12 @@ def test_strict_refuses_unknown_fields_in_the_words_of_kubernetes():
         ({"kind": 1}, "kind must be a string; found integer"),
     ],
 )
-def test_what_is_no_pod_at_all_is_a_bad_request(manifest, sentence):
+def test_a_body_that_is_not_a_pod_is_a_bad_request(manifest, sentence):
     with pytest.raises(BadRequest, match=sentence.replace("(", r"\(").replace(")", r"\)")):
         read(manifest)
 
 
-def test_nesting_without_end_is_a_bad_request():
+def test_too_deep_nesting_is_a_bad_request():
     deep = {}
     for _ in range(DEPTH_LIMIT * 50):
         deep = {"a": [deep]}
@@ -241,7 +241,7 @@ def test_nesting_without_end_is_a_bad_request():
         read(changed(POD, ("spec",), deep))
 
 
-def test_a_kind_that_is_not_named_is_the_one_of_the_path():
+def test_a_missing_kind_is_that_of_the_path():
     pod = read({"metadata": POD["metadata"], "spec": POD["spec"]})
     assert (pod["apiVersion"], pod["kind"]) == ("v1", "Pod")
 
@@ -304,7 +304,7 @@ def test_a_cluster_scoped_object_has_no_namespace():
     assert node["metadata"] == {"name": "n"}
 
 
-def test_rbac_names_are_free():
+def test_rbac_names_need_not_be_dns_names():
     role = {"metadata": {"name": "system:node"}, "rules": []}
     assert read(role, REGISTRY.find("rbac.authorization.k8s.io", "v1", "clusterroles"))["metadata"]["name"]
 
@@ -318,7 +318,7 @@ def test_a_binding_and_a_scale_are_read_as_their_own_kinds():
     assert read({"spec": {"replicas": 3}}, deployments, subresource="scale")["kind"] == "Scale"
 
 
-def test_a_status_is_checked_without_judging_the_spec_again():
+def test_a_status_is_checked_without_checking_the_spec_again():
     old = changed(POD, (*C, "volumeMounts", 0, "name"), "gone")
     assert read({**old, "status": {"phase": "Running"}}, subresource="status")["status"] == {"phase": "Running"}
     with pytest.raises(Invalid, match=r"status.phase in body must be of type string"):
@@ -341,7 +341,7 @@ PLACES = [
 
 
 def check_reading(served, manifest):
-    """Reading never fails but in the API's words, and reading again changes nothing and warns of nothing."""
+    """Reading raises only errors of the API, and a second reading changes nothing and gives no warning."""
     try:
         first, _ = read_object(served, manifest, strict=False)
     except (BadRequest, Invalid):

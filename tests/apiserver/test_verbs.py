@@ -1,4 +1,4 @@
-"""What create, update and delete make of an object: the pure half, case by case."""
+"""The semantics of create, update and delete: the pure functions, case by case."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from apiserver.embedded import widget, widget_crd
-from paddock.apiserver import kinds, verbs
-from paddock.apiserver.resources import BUILT_INS, read_crd
-from paddock.apiserver.served import ServedResource
-from paddock.apiserver.verbs import DeleteOptions
+from paddock.apiserver.kinds.registry import BUILT_INS, read_crd
+from paddock.apiserver.objects import builtin_strategies, strategy
+from paddock.apiserver.objects.strategy import DeleteOptions
+from paddock.apiserver.schema.resource import ServedResource
 from paddock.kube.errors import ApiError, BadRequest, Conflict, Forbidden, Invalid
 
 NOW = 1_800_000_000.0
@@ -32,11 +32,11 @@ def _incoming(current: dict[str, Any], metadata: dict[str, Any] | None = None, *
     return incoming
 
 
-def test_a_new_object_gets_its_identity_from_the_server_alone() -> None:
+def test_only_the_server_sets_the_identity_of_a_new_object() -> None:
     sent = widget(size=1) | {"status": {"phase": "Mine"}}
     sent["metadata"] |= {"uid": "mine", "creationTimestamp": "1999-01-01T00:00:00Z", "generation": 9,
                          "resourceVersion": "5", "deletionTimestamp": "1999-01-01T00:00:00Z", "labels": {}}  # fmt: skip
-    created = verbs.build_new(WIDGET, sent, uid="u", name="w", now=NOW)
+    created = strategy.build_new(WIDGET, sent, uid="u", name="w", now=NOW)
     assert created["metadata"] == {"name": "w", "uid": "u", "creationTimestamp": NOW_TEXT, "generation": 1}
     assert "status" not in created
 
@@ -54,35 +54,35 @@ UPDATES: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
 
 
 @pytest.mark.parametrize("case", UPDATES)
-def test_an_update_bumps_the_generation_for_the_spec_alone(case: str) -> None:
+def test_only_a_change_of_the_spec_increments_the_generation(case: str) -> None:
     metadata, changes, generation = UPDATES[case]
     current = _stored()
-    updated = verbs.build_updated(WIDGET, current, _incoming(current, metadata, **changes))
+    updated = strategy.build_updated(WIDGET, current, _incoming(current, metadata, **changes))
     assert updated["metadata"]["generation"] == generation
     assert updated["metadata"]["uid"] == "u1"
     assert updated["status"] == {"phase": "Ready"}
     assert "deletionTimestamp" not in updated["metadata"]
 
 
-def test_the_status_door_changes_the_status_and_nothing_else() -> None:
+def test_the_status_subresource_changes_only_the_status() -> None:
     current = _stored()
     incoming = _incoming(current, {"labels": {"x": "y"}}, spec={"size": 9}, status={"phase": "Done"})
-    assert verbs.build_updated(WIDGET, current, incoming, "status") == current | {"status": {"phase": "Done"}}
+    assert strategy.build_updated(WIDGET, current, incoming, "status") == current | {"status": {"phase": "Done"}}
 
 
 @pytest.mark.parametrize("metadata", [{"resourceVersion": "6"}, {"uid": "u2"}])
-def test_an_update_of_what_has_moved_on_conflicts(metadata: dict[str, Any]) -> None:
+def test_an_update_of_an_outdated_version_conflicts(metadata: dict[str, Any]) -> None:
     current = _stored()
     with pytest.raises(Conflict, match=r'Operation cannot be fulfilled on widgets\.example\.org "w"'):
-        verbs.build_updated(WIDGET, current, _incoming(current, metadata))
+        strategy.build_updated(WIDGET, current, _incoming(current, metadata))
 
 
-def test_no_finalizer_is_added_to_what_is_being_deleted() -> None:
+def test_no_finalizer_is_added_to_an_object_being_deleted() -> None:
     current = _stored()
     current["metadata"] |= {"deletionTimestamp": NOW_TEXT, "finalizers": ["a/b"]}
     with pytest.raises(Invalid, match="no new finalizers"):
-        verbs.build_updated(WIDGET, current, _incoming(current, {"finalizers": ["a/b", "c/d"]}))
-    assert verbs.is_finished(verbs.build_updated(WIDGET, current, _incoming(current, {"finalizers": []})))
+        strategy.build_updated(WIDGET, current, _incoming(current, {"finalizers": ["a/b", "c/d"]}))
+    assert strategy.is_removable(strategy.build_updated(WIDGET, current, _incoming(current, {"finalizers": []})))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_no_finalizer_is_added_to_what_is_being_deleted() -> None:
 )
 def test_a_manifest_that_contradicts_its_path_is_refused(manifest: Any, message: str) -> None:
     with pytest.raises(BadRequest, match=message):
-        verbs.check_identity(WIDGET, manifest, "default", "w")
+        strategy.check_identity(WIDGET, manifest, "default", "w")
 
 
 def _pod(**spec: Any) -> dict[str, Any]:
@@ -121,29 +121,29 @@ GRACES: dict[str, tuple[dict[str, Any], dict[str, Any], int | None, int]] = {
 
 
 @pytest.mark.parametrize("case", GRACES)
-def test_how_long_a_pod_may_take(case: str) -> None:
+def test_the_grace_period_of_a_pod(case: str) -> None:
     spec, status, asked, allowed = GRACES[case]
     pod = _pod(**spec) | {"status": status}
-    assert kinds.allowed_grace(BY_KIND["Pod"], pod, DeleteOptions(grace=asked)) == allowed
+    assert builtin_strategies.grace_period(BY_KIND["Pod"], pod, DeleteOptions(grace=asked)) == allowed
 
 
 def _plan(kind: str, current: dict[str, Any], options: DeleteOptions, grace: int = 0) -> Any:
-    return verbs.plan_deletion(BY_KIND[kind], current, options, grace=grace, now=NOW)
+    return strategy.plan_deletion(BY_KIND[kind], current, options, grace=grace, now=NOW)
 
 
-def test_an_object_that_nothing_holds_goes_at_once() -> None:
+def test_an_object_without_finalizers_is_removed_at_once() -> None:
     assert _plan("Widget", _stored(), DeleteOptions(propagation="Background")) is None
 
 
 @pytest.mark.parametrize(("propagation", "finalizer"), [("Foreground", "foregroundDeletion"), ("Orphan", "orphan")])
-def test_propagation_holds_the_object_by_a_finalizer(propagation: Any, finalizer: str) -> None:
+def test_propagation_adds_a_finalizer(propagation: Any, finalizer: str) -> None:
     marked = _plan("Widget", _stored(), DeleteOptions(propagation=propagation))
     assert marked["metadata"]["finalizers"] == [finalizer]
     assert marked["metadata"]["deletionTimestamp"] == NOW_TEXT
     assert marked["metadata"]["generation"] == 3
 
 
-def test_a_pod_in_its_grace_is_marked_until_a_shorter_grace_comes() -> None:
+def test_a_second_delete_can_only_shorten_the_grace_period() -> None:
     pod = _pod(nodeName="n")
     marked = _plan("Pod", pod, DeleteOptions(), grace=30)
     assert marked["metadata"]["deletionGracePeriodSeconds"] == 30
@@ -154,23 +154,23 @@ def test_a_pod_in_its_grace_is_marked_until_a_shorter_grace_comes() -> None:
     assert _plan("Pod", marked, DeleteOptions(), grace=0) is None
 
 
-def test_a_pod_with_a_finalizer_waits_for_it_beyond_its_grace() -> None:
+def test_a_pod_with_a_finalizer_outlives_its_grace_period() -> None:
     pod = _pod(nodeName="n")
     pod["metadata"]["finalizers"] = ["a/b"]
     marked = _plan("Pod", pod, DeleteOptions(), grace=0)
-    assert not verbs.is_finished(marked)
-    assert verbs.is_finished(marked | {"metadata": marked["metadata"] | {"finalizers": []}})
+    assert not strategy.is_removable(marked)
+    assert strategy.is_removable(marked | {"metadata": marked["metadata"] | {"finalizers": []}})
 
 
 @pytest.mark.parametrize("options", [DeleteOptions(uid="other"), DeleteOptions(resource_version="6")])
-def test_a_delete_of_what_has_moved_on_conflicts(options: DeleteOptions) -> None:
+def test_a_delete_with_an_outdated_precondition_conflicts(options: DeleteOptions) -> None:
     with pytest.raises(Conflict, match="Precondition failed"):
         _plan("Widget", _stored(), options)
 
 
-def test_default_and_kube_system_stay() -> None:
+def test_default_and_kube_system_cannot_be_deleted() -> None:
     with pytest.raises(Forbidden, match="may not be deleted"):
-        kinds.check_deletable(BY_KIND["Namespace"], "default")
+        builtin_strategies.check_deletable(BY_KIND["Namespace"], "default")
 
 
 @pytest.mark.parametrize(
@@ -180,21 +180,21 @@ def test_default_and_kube_system_stay() -> None:
         ({"image": "a"}, {"image": "a", "command": ["x"]}, False),
     ],
 )
-def test_of_a_pods_containers_only_the_image_changes(before: Any, after: Any, allowed: bool) -> None:
+def test_only_the_image_of_a_pods_containers_can_change(before: Any, after: Any, allowed: bool) -> None:
     old, new = _pod(containers=[{"name": "m"} | before]), _pod(containers=[{"name": "m"} | after])
     if allowed:
-        kinds.check_update(BY_KIND["Pod"], old, new)
+        builtin_strategies.check_update(BY_KIND["Pod"], old, new)
     else:
         with pytest.raises(Invalid, match=r'Pod "w" is invalid: spec: Forbidden'):
-            kinds.check_update(BY_KIND["Pod"], old, new)
+            builtin_strategies.check_update(BY_KIND["Pod"], old, new)
 
 
 def test_an_immutable_config_map_keeps_its_data() -> None:
     old = _stored() | {"kind": "ConfigMap", "data": {"a": "1"}, "immutable": True}
-    kinds.check_update(BY_KIND["ConfigMap"], old, old | {"metadata": {"name": "w", "labels": {"x": "y"}}})
+    builtin_strategies.check_update(BY_KIND["ConfigMap"], old, old | {"metadata": {"name": "w", "labels": {"x": "y"}}})
     for change in ({"data": {"a": "2"}}, {"immutable": False}):
         with pytest.raises(Invalid, match="immutable"):
-            kinds.check_update(BY_KIND["ConfigMap"], old, old | change)
+            builtin_strategies.check_update(BY_KIND["ConfigMap"], old, old | change)
 
 
 IMMUTABLE: dict[str, tuple[dict[str, Any], str]] = {
@@ -207,18 +207,20 @@ IMMUTABLE: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", IMMUTABLE)
-def test_what_objects_are_stored_under_cannot_change(case: str) -> None:
+def test_the_storage_names_of_a_crd_are_immutable(case: str) -> None:
     changes, field = IMMUTABLE[case]
     old = widget_crd()
     new = old | {"spec": old["spec"] | changes}
     with pytest.raises(Invalid, match=rf"{field}: Invalid value: .*: field is immutable"):
-        kinds.check_update(BY_KIND["CustomResourceDefinition"], old, new)
+        builtin_strategies.check_update(BY_KIND["CustomResourceDefinition"], old, new)
     names = old["spec"]["names"] | {"shortNames": ["wg"]}
-    kinds.check_update(BY_KIND["CustomResourceDefinition"], old, old | {"spec": old["spec"] | {"names": names}})
+    builtin_strategies.check_update(
+        BY_KIND["CustomResourceDefinition"], old, old | {"spec": old["spec"] | {"names": names}}
+    )
 
 
-def test_binding_gives_a_node_and_the_condition() -> None:
-    bound = kinds.bind_pod(
+def test_a_binding_sets_the_node_and_the_condition() -> None:
+    bound = builtin_strategies.bind_pod(
         _pod(),
         {"target": {"kind": "Node", "name": "n1"}, "metadata": {"annotations": {"a": "1"}, "uid": "u1"}},
         NOW,
@@ -239,9 +241,9 @@ def test_binding_gives_a_node_and_the_condition() -> None:
         (_pod(), "n1", BadRequest, "wants"),
     ],
 )
-def test_a_binding_that_cannot_be(pod: Any, binding: Any, error: type[ApiError], message: str) -> None:
+def test_invalid_bindings_are_refused(pod: Any, binding: Any, error: type[ApiError], message: str) -> None:
     with pytest.raises(error, match=message):
-        kinds.bind_pod(pod, binding, NOW)
+        builtin_strategies.bind_pod(pod, binding, NOW)
 
 
 @pytest.mark.parametrize(
@@ -256,33 +258,37 @@ def test_a_binding_that_cannot_be(pod: Any, binding: Any, error: type[ApiError],
         ([{"limits": {"nvidia.com/gpu": 1}}], "BestEffort"),
     ],
 )
-def test_the_quality_of_service_of_a_pod(resources: list[Any], expected: str) -> None:
-    assert kinds.qos_class({"containers": [{"name": "m", "resources": one} for one in resources]}) == expected
+def test_the_qos_class_of_a_pod(resources: list[Any], expected: str) -> None:
+    assert (
+        builtin_strategies.qos_class({"containers": [{"name": "m", "resources": one} for one in resources]}) == expected
+    )
 
 
 def test_a_scale_is_read_and_written_by_the_paths_of_its_kind() -> None:
     current = _stored(spec={"replicas": 2}, status={"replicas": 1})
-    scale = kinds.read_scale(WIDGET, current)
+    scale = builtin_strategies.read_scale(WIDGET, current)
     assert (scale["spec"], scale["status"]) == ({"replicas": 2}, {"replicas": 1})
-    patched = kinds.patch_scale(scale, {"spec": {"replicas": 5}}, "strategic")
-    assert kinds.apply_scale(WIDGET, current, patched)["spec"] == {"replicas": 5}
+    patched = builtin_strategies.patch_scale(scale, {"spec": {"replicas": 5}}, "strategic")
+    assert builtin_strategies.apply_scale(WIDGET, current, patched)["spec"] == {"replicas": 5}
     with pytest.raises(BadRequest, match=r"spec\.replicas"):
-        kinds.apply_scale(WIDGET, current, {"spec": {"replicas": -1}})
+        builtin_strategies.apply_scale(WIDGET, current, {"spec": {"replicas": -1}})
 
 
 def _served(kind: str) -> ServedResource:
     return BY_KIND[kind]
 
 
-def test_the_servers_own_part_of_new_objects() -> None:
-    assert kinds.complete_new(_served("Pod"), _pod(), NOW)["status"]["phase"] == "Pending"
-    namespace = kinds.complete_new(_served("Namespace"), {"kind": "Namespace", "metadata": {"name": "n"}}, NOW)
+def test_the_server_sets_fields_of_new_objects() -> None:
+    assert builtin_strategies.prepare_for_create(_served("Pod"), _pod(), NOW)["status"]["phase"] == "Pending"
+    namespace = builtin_strategies.prepare_for_create(
+        _served("Namespace"), {"kind": "Namespace", "metadata": {"name": "n"}}, NOW
+    )
     assert namespace["status"] == {"phase": "Active"}
     assert namespace["spec"] == {"finalizers": ["kubernetes"]}
-    crd = kinds.establish(widget_crd(), NOW)
+    crd = builtin_strategies.establish(widget_crd(), NOW)
     assert {c["type"]: c["status"] for c in crd["status"]["conditions"]} == {
         "NamesAccepted": "True",
         "Established": "True",
     }
     assert crd["status"]["storedVersions"] == ["v1"]
-    assert kinds.establish(crd, NOW + 100) == crd
+    assert builtin_strategies.establish(crd, NOW + 100) == crd

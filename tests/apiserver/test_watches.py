@@ -1,4 +1,4 @@
-"""Who hears of a change, and as what: selections as pure judges, and the streams that carry their verdicts."""
+"""Watches: the event types that selections give to changes, and the streams that send the events."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.embedded import WIDGETS, Follower, Http, config_map, eventually, pod, widget, widget_crd
-from paddock.apiserver.local import LocalApi
-from paddock.apiserver.records import Change
-from paddock.apiserver.server import Server
-from paddock.apiserver.watches import Capacity, Hub, Selection, read_selection
+from paddock.apiserver.http.server import Server
+from paddock.apiserver.objects.in_process import LocalApi
+from paddock.apiserver.storage.hub import Capacity, Hub, Selection, read_selection
+from paddock.apiserver.storage.records import Change
 from paddock.kube.errors import BadRequest
 from paddock.kube.meta import CONFIG_MAPS, CRDS, PODS
 
@@ -51,12 +51,12 @@ ON, OFF = {"on": "yes"}, {"on": "no"}
         (_change("MODIFIED", ON, OFF, known=False), "MODIFIED"),
     ],
 )
-def test_how_a_selection_sees_a_change(change: Change, expected: str | None) -> None:
-    assert read_selection(KEY, labels="on=yes").judge(change) == expected
+def test_the_event_type_of_a_change_for_a_selection(change: Change, expected: str | None) -> None:
+    assert read_selection(KEY, labels="on=yes").event_type(change) == expected
 
 
 @given(st.lists(st.sampled_from([ON, OFF, None]), max_size=8))
-def test_a_watcher_that_follows_its_events_knows_what_a_list_would_say(states: list[dict[str, str] | None]) -> None:
+def test_the_events_of_a_watch_agree_with_a_list(states: list[dict[str, str] | None]) -> None:
     selection = read_selection(KEY, labels="on=yes")
     before: dict[str, str] | None = None
     there = False
@@ -64,28 +64,28 @@ def test_a_watcher_that_follows_its_events_knows_what_a_list_would_say(states: l
         if state is None and before is None:
             continue
         type = "DELETED" if state is None else "ADDED" if before is None else "MODIFIED"
-        seen = selection.judge(_change(type, state or before or {}, before))
+        seen = selection.event_type(_change(type, state or before or {}, before))
         assert seen != ("ADDED" if there else "DELETED")
         there = there if seen is None else seen != "DELETED"
         before = state
         assert there == (state == ON)
 
 
-def test_names_and_namespaces_are_told_apart() -> None:
+def test_a_selection_distinguishes_names_and_namespaces() -> None:
     change = _change("ADDED", {})
-    assert Selection("default").judge(change) == "ADDED"
-    assert Selection("other").judge(change) is None
-    assert read_selection(KEY, fields="metadata.name=c").judge(change) == "ADDED"
-    assert read_selection(KEY, fields="metadata.name!=c").judge(change) is None
+    assert Selection("default").event_type(change) == "ADDED"
+    assert Selection("other").event_type(change) is None
+    assert read_selection(KEY, fields="metadata.name=c").event_type(change) == "ADDED"
+    assert read_selection(KEY, fields="metadata.name!=c").event_type(change) is None
 
 
 @pytest.mark.parametrize("selector", [{"fields": "spec.size=3"}, {"labels": "a in"}, {"fields": "nothing"}])
-def test_a_selector_that_cannot_be_is_refused(selector: dict[str, str]) -> None:
+def test_an_invalid_selector_is_refused(selector: dict[str, str]) -> None:
     with pytest.raises(BadRequest):
         read_selection("example.org/widgets", **selector)
 
 
-async def test_a_watcher_that_does_not_read_is_cut_and_costs_nobody_anything() -> None:
+async def test_a_watcher_that_does_not_read_is_closed_and_the_others_go_on() -> None:
     hub = Hub()
     slow, quick = hub.subscribe(KEY, Selection(), Capacity(3, 10_000)), hub.subscribe(KEY, Selection(), None)
     for _ in range(5):
@@ -119,14 +119,14 @@ class Watcher:
         return [(type, obj["metadata"]["name"]) for type, obj in [await self.next() for _ in range(count)]]
 
 
-async def test_a_watch_without_a_version_begins_with_what_is_there(widgets: LocalApi, http: Http) -> None:
+async def test_a_watch_without_a_version_starts_with_the_current_objects(widgets: LocalApi, http: Http) -> None:
     await widgets.create(CONFIG_MAPS, config_map("a"), namespace="default")
     for query in ("", "&resourceVersion=0", "&resourceVersion="):
         async with Watcher(http, query) as watcher:
             assert await watcher.names(1) == [("ADDED", "a")]
 
 
-async def test_a_watch_from_a_version_tells_what_came_after(widgets: LocalApi, http: Http) -> None:
+async def test_a_watch_from_a_version_sends_the_later_changes(widgets: LocalApi, http: Http) -> None:
     created = await widgets.create(CONFIG_MAPS, config_map("a"), namespace="default")
     await widgets.create(CONFIG_MAPS, config_map("b"), namespace="default")
     async with Watcher(http, f"&resourceVersion={created['metadata']['resourceVersion']}") as watcher:
@@ -135,7 +135,7 @@ async def test_a_watch_from_a_version_tells_what_came_after(widgets: LocalApi, h
         assert await watcher.names(1) == [("DELETED", "a")]
 
 
-async def test_a_watch_from_an_evicted_version_is_expired_in_one_event(widgets: LocalApi, http: Http) -> None:
+async def test_a_watch_from_a_compacted_version_is_one_expired_event(widgets: LocalApi, http: Http) -> None:
     widgets.objects.store.changelog.compacted = 10**6
     async with Watcher(http, "&resourceVersion=5") as watcher:
         assert watcher.answer.status == 200
@@ -144,7 +144,7 @@ async def test_a_watch_from_an_evicted_version_is_expired_in_one_event(widgets: 
         assert await watcher.answer.content.readline() == b""
 
 
-async def test_a_watch_from_a_version_that_is_to_come_is_refused(widgets: LocalApi, http: Http) -> None:
+async def test_a_watch_from_a_future_version_is_refused(widgets: LocalApi, http: Http) -> None:
     present = widgets.objects.store.revision
     async with Watcher(http, f"&resourceVersion={present}&timeoutSeconds=1") as watcher:
         assert watcher.answer.status == 200
@@ -154,7 +154,7 @@ async def test_a_watch_from_a_version_that_is_to_come_is_refused(widgets: LocalA
     assert "Too large resource version" in body["message"]
 
 
-async def test_watches_end_when_their_kind_goes(widgets: LocalApi, http: Http) -> None:
+async def test_watches_end_when_their_crd_is_deleted(widgets: LocalApi, http: Http) -> None:
     await widgets.create(WIDGETS, widget(), namespace="default")
     follower = Follower(widgets, WIDGETS)
     assert await follower.until_synced() == ["w"]
@@ -175,7 +175,7 @@ async def test_watches_end_when_their_kind_goes(widgets: LocalApi, http: Http) -
     await follower.close()
 
 
-async def test_watches_of_a_version_end_when_it_is_served_no_more(widgets: LocalApi, http: Http) -> None:
+async def test_watches_of_a_version_end_when_it_is_no_longer_served(widgets: LocalApi, http: Http) -> None:
     async with Watcher(http, "", "/apis/example.org/v1/namespaces/default/widgets") as watcher:
         crd = widget_crd()
         beta = crd["spec"]["versions"][0] | {"name": "v1beta1"}
@@ -197,7 +197,7 @@ async def test_initial_events_end_with_a_bookmark(widgets: LocalApi, http: Http)
         assert await watcher.names(1) == [("ADDED", "b")]
 
 
-async def test_initial_events_want_a_match_by_version(http: Http) -> None:
+async def test_initial_events_require_resource_version_match(http: Http) -> None:
     status, body, _ = await http.ask("GET", f"{CONFIG_MAP_PATH}?watch=true&sendInitialEvents=true")
     assert (status, body["reason"]) == (422, "Invalid")
 
@@ -231,7 +231,7 @@ async def test_kubectl_watches_tables(widgets: LocalApi, http: Http) -> None:
         assert table["rows"][0]["cells"][0] == "p"
 
 
-async def test_watchers_of_one_format_share_their_bytes(widgets: LocalApi, http: Http) -> None:
+async def test_watchers_of_one_format_share_the_encoded_lines(widgets: LocalApi, http: Http) -> None:
     told: list[Change] = []
     widgets.objects.store.listen(told.extend)
     async with Watcher(http, "") as one, Watcher(http, "") as two:
@@ -240,7 +240,7 @@ async def test_watchers_of_one_format_share_their_bytes(widgets: LocalApi, http:
     assert len(told[0].lines) == 1
 
 
-async def test_a_watcher_that_leaves_is_forgotten(widgets: LocalApi, http: Http, server: Server) -> None:
+async def test_a_disconnected_watcher_is_unsubscribed(widgets: LocalApi, http: Http, server: Server) -> None:
     subscriptions = widgets.objects.hub._subscriptions[KEY]
     async with Watcher(http, ""):
         await eventually(lambda: subscriptions)
@@ -253,7 +253,7 @@ async def test_watches_end_when_the_server_stops(widgets: LocalApi, http: Http, 
         assert await asyncio.wait_for(watcher.answer.content.readline(), 5) == b""
 
 
-async def test_a_watcher_is_cut_by_bytes_too_and_holds_nothing_then() -> None:
+async def test_a_watcher_is_closed_by_bytes_too_and_keeps_no_events() -> None:
     hub = Hub()
     slow = hub.subscribe(KEY, Selection(), Capacity(1_000, 500))
     closed: list[bool] = []
@@ -275,7 +275,7 @@ async def test_a_closed_subscription_still_gives_what_is_pending() -> None:
 
 
 async def _stall(server: Server, query: str) -> asyncio.StreamWriter:
-    """A watcher that asks and then reads nothing at all."""
+    """A watcher that sends its request and reads nothing."""
     context = ssl.create_default_context(cafile=str(server.certificate_authority))
     port = int(server.url.rsplit(":", 1)[1])
     _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context, limit=1024)
@@ -293,7 +293,7 @@ async def _write_much(widgets: LocalApi, megabytes: int) -> None:
         await widgets.patch(CONFIG_MAPS, "default", "big", data)
 
 
-async def test_a_watcher_that_stops_reading_ends_at_its_time(widgets: LocalApi, server: Server) -> None:
+async def test_a_watcher_that_stops_reading_ends_at_its_timeout(widgets: LocalApi, server: Server) -> None:
     writer = await _stall(server, "&timeoutSeconds=1")
     subscriptions = widgets.objects.hub._subscriptions[KEY]
     await eventually(lambda: subscriptions)
@@ -303,7 +303,7 @@ async def test_a_watcher_that_stops_reading_ends_at_its_time(widgets: LocalApi, 
     writer.transport.abort()
 
 
-async def test_a_watcher_that_falls_behind_by_bytes_is_ended(widgets: LocalApi, server: Server) -> None:
+async def test_a_watcher_that_falls_behind_by_bytes_is_disconnected(widgets: LocalApi, server: Server) -> None:
     writer = await _stall(server, "")
     subscriptions = widgets.objects.hub._subscriptions[KEY]
     await eventually(lambda: subscriptions)

@@ -1,4 +1,4 @@
-"""What a cluster asks of the operator's process: its HTTP answers, its log, its end where there is no cluster."""
+"""The operator's process on a cluster: its HTTP endpoints, its log, its shutdown, and its wait for a cluster."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from operator_seam import JOBS, open_cluster, until
-from paddock.app.cluster import ClusterOperator, Options, build_notes, serve
-from paddock.app.health import Address, CannotServe, Endpoints, Pages, read_address
+from paddock.app.cluster import ClusterOperator, Options, build_lease_annotations, serve
+from paddock.app.health import Address, CannotServe, Endpoints, Handlers, read_address
 from paddock.app.json_logs import JsonLines, start_logging
 from paddock.client.kubeconfig import Config
 from paddock.kube.meta import VOLCANO_POD_GROUPS, Key
 from paddock.operator.controller import JobRef
 from paddock.operator.election import Election
 from paddock.operator.metrics import Prometheus
+from support.operator_seam import JOBS, open_cluster, until
 
 FREE = Address("127.0.0.1", 0)
 
@@ -38,18 +38,20 @@ FREE = Address("127.0.0.1", 0)
         ("[::1]:80", Address("::1", 80)), ("localhost:0", Address("localhost", 0)),
     ],
 )  # fmt: skip
-def test_an_address_reads_as_go_writes_it(text: str, address: Address | None) -> None:
+def test_addresses_are_written_as_in_go(text: str, address: Address | None) -> None:
     assert read_address(text) == address
     assert address is None or str(address) == text
 
 
 @asynccontextmanager
-async def listening(pages: Pages, metrics: Address | None, probes: Address | None) -> AsyncIterator[dict[str, str]]:
-    """Where each page is."""
-    endpoints = Endpoints(pages, metrics, probes)
+async def listening(
+    handlers: Handlers, metrics: Address | None, probes: Address | None
+) -> AsyncIterator[dict[str, str]]:
+    """The URL of each path."""
+    endpoints = Endpoints(handlers, metrics, probes)
     try:
         await endpoints.start()
-        yield {path: f"http://{address}{path}" for path, address in endpoints.at.items()}
+        yield {path: f"http://{address}{path}" for path, address in endpoints.addresses.items()}
     finally:
         await endpoints.stop()
 
@@ -59,9 +61,9 @@ async def fetch(url: str) -> tuple[int, str]:
         return answer.status, await answer.text()
 
 
-async def test_readiness_says_what_is_missing_and_liveness_does_not_mind() -> None:
+async def test_readiness_names_unsynced_caches_and_liveness_ignores_them() -> None:
     why = ["not all is known yet of pods"]
-    async with listening(Pages(lambda: (b"", "text/plain"), lambda: why[0]), None, FREE) as urls:
+    async with listening(Handlers(lambda: (b"", "text/plain"), lambda: why[0]), None, FREE) as urls:
         assert await fetch(urls["/readyz"]) == (503, "not all is known yet of pods\n")
         assert await fetch(urls["/healthz"]) == (200, "ok\n")
         why[0] = ""
@@ -70,22 +72,22 @@ async def test_readiness_says_what_is_missing_and_liveness_does_not_mind() -> No
         assert (await fetch(urls["/readyz"].replace("readyz", "metrics")))[0] == 404
 
 
-async def test_one_address_may_serve_both() -> None:
+async def test_one_address_can_serve_metrics_and_probes() -> None:
     measures = Prometheus("1.2.3")
-    async with listening(Pages(measures.scrape, str), FREE, FREE) as urls:
+    async with listening(Handlers(measures.scrape, str), FREE, FREE) as urls:
         assert len({url.rpartition("/")[0] for url in urls.values()}) == 1
         status, text = await fetch(urls["/metrics"])
     assert status == 200
     assert 'paddock_build_info{version="1.2.3"} 1.0' in text
 
 
-async def test_an_address_that_is_taken_is_a_sentence_with_the_flag_to_change() -> None:
+async def test_the_error_for_an_address_in_use_names_the_flag_to_change() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         address = Address("127.0.0.1", taken.getsockname()[1])
         with pytest.raises(CannotServe) as refused:
-            async with listening(Pages(lambda: (b"", ""), str), None, address):
+            async with listening(Handlers(lambda: (b"", ""), str), None, address):
                 pass
     assert str(refused.value) == (
         f"cannot listen at {address}: Address already in use. Choose another address with "
@@ -93,7 +95,7 @@ async def test_an_address_that_is_taken_is_a_sentence_with_the_flag_to_change() 
     )
 
 
-async def test_a_standby_is_ready_and_an_operator_that_ends_is_not(tmp_path: Path) -> None:
+async def test_a_standby_is_ready_before_it_leads(tmp_path: Path) -> None:
     async with open_cluster(tmp_path) as api:
         options = Options("default", leader_elect=True, probes=FREE)
         stops = asyncio.Event(), asyncio.Event()
@@ -101,7 +103,7 @@ async def test_a_standby_is_ready_and_an_operator_that_ends_is_not(tmp_path: Pat
         tasks = [asyncio.create_task(each.run(stop)) for each, stop in zip(both, stops, strict=True)]
         for each in both:
             await asyncio.wait_for(each.operator.ready.wait(), 5)
-            assert await fetch(f"http://{each.endpoints.at['/readyz']}/readyz") == (200, "ok\n")
+            assert await fetch(f"http://{each.endpoints.addresses['/readyz']}/readyz") == (200, "ok\n")
         await until(lambda: _leads(both))
         assert sum(each.election.leads for each in both if each.election) == 1
         for stop in stops:
@@ -114,11 +116,11 @@ async def _leads(both: list[ClusterOperator]) -> bool:
 
 
 class Broken(Election):
-    async def act(self) -> tuple[float, bool]:
+    async def acquire_or_renew(self) -> tuple[float, bool]:
         raise KeyError("a bug of ours")
 
 
-async def test_a_bug_in_the_election_is_no_orderly_end(tmp_path: Path) -> None:
+async def test_a_bug_in_the_election_is_raised(tmp_path: Path) -> None:
     async with open_cluster(tmp_path) as api:
         cluster = ClusterOperator(api, api, Options("default", leader_elect=True), Prometheus("1"))
         cluster.election = Broken(api, "default", "us")
@@ -126,49 +128,49 @@ async def test_a_bug_in_the_election_is_no_orderly_end(tmp_path: Path) -> None:
             await asyncio.wait_for(cluster.run(asyncio.Event()), 5)
 
 
-async def test_what_ends_the_process_unforeseen_is_in_its_log(caplog: pytest.LogCaptureFixture) -> None:
-    """Where nothing can be written but the log: the root file system of its pod is read-only."""
+async def test_an_unexpected_error_is_logged_before_the_process_ends(caplog: pytest.LogCaptureFixture) -> None:
+    """The log is the only output: the root file system of the pod is read-only."""
     with pytest.raises(KeyError):
         await serve(Config(server="http://127.0.0.1:1"), Options("default", kinds=(None,), probes=FREE))  # type: ignore[arg-type]
     (line,) = [record for record in caplog.records if record.exc_info]
     assert "bug" in line.getMessage()
 
 
-async def test_probes_answer_before_the_cluster_does(tmp_path: Path) -> None:
-    """A kubelet would otherwise end the pod of an operator that only waits."""
-    reached = asyncio.Event()
+async def test_probes_are_answered_while_the_operator_waits_for_the_cluster(tmp_path: Path) -> None:
+    """Otherwise the kubelet would end the pod of an operator that only waits."""
+    connected = asyncio.Event()
 
-    async def reach() -> bool:
-        return await reached.wait()
+    async def connect() -> bool:
+        return await connected.wait()
 
     async with open_cluster(tmp_path) as api:
         cluster, stop = ClusterOperator(api, api, Options("default", probes=FREE), Prometheus("1")), asyncio.Event()
-        running = asyncio.create_task(cluster.run(stop, reach))
-        await until(lambda: _listens(cluster))
-        urls = {path: f"http://{address}{path}" for path, address in cluster.endpoints.at.items()}
+        running = asyncio.create_task(cluster.run(stop, connect))
+        await until(lambda: _is_listening(cluster))
+        urls = {path: f"http://{address}{path}" for path, address in cluster.endpoints.addresses.items()}
         assert await fetch(urls["/healthz"]) == (200, "ok\n")
         assert await fetch(urls["/readyz"]) == (503, "waiting for the cluster\n")
-        reached.set()
+        connected.set()
         await asyncio.wait_for(cluster.operator.ready.wait(), 5)
         assert await fetch(urls["/readyz"]) == (200, "ok\n")
         stop.set()
         await asyncio.wait_for(running, 5)
 
 
-async def _listens(cluster: ClusterOperator) -> bool:
-    return bool(cluster.endpoints.at)
+async def _is_listening(cluster: ClusterOperator) -> bool:
+    return bool(cluster.endpoints.addresses)
 
 
-def test_the_leaders_notes_tell_how_it_was_started() -> None:
-    notes = build_notes(Options("ops", namespaces=("a", "b"), pod_groups=VOLCANO_POD_GROUPS))
-    assert json.loads(notes["paddock.dev/settings"]) == {
+def test_the_leaders_annotations_hold_its_settings() -> None:
+    annotations = build_lease_annotations(Options("ops", namespaces=("a", "b"), pod_groups=VOLCANO_POD_GROUPS))
+    assert json.loads(annotations["paddock.dev/settings"]) == {
         "namespaces": ["a", "b"],
         "kinds": ["paddlejobs.batch.paddlepaddle.org"],
         "podGroups": "podgroups.scheduling.volcano.sh",
     }
 
 
-def test_a_line_about_a_job_names_it_and_a_traceback_stays_inside() -> None:
+def test_a_json_line_about_a_job_has_its_name_and_the_traceback_as_fields() -> None:
     logger, stream = logging.Logger("paddock.operator"), StringIO()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonLines())
@@ -192,7 +194,7 @@ def test_a_line_about_a_job_names_it_and_a_traceback_stays_inside() -> None:
     assert "job" not in third
 
 
-def test_a_person_reads_plain_lines() -> None:
+def test_the_text_format_is_plain_lines() -> None:
     stream, root = StringIO(), logging.getLogger()
     before, level = root.handlers[:], root.level
     try:
@@ -208,7 +210,7 @@ def test_a_person_reads_plain_lines() -> None:
 async def started(
     tmp_path: Path, *words: str, server: str = "http://127.0.0.1:1"
 ) -> AsyncIterator[tuple[asyncio.subprocess.Process, Path]]:
-    """`paddock operator`; at its usual address there is no cluster. Its log is a file."""
+    """`paddock operator`, with its log in a file. No cluster answers at the default `server`."""
     kubeconfig, log = tmp_path / "config", tmp_path / "log"
     kubeconfig.write_text(
         json.dumps(
@@ -231,13 +233,13 @@ async def started(
             await process.wait()
 
 
-async def _has(log: Path, text: str) -> bool:
+async def _contains(log: Path, text: str) -> bool:
     return text in log.read_text()
 
 
-async def test_a_cluster_that_does_not_answer_is_waited_for_and_said_once(tmp_path: Path) -> None:
+async def test_the_operator_waits_for_a_cluster_that_does_not_answer_and_logs_it_once(tmp_path: Path) -> None:
     async with started(tmp_path, "--initImage=alpine:3.10", "--zap-devel") as (process, log):
-        await until(lambda: _has(log, "waiting for the cluster"), 20)
+        await until(lambda: _contains(log, "waiting for the cluster"), 20)
         await asyncio.sleep(1.5)  # it has tried again
         process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(process.wait(), 10) == 0
@@ -250,13 +252,13 @@ async def test_a_cluster_that_does_not_answer_is_waited_for_and_said_once(tmp_pa
     assert "nothing answers at http://127.0.0.1:1" in said[2]
 
 
-async def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
-    """The first waits for the pass, whose request is never answered."""
+async def test_a_second_signal_ends_the_process_at_once(tmp_path: Path) -> None:
+    """After the first, the process waits for the reconcile, whose request is never answered."""
     async with hanging_cluster() as (server, asked), started(tmp_path, "--log-format=json", server=server) as found:
         process, log = found
         await asyncio.wait_for(asked.wait(), 20)
         process.send_signal(signal.SIGTERM)
-        await until(lambda: _has(log, "SIGTERM: ending in order"))
+        await until(lambda: _contains(log, "SIGTERM: ending in order"))
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(process.wait(), 0.5)
         process.send_signal(signal.SIGTERM)
@@ -265,7 +267,7 @@ async def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
 
 @asynccontextmanager
 async def hanging_cluster() -> AsyncIterator[tuple[str, asyncio.Event]]:
-    """Its address, and when it was asked for its one job: that request, and every watch, it never answers."""
+    """A server's URL, and an event for the first GET of its one job. That GET and the watches get no answer."""
     asked = asyncio.Event()
     job = {"metadata": {"name": "demo", "namespace": "default", "uid": "u", "resourceVersion": "1"}, "spec": {}}
 

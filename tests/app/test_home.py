@@ -30,44 +30,44 @@ def test_the_environment_names_the_home(environment: dict[str, str], root: str, 
 @pytest.fixture
 def home(tmp_path: Path) -> Home:
     made = Home(tmp_path / "state" / "paddock", tmp_path / "cache")
-    homes.make(made)
+    homes.create(made)
     return made
 
 
-def test_a_home_is_private_and_holds_nothing_yet(home: Home) -> None:
+def test_a_home_is_private_and_empty_at_first(home: Home) -> None:
     assert home.root.stat().st_mode & 0o777 == 0o700
     assert list(home.root.iterdir()) == []
 
 
-def test_a_home_that_cannot_be_made_says_why_and_what_to_do(tmp_path: Path) -> None:
+def test_the_error_for_a_home_that_cannot_be_created_says_why_and_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(HomeError, match=r"cannot be written \(Not a directory\): .* PADDOCK_HOME"):
-        homes.make(Home(tmp_path / "file" / "paddock", tmp_path))
+        homes.create(Home(tmp_path / "file" / "paddock", tmp_path))
 
 
-def test_a_lock_is_held_by_one(home: Home) -> None:
+def test_one_process_holds_the_lock(home: Home) -> None:
     first, second = Lock(home), Lock(home)
     assert not homes.is_up(home)
-    assert first.take() and not second.take() and homes.is_up(home)
+    assert first.acquire() and not second.acquire() and homes.is_up(home)
     first.release()
-    assert not homes.is_up(home) and second.take()
+    assert not homes.is_up(home) and second.acquire()
     second.release()
 
 
-def test_what_runs_is_read_as_it_was_written(home: Home) -> None:
+def test_the_record_is_read_as_it_was_written(home: Home) -> None:
     assert homes.read_running(home) is None
     homes.write_running(home, RUNNING)
     assert homes.read_running(home) == RUNNING
     assert [path.name for path in home.root.iterdir()] == ["cluster.json"]
 
 
-def test_a_record_that_a_killed_cluster_has_left_is_not_a_cluster(home: Home) -> None:
+def test_the_record_of_a_killed_cluster_is_not_a_running_cluster(home: Home) -> None:
     homes.write_running(home, RUNNING)
     assert homes.find_running(home) is None
     lock = Lock(home)
-    lock.take()
-    assert homes.find_running(home) is None, "somebody has the lock, and has recorded nothing yet"
-    lock.sign()
+    lock.acquire()
+    assert homes.find_running(home) is None, "a process holds the lock and has recorded nothing yet"
+    lock.write_pid()
     assert homes.find_running(home) is None, "another process"
     homes.write_running(home, replace(RUNNING, pid=os.getpid()))
     assert homes.find_running(home) == replace(RUNNING, pid=os.getpid())
@@ -76,6 +76,6 @@ def test_a_record_that_a_killed_cluster_has_left_is_not_a_cluster(home: Home) ->
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 1}', '{"pid": 1, "unknown": 2}'])
-def test_half_a_record_is_none(home: Home, text: str) -> None:
+def test_an_incomplete_record_is_ignored(home: Home, text: str) -> None:
     home.record.write_text(text)
     assert homes.read_running(home) is None

@@ -25,14 +25,16 @@ def pod(phase: str, owner: str = "") -> dict[str, Any]:
         ([], [], 599, False),
         ([job("Completed"), job("Failed", "b")], [], 600, True),
         ([job("Completed"), job("Running", "b")], [], 600, False),
-        ([job("")], [], 600, False),  # nobody has looked at it yet
-        ([job("Suspended")], [], 600, True),  # it does nothing until somebody comes
-        ([], [pod("Running")], 600, False),  # somebody's own pod
+        ([job("")], [], 600, False),  # not reconciled yet
+        ([job("Suspended")], [], 600, True),  # it does nothing until a user resumes it
+        ([], [pod("Running")], 600, False),  # a pod of the user, without a job
         ([], [pod("Succeeded"), pod("Failed")], 600, True),
         ([job("Completed")], [pod("Running", "a")], 600, True),  # a server that cleanPodPolicy Never keeps
         ([job("Completed")], [pod("Running", "gone")], 600, False),
         ([{"metadata": {"uid": "a"}}], [{"metadata": {"uid": "p"}}], 600, False),  # no status at all
     ],
 )
-def test_nobody_would_miss_it(jobs: list[Any], pods: list[Any], seconds: float, idle: bool) -> None:
+def test_the_cluster_is_idle_without_unfinished_jobs_and_clients(
+    jobs: list[Any], pods: list[Any], seconds: float, idle: bool
+) -> None:
     assert is_idle(jobs, pods, last_request=1000.0, now=1000.0 + seconds) is idle

@@ -1,4 +1,4 @@
-"""What the cluster is made of, and what it says when it cannot start."""
+"""The CRDs of the local cluster, the connection of environments to the kubelet, and the errors of a failed start."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from paddock.apiserver.local import LocalApi
+from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app.images import EnvironmentImages
 from paddock.app.kinds import apply_crds, build_crds
 from paddock.app.local import explain_failure
 from paddock.environments import answers
 from paddock.kube.errors import Unavailable
 from paddock.kube.meta import CRDS, POD_GROUPS, VOLCANO_POD_GROUPS, name_of
-from paddock.node import images
+from paddock.node.runtime import images
 
 
 @pytest.mark.parametrize(
@@ -28,11 +28,11 @@ from paddock.node import images
         (KeyError("x"), "KeyError: 'x' (a bug of Paddock; see cluster.log)"),
     ],
 )
-def test_a_failed_start_is_one_sentence(error: Exception, said: str) -> None:
+def test_the_error_of_a_failed_start_is_one_sentence(error: Exception, said: str) -> None:
     assert explain_failure(error) == said
 
 
-async def test_definitions_are_installed_and_brought_up_to_date(tmp_path: Path) -> None:
+async def test_crds_are_installed_and_updated(tmp_path: Path) -> None:
     api = await LocalApi.open(tmp_path)
     try:
         await apply_crds(api, build_crds())
@@ -48,13 +48,13 @@ async def test_definitions_are_installed_and_brought_up_to_date(tmp_path: Path) 
         version = newer["metadata"]["resourceVersion"]
         await apply_crds(api, build_crds())
         again = await api.get(CRDS, "", "podgroups.scheduling.volcano.sh")
-        assert again["metadata"]["resourceVersion"] == version, "what is right is not written again"
+        assert again["metadata"]["resourceVersion"] == version, "a CRD that is up to date is not written again"
     finally:
         await api.close()
 
 
 @pytest.mark.parametrize("resource", [POD_GROUPS, VOLCANO_POD_GROUPS])
-async def test_pod_groups_of_both_projects_keep_what_others_write(tmp_path: Path, resource: object) -> None:
+async def test_the_pod_group_crds_of_both_projects_preserve_unknown_fields(tmp_path: Path, resource: object) -> None:
     api = await LocalApi.open(tmp_path)
     try:
         await apply_crds(api, build_crds())
@@ -71,7 +71,7 @@ async def test_pod_groups_of_both_projects_keep_what_others_write(tmp_path: Path
 
 
 class Answering:
-    """Environments that have one answer."""
+    """Environments with one fixed answer."""
 
     def __init__(self, answer: answers.Answer) -> None:
         self._answer = answer
@@ -91,5 +91,5 @@ class Answering:
         (answers.Unavailable("no"), images.Unavailable("no")),
     ],
 )
-def test_the_kubelet_hears_what_the_environments_answer(answer: answers.Answer, said: object) -> None:
+def test_the_kubelet_gets_the_answer_of_the_environments(answer: answers.Answer, said: object) -> None:
     assert EnvironmentImages(Answering(answer)).resolve("busybox", {}) == said  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What is in the operator's image (deploy/Dockerfile, tools/kubernetes/rootfs.py), held to what the operator needs."""
+"""The content of the operator's image (deploy/Dockerfile, tools/kubernetes/rootfs.py) is what the operator needs."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from paddock.jobs.deployment import IMAGE, USER
+from paddock.jobs.install.deployment import IMAGE, USER
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKERFILE = (ROOT / "deploy" / "Dockerfile").read_text()
 
 _IMPORTED = """
 import importlib, importlib.metadata, json, sys
-for name in ("paddock.cli.main", "paddock.cli.operator", "paddock.app.cluster", "paddock.client.client"):
+for name in ("paddock.cli.main", "paddock.cli.verbs.operator", "paddock.app.cluster", "paddock.client.client"):
     importlib.import_module(name)
 owners = importlib.metadata.packages_distributions()
 print(json.dumps(sorted({owner for name in sys.modules for owner in owners.get(name.split(".")[0], ())})))
@@ -37,18 +37,18 @@ def test_the_image_has_every_package_that_the_operator_imports() -> None:
     assert imported <= set(read_lock("deploy/operator.lock"))
 
 
-def test_the_image_has_the_versions_that_were_tested() -> None:
-    """`make lock` writes both."""
+def test_the_image_has_the_tested_versions() -> None:
+    """`make lock` writes both files."""
     assert read_lock("deploy/operator.lock").items() <= read_lock("requirements.lock").items()
 
 
-def test_the_image_is_the_one_that_the_deployment_names_and_its_user() -> None:
+def test_the_deployment_uses_the_name_and_the_user_of_the_image() -> None:
     assert f"-t {IMAGE} ." in DOCKERFILE
     assert f"USER {USER}:{USER}\n" in DOCKERFILE
 
 
 def test_the_image_has_paddle_operators_program() -> None:
-    """Deployments that platforms wrote for it call `/manager`."""
+    """Existing deployments of paddle-operator call `/manager`."""
     program = ROOT / "deploy" / "manager.py"
     assert "COPY deploy/manager.py /manager\n" in DOCKERFILE
     assert '"deploy/manager.py": "manager"' in (ROOT / "tools" / "kubernetes" / "rootfs.py").read_text()
@@ -59,8 +59,8 @@ def test_the_image_has_paddle_operators_program() -> None:
     assert (said.returncode, "'A' is no name of a namespace" in said.stderr) == (2, True), said.stderr
 
 
-def test_what_the_image_is_made_of_reaches_the_engine() -> None:
-    """.dockerignore leaves everything out but what it names: a file that it does not name cannot be copied."""
+def test_dockerignore_keeps_what_the_image_copies() -> None:
+    """.dockerignore excludes every file that it does not name, and COPY fails for an excluded file."""
     sent = {line.removeprefix("!") for line in (ROOT / ".dockerignore").read_text().splitlines() if line[:1] == "!"}
     copied = re.findall(r"^COPY (?!--from)(\S+) ", DOCKERFILE, re.MULTILINE)
     assert copied

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,10 +17,16 @@ import yaml
 from e2e.commands import PADDOCK, Cluster, Ended, open_cluster, until
 from e2e.manifests import build_light_job
 from environments.packages import make_wheel
+from paddock.cli.cluster.flags import LOCAL
+from paddock.cli.cluster.kinds import name_for_kubectl
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.model import CauseRecord
+from paddock.jobs.views.steps import build_steps
+from support.programs import need
 
 
 def call(cluster: Cluster, *words: str, directory: Path | None = None, **variables: str) -> Ended:
-    """A command in a directory, with variables of its own."""
+    """Runs a command in a directory, with additional environment variables."""
     environment = {**cluster.environment, **variables}
     ended = subprocess.run(
         (*PADDOCK, *words), env=environment, cwd=directory, capture_output=True, text=True, timeout=60
@@ -37,6 +45,22 @@ def build_kubeflow_job(name: str, *command: str, namespace: str = "kubeflow") ->
     }
 
 
+def run_advised(cluster: Cluster, command: str, status: int = 0) -> Ended:
+    """Runs an advised command in a shell; editors change nothing."""
+    need("kubectl")
+    path = f"{Path(sys.executable).parent}:{cluster.environment.get('PATH', os.defpath)}"
+    environment = {**cluster.environment, "PATH": path, "KUBE_EDITOR": "true"}
+    ended = subprocess.run(["sh", "-c", command], env=environment, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == status, f"{command}: {ended.stderr}"
+    return Ended(ended.returncode, ended.stdout, ended.stderr)
+
+
+def find_advice(said: str) -> list[str]:
+    """Commands in backticks, and those behind `next:` and `then:`."""
+    steps = re.findall(r"^(?:next|then): (.*)$", said, re.MULTILINE)
+    return [*re.findall(r"`([^`]+)`", said), *(step.partition("  # ")[0] for step in steps)]
+
+
 JOBS = tuple(f"/apis/{group}/v1/{{}}paddlejobs" for group in ("batch.paddlepaddle.org", "kubeflow.org"))
 PHASES = {"done": "Completed", "failed": "Failed", "going": "Running"}
 PODS = {"failed-worker-0", "going-worker-0"}
@@ -46,9 +70,9 @@ PODS = {"failed-worker-0", "going-worker-0"}
 def served() -> Iterator[Cluster]:
     """One cluster with a job that has completed, one that has failed and one that runs."""
     with open_cluster("auto") as cluster:
-        say = "for i in 1 2 3; do echo line $i; done; echo"
+        notify = "for i in 1 2 3; do echo line $i; done; echo"
         jobs = [
-            build_light_job("done", say, workers=2, clean="Always"),
+            build_light_job("done", notify, workers=2, clean="Always"),
             build_light_job("failed", "echo last words; exit 3"),
             build_light_job("going", "echo ready; exec sleep 1000"),
         ]
@@ -85,8 +109,8 @@ def _pods(cluster: Cluster) -> set[str]:
 
 def test_get_prints_the_jobs_and_why(cluster: Cluster) -> None:
     ended = cluster.paddock("get")
-    rows = [line.split(maxsplit=5) for line in ended.lines]
-    assert rows[0] == ["NAME", "STATUS", "MODE", "PS", "WORKER", "AGE   WHY"]
+    rows = [line.split() for line in ended.lines]
+    assert rows[0] == ["NAME", "STATUS", "MODE", "PS", "WORKER", "AGE", "WHY"]
     assert [(row[0], row[1]) for row in rows[1:4]] == [
         ("done", "Completed"),
         ("failed", "Failed"),
@@ -211,7 +235,9 @@ def test_run_creates_what_stands_beside_the_job_and_brings_it_up_to_date(cluster
         ran = cluster.paddock("run", str(path))
         assert ran.code == 0 and f"value {word}\n" in ran.out, str(ran)
     refused = cluster.paddock("submit", str(path))
-    assert "`kubectl delete configmap words` removes it" in refused.err
+    removal = "KUBECONFIG=$(paddock kubeconfig) kubectl delete configmap words"
+    assert f"`{removal}` removes it" in refused.err
+    assert "deleted" in run_advised(cluster, removal).out
     cluster.paddock("delete", "beside")
 
 
@@ -260,6 +286,69 @@ def test_jobs_of_two_groups_with_one_name_are_told_apart(cluster: Cluster) -> No
     assert refused.code == 2 and "two jobs in namespace default are called 'done'" in refused.err
     gone = cluster.paddock("delete", "paddlejob.kubeflow.org/done")
     assert gone.out == "paddlejob.kubeflow.org/done deleted\n"
+
+
+def test_a_namespace_that_is_missing_is_made_by_the_command_that_is_advised(cluster: Cluster) -> None:
+    job = cluster.write(build_light_job("early", "true"))
+    refused = cluster.paddock("submit", job, "-n", "r023")
+    (command,) = find_advice(refused.err)
+    assert "namespace/r023 created" in run_advised(cluster, command).out
+    assert cluster.paddock("submit", job, "-n", "r023").code == 0
+
+
+def test_a_name_that_is_taken_is_freed_by_the_command_that_is_advised(cluster: Cluster) -> None:
+    job = cluster.write(build_light_job("taken", "exec sleep 1000"))
+    assert cluster.paddock("submit", job).code == 0
+    for verb in ("submit", "run"):
+        refused = cluster.paddock(verb, job)
+        (*_, deletion) = find_advice(refused.err)
+        assert deletion.startswith("paddock delete taken"), str(refused)
+    run_advised(cluster, deletion)
+    assert cluster.paddock("get", "taken").code == 2
+
+
+def test_a_suspended_job_of_either_group_goes_on_by_the_command_that_explain_advises(cluster: Cluster) -> None:
+    paused = build_light_job("paused", "true")
+    theirs = build_kubeflow_job("theirs", "true", namespace="default")
+    for job in (paused, theirs):
+        job["spec"]["runPolicy"] = {"suspend": True}
+        name = job["metadata"]["name"]
+        assert cluster.paddock("submit", cluster.write(job)).code == 0
+        until(f"{name} is explained", lambda name=name: "next:" in cluster.paddock("explain", name).out)
+        (command,) = find_advice(cluster.paddock("explain", name).out)
+        run_advised(cluster, command)
+        until(f"{name} goes on", lambda name=name: "Suspended" not in cluster.paddock("explain", name).out)
+
+
+@pytest.mark.parametrize("reason", ["InvalidJob", "NoReplicas", "NoFreePort", "BuildingEnvironment"])
+@pytest.mark.parametrize("resource", KINDS, ids=lambda each: each.group)
+def test_what_is_advised_for_a_cause_is_a_command_that_works(cluster: Cluster, reason: str, resource: Any) -> None:
+    theirs = resource.group == "kubeflow.org"
+    job = build_kubeflow_job("edited", "true", namespace="default") if theirs else build_light_job("edited", "true")
+    assert cluster.paddock("submit", cluster.write(job)).code == 0
+    (step,) = build_steps(CauseRecord(reason, {}, 0.0), "edited", "default", kind=name_for_kubectl(resource))
+    command = str(LOCAL.fill(step))
+    ended = run_advised(cluster, command)
+    if "edit" in command:
+        assert "Edit cancelled, no changes made" in ended.out + ended.err
+        assert ("paddlejobs.kubeflow.org" in command) is theirs
+
+
+def test_nodes_are_labelled_by_the_command_that_is_advised(cluster: Cluster) -> None:
+    message = "0/1 nodes: 1 node(s) didn't match Pod's node affinity/selector (gpu=a100; node has none)"
+    steps = build_steps(CauseRecord("WaitingForScheduler", {"message": message}, 0.0), "wide", "default")
+    assert "labeled" in run_advised(cluster, str(LOCAL.fill(steps[0]))).out
+    run_advised(cluster, "KUBECONFIG=$(paddock kubeconfig) kubectl label nodes --all gpu-")
+
+
+def test_kinds_are_installed_and_listed_by_the_commands_that_are_advised(cluster: Cluster) -> None:
+    """In the state after: nothing here serves fewer kinds than all."""
+    kubectl = "KUBECONFIG=$(paddock kubeconfig) kubectl"
+    assert "paddlejobs" in run_advised(cluster, f"{kubectl} api-resources").out
+    for resource in KINDS:
+        run_advised(
+            cluster, f"paddock manifests crd --kinds {resource.qualified} | {kubectl} apply -f - --dry-run=server"
+        )
 
 
 def test_a_job_that_leaves_its_name_to_the_server_is_called_by_what_it_got(cluster: Cluster) -> None:
@@ -331,7 +420,7 @@ def test_a_job_that_a_user_suspended_is_not_replaced(cluster: Cluster) -> None:
     assert refused.code == 2 and "resting exists already, Suspended" in refused.err, str(refused)
 
 
-def test_a_reader_of_chinese_is_told_in_chinese(cluster: Cluster) -> None:
+def test_a_chinese_locale_gets_chinese(cluster: Cluster) -> None:
     zh = {"LANG": "zh_CN.UTF-8", "LC_ALL": ""}
     described = call(cluster, "describe", "failed", **zh).out
     assert "状态:      Failed\n" in described and "原因:      失败：worker-0 以退出码 3 结束" in described
@@ -491,3 +580,15 @@ def test_run_gives_up_a_job_that_always_fails_alike(cluster: Cluster) -> None:
     assert cluster.job("hopeless")["spec"]["runPolicy"] == {"backoffLimit": 2}
     assert "after 2 restarts" in ended.lines[-3]
     assert ended.lines[-2].startswith("(paddock run gives up after three failures alike; runPolicy.backoffLimit in ")
+
+
+def test_kubectl_that_only_warns_and_paddock_name_the_same_unknown_fields(cluster: Cluster) -> None:
+    need("kubectl")
+    job = build_light_job("unknown-fields", "true")
+    job["spec"] |= {"sampleSetRef": {"name": "criteo"}, "runPolicy": {"backofLimit": 1}, "tasks": []}
+    job["spec"]["worker"]["template"]["spec"]["containers"][0]["imge"] = "a"
+    job["metadata"]["lables"] = {"a": "b"}
+    path = cluster.write(job)
+    problems = json.loads(cluster.paddock("validate", path, "-o", "json").out)["problems"]
+    ended = run_advised(cluster, f"KUBECONFIG=$(paddock kubeconfig) kubectl create --validate=warn -f {path}")
+    assert set(re.findall(r'unknown field "([^"]+)"', ended.err)) == {each["path"] for each in problems}

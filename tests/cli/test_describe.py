@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from cli.views import RESOURCE, build_manifest
-from paddock.cli.describe import build_description
-from paddock.cli.places import Local
+from paddock.cli.cluster.places import Local
+from paddock.cli.verbs.describe import build_description
+from paddock.jobs.views.stored import read_stored
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,7 @@ from paddock.cli.places import Local
 def test_a_job_that_cannot_be_read_is_described_all_the_same(status: dict[str, Any], state: str, why: str) -> None:
     manifest = build_manifest(workers=0) | {"status": status}
     place: Any = Local(home=None)  # type: ignore[arg-type]
-    lines = build_description(RESOURCE, manifest, place)
+    lines = build_description(read_stored(RESOURCE, manifest), place)
     assert lines[:3] == [
         "Name:      default/demo",
         "Kind:      PaddleJob.batch.paddlepaddle.org/v1",

@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 from cli.views import RESOURCE, build_manifest
-from paddock.cli.env import build_environment, build_row, explain_python, find_users
-from paddock.cli.errors import UserError
-from paddock.cli.requirements import Requirements
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.output.rows import build_environment_list_cells
+from paddock.cli.submit.environments import build_environment, explain_python
+from paddock.cli.submit.requirements import Requirements
+from paddock.cli.verbs.env import find_users
 from paddock.environments.crd import build_crd
+from paddock.jobs.views.environments import read_environment_row
 from paddock.kube.meta import Manifest
 
 TINY: Manifest = {"metadata": {"name": "tiny"}, "spec": {"images": ["*/team/tiny:*"], "requirements": ["tiny==1.0"]}}
@@ -24,7 +27,7 @@ def build(*, index_url: str = "", env: tuple[str, ...] = (), python: str = "", *
     return build_environment("tiny", [found], ["*/team/tiny:*"], index_url, (), env, python)
 
 
-def test_the_object_has_what_was_said_and_nothing_else() -> None:
+def test_the_object_has_the_given_options_and_nothing_else() -> None:
     assert build() == {"apiVersion": "paddock.dev/v1alpha1", "kind": "Environment", **TINY}
     spec = build(
         env=("A=1", "B=x=y", "A=2"), python=">=3.9", index_url="https://one/", extra_index_urls=["https://two/"]
@@ -42,7 +45,7 @@ def test_an_option_wins_over_the_file() -> None:
     assert (spec["indexURL"], spec["extraIndexURLs"]) == ("https://option/", ["https://other/"])
 
 
-def test_every_mistake_is_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     with pytest.raises(UserError) as caught:
         build(problems=["r.txt:1: found -e"], env=("3x=1", "novalue"), python="3.11", index_url="ftp://x")
     lines = str(caught.value).splitlines()
@@ -56,7 +59,7 @@ def test_every_mistake_is_told_at_once() -> None:
     [("", ""), (">=3.9,<3.13", ""), ("3.11", "did you mean ==3.11.*?"), ("newest", '"newest" is no version specifier')],
 )
 def test_which_python(specifier: str, said: str) -> None:
-    found = explain_python(specifier)
+    found = str(explain_python(specifier) or "")
     assert said in found and bool(said) == bool(found)
 
 
@@ -74,8 +77,8 @@ def test_which_python(specifier: str, said: str) -> None:
         ),
     ],
 )
-def test_a_row_says_what_is_there(status: dict[str, Any], row: list[str]) -> None:
-    assert build_row({**TINY, "status": status}) == row
+def test_a_row_shows_the_status(status: dict[str, Any], row: list[str]) -> None:
+    assert build_environment_list_cells(read_environment_row({**TINY, "status": status})) == row
 
 
 def build_pod(phase: str, image: str = "registry.example/team/tiny:v1", **annotations: str) -> Manifest:

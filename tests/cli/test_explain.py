@@ -8,16 +8,19 @@ from typing import Any
 import pytest
 
 from jobs.samples import read_manifest, read_text
-from paddock.cli.explain import build_explanation, build_steps
-from paddock.cli.places import Flags
-from paddock.cli.why_not import Answer, build_answer, plan_images, plan_lacking, plan_why_not
+from paddock.cli.cluster.flags import LOCAL, Flags
+from paddock.cli.submit.submission import place_document
+from paddock.cli.submit.why_not import Answer, build_answer, plan_images, plan_lacking, plan_why_not
+from paddock.cli.verbs.explain import build_explanation
 from paddock.environments.defaults import build_defaults
-from paddock.jobs.apis.paddlepaddle import read_job
+from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.causes import CAUSES
-from paddock.jobs.explain import explain
 from paddock.jobs.model import CauseRecord, Phase, Status
+from paddock.jobs.preflight import Document
+from paddock.jobs.text.explain import explain
+from paddock.jobs.views.steps import build_steps
 from paddock.kube.meta import Manifest
-from paddock.node.machine import Machine, build_node
+from paddock.node.runtime.machine import Machine, build_node
 
 NOW = 1_700_000_000.0
 GPU_JOB = read_text("wide_and_deep").replace(
@@ -33,14 +36,18 @@ def node(**labels: str) -> Manifest:
 
 
 def job_of(text: str) -> Any:
-    from paddock.jobs.documents import read_documents
+    from paddock.jobs.reading.documents import read_documents
 
     manifest = read_documents(text)[0].manifest
     manifest["metadata"] |= {"namespace": "default", "uid": ""}
-    return read_job(manifest)
+    return PADDLEPADDLE.read_job(manifest)
 
 
-def test_both_facts_stand_in_one_sentence() -> None:
+def type_steps(cause: CauseRecord, name: str, namespace: str, flags: Flags = LOCAL) -> list[str]:
+    return [str(flags.fill(step)) for step in build_steps(cause, name, namespace, local=flags.local)]
+
+
+def test_both_facts_are_in_one_sentence() -> None:
     cause = plan_why_not(job_of(GPU_JOB), [], [node()], [], NOW)
     assert cause is not None
     (line, *steps) = build_answer(Answer(job_of(GPU_JOB), waits=[cause]), "001-4.yaml", "en")
@@ -58,7 +65,7 @@ def test_the_same_in_chinese() -> None:
     assert cause is not None
     line = build_answer(Answer(job_of(GPU_JOB), waits=[cause]), "001-4.yaml", "zh")[0]
     assert "nvidia.com/gpu 不足（需要 4，共 0，空闲 0）" in line
-    assert "没有节点带有标签 accelerator=nvidia-tesla-p100" in line
+    assert "个节点没有标签 accelerator=nvidia-tesla-p100" in line
 
 
 def test_a_job_that_fits_would_start() -> None:
@@ -80,7 +87,13 @@ def test_the_recorded_cause_comes_first_and_says_who_wrote_it() -> None:
     ]
 
 
-def test_where_nothing_is_recorded_it_says_so() -> None:
+def test_no_log_is_advised_of_a_program_that_was_not_started() -> None:
+    cause = CauseRecord("RankFailed", {"ranks": ["worker-1"], "code": 127, "message": "exec: not found"}, NOW - 60)
+    lines = build_explanation(read_manifest("wide_and_deep"), Status(phase=Phase.FAILED, cause=cause), NOW, "en")
+    assert lines[-1] == "next: paddock describe wide-ande-deep"
+
+
+def test_a_job_without_a_recorded_cause_is_explained_as_such() -> None:
     manifest = read_manifest("wide_and_deep")
     assert build_explanation(manifest, Status(), NOW, "en")[1] == (
         "nothing is recorded: no operator has looked at the job yet"
@@ -109,14 +122,14 @@ def test_every_cause_can_be_explained(reason: str, language: str) -> None:
 
 def test_next_steps_name_the_namespace() -> None:
     cause = CauseRecord("CompletedServersKept", {}, NOW)
-    assert build_steps(cause, "wide", "team") == ["paddock delete wide -n team"]
+    assert type_steps(cause, "wide", "team") == ["paddock delete wide -n team"]
 
 
 @pytest.mark.parametrize(("name", "value"), [("wide", "wide"), ("x" * 100, "x" * 52 + "-09ecb6ebc8")])
 def test_pods_of_a_job_are_asked_for_by_the_label_that_they_have(name: str, value: str) -> None:
     cause = CauseRecord("ImageUnavailable", {}, NOW)
     flags = Flags(" --context prod", kubectl="kubectl --context prod")
-    assert build_steps(cause, name, "default", flags=flags) == [
+    assert type_steps(cause, name, "default", flags) == [
         f"kubectl --context prod describe pods -l paddock.dev/job={value}"
     ]
 
@@ -136,14 +149,17 @@ def test_a_device_that_is_lacking_here_is_what_submit_waits_for_and_run_leaves_o
     manifest["metadata"] |= {"namespace": "default", "uid": ""}
     container = manifest["spec"]["worker"]["template"]["spec"]["containers"][0]
     container["resources"] = {"limits": {"nvidia.com/gpu": 1}}
-    job = read_job(manifest)
-    cause, lacking = plan_why_not(job, [], [node()], [], NOW), plan_lacking(job.resource, manifest, [node()], NOW)
+    each = place_document("f.yaml", Document(manifest), "default")
+    assert each.job is not None
+    job = each.job
+    cause, lacking = plan_why_not(job, [], [node()], [], NOW), plan_lacking(each, [node()], NOW)
     assert cause is not None
     (line,) = build_answer(Answer(job, waits=[cause], lacking=lacking), "f.yaml", "en")
     assert ": paddock submit would wait: waiting for room for " in line
     assert line.endswith("; paddock run would train on the CPU (--without nvidia.com/gpu)")
     manifest["spec"]["worker"]["template"]["spec"]["nodeSelector"] = {"accelerator": "p100"}
-    assert plan_lacking(job.resource, manifest, [node()], NOW) == (), "it would wait without the device as well"
+    selective = place_document("f.yaml", Document(manifest), "default")
+    assert plan_lacking(selective, [node()], NOW) == (), "it would wait without the device as well"
 
 
 def test_every_reason_to_refuse_has_its_sentence() -> None:
@@ -158,7 +174,7 @@ def test_on_a_cluster_no_step_labels_every_node() -> None:
     message = "0/2 nodes: 2 node(s) didn't match Pod's node affinity/selector (gpu=a100; node has none)"
     cause = CauseRecord("WaitingForScheduler", {"message": message}, NOW)
     there = Flags(" --context prod", kubectl="kubectl --context prod")
-    assert [str(step) for step in build_steps(cause, "wide", "team", flags=there)] == [
+    assert type_steps(cause, "wide", "team", there) == [
         "kubectl --context prod label node NODE gpu=a100  # where a node NODE has what the label says"
     ]
-    assert build_steps(cause, "wide", "team") == ["KUBECONFIG=$(paddock kubeconfig) kubectl label nodes --all gpu=a100"]
+    assert type_steps(cause, "wide", "team") == ["KUBECONFIG=$(paddock kubeconfig) kubectl label nodes --all gpu=a100"]

@@ -1,10 +1,10 @@
-"""What `paddock get` says where there is nothing to list."""
+"""The notice of `paddock get` for an empty result."""
 
 from __future__ import annotations
 
 import pytest
 
-from paddock.cli.get import explain_none
+from paddock.cli.verbs.get import explain_none
 
 
 @pytest.mark.parametrize(
@@ -16,5 +16,5 @@ from paddock.cli.get import explain_none
         ("", "a=b", "no jobs with labels a=b"),
     ],
 )
-def test_nothing_found_says_what_was_looked_for(namespace: str, selector: str, said: str) -> None:
+def test_an_empty_result_names_the_kind_namespace_and_labels(namespace: str, selector: str, said: str) -> None:
     assert str(explain_none("jobs", namespace, selector)) == said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,17 +10,87 @@ from collections.abc import Callable
 import pytest
 from click.testing import CliRunner
 
-from paddock.cli.main import cli
+from paddock.cli.help import columns, wrap
+from paddock.cli.main import cli, run
 
 VERBS = tuple(cli.list_commands(None))  # type: ignore[attr-defined, arg-type]
 
 
 @pytest.mark.parametrize("words", [(), *((verb,) for verb in VERBS)], ids=lambda words: " ".join(words) or "paddock")
 def test_help(words: tuple[str, ...], match_golden: Callable[[str, str], None]) -> None:
-    """Whole, so that a change of a flag or a sentence is read by somebody."""
+    """The whole text, so that each change of a flag or a sentence appears in a review."""
     result = CliRunner().invoke(cli, [*words, "--help"], prog_name="paddock")
     assert result.exit_code == 0
     match_golden(f"help-{words[0] if words else 'paddock'}.txt", result.output)
+
+
+ENVIRONMENT_VERBS = tuple(("env", name) for name in ("list", "create", "build", "rm"))
+
+
+@pytest.mark.parametrize(
+    "words", [(), *((verb,) for verb in VERBS), *ENVIRONMENT_VERBS], ids=lambda words: " ".join(words) or "paddock"
+)
+def test_help_in_chinese(
+    words: tuple[str, ...],
+    match_golden: Callable[[str, str], None],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read_chinese(monkeypatch)
+    assert run([*words, "--help"]) == 0
+    match_golden(f"help-zh-{'-'.join(words) or 'paddock'}.txt", capsys.readouterr().out)
+
+
+def read_chinese(monkeypatch: pytest.MonkeyPatch, locale: str = "zh_CN.UTF-8") -> None:
+    for name in ("LC_ALL", "LC_MESSAGES", "LANGUAGE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LANG", locale)
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.mark.parametrize("words", [(), *((verb,) for verb in VERBS), *ENVIRONMENT_VERBS], ids=" ".join)
+def test_no_sentence_of_chinese_help_is_left_in_english(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_chinese(monkeypatch)
+    run([*words, "--help"])
+    text = capsys.readouterr().out
+    commands = re.compile(r"`[^`]*`|^  (paddock|kubectl|helm|cat|export|source) [!-~ ]*|^用法：.*", re.MULTILINE)
+    assert re.findall(r"\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b", commands.sub("", text)) == []
+    assert all(columns(line) <= 80 for line in text.splitlines() if not line.startswith("  paddock "))
+
+
+@pytest.mark.parametrize("locale", ["zh_CN.UTF-8", "zh_TW", "zh"])
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run"], "错误：缺少参数 'FILE'"),
+        (["run", "--rnak", "0", "x"], "错误：没有选项 '--rnak'。"),
+        (["up", "--port", "99999"], "99999 不在范围 0<=x<=65535 之内。"),
+        (["get", "-o", "xml"], "'xml' 不在可选值之中：'table', 'wide', 'json', 'yaml', 'name'。"),
+        (["env", "lst"], "没有命令 'lst'。"),
+    ],
+)
+def test_click_s_errors_are_in_chinese_too(
+    words: list[str],
+    said: str,
+    locale: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read_chinese(monkeypatch, locale)
+    assert run(words) == 2
+    error = capsys.readouterr().err
+    assert said in error and "Usage" not in error and "Try" not in error
+    monkeypatch.setenv("LANG", "en_US.UTF-8")
+    assert run(words) == 2
+    assert "Error: " in capsys.readouterr().err, "the next command is in its own reader's language"
+
+
+def test_chinese_is_broken_by_columns_and_before_no_punctuation() -> None:
+    lines = wrap("结束并删除作业，以及它的 Pod 和日志（--now）。", 16)
+    assert lines == ["结束并删除作业，", "以及它的 Pod 和", "日志（--now）。"]
+    assert all(columns(line) <= 16 for line in lines)
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from cli.views import RESOURCE, build_manifest
-from paddock.cli.logs import explain_invalid, explain_silence, read_ranks, read_valid
+from paddock.cli.verbs.logs import explain_invalid, explain_silence, read_ranks
 from paddock.jobs.labels import INDEX_LABEL, JOB_LABEL, ROLE_LABEL
 from paddock.jobs.model import Rank
+from paddock.jobs.views.stored import read_stored
 
 FIRST, SECOND = Rank("worker", 0), Rank("worker", 1)
 
@@ -20,8 +21,8 @@ def build_pod(role: str, index: int) -> dict[str, Any]:
 
 
 def test_a_job_that_cannot_be_read_has_the_ranks_of_its_pods() -> None:
-    assert read_valid(RESOURCE, build_manifest(workers=0)) is None
-    assert read_valid(RESOURCE, build_manifest()) is not None
+    assert read_stored(RESOURCE, build_manifest(workers=0)).job is None
+    assert read_stored(RESOURCE, build_manifest()).job is not None
     pods = [build_pod("worker", 10), build_pod("worker", 9), build_pod("ps", 0), {"metadata": {"name": "other"}}]
     assert [str(rank) for rank in read_ranks(pods)] == ["ps-0", "worker-9", "worker-10"]
 
@@ -34,7 +35,7 @@ def test_a_job_that_cannot_be_read_has_the_ranks_of_its_pods() -> None:
                "-f its pods' output so far is printed"),
     ],
 )  # fmt: skip
-def test_of_a_job_that_cannot_be_read_it_is_said_where_to_look(printed: bool, said: str) -> None:
+def test_an_invalid_job_is_refused_with_the_command_that_explains_it(printed: bool, said: str) -> None:
     assert str(explain_invalid("demo", " -n team", printed)) == said
 
 
@@ -55,7 +56,7 @@ NOT_YET = "demo has printed nothing yet"
         ([FIRST], [], False, False, NOT_YET),
     ],
 )
-def test_silence_is_told_of_the_ranks_that_were_asked_for(
+def test_a_missing_log_is_explained_for_the_selected_ranks(
     ranks: list[Rank], pods: list[str], gone: bool, keeps: bool, said: str
 ) -> None:
     assert str(explain_silence("demo", ranks, pods, gone=gone, keeps=keeps)) == said

@@ -124,7 +124,7 @@ def test_rights_in_one_namespace_are_all_that_a_tenant_gives() -> None:
         ("operators", "'crd', 'operator', 'all'"),
     ],
 )
-def test_what_is_asked_wrongly_is_said(words: str, said: str) -> None:
+def test_wrong_options_are_usage_errors(words: str, said: str) -> None:
     result = call(*words.split())
     assert (result.exit_code, said in result.output) == (2, True), result.output
 

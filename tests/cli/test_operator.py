@@ -1,4 +1,4 @@
-"""The flags of `paddock operator`: paddle-operator's, as Go writes them, and what is said of wrong ones."""
+"""The flags of `paddock operator`: paddle-operator's, in Go's syntax, and errors for wrong ones."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 
 from paddock.app.health import Address
 from paddock.cli.main import run
-from paddock.cli.operator import IGNORED, command
-from paddock.jobs.apis import kubeflow, paddlepaddle
+from paddock.cli.verbs.operator import IGNORED, command
+from paddock.jobs.apis.registry import KUBEFLOW_PADDLE, PADDLEPADDLE
 from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS
 
-BATCH, KUBEFLOW = paddlepaddle.resource, kubeflow.resource
+BATCH, KUBEFLOW = PADDLEPADDLE.resource, KUBEFLOW_PADDLE.resource
 
 
 def parse(*words: str) -> dict[str, Any]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import io
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from paddock.cli.errors import UserError
+from paddock.cli.cluster.errors import UserError
 from paddock.cli.main import run
-from paddock.cli.run import read_seconds
-from paddock.cli.submission import read_files
+from paddock.cli.submit.submission import read_files
+from paddock.cli.verbs.run import read_seconds
 
 GOOD = """apiVersion: batch.paddlepaddle.org/v1
 kind: PaddleJob
@@ -185,3 +187,11 @@ def test_a_rank_that_the_job_does_not_have_is_named(tmp_path: Path, capsys: pyte
     path.write_text(GOOD)
     assert run(["run", str(path), "--role", "worker", "--rank", "7"]) == 2
     assert "good has no rank worker-7; it has worker-0, worker-1" in capsys.readouterr().err
+
+
+def test_a_character_that_the_encoding_lacks_is_replaced(tmp_path: Path) -> None:
+    environ = os.environ | {"PYTHONIOENCODING": "ascii:strict", "LC_ALL": "zh_CN.UTF-8", "PADDOCK_HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "paddock.cli.main", "status"]
+    ended = subprocess.run(command, env=environ, capture_output=True, check=False)
+    assert b"UnicodeEncodeError" not in ended.stderr
+    assert ended.returncode == 1 and b"??" in ended.stdout

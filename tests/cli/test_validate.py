@@ -69,12 +69,27 @@ def test_json_is_for_programs(bad: str) -> None:
         "line": 9,
         "column": 15,
         "path": "spec.worker.replicas",
+        "rule": "invalid",
         "severity": "error",
         "message": 'found "two", a whole number from 1 to 10000 is allowed',
         "found": '"two"',
         "allowed": "a whole number from 1 to 10000",
         "suggestion": "",
     }
+
+
+def test_json_names_the_rule_that_is_broken(tmp_path: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    text = (
+        read_text("wide_and_deep").replace("withGloo", "withGlue").replace("name: wide-ande-deep", "labels: {a: b c}")
+    )
+    path.write_text(text, encoding="utf-8")
+    problems = json.loads(validate(str(path), "-o", "json").output)["problems"]
+    assert [(each["path"], each["rule"]) for each in problems] == [
+        ("metadata.name", "required"),
+        ("metadata.labels.a", "invalid_label_value"),
+        ("spec.withGlue", "unknown_field"),
+    ]
 
 
 def test_standard_input_is_a_file_of_that_name() -> None:

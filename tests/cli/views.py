@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from paddock.cli.display import View
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.logs.progress import read_progress
 from paddock.jobs.model import CauseRecord, Counts, Job, Phase, Rank, Status
-from paddock.jobs.progress import read_progress
+from paddock.jobs.views.followed import FollowedJob
 
 RESOURCE = next(each for each in KINDS if each.api_version == "batch.paddlepaddle.org/v1")
 
@@ -36,7 +36,7 @@ def build_view(
     line: str = "",
     job: Job | None = None,
     **more: Any,
-) -> View:
+) -> FollowedJob:
     """A job of two servers and two workers, 12 seconds old; `line` is what worker-0 printed last."""
     job = job or build_job(ps=2)
     counts = {role.name: Counts(wanted=role.replicas, running=role.replicas) for role in job.roles}
@@ -44,7 +44,7 @@ def build_view(
         counts["worker"] = Counts(wanted=2, succeeded=2)
     status = Status(phase=phase, mode=job.mode, roles=counts, cause=cause, restarts=more.pop("restarts", 0))
     progress = read_progress(line) if line else None
-    return View(job, status, submitted=100.0, progress={Rank("worker", 0): progress} if progress else {}, **more)
+    return FollowedJob(job, status, submitted=100.0, progress={Rank("worker", 0): progress} if progress else {}, **more)
 
 
 def build_restart(number: int, code: int = 4, **args: Any) -> CauseRecord:

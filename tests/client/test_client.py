@@ -1,4 +1,4 @@
-"""The client over TLS: what it sends, what it makes of answers, and how `follow` outlives its server."""
+"""The client over TLS: its requests, its reading of answers, and how `follow` survives failures of the server."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ import pytest
 from aiohttp import web
 
 from client.tls_server import Handler, make_certificate, serve
-from operator_seam import until
 from paddock.client.client import Client
 from paddock.client.connection import CONNECTIONS, Connection
 from paddock.client.kubeconfig import Config
-from paddock.client.requests import build_get, build_watch
+from paddock.client.requests import build, build_watch
+from paddock.kube.calls import Get, List
 from paddock.kube.errors import ApiError, Conflict, Forbidden, InternalError, NotFound, TooManyRequests, Unavailable
 from paddock.kube.meta import PODS
+from support.operator_seam import until
 
 
 def pod(name: str, version: int = 1) -> dict[str, Any]:
@@ -37,7 +38,7 @@ def refusal(code: int, reason: str, **headers: str) -> web.Response:
 
 
 def answering(*answers: web.Response) -> tuple[Handler, list[web.Request]]:
-    """A handler that gives these answers in turn, and the requests that it saw."""
+    """A handler that gives these answers in turn, and the requests that it got."""
     seen: list[web.Request] = []
 
     async def handle(request: web.Request) -> web.StreamResponse:
@@ -49,7 +50,7 @@ def answering(*answers: web.Response) -> tuple[Handler, list[web.Request]]:
 
 
 class Sleeps:
-    """Stands where the client waits, and remembers for how long."""
+    """Replaces the sleep of the client, and records its delays."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []
@@ -59,7 +60,7 @@ class Sleeps:
         await asyncio.sleep(0)
 
 
-async def test_a_read_carries_the_token_and_gets_the_object(tmp_path: Path) -> None:
+async def test_a_get_sends_the_token_and_returns_the_object(tmp_path: Path) -> None:
     handler, seen = answering(web.json_response(pod("a")))
     async with serve(handler, tmp_path) as config, Client(config) as api:
         found = await api.get(PODS, "n", "a")
@@ -83,7 +84,7 @@ async def test_a_read_carries_the_token_and_gets_the_object(tmp_path: Path) -> N
                               "preconditions": {"uid": "u"}, "gracePeriodSeconds": 0}),
     ],
 )  # fmt: skip
-async def test_writes_go_out_as_kubernetes_has_them(
+async def test_writes_are_encoded_as_kubernetes_expects(
     tmp_path: Path,
     act: Callable[[Client], Any],
     method: str,
@@ -112,7 +113,7 @@ async def test_writes_go_out_as_kubernetes_has_them(
         (refusal(429, "TooManyRequests", **{"Retry-After": "60"}), TooManyRequests, "no"),  # too long to wait here
     ],
 )
-async def test_an_answer_that_is_no_success_is_an_error_in_words(
+async def test_an_error_answer_raises_its_api_error(
     tmp_path: Path, answer: web.Response, expected: type[ApiError], sentence: str
 ) -> None:
     handler, seen = answering(answer)
@@ -122,7 +123,7 @@ async def test_an_answer_that_is_no_success_is_an_error_in_words(
     assert len(seen) == 1
 
 
-async def test_a_write_that_was_not_served_yet_is_sent_again_when_the_server_says(tmp_path: Path) -> None:
+async def test_a_write_with_429_is_sent_again_after_retry_after(tmp_path: Path) -> None:
     sleeps = Sleeps()
     handler, seen = answering(refusal(429, "TooManyRequests", **{"Retry-After": "3"}), web.json_response(pod("a")))
     async with serve(handler, tmp_path) as config, Client(config, sleep=sleeps) as api:
@@ -130,7 +131,7 @@ async def test_a_write_that_was_not_served_yet_is_sent_again_when_the_server_say
     assert (len(seen), sleeps.seconds) == (2, [3.0])
 
 
-async def test_a_list_comes_page_by_page_and_begins_anew_when_its_token_is_too_old(tmp_path: Path) -> None:
+async def test_a_list_is_paged_and_starts_again_when_its_token_has_expired(tmp_path: Path) -> None:
     handler, seen = answering(
         page(pod("a"), version=5, token="t"), refusal(410, "Expired"), page(pod("a"), pod("b"), version=9)
     )
@@ -141,13 +142,13 @@ async def test_a_list_comes_page_by_page_and_begins_anew_when_its_token_is_too_o
     assert dict(seen[2].query) == {"labelSelector": "x=y", "fieldSelector": "metadata.name!=z"}
 
 
-async def test_nobody_there_is_said_with_the_server_and_what_to_do() -> None:
+async def test_a_refused_connection_names_the_server_and_what_to_do() -> None:
     async with Client(Config(server="http://127.0.0.1:1", source="/k, context here")) as api:
         with pytest.raises(Unavailable, match=r"nothing answers at http://127.0.0.1:1 \(/k, context here\).*refused"):
             await api.get(PODS, "n", "a")
 
 
-async def test_a_server_that_is_too_slow_is_unavailable(tmp_path: Path) -> None:
+async def test_a_server_that_does_not_answer_in_time_is_unavailable(tmp_path: Path) -> None:
     async def never(_: web.Request) -> web.StreamResponse:
         await asyncio.Event().wait()
         raise AssertionError
@@ -157,7 +158,7 @@ async def test_a_server_that_is_too_slow_is_unavailable(tmp_path: Path) -> None:
             await api.get(PODS, "n", "a")
 
 
-async def test_a_server_with_another_certificate_is_not_trusted_unless_told_so(tmp_path: Path) -> None:
+async def test_an_unknown_certificate_is_not_trusted_unless_the_kubeconfig_says_so(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     _, other = make_certificate(tmp_path / "other")
     handler, seen = answering(web.json_response(pod("a")))
@@ -170,7 +171,7 @@ async def test_a_server_with_another_certificate_is_not_trusted_unless_told_so(t
     assert len(seen) == 1
 
 
-async def test_a_token_of_a_file_is_read_again_after_a_minute(tmp_path: Path) -> None:
+async def test_a_token_file_is_read_again_after_a_minute(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("one\n")
     now = [0.0]
     handler, seen = answering(*(web.json_response(pod("a")) for _ in range(3)))
@@ -180,7 +181,7 @@ async def test_a_token_of_a_file_is_read_again_after_a_minute(tmp_path: Path) ->
         for text, moment in (("one", 0.0), ("two", 59.0), ("two", 61.0)):
             (tmp_path / "token").write_text(text)
             now[0] = moment
-            await connection.send(build_get(PODS, "n", "a"))
+            await connection.send(build(Get(PODS, "n", "a")))
         await connection.close()
     assert [request.headers["Authorization"] for request in seen] == ["Bearer one", "Bearer one", "Bearer two"]
 
@@ -189,7 +190,7 @@ Step = Callable[[web.Request], Any]
 
 
 def scripted(*steps: Any) -> tuple[Handler, list[web.Request]]:
-    """Answers in turn; a list of bytes is a watch that sends them and ends, as `(…, "cut")` without good-bye."""
+    """Answers in turn. A list of bytes is a watch that sends them and ends; `(…, "cut")` breaks the connection."""
     seen: list[web.Request] = []
 
     async def handle(request: web.Request) -> web.StreamResponse:
@@ -219,7 +220,7 @@ def line(kind: str, body: dict[str, Any]) -> bytes:
 
 
 async def follow(config: Config, count: int) -> tuple[list[tuple[str, str]], list[float]]:
-    """The first `count` events, and how long the client wanted to wait on the way."""
+    """The first `count` events, and the delays of the client."""
     sleeps, told = Sleeps(), []
     async with Client(config, sleep=sleeps) as api, asyncio.timeout(10):
         events = api.follow(PODS)
@@ -270,7 +271,7 @@ EXPIRED = line("ERROR", {"kind": "Status", "code": 410, "reason": "Expired", "me
         ),
     ],
 )  # fmt: skip
-async def test_following_outlives_what_happens_to_connections(
+async def test_following_survives_failures_of_connections(
     tmp_path: Path, steps: list[Any], expected: list[str], versions: list[str]
 ) -> None:
     handler, seen = scripted(*steps)
@@ -288,7 +289,7 @@ async def test_following_outlives_what_happens_to_connections(
         ([page(version=5), refusal(403, "Forbidden")], Forbidden),
     ],
 )
-async def test_what_nobody_can_mend_ends_following_at_the_first_try(
+async def test_a_permanent_error_ends_following_at_the_first_try(
     tmp_path: Path, steps: list[Any], expected: type[ApiError]
 ) -> None:
     handler, _ = scripted(*steps)
@@ -297,7 +298,7 @@ async def test_what_nobody_can_mend_ends_following_at_the_first_try(
             await follow(config, 5)
 
 
-async def test_waits_grow_while_the_server_is_away_and_shrink_when_it_speaks(tmp_path: Path) -> None:
+async def test_delays_grow_while_the_server_is_down_and_shrink_when_it_answers(tmp_path: Path) -> None:
     def away() -> web.Response:
         return refusal(503, "ServiceUnavailable")
 
@@ -308,8 +309,8 @@ async def test_waits_grow_while_the_server_is_away_and_shrink_when_it_speaks(tmp
     assert seconds == [0.1, 0.2, 0.1, 0.2]
 
 
-async def test_a_server_that_breaks_every_watch_at_once_is_asked_less_and_less(tmp_path: Path) -> None:
-    """An ERROR event is no sign of health: only what moves the watch on is."""
+async def test_a_server_that_breaks_every_watch_at_once_gets_fewer_requests(tmp_path: Path) -> None:
+    """An ERROR event is no progress: only a newer version is."""
     broken = [line("ERROR", {"kind": "Status", "code": 500, "reason": "InternalError", "message": "no"})]
     handler, _ = scripted(page(version=5), broken, broken, broken, [line("ADDED", pod("a", 6)), broken[0]], broken)
     async with serve(handler, tmp_path) as config, asyncio.timeout(10):
@@ -326,8 +327,8 @@ async def _count(api: Client) -> int:
     return len([event async for event in api.follow(PODS)])
 
 
-async def test_many_watches_leave_room_for_requests(tmp_path: Path) -> None:
-    """An operator that watches forty namespaces has hundreds open."""
+async def test_many_watches_leave_connections_for_requests(tmp_path: Path) -> None:
+    """An operator that watches forty namespaces has hundreds of watches."""
     watches, open_now = CONNECTIONS + 4, list[int]()
 
     async def handle(request: web.Request) -> web.StreamResponse:
@@ -344,7 +345,7 @@ async def test_many_watches_leave_room_for_requests(tmp_path: Path) -> None:
         await connection.open()
         watching = [asyncio.create_task(_drain(connection)) for _ in range(watches)]
         await until(lambda: _reaches(open_now, CONNECTIONS))
-        await connection.send(build_get(PODS, "n", "a"))
+        await connection.send(build(Get(PODS, "n", "a")))
         await until(lambda: _reaches(open_now, watches))
         for task in watching:
             task.cancel()
@@ -357,11 +358,11 @@ async def _reaches(several: list[Any], count: int) -> bool:
 
 
 async def _drain(connection: Connection) -> None:
-    async for _ in connection.stream(build_watch(PODS, "", "1", seconds=60)):
+    async for _ in connection.stream(build_watch(List(PODS), "1", seconds=60)):
         pass
 
 
-async def test_a_log_streams_as_it_comes_and_its_refusal_is_an_error(tmp_path: Path) -> None:
+async def test_a_log_is_streamed_and_its_refusal_is_an_error(tmp_path: Path) -> None:
     handler, seen = scripted([b"step 1\n", b"step 2\n"], refusal(404, "NotFound"))
     async with serve(handler, tmp_path) as config, Client(config) as api:
         chunks = [chunk async for chunk in api.stream_log("n", "a", container="c", follow=True, tail=10, since=0.2)]

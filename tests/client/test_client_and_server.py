@@ -1,4 +1,4 @@
-"""The client against the embedded API over TLS, as its kubeconfig says: one way of speaking, two ends."""
+"""The client with the embedded API over TLS, configured by its kubeconfig."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from operator_seam import JOBS, build_job, have_pods, install_jobs, running, until
-from paddock.apiserver.local import LocalApi
-from paddock.apiserver.server import Server
+from paddock.apiserver.http.server import Server
+from paddock.apiserver.objects.in_process import LocalApi
 from paddock.client.client import Client
 from paddock.client.kubeconfig import read_config
 from paddock.kube.errors import AlreadyExists, Conflict, Invalid, NotFound, Unavailable
 from paddock.kube.meta import CONFIG_MAPS, NAMESPACES, PODS
+from support.operator_seam import JOBS, build_job, have_pods, install_jobs, running, until
 
 
 @asynccontextmanager
@@ -39,7 +39,7 @@ def config_map(name: str, **data: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}, "data": data}
 
 
-async def test_objects_are_made_read_changed_and_deleted(tmp_path: Path) -> None:
+async def test_objects_are_created_read_changed_and_deleted(tmp_path: Path) -> None:
     async with serving(tmp_path) as (_, server), connect(server) as api:
         made = await api.create(CONFIG_MAPS, config_map("a", x="1"))
         with pytest.raises(AlreadyExists):
@@ -63,7 +63,7 @@ async def test_a_refusal_names_the_fields(tmp_path: Path) -> None:
     assert "spec.containers" in [cause.field for cause in caught.value.causes]
 
 
-async def test_lists_longer_than_a_page_come_whole(tmp_path: Path) -> None:
+async def test_lists_longer_than_a_page_are_complete(tmp_path: Path) -> None:
     async with serving(tmp_path) as (local, server), connect(server) as api:
         for number in range(1, 601):
             await local.create(CONFIG_MAPS, config_map(f"c{number:03}"))
@@ -72,7 +72,7 @@ async def test_lists_longer_than_a_page_come_whole(tmp_path: Path) -> None:
         assert [item["metadata"]["name"] for item in (await api.list(NAMESPACES, fields="metadata.name=default")).items]
 
 
-async def test_following_outlives_a_restart_of_the_server(tmp_path: Path) -> None:
+async def test_following_survives_a_restart_of_the_server(tmp_path: Path) -> None:
     local = await LocalApi.open(tmp_path / "store")
     first = Server(local, tmp_path)
     await first.start()

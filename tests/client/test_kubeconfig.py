@@ -29,7 +29,7 @@ def read(tmp_path: Path, content: Any, context: str | None = None) -> Config:
     return read_config(write(tmp_path / "config", content), context, environment={})
 
 
-def test_a_plain_one_gives_server_namespace_and_token(tmp_path: Path) -> None:
+def test_server_namespace_and_token_are_read(tmp_path: Path) -> None:
     config = read(tmp_path, kubeconfig())
     assert (config.server, config.namespace, config.token) == ("https://127.0.0.1:6443", "team", "secret")
     assert "secret" not in repr(config)
@@ -44,7 +44,7 @@ def test_of_several_files_the_first_that_sets_a_value_wins_and_missing_ones_are_
     assert (config.token, config.server) == ("first", "https://127.0.0.1:6443")
 
 
-def test_paths_start_at_the_file_they_stand_in_and_data_wins_over_files(tmp_path: Path) -> None:
+def test_paths_are_relative_to_their_file_and_data_wins_over_files(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_text("from a file")
     cluster = {"server": "https://h:1", "certificate-authority": "ca.crt"}
     assert read(tmp_path, kubeconfig(clusters=[{"name": "c", "cluster": cluster}])).ca == "from a file"
@@ -76,7 +76,7 @@ def test_without_any_file_a_pod_uses_its_service_account(tmp_path: Path) -> None
         ("- a", None, "found list, a kubeconfig is a mapping"),
     ],
 )
-def test_what_cannot_be_used_is_said_with_the_file_and_what_there_is(
+def test_errors_name_the_file_and_the_value_found(
     tmp_path: Path, content: Any, context: str | None, sentence: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:

@@ -1,4 +1,4 @@
-"""The watch as values: bytes in, lines and events out."""
+"""Cursor, ledger and progress of a watch: bytes in, lines and events out."""
 
 import json
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from paddock.client.watch import LONGEST_DELAY, Cursor, Ledger, Line, count_failures, plan_delay, plan_start
+from paddock.client.watch import LONGEST_DELAY, Cursor, Ledger, Line, Progress, count_failures, plan_delay, plan_start
 from paddock.kube.api import Event
 from paddock.kube.errors import (
     ApiError,
@@ -47,7 +47,7 @@ A1, B2, MARK9 = line("ADDED", pod("a", 1)), line("MODIFIED", pod("b", 2)), line(
         ([A1, b"\n\n", MARK9], ["ADDED"], "9"),  # a bookmark moves the cursor alone
     ],
 )
-def test_lines_come_out_whole_wherever_the_stream_is_cut(chunks: list[bytes], types: list[str], version: str) -> None:
+def test_lines_are_complete_wherever_the_stream_is_split(chunks: list[bytes], types: list[str], version: str) -> None:
     cursor = Cursor("0")
     assert [line.type for chunk in chunks for line in cursor.feed(chunk)] == types
     assert cursor.version == version
@@ -58,7 +58,7 @@ def test_lines_come_out_whole_wherever_the_stream_is_cut(chunks: list[bytes], ty
     [(error(410, "Expired"), Expired), (error(410, "Gone"), Expired), (error(500, "InternalError"), InternalError),
      (b"<html>\n", InternalError)],
 )  # fmt: skip
-def test_an_error_event_is_raised_after_what_stood_before_it(chunk: bytes, expected: type[ApiError]) -> None:
+def test_an_error_event_is_raised_after_the_lines_before_it(chunk: bytes, expected: type[ApiError]) -> None:
     cursor, seen = Cursor("0"), []
     with pytest.raises(expected):
         for found in cursor.feed(A1 + chunk + B2):
@@ -92,16 +92,14 @@ def listed(ledger: Ledger, *objects: dict[str, Any]) -> Iterator[Event]:
         ([pod("a", 7, "other"), pod("b", 2)], [("DELETED", "a"), ("ADDED", "a")]),  # the name was used again
     ],
 )
-def test_a_new_list_tells_only_what_changed_meanwhile(
-    second: list[dict[str, Any]], expected: list[tuple[str, str]]
-) -> None:
+def test_a_new_list_yields_only_changes(second: list[dict[str, Any]], expected: list[tuple[str, str]]) -> None:
     ledger = Ledger(PODS)
     assert told(listed(ledger, pod("a", 1), pod("b", 2))) == [("ADDED", "a"), ("ADDED", "b")]
     assert told(listed(ledger, *second)) == expected
     assert told(listed(ledger, *second)) == []
 
 
-def test_a_list_that_begins_anew_forgets_the_pages_before() -> None:
+def test_a_list_that_starts_again_forgets_the_pages_before() -> None:
     ledger = Ledger(PODS)
     list(listed(ledger, pod("a", 1), pod("b", 2)))
     ledger.begin_list()
@@ -111,7 +109,7 @@ def test_a_list_that_begins_anew_forgets_the_pages_before() -> None:
     assert told(ledger.end_list()) == [("DELETED", "b")]
 
 
-def test_what_a_list_finds_gone_is_told_by_its_identity() -> None:
+def test_an_object_missing_in_a_list_is_deleted_by_its_identity() -> None:
     ledger = Ledger(PODS)
     list(listed(ledger, pod("a", 1)))
     (event,) = listed(ledger)
@@ -119,7 +117,7 @@ def test_what_a_list_finds_gone_is_told_by_its_identity() -> None:
     assert event.object == {"apiVersion": "v1", "kind": "Pod", "metadata": identity}
 
 
-def test_the_watch_tells_nothing_twice_and_deletes_only_what_was_told() -> None:
+def test_the_ledger_repeats_nothing_and_deletes_only_what_it_has_yielded() -> None:
     ledger = Ledger(PODS)
     list(listed(ledger, pod("a", 1)))
     changes = [("ADDED", pod("a", 1)), ("MODIFIED", pod("a", 2)), ("DELETED", pod("a", 3)), ("DELETED", pod("a", 3))]
@@ -127,12 +125,12 @@ def test_the_watch_tells_nothing_twice_and_deletes_only_what_was_told() -> None:
     assert [event and event.type for event in events] == [None, "MODIFIED", "DELETED", None]
 
 
-def test_objects_of_a_list_get_the_kind_that_lists_leave_out() -> None:
+def test_objects_of_a_list_get_the_kind_that_lists_omit() -> None:
     (event,) = listed(Ledger(PODS), pod("a", 1))
     assert (event.object["apiVersion"], event.object["kind"]) == ("v1", "Pod")
 
 
-def test_waits_grow_to_five_seconds() -> None:
+def test_delays_grow_to_five_seconds() -> None:
     assert [plan_delay(failures) for failures in (0, 1, 2, 3, 20)] == [0, 0.1, 0.2, 0.4, 5]
 
 
@@ -157,9 +155,64 @@ def test_where_to_watch_from_after_an_end(error: ApiError | None, proven: bool, 
 
 
 @pytest.mark.parametrize(
-    ("seconds", "moved", "failures"),
+    ("seconds", "progressed", "failures"),
     [(0.1, False, 4), (0.1, True, 1), (LONGEST_DELAY + 1, False, 1), (LONGEST_DELAY, False, 4)],
-    ids=["worth nothing", "moved on", "quiet for long, which is nobody's fault", "not for long"],
+    ids=["worth nothing", "progressed on", "quiet for long, which is nobody's fault", "not for long"],
 )
-def test_only_a_watch_that_was_worth_something_shortens_the_wait(seconds: float, moved: bool, failures: int) -> None:
-    assert count_failures(3, seconds, moved=moved) == failures
+def test_only_a_watch_with_progress_or_a_long_one_resets_the_delay(
+    seconds: float, progressed: bool, failures: int
+) -> None:
+    assert count_failures(3, seconds, progressed=progressed) == failures
+
+
+RELIST = 100.0
+ADDED_8 = json.dumps({"type": "ADDED", "object": {"metadata": {"name": "a", "resourceVersion": "8"}}}).encode() + b"\n"
+
+
+@pytest.mark.parametrize(
+    ("chunks", "error", "seconds", "version", "delay"),
+    [
+        ([ADDED_8], None, 1, "8", 0.1),
+        ([ADDED_8, ADDED_8[:9]], Unavailable("cut"), 1, "8", 0.1),
+        ([], None, 1, "7", 0.2),
+        ([], Unavailable("away"), 1, "7", 0.2),
+        ([], Unavailable("quiet for long"), LONGEST_DELAY + 1, "7", 0.1),
+        ([b"\n"], Forbidden("no right for a moment"), 1, "7", 0.2),
+        ([ADDED_8], Expired("too old"), 1, "", 0.1),
+        ([ADDED_8], None, RELIST + 1, "", 0.1),
+    ],
+    ids=str,
+)
+def test_what_follows_a_watch(
+    chunks: list[bytes], error: ApiError | None, seconds: float, version: str, delay: float
+) -> None:
+    """After a failed list and then a list of version 7."""
+    progress = Progress(RELIST)
+    progress.begin(0.0)
+    assert progress.end(Unavailable("of the list"), 1.0) == 0.1
+    progress.begin(1.0)
+    progress.end_list("7", 10.0)
+    for chunk in chunks:
+        list(progress.feed(chunk))
+    assert progress.end(error, 10.0 + seconds) == pytest.approx(delay)
+    assert progress.cursor.version == version
+    assert progress.synced
+
+
+def test_an_incomplete_line_of_a_broken_watch_is_dropped() -> None:
+    progress = Progress(RELIST)
+    progress.end_list("7", 0.0)
+    assert list(progress.feed(ADDED_8[:9])) == []
+    progress.end(Unavailable("cut"), 1.0)
+    progress.begin(1.0)
+    assert [line.type for line in progress.feed(ADDED_8)] == ["ADDED"]
+
+
+def test_a_permanent_error_ends_following_until_a_watch_has_worked() -> None:
+    progress = Progress(RELIST)
+    progress.end_list("7", 0.0)
+    with pytest.raises(Forbidden):
+        progress.end(Forbidden("no right to watch"), 1.0)
+    progress.end(None, 2.0)
+    progress.end(Forbidden("no right for a moment"), 3.0)
+    assert progress.cursor.version == "7"

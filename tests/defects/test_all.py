@@ -1,5 +1,5 @@
-"""The 37 defects of paddle-operator v0.3.5 that its users met: each is told in the docstring of a file here, by its
-number and the test that a user would recognise it by."""
+"""The 37 defects of paddle-operator v0.3.5 that users met: the docstrings of the files here list each by its number and
+the test that shows it."""
 
 from __future__ import annotations
 

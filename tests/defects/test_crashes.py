@@ -1,10 +1,10 @@
-"""One bad job stopped paddle-operator for all tenants: it crashed, was started again, and met the same job again.
+"""One invalid job stopped paddle-operator for all tenants: it crashed, restarted, and crashed at the same job again.
 
  1  test_a_job_that_crashed_the_operator_is_refused_with_its_field_and_the_next_job_is_served
  2  test_a_job_that_crashed_the_operator_is_refused_with_its_field_and_the_next_job_is_served
- 3  test_a_role_that_is_edited_away_while_its_pods_live_makes_a_smaller_gang
+ 3  test_a_role_that_is_removed_while_its_pods_run_makes_a_smaller_gang
 21  test_a_role_of_no_replicas_is_refused_and_no_job_hangs_for_it
-31  test_what_passed_in_silence_and_then_did_something_else_is_refused_with_its_field
+31  test_fields_that_were_silently_ignored_are_refused_with_their_path
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from defects.users_jobs import refusals, until
-from operator_seam import JOBS, build_job, have_pods, pods_of, running, status_of
 from paddock.jobs.model import Settings
 from paddock.jobs.preflight import Document, check
 from paddock.kube.errors import Invalid
 from paddock.kube.meta import Manifest
-from worlds import World
+from support.operator_seam import JOBS, build_job, have_pods, pods_of, running, status_of
+from support.worlds import World
 
 CRASHES: dict[str, tuple[dict[str, Any], str]] = {
     "no template": ({"worker": {"replicas": 1}}, "spec.worker.template"),
@@ -35,7 +35,7 @@ CRASHES: dict[str, tuple[dict[str, Any], str]] = {
 async def test_a_job_that_crashed_the_operator_is_refused_with_its_field_and_the_next_job_is_served(
     world: World, name: str
 ) -> None:
-    """1, 2: by the API server already, where the definition says it, else by the operator, in the job's own status."""
+    """1, 2: by the API server if the CRD has the rule, else by the operator, in the status of the job."""
     spec, field = CRASHES[name]
     api, namespace = world.api, world.namespace
     async with running(api, Settings()):
@@ -56,8 +56,8 @@ async def _told(world: World, name: str) -> list[str]:
     return list((status.get("cause") or {}).get("args", {}).get("problems") or ())
 
 
-async def test_a_role_that_is_edited_away_while_its_pods_live_makes_a_smaller_gang(world: World) -> None:
-    """3: before there was a ConfigMap, which is when it crashed."""
+async def test_a_role_that_is_removed_while_its_pods_run_makes_a_smaller_gang(world: World) -> None:
+    """3: it crashed if the ConfigMap did not exist yet."""
     api, namespace = world.api, world.namespace
     async with running(api, Settings()):
         await api.create(JOBS, build_job(namespace=namespace))
@@ -89,7 +89,7 @@ def test_a_role_of_no_replicas_is_refused_and_no_job_hangs_for_it(spec: dict[str
 
 WORKER = "spec.worker.template.spec"
 SILENT: list[tuple[str, Any, str]] = [
-    ("spec.cleanPodPolicy", "OnFailed", "OnFailure"),
+    ("spec.runPolicy.cleanPodPolicy", "OnFailed", "OnFailure"),
     ("spec.intranet", "HostNetwork", "Host"),
     ("spec.withGloo", 3, "2"),
     ("spec.worker.replicas", -1, "1"),
@@ -100,10 +100,8 @@ SILENT: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("path", "value", "said"), SILENT)
-def test_what_passed_in_silence_and_then_did_something_else_is_refused_with_its_field(
-    path: str, value: object, said: str
-) -> None:
-    """31: and what is right, or near, is named."""
+def test_fields_that_were_silently_ignored_are_refused_with_their_path(path: str, value: object, said: str) -> None:
+    """31: the message names allowed or similar values."""
     job = build_job()
     *way, last = path.split(".")
     place: Any = job

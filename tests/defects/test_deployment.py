@@ -1,5 +1,5 @@
-"""What was shipped could not be installed, or was not what the documents said. There is no chart here: what stands for
-it is `paddock manifests`, whose options are what a chart's values would be.
+"""The shipped files could not be installed, or differed from the documents. Here `paddock manifests` replaces
+the chart; its options replace the chart's values.
 
 35  test_the_operator_serves_the_namespace_that_the_documents_say_and_another_when_told
 36  test_what_is_printed_for_an_installation_is_valid_whole_and_has_nothing_twice
@@ -17,7 +17,7 @@ import yaml
 from click.testing import CliRunner
 
 from paddock.cli.main import cli
-from paddock.jobs.crd import build_crds
+from paddock.jobs.install.crd import build_crds
 from paddock.kube.meta import Manifest, name_of, namespace_of
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"

@@ -1,6 +1,6 @@
-"""What a rank found in its environment could not work: ranks waited for each other, or died at their start.
+"""Ranks got environment variables that could not work: they waited for each other for ever, or failed at their start.
 
- 4  test_a_server_that_goes_by_any_network_finds_itself_in_the_list_of_servers
+ 4  test_a_server_on_any_network_finds_itself_in_the_list_of_servers
  5  test_the_first_worker_opens_the_rendezvous_by_its_own_address_whatever_the_network
  6  test_gloo_has_a_port_of_its_own_on_the_first_server
  7  test_a_heter_job_finds_what_paddlepaddle_reads_or_is_told_that_it_cannot_run
@@ -8,8 +8,8 @@
  9  test_on_the_hosts_network_names_of_services_are_known
 10  test_on_the_hosts_network_no_two_ranks_share_a_node_and_its_port
 11  test_ports_of_jobs_on_one_machine_differ_however_often_the_operator_is_started
-22  test_addresses_of_ipv6_are_told_and_nobody_waits_for_ever
-34  test_a_side_car_that_stands_first_is_left_alone_and_the_users_host_name_stays
+22  test_ranks_get_ipv6_addresses_and_do_not_wait_for_ever
+34  test_a_side_car_that_is_the_first_container_and_the_users_host_name_stay_unchanged
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from __future__ import annotations
 import pytest
 
 from defects.users_jobs import addresses_of, environment, pod_of, read, stored
-from operator_seam import build_job
-from paddock.jobs import pods
-from paddock.jobs.apis import paddlepaddle
+from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import PORTS_IN_BLOCK, RestartPolicy
+from paddock.jobs.objects import pods
 from paddock.jobs.policies.ports import choose_port
+from support.operator_seam import build_job
 
 NETWORKS = ["PodIP", "Service", "Host"]
 PORTS = [None, 20_020]
@@ -30,7 +30,7 @@ PORTS = [None, 20_020]
 
 @pytest.mark.parametrize("port", PORTS)
 @pytest.mark.parametrize("network", NETWORKS)
-def test_a_server_that_goes_by_any_network_finds_itself_in_the_list_of_servers(network: str, port: int | None) -> None:
+def test_a_server_on_any_network_finds_itself_in_the_list_of_servers(network: str, port: int | None) -> None:
     """4: PADDLE_PORT was random, the list said 36000: "not in list". PaddlePaddle looks for `POD_IP:PADDLE_PORT`."""
     job = read(intranet=network)
     for index in range(2):
@@ -57,7 +57,7 @@ def test_the_first_worker_opens_the_rendezvous_by_its_own_address_whatever_the_n
 @pytest.mark.parametrize("port", PORTS)
 @pytest.mark.parametrize("network", NETWORKS)
 def test_gloo_has_a_port_of_its_own_on_the_first_server(network: str, port: int | None) -> None:
-    """6: it was the server's own, and who came first won."""
+    """6: it was the port of the server itself, so only one of them could listen."""
     found = environment(read(intranet=network, withGloo=1), "ps-0", port)
     host, _, gloo = found["PADDLE_GLOO_HTTP_ENDPOINT"].rpartition(":")
     assert host == found["PADDLE_PSERVERS_IP_PORT_LIST"].split(",")[0].rpartition(":")[0]
@@ -67,7 +67,7 @@ def test_gloo_has_a_port_of_its_own_on_the_first_server(network: str, port: int 
 def test_a_heter_job_finds_what_paddlepaddle_reads_or_is_told_that_it_cannot_run() -> None:
     """7: TRAINING_ROLE=HETER was refused by the role maker, and what else it asks for was not there."""
     template = build_job()["spec"]["worker"]
-    job = paddlepaddle.read_job(stored(build_job(heter=template)))
+    job = PADDLEPADDLE.read_job(stored(build_job(heter=template)))
     found = environment(job, "heter-1")
     assert found["TRAINING_ROLE"] == "HETER_TRAINER"
     listed = found["PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST"].split(",")
@@ -113,21 +113,21 @@ def test_ports_of_jobs_on_one_machine_differ_however_often_the_operator_is_start
     assert choose_port("job-1", 0, frozenset({first + 3})) != first
 
 
-def test_addresses_of_ipv6_are_told_and_nobody_waits_for_ever() -> None:
-    """22: there was no ConfigMap, and no word of it."""
+def test_ranks_get_ipv6_addresses_and_do_not_wait_for_ever() -> None:
+    """22: no ConfigMap was created, and nothing reported it."""
     job = read(worker=2)
     data = pods.build_config_map(job, 0, addresses_of(job, "fd00::{}"), None)["data"]
     assert data["PADDLE_PSERVERS_IP_PORT_LIST"] == "[fd00::2]:36000,[fd00::3]:36000"
     assert data["PADDLE_TRAINERS"] == "fd00::4,fd00::5"
 
 
-def test_a_side_car_that_stands_first_is_left_alone_and_the_users_host_name_stays() -> None:
+def test_a_side_car_that_is_the_first_container_and_the_users_host_name_stay_unchanged() -> None:
     """34: the first container got what the one named `paddle` needs."""
     job = build_job(ps=0)
     spec = job["spec"]["worker"]["template"]["spec"]
     spec["containers"].insert(0, {"name": "proxy", "image": "proxy:1"})
     spec |= {"hostname": "mine", "subdomain": "ours"}
-    pod = pod_of(paddlepaddle.read_job(stored(job)), "worker-0")["spec"]
+    pod = pod_of(PADDLEPADDLE.read_job(stored(job)), "worker-0")["spec"]
     proxy, trained = pod["containers"]
     assert proxy == {"name": "proxy", "image": "proxy:1"}
     assert {"TRAINING_ROLE", "PADDLE_TRAINER_ID"} <= {entry["name"] for entry in trained["env"]}

@@ -1,16 +1,16 @@
-"""What failed stayed unexplained, what had failed went on, and what was over began again.
+"""Failures were not explained, failed jobs continued, and finished jobs started again.
 
-12  test_a_refused_pod_is_told_with_its_kind_its_name_and_the_reason_and_tried_again
-13  test_a_refused_pod_is_told_with_its_kind_its_name_and_the_reason_and_tried_again
+12  test_a_refused_pod_has_an_event_with_kind_name_and_reason_and_is_tried_again
+13  test_a_refused_pod_has_an_event_with_kind_name_and_reason_and_is_tried_again
 15  test_a_job_whose_servers_never_return_completes_when_its_workers_have
-16  test_survivors_of_a_failed_job_hold_no_device_and_no_pod_is_made_for_it
+16  test_survivors_of_a_failed_job_hold_no_device_and_no_pod_is_created_for_it
 17  test_a_pod_of_a_finished_job_that_is_drained_does_not_train_again
 18  test_a_rank_that_was_moved_makes_a_gang_with_the_new_addresses
 18  test_edited_replicas_make_a_gang_that_knows_its_size
 26  test_a_job_that_is_being_deleted_gets_no_new_pods
 27  test_a_job_can_be_deleted_when_no_operator_runs
-27  test_a_job_that_paddle_operator_has_held_lets_go_once_this_operator_has_seen_it
-32  test_a_worker_that_crashes_again_and_again_gives_up_at_the_limit
+27  test_a_job_with_paddle_operators_finalizer_loses_it_at_its_first_reconcile
+32  test_a_worker_that_crashes_repeatedly_fails_the_job_at_the_limit
 33  test_nothing_is_run_in_a_pod_but_what_the_user_wrote
 """
 
@@ -19,7 +19,11 @@ from __future__ import annotations
 import pytest
 
 from defects.users_jobs import pod_of, read, until
-from operator_seam import (
+from paddock.jobs.model import Settings
+from paddock.jobs.policies.release import FINALIZER
+from paddock.kube.errors import Forbidden, NotFound
+from paddock.kube.meta import CONFIG_MAPS, EVENTS, PODS, Manifest, uid_of
+from support.operator_seam import (
     JOBS,
     Request,
     Seam,
@@ -31,11 +35,7 @@ from operator_seam import (
     settled,
     status_of,
 )
-from paddock.jobs.model import Settings
-from paddock.jobs.policies.release import FINALIZER
-from paddock.kube.errors import Forbidden, NotFound
-from paddock.kube.meta import CONFIG_MAPS, EVENTS, PODS, Manifest, uid_of
-from worlds import World
+from support.worlds import World
 
 RANKS = ["demo-ps-0", "demo-ps-1", "demo-worker-0", "demo-worker-1"]
 
@@ -54,10 +54,10 @@ async def in_phase(world: World, phase: str) -> Manifest | None:
     return status if status.get("phase") == phase else None
 
 
-async def test_a_refused_pod_is_told_with_its_kind_its_name_and_the_reason_and_tried_again(world: World) -> None:
+async def test_a_refused_pod_has_an_event_with_kind_name_and_reason_and_is_tried_again(world: World) -> None:
     """12, 13: the event said "create failed  demo-worker-1", and nothing happened for hours.
 
-    Four times, so that no event of a peer is what wakes it in the end."""
+    Refused four times, so no event of another pod starts the last reconcile."""
     seam, refused = Seam(world.api, world.namespace), []
 
     async def quota(request: Request) -> None:
@@ -91,10 +91,10 @@ async def test_a_job_whose_servers_never_return_completes_when_its_workers_have(
 
 
 @pytest.mark.parametrize("policy", [None, "Never", "OnCompletion"])
-async def test_survivors_of_a_failed_job_hold_no_device_and_no_pod_is_made_for_it(
+async def test_survivors_of_a_failed_job_hold_no_device_and_no_pod_is_created_for_it(
     world: World, policy: str | None
 ) -> None:
-    """16: they trained on for nobody, and pods that were still missing were made."""
+    """16: they continued to train, and missing pods were still created."""
     seam = Seam(world.api, world.namespace)
     spec = {"cleanPodPolicy": policy} if policy else {}
     async with running(seam, Settings()):
@@ -167,7 +167,7 @@ async def _endpoints(world: World, name: str) -> dict[str, str]:
 
 
 async def test_a_job_that_is_being_deleted_gets_no_new_pods(world: World) -> None:
-    """26: the pass that took the finalizer off went on, and made pods for a dead job."""
+    """26: the reconcile that removed the finalizer continued, and created pods for a deleted job."""
     seam = Seam(world.api, world.namespace)
     job = build_job(namespace=world.namespace)
     job["metadata"]["finalizers"] = ["example.org/held"]
@@ -194,7 +194,7 @@ async def test_a_job_can_be_deleted_when_no_operator_runs(world: World) -> None:
     await until(lambda: _gone(world))
 
 
-async def test_a_job_that_paddle_operator_has_held_lets_go_once_this_operator_has_seen_it(world: World) -> None:
+async def test_a_job_with_paddle_operators_finalizer_loses_it_at_its_first_reconcile(world: World) -> None:
     """27: of jobs that were there before; a finalizer of somebody else stays."""
     job = build_job(namespace=world.namespace)
     job["metadata"]["finalizers"] = ["example.org/held", FINALIZER]
@@ -218,7 +218,7 @@ async def _gone(world: World) -> bool:
     return False
 
 
-async def test_a_worker_that_crashes_again_and_again_gives_up_at_the_limit(world: World) -> None:
+async def test_a_worker_that_crashes_repeatedly_fails_the_job_at_the_limit(world: World) -> None:
     """32: it crashed for ever, and the job was Starting."""
     job, now = build_job(ps=0, namespace=world.namespace, runPolicy={"backoffLimit": 1}), [1_000.0]
     job["spec"]["worker"]["template"]["spec"]["restartPolicy"] = "OnFailure"

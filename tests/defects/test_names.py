@@ -1,9 +1,9 @@
-"""Names are used again, and paddle-operator took whatever had the right one for its own.
+"""Names are used again, and paddle-operator treated every object with the expected name as its own.
 
-19  test_somebody_elses_config_map_of_the_jobs_name_is_never_what_ranks_are_told
-20  test_a_failed_pod_of_the_job_before_does_not_fail_the_new_one_at_birth
-23  test_a_name_that_no_host_can_have_is_that_of_a_job_that_trains
-23  test_a_name_that_no_pod_can_have_is_refused_before_anything_is_made
+19  test_ranks_never_read_a_foreign_config_map_with_the_jobs_name
+20  test_a_failed_pod_of_the_job_before_does_not_fail_the_new_job
+23  test_a_job_whose_name_is_no_valid_host_name_trains
+23  test_a_name_that_no_pod_can_have_is_refused_before_anything_is_created
 23  test_the_longest_name_that_its_pods_can_have_is_taken
 """
 
@@ -12,14 +12,14 @@ from __future__ import annotations
 import pytest
 
 from defects.users_jobs import refusals, until
-from operator_seam import JOBS, build_job, have_pods, running, set_phase, status_of
 from paddock.jobs.model import Settings
 from paddock.kube.errors import Conflict, Forbidden, InternalError, NotFound
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, name_of, uid_of
-from worlds import World
+from support.operator_seam import JOBS, build_job, have_pods, running, set_phase, status_of
+from support.worlds import World
 
 
-async def test_somebody_elses_config_map_of_the_jobs_name_is_never_what_ranks_are_told(world: World) -> None:
+async def test_ranks_never_read_a_foreign_config_map_with_the_jobs_name(world: World) -> None:
     """19: a leftover of that name was taken, with its endpoints; hence "make sure it is deleted first"."""
     api, namespace = world.api, world.namespace
     theirs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "demo", "namespace": namespace},
@@ -51,8 +51,8 @@ async def _config_map(world: World, name: str = "demo") -> Manifest | None:
         return None
 
 
-async def test_a_failed_pod_of_the_job_before_does_not_fail_the_new_one_at_birth(world: World) -> None:
-    """20: owners were compared by name. This one is of a `demo` that is long gone."""
+async def test_a_failed_pod_of_the_job_before_does_not_fail_the_new_job(world: World) -> None:
+    """20: owners were compared by name. The owner of this pod is a deleted `demo`."""
     api, namespace = world.api, world.namespace
     owner = {"apiVersion": JOBS.api_version, "kind": "PaddleJob", "name": "demo", "controller": True,
              "uid": "00000000-0000-0000-0000-000000000000"}  # fmt: skip
@@ -73,7 +73,7 @@ async def test_a_failed_pod_of_the_job_before_does_not_fail_the_new_one_at_birth
 
 
 async def _made(world: World, pod: Manifest) -> Manifest | None:
-    """A new namespace has no account for pods at first."""
+    """A new namespace has no service account for pods at first."""
     try:
         return await world.api.create(PODS, pod)
     except (Forbidden, InternalError):
@@ -81,7 +81,7 @@ async def _made(world: World, pod: Manifest) -> Manifest | None:
 
 
 async def _remove(world: World, name: str, uid: str) -> None:
-    """It may have been collected already, and the name may be the job's by now."""
+    """The pod may be collected already, and a pod of the job may have its name by now."""
     try:
         await world.api.delete(PODS, world.namespace, name, uid=uid, grace=0)
     except (NotFound, Conflict):
@@ -89,8 +89,8 @@ async def _remove(world: World, name: str, uid: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.b", "1st", "x" * 60])
-async def test_a_name_that_no_host_can_have_is_that_of_a_job_that_trains(world: World, name: str) -> None:
-    """23: pods, or their Services, were refused without a word, and tried again for ever."""
+async def test_a_job_whose_name_is_no_valid_host_name_trains(world: World, name: str) -> None:
+    """23: pods, or their Services, were refused without an event, and tried again for ever."""
     api, namespace = world.api, world.namespace
     async with running(api, Settings()):
         await api.create(JOBS, build_job(name, namespace=namespace, intranet="Service"))
@@ -105,8 +105,8 @@ async def test_a_name_that_no_host_can_have_is_that_of_a_job_that_trains(world: 
 
 
 @pytest.mark.parametrize("name", ["Demo", "a..b", "x" * 245])
-def test_a_name_that_no_pod_can_have_is_refused_before_anything_is_made(name: str) -> None:
-    """23: and that is said, where it was tried again for ever."""
+def test_a_name_that_no_pod_can_have_is_refused_before_anything_is_created(name: str) -> None:
+    """23: with a message; it was tried again for ever."""
     assert set(refusals(build_job(name))) == {"metadata.name"}
 
 

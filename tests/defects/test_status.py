@@ -1,8 +1,8 @@
-"""What `kubectl get pdj` said was not so, came late, or was written again and again.
+"""The status in `kubectl get pdj` was wrong, came late, or was written repeatedly.
 
-14  test_one_failed_role_beside_a_pending_one_is_a_failed_job_whichever_is_looked_at_first
-24  test_a_finished_job_is_not_written_again_though_somebody_touches_it
-25  test_all_pods_are_asked_for_at_once_and_removed_at_once
+14  test_a_failed_role_and_a_pending_one_make_a_failed_job_in_any_order
+24  test_a_finished_job_is_not_written_again_after_an_edit
+25  test_all_pods_are_created_at_once_and_deleted_at_once
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from itertools import permutations
 from defects.users_jobs import until
 from jobs.gangs import NOW, build_pods, build_status, failed, observe, with_pod
 from jobs.gangs import build_job as build_parsed
-from operator_seam import JOBS, Request, Seam, build_job, have_pods, pods_of, running, set_phase, settled
-from operator_seam import status_of as read_status_of
 from paddock.jobs.model import Phase, PodPhase, Settings
 from paddock.jobs.plan import plan
-from worlds import World
+from support.operator_seam import JOBS, Request, Seam, build_job, have_pods, pods_of, running, set_phase, settled
+from support.operator_seam import status_of as read_status_of
+from support.worlds import World
 
 
-def test_one_failed_role_beside_a_pending_one_is_a_failed_job_whichever_is_looked_at_first() -> None:
-    """14: it was the toss of a coin, pass by pass."""
+def test_a_failed_role_and_a_pending_one_make_a_failed_job_in_any_order() -> None:
+    """14: it was random at each reconcile."""
     job = build_parsed(ps=1, workers=2)
     pods = with_pod(build_pods(job), "worker-0", failed())
     pods = with_pod(pods, "ps-0", lambda pod: replace(pod, phase=PodPhase.PENDING))
@@ -35,8 +35,8 @@ def test_one_failed_role_beside_a_pending_one_is_a_failed_job_whichever_is_looke
         assert phases == {Phase.FAILED}
 
 
-async def test_a_finished_job_is_not_written_again_though_somebody_touches_it(world: World) -> None:
-    """24: every pass wrote the status of every job, those that were over as well."""
+async def test_a_finished_job_is_not_written_again_after_an_edit(world: World) -> None:
+    """24: every reconcile wrote the status, also of finished jobs."""
     api, namespace = world.api, world.namespace
     seam = Seam(api, namespace)
     async with running(seam, Settings()):
@@ -68,7 +68,7 @@ async def _asked(seam: Seam, before: int) -> bool:
     return len(seam.requests) > before
 
 
-async def test_all_pods_are_asked_for_at_once_and_removed_at_once(world: World) -> None:
+async def test_all_pods_are_created_at_once_and_deleted_at_once(world: World) -> None:
     """25: one object for each pass, and the next when the watch had told of it; removal waited for each pod's grace.
 
     No request is answered here before all of its kind are under way."""

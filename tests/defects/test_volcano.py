@@ -1,7 +1,7 @@
 """Volcano's PodGroups stopped the operator, were too small, or were made for jobs that had not asked for one.
 
 28  test_a_pod_group_that_is_not_running_stops_neither_the_config_map_nor_the_next_gang
-29  test_a_gang_is_admitted_only_where_its_devices_are_free_too
+29  test_a_gang_is_admitted_only_if_its_devices_are_free_too
 30  test_a_job_keeps_its_own_scheduler_and_gets_no_empty_queue
 """
 
@@ -10,13 +10,13 @@ from __future__ import annotations
 import pytest
 
 from defects.users_jobs import pod_of, read, stored, until
-from operator_seam import JOBS, build_job, have_pods, running, set_phase, status_of
-from paddock.jobs import pods
-from paddock.jobs.apis import paddlepaddle
+from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Rank, Settings
+from paddock.jobs.objects import pods
 from paddock.kube.errors import AlreadyExists, NotFound
 from paddock.kube.meta import CONFIG_MAPS, CRDS, PODS, VOLCANO_POD_GROUPS, Manifest, uid_of
-from worlds import World
+from support.operator_seam import JOBS, build_job, have_pods, running, set_phase, status_of
+from support.worlds import World
 
 VOLCANO = Settings(pod_groups=VOLCANO_POD_GROUPS)
 
@@ -25,7 +25,7 @@ VOLCANO = Settings(pod_groups=VOLCANO_POD_GROUPS)
 async def test_a_pod_group_that_is_not_running_stops_neither_the_config_map_nor_the_next_gang(
     world: World, phase: str
 ) -> None:
-    """28: the pass ended there, for a job that ran as well: no ConfigMap, no new pod, no clean-up."""
+    """28: the reconcile ended there, also for a running job: no ConfigMap, no new pod, no clean-up."""
     api, namespace = world.api, world.namespace
     await _install_pod_groups(world)
     async with running(api, VOLCANO):
@@ -44,7 +44,7 @@ async def test_a_pod_group_that_is_not_running_stops_neither_the_config_map_nor_
 
 
 async def _install_pod_groups(world: World) -> None:
-    """Volcano's kind, as far as anybody here reads it."""
+    """Volcano's PodGroup, with the fields that are read here."""
     group, schema = VOLCANO_POD_GROUPS, {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     version = {"name": group.version, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     names = {"plural": group.plural, "singular": "podgroup", "kind": group.kind}
@@ -89,23 +89,23 @@ async def _has_no_group(world: World) -> bool:
     return not (await world.api.list(VOLCANO_POD_GROUPS, world.namespace)).items
 
 
-def test_a_gang_is_admitted_only_where_its_devices_are_free_too() -> None:
+def test_a_gang_is_admitted_only_if_its_devices_are_free_too() -> None:
     """29: limits counted only for containers without any request, so that a gang was let in without a GPU."""
     job = build_job(ps=0)
     container = job["spec"]["worker"]["template"]["spec"]["containers"][0]
     container["resources"] = {"requests": {"cpu": "500m"}, "limits": {"nvidia.com/gpu": 2}}
-    group = pods.build_pod_group(paddlepaddle.read_job(stored(job)), VOLCANO_POD_GROUPS)
+    group = pods.build_pod_group(PADDLEPADDLE.read_job(stored(job)), VOLCANO_POD_GROUPS)
     assert group["spec"] == {"minMember": 2, "minResources": {"cpu": "1", "nvidia.com/gpu": "4"}}
 
 
 def test_a_job_keeps_its_own_scheduler_and_gets_no_empty_queue() -> None:
     """30: with the flag every job that named no scheduler was taken, with a queue of no name."""
     job = build_job(ps=0)
-    plain = pod_of(paddlepaddle.read_job(stored(job)), "worker-0")
+    plain = pod_of(PADDLEPADDLE.read_job(stored(job)), "worker-0")
     assert "schedulerName" not in plain["spec"]
     assert not any("volcano" in key for key in plain["metadata"]["annotations"])
     gang = pods.build_pod(read(ps=0), Rank("worker", 0), 0, None, VOLCANO)
     assert "volcano.sh/queue-name" not in gang["metadata"]["annotations"]
     job["spec"]["worker"]["template"]["spec"]["schedulerName"] = "mine"
-    named = pods.build_pod(paddlepaddle.read_job(stored(job)), Rank("worker", 0), 0, None, VOLCANO)
+    named = pods.build_pod(PADDLEPADDLE.read_job(stored(job)), Rank("worker", 0), 0, None, VOLCANO)
     assert named["spec"]["schedulerName"] == "mine"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import operator_seam
-from operator_seam import build_job
-from paddock.jobs import pods
-from paddock.jobs.apis import paddlepaddle
+from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Job, Rank, Settings
-from paddock.jobs.problems import InvalidJob
+from paddock.jobs.objects import pods
+from paddock.jobs.text.problems import InvalidJob
 from paddock.kube.meta import Manifest
+from support import operator_seam
+from support.operator_seam import build_job
 
 
 def stored(manifest: Manifest) -> Manifest:
@@ -20,13 +20,13 @@ def stored(manifest: Manifest) -> Manifest:
 
 
 def read(**spec: Any) -> Job:
-    return paddlepaddle.read_job(stored(build_job(**spec)))
+    return PADDLEPADDLE.read_job(stored(build_job(**spec)))
 
 
 def refusals(manifest: Manifest) -> dict[str, str]:
     """Path and sentence of each error; empty for a job that is taken."""
     try:
-        paddlepaddle.read_job(stored(manifest))
+        PADDLEPADDLE.read_job(stored(manifest))
     except InvalidJob as refusal:
         return {each.path: each.message for each in refusal.problems if each.severity == "error"}
     return {}
@@ -59,5 +59,5 @@ def environment(job: Job, rank: str, port: int | None = None, address: str = "10
 
 
 async def until(condition: Callable[[], Awaitable[Any]]) -> Any:
-    """With the patience that a busy machine and a real API server ask for."""
+    """Waits long enough for a busy machine and a real API server."""
     return await operator_seam.until(condition, 40)

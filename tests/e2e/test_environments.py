@@ -44,7 +44,9 @@ def test_a_build_that_fails_ends_run_and_is_tried_again_when_asked(shared: Clust
     assert steps[3] == f"then: paddock run {file}"
     assert "the job is suspended, it holds no pods: the next `paddock run` replaces it" in first.err
     assert not shared.pods("unbuilt")
-    assert why in shared.paddock("get").out and why in shared.paddock("describe", "unbuilt").out
+    assert "the package index of spec.indexURL" in shared.paddock("get").out
+    assert why in shared.paddock("get", "-o", "wide").out
+    assert why in shared.paddock("describe", "unbuilt").out
     explained = shared.paddock("explain", "unbuilt").out
     assert why in explained and "`paddock run` gave the job up for it and suspended it" in explained
 

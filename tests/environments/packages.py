@@ -1,4 +1,4 @@
-"""A package index on loopback, and wheels made on the spot: real uv, no network."""
+"""A package index on loopback and generated wheels, for a real uv without network."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def make_wheel(
     filler: int = 0,
     files: Mapping[str, bytes] | None = None,
 ) -> tuple[str, bytes]:
-    """File name and bytes of a wheel with one module and one script; `filler` bytes that do not compress; `files` lie
-    beside the module."""
+    """File name and bytes of a wheel with one module and one script. `filler`: the number of incompressible bytes to
+    add; `files` are put beside the module."""
     info = f"{name}-{version}.dist-info"
     texts = {
         f"{name}.py": source or f"version = {version!r}\n\n\ndef main():\n    print(version)\n",
@@ -45,9 +45,10 @@ def make_wheel(
 
 
 class Index:
-    """PEP 503 over HTTP. With `hold` set, a wheel stops half-way until it is cleared; `stalled` says that one did.
+    """A package index (PEP 503 over HTTP). While `hold` is set, downloads of wheels stop half-way; `stalled` is set
+    when one does.
 
-    The next `failing` requests get 503; `asked` counts all. `pythons` are archives of interpreters, by file name.
+    The next `failing` requests get 503; `asked` counts all requests. `pythons`: file name -> archive of an interpreter.
     """
 
     def __init__(self) -> None:
@@ -113,7 +114,7 @@ class Index:
 
 
 async def run(*command: str | Path, **variables: str) -> str:
-    """What a program prints; it must succeed."""
+    """A program's standard output. The program must succeed."""
     child = await asyncio.create_subprocess_exec(
         *command, stdout=asyncio.subprocess.PIPE, env={**os.environ, **variables}
     )
@@ -123,7 +124,7 @@ async def run(*command: str | Path, **variables: str) -> str:
 
 
 def make_environ(directory: Path, index: str, **more: str) -> Mapping[str, str]:
-    """What uv starts with: nothing of the machine's own settings but PATH."""
+    """uv's environment variables: of the machine's own settings, only PATH."""
     return {
         "PATH": os.environ["PATH"],
         "HOME": str(directory / "home"),

@@ -1,4 +1,4 @@
-"""Real uv, wheels made on the spot, an index on loopback."""
+"""Builds with a real uv, generated wheels and an index on loopback."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ async def failure(builder: Builder, definition: Definition = TINY) -> str:
     return raised.value.message
 
 
-async def running_uv(parent: psutil.Process, builder: Builder) -> list[psutil.Process]:
-    """The processes of a build that installs, and whose download stalls. uv runs more than once in a build: at first
-    there is no directory yet, and between two runs there is no process."""
+async def wait_for_uv(parent: psutil.Process, builder: Builder) -> list[psutil.Process]:
+    """The processes of a build whose download stalls. uv runs several times in a build: at first there is no directory
+    yet, and between two runs there is no process."""
     deadline = asyncio.get_running_loop().time() + 20
     while asyncio.get_running_loop().time() < deadline:
         children = parent.children(recursive=True)
@@ -53,7 +53,7 @@ def leftovers(builder: Builder) -> list[Path]:
     return list(builder.root.glob("*.building-*"))
 
 
-async def test_a_build_runs_its_programs_where_it_ends_up(tmp_path: Path, index: Index) -> None:
+async def test_the_programs_of_a_build_run_in_its_final_directory(tmp_path: Path, index: Index) -> None:
     index.add("tiny")
     builder = make_builder(tmp_path, index.url)
     built, seen = await build(builder)
@@ -66,7 +66,7 @@ async def test_a_build_runs_its_programs_where_it_ends_up(tmp_path: Path, index:
     assert "tiny==1.0" in Path(f"{built.path}.log").read_text()
 
 
-async def test_what_is_built_is_found_again_without_a_download(tmp_path: Path, index: Index) -> None:
+async def test_a_built_directory_is_found_again_without_a_download(tmp_path: Path, index: Index) -> None:
     index.add("tiny")
     builder = make_builder(tmp_path, index.url)
     built, _ = await build(builder)
@@ -77,7 +77,7 @@ async def test_what_is_built_is_found_again_without_a_download(tmp_path: Path, i
     assert index.downloads == downloads
 
 
-async def test_a_new_check_is_run_in_the_old_directory(tmp_path: Path, index: Index) -> None:
+async def test_a_new_check_runs_in_the_existing_directory(tmp_path: Path, index: Index) -> None:
     index.add("tiny")
     builder = make_builder(tmp_path, index.url)
     built, _ = await build(builder)
@@ -92,7 +92,7 @@ async def test_a_new_check_is_run_in_the_old_directory(tmp_path: Path, index: In
     assert builder.read_built(flagged, builder.preferred) == built
 
 
-async def test_two_builders_at_once_build_once(tmp_path: Path, index: Index) -> None:
+async def test_two_builders_at_the_same_time_build_once(tmp_path: Path, index: Index) -> None:
     index.add("tiny", filler=400_000)
     index.hold = True
     first = asyncio.create_task(build(make_builder(tmp_path, index.url)))
@@ -115,7 +115,7 @@ async def test_a_cancelled_build_leaves_no_process_and_the_next_starts_clean(tmp
     before = psutil.Process().children(recursive=True)  # clusters of other tests
     task = asyncio.create_task(build(builder))
     await asyncio.wait_for(index.stalled.wait(), 20)
-    children = set(await running_uv(psutil.Process(), builder)) - set(before)
+    children = set(await wait_for_uv(psutil.Process(), builder)) - set(before)
     assert children
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -145,7 +145,7 @@ async def test_kill_9_of_the_builder_ends_uv_and_the_next_build_starts_clean(tmp
     alone = await asyncio.create_subprocess_exec(sys.executable, "-c", code)
     await asyncio.wait_for(index.stalled.wait(), 30)
     builder = make_builder(tmp_path, index.url)
-    children = await running_uv(psutil.Process(alone.pid), builder)
+    children = await wait_for_uv(psutil.Process(alone.pid), builder)
     alone.send_signal(signal.SIGKILL)
     await alone.wait()
     _, alive = await asyncio.to_thread(psutil.wait_procs, children, 5)
@@ -157,7 +157,7 @@ async def test_kill_9_of_the_builder_ends_uv_and_the_next_build_starts_clean(tmp
     assert builder.read_built(TINY, builder.preferred) == built
 
 
-async def test_a_directory_whose_python_is_gone_is_built_again(tmp_path: Path, index: Index) -> None:
+async def test_a_directory_without_a_working_python_is_built_again(tmp_path: Path, index: Index) -> None:
     index.add("tiny")
     builder = make_builder(tmp_path, index.url)
     built, _ = await build(builder)
@@ -169,7 +169,7 @@ async def test_a_directory_whose_python_is_gone_is_built_again(tmp_path: Path, i
     assert await run(python, "-c", "import tiny; print(tiny.version)") == "1.0\n"
 
 
-async def test_an_unfinished_directory_is_none(tmp_path: Path, index: Index) -> None:
+async def test_a_directory_without_its_marker_is_built_again(tmp_path: Path, index: Index) -> None:
     index.add("tiny")
     builder = make_builder(tmp_path, index.url)
     built, _ = await build(builder)
@@ -178,7 +178,7 @@ async def test_an_unfinished_directory_is_none(tmp_path: Path, index: Index) -> 
     assert (await build(builder))[0].packages == {"tiny": "1.0"}
 
 
-async def test_no_network_is_a_sentence(tmp_path: Path) -> None:
+async def test_the_error_for_an_unreachable_index_names_it_without_password(tmp_path: Path) -> None:
     sentence = await failure(make_builder(tmp_path, "http://user:secret@127.0.0.1:9/simple"))
     assert sentence.startswith("the package index did not answer (127.0.0.1:9): check the network, or set UV_DEFAULT")
     assert leftovers(make_builder(tmp_path, "")) == []
@@ -187,41 +187,41 @@ async def test_no_network_is_a_sentence(tmp_path: Path) -> None:
     assert "secret" not in log.read_text() + sentence
 
 
-async def test_a_package_that_no_index_has_is_a_sentence(tmp_path: Path, index: Index) -> None:
+async def test_the_error_for_an_unknown_package(tmp_path: Path, index: Index) -> None:
     assert (await failure(make_builder(tmp_path, index.url))).startswith(
         "spec.requirements: no package index here has tiny: check the name, or set spec.indexURL"
     )
 
 
-async def test_a_version_that_does_not_exist_is_a_sentence(tmp_path: Path, index: Index) -> None:
+async def test_the_error_for_an_unknown_version(tmp_path: Path, index: Index) -> None:
     index.add("tiny", "2.0")
     sentence = await failure(make_builder(tmp_path, index.url))
     assert sentence.startswith("spec.requirements (tiny==1.0) cannot be met: Because there is no version of tiny==1.0")
 
 
-async def test_a_requirement_that_is_none_is_a_sentence(tmp_path: Path, index: Index) -> None:
+async def test_the_error_for_an_invalid_requirement(tmp_path: Path, index: Index) -> None:
     sentence = await failure(make_builder(tmp_path, index.url), Definition("x", requirements=("tiny=!3",)))
     assert sentence.startswith("spec.requirements: not a requirement: ")
 
 
-async def test_a_python_that_nobody_has_is_a_sentence(tmp_path: Path) -> None:
+async def test_the_error_for_an_unknown_python(tmp_path: Path) -> None:
     sentence = await failure(make_builder(tmp_path, ""), replace(TINY, python=">=3.40,<3.42"))
     assert "is too old for tiny 1.0, and uv knows no Python 3.40 to 3.41 for this machine" in sentence
 
 
-async def test_a_cache_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+async def test_the_error_for_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file in the way")
     sentence = await failure(make_builder(tmp_path, ""))
     assert sentence.startswith(f"cannot write {tmp_path}/cache")
     assert "XDG_CACHE_HOME" in sentence
 
 
-async def test_without_uv_there_is_a_sentence(tmp_path: Path) -> None:
+async def test_the_error_without_uv_says_how_to_install_it(tmp_path: Path) -> None:
     assert "pip install uv" in await failure(replace(make_builder(tmp_path, ""), program=""))
 
 
 async def test_the_index_of_pip_is_used(tmp_path: Path, index: Index) -> None:
-    """By pip.conf alone: uv itself would not read it."""
+    """From pip.conf, which uv itself does not read."""
     index.add("tiny")
     builder = make_builder(tmp_path, "")
     config = tmp_path / "home/.config/pip/pip.conf"
@@ -231,19 +231,19 @@ async def test_the_index_of_pip_is_used(tmp_path: Path, index: Index) -> None:
     assert (await build(replace(builder, environ=environ)))[0].packages == {"tiny": "1.0"}
 
 
-async def test_the_environments_own_index_wins(tmp_path: Path, index: Index) -> None:
+async def test_the_index_of_the_environment_wins(tmp_path: Path, index: Index) -> None:
     index.add("tiny")
     builder = make_builder(tmp_path, "http://127.0.0.1:9/simple")
     assert (await build(builder, replace(TINY, index_url=index.url)))[0].packages == {"tiny": "1.0"}
 
 
-async def test_a_python_alone_is_an_empty_environment(tmp_path: Path) -> None:
+async def test_a_definition_with_python_alone_builds_an_empty_environment(tmp_path: Path) -> None:
     built, _ = await build(make_builder(tmp_path, ""), Definition("bare", python=">=3.9"))
     assert os.access(f"{built.path}/bin/python", os.X_OK)
     assert built.packages == {}
 
 
-async def test_another_python_is_looked_for_where_the_running_one_does_not_suit(tmp_path: Path) -> None:
+async def test_another_python_is_found_if_the_running_one_does_not_suit(tmp_path: Path) -> None:
     builder = make_builder(tmp_path, "")
     running = builder.preferred
     there = {**builder.environ, "PATH": f"{sys.base_prefix}/bin:{builder.environ['PATH']}"}  # it may be elsewhere
@@ -254,7 +254,7 @@ async def test_another_python_is_looked_for_where_the_running_one_does_not_suit(
     assert found.path.exists()
 
 
-async def test_a_network_that_fails_is_tried_again_with_the_count(tmp_path: Path, index: Index) -> None:
+async def test_a_network_error_is_retried_and_the_progress_counts_the_tries(tmp_path: Path, index: Index) -> None:
     index.add("tiny")
     index.failing = 1
     built, seen = await build(make_builder(tmp_path, index.url))
@@ -263,7 +263,7 @@ async def test_a_network_that_fails_is_tried_again_with_the_count(tmp_path: Path
     assert said == ["building (tiny 1.0), the network failed: try 2 of 3"]
 
 
-async def test_a_network_that_stays_away_is_given_up_after_three_tries(tmp_path: Path, index: Index) -> None:
+async def test_a_network_error_fails_the_build_after_three_tries(tmp_path: Path, index: Index) -> None:
     index.failing = 99
     sentence = await failure(make_builder(tmp_path, index.url))
     assert sentence.startswith("the package index did not answer (127.0.0.1:")
@@ -271,10 +271,10 @@ async def test_a_network_that_stays_away_is_given_up_after_three_tries(tmp_path:
     assert index.asked == 3
 
 
-async def test_a_disk_that_is_too_small_is_told_before_the_download_ends(tmp_path: Path, index: Index) -> None:
+async def test_a_disk_that_is_too_small_fails_the_build_during_the_download(tmp_path: Path, index: Index) -> None:
     index.add("tiny", filler=3_000_000)
     index.hold = True
-    builder = replace(make_builder(tmp_path, index.url), unpacked={OTHERS: 1e12})
+    builder = replace(make_builder(tmp_path, index.url), unpack_ratios={OTHERS: 1e12})
     sentence = await failure(builder)
     assert sentence.startswith("tiny 1.0 needs at least ")
     assert f"free where {builder.root} is: free some space" in sentence

@@ -1,4 +1,4 @@
-"""What counts as a change after which a failed build is worth another try."""
+"""Which changes of the machine start a retry of a failed build."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from paddock.environments.circumstances import Surroundings
+from paddock.environments.circumstances import BuildCircumstances
 
 
-def look(home: Path) -> Surroundings:
+def circumstances_of(home: Path) -> BuildCircumstances:
     (home / "bin").mkdir(exist_ok=True)
     (home / "libraries").mkdir(exist_ok=True)
-    return Surroundings({"PATH": f"{home}/bin", "LD_LIBRARY_PATH": f"{home}/libraries"}, home)
+    return BuildCircumstances({"PATH": f"{home}/bin", "LD_LIBRARY_PATH": f"{home}/libraries"}, home)
 
 
 def put(place: str) -> Callable[[Path], None]:
@@ -22,7 +22,7 @@ def put(place: str) -> Callable[[Path], None]:
         path = home / place
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x")
-        os.utime(path.parent, ns=(0, 0))  # as if much later: file systems count time in steps
+        os.utime(path.parent, ns=(0, 0))  # another mtime, as the clock of file systems is coarse
 
     return change
 
@@ -38,15 +38,15 @@ def put(place: str) -> Callable[[Path], None]:
     ],
 )
 def test_a_change_is_seen(tmp_path: Path, place: str) -> None:
-    around = look(tmp_path)
-    before = around.read()
-    assert around.read() == before
+    reader = circumstances_of(tmp_path)
+    before = reader.read()
+    assert reader.read() == before
     put(place)(tmp_path)
-    assert around.read() != before
+    assert reader.read() != before
 
 
-def test_what_has_nothing_to_do_with_it_is_no_change(tmp_path: Path) -> None:
-    around = look(tmp_path)
-    before = around.read()
+def test_an_unrelated_change_is_ignored(tmp_path: Path) -> None:
+    reader = circumstances_of(tmp_path)
+    before = reader.read()
     put("thesis/chapter-1.txt")(tmp_path)
-    assert around.read() == before
+    assert reader.read() == before

@@ -1,4 +1,4 @@
-"""What an Environment says, and what its key covers."""
+"""Environment objects as values, and the fields that their key covers."""
 
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ def key(definition: Definition, python: tuple[int, ...] = (3, 11, 7), platform: 
         replace(BASE, requirements=("protobuf < 7", "PaddlePaddle == 3.0.0")),
     ],
 )
-def test_what_does_not_change_the_files_does_not_change_the_key(same: Definition) -> None:
+def test_fields_that_do_not_affect_the_files_are_not_in_the_key(same: Definition) -> None:
     assert key(same) == key(BASE)
 
 
@@ -44,7 +44,7 @@ def test_what_does_not_change_the_files_does_not_change_the_key(same: Definition
         replace(BASE, extra_index_urls=("https://example.com/simple",)),
     ],
 )
-def test_what_changes_the_files_changes_the_key(other: Definition) -> None:
+def test_fields_that_affect_the_files_are_in_the_key(other: Definition) -> None:
     assert key(other) != key(BASE)
 
 
@@ -67,7 +67,7 @@ def test_the_check_covers_its_snippet_and_variables() -> None:
         ("x @ https://example.com/A_b.whl", "x@https://example.com/A_b.whl"),
     ],
 )
-def test_requirements_are_compared_without_their_spelling(text: str, normal: str) -> None:
+def test_requirements_are_normalised(text: str, normal: str) -> None:
     assert normalise_requirement(text) == normal
 
 
@@ -79,7 +79,7 @@ def test_requirements_in_words(text: str, words: str) -> None:
     assert explain_requirement(text) == words
 
 
-def test_an_object_is_read_and_its_passwords_are_not_printed() -> None:
+def test_a_definition_is_read_and_its_repr_has_no_password() -> None:
     spec = {"images": ["a"], "indexURL": "https://u:secret@example.com/", "env": [{"name": "A"}], "verify": "x"}
     definition = read_definition({"metadata": {"name": "n"}, "spec": spec})
     assert definition == Definition(
@@ -89,7 +89,7 @@ def test_an_object_is_read_and_its_passwords_are_not_printed() -> None:
     assert read_definition({}) == Definition("")
 
 
-def test_the_digest_of_a_spec_ignores_how_it_is_written() -> None:
+def test_the_digest_of_a_spec_ignores_its_form() -> None:
     plain = {"metadata": {"name": "n"}, "spec": {"images": ["a"]}}
     assert build_spec_digest(plain) == build_spec_digest({"metadata": {}, "spec": {"python": "", "images": ["a"]}})
     assert build_spec_digest(plain) != build_spec_digest({"spec": {"images": ["b"]}})

@@ -1,4 +1,4 @@
-"""Commands that install what a machine lacks, by /etc/os-release."""
+"""Install commands by the distribution in /etc/os-release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real texts of uv, and the sentences that they become."""
+"""Real error texts of uv, and their sentences."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -114,7 +114,7 @@ UNKNOWN = "warning: something\nerror: The thing broke at https://u:secret@index.
         ("", "building paddlepaddle 3.0.0 failed: it ended without a word"),
     ],
 )
-def test_each_text_of_uv_becomes_a_sentence(output: str, sentence: str) -> None:
+def test_each_error_of_uv_has_a_sentence(output: str, sentence: str) -> None:
     failure = Failure(output, PADDLE, Python(Path("/usr/bin/python3.14"), (3, 14, 0)), "/cache")
     found = read_failure(failure).message
     assert found.startswith(sentence)
@@ -137,19 +137,17 @@ def test_each_text_of_uv_becomes_a_sentence(output: str, sentence: str) -> None:
         (UNKNOWN, Fault.DEFINITION, ""),
     ],
 )
-def test_what_a_failure_depends_on_decides_when_another_try_is_worth_while(
-    output: str, fault: Fault, pythons: str
-) -> None:
+def test_each_error_of_uv_has_a_fault_that_decides_when_to_retry(output: str, fault: Fault, pythons: str) -> None:
     failed = read_failure(Failure(output, PADDLE, Python(Path("p"), (3, 14)), "/cache"))
     assert (failed.fault, failed.pythons) == (fault, pythons)
 
 
-def test_the_deepest_cause_is_the_short_one() -> None:
+def test_the_root_cause_is_the_last_one_and_short() -> None:
     assert root_cause(NO_DNS) == "failed to lookup address information: Name or service not known"
     assert root_cause("error: Python downloads are not allowed") == "Python downloads are not allowed"
 
 
-def test_a_cause_is_given_whole_and_on_one_line() -> None:
+def test_a_cause_of_several_lines_is_joined() -> None:
     failure = Failure(NO_VERSION, PADDLE, Python(Path("p"), (3, 11)), "/cache")
     assert read_failure(failure).message.endswith("we can conclude that your requirements are unsatisfiable")
 
@@ -162,7 +160,7 @@ def test_a_failed_check_shows_its_last_line() -> None:
     )
 
 
-def test_our_own_writing_fails_with_a_sentence() -> None:
+def test_a_failed_write_has_a_sentence() -> None:
     assert explain_os_error(OSError(28, "No space left on device"), "/c").startswith("the disk is full")
     denied = explain_os_error(PermissionError(13, "Permission denied", "/c/x"), "/c")
     assert denied.startswith("cannot write /c/x: Permission denied")
@@ -190,7 +188,7 @@ def test_urls_are_cut_to_their_host(text: str, cut: str) -> None:
         (NO_PACKAGE, "spec.requirements: the package index of spec.indexURL does not have no-such-package: check the"),
     ],
 )
-def test_an_index_of_the_definitions_own_is_named_as_such(output: str, sentence: str) -> None:
+def test_errors_of_an_index_in_the_spec_name_the_field(output: str, sentence: str) -> None:
     own = replace(PADDLE, index_url="http://127.0.0.1:9/simple")
     failure = Failure(output, own, Python(Path("p"), (3, 11)), "/cache")
     assert read_failure(failure).message.startswith(sentence)

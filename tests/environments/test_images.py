@@ -1,4 +1,4 @@
-"""Image names against patterns, and the sentences for those that match none."""
+"""Image names matched against patterns, and the sentences for names without a match."""
 
 import pytest
 from hypothesis import given
@@ -37,7 +37,7 @@ DEFAULTS = [read_definition(manifest) for manifest in build_defaults()]
         ("", None),
     ],
 )
-def test_images_of_the_documents_find_their_environment(image: str, environment: str | None) -> None:
+def test_images_of_the_documents_match_their_environment(image: str, environment: str | None) -> None:
     chosen = choose_definition(image, DEFAULTS)
     assert (chosen.name if chosen else None) == environment
 
@@ -60,7 +60,7 @@ def test_patterns(pattern: str, image: str, matches: bool) -> None:
     assert match_image(pattern, image) is matches
 
 
-def test_the_most_specific_pattern_wins_and_a_tie_goes_by_name() -> None:
+def test_the_most_specific_pattern_wins_and_of_equals_the_first_by_name() -> None:
     definitions = [
         Definition("any", images=("*",)),
         Definition("team", images=("*/team/*",)),
@@ -75,12 +75,12 @@ def test_the_most_specific_pattern_wins_and_a_tie_goes_by_name() -> None:
 @given(
     st.from_regex(r"[a-z0-9]{1,8}(\.[a-z]{2,3}(:[0-9]{2,4})?)?(/[a-z0-9]{1,6}){0,3}(:[a-z0-9]{1,4})?", fullmatch=True)
 )
-def test_completing_a_name_twice_changes_nothing_and_it_matches_itself(image: str) -> None:
+def test_completing_a_name_is_idempotent_and_a_name_matches_itself(image: str) -> None:
     assert complete_image(complete_image(image)) == complete_image(image)
     assert match_image(image, complete_image(image))
 
 
-def test_an_unknown_image_names_near_patterns_and_both_ways_out() -> None:
+def test_the_error_for_an_unknown_image_names_similar_patterns_and_both_remedies() -> None:
     sentence = explain_no_environment("example.com/me/demo-wide-n-deep:v2", DEFAULTS)
     assert sentence.startswith('image "example.com/me/demo-wide-n-deep:v2" stands for no environment on this machine')
     assert "paddle-ps (*/paddle-operator/demo-wide-and-deep:*" in sentence
@@ -90,6 +90,6 @@ def test_an_unknown_image_names_near_patterns_and_both_ways_out() -> None:
     assert "environments here: none" in explain_no_environment("zzz", [])
 
 
-def test_a_wrong_annotation_names_the_nearest_environment() -> None:
+def test_the_error_for_a_wrong_annotation_names_the_nearest_environment() -> None:
     assert explain_no_name("padle-ps", DEFAULTS).endswith('no Environment "padle-ps" exists; did you mean paddle-ps?')
     assert "there are: host" in explain_no_name("zzz", DEFAULTS)

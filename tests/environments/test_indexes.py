@@ -1,4 +1,4 @@
-"""pip's settings and uv's, by table. Addresses are examples; passwords never come out of `repr`."""
+"""pip's settings translated to uv's, as a table. URLs are examples; `repr` shows no password."""
 
 from pathlib import Path
 
@@ -50,7 +50,7 @@ NAMES = (
         ("[global]\nindex-url = https://u:%40x@a.example/\n", {}, {"UV_DEFAULT_INDEX": "https://u:%40x@a.example/"}),
     ],
 )
-def test_pips_settings_reach_uv(pip_conf: str, environ: dict[str, str], expected: dict[str, str]) -> None:
+def test_pips_settings_are_translated_for_uv(pip_conf: str, environ: dict[str, str], expected: dict[str, str]) -> None:
     settings = plan_uv_settings(PLAIN, read_pip_settings([pip_conf], environ), environ)
     assert {name: settings.environment[name] for name in NAMES if name in settings.environment} == expected
     assert settings.flags == ()
@@ -62,7 +62,7 @@ def test_pips_no_index_is_a_flag(value: str, flags: tuple[str, ...]) -> None:
     assert plan_uv_settings(PLAIN, read_pip_settings([], environ), environ).flags == flags
 
 
-def test_the_environments_own_index_wins_over_all() -> None:
+def test_the_index_of_the_environment_wins_over_all() -> None:
     definition = Definition("x", index_url=C, extra_index_urls=(B,))
     environ = {"UV_INDEX_URL": A, "PIP_INDEX_URL": A, "UV_INDEX": A, "PIP_NO_INDEX": "1"}
     settings = plan_uv_settings(definition, read_pip_settings([], environ), environ)
@@ -72,7 +72,7 @@ def test_the_environments_own_index_wins_over_all() -> None:
     assert settings.flags == ()
 
 
-def test_an_index_in_uv_toml_is_left_to_uv() -> None:
+def test_an_index_in_uv_toml_replaces_pips() -> None:
     keys = read_uv_keys(['[[index]]\nurl = "https://a.example"\n', "[pip]\nfind-links = ['/x']", "not = = toml"])
     assert keys == {"index", "pip", "find-links"}
     pip = {"index-url": B, "extra-index-url": B, "find-links": "/y", "no-index": "1"}
@@ -81,16 +81,16 @@ def test_an_index_in_uv_toml_is_left_to_uv() -> None:
     assert settings.flags == ()
 
 
-def test_later_files_win_over_earlier_ones() -> None:
+def test_later_files_override_earlier_ones() -> None:
     texts = [f"[global]\nindex-url = {A}\ntimeout = 5\n", f"[global]\nindex-url = {B}\n"]
     assert read_pip_settings(texts, {}) == {"index-url": B, "timeout": "5"}
 
 
-def test_install_wins_over_global_across_files() -> None:
+def test_install_overrides_global_across_files() -> None:
     assert read_pip_settings([f"[install]\nindex-url = {A}\n", f"[global]\nindex-url = {B}\n"], {})["index-url"] == A
 
 
-def test_nothing_aims_uv_at_another_environment() -> None:
+def test_variables_that_select_another_environment_are_removed() -> None:
     environ = {"VIRTUAL_ENV": "/v", "UV_PYTHON": "3.8", "UV_SYSTEM_PYTHON": "1", "PYTHONPATH": "/p", "HOME": "/h"}
     settings = plan_uv_settings(PLAIN, {}, environ)
     assert not set(environ) - {"HOME"} & set(settings.environment)
@@ -98,14 +98,14 @@ def test_nothing_aims_uv_at_another_environment() -> None:
     assert settings.environment["UV_PYTHON_DOWNLOADS"] == "never"
 
 
-def test_passwords_are_in_no_flag_and_not_printed() -> None:
+def test_passwords_are_neither_in_flags_nor_in_repr() -> None:
     environ = {"PIP_INDEX_URL": "https://user:secret@a.example/simple"}
     settings = plan_uv_settings(PLAIN, read_pip_settings([], environ), environ)
     assert "secret" in settings.environment["UV_DEFAULT_INDEX"]
     assert "secret" not in repr(settings) + " ".join(settings.flags)
 
 
-def test_pip_looks_where_pip_looks() -> None:
+def test_the_configuration_files_are_those_of_pip() -> None:
     home = Path("/home/u")
     assert pip_files({}, home, "linux") == (
         Path("/etc/xdg/pip/pip.conf"),
@@ -121,7 +121,7 @@ def test_pip_looks_where_pip_looks() -> None:
     assert home / "Library/Application Support/pip/pip.conf" in pip_files({}, home, "darwin")
 
 
-def test_uv_toml_is_read_where_uv_reads_it() -> None:
+def test_the_uv_toml_files_are_those_of_uv() -> None:
     home = Path("/home/u")
     assert uv_files({}, home) == (home / ".config/uv/uv.toml", Path("/etc/uv/uv.toml"))
     assert uv_files({"UV_CONFIG_FILE": "/x.toml"}, home) == (Path("/x.toml"),)

@@ -1,4 +1,4 @@
-"""Libraries that a machine lacks: found out before anything large is fetched, taken from a wheel, loaded by name."""
+"""System libraries that a machine lacks: detected before large downloads, taken from a wheel, loaded by name."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from paddock.environments.progress import Progress
 from paddock.environments.uv import Machine
 
 ABSENT = "libq.so"
-"""No machine has it. Its name is shorter than that of the library that stands for it here."""
+"""A library that no machine has. Its name is shorter than that of the library used in its place."""
 TINY = Definition("tiny", requirements=("tiny==1.0",), verify=f"import ctypes; ctypes.CDLL('{ABSENT}').cos")
 PROVIDER = Provider("carrier==1.0", "carrier.libs/libm.so*")
 DEBIAN = Machine(read_distribution("ID=debian\nPRETTY_NAME='Debian GNU/Linux 13 (trixie)'"), root=True)
 
 
 def read_loaded(name: str) -> bytes:
-    """A library of this machine, as the loader has it open."""
+    """The content of a library that this process has loaded."""
     ctypes.CDLL(name)
     maps = Path("/proc/self/maps").read_text().split()
     return Path(next(word for word in maps if Path(word).name.startswith(name.partition(".")[0]))).read_bytes()
@@ -34,12 +34,12 @@ def read_loaded(name: str) -> bytes:
 
 def build_with(directory: Path, index: Index, providers: dict[str, Provider]) -> Builder:
     catalogue = Catalogue({"tiny": (ABSENT,)}, providers)
-    return replace(make_builder(directory, index.url), libraries=catalogue, here=DEBIAN)
+    return replace(make_builder(directory, index.url), libraries=catalogue, machine=DEBIAN)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="shared libraries are Linux's here")
 async def test_a_library_that_the_machine_lacks_comes_from_a_wheel(tmp_path: Path, index: Index) -> None:
-    """Any Python of the environment has it, whatever LD_LIBRARY_PATH says."""
+    """Each Python of the environment loads it, with any LD_LIBRARY_PATH."""
     index.add("tiny")
     index.add("carrier", files={"carrier.libs/libm.so.6": read_loaded("libm.so.6")})
     builder = build_with(tmp_path, index, {ABSENT: PROVIDER})
@@ -51,7 +51,7 @@ async def test_a_library_that_the_machine_lacks_comes_from_a_wheel(tmp_path: Pat
 
 
 @pytest.mark.parametrize("providers", [{}, {ABSENT: Provider("absent==9", "*")}], ids=["no wheel", "not in the index"])
-async def test_without_a_wheel_the_command_is_told_before_the_packages_are_fetched(
+async def test_without_a_wheel_the_error_has_the_install_command_before_packages_are_downloaded(
     tmp_path: Path, index: Index, providers: dict[str, Provider]
 ) -> None:
     index.add("tiny")
@@ -64,12 +64,12 @@ async def test_without_a_wheel_the_command_is_told_before_the_packages_are_fetch
     assert "downloading" not in {progress.phase for progress in seen}
 
 
-async def test_what_an_interpreter_can_load_is_not_missing() -> None:
+async def test_a_library_that_the_interpreter_can_load_is_not_missing() -> None:
     assert await find_missing(Path(sys.executable), ["libc.so.6", ABSENT]) == (ABSENT,)
     assert await find_missing(Path("/nowhere"), []) == ()
 
 
-def test_a_library_gets_a_shorter_name_in_the_same_bytes() -> None:
+def test_renaming_a_library_keeps_its_size() -> None:
     content = b"\x7fELF..libgomp-870cb1d0.so.1.0.0\0rest"
     renamed = rename_library(content, "libgomp-870cb1d0.so.1.0.0", "libgomp.so.1")
     assert len(renamed) == len(content)
@@ -79,6 +79,6 @@ def test_a_library_gets_a_shorter_name_in_the_same_bytes() -> None:
             rename_library(content, name, wanted)
 
 
-def test_what_is_known_fits_together() -> None:
+def test_each_library_of_the_catalogue_has_a_provider() -> None:
     assert KNOWN.find_needed(["numpy", "paddlepaddle", "lightgbm"]) == (LIBGOMP,)
     assert {library for libraries in KNOWN.needs.values() for library in libraries} <= KNOWN.providers.keys()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from environments.packages import Index, make_builder
-from paddock.apiserver.local import LocalApi
+from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app.images import EnvironmentImages
 from paddock.environments.answers import Answer, Preparing, Ready, Unavailable
 from paddock.environments.crd import build_crd
@@ -20,7 +20,7 @@ from paddock.environments.library import Environments
 from paddock.environments.seeding import SEED, seed
 from paddock.kube.errors import Invalid
 from paddock.kube.meta import CRDS, ENVIRONMENTS, Manifest
-from paddock.node import images as node
+from paddock.node.runtime import images as node
 
 
 def environment(name: str = "tiny", **spec: Any) -> Manifest:

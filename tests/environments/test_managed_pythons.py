@@ -1,4 +1,4 @@
-"""An interpreter that the packages have wheels for: fetched by a real uv from a mirror on loopback, or a sentence."""
+"""Interpreters that the packages have wheels for: a real uv downloads them from a mirror on loopback."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from paddock.environments.builder import Builder
 from paddock.environments.definition import Definition
 from paddock.environments.distributions import read_distribution
 from paddock.environments.failures import BuildFailed, Fault
-from paddock.environments.managed_pythons import Download, choose_download, explain_cure
+from paddock.environments.managed_pythons import Download, choose_download, explain_remedy
 from paddock.environments.progress import Progress
 from paddock.environments.pythons import Python, running_python
 from paddock.environments.uv import Machine
@@ -26,11 +26,11 @@ TINY = Definition("tiny", requirements=("tiny==1.0",), verify="import tiny", pyt
 
 
 SETTINGS = b"# system configuration generated and used by the sysconfig module\nbuild_time_vars = {}\n"
-"""What uv puts its own paths into."""
+"""The content of a file into which uv writes its own paths."""
 
 
 def make_archive(python: Python) -> bytes:
-    """An interpreter as uv unpacks it: a program that runs this machine's."""
+    """An archive of an interpreter: its program runs this machine's interpreter."""
     script = f'#!/bin/sh\nexec {python.path} "$@"\n'.encode()
     files = {
         f"bin/python{python.short}": script,
@@ -46,8 +46,8 @@ def make_archive(python: Python) -> bytes:
     return buffer.getvalue()
 
 
-def pretend(directory: Path, index: Index, **more: str) -> Builder:
-    """On a machine whose only interpreter is too new, with a mirror of uv's that has the running one."""
+def make_builder_with_mirror(directory: Path, index: Index, **more: str) -> Builder:
+    """A builder on a machine whose only interpreter is too new. uv's mirror has the running interpreter."""
     version = ".".join(map(str, RUNNING.version))
     release = f"https://github.com/astral-sh/python-build-standalone/releases/download/1/{version}.tar.gz"
     index.pythons[f"{version}.tar.gz"] = make_archive(RUNNING)
@@ -69,10 +69,10 @@ def pretend(directory: Path, index: Index, **more: str) -> Builder:
     return replace(builder, preferred=Python(Path("/nowhere/python3.99"), (3, 99, 0)))
 
 
-async def test_an_interpreter_is_fetched_once_and_never_in_silence(tmp_path: Path, index: Index) -> None:
+async def test_an_interpreter_is_downloaded_once_and_with_progress(tmp_path: Path, index: Index) -> None:
     index.add("tiny")
     seen: list[Progress] = []
-    builder = pretend(tmp_path, index)
+    builder = make_builder_with_mirror(tmp_path, index)
     assert await builder.find_python(TINY) is None
     built = await builder.build(TINY, seen.append)
     assert built.packages == {"tiny": "1.0"}
@@ -93,10 +93,10 @@ async def test_an_interpreter_is_fetched_once_and_never_in_silence(tmp_path: Pat
     ],
     ids=["cut off", "not allowed", "offline"],
 )
-async def test_where_none_can_be_fetched_the_sentence_says_what_to_install(
+async def test_the_error_of_a_failed_download_says_what_to_install(
     tmp_path: Path, index: Index, variables: dict[str, str], why: str
 ) -> None:
-    builder = pretend(tmp_path, index)
+    builder = make_builder_with_mirror(tmp_path, index)
     builder = replace(builder, environ={**builder.environ, **variables})
     with pytest.raises(BuildFailed) as raised:
         await builder.build(TINY, lambda progress: None)
@@ -109,8 +109,8 @@ async def test_where_none_can_be_fetched_the_sentence_says_what_to_install(
     assert raised.value.fault is Fault.MACHINE
 
 
-async def test_packages_say_which_interpreters_they_have_wheels_for(tmp_path: Path, index: Index) -> None:
-    """The definition asks for none: the build finds out, and the next one knows."""
+async def test_the_interpreter_follows_from_the_wheels_of_the_packages(tmp_path: Path, index: Index) -> None:
+    """The definition names none: the build finds and notes the allowed ones, and the next build reads the note."""
     index.add("tiny", tag="cp38-cp38-linux_x86_64")
     builder = make_builder(tmp_path, index.url, PATH="/usr/bin/nowhere", UV_PYTHON_DOWNLOADS="never")
     definition = Definition("tiny", requirements=("tiny==1.0",))
@@ -122,7 +122,7 @@ async def test_packages_say_which_interpreters_they_have_wheels_for(tmp_path: Pa
     assert [note.read_text() for note in builder.root.glob("*.pythons")] == [">=3.8,<3.9"]
 
 
-async def test_packages_that_allow_fewer_and_fewer_interpreters_are_all_heeded(tmp_path: Path, index: Index) -> None:
+async def test_the_interpreters_that_each_package_allows_are_noted(tmp_path: Path, index: Index) -> None:
     index.add("older", tag="cp38-cp38-linux_x86_64")
     index.add("tiny", tag=f"cp{RUNNING.short.replace('.', '')}-none-any")
     builder = make_builder(tmp_path, index.url, PATH="/usr/bin/nowhere", UV_PYTHON_DOWNLOADS="never")
@@ -147,7 +147,7 @@ def row(version: str, implementation: str = "cpython", variant: str = "default")
     }
 
 
-def test_the_newest_release_of_cpython_that_suits_is_chosen() -> None:
+def test_the_newest_matching_release_of_cpython_is_chosen() -> None:
     listing = [
         row("3.14.2"), row("3.13.9"), row("3.13.10rc1"), row("3.13.99", "pypy"), row("3.13.98", variant="freethreaded"),
         row("3.12.12"),
@@ -158,7 +158,7 @@ def test_the_newest_release_of_cpython_that_suits_is_chosen() -> None:
 
 
 @pytest.mark.parametrize(
-    ("release", "root", "cure"),
+    ("release", "root", "remedy"),
     [
         (
             "ID=ubuntu\nID_LIKE=debian\nVERSION_CODENAME=questing",
@@ -169,5 +169,5 @@ def test_the_newest_release_of_cpython_that_suits_is_chosen() -> None:
         ("ID=nixos", True, "install Python 3.9 to 3.13 (with your system's packages, or pyenv)"),
     ],
 )
-def test_the_cure_is_this_distributions(release: str, root: bool, cure: str) -> None:
-    assert explain_cure(">=3.9,<3.14", Machine(read_distribution(release), root)).startswith(cure)
+def test_the_remedy_is_the_distributions_install_command(release: str, root: bool, remedy: str) -> None:
+    assert explain_remedy(">=3.9,<3.14", Machine(read_distribution(release), root)).startswith(remedy)

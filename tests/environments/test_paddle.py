@@ -1,4 +1,4 @@
-"""The default environments with real PaddlePaddle wheels, from the machine's own package index."""
+"""The default environments with real PaddlePaddle wheels, from the machine's package index."""
 
 from __future__ import annotations
 

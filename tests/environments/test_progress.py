@@ -1,4 +1,4 @@
-"""Per cent from a recorded terminal of uv 0.13 (15 packages, one of 184 MiB)."""
+"""Percentages from a recorded terminal of uv 0.13 (15 packages, one of 184 MiB)."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paddock.environments.progress import Pace, Progress, Screen, build_progress, format_size, read_screen
+from paddock.environments.progress import Progress, Screen, TransferRate, build_progress, format_size, read_screen
 
 RECORDED = [
     line.encode().decode("unicode_escape") for line in (Path(__file__).parent / "terminal.txt").read_text().splitlines()
@@ -24,7 +24,7 @@ def replay(chunks: list[str]) -> list[Progress]:
     return seen
 
 
-def test_the_per_cent_follows_the_bytes_of_the_large_package() -> None:
+def test_the_percentage_follows_the_bytes_of_the_large_package() -> None:
     seen = replay(RECORDED)
     texts = [progress.explain() for progress in seen]
     assert texts[0] == "building (paddlepaddle 3.0.0), 3 %"
@@ -38,7 +38,7 @@ def test_the_per_cent_follows_the_bytes_of_the_large_package() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(0, len(WHOLE)), max_size=60))
-def test_it_never_goes_back_wherever_the_text_is_cut(cuts: list[int]) -> None:
+def test_the_percentage_never_decreases_wherever_the_text_is_cut(cuts: list[int]) -> None:
     places = [0, *sorted(cuts), len(WHOLE)]
     percents = [each.percent for each in replay([WHOLE[a:b] for a, b in pairwise(places)])]
     assert percents == sorted(percents)
@@ -46,7 +46,7 @@ def test_it_never_goes_back_wherever_the_text_is_cut(cuts: list[int]) -> None:
 
 
 @given(st.text(max_size=300))
-def test_any_other_text_is_no_progress_and_no_error(text: str) -> None:
+def test_other_text_changes_no_progress_and_raises_no_error(text: str) -> None:
     assert 0 <= build_progress(read_screen(Screen(), text), "x", {}).percent <= 93
 
 
@@ -64,19 +64,19 @@ def test_any_other_text_is_no_progress_and_no_error(text: str) -> None:
         (Progress("waiting", 0, "six 1.0"), "waiting for another build of six 1.0"),
     ],
 )
-def test_sentences(progress: Progress, sentence: str) -> None:
+def test_progress_in_words(progress: Progress, sentence: str) -> None:
     assert progress.explain() == sentence
 
 
-def test_the_pace_is_of_the_last_seconds() -> None:
-    pace = Pace()
-    speeds = [pace.note(now, got) for now, got in ((0.0, 0), (0.5, 1000), (1.0, 2000), (2.0, 4000), (8.0, 4000))]
+def test_the_transfer_rate_is_of_the_last_seconds() -> None:
+    rate = TransferRate()
+    speeds = [rate.add(now, got) for now, got in ((0.0, 0), (0.5, 1000), (1.0, 2000), (2.0, 4000), (8.0, 4000))]
     assert speeds == [0, 0, 2000, 2000, 0]
-    assert pace.note(9.0, 100) == 0, "another try begins anew"
-    assert pace.note(10.0, 600) == 500
+    assert rate.add(9.0, 100) == 0, "a retry resets the rate"
+    assert rate.add(10.0, 600) == 500
 
 
-def test_what_is_left_of_the_downloads_at_this_pace() -> None:
+def test_the_remaining_time_of_the_downloads_follows_the_rate() -> None:
     screen = read_screen(Screen(), "Preparing packages... (0/1)\nbig  ----- 100 MiB/200 MiB\n")
     told = build_progress(screen, "big", {}, speed=10 * 2**20)
     assert (told.speed, told.left) == (10 * 2**20, 10)

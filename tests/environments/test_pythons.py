@@ -1,4 +1,4 @@
-"""Version specifiers, and what is said when no interpreter suits."""
+"""Version specifiers, and the sentences if no interpreter suits."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def test_specifiers(specifier: str, version: tuple[int, ...], matches: bool) -> 
     assert match_version(specifier, version) is matches
 
 
-def test_what_is_no_specifier_is_named() -> None:
+def test_the_error_for_an_invalid_specifier_names_it() -> None:
     with pytest.raises(ValueError, match='"about 3" is no version specifier'):
         match_version(">=3.9, about 3", (3, 11))
 
@@ -74,16 +74,16 @@ def test_ranges_in_words(specifier: str, words: str) -> None:
         ([], "no Python was found for paddlepaddle 3.0.0"),
     ],
 )
-def test_no_python_that_suits(found: list[Python], sentence: str) -> None:
+def test_the_error_if_no_python_suits(found: list[Python], sentence: str) -> None:
     assert explain_unsuitable("paddlepaddle 3.0.0", ">=3.9,<3.14", found) == sentence
 
 
-def test_the_first_that_suits_is_chosen() -> None:
+def test_the_first_matching_python_is_chosen() -> None:
     assert choose_python("<3.14", [python(3, 14, 1), python(3, 12, 1), python(3, 11, 1)]) == python(3, 12, 1)
     assert choose_python("<3.9", [python(3, 14, 1)]) is None
 
 
-def test_uvs_listing_gives_cpython_newest_first() -> None:
+def test_uvs_list_is_read_newest_first_and_cpython_only() -> None:
     def row(path: str, minor: int, implementation: str = "cpython", more: str = "", variant: str = "default") -> Row:
         parts = {"major": 3, "minor": minor, "patch": 1}
         version = f"3.{minor}.1{more}"
@@ -100,12 +100,12 @@ def test_uvs_listing_gives_cpython_newest_first() -> None:
     )
 
 
-def test_the_running_interpreter_is_one_that_exists() -> None:
+def test_the_running_interpreter_exists() -> None:
     assert running_python().path.exists()
 
 
 async def test_the_interpreters_of_pyenv_are_found(tmp_path: Path) -> None:
-    """Its shims start only the version that a directory has chosen."""
+    """pyenv's shims start only the version that a directory selects."""
     binaries = tmp_path / ".pyenv/versions/3.x/bin"
     binaries.mkdir(parents=True)
     running = running_python()

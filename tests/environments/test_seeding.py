@@ -1,4 +1,4 @@
-"""Which seeds are created, replaced or left alone."""
+"""Which default Environments are created, replaced or left unchanged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from paddock.environments.seeding import SEED, plan_seeding
 DEFAULTS = build_defaults()
 
 
-def test_missing_ones_are_created_with_their_digest() -> None:
+def test_missing_defaults_are_created_with_their_digest() -> None:
     create, replace = plan_seeding([], DEFAULTS)
     assert [each["metadata"]["name"] for each in create] == [each["metadata"]["name"] for each in DEFAULTS]
     assert all(each["metadata"]["annotations"][SEED] for each in create)
@@ -24,7 +24,7 @@ def test_seeding_twice_changes_nothing() -> None:
     assert plan_seeding(create, DEFAULTS) == ((), ())
 
 
-def test_a_newer_default_replaces_an_untouched_one_only() -> None:
+def test_a_newer_default_replaces_only_an_unchanged_object() -> None:
     stored, _ = plan_seeding([], DEFAULTS)
     newer = copy.deepcopy(DEFAULTS)
     for manifest in newer:
@@ -40,7 +40,7 @@ def test_a_newer_default_replaces_an_untouched_one_only() -> None:
     assert plan_seeding(replace, newer[2:]) == ((), ())
 
 
-def test_the_defaults_can_be_meant() -> None:
+def test_each_default_is_valid() -> None:
     for definition in map(read_definition, DEFAULTS):
         assert definition.images
         assert match_version(definition.python, (3, 11, 0))

@@ -1,4 +1,4 @@
-"""One program on a terminal of its own: exit codes, text as it comes, and nobody left behind."""
+"""One program on its own pseudo-terminal: exit codes, output as it is written, and no process left."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def test_exit_codes(script: str, code: int) -> None:
     assert (await run_on_terminal(["/bin/sh", "-c", script], os.environ, HERE))[0] == code
 
 
-async def test_text_comes_as_it_is_written_and_whole_in_the_end() -> None:
+async def test_output_arrives_as_it_is_written_and_is_complete_at_the_end() -> None:
     seen: list[str] = []
     first = asyncio.Event()
 
@@ -42,18 +42,18 @@ async def test_text_comes_as_it_is_written_and_whole_in_the_end() -> None:
     assert text == "".join(seen)
 
 
-async def test_much_text_is_all_there() -> None:
+async def test_large_output_is_complete() -> None:
     _, text = await run_on_terminal([sys.executable, "-c", "print('x' * 100)\n" * 500], os.environ, HERE)
     assert text.count("x") == 50_000
 
 
-async def test_a_child_that_leaves_a_process_behind_does_not_hold_us() -> None:
+async def test_a_process_that_the_child_leaves_does_not_block_the_caller() -> None:
     script = "trap '' HUP; sleep 60 & echo $!"
     _, text = await asyncio.wait_for(run_on_terminal(["/bin/sh", "-c", script], os.environ, HERE), 20)
     os.kill(int(text), signal.SIGKILL)
 
 
-async def test_cancelling_ends_the_whole_session() -> None:
+async def test_cancellation_kills_the_whole_session() -> None:
     pids: list[str] = []
     ready = asyncio.Event()
 
@@ -81,7 +81,7 @@ asyncio.run(run_on_terminal(["/bin/sh", "-c", "echo $$; exec sleep 60"], os.envi
 """
 
 
-async def test_kill_9_of_the_parent_hangs_up_and_ends_the_child() -> None:
+async def test_kill_9_of_the_parent_ends_the_child_by_hangup() -> None:
     parent = await asyncio.create_subprocess_exec(sys.executable, "-c", ALONE, stdout=asyncio.subprocess.PIPE)
     assert parent.stdout is not None
     child = psutil.Process(int(await asyncio.wait_for(parent.stdout.readline(), 30)))
@@ -91,13 +91,13 @@ async def test_kill_9_of_the_parent_hangs_up_and_ends_the_child() -> None:
     assert not alive
 
 
-def test_plain_text_is_what_remained_to_be_read() -> None:
+def test_plain_text_is_the_text_visible_at_the_end() -> None:
     drawn = "\x1b[2K⠙ Resolving dependencies...   \r\x1b[2K⠹ six\r\x1b[2Kerror: x\r\n  cause: y\r\n\x1b[31mz\x1b[0m\r\n"
     assert plain_text(drawn) == "error: x\n  cause: y\nz"
 
 
-async def test_what_the_reader_raises_ends_the_program(tmp_path: Path) -> None:
-    """And is raised where the program was started."""
+async def test_an_exception_of_on_text_ends_the_program(tmp_path: Path) -> None:
+    """The exception is raised in the caller."""
 
     def on_text(text: str) -> None:
         raise ValueError(text.strip())
@@ -108,13 +108,13 @@ async def test_what_the_reader_raises_ends_the_program(tmp_path: Path) -> None:
     assert not psutil.pid_exists(int(str(raised.value)))
 
 
-def test_a_coloured_line_is_read_whole() -> None:
-    """As Python 3.13 ends a traceback on a terminal."""
+def test_a_coloured_line_is_complete() -> None:
+    """The last line of a traceback of Python 3.13 on a terminal."""
     drawn = "\x1b[1;35mAssertionError\x1b[0m: \x1b[35mno flag\x1b[0m\r\n"
     assert plain_text(drawn) == "AssertionError: no flag"
 
 
-async def test_a_program_that_is_read_ends_with_its_caller(tmp_path: Path) -> None:
+async def test_a_cancelled_read_output_kills_the_program(tmp_path: Path) -> None:
     file = tmp_path / "pid"
     task = asyncio.create_task(read_output(["/bin/sh", "-c", f"echo $$ >{file}; exec sleep 1000"], os.environ))
     async with asyncio.timeout(20):

@@ -6,8 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from paddock.jobs import pods
 from paddock.jobs.model import Counts, Job, Settings
+from paddock.jobs.objects import pods
 from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS
 
 JSON = st.recursive(
@@ -18,7 +18,7 @@ JSON = st.recursive(
 
 
 def places(value: Any) -> list[tuple[Any, Any]]:
-    """Every place of a manifest that may be put something else into."""
+    """The paths of a manifest at which a test may put another value."""
     keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else []
     return [(value, key) for key in keys] + [place for key in keys for place in places(value[key])]
 

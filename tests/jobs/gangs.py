@@ -54,7 +54,7 @@ def build_job(*, ps: int = 0, workers: int = 2, restart: RestartPolicy = Restart
 
 
 def build_pods(job: Job, attempt: int = 0, phase: PodPhase = PodPhase.RUNNING, **changes: Any) -> tuple[Pod, ...]:
-    """A pod for each rank, alive and with an address."""
+    """A pod for each rank, running and with an address."""
     return tuple(
         Pod(
             name=f"{job.key.name}-{rank}",
@@ -81,7 +81,7 @@ def build_config_maps(job: Job, attempt: int = 0) -> tuple[Child, ...]:
 
 
 def observe(job: Job, pods: Iterable[Pod] | None = None, attempt: int = 0, **changes: Any) -> Observed:
-    """All that a running job has; `pods` in place of its own."""
+    """All objects of a running job; `pods` replaces its pods."""
     whole = Observed(
         pods=build_pods(job, attempt) if pods is None else tuple(pods),
         services=build_services(job),
@@ -91,7 +91,7 @@ def observe(job: Job, pods: Iterable[Pod] | None = None, attempt: int = 0, **cha
 
 
 def build_status(job: Job, phase: Phase = Phase.RUNNING, **changes: Any) -> Status:
-    """As it was recorded a minute ago of a job all of whose pods ran."""
+    """The status, recorded a minute ago, of a job whose pods all run."""
     status = Status(
         phase=phase,
         refs=build_refs(job, build_pods(job, changes.get("attempt", 0))),

@@ -1,4 +1,4 @@
-"""Manifests for the tests of `paddock.jobs`: the documents' own, read from `manifests/` as they print them."""
+"""Manifests for the tests of `paddock.jobs`: examples of the documents, unchanged, from `manifests/`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.documents import read_documents
 from paddock.jobs.model import Job
+from paddock.jobs.reading.documents import read_documents
 from paddock.kube.meta import Manifest
 
 FOLDER = Path(__file__).parent / "manifests"
@@ -28,7 +28,7 @@ def read_text(name: str) -> str:
 
 
 def read_manifest(name: str) -> Manifest:
-    """The job of a file, as it would come back from an API server."""
+    """The job of a file, as an API server would return it."""
     manifest = deepcopy(read_documents(read_text(name))[0].manifest)
     manifest["metadata"] = {"namespace": "default"} | manifest["metadata"]
     manifest["metadata"] |= {"uid": "0123456789-uid", "generation": 1}
@@ -42,13 +42,13 @@ def read_sample(name: str, **spec: Any) -> Job:
 
 
 def read_any(manifest: Manifest) -> Job:
-    """By its own API group."""
+    """The job, read by its API group."""
     api = next(api for resource, api in KINDS.items() if resource.api_version == manifest["apiVersion"])
     return api.read_job(manifest)
 
 
 def with_value(manifest: Manifest, path: tuple[str | int, ...], value: Any) -> Manifest:
-    """A copy with `value` at `path`; the value `...` takes away what is there."""
+    """A copy with `value` at `path`; the value `...` removes the field."""
     result = deepcopy(manifest)
     place: Any = result
     for step in path[:-1]:

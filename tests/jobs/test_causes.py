@@ -1,4 +1,4 @@
-"""Causes: each has a sentence, survives its record, and the first that holds is the one that is told."""
+"""Causes: each has a sentence and survives its record, and the first one that holds is recorded."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ import pytest
 from jobs.gangs import NOW, build_job, build_pods, cause, with_pod
 from paddock.jobs import causes
 from paddock.jobs.causes import CAUSES, Cause
-from paddock.jobs.explain import CATALOGUES, explain
 from paddock.jobs.model import CauseRecord, Pod, PodPhase
+from paddock.jobs.text.cause_phrases import CAUSE_PHRASES
+from paddock.jobs.text.explain import explain
+from paddock.jobs.text.formats import FORMATS
 from paddock.jobs.waiting import plan_waiting_cause
 
 WORTH: dict[str, Any] = {"tuple[str, ...]": ("worker-0",), "int": 3, "int | None": 3, "str": "so", "bool": True}
@@ -28,9 +30,9 @@ def example(kind: type[Cause]) -> Cause:
 
 
 @pytest.mark.parametrize("kind", CAUSES.values(), ids=CAUSES)
-@pytest.mark.parametrize("language", CATALOGUES)
+@pytest.mark.parametrize("language", FORMATS)
 def test_every_cause_has_a_sentence_in_every_language(kind: type[Cause], language: str) -> None:
-    assert kind.__name__ in CATALOGUES[language]
+    assert kind.__name__ in CAUSE_PHRASES
     sentence = explain(example(kind).record(NOW), language)
     assert sentence
     assert "?" not in sentence, "each number is told"
@@ -38,8 +40,7 @@ def test_every_cause_has_a_sentence_in_every_language(kind: type[Cause], languag
 
 def test_every_class_is_listed_and_every_sentence_has_a_class() -> None:
     assert class_names(Cause) - {"Cause", "NewAttempt", "Failure"} == set(CAUSES)
-    for sentences in CATALOGUES.values():
-        assert set(sentences) == set(CAUSES)
+    assert set(CAUSE_PHRASES) == set(CAUSES)
 
 
 @pytest.mark.parametrize("kind", CAUSES.values(), ids=CAUSES)
@@ -201,8 +202,8 @@ def told(pods: tuple[Pod, ...], *, has_config_map: bool = False) -> Cause | None
     return plan_waiting_cause(pods, 2, "demo", has_config_map=has_config_map)
 
 
-def test_what_comes_earlier_on_a_pods_way_is_told_first() -> None:
-    """Each step mends what the one before told."""
+def test_the_earliest_step_of_a_pods_start_is_reported_first() -> None:
+    """Each step removes the cause of the one before."""
     unplaced = with_pod(PODS, "worker-1", waiting("Unschedulable", "no room"))
     pods = with_pod(
         unplaced, "worker-0", waiting("EnvironmentBuilding", "paddle-ps: installing, 61 %, 12 MB/s, 9 s left")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paddock.jobs.complaints import find_complaint, read_complaint
+from paddock.jobs.logs.complaints import find_complaint, read_complaint
 
 THE_DOCUMENTS_DDP_ON_A_CPU = "Error initializing process group: Distributed package doesn't have NCCL built in"
 

@@ -8,11 +8,12 @@ import pytest
 
 from paddock import __version__
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.deployment import IMAGE, Installation, Scope, build_operator
+from paddock.jobs.install.deployment import IMAGE, Installation, Scope, build_operator
+from paddock.jobs.install.rights import LEASE, Right, Where, allows, build_rights, build_rules
 from paddock.jobs.labels import SETTINGS_ANNOTATION, VERSION_ANNOTATION
 from paddock.jobs.preflight import check, read_bytes
-from paddock.jobs.rights import LEASE, Right, Where, allows, build_rights, build_rules
 from paddock.kube.meta import LEASES, NODES, Key, Manifest, key_of, name_of
+from paddock.kube.validation.names import DNS_LABEL
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "deploy" / "examples"
 DOCUMENTS = Path(__file__).resolve().parents[2] / "examples" / "documents"
@@ -29,7 +30,7 @@ def pod_of(manifests: tuple[Manifest, ...] = SHIPPED) -> Manifest:
 
 
 def test_the_names_are_paddle_operators() -> None:
-    """So that `kubectl apply` replaces it, and what the documents say about either is true of both."""
+    """So that `kubectl apply` replaces it, and the documents of both stay true."""
     assert [(each["kind"], key_of(each)) for each in SHIPPED] == [
         ("Namespace", Key("", "paddle-system")),
         ("ServiceAccount", Key("paddle-system", "paddle-manager-sa")),
@@ -85,7 +86,7 @@ def test_an_old_cluster_hears_of_seccomp_by_an_annotation() -> None:
 
 @pytest.mark.parametrize("scope", Scope)
 def test_two_installations_share_nothing(scope: Scope) -> None:
-    """What both had would be taken from the first by the second, and removed with either."""
+    """The second installation would take over shared objects, and removing one would delete them."""
     ours, theirs = (
         {(each["kind"], key_of(each)) for each in build_operator(Installation(namespace=namespace, scope=scope))}
         for namespace in ("team-a", "team-b")
@@ -159,9 +160,7 @@ def test_users_get_their_rights_with_kubernetes_own_roles() -> None:
     assert verbs == {"get", "list", "watch"}
 
 
-@pytest.mark.parametrize(
-    "word", [LEASE, VERSION_ANNOTATION, SETTINGS_ANNOTATION, r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"]
-)
+@pytest.mark.parametrize("word", [LEASE, VERSION_ANNOTATION, SETTINGS_ANNOTATION, DNS_LABEL.pattern])
 def test_what_two_sides_have_to_agree_on_is_written_once(word: str) -> None:
     """The operator writes it, the command line reads it."""
     source = Path(__file__).resolve().parents[2] / "src" / "paddock"

@@ -1,4 +1,4 @@
-"""Whatever Kubernetes lets a job be called, what is made of it has a legal name, and nobody else's."""
+"""For every name that Kubernetes allows, the job's objects have valid names, different from those of other jobs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 
 from jobs.samples import read_sample
 from jobs.test_pods import as_text, build_all
-from paddock.apiserver.names import explain_dns1035, explain_label, explain_label_value, explain_subdomain
-from paddock.jobs import names, pods
+from paddock.jobs import names
 from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.model import Child, Intranet, Job, Network, Observed, Rank, Settings, Status
+from paddock.jobs.objects import pods
 from paddock.jobs.policies.children import plan_leftovers, plan_services
 from paddock.kube.meta import POD_GROUPS, SERVICES, VOLCANO_POD_GROUPS, Key, labels_of, name_of
+from paddock.kube.validation.names import DNS1035_LABEL, DNS_LABEL, DNS_SUBDOMAIN, LABEL_VALUE
 
 LONG = "team-vision.resnet50-imagenet-2012-mixed-precision-label-smoothing-0.1-cosine-decay-run-17"
 DOTTED = "2026.03-resnet50"
@@ -37,10 +38,10 @@ def test_every_name_that_is_made_is_legal_and_no_two_are_alike(name: str) -> Non
     job = called(name)
     ranks = job.ranks()
     hosts = [names.host_name(job, rank) for rank in ranks]
-    assert [explain_dns1035(host) for host in hosts] == [explain_label(host) for host in hosts] == [[]] * len(ranks)
+    assert [DNS1035_LABEL.allows(host) and DNS_LABEL.allows(host) for host in hosts] == [True] * len(ranks)
     assert len(set(hosts)) == len({names.rank_label(job, rank) for rank in ranks}) == len(ranks)
     called_so = [names.config_map_name(job, attempt) for attempt in (0, 1, 9999)]
-    assert [explain_subdomain(each) for each in called_so] == [[]] * len(set(called_so))
+    assert [DNS_SUBDOMAIN.allows(each) for each in called_so] == [True] * len(set(called_so))
 
 
 @given(JOB_NAMES, st.sampled_from(SETTINGS), st.sampled_from(["wide_and_deep", "kubeflow_distributed"]))
@@ -51,7 +52,7 @@ def test_every_label_is_legal_and_a_service_selects_the_pod_of_its_rank_alone(
     made = [pods.build_pod(job, rank, 0, None, settings) for rank in job.ranks()]
     services = [pods.build_service(job, rank) for rank in job.ranks()]
     values = [value for each in (*made, *services) for value in labels_of(each).values()]
-    assert {value: explain_label_value(value) for value in values} == {value: [] for value in values}
+    assert {value: LABEL_VALUE.allows(value) for value in values} == dict.fromkeys(values, True)
     for number, service in enumerate(services):
         wanted = service["spec"]["selector"].items()
         assert [wanted <= labels_of(pod).items() for pod in made].index(True) == number
@@ -61,8 +62,8 @@ def test_every_label_is_legal_and_a_service_selects_the_pod_of_its_rank_alone(
 
 
 @given(st.from_regex(r"[a-z]([-a-z0-9]{0,52}[a-z0-9])?", fullmatch=True))
-def test_a_name_that_fits_everywhere_stands_everywhere_as_it_is(name: str) -> None:
-    """What paddle-operator made of it is found again."""
+def test_a_name_that_fits_everywhere_is_used_unchanged(name: str) -> None:
+    """So objects of paddle-operator are found."""
     job = called(name)
     assert names.host_name(job, WORKER) == names.rank_label(job, WORKER) == names.pod_name(job, WORKER)
     assert names.job_label(name) == names.pod_group_name(job, POD_GROUPS) == names.config_map_name(job, 0) == name
@@ -86,7 +87,7 @@ ONE_LETTER_APART = [
 
 
 @pytest.mark.parametrize(("one", "other"), ONE_LETTER_APART)
-def test_names_that_would_be_shortened_alike_stay_apart(one: str, other: str) -> None:
+def test_names_with_the_same_beginning_stay_distinct_when_shortened(one: str, other: str) -> None:
     assert names.host_name(called(one), WORKER) != names.host_name(called(other), WORKER)
 
 
@@ -101,7 +102,7 @@ SHORTENED = [
 
 
 @pytest.mark.parametrize(("name", "host"), SHORTENED)
-def test_a_shortened_name_begins_as_the_job_is_called_and_ends_with_the_rank(name: str, host: str) -> None:
+def test_a_shortened_name_begins_with_the_jobs_name_and_ends_with_the_rank(name: str, host: str) -> None:
     found = names.host_name(called(name), WORKER)
     assert found.startswith(host)
     assert found.endswith("-worker-0")
@@ -109,7 +110,7 @@ def test_a_shortened_name_begins_as_the_job_is_called_and_ends_with_the_rank(nam
 
 
 @pytest.mark.parametrize("name", [LONG, DOTTED])
-def test_ranks_are_told_the_names_that_their_services_have(name: str) -> None:
+def test_endpoints_have_the_names_of_the_services(name: str) -> None:
     """A server looks itself up in the list as POD_IP:PADDLE_PORT; PADDLE_MASTER is reached by its Service."""
     job = replace(called(name), network=Network(Intranet.SERVICE))
     config_map = pods.build_config_map(job, 0, dict.fromkeys(job.ranks(), "10.0.0.2"), None)
@@ -120,7 +121,7 @@ def test_ranks_are_told_the_names_that_their_services_have(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [LONG, DOTTED])
-def test_whoever_meets_at_a_rendezvous_is_told_the_first_ranks_service(name: str) -> None:
+def test_ranks_at_a_rendezvous_get_the_name_of_the_first_ranks_service(name: str) -> None:
     job = called(name, "kubeflow_distributed")
     first, second = job.ranks()[:2]
     environment = pods.build_pod(job, second, 0, None, Settings())["spec"]["containers"][0]["env"]
@@ -129,7 +130,7 @@ def test_whoever_meets_at_a_rendezvous_is_told_the_first_ranks_service(name: str
 
 
 @given(JOB_NAMES)
-def test_services_that_are_there_are_neither_made_again_nor_taken_for_leftovers(name: str) -> None:
+def test_existing_services_are_neither_recreated_nor_deleted(name: str) -> None:
     job = called(name)
     there = tuple(Child(SERVICES, names.host_name(job, rank), f"uid-of-{rank}") for rank in job.ranks())
     observed = Observed(services=(*there, Child(SERVICES, "of-a-rank-that-is-no-more", "a-uid")))
@@ -137,8 +138,9 @@ def test_services_that_are_there_are_neither_made_again_nor_taken_for_leftovers(
     assert [delete.uid for delete in plan_leftovers(job, Status(), observed)] == ["a-uid"]
 
 
-def test_pods_name_their_group_as_it_is_called() -> None:
-    """In a label, which has room for 63; an annotation has room for all, and users make Volcano's group themselves."""
+def test_pods_have_the_name_of_their_pod_group() -> None:
+    """A label has at most 63 characters. Volcano's name is in an annotation, and unchanged, as users create its
+    group."""
     job = called(LONG)
     pod = pods.build_pod(job, WORKER, 0, None, Settings(pod_groups=POD_GROUPS))
     assert labels_of(pod)[pods.POD_GROUP_LABEL] == name_of(pods.build_pod_group(job, POD_GROUPS)) != LONG
@@ -148,7 +150,7 @@ def test_pods_name_their_group_as_it_is_called() -> None:
 
 
 @pytest.mark.parametrize(("name", "golden"), [(LONG, "long_name"), (DOTTED, "dotted_name")])
-def test_a_job_that_is_called_so_becomes_these_objects(
+def test_a_job_of_this_name_gets_these_objects(
     name: str, golden: str, match_golden: Callable[[str, str], None]
 ) -> None:
     made = build_all(called(name, "wide_and_deep_service"), None, Settings(pod_groups=POD_GROUPS))

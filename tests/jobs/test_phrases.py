@@ -1,50 +1,16 @@
-"""Phrases about manifests: every text in the code has its Chinese one, and no place is lost on the way."""
+"""Phrases: a text, its arguments, and its translations. Catalogues: tests/tools."""
 
 from __future__ import annotations
 
 import ast
-import string
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from catalogues import ARGUMENTS
 
 import paddock
-from paddock.jobs.chinese_phrases import CHINESE_PHRASES
-from paddock.jobs.phrases import phrase, render
-from paddock.jobs.text import either, nearest, quoted, told, unknown, wrong
-
-TEXT_OF = {
-    "phrase": 0, "Phrase": 0, "_paste": 1, "refuse": 1, "warn": 1, "missing": 1, "told": 1, "wrong": 2,
-}  # fmt: skip
-"""Which argument of a call is a phrase or its text."""
-
-
-def texts_in_code() -> Iterator[tuple[str, str]]:
-    root = Path(paddock.__file__).parent
-    for path in sorted((*root.glob("jobs/**/*.py"), *root.glob("cli/*.py"))):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.Call):
-                continue
-            name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-            place = TEXT_OF.get(name)
-            if place is None or len(node.args) <= place:
-                continue
-            argument = node.args[place]
-            options = [argument.body, argument.orelse] if isinstance(argument, ast.IfExp) else [argument]
-            for option in options:
-                if isinstance(option, ast.Constant) and isinstance(option.value, str) and option.value:
-                    yield f"{path.relative_to(root)}:{node.lineno}", option.value
-
-
-def places(text: str) -> set[str]:
-    return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
-
-
-def test_every_text_in_the_code_has_a_chinese_one() -> None:
-    found = list(texts_in_code())
-    assert len(found) > 120, "the search finds them"
-    assert [(where, text) for where, text in found if text not in CHINESE_PHRASES] == []
+from paddock.jobs.text.phrases import Foreign, Names, counted, phrase, render
+from paddock.jobs.text.sentences import either, nearest, quoted, told, unknown, wrong
 
 
 def test_no_message_about_a_manifest_is_put_together_without_a_phrase() -> None:
@@ -55,22 +21,14 @@ def test_no_message_about_a_manifest_is_put_together_without_a_phrase() -> None:
         for path in root.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call)
-        and (place := TEXT_OF.get(getattr(node.func, "id", getattr(node.func, "attr", "")))) is not None
+        and (place := ARGUMENTS.get(getattr(node.func, "id", getattr(node.func, "attr", "")))) is not None
         and len(node.args) > place
         and isinstance(node.args[place], ast.JoinedStr)
     ]
     assert wrong_calls == []
 
 
-@pytest.mark.parametrize(("english", "chinese"), CHINESE_PHRASES.items(), ids=list(CHINESE_PHRASES))
-def test_a_translation_has_the_same_places(english: str, chinese: str) -> None:
-    if "{" in english:
-        assert places(english) == places(chinese)
-    commands = [part for part in english.split("`")[1::2] if part.startswith(("kubectl", "helm", "launch"))]
-    assert all(command in chinese for command in commands)
-
-
-def test_a_problem_is_said_in_each_language() -> None:
+def test_a_problem_is_rendered_in_each_language() -> None:
     problem = wrong("spec.intranet", "podip", either(["PodIP", "Service"]), "PodIP")
     assert problem.message == 'found "podip", PodIP or Service is allowed; did you mean "PodIP"?'
     assert problem.said is not None
@@ -78,10 +36,33 @@ def test_a_problem_is_said_in_each_language() -> None:
     assert render(problem.said, "tlh") == problem.message, "a language without a catalogue is English"
 
 
-def test_a_plain_text_is_a_phrase_without_places() -> None:
-    assert render("a mapping", "zh") == CHINESE_PHRASES["a mapping"]
+def test_a_plain_text_is_a_phrase_without_placeholders() -> None:
+    assert render("a mapping", "zh") == "一个映射（键: 值）"
     assert told("a", "no such text {braces}").message == "no such text {braces}"
     assert str(phrase("a whole number from {low} to {high}", low=1, high=2)) == "a whole number from 1 to 2"
+
+
+def test_the_count_selects_the_plural_form() -> None:
+    one, two = (counted("{count} worker", "{count} workers", count=count) for count in (1, 2))
+    assert (str(one), str(two)) == ("1 worker", "2 workers")
+    assert (render(one, "zh"), render(two, "zh")) == ("1 个 worker", "2 个 worker")
+
+
+def test_each_language_joins_names_in_its_own_way() -> None:
+    some, many = Names(("a", "b", "c")), Names(tuple("abcdef"))
+    said = phrase("waiting for the addresses of {pods}", pods=some)
+    assert str(said) == "waiting for the addresses of a, b and c"
+    assert render(said, "zh") == "正在等待 a、b 和 c获得地址"
+    assert str(phrase("{names}", names=many)) == "a, b, c and 3 more"
+    assert render(phrase("{names}", names=many), "zh").strip() == "a、b、c 等 6 个"
+    assert str(phrase("{names}", names=("a", "b", "c"))) == "a, b or c"
+
+
+def test_a_schedulers_message_is_translated_as_far_as_its_pattern_is_known() -> None:
+    message = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had moods"
+    said = phrase("{said}: {message}", said="worker-0", message=Foreign(message))
+    assert str(said) == f"worker-0: {message}"
+    assert render(said, "zh") == "worker-0：2 个节点中没有可用的：1 个节点的 cpu 不足，1 node(s) had moods"
 
 
 @pytest.mark.parametrize(
@@ -95,7 +76,7 @@ def test_a_value_is_quoted(value: object, english: str) -> None:
     assert render(quoted(value)) == english
 
 
-def test_an_unknown_field_is_told_with_the_best_that_is_known() -> None:
+def test_an_unknown_field_is_reported_with_the_best_suggestion() -> None:
     assert unknown("spec.Worker", "Worker", ["worker"], ("spec.x.Worker",)).suggestion == "worker", "the case alone"
     assert unknown("spec.spec", "spec", ["template"], ("spec.template.spec",)).message.endswith("spec.template.spec")
     assert unknown("spec.zzz", "zzz", ["ps", "worker"]).message.endswith("; there are ps or worker")

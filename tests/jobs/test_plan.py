@@ -1,4 +1,4 @@
-"""`plan` as tables: one good job, one thing changed, what follows."""
+"""`plan` as tables: a valid job, one change, and the resulting plan."""
 
 from __future__ import annotations
 
@@ -95,13 +95,13 @@ def test_a_running_job_at_rest_plans_nothing() -> None:
     assert plan(PS, build_status(PS), observe(PS), NOW) == Plan(build_status(PS))
 
 
-def test_started_is_recorded_when_all_run_for_the_first_time_and_stays() -> None:
+def test_start_time_is_recorded_when_all_ranks_run_for_the_first_time_and_stays() -> None:
     first = plan(PS, build_status(PS, Phase.STARTING, started=None), observe(PS), NOW + 0.7)
     assert (first.status.phase, first.status.started) == (Phase.RUNNING, NOW)
     assert plan(PS, first.status, observe(PS), NOW + 9).status == first.status
 
 
-def test_workers_decide_and_the_counts_freeze_as_they_stood() -> None:
+def test_workers_decide_the_success_and_the_counts_do_not_change_after_it() -> None:
     job = build_job(ps=2, clean_pods=CleanPods.NEVER)
     observed = observe(job, workers_succeeded(build_pods(job)))
     planned = plan(job, build_status(job), observed, NOW)
@@ -171,14 +171,14 @@ def test_ends(
     assert planned.actions == ()
 
 
-def test_a_server_that_ended_while_nobody_looked_spoils_the_workers_success() -> None:
+def test_a_job_fails_if_a_server_ended_before_the_workers_between_two_reconciles() -> None:
     pods = with_pod(workers_succeeded(build_pods(PS), ago=5), "ps-0", failed(137, ago=30))
     assert reason(plan(PS, build_status(PS), observe(PS, pods), NOW)) == "ServerEnded"
     pods = with_pod(workers_succeeded(build_pods(PS), ago=5), "ps-0", failed(137, ago=5))
     assert plan(PS, build_status(PS), observe(PS, pods), NOW).status.phase is Phase.COMPLETED
 
 
-def test_a_missing_pod_is_made_in_the_same_attempt_before_the_gang_was_whole() -> None:
+def test_before_the_gang_was_complete_a_missing_pod_is_recreated_in_the_same_attempt() -> None:
     pods = with_pod(build_pods(PS, phase=PodPhase.PENDING), "worker-1", gone)
     pending = build_status(PS, Phase.PENDING, started=None)
     assert plan(PS, pending, observe(PS, pods, config_maps=()), NOW).status.attempt == 0
@@ -188,7 +188,7 @@ def test_a_missing_pod_is_made_in_the_same_attempt_before_the_gang_was_whole() -
 # A new attempt, step by step.
 
 
-def test_a_restart_is_recorded_then_cleared_then_waits_then_is_made() -> None:
+def test_a_restart_is_recorded_then_old_pods_are_deleted_then_after_the_delay_new_pods_are_created() -> None:
     job = ON_FAILURE
     broken = observe(job, with_pod(build_pods(job), "worker-0", failed(1)))
     recorded = plan(job, build_status(job), broken, NOW)
@@ -222,7 +222,7 @@ def test_a_deleted_pod_needs_no_delay() -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_edited_replicas_make_the_gang_anew(workers: int) -> None:
+def test_edited_replicas_recreate_the_gang(workers: int) -> None:
     edited = build_job(workers=workers, generation=2)
     planned = plan(edited, build_status(COLLECTIVE), observe(COLLECTIVE), NOW)
     assert (planned.status.attempt, planned.status.restarts, reason(planned)) == (1, 0, "Resized")
@@ -234,13 +234,13 @@ def test_edited_replicas_make_the_gang_anew(workers: int) -> None:
     assert ("service-worker-1" in deleted(made)) == (workers == 1)
 
 
-def test_pods_of_a_later_attempt_than_the_record_are_believed() -> None:
+def test_pods_of_a_later_attempt_than_the_status_are_adopted() -> None:
     planned = plan(PS, Status(), observe(PS, attempt=3), NOW)
     assert (planned.status.attempt, planned.actions, reason(planned)) == (3, (), "PodsAdopted")
     assert plan(PS, planned.status, observe(PS, attempt=3), NOW).status.phase is Phase.RUNNING
 
 
-def test_pods_of_an_older_attempt_are_deleted_by_uid_and_nothing_else_is() -> None:
+def test_only_pods_of_an_older_attempt_are_deleted_by_uid() -> None:
     stray = replace(build_pods(PS)[0], name="demo-ps-0", uid="stray")
     status = build_status(PS, attempt=1)
     observed = observe(PS, (*build_pods(PS, 1), stray), 1)
@@ -253,7 +253,7 @@ def test_pods_of_an_older_attempt_are_deleted_by_uid_and_nothing_else_is() -> No
 
 
 def test_a_program_that_exits_0_when_it_is_suspended_has_not_completed() -> None:
-    """A trainer that saves on SIGTERM and ends in order: its work is not done."""
+    """A trainer may save on SIGTERM and exit with 0; its training is not complete."""
     job = build_job(suspend=True)
     suspended, done = build_status(job, Phase.SUSPENDED, started=None), workers_succeeded(build_pods(job))
     ended = plan(job, suspended, observe(job, map(deleting, done)), NOW)
@@ -262,7 +262,7 @@ def test_a_program_that_exits_0_when_it_is_suspended_has_not_completed() -> None
     assert before.status.phase is Phase.COMPLETED, "it was done before anybody ended it"
 
 
-def test_suspend_is_recorded_then_takes_pods_and_services() -> None:
+def test_suspend_is_recorded_then_pods_and_services_are_deleted() -> None:
     job = build_job(suspend=True)
     recorded = plan(job, build_status(job), observe(job), NOW)
     assert (recorded.status.phase, recorded.status.started, recorded.actions) == (Phase.SUSPENDED, None, ())
@@ -280,14 +280,14 @@ def test_a_resumed_job_is_a_new_attempt_once_its_old_pods_are_gone() -> None:
     assert "Pod demo-worker-0" in created(plan(COLLECTIVE, resumed.status, Observed(), NOW))
 
 
-def test_the_deadline_comes_by_itself() -> None:
+def test_the_deadline_requeues_the_job() -> None:
     job = build_job(active_deadline=90.0)
     assert plan(job, build_status(job), observe(job), NOW).requeue_after == 30.0
     late = plan(job, build_status(job), observe(job), NOW + 30)
     assert (late.status.phase, late.status.cause) == (Phase.FAILED, cause("DeadlineExceeded", NOW + 30, seconds=90))
 
 
-def test_a_deleted_job_is_only_marked() -> None:
+def test_for_a_job_that_is_being_deleted_only_the_status_is_written() -> None:
     job = build_job(ps=2, deleting=True)
     planned = plan(job, build_status(job), Observed(), NOW)
     assert (planned.status.phase, planned.actions) == (Phase.TERMINATING, ())
@@ -354,7 +354,7 @@ def test_a_finished_job_never_trains_again() -> None:
         ((Child(SERVICES, "demo-worker-0", "somebody's"),), {"objects": ["Service demo-worker-0"]}),
     ],
 )
-def test_what_is_left_of_the_former_job_is_deleted_and_others_objects_are_named_first(
+def test_objects_of_a_former_job_are_deleted_and_objects_of_other_owners_are_reported_first(
     others: tuple[Child, ...], args: dict[str, Any]
 ) -> None:
     left = Child(CONFIG_MAPS, "demo", "gone", former=True)
@@ -363,7 +363,7 @@ def test_what_is_left_of_the_former_job_is_deleted_and_others_objects_are_named_
     assert planned.actions == (Delete(CONFIG_MAPS, Key(COLLECTIVE.key.namespace, "demo"), "gone"),)
 
 
-def test_a_foreign_object_makes_the_job_wait_with_its_name_and_nothing_is_touched() -> None:
+def test_a_job_waits_for_an_object_of_another_owner_and_does_not_change_it() -> None:
     somebody = Child(SERVICES, "demo-worker-0", "somebody's")
     planned = plan(COLLECTIVE, Status(), Observed(foreign=(somebody,)), NOW)
     assert planned.actions == ()
@@ -373,7 +373,7 @@ def test_a_foreign_object_makes_the_job_wait_with_its_name_and_nothing_is_touche
     assert running == Plan(build_status(COLLECTIVE)), "a job that needs nothing is not held up"
 
 
-def test_what_the_server_refused_is_told_for_as_long_as_it_is_needed() -> None:
+def test_a_refused_object_is_reported_as_long_as_the_job_needs_it() -> None:
     refused = Refusal(("Pod demo-worker-1", "Service demo-worker-0"), "exceeded quota")
     needs = observe(COLLECTIVE, build_pods(COLLECTIVE)[:1], config_maps=(), refused=refused)
     planned = plan(COLLECTIVE, Status(), needs, NOW)
@@ -384,7 +384,7 @@ def test_what_the_server_refused_is_told_for_as_long_as_it_is_needed() -> None:
     assert plan(COLLECTIVE, build_status(COLLECTIVE), has, NOW) == Plan(build_status(COLLECTIVE))
 
 
-def test_a_job_without_replicas_says_so() -> None:
+def test_a_job_without_replicas_has_a_cause() -> None:
     planned = plan(build_job(workers=0), Status(), Observed(), NOW)
     assert (planned.status.phase, reason(planned), planned.actions) == (Phase.PENDING, "NoReplicas", ())
 
@@ -408,7 +408,7 @@ def test_pods_get_one_port_where_they_share_a_network_and_none_elsewhere() -> No
     assert port_of(plan(PS, Status(), Observed(taken_ports=taken), NOW, LAPTOP)) != {port}
 
 
-def test_the_port_is_kept_though_it_is_taken_now_by_the_job_itself() -> None:
+def test_a_job_keeps_its_port_although_it_is_in_use_by_the_job() -> None:
     pods = with_pod(build_pods(PS, phase=PodPhase.PENDING, port=20_020), "ps-1", gone)
     observed = observe(PS, pods, config_maps=(), taken_ports=frozenset({20_020}))
     assert port_of(plan(PS, build_status(PS, Phase.PENDING), observed, NOW, LAPTOP)) == {"20020"}
@@ -419,12 +419,12 @@ def test_without_a_free_port_the_job_waits() -> None:
     assert (reason(planned), planned.actions) == ("NoFreePort", ())
 
 
-def test_two_ports_in_a_gang_make_it_anew() -> None:
+def test_two_ports_in_a_gang_recreate_it() -> None:
     pods = with_pod(build_pods(PS, port=20_020), "ps-1", lambda pod: replace(pod, port=20_040))
     assert reason(plan(PS, build_status(PS), observe(PS, pods), NOW, LAPTOP)) == "PortsDiffer"
 
 
-def test_the_pod_group_comes_before_the_pods_and_goes_with_the_job() -> None:
+def test_the_pod_group_is_created_before_the_pods_and_deleted_with_the_job() -> None:
     settings = Settings(pod_groups=POD_GROUPS)
     assert created(plan(PS, Status(), Observed(), NOW, settings)) == ["PodGroup demo"]
     group = Child(POD_GROUPS, "demo", "group", members=4)
@@ -449,19 +449,19 @@ def test_a_resized_job_resizes_its_pod_group() -> None:
     assert (patch.uid, patch.patch["spec"]["minMember"]) == ("group", 4)
 
 
-def test_a_service_that_somebody_deleted_comes_back() -> None:
+def test_a_deleted_service_is_recreated() -> None:
     planned = plan(PS, build_status(PS), observe(PS, services=build_services(PS)[1:]), NOW)
     assert created(planned) == ["Service demo-ps-0"]
     assert planned.status == build_status(PS)
 
 
-def test_config_maps_of_earlier_attempts_go() -> None:
+def test_config_maps_of_earlier_attempts_are_deleted() -> None:
     both = (*build_config_maps(PS), *build_config_maps(PS, 1))
     planned = plan(PS, build_status(PS, attempt=1), observe(PS, attempt=1, config_maps=both), NOW)
     assert deleted(planned) == ["config-0"]
 
 
-def test_addresses_that_paddle_cannot_read_are_told_with_the_config_map() -> None:
+def test_addresses_that_paddle_cannot_read_are_reported_with_the_config_map() -> None:
     pods = tuple(replace(pod, address=f"fd00::{pod.rank.index + 1}") for pod in build_pods(COLLECTIVE))
     planned = plan(COLLECTIVE, build_status(COLLECTIVE), observe(COLLECTIVE, pods, config_maps=()), NOW)
     assert created(planned) == ["ConfigMap demo"]

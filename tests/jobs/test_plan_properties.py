@@ -1,4 +1,4 @@
-"""What holds for every plan, whatever was recorded and whatever is there."""
+"""Properties of every plan, for any status and any observed objects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobs.gangs import NOW, build_config_maps, build_job, build_services
-from paddock.jobs.apis.paddlepaddle import read_status, write_status
+from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.labels import ATTEMPT_LABEL
 from paddock.jobs.model import (
     Child,
@@ -118,7 +118,7 @@ def planned(world: World, now: float = NOW) -> Plan:
 
 @every
 @given(worlds())
-def test_what_is_decisive_is_recorded_alone(world: World) -> None:
+def test_a_decisive_change_is_recorded_alone(world: World) -> None:
     found = planned(world)
     if found.status.decisive() != world[1].decisive():
         assert found.actions == ()
@@ -186,7 +186,7 @@ def test_pods_are_made_once_for_each_rank_and_only_when_all_others_are_gone(worl
 @every
 @given(worlds(), st.floats(0, 0.9))
 def test_planned_again_with_what_was_recorded_the_status_is_the_same(world: World, later: float) -> None:
-    """No write at rest: the record of a pass is what the next one finds, unless that one decides."""
+    """Idempotence: the next reconcile plans the same status, unless it decides."""
     job, status, observed, chosen = world
     for _ in range(6):
         found = plan(job, status, observed, NOW, chosen)
@@ -205,20 +205,20 @@ def test_what_is_recorded_is_what_is_read_back(world: World) -> None:
     if found == status:
         return
     roles = {role.name: found.roles[role.name] for role in job.roles if role.name in found.roles}
-    written = write_status({}, replace(found, roles=roles), NOW)
-    assert read_status({"status": written, "spec": {}}) == replace(found, roles=roles)
+    written = PADDLEPADDLE.write_status({}, replace(found, roles=roles), NOW)
+    assert PADDLEPADDLE.read_status({"status": written, "spec": {}}) == replace(found, roles=roles)
 
 
 @every
 @given(worlds())
-def test_clocks_run_forward(world: World) -> None:
+def test_requeue_times_are_not_in_the_past(world: World) -> None:
     after = planned(world).requeue_after
     assert after is None or after >= 0
 
 
 @every
 @given(worlds())
-def test_events_tell_of_transitions_alone(world: World) -> None:
+def test_events_report_transitions_only(world: World) -> None:
     found = planned(world)
     if found.events:
         assert found.status.phase is not world[1].phase or found.status.attempt != world[1].attempt

@@ -1,4 +1,4 @@
-"""Manifests in, Kubernetes objects out (goldens), and pods read back, row by row."""
+"""Manifests to Kubernetes objects (goldens), and pods read back, row by row."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from jobs.samples import JOBS, KUBEFLOW_JOBS, read_any, read_manifest, read_sample
-from paddock.jobs import pods
-from paddock.jobs.apis.paddlepaddle import read_job
+from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Exit, Job, PodPhase, Rank, Settings
-from paddock.jobs.observed import NO_EXIT_CODE
+from paddock.jobs.objects import pods
+from paddock.jobs.objects.observed import NO_EXIT_CODE
 from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Manifest, is_controlled_by
 
 LOCAL = Settings(pod_groups=POD_GROUPS, output_root="/home/ada/outputs", shared_network=True)
@@ -32,7 +32,7 @@ def test_a_job_names_the_environment_of_its_pods_and_a_role_its_own(
     manifest = read_manifest("resnet")
     manifest["metadata"]["annotations"] = job
     manifest["spec"]["worker"]["template"]["metadata"] = {"annotations": template}
-    made = pods.build_pod(read_job(manifest), WORKER, 0, None, LOCAL)
+    made = pods.build_pod(PADDLEPADDLE.read_job(manifest), WORKER, 0, None, LOCAL)
     assert made["metadata"]["annotations"].get(ENVIRONMENT) == pod
 
 
@@ -62,7 +62,7 @@ def test_a_job_of_the_documents_becomes_these_objects(name: str, match_golden: C
 
 
 def test_a_job_with_heter_becomes_these(match_golden: Callable[[str, str], None]) -> None:
-    """What PaddlePaddle 2.3 to 3.0 read of a pipeline of workers and heter ranks beside parameter servers."""
+    """The variables that PaddlePaddle 2.3 to 3.0 read in a pipeline of workers and heter ranks."""
     container = {"name": "paddle", "image": "i", "resources": {"limits": {"nvidia.com/gpu": 1}}}
     heter = {"replicas": 1, "template": {"spec": {"containers": [container]}}}
     job = read_sample("wide_and_deep", heter=heter, withGloo=0)
@@ -70,7 +70,7 @@ def test_a_job_with_heter_becomes_these(match_golden: Callable[[str, str], None]
 
 
 @pytest.mark.parametrize("name", [*JOBS, *KUBEFLOW_JOBS])
-def test_nothing_is_put_beside_what_the_user_wrote_that_a_quota_could_refuse(name: str) -> None:
+def test_no_container_is_added_that_a_quota_could_refuse(name: str) -> None:
     """A ResourceQuota on limits refuses a pod any of whose containers has none: no container of ours is added."""
     job = read_sample(name)
     for rank in job.ranks():
@@ -96,7 +96,7 @@ def with_template(spec: dict[str, Any], metadata: dict[str, Any] | None = None, 
     manifest["spec"] |= job
     manifest["spec"]["worker"]["template"]["spec"] |= spec
     manifest["spec"]["worker"]["template"]["metadata"] = metadata or {}
-    return pods.build_pod(read_job(manifest), WORKER, 2, None, CLUSTER)
+    return pods.build_pod(PADDLEPADDLE.read_job(manifest), WORKER, 2, None, CLUSTER)
 
 
 def test_a_pod_is_its_jobs_own_and_of_its_attempt() -> None:
@@ -118,7 +118,7 @@ def test_the_environment_goes_to_the_container_that_trains_and_the_side_car_is_l
     ]["containers"][0]["env"]
 
 
-def test_what_makes_the_rank_wins_over_the_users_entries_and_what_the_job_shares_does_not() -> None:
+def test_the_ranks_variables_override_the_users_and_shared_variables_do_not() -> None:
     env = [{"name": "PADDLE_TRAINER_ID", "value": "9"}, {"name": "PADDLE_PORT", "value": "1"}]
     container = with_template({"containers": [{"name": "paddle", "image": "i", "env": env}]})["spec"]["containers"][0]
     assert [entry["name"] for entry in container["env"]].count("PADDLE_TRAINER_ID") == 1
@@ -137,7 +137,7 @@ def test_a_pod_never_restarts_by_itself() -> None:
     assert with_template({"restartPolicy": "OnFailure"})["spec"]["restartPolicy"] == "Never"
 
 
-def test_the_host_network_comes_with_a_dns_that_knows_services() -> None:
+def test_host_network_has_a_dns_policy_that_resolves_services() -> None:
     spec = build(intranet="Host")["spec"]
     assert (spec["hostNetwork"], spec["dnsPolicy"]) == (True, "ClusterFirstWithHostNet")
     assert with_template({"dnsPolicy": "Default"}, intranet="Host")["spec"]["dnsPolicy"] == "Default"
@@ -151,7 +151,7 @@ def test_the_host_network_comes_with_a_dns_that_knows_services() -> None:
         ("resnet", Rank("worker", 1), True),
     ],
 )
-def test_on_the_nodes_network_ranks_that_would_listen_at_one_port_are_kept_off_one_node(
+def test_with_host_network_ranks_with_the_same_port_declare_it_for_the_scheduler(
     name: str, rank: Rank, declared: bool
 ) -> None:
     spec = pods.build_pod(read_sample(name, intranet="Host"), rank, 0, 20040, CLUSTER)["spec"]
@@ -163,7 +163,7 @@ def test_by_service_the_container_declares_the_jobs_port() -> None:
     assert "ports" not in build()["spec"]["containers"][0]
 
 
-def test_outputs_outlive_an_attempt_and_are_the_jobs_own() -> None:
+def test_the_output_directory_is_the_jobs_own_and_shared_by_its_attempts() -> None:
     pod = build(settings=LOCAL)
     env = {entry["name"]: entry.get("value") for entry in pod["spec"]["containers"][0]["env"]}
     assert env["PADDOCK_OUTPUT_DIR"] == "/home/ada/outputs/default/resnet-01234567"
@@ -210,13 +210,13 @@ def test_a_cluster_a_relative_path_and_a_working_directory_of_ones_own_change_no
     assert spec["containers"][0].get("workingDir") == container.get("workingDir")
 
 
-def test_where_the_user_says_where_the_launcher_logs_it_does() -> None:
+def test_the_users_directory_of_launcher_logs_is_kept() -> None:
     mine = {"name": "PADDLE_LOG_DIR", "value": "/mine"}
     entries = started_in("/home/ada/src", env=[mine])["containers"][0]["env"]
     assert [entry for entry in entries if entry["name"] == "PADDLE_LOG_DIR"] == [mine]
 
 
-def test_what_was_written_stays_on_the_pod_where_something_else_is_run() -> None:
+def test_the_original_command_is_kept_on_a_pod_with_a_substitution() -> None:
     job = read_sample("kubeflow_run_check")
     pod = pods.build_pod(job, Rank("worker", 0), 0, None, CLUSTER)
     written = {"command": ["python", "-m", "paddle.distributed.launch", "run_check"]}
@@ -224,7 +224,7 @@ def test_what_was_written_stays_on_the_pod_where_something_else_is_run() -> None
     assert "paddock.dev/substituted" not in str(pods.build_pod(read_sample("resnet"), WORKER, 0, None, CLUSTER))
 
 
-def test_a_gang_is_marked_as_its_scheduler_wants_it() -> None:
+def test_pods_name_their_gang_in_the_schedulers_form() -> None:
     assert build(settings=LOCAL)["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"] == "resnet"
     volcano = build(settings=Settings(VOLCANO_POD_GROUPS), schedulingPolicy={"queue": "night"})
     assert volcano["spec"]["schedulerName"] == "volcano"
@@ -232,7 +232,7 @@ def test_a_gang_is_marked_as_its_scheduler_wants_it() -> None:
     assert volcano["metadata"]["annotations"]["volcano.sh/queue-name"] == "night"
 
 
-def test_volcano_that_the_workers_name_is_the_servers_scheduler_too() -> None:
+def test_volcano_named_by_the_workers_schedules_the_servers_too() -> None:
     job = read_sample("wide_and_deep_volcano")
     server = pods.build_pod(job, Rank("ps", 0), 0, None, CLUSTER)
     assert server["spec"]["schedulerName"] == "volcano"
@@ -241,7 +241,7 @@ def test_volcano_that_the_workers_name_is_the_servers_scheduler_too() -> None:
 
 def test_building_a_pod_changes_nothing_of_the_job() -> None:
     manifest = read_manifest("resnet")
-    job = read_job(manifest)
+    job = PADDLEPADDLE.read_job(manifest)
     build_all(job, 40020, LOCAL)
     assert manifest == read_manifest("resnet")
 
@@ -268,7 +268,7 @@ def test_a_pod_group_counts_limits_beside_requests_and_the_largest_init_containe
     spec = manifest["spec"]["worker"]["template"]["spec"]
     spec["containers"][0]["resources"] = {"requests": {"cpu": "500m"}, "limits": {"cpu": 2, "nvidia.com/gpu": 1}}
     spec["initContainers"] = [{"name": "init", "image": "i", "resources": {"requests": {"cpu": "750m"}}}]
-    group = pods.build_pod_group(read_job(manifest), VOLCANO_POD_GROUPS)
+    group = pods.build_pod_group(PADDLEPADDLE.read_job(manifest), VOLCANO_POD_GROUPS)
     assert group["spec"]["minResources"] == {"cpu": "1500m", "nvidia.com/gpu": "2"}
 
 
@@ -418,5 +418,5 @@ NOT_RANKS: list[Manifest] = [
 
 
 @pytest.mark.parametrize("manifest", NOT_RANKS)
-def test_a_pod_that_is_no_rank_is_none(manifest: Manifest) -> None:
+def test_a_pod_of_no_job_is_none(manifest: Manifest) -> None:
     assert pods.read_pod(manifest) is None

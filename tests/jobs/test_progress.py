@@ -1,4 +1,4 @@
-"""Lines of logs: the forms that the documents print, and lines that only resemble them."""
+"""Progress in log lines: the forms of the examples, and lines that only resemble them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paddock.jobs.progress import Progress, read_progress
+from paddock.jobs.logs.progress import Progress, read_progress
 
 LINES = [
     ("Worker 0: Epoch 1, Batch 100, Loss 0.5", Progress(epoch=1, step=100, loss=0.5, rank=0)),
@@ -49,7 +49,7 @@ def test_a_line_that_is_no_progress_is_none(line: str) -> None:
     assert read_progress(line) is None
 
 
-def test_a_loss_that_is_no_number_is_said_as_it_is() -> None:
+def test_a_loss_that_is_no_number_is_reported_unchanged() -> None:
     progress = read_progress("Epoch 3, Loss: nan")
     assert progress is not None and progress.loss is not None and math.isnan(progress.loss)
 

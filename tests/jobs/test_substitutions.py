@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from jobs.samples import read_any, read_manifest, read_sample, with_value
-from paddock.jobs.apis.paddlepaddle import read_job
+from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Job
-from paddock.jobs.substitutions import WITHOUT_ANNOTATION, Removal, substitute, without
+from paddock.jobs.objects.substitutions import WITHOUT_ANNOTATION, Removal, substitute, without
 from paddock.kube.meta import annotations_of
 
 GPU = "nvidia.com/gpu"
@@ -23,15 +23,15 @@ def test_the_resource_goes_from_every_template_with_a_notice_of_each() -> None:
     assert notices == (Removal(LIMITS, GPU, "1"), Removal(LIMITS.replace("worker", "ps"), GPU, "1"))
     assert GPU not in json.dumps(result["spec"])
     assert "resources" not in result["spec"]["worker"]["template"]["spec"]["containers"][0]
-    assert read_job(result).mode == "PS"
+    assert PADDLEPADDLE.read_job(result).mode == "PS"
 
 
-def test_what_stood_there_is_kept_in_an_annotation() -> None:
+def test_removed_amounts_are_kept_in_an_annotation() -> None:
     result, _ = without(read_manifest("resnet"), GPU)
     assert json.loads(annotations_of(result)[WITHOUT_ANNOTATION]) == {GPU: {LIMITS: "1"}}
 
 
-def test_two_resources_are_both_recorded_and_doing_it_twice_changes_nothing() -> None:
+def test_removals_of_two_resources_are_recorded_and_idempotent() -> None:
     manifest = read_manifest("resnet")
     manifest["spec"]["worker"]["template"]["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "1"}
     once, _ = without(without(manifest, GPU)[0], "cpu")
@@ -49,7 +49,7 @@ def test_other_amounts_stay_and_the_argument_is_not_changed() -> None:
     assert resources["limits"] == {GPU: 1, "cpu": "2"}
 
 
-def test_the_gangs_own_demand_goes_as_well() -> None:
+def test_the_resource_is_removed_from_min_resources_too() -> None:
     manifest = read_manifest("resnet")
     manifest["spec"]["schedulingPolicy"] = {"minResources": {GPU: 2, "cpu": 1}}
     assert without(manifest, GPU)[0]["spec"]["schedulingPolicy"] == {"minResources": {"cpu": 1}}
@@ -109,13 +109,13 @@ def test_one_pod_runs_the_check_that_one_pod_can_do(
     assert paths == ([f"{worker}.{key}"] if expected else [])
 
 
-def test_two_replicas_run_it_as_it_is_written() -> None:
+def test_two_replicas_run_the_written_command() -> None:
     job = read_any(with_value(read_manifest("kubeflow_run_check"), (*KUBEFLOW_WORKER, "replicas"), 2))
     assert run(job) == (LAUNCH, False)
     assert job.warnings == ()
 
 
-def test_an_annotation_of_the_job_turns_it_off() -> None:
+def test_an_annotation_of_the_job_switches_substitution_off() -> None:
     manifest = read_manifest("kubeflow_run_check")
     manifest["metadata"]["annotations"] = {"paddock.dev/substitute": "false"}
     job = read_any(manifest)

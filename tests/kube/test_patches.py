@@ -1,4 +1,4 @@
-"""Patches: the laws of merge patches, and strategic patches case by case as a real API server answered them."""
+"""Patches: properties of merge patches, and strategic patches with the results of a real API server."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_a_strategic_patch(case: str) -> None:
         ("json", [{"op": "replace", "path": "", "value": 5}], Invalid),
     ],
 )
-def test_a_patch_that_is_none_is_refused_in_the_apis_way(kind: Any, patch: Any, error: type[Exception]) -> None:
+def test_an_invalid_patch_is_refused_with_the_apis_error(kind: Any, patch: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         apply_patch({"spec": {"a": 1}}, patch, kind)
 
@@ -237,7 +237,7 @@ def test_a_json_patch_applies() -> None:
     assert apply_patch({"spec": {"a": 1, "l": []}}, patch, "json") == {"spec": {"a": 2, "l": [3]}}
 
 
-def test_the_same_field_name_has_the_key_of_its_place() -> None:
+def test_a_merge_key_depends_on_the_place_of_the_field() -> None:
     assert merge_key(("spec", "containers", "ports")) == "containerPort"
     assert merge_key(("spec", "ports")) == "port"
     assert merge_key(("spec", "tolerations")) is None

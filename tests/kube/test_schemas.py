@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from paddock.apiserver.resources import read_crd
+from paddock.apiserver.kinds.registry import read_crd
 from paddock.kube import schemas
 
 TOOL = Path(__file__).parents[2] / "tools" / "generate_schemas.py"
@@ -52,6 +52,6 @@ def test_a_closure_is_closed(name):
     assert wanted <= set(found)
 
 
-def test_a_name_that_does_not_exist_is_named():
+def test_a_missing_name_is_in_the_error():
     with pytest.raises(KeyError, match="Podd"):
         schemas.definition("Podd")

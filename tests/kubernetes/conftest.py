@@ -1,1 +1,1 @@
-"""Tests of what the operator promises, in both worlds (`world` of tests/conftest.py)."""
+"""Tests of the operator's guarantees, in both worlds (`world` of tests/conftest.py)."""

@@ -1,4 +1,4 @@
-"""What paddle-operator v0.3.5 leaves behind when it is stopped: a job with its marks, and its children as it made them.
+"""The objects that paddle-operator v0.3.5 leaves when it is stopped: a job, and its children as it creates them.
 
 Written from its source: no label of ours, `refs` with a resourceVersion, counts without `ready`, one random port for a
 job, a ConfigMap that is not immutable, an init container that looks its peers up, and a finalizer that does nothing.
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from operator_seam import JOBS, build_job, until
 from paddock.kube.errors import Forbidden, InternalError
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, owner_reference
-from worlds import World
+from support.operator_seam import JOBS, build_job, until
+from support.worlds import World
 
 PORT = 41237
 FINALIZER = "finalizers.paddlepaddle.org"
@@ -48,7 +48,7 @@ async def leave_pod(world: World, job: Manifest, role: str, index: int, phase: s
 
 
 async def _create_pod(world: World, pod: Manifest) -> bool:
-    """A real server takes no pods in a namespace that is so new that it has no service account."""
+    """Retries: a real server refuses pods in a new namespace until it has a service account."""
     try:
         return bool(await world.api.create(PODS, pod))
     except (Forbidden, InternalError):

@@ -1,4 +1,4 @@
-"""Jobs of a paddle-operator that was stopped: they are taken over as they stand."""
+"""Jobs of a stopped paddle-operator are adopted in their present state."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from kubernetes import go_operator as left
-from operator_seam import JOBS, Seam, pods_of, running, settled, status_of, until
 from paddock.jobs.model import Settings
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, name_of, uid_of
-from worlds import World
+from support.operator_seam import JOBS, Seam, pods_of, running, settled, status_of, until
+from support.worlds import World
 
 WAIT = 20.0
 TWO = {"ps": 2, "worker": 2}
@@ -64,7 +64,7 @@ async def _succeed(world: World, pod: str) -> None:
 
 
 @pytest.mark.parametrize("phase", ["Completed", "Failed"])
-async def test_a_job_that_has_ended_stays_as_it_ended(world: World, phase: str) -> None:
+async def test_a_finished_job_stays_unchanged(world: World, phase: str) -> None:
     ended = left.build_status(phase, completionTime="2023-05-19T09:00:00Z")
     await left.leave_job(world, status=ended)
     seam = Seam(world.api, world.namespace)
@@ -80,8 +80,8 @@ async def test_a_job_that_has_ended_stays_as_it_ended(world: World, phase: str) 
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Starting", "", "Scaling", "Aborting", "Restarting", "Unknown"])
-async def test_a_job_of_which_half_was_made_is_completed(world: World, phase: str) -> None:
-    """Whatever phase stands there: those that it declared and never set are not believed."""
+async def test_the_missing_objects_of_a_job_are_created(world: World, phase: str) -> None:
+    """In any phase: phases that paddle-operator declares and never sets are ignored."""
     status = left.build_status(phase, ps=left.counted("demo", "ps", pending=2)) if phase else {}
     job = await left.leave_job(world, status=status)
     for index in range(2):
@@ -131,8 +131,8 @@ async def _again(world: World) -> dict[str, Manifest]:
 
 
 @pytest.mark.parametrize("readable", [True, False])
-async def test_a_job_that_hangs_in_its_deletion_for_the_finalizer_is_let_go(world: World, readable: bool) -> None:
-    """Also one whose manifest paddle-operator took and nobody can read."""
+async def test_a_job_that_hangs_in_its_deletion_loses_the_legacy_finalizer(world: World, readable: bool) -> None:
+    """Also a job with an invalid manifest that paddle-operator accepted."""
     await left.leave_job(world, **({} if readable else {"intranet": "Nowhere"}))
     await world.api.delete(JOBS, world.namespace, "demo")
     assert (await world.api.get(JOBS, world.namespace, "demo"))["metadata"]["deletionTimestamp"]

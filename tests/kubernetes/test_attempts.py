@@ -1,4 +1,4 @@
-"""What ends an attempt: each cause makes one new gang, all of whose ranks are told the same, new addresses."""
+"""What ends an attempt: each cause creates one new gang, whose ranks all get the same new addresses."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from operator_seam import JOBS, build_job, pods_of, running, status_of, until
 from paddock.jobs.model import Settings
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, name_of, uid_of
-from worlds import World
+from support.operator_seam import JOBS, build_job, pods_of, running, status_of, until
+from support.worlds import World
 
 RANKS = ("demo-ps-0", "demo-worker-0", "demo-worker-1")
 AGAIN = ("demo-ps-0", "demo-worker-0", "demo-worker-1", "demo-worker-2")
@@ -30,7 +30,7 @@ async def submit(world: World, **spec: Any) -> None:
 
 
 async def gang(world: World, attempt: int, ranks: tuple[str, ...] = RANKS) -> dict[str, Manifest]:
-    """Its pods, once they are all there and there is no other."""
+    """Its pods, once all of them exist and no others."""
 
     async def complete() -> dict[str, Manifest]:
         found = {name_of(pod): pod for pod in (await world.api.list(PODS, world.namespace)).items}
@@ -52,7 +52,7 @@ def up(address: str) -> Manifest:
 
 
 async def run(world: World, pods: dict[str, Manifest], attempt: int) -> None:
-    """All run, each attempt with addresses of its own, and the job says so."""
+    """Sets all pods running, with new addresses for each attempt, and waits for phase Running."""
     for number, name in enumerate(sorted(pods)):
         await publish(world, name, up(f"10.9.{attempt}.{number + 1}"))
     await until(lambda: _runs(world, attempt), WAIT)
@@ -64,7 +64,7 @@ async def _runs(world: World, attempt: int) -> bool:
 
 
 async def endpoints(world: World, attempt: int) -> Manifest:
-    """What the ConfigMap of this attempt says; there is no other one."""
+    """The data of this attempt's ConfigMap; there is no other ConfigMap."""
     name = "demo" if attempt == 0 else f"demo-attempt-{attempt}"
 
     async def told() -> Manifest:
@@ -105,7 +105,7 @@ async def preempt(world: World) -> None:
 
 
 async def bind(world: World, pod: str, node: str) -> None:
-    """What a scheduler does."""
+    """Binds the pod, as a scheduler does."""
     target = {"apiVersion": "v1", "kind": "Node", "name": node}
     binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": pod}, "target": target}
     await world.api.create(PODS, binding, namespace=world.namespace, name=pod, subresource="binding")
@@ -183,7 +183,7 @@ async def test_one_new_gang_with_endpoints_of_its_own(
 
 
 async def _listen(world: World, said: list[str]) -> None:
-    """The causes of new attempts, as the conditions tell them: each time that one becomes true."""
+    """The causes of new attempts, from the conditions: one for each time that a condition becomes true."""
     attempts = {0}
     async for event in world.api.follow(JOBS, world.namespace):
         status = (event.object or {}).get("status") or {} if event.type != "SYNCED" else {}
@@ -192,8 +192,8 @@ async def _listen(world: World, said: list[str]) -> None:
             said.append(status["cause"]["reason"])
 
 
-async def test_resubmitting_under_the_same_name_at_once_takes_nothing_of_the_job_before(world: World) -> None:
-    """The old pods are still Terminating, as a finalizer holds one of them, when the new job comes."""
+async def test_a_job_recreated_under_its_name_uses_no_object_of_the_job_before(world: World) -> None:
+    """The old pods are still Terminating when the new job comes: a finalizer holds one of them."""
     async with running(world.api, Settings()):
         await submit(world)
         old = await gang(world, 0)
@@ -242,7 +242,7 @@ async def _told_by(world: World, uid: str) -> Manifest:
 
 
 class Clock:
-    """Seconds since the epoch, as the operator is told them: now, and on when a test says so."""
+    """Seconds since the epoch for the operator: the present, moved by the test."""
 
     def __init__(self) -> None:
         self.now = time.time()
@@ -252,7 +252,7 @@ class Clock:
 
 
 async def wake(world: World) -> None:
-    """A pass now: the operator's own waiting is real, and is tested where it is decided (`requeue_after`)."""
+    """Starts a reconcile: delays of the operator are real time here, and are tested as `requeue_after`."""
     await world.api.patch(JOBS, world.namespace, "demo", {"metadata": {"annotations": {"wake": "up"}}})
 
 
@@ -294,7 +294,7 @@ async def test_the_deadline_fails_a_job_that_is_still_active(world: World) -> No
     assert status["cause"]["reason"] == "DeadlineExceeded"
 
 
-async def test_the_time_to_live_takes_a_finished_job_and_its_children_away(world: World) -> None:
+async def test_the_time_to_live_deletes_a_finished_job_and_its_children(world: World) -> None:
     clock = Clock()
     async with running(world.api, Settings(), clock=clock):
         await submit(world, runPolicy={"ttlSecondsAfterFinished": 3600}, cleanPodPolicy="Never")
@@ -315,7 +315,7 @@ async def _succeed(world: World, pod: str) -> None:
 
 
 async def _is_gone(world: World) -> bool:
-    """A real garbage collector takes the children; pods that no kubelet ends stay Terminating."""
+    """A real garbage collector deletes the children; pods without a kubelet stay Terminating."""
     jobs, services = await asyncio.gather(
         world.api.list(JOBS, world.namespace), world.api.list(SERVICES, world.namespace)
     )
@@ -324,7 +324,7 @@ async def _is_gone(world: World) -> bool:
 
 @pytest.mark.parametrize("policy", ["", "Always", "OnCompletion", "OnFailure", "Never"])
 async def test_survivors_of_a_failed_job_hold_nothing(world: World, policy: str) -> None:
-    """What ended stays with its log, unless the policy clears it; what ran is ended, always."""
+    """Ended pods stay with their logs unless the policy deletes them; running pods are always deleted."""
     async with running(world.api, Settings()):
         job = build_job(namespace=world.namespace, ps=1, **({"cleanPodPolicy": policy} if policy else {}))
         await world.api.create(JOBS, job)

@@ -1,4 +1,4 @@
-"""The operator as one of several, and as a process that a cluster starts, asks and stops: in both worlds."""
+"""Leader election of several operators, and the operator process with its probes and its end: in both worlds."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from pathlib import Path
 
 import pytest
 
-import operator_seam
-from operator_seam import JOBS, Request, Seam, build_job, have_pods, pods_of, running, set_phase, status_of
 from paddock.app.cluster import ClusterOperator, Options
 from paddock.client.client import Client
 from paddock.client.kubeconfig import read_config
+from paddock.jobs.install.rights import LEASE
 from paddock.jobs.model import Settings
-from paddock.jobs.rights import LEASE
 from paddock.kube.api import Api
 from paddock.kube.errors import NotFound, Unavailable
 from paddock.kube.meta import CRDS, LEASES, PODS, Manifest, annotations_of, uid_of
 from paddock.kube.times import format_micro_time
-from paddock.operator.election import LEADS_FOR, Election
+from paddock.operator.election import RENEW_DEADLINE, Election
 from paddock.operator.metrics import Prometheus
 from paddock.operator.operator import Operator
-from worlds import ControlPlane, World, create_namespace, install_jobs, remove_namespace
+from support import operator_seam
+from support.operator_seam import JOBS, Request, Seam, build_job, have_pods, pods_of, running, set_phase, status_of
+from support.worlds import ControlPlane, World, create_namespace, install_jobs, remove_namespace
 
 TO_ACT = 5.0
 """Seconds from a leader's death to the pods of the next job by another."""
@@ -41,7 +41,7 @@ until = partial(operator_seam.until, seconds=PATIENCE)
 
 @dataclass
 class Candidate:
-    """One operator of several. `kill` is what kill -9 is: nothing is given back."""
+    """One operator of several. `kill` is like kill -9: the Lease is not released."""
 
     operator: Operator
     election: Election
@@ -79,7 +79,7 @@ async def holder_of(world: World) -> str:
 
 
 async def test_another_acts_within_five_seconds_of_a_leaders_death(world: World) -> None:
-    """Beyond what the same work takes a leader that is there, on this machine and under its load now."""
+    """Measured beyond the time that a present leader takes for the same work under the same load."""
     async with candidate(world, "first") as first:
         await asyncio.wait_for(first.election.wait(), PATIENCE)
         async with candidate(world, "second") as second:
@@ -99,7 +99,7 @@ async def _time_of_pods(world: World, name: str) -> float:
     return time.monotonic() - begun
 
 
-async def test_a_released_lease_is_taken_at_once(world: World) -> None:
+async def test_a_released_lease_is_acquired_at_once(world: World) -> None:
     async with candidate(world, "first") as first:
         await asyncio.wait_for(first.election.wait(), PATIENCE)
         async with candidate(world, "second"):
@@ -110,7 +110,7 @@ async def test_a_released_lease_is_taken_at_once(world: World) -> None:
             assert await _time_of_pods(world, "after") < 1.5 + usual
 
 
-async def test_a_standby_makes_no_pass_and_knows_everything(world: World) -> None:
+async def test_a_standby_reconciles_nothing_and_has_synced_caches(world: World) -> None:
     async with candidate(world, "first") as first:
         await asyncio.wait_for(first.election.wait(), PATIENCE)
         seam = Seam(world.api)
@@ -122,7 +122,7 @@ async def test_a_standby_makes_no_pass_and_knows_everything(world: World) -> Non
 
 
 async def test_a_live_lease_of_a_go_operator_is_respected_until_it_expires(world: World) -> None:
-    """As controller-runtime writes it. Its clock is years away, which is nobody's business."""
+    """As controller-runtime writes it. Its clock is off by years, which must not matter."""
     seconds = 4
     lease = {
         "apiVersion": LEASES.api_version,
@@ -147,7 +147,7 @@ async def test_a_live_lease_of_a_go_operator_is_respected_until_it_expires(world
     assert (spec["holderIdentity"], spec["leaseTransitions"], spec["leaseDurationSeconds"]) == ("ours", 8, 4)
 
 
-async def test_a_leader_that_cannot_renew_stops_beginning_passes_and_goes_on_later(world: World) -> None:
+async def test_a_leader_that_cannot_renew_stops_starting_reconciles_and_continues_later(world: World) -> None:
     seam, cut_off = Seam(world.api), asyncio.Event()
 
     async def be_cut_off(_: Request) -> None:
@@ -160,7 +160,7 @@ async def test_a_leader_that_cannot_renew_stops_beginning_passes_and_goes_on_lat
     async with running(asked, Settings(), namespaces=(world.namespace,), leadership=election):
         await asyncio.wait_for(election.wait(), PATIENCE)
         cut_off.set()
-        await asyncio.sleep(LEADS_FOR)
+        await asyncio.sleep(RENEW_DEADLINE)
         assert not election.leads
         await world.api.create(JOBS, build_job(namespace=world.namespace))
         await asyncio.sleep(1.0)
@@ -172,7 +172,7 @@ async def test_a_leader_that_cannot_renew_stops_beginning_passes_and_goes_on_lat
     assert (await lease_of(world))["spec"]["leaseTransitions"] == 0, "nobody else has led"
 
 
-async def test_only_the_named_namespaces_are_served_and_asked_for(world: World) -> None:
+async def test_only_the_given_namespaces_are_served_and_read(world: World) -> None:
     other, third = await create_namespace(world.api), await create_namespace(world.api)
     served = (world.namespace, other)
     for namespace in (*served, third):
@@ -193,7 +193,7 @@ async def test_only_the_named_namespaces_are_served_and_asked_for(world: World) 
 
 
 class Followed(Seam):
-    """Remembers where it was asked to follow."""
+    """Records the namespaces that are followed."""
 
     def __init__(self, api: Api) -> None:
         super().__init__(api)
@@ -258,7 +258,7 @@ def _about_jobs(seam: Seam) -> int:
 
 @asynccontextmanager
 async def clustered(cluster: ClusterOperator) -> AsyncIterator[asyncio.Event]:
-    """It runs, is ready, and ends in order; what it raises is raised."""
+    """Runs until ready, then shuts down gracefully; raises its errors."""
     stop = asyncio.Event()
     async with asyncio.TaskGroup() as group:
         task = group.create_task(cluster.run(stop))
@@ -271,7 +271,7 @@ async def clustered(cluster: ClusterOperator) -> AsyncIterator[asyncio.Event]:
             await asyncio.wait([task])
 
 
-async def test_an_orderly_end_gives_the_lease_back_with_the_name_of_its_version_on_it(world: World) -> None:
+async def test_a_graceful_shutdown_releases_the_lease_with_the_version_on_it(world: World) -> None:
     options = Options(lease_namespace=world.namespace, namespaces=(world.namespace,), leader_elect=True)
     async with clustered(ClusterOperator(world.api, world.api, options, Prometheus("test"))) as stop:
         await until(lambda: holder_of(world))
@@ -286,7 +286,7 @@ async def _is_free(world: World) -> bool:
     return not await holder_of(world)
 
 
-async def test_a_pass_that_is_under_way_ends_before_the_lease_is_given_back(world: World) -> None:
+async def test_a_running_reconcile_ends_before_the_lease_is_released(world: World) -> None:
     seam, going_on, held = Seam(world.api), asyncio.Event(), asyncio.Event()
 
     async def hold_the_first_pod(request: tuple[str, str, str]) -> None:
@@ -332,9 +332,7 @@ async def test_the_command_serves_until_it_is_told_to_end(
 
 
 @pytest.mark.kubernetes
-async def test_a_definition_that_is_missing_is_waited_for_and_said_once(
-    control_plane: ControlPlane, tmp_path: Path
-) -> None:
+async def test_a_missing_definition_is_waited_for_and_logged_once(control_plane: ControlPlane, tmp_path: Path) -> None:
     log = tmp_path / "log"
     async with Client(read_config(str(control_plane.kubeconfig))) as api:
         namespace = await create_namespace(api)
@@ -353,7 +351,7 @@ async def test_a_definition_that_is_missing_is_waited_for_and_said_once(
 
 
 async def _uninstall_jobs(api: Api) -> None:
-    """Tests come one after the other here, and each installs what it needs."""
+    """Tests run one after the other, and each installs the CRDs that it needs."""
     with suppress(NotFound):
         await api.delete(CRDS, "", f"{JOBS.plural}.{JOBS.group}")
 
@@ -368,7 +366,7 @@ async def _uninstall_jobs(api: Api) -> None:
 
 
 @pytest.mark.kubernetes
-async def test_a_right_that_is_missing_is_named_with_who_lacks_it(
+async def test_a_missing_right_is_logged_with_its_account(
     control_plane: ControlPlane, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with Client(replace(read_config(str(control_plane.kubeconfig)), impersonate="somebody")) as api:

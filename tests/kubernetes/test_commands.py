@@ -23,13 +23,13 @@ from typing import Any
 import pytest
 import yaml
 
-from operator_seam import JOBS, build_job, have_pods, running, set_phase, until
+from paddock.jobs.install.rights import LEASE
 from paddock.jobs.model import Settings
-from paddock.jobs.rights import LEASE
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import CONFIG_MAPS, LEASES, NODES, PODS, Manifest, name_of
 from paddock.kube.times import format_micro_time
-from worlds import ControlPlane, World, open_real
+from support.operator_seam import JOBS, build_job, have_pods, running, set_phase, until
+from support.worlds import ControlPlane, World, open_real
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.timeout(180)]
 

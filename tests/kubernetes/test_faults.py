@@ -1,4 +1,4 @@
-"""What a cluster and its other users may do to a job besides failing: the job waits with a sentence, and goes on.
+"""Interference of a cluster and its other users with a job: the job waits, with a message, and continues.
 
 Killed operators are in `test_killed_at_every_write`, bad servers in `test_servers`.
 """
@@ -13,13 +13,10 @@ from dataclasses import replace
 
 import pytest
 
-from fake_kubelet import walking
-from lives import FAILED_ONCE, Clock, End, Life, Scene, live
-from operator_seam import JOBS, Request, Seam, pods_of, running, settled, until
-from paddock.jobs.apis import paddlepaddle
-from paddock.jobs.explain import explain
+from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.labels import ATTEMPT_LABEL
 from paddock.jobs.model import Settings
+from paddock.jobs.text.explain import explain
 from paddock.kube.errors import ApiError, Forbidden, Invalid, NotFound
 from paddock.kube.meta import (
     CONFIG_MAPS,
@@ -33,7 +30,10 @@ from paddock.kube.meta import (
     name_of,
     uid_of,
 )
-from worlds import ControlPlane, World, create_namespace, open_real
+from support.fake_kubelet import walking
+from support.lives import FAILED_ONCE, Clock, End, Life, Scene, live
+from support.operator_seam import JOBS, Request, Seam, pods_of, running, settled, until
+from support.worlds import ControlPlane, World, create_namespace, open_real
 
 pytestmark = pytest.mark.timeout(300)  # lives are given 90 seconds on a busy machine, some more than once
 
@@ -75,7 +75,7 @@ async def _waits(scene: Scene, reason: str) -> Manifest | None:
 
 
 def _trains(ends: Callable[[], int | None]) -> Life:
-    """A job whose workers end when they are told."""
+    """A job whose workers end when the test says so."""
     return replace(FAILED_ONCE, ends=lambda attempt, role, index: ends() if role == "worker" else None)
 
 
@@ -109,8 +109,8 @@ async def _operating(world: World, scene: Scene) -> AsyncIterator[None]:
         yield
 
 
-async def test_a_delete_that_comes_late_never_hits_the_replacement(world: World, seam: Seam, scene: Scene) -> None:
-    """One operator's delete is on its way while the other deletes, and makes the rank's next pod of the same name."""
+async def test_a_late_delete_never_deletes_the_replacement(world: World, seam: Seam, scene: Scene) -> None:
+    """One operator's delete is delayed; meanwhile the other one deletes the pod and creates the next of that name."""
     replaced, held, over = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def hold(request: Request) -> None:
@@ -169,7 +169,7 @@ async def test_a_clock_that_jumps_while_a_job_trains_changes_nothing(
         assert await live(life, scene) == RAN_THROUGH
 
 
-async def test_a_clock_that_is_set_back_in_a_backoff_makes_nobody_wait_for_an_hour(
+async def test_a_clock_that_is_set_back_during_a_backoff_does_not_extend_it(
     world: World, seam: Seam, scene: Scene
 ) -> None:
     clock = Clock()
@@ -196,7 +196,7 @@ def _theirs(resource: Resource, name: str, namespace: str) -> Manifest:
 
 
 @pytest.mark.parametrize("resource", [PODS, SERVICES, CONFIG_MAPS], ids=lambda resource: resource.kind)
-async def test_somebody_elses_object_is_waited_for_and_never_touched(
+async def test_a_foreign_object_is_waited_for_and_never_changed(
     world: World, seam: Seam, scene: Scene, resource: Resource
 ) -> None:
     name = "demo" if resource == CONFIG_MAPS else "demo-worker-0"
@@ -226,7 +226,7 @@ REFUSALS: dict[str, ApiError] = {
 
 
 @pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
-async def test_a_pod_that_is_refused_is_explained_and_not_asked_for_all_the_time(
+async def test_a_refused_pod_is_explained_and_retried_with_back_off(
     world: World, seam: Seam, scene: Scene, refusal: ApiError
 ) -> None:
     refusing = asyncio.Event()
@@ -239,7 +239,7 @@ async def test_a_pod_that_is_refused_is_explained_and_not_asked_for_all_the_time
     async def allow_later(scene: Scene) -> None:
         status = await until(lambda: _waits(scene, "ObjectsRefused"))
         assert status["cause"]["args"] == {"objects": ["Pod demo-worker-0"], "message": refusal.message}
-        cause = paddlepaddle.read_status({"status": status}).cause
+        cause = PADDLEPADDLE.read_status({"status": status}).cause
         assert cause is not None
         assert refusal.message in explain(cause)
         (event,) = await until(lambda: _said(world, "ActionFailed"))

@@ -1,8 +1,7 @@
 """The operator is killed at every write that it makes, and the next one brings the job to the same end.
 
-The writes are not listed here: a life is lived undisturbed, which tells them, and then once for each of them, with the
-operator killed at that write. Killed before the server hears of the write, and after the server did it and before the
-answer came: what a process cannot tell apart.
+A run without faults records the writes; then there is one run for each write, with the operator killed at it: before
+the server gets the request, or after it has executed it and before the answer. A process cannot tell these apart.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from lives import LIVES, End, Life, Scene, live
-from operator_seam import Request, Seam
 from paddock.jobs.model import Settings
 from paddock.kube.api import Api
 from paddock.kube.errors import Unavailable
 from paddock.operator.operator import Operator
-from worlds import World, create_namespace, remove_namespace
+from support.lives import LIVES, End, Life, Scene, live
+from support.operator_seam import Request, Seam
+from support.worlds import World, create_namespace, remove_namespace
 
 pytestmark = pytest.mark.timeout(300)  # lives are given 90 seconds on a busy machine, some more than once
 
@@ -34,7 +33,7 @@ Target = tuple[Request, int]
 
 
 class Death:
-    """Comes at one write. `late`: the server does it, and nobody hears of it. Without a target, never."""
+    """Kills the operator at one write. `late`: after the server has executed it. Without a target, never."""
 
     def __init__(self, target: Target | None, *, late: bool) -> None:
         self.writes: list[Target] = []
@@ -61,7 +60,7 @@ class Death:
             await self._die()
 
     async def _die(self) -> None:
-        """What is dead asks for nothing more."""
+        """A dead operator sends no more requests."""
         self.struck.set()
         await self.buried.wait()
         raise Unavailable("this operator is dead")
@@ -98,7 +97,7 @@ async def _operate(scene: Scene, death: Death) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One life, with its operator killed at `target`. `end` is a sentence where the life hung."""
+    """One life, with its operator killed at `target`. `end` is a sentence if the life hung."""
 
     target: Target | None
     end: End | str

@@ -1,11 +1,11 @@
-"""The whole way of a job, as `kubectl get` tells it, in both worlds."""
+"""The life of a job as `kubectl get` shows it, in both worlds."""
 
 from __future__ import annotations
 
-from operator_seam import JOBS, build_job, have_pods, pods_of, running, set_phase, status_of, until
 from paddock.jobs.model import Settings
 from paddock.kube.meta import CONFIG_MAPS, SERVICES, Manifest, Resource, name_of
-from worlds import World
+from support.operator_seam import JOBS, build_job, have_pods, pods_of, running, set_phase, status_of, until
+from support.worlds import World
 
 
 async def test_a_job_trains_completes_and_is_cleaned_up(world: World) -> None:

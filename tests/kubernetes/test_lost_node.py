@@ -1,7 +1,7 @@
 """A node that dies with ranks on it, on a real control plane with hollow nodes: one new gang, on the other node.
 
-Two minutes, most of them Kubernetes': 40 seconds until it calls a silent node not ready, and our own patience with a
-pod that nobody ends. Tolerations make it delete the pods a second later, in place of five minutes.
+Takes two minutes: 40 seconds until Kubernetes marks a silent node not ready, then the operator's delay before a forced
+delete. Tolerations make Kubernetes delete the pods after one second, in place of five minutes.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from operator_seam import JOBS, build_job, running, status_of, until
 from paddock.jobs.model import Settings
 from paddock.kube.meta import CONFIG_MAPS, EVENTS, PODS, Manifest, is_deleting, name_of, uid_of
+from support.operator_seam import JOBS, build_job, running, status_of, until
 from support.programs import need
-from worlds import ControlPlane, World, find_programs, open_real
+from support.worlds import ControlPlane, World, find_programs, open_real
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -86,7 +86,7 @@ async def test_the_ranks_of_a_lost_node_are_forced_away_and_one_new_gang_runs_el
 
 
 async def _waits_for(world: World, node: str) -> bool:
-    """It says whom it waits for and why."""
+    """Whether its cause names the pod that it waits for, and why."""
     cause = (await status_of(world.api, namespace=world.namespace)).get("cause") or {}
     return cause.get("reason") == "WaitingForNode" and cause["args"]["nodes"] == [node]
 

@@ -1,16 +1,16 @@
-"""A job may be called whatever Kubernetes lets a custom resource be called, and its ranks still find each other."""
+"""A job may have every name that Kubernetes allows for a custom resource, and its ranks find each other."""
 
 from __future__ import annotations
 
 import pytest
 
-from operator_seam import JOBS, build_job, have_pods, install_pod_groups, running, set_phase, status_of, until
-from paddock.jobs.apis.paddlepaddle import read_job
+from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Rank, Settings
 from paddock.jobs.names import host_name
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import CONFIG_MAPS, POD_GROUPS, PODS, SERVICES, Manifest, labels_of, name_of, uid_of
-from worlds import World
+from support.operator_seam import JOBS, build_job, have_pods, install_pod_groups, running, set_phase, status_of, until
+from support.worlds import World
 
 LONG = "2026.03.resnet50-" + "imagenet-2012-with-label-smoothing-0.1." * 2 + "run-17"
 NAMES = (LONG, "1.5", "x" * 230)
@@ -59,7 +59,7 @@ async def _config_map(world: World, name: str) -> Manifest | None:
 
 
 async def _selected(world: World, service: Manifest) -> list[str]:
-    """As whoever makes its endpoints would ask."""
+    """The pods that the Service selects, as the endpoints controller finds them."""
     labels = ",".join(f"{key}={value}" for key, value in service["spec"]["selector"].items())
     found = (await world.api.list(PODS, world.namespace, labels=labels)).items
     assert {pod["spec"]["hostname"] for pod in found} == {name_of(service)}
@@ -93,9 +93,9 @@ async def _replaced(world: World, name: str, uid: str) -> Manifest | None:
     return next((pod for pod in pods.values() if uid_of(pod) != uid), None)
 
 
-async def test_somebody_elses_service_under_the_shortened_name_is_in_the_way(world: World) -> None:
+async def test_a_foreign_service_with_the_shortened_name_makes_the_job_wait(world: World) -> None:
     api, manifest = world.api, build_job("1.5", namespace=world.namespace, ps=0)
-    host = host_name(read_job(manifest), Rank("worker", 1))
+    host = host_name(PADDLEPADDLE.read_job(manifest), Rank("worker", 1))
     theirs = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": host, "namespace": world.namespace},
               "spec": {"ports": [{"port": 80}]}}  # fmt: skip
     await api.create(SERVICES, theirs)

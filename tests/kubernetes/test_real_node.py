@@ -1,4 +1,4 @@
-"""The operator as a pod of a real node, and real PaddlePaddle in its jobs' pods, by all ways that ranks can meet."""
+"""The operator as a pod of a real node, and real PaddlePaddle in the pods of its jobs, in each training mode."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from deployed import Kubectl
 from e2e.training import assert_trained
-from paddock.jobs.deployment import DEPLOYMENT
-from real_node import (
+from paddock.jobs.install.deployment import DEPLOYMENT
+from support.deployed import Kubectl
+from support.real_node import (
     ADDRESS,
     ALL_REDUCE,
     NAMESPACE,
@@ -157,7 +157,7 @@ def _address(pods: dict[str, dict[str, Any]], rank: str) -> str:
 
 
 def _assert_learned(cluster: Cluster, program: Program, job: str, output: Path) -> None:
-    """What the job says of itself, and what its saved parameters are worth after a hundred steps."""
+    """The status of the job, and the quality of its saved parameters after a hundred steps."""
     words = cluster.kubectl("-n", NAMESPACE, "get", "pdj", job, "--no-headers").split()
     assert words[1:3] == ["Completed", "PS"]
     assert "Held-out AUC 0." in cluster.logs(f"{job}-worker-0"), cluster.last_words(job)

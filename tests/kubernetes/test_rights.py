@@ -5,26 +5,23 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
-from deployed import DEPLOY, Kubectl, arguments_of, operator, write_kubeconfig
-from fake_kubelet import walking
-from lives import EXPIRED, FAILED_ONCE, SUSPENDED, Clock, Scene, live
-from operator_seam import JOBS, build_job, have_pods, running, set_phase, until
 from paddock.app.kinds import build_pod_group_crd
 from paddock.client.client import Client
 from paddock.client.kubeconfig import read_config
-from paddock.jobs.apis import paddlepaddle
-from paddock.jobs.deployment import ACCOUNT, NAMESPACE
+from paddock.jobs.apis.registry import PADDLEPADDLE
+from paddock.jobs.install.deployment import ACCOUNT, NAMESPACE
+from paddock.jobs.install.rights import LEASE, allows, build_rights
 from paddock.jobs.model import Settings
-from paddock.jobs.rights import LEASE, allows, build_rights
-from paddock.kube.api import Api, Event, Listing
+from paddock.kube.api import Api, Event
+from paddock.kube.calls import Call, Create, T
 from paddock.kube.errors import AlreadyExists, Forbidden
 from paddock.kube.meta import (
     CRDS,
@@ -33,15 +30,18 @@ from paddock.kube.meta import (
     PODS,
     SECRETS,
     VOLCANO_POD_GROUPS,
-    Manifest,
     Resource,
     name_of,
 )
 from paddock.operator.election import Election
-from worlds import ControlPlane, World, create_namespace, open_control_plane, remove_namespace
+from support.deployed import DEPLOY, Kubectl, arguments_of, operator, write_kubeconfig
+from support.fake_kubelet import walking
+from support.lives import EXPIRED, FAILED_ONCE, SUSPENDED, Clock, Scene, live
+from support.operator_seam import JOBS, build_job, have_pods, running, set_phase, until
+from support.worlds import ControlPlane, World, create_namespace, open_control_plane, remove_namespace
 
-RIGHTS = build_rights((paddlepaddle.resource,))
-KINDS = {paddlepaddle.resource: paddlepaddle}
+RIGHTS = build_rights((PADDLEPADDLE.resource,))
+KINDS = {PADDLEPADDLE.resource: PADDLEPADDLE}
 IN_A_GANG = Settings(pod_groups=VOLCANO_POD_GROUPS)
 
 UNUSED = {
@@ -83,36 +83,17 @@ class Asked(NamedTuple):
 
 
 class Recorder(Api):
-    """An operator's API: what it asks for, in the words of RBAC, and what it was refused."""
+    """Records the requests of an operator, as RBAC names them, and those that were refused."""
 
     def __init__(self, api: Api) -> None:
         self.asked: set[Asked] = set()
         self.refused: list[str] = []
         self._api = api
 
-    async def get(self, resource: Resource, namespace: str, name: str) -> Manifest:
-        async with self._asking("get", resource, name=name):
-            return await self._api.get(resource, namespace, name)
-
-    async def list(self, resource: Resource, namespace: str = "", **selectors: str) -> Listing:
-        async with self._asking("list", resource):
-            return await self._api.list(resource, namespace, **selectors)
-
-    async def create(self, resource: Resource, manifest: Mapping[str, Any], **options: Any) -> Manifest:
-        async with self._asking("create", resource, options.get("subresource", "")):
-            return await self._api.create(resource, manifest, **options)
-
-    async def replace(self, resource: Resource, manifest: Mapping[str, Any], **options: Any) -> Manifest:
-        async with self._asking("update", resource, options.get("subresource", ""), name_of(manifest)):
-            return await self._api.replace(resource, manifest, **options)
-
-    async def patch(self, resource: Resource, namespace: str, name: str, patch: Any, **options: Any) -> Manifest:
-        async with self._asking("patch", resource, options.get("subresource", ""), name):
-            return await self._api.patch(resource, namespace, name, patch, **options)
-
-    async def delete(self, resource: Resource, namespace: str, name: str, **options: Any) -> None:
-        async with self._asking("delete", resource, name=name):
-            await self._api.delete(resource, namespace, name, **options)
+    async def send(self, call: Call[T]) -> T:
+        name = "" if isinstance(call, Create) else call.name
+        async with self._asking(call.verb, call.resource, call.subresource, name):
+            return await self._api.send(call)
 
     async def follow(self, resource: Resource, namespace: str = "", **selectors: str) -> AsyncIterator[Event]:
         async with self._asking("list", resource), self._asking("watch", resource):
@@ -166,7 +147,7 @@ _EXPIRED = replace(EXPIRED, user=_is_deleted, spec={"runPolicy": {"ttlSecondsAft
 
 
 async def live_in_a_gang(scene: Scene) -> None:
-    """Its PodGroup is made, resized with the job, and removed at the end. paddle-operator has seen it before."""
+    """Its PodGroup is created, resized with the job, and deleted. The job has paddle-operator's finalizer."""
     job = build_job(ps=1, worker=1, namespace=scene.namespace)
     job["metadata"]["finalizers"] = ["finalizers.paddlepaddle.org"]
     await scene.api.create(JOBS, job)
@@ -187,7 +168,7 @@ async def _has_no_group(scene: Scene) -> bool:
 
 
 async def live_on_a_lost_node(scene: Scene) -> None:
-    """A pod is deleted and its kubelet says nothing: after a while it is deleted by force and made anew."""
+    """A deleted pod whose kubelet is silent: it is deleted by force after a while, and recreated."""
     async with walking(scene.api, scene.namespace, lambda *_: None, 2):
         await scene.api.create(JOBS, build_job(ps=1, worker=1, namespace=scene.namespace))
         await scene.phase("Running")

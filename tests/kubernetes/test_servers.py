@@ -1,4 +1,4 @@
-"""What an API server may do to an operator: refuse, break off, be slow, be gone. The job comes through each.
+"""Faults of an API server: refusals, broken connections, delays, outages. The job completes in spite of each.
 
 All of it on the wire (`bad_server`), before the embedded API and before a real one, and the real one's own restarts.
 Pods are walked, and the user acts, by a connection of their own that has no faults.
@@ -15,19 +15,19 @@ from random import Random
 
 import pytest
 
-from bad_server import BadServer, Cut, Fault, bad_server, client_of
-from fake_kubelet import walking
-from lives import FAILED_ONCE, Clock, End, Life, Scene, live
-from operator_seam import JOBS, Seam, build_job, running, settled, until
-from paddock.apiserver.local import LocalApi
-from paddock.apiserver.server import Server
+from paddock.apiserver.http.server import Server
+from paddock.apiserver.objects.in_process import LocalApi
 from paddock.client.client import Client
 from paddock.client.kubeconfig import Config, read_config
 from paddock.jobs.labels import HALTED_ANNOTATION
 from paddock.jobs.model import Settings
 from paddock.kube.errors import ApiError, Conflict, Expired, InternalError, Timeout, TooManyRequests, Unavailable
 from paddock.kube.meta import CRDS, EVENTS, PODS, Manifest, annotations_of
-from worlds import ControlPlane, World, open_control_plane, open_embedded, open_real
+from support.bad_server import BadServer, Cut, Fault, bad_server, client_of
+from support.fake_kubelet import walking
+from support.lives import FAILED_ONCE, Clock, End, Life, Scene, live
+from support.operator_seam import JOBS, Seam, build_job, running, settled, until
+from support.worlds import ControlPlane, World, open_control_plane, open_embedded, open_real
 
 pytestmark = pytest.mark.timeout(300)  # lives are given 90 seconds on a busy machine, some more than once
 
@@ -73,13 +73,13 @@ async def _live(world: World, server: BadServer, life: Life = FAILED_ONCE) -> En
 
 
 def _one_in(number: int, fault: Fault, *, writes: bool = False) -> Faults:
-    """One request in so many, or one write, by dice: a fixed number falls into step with the passes."""
+    """A random share of requests, or of writes: a fixed interval could align with the reconciles."""
     dice = Random(1)
     return lambda at, method, path: fault if not dice.randrange(number) and not (writes and method == "GET") else None
 
 
 def _status_writes_once(error: ApiError) -> Faults:
-    """Each write of a status is refused at first."""
+    """Refuses each write of a status once."""
     refused: list[int] = []
 
     def fault(at: int, method: str, path: str) -> Fault | None:
@@ -108,7 +108,7 @@ FAULTS: dict[str, Callable[[], Faults]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-async def test_a_job_comes_through_a_server_that_fails(
+async def test_a_job_completes_though_the_server_fails(
     world: World, server: BadServer, fault: Callable[[], Faults]
 ) -> None:
     server.fault = fault()
@@ -127,7 +127,7 @@ CUTS = {
 
 
 @pytest.mark.parametrize("cut", CUTS.values(), ids=CUTS)
-async def test_a_job_comes_through_watches_that_are_cut(world: World, server: BadServer, cut: Cut) -> None:
+async def test_a_job_completes_though_watches_break(world: World, server: BadServer, cut: Cut) -> None:
     server.cut = cut
     assert await _live(world, server) == CAME_THROUGH
     assert server.watches < _LIMIT
@@ -135,7 +135,7 @@ async def test_a_job_comes_through_watches_that_are_cut(world: World, server: Ba
 
 
 async def test_a_watch_from_a_version_that_is_too_old_lists_again(world: World, server: BadServer) -> None:
-    """410 as the answer itself, at every other list and watch; and with a page's token it may come to lists too."""
+    """410 as the answer of every other list and watch; a list can get it for an expired continue token."""
     server.cut = Cut(2)
     server.fault = lambda at, method, path: (
         Fault(Expired("too old")) if method == "GET" and path.endswith("s") and at % 2 else None
@@ -143,17 +143,17 @@ async def test_a_watch_from_a_version_that_is_too_old_lists_again(world: World, 
     assert await _live(world, server) == CAME_THROUGH
 
 
-async def test_a_server_that_ends_every_watch_at_once_is_not_run_over(world: World, server: BadServer) -> None:
+async def test_a_server_that_ends_every_watch_at_once_is_not_overloaded(world: World, server: BadServer) -> None:
     server.cut = Cut(0)
     async with client_of(server) as client, running(Seam(client, world.namespace), Settings()):
         await asyncio.sleep(3)
     assert server.watches + server.requests < 300
 
 
-async def test_an_event_that_was_lost_for_ever_is_made_good_by_the_next_list(world: World, server: BadServer) -> None:
-    """A watch should not lose any; a proxy between may. Here: that the worker succeeded."""
+async def test_a_lost_event_is_recovered_by_the_next_list(world: World, server: BadServer) -> None:
+    """A faulty proxy may lose an event. Here: the success of the worker."""
     server.swallows = lambda line: b'"Succeeded"' in line
-    server.patience = 1
+    server.watch_seconds = 1
     scene = Scene(world.api, world.namespace, "demo")
     async with (
         client_of(server, relist=2.0) as client,
@@ -207,7 +207,7 @@ def own_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane
 @pytest.mark.slow
 @pytest.mark.parametrize("phase", PHASES)
 async def test_a_real_server_is_started_again_in_the_middle_of_a_phase(own_plane: ControlPlane, phase: str) -> None:
-    """Its watches begin from versions that it no longer knows: 410."""
+    """Its watches resume from versions that it does not know any more: 410."""
 
     async def restart() -> None:
         await asyncio.to_thread(own_plane.down, "--only", "kube-apiserver")
@@ -250,7 +250,7 @@ def _build_old_schema() -> Manifest:
 
 
 async def _define(world: World, schema: Manifest) -> None:
-    """The schema of PaddleJobs, in force when this returns: a status of theirs, or of ours, comes back."""
+    """Installs a schema of PaddleJobs; it is in force when this returns."""
     ours = "attempt" in schema["openAPIV3Schema"]["properties"]["status"]["properties"]
     crd = await world.api.get(CRDS, "", JOBS.qualified)
     crd["spec"]["versions"][0]["schema"] = schema
@@ -267,7 +267,7 @@ async def _keeps(world: World, name: str, ours: bool) -> bool:
     return ("attempt" in answer["status"]) == ours
 
 
-async def test_somebody_elses_definition_stops_the_operator_which_says_so_and_goes_on_with_ours(
+async def test_a_foreign_definition_halts_the_kind_until_the_operators_is_installed(
     own_world: World,
 ) -> None:
     world, clock = own_world, Clock()

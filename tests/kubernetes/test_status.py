@@ -1,4 +1,4 @@
-"""What `kubectl get`, `describe` and `wait` read of a job, and that nothing is written where nothing changes."""
+"""What `kubectl get`, `describe` and `wait` read of a job; and without a change nothing is written."""
 
 from __future__ import annotations
 
@@ -7,10 +7,21 @@ from typing import Any
 
 import pytest
 
-from operator_seam import JOBS, Seam, build_job, have_pods, pods_of, running, set_phase, settled, status_of, until
 from paddock.jobs.model import Settings
 from paddock.kube.meta import Manifest, metadata, uid_of
-from worlds import ControlPlane, World, open_real
+from support.operator_seam import (
+    JOBS,
+    Seam,
+    build_job,
+    have_pods,
+    pods_of,
+    running,
+    set_phase,
+    settled,
+    status_of,
+    until,
+)
+from support.worlds import ControlPlane, World, open_real
 
 WAIT = 30.0
 
@@ -67,8 +78,8 @@ async def _asked(seam: Seam) -> bool:
     return ("get", "paddlejobs", "demo") in seam.requests
 
 
-async def test_what_is_recorded_of_a_finished_job_stays_but_that_an_edit_was_seen(world: World) -> None:
-    """`kubectl wait` doubts conditions of a status that is about an earlier generation of the job."""
+async def test_the_status_of_a_finished_job_changes_in_its_observed_generation_only(world: World) -> None:
+    """`kubectl wait` ignores conditions of an earlier observedGeneration."""
     async with running(world.api, Settings()):
         await train(world, cleanPodPolicy="Always")
         await set_phase(world.api, "demo-worker-0", "Failed", 1, namespace=world.namespace)

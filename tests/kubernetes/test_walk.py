@@ -16,26 +16,26 @@ from pathlib import Path
 
 import pytest
 
-from deployed import DEPLOY, Kubectl, Process, arguments_of, operator, until_served, write_kubeconfig
-from operator_seam import JOBS, have_pods, set_phase, until
 from paddock.app.kinds import build_pod_group_crd
 from paddock.client.client import Client
 from paddock.client.kubeconfig import read_config
-from paddock.jobs.deployment import DEPLOYMENT, NAMESPACE
+from paddock.jobs.install.deployment import DEPLOYMENT, NAMESPACE
 from paddock.kube.meta import VOLCANO_POD_GROUPS
-from worlds import ControlPlane
+from support.deployed import DEPLOY, Kubectl, Process, arguments_of, operator, until_served, write_kubeconfig
+from support.operator_seam import JOBS, have_pods, set_phase, until
+from support.worlds import ControlPlane
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.slow, pytest.mark.timeout(300)]
 
 EXAMPLES = sorted((DEPLOY / "examples").glob("*.yaml"))
-_PATIENCE = 60
+_DELETE_SECONDS = 60
 """Seconds that kubectl waits for what it deletes, on a busy machine; by itself it takes ten."""
 REMOVE = ("delete", "-f", "deploy/v1/crd.yaml", "-f", "deploy/v1/operator.yaml")
 
 
 @pytest.fixture
 async def kubectl(control_plane: ControlPlane) -> AsyncIterator[Kubectl]:
-    """Of a control plane with no definitions: what other tests have left is removed first, and what is left here."""
+    """kubectl of a control plane without CRDs: objects of other tests are removed before, its own afterwards."""
     kubectl = Kubectl(control_plane)
     await asyncio.to_thread(kubectl, "delete", "crd", "--all")
     yield kubectl
@@ -63,7 +63,7 @@ def operator_of(kubectl: Kubectl, file: Path, folder: Path) -> Iterator[Process]
 
 
 async def train(administrator: Client, name: str, namespace: str = NAMESPACE) -> None:
-    """What kubelets would say of a job that trains and ends."""
+    """Writes the pod statuses of a job that trains and ends, as kubelets would."""
     pods = await until(lambda: have_pods(administrator, 4, name, namespace), 60)
     for number, pod in enumerate(sorted(pods)):
         await set_phase(administrator, pod, "Running", address=f"10.98.0.{number + 2}", namespace=namespace)
@@ -97,7 +97,7 @@ async def test_the_documents_walk(kubectl: Kubectl, administrator: Client, tmp_p
         assert header.split() == ["NAME", "STATUS", "MODE", "PS", "WORKER", "AGE"]
         assert row.split()[:5] == ["wide-ande-deep", "Completed", "PS", "2/2", "0/2"]
         await until(lambda: _explains(kubectl, "pdj.spec.worker.replicas", "How many pods the role has."), 60)
-        kubectl(*REMOVE, f"--timeout={_PATIENCE}s")
+        kubectl(*REMOVE, f"--timeout={_DELETE_SECONDS}s")
         await nothing_is_left(kubectl)
         assert process.end() == 0
 
@@ -133,7 +133,7 @@ async def test_it_is_removed_with_jobs_that_train(
         if dead:
             process.end(signal.SIGKILL)
         files = [word for name in order for word in ("-f", f"deploy/v1/{name}.yaml")]
-        kubectl("delete", *files, f"--timeout={_PATIENCE}s")
+        kubectl("delete", *files, f"--timeout={_DELETE_SECONDS}s")
         await nothing_is_left(kubectl)
 
 
@@ -159,7 +159,7 @@ async def test_the_documents_edit_of_the_namespace(kubectl: Kubectl, administrat
         kubectl("delete", "namespace", "team-a")
 
 
-async def test_kubectl_takes_what_there_is_in_any_way(kubectl: Kubectl, administrator: Client) -> None:
+async def test_kubectl_accepts_every_file_of_deploy_and_examples(kubectl: Kubectl, administrator: Client) -> None:
     """`apply` as well as `create`, the definition in the shape of old clusters, and every example."""
     kubectl("create", "-f", "deploy/v1beta1/crd.yaml")
     await until_served(kubectl)

@@ -13,14 +13,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from paddock.apiserver.local import LocalApi
+from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import PODS, Manifest, uid_of
-from paddock.node import processes
-from paddock.node.images import HostPrograms, Images
-from paddock.node.kubelet import Kubelet
-from paddock.node.machine import Machine
-from paddock.node.sandbox import NoSandbox, Sandbox, choose_sandbox
+from paddock.node.kubelet.kubelet import Kubelet
+from paddock.node.runtime import processes
+from paddock.node.runtime.images import Images
+from paddock.node.runtime.machine import Machine
+from paddock.node.runtime.sandbox import NoSandbox, Sandbox, choose_sandbox
+from support.host_programs import HostPrograms
 from support.process_state import read_children
 from support.programs import lack, need
 
@@ -165,7 +166,7 @@ def processes_of(found: Manifest) -> list[int]:
 
 
 def marked(uid: str) -> list[int]:
-    return [pid for pid, _ in processes.find_marked([uid])[uid] if processes.read_birth(pid) is not None]
+    return [pid for pid, _ in processes.find_pod_processes([uid])[uid] if processes.read_birth(pid) is not None]
 
 
 def log_text(cluster: Cluster, found: Manifest) -> str:

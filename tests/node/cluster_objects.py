@@ -6,7 +6,7 @@ from typing import Any
 
 from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Manifest
 from paddock.kube.times import format_time
-from paddock.node.requests import GROUP_ANNOTATION, GROUP_LABEL
+from paddock.node.scheduler.pod_request import GROUP_ANNOTATION, GROUP_LABEL
 
 
 def pod(

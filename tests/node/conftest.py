@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from node.cluster import Cluster, need_sandbox, open_cluster
-from paddock.node.sandbox import Sandbox
+from paddock.node.runtime.sandbox import Sandbox
 
 
 @pytest.fixture(params=["bubblewrap", "none"])

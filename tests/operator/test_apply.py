@@ -1,4 +1,4 @@
-"""Acting: how many pods are asked for once the server has refused one, and whose failure counts."""
+"""The executor: batches of pods after a refusal, and which failures count."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from operator_seam import JOBS, Request, Seam, build_job, open_cluster
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Action, Create, Delete, Job, Patch, Settings
-from paddock.jobs.pods import build_pod, build_service
+from paddock.jobs.objects.pods import build_pod, build_service
 from paddock.kube.errors import Conflict, Forbidden
 from paddock.kube.meta import PODS, SERVICES, Key, Resource, annotations_of, uid_of
-from paddock.operator.apply import FIRST_PODS, Hands, Outcome, plan_batches
+from paddock.operator.apply import FIRST_BATCH, Executor, Outcome, plan_batches
+from support.operator_seam import JOBS, Request, Seam, build_job, open_cluster
 
 
-class Nobody:
-    """Needs to be told nothing of what was written."""
+class NoCache:
+    """A cache that keeps nothing."""
 
     def assume(self, *_: Any) -> None: ...
 
@@ -34,11 +34,11 @@ async def seam(tmp_path: Path) -> AsyncIterator[Seam]:
 
 
 async def apply_actions(seam: Seam, job: Job, *actions: Action) -> Outcome:
-    return await Hands(seam, Nobody(), lambda: 1000.0).apply_actions(job, actions)
+    return await Executor(seam, NoCache(), lambda: 1000.0).apply_actions(job, actions)
 
 
 async def make_job(seam: Seam, workers: int) -> tuple[Job, list[Action]]:
-    """With what it takes to make it: a Service and a pod for each rank."""
+    """A job, and the creates of a Service and a pod for each rank."""
     manifest = await seam.api.create(JOBS, build_job(ps=0, worker=workers))
     job = KINDS[JOBS].read_job(manifest)
     services = [Create(SERVICES, build_service(job, rank)) for rank in job.ranks()]
@@ -49,9 +49,9 @@ def asked_for(seam: Seam, resource: Resource) -> int:
     return sum(request[:2] == ("create", resource.plural) for request in seam.requests)
 
 
-@pytest.mark.parametrize("free", [0, FIRST_PODS, FIRST_PODS + 3])
-async def test_after_a_refusal_no_further_batch_of_pods_is_asked_for(seam: Seam, free: int) -> None:
-    job, actions = await make_job(seam, 8 * FIRST_PODS)
+@pytest.mark.parametrize("free", [0, FIRST_BATCH, FIRST_BATCH + 3])
+async def test_after_a_refusal_no_further_batch_of_pods_is_created(seam: Seam, free: int) -> None:
+    job, actions = await make_job(seam, 8 * FIRST_BATCH)
     made = 0
 
     async def quota(request: Request) -> None:
@@ -63,19 +63,19 @@ async def test_after_a_refusal_no_further_batch_of_pods_is_asked_for(seam: Seam,
 
     seam.before = quota
     outcome = await apply_actions(seam, job, *actions)
-    assert asked_for(seam, PODS) == (3 * FIRST_PODS if free >= FIRST_PODS else FIRST_PODS)
+    assert asked_for(seam, PODS) == (3 * FIRST_BATCH if free >= FIRST_BATCH else FIRST_BATCH)
     assert len(outcome.failures) == asked_for(seam, PODS) - free
     assert asked_for(seam, SERVICES) == job.size, "others are not held up"
 
 
-async def test_where_nothing_is_refused_all_pods_are_made(seam: Seam) -> None:
-    job, actions = await make_job(seam, 3 * FIRST_PODS + 1)
+async def test_without_a_refusal_all_pods_are_created(seam: Seam) -> None:
+    job, actions = await make_job(seam, 3 * FIRST_BATCH + 1)
     assert await apply_actions(seam, job, *actions) == Outcome()
     assert len((await seam.api.list(PODS)).items) == job.size
 
 
-async def test_a_small_jobs_pods_and_services_are_all_on_their_way_at_once(seam: Seam) -> None:
-    job, actions = await make_job(seam, FIRST_PODS)
+async def test_pods_and_services_of_a_small_job_are_created_concurrently(seam: Seam) -> None:
+    job, actions = await make_job(seam, FIRST_BATCH)
     together = asyncio.Barrier(len(actions))
 
     async def meet(_: Request) -> None:
@@ -88,8 +88,8 @@ async def test_a_small_jobs_pods_and_services_are_all_on_their_way_at_once(seam:
 
 @pytest.mark.parametrize(
     ("count", "sizes"),
-    [(0, []), (1, [1]), (FIRST_PODS, [FIRST_PODS]), (FIRST_PODS + 1, [FIRST_PODS, 1]),
-     (10 * FIRST_PODS, [FIRST_PODS, 2 * FIRST_PODS, 4 * FIRST_PODS, 3 * FIRST_PODS])],
+    [(0, []), (1, [1]), (FIRST_BATCH, [FIRST_BATCH]), (FIRST_BATCH + 1, [FIRST_BATCH, 1]),
+     (10 * FIRST_BATCH, [FIRST_BATCH, 2 * FIRST_BATCH, 4 * FIRST_BATCH, 3 * FIRST_BATCH])],
 )  # fmt: skip
 def test_batches_double_and_keep_the_order(count: int, sizes: list[int]) -> None:
     creates = [Create(PODS, {"metadata": {"name": str(number)}}) for number in range(count)]
@@ -99,7 +99,7 @@ def test_batches_double_and_keep_the_order(count: int, sizes: list[int]) -> None
 
 
 @pytest.mark.parametrize("optional", [True, False])
-async def test_a_courtesy_that_is_refused_is_logged_and_fails_nothing(
+async def test_an_optional_patch_that_is_refused_is_logged_and_is_no_failure(
     seam: Seam, optional: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     job, actions = await make_job(seam, 1)
@@ -117,7 +117,7 @@ async def test_a_courtesy_that_is_refused_is_logged_and_fails_nothing(
     assert ("cannot patch Pod demo-worker-0: no right to patch pods" in caplog.text) is optional
 
 
-async def test_a_patch_that_met_another_write_is_sent_once_more_and_no_oftener(seam: Seam) -> None:
+async def test_a_patch_that_gets_a_conflict_is_sent_once_more_only(seam: Seam) -> None:
     job, actions = await make_job(seam, 1)
     await apply_actions(seam, job, *actions)
     pod = await seam.api.get(PODS, "default", "demo-worker-0")
@@ -134,16 +134,16 @@ async def test_a_patch_that_met_another_write_is_sent_once_more_and_no_oftener(s
     assert annotations_of(await seam.api.get(PODS, "default", "demo-worker-0"))["told"] == "yes"
     for optional in (False, True):
         patch = Patch(PODS, Key("default", "demo-worker-0"), "another's", note, optional=optional)
-        assert await apply_actions(seam, job, patch) == Outcome(again=True)
+        assert await apply_actions(seam, job, patch) == Outcome(stale=True)
     assert [request[0] for request in seam.requests].count("patch") == 6
 
 
-async def test_a_delete_that_a_409_refuses_is_not_done_and_one_that_finds_nothing_is(seam: Seam) -> None:
-    """Another object of the name, or another write at that moment: the answer does not say which."""
+async def test_a_delete_with_409_is_stale_and_one_with_404_is_done(seam: Seam) -> None:
+    """409: another object has the name, or another write came at that moment; the answer does not say which."""
     job, actions = await make_job(seam, 1)
     await apply_actions(seam, job, *actions)
     key = Key("default", "demo-worker-0")
     pod = await seam.api.get(PODS, *key)
-    assert await apply_actions(seam, job, Delete(PODS, key, "another's")) == Outcome(again=True)
+    assert await apply_actions(seam, job, Delete(PODS, key, "another's")) == Outcome(stale=True)
     assert await apply_actions(seam, job, Delete(PODS, key, uid_of(pod), grace=0)) == Outcome()
     assert await apply_actions(seam, job, Delete(PODS, key, uid_of(pod), grace=0)) == Outcome()

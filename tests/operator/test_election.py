@@ -1,8 +1,8 @@
-"""Who leads: the table of decisions, and that two never lead at once, however their steps, clocks and cuts fall."""
+"""Leader election: the table of decisions, and that two never lead at once, in any order of steps, clocks and cuts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from dataclasses import replace
 from typing import Any
 
@@ -10,16 +10,17 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from paddock.kube.api import Api
+from paddock.kube.api import Api, Event
+from paddock.kube.calls import Call, Create, Get, Replace, T
 from paddock.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
-from paddock.kube.meta import Key, Manifest, Resource, annotations_of, version_of
+from paddock.kube.meta import Key, Manifest, annotations_of, version_of
 from paddock.operator.election import (
-    DURATION,
-    LEADS_FOR,
-    LOOK_EVERY,
+    LEASE_DURATION,
+    RENEW_DEADLINE,
+    RETRY_PERIOD,
     Election,
+    Observation,
     Record,
-    Sight,
     Wait,
     build_lease,
     plan_election,
@@ -27,14 +28,14 @@ from paddock.operator.election import (
 )
 
 THEIRS = Record("them", 15.0, "acquired", "renewed", 3)
-OURS = Record("us", DURATION, "acquired", "renewed", 3)
-TAKEN = Record("us", DURATION, "now", "now", 4)
+OURS = Record("us", LEASE_DURATION, "acquired", "renewed", 3)
+TAKEN = Record("us", LEASE_DURATION, "now", "now", 4)
 
 
 @pytest.mark.parametrize(
     ("record", "age", "wanted"),
     [
-        (None, 0.0, Record("us", DURATION, "now", "now", 0)),
+        (None, 0.0, Record("us", LEASE_DURATION, "now", "now", 0)),
         (THEIRS, 0.0, Wait("them", 15.0)),
         (THEIRS, 14.5, Wait("them", 0.5)),
         (THEIRS, 15.0, TAKEN),
@@ -54,12 +55,12 @@ TAKEN = Record("us", DURATION, "now", "now", 4)
         "ours that nobody took is renewed, not taken again",
     ],
 )
-def test_what_is_done_about_a_lease(record: Record | None, age: float, wanted: Wait | Record) -> None:
-    assert plan_election(Sight(record, 1000.0), "us", 1000.0 + age, "now") == wanted
+def test_the_decision_about_a_lease(record: Record | None, age: float, wanted: Wait | Record) -> None:
+    assert plan_election(Observation(record, 1000.0), "us", 1000.0 + age, "now") == wanted
 
 
 def test_a_term_lasts_until_another_may_have_led() -> None:
-    """A leader that was cut off and found its own record again has missed nothing."""
+    """A leader that lost its connection and finds its own record again stays in its term."""
     now, server = [0.0], Server()
     first, second = (Elector(name, server, lambda: now[0], 0.0, [1.7e9]) for name in "ab")
     assert first.election.term is None, "it has not led yet"
@@ -67,7 +68,7 @@ def test_a_term_lasts_until_another_may_have_led() -> None:
     first.go_on()
     term = first.election.term
     first.cut()
-    now[0] += DURATION
+    now[0] += LEASE_DURATION
     assert not first.election.leads
     until_written(first, server)
     first.go_on()
@@ -76,7 +77,7 @@ def test_a_term_lasts_until_another_may_have_led() -> None:
     for elector in (second, first):  # each follows the other, who is silent
         for _ in range(12):
             elector.go_on()
-        now[0] += DURATION
+        now[0] += LEASE_DURATION
         until_written(elector, server)
         elector.go_on()
         assert elector.election.leads
@@ -85,15 +86,17 @@ def test_a_term_lasts_until_another_may_have_led() -> None:
         each.work.close()
 
 
-def test_only_a_change_of_the_record_counts_as_a_sign_of_life() -> None:
-    sight = Sight(THEIRS, 10.0)
-    assert sight.look(replace(THEIRS), 20.0).since == 10.0, "the same again"
-    assert sight.look(replace(THEIRS, renewed="later"), 20.0).since == 20.0
-    assert sight.look(replace(THEIRS, renewed="1970-01-01T00:00:00Z"), 20.0).since == 20.0, "whatever its clock says"
-    assert sight.look(None, 20.0).since == 20.0
+def test_only_a_change_of_the_record_counts_as_a_renewal() -> None:
+    observation = Observation(THEIRS, 10.0)
+    assert observation.update(replace(THEIRS), 20.0).since == 10.0, "the same again"
+    assert observation.update(replace(THEIRS, renewed="later"), 20.0).since == 20.0
+    assert observation.update(replace(THEIRS, renewed="1970-01-01T00:00:00Z"), 20.0).since == 20.0, (
+        "whatever its clock says"
+    )
+    assert observation.update(None, 20.0).since == 20.0
 
 
-def test_a_lease_keeps_what_others_wrote_into_it() -> None:
+def test_a_lease_keeps_fields_of_other_writers() -> None:
     before: Manifest = {
         "metadata": {"name": "x", "resourceVersion": "7", "annotations": {"theirs": "1"}},
         "spec": {"holderIdentity": "them", "strategy": "OldestEmulationVersion"},
@@ -105,7 +108,7 @@ def test_a_lease_keeps_what_others_wrote_into_it() -> None:
 
 
 def test_a_released_lease_has_no_holder_rather_than_an_empty_one() -> None:
-    """Newer API servers refuse an empty name."""
+    """Newer API servers refuse an empty holderIdentity."""
     lease = build_lease(
         Key("ns", "x"), {"metadata": {}, "spec": {"holderIdentity": "us"}}, replace(OURS, holder=""), {}
     )
@@ -113,7 +116,7 @@ def test_a_released_lease_has_no_holder_rather_than_an_empty_one() -> None:
     assert read_record(lease).holder == ""
 
 
-def test_a_lease_of_a_go_operator_reads() -> None:
+def test_a_lease_of_a_go_operator_is_read() -> None:
     spec = {
         "holderIdentity": "host_1", "leaseDurationSeconds": 15, "acquireTime": "2026-01-01T00:00:00.000000Z",
         "renewTime": "2026-01-01T00:00:10.000000Z", "leaseTransitions": 2,
@@ -122,49 +125,52 @@ def test_a_lease_of_a_go_operator_reads() -> None:
     assert read_record({}) == Record()
 
 
-class _Turn:
-    """Where one elector stands still until the test lets it go on."""
+class _Step:
+    """Suspends an elector until the test continues it."""
 
     def __await__(self) -> Generator[None, None, None]:
         yield
 
 
 class Server(Api):
-    """One Lease. A request takes two turns: one until it is done, one until its answer is there."""
+    """One Lease. A request takes two steps: execution, then the answer."""
 
     def __init__(self) -> None:
         self.lease: Manifest | None = None
         self.version = 0
 
-    async def get(self, resource: Resource, namespace: str, name: str) -> Manifest:
-        await _Turn()
+    async def send(self, call: Call[T]) -> T:
+        if isinstance(call, Get):
+            return await self._read(call.name)
+        assert isinstance(call, Create | Replace)
+        return await self._write(call.manifest, AlreadyExists if isinstance(call, Create) else Conflict)
+
+    def follow(self, *_: Any, **__: Any) -> AsyncIterator[Event]:
+        raise AssertionError("an election follows nothing")
+
+    async def _read(self, name: str) -> Manifest:
+        await _Step()
         found = self.lease
-        await _Turn()
+        await _Step()
         if found is None:
             raise NotFound(name)
         return found
 
-    async def create(self, resource: Resource, manifest: Any, **options: Any) -> Manifest:
-        return await self._write(manifest, AlreadyExists)
-
-    async def replace(self, resource: Resource, manifest: Any, **options: Any) -> Manifest:
-        return await self._write(manifest, Conflict)
-
     async def _write(self, manifest: Manifest, refusal: type[ApiError]) -> Manifest:
-        await _Turn()
+        await _Step()
         given = version_of(manifest)
         if (given != str(self.version)) if given else (self.lease is not None):
-            await _Turn()
+            await _Step()
             raise refusal("somebody was faster")
         self.version += 1
         self.lease = {**manifest, "metadata": {**manifest["metadata"], "resourceVersion": str(self.version)}}
         written = self.lease
-        await _Turn()
+        await _Step()
         return written
 
 
 class Elector:
-    """One process: its own clocks, its election, and the request that it is in."""
+    """One process: its clocks, its election, and its pending request."""
 
     def __init__(self, name: str, server: Server, clock: Callable[[], float], offset: float, wall: list[float]) -> None:
         def wall_clock() -> float:
@@ -175,23 +181,23 @@ class Elector:
         self.work: Coroutine[Any, Any, None] = self._take_part()
 
     async def _take_part(self) -> None:
-        seen = False
+        observed = False
         while True:
             try:
-                if not seen:
-                    await self.election.look()
-                _, seen = await self.election.act()
-                await _Turn()
+                if not observed:
+                    await self.election.read_lease()
+                _, observed = await self.election.acquire_or_renew()
+                await _Step()
             except (AlreadyExists, Conflict):
-                seen = False
-            if not seen:
-                await _Turn()
+                observed = False
+            if not observed:
+                await _Step()
 
     def go_on(self) -> None:
         self.work.send(None)
 
     def cut(self) -> None:
-        """No answer in time: whatever was asked may be done or not."""
+        """No answer in time: the request may be executed or not."""
         self.work.close()
         self.work = self._take_part()
 
@@ -233,8 +239,8 @@ def test_two_never_lead_at_once(steps: list[tuple[str, int, float]], offset: flo
         each.work.close()
 
 
-def test_both_come_to_lead_one_after_the_other() -> None:
-    """So that the property above is about something."""
+def test_both_lead_one_after_the_other() -> None:
+    """So the property above is not vacuous."""
     now, server = [0.0], Server()
     first, second = (Elector(name, server, lambda: now[0], 0.0, [1.7e9]) for name in "ab")
     for _ in range(6):
@@ -250,12 +256,12 @@ def test_both_come_to_lead_one_after_the_other() -> None:
         each.work.close()
 
 
-def test_a_leader_gives_up_before_another_may_begin() -> None:
-    assert LEADS_FOR + LOOK_EVERY < DURATION
+def test_a_leader_stops_before_another_may_lead() -> None:
+    assert RENEW_DEADLINE + RETRY_PERIOD < LEASE_DURATION
 
 
-def test_an_answer_that_comes_late_is_worth_less() -> None:
-    """The others count from when it was written, which the writer does not know: it counts from when it asked."""
+def test_a_late_answer_shortens_the_leadership() -> None:
+    """The others count from the write, whose time the writer does not know: it counts from its request."""
     now, server = [0.0], Server()
     first, second = (Elector(name, server, lambda: now[0], 0.0, [1.7e9]) for name in "ab")
     until_written(first, server)
@@ -273,13 +279,13 @@ def test_an_answer_that_comes_late_is_worth_less() -> None:
 
 
 def until_written(elector: Elector, server: Server) -> None:
-    """It stands where its write is done and the answer is on its way."""
+    """Until its write is executed, before the answer."""
     before = server.version
     while server.version == before:
         elector.go_on()
 
 
 def until_seen(elector: Elector) -> None:
-    """It stands at the end of a look, as somebody who waits."""
+    """Until it has observed the Lease and waits."""
     for _ in range(4):
         elector.go_on()

@@ -1,4 +1,4 @@
-"""What an operator does when it comes to lead, and when it goes on leading."""
+"""What an operator does when it becomes the leader, and when it stays the leader."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from operator_seam import JOBS, Seam, build_job, have_pods, open_cluster, running, until
-from paddock.apiserver.local import LocalApi
+from paddock.apiserver.objects.in_process import LocalApi
+from support.operator_seam import JOBS, Seam, build_job, have_pods, open_cluster, running, until
 
 
 class Led:
-    """A leadership that the test gives and takes. `term`: as in `operator.election.Leadership`."""
+    """A leadership that the test controls. `term`: as in `operator.election.Leadership`."""
 
     def __init__(self) -> None:
         self.leads = True
@@ -43,10 +43,10 @@ async def cluster(tmp_path: Path) -> AsyncIterator[LocalApi]:
     [(("first", 0), False), (("second", 2), True)],
     ids=["nobody has led meanwhile", "another may have led"],
 )
-async def test_jobs_are_looked_at_again_where_another_may_have_led(
+async def test_all_jobs_are_reconciled_if_another_may_have_led(
     cluster: LocalApi, term: tuple[str, int], again: bool
 ) -> None:
-    """A leader that was cut off for a moment would otherwise ask after a whole fleet."""
+    """A leader that lost its connection for a moment would otherwise read every job of a fleet."""
     seam, led = Seam(cluster), Led()
     async with running(seam, leadership=led):
         await cluster.create(JOBS, build_job("old"))

@@ -1,4 +1,4 @@
-"""What `/metrics` says of an operator at work."""
+"""The metrics of a running operator."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from operator_seam import JOBS, Request, Seam, build_job, have_pods, open_cluster, running, settled, until
-from paddock.apiserver.local import LocalApi
+from paddock.apiserver.objects.in_process import LocalApi
 from paddock.client.client import Client
 from paddock.client.kubeconfig import Config
 from paddock.kube.errors import AlreadyExists, Conflict, NotFound, Unavailable
 from paddock.kube.meta import PODS, SERVICES, Key, Resource
 from paddock.operator.metrics import MeasuredApi, Prometheus
+from support.operator_seam import JOBS, Request, Seam, build_job, have_pods, open_cluster, running, settled, until
 
 KIND = "paddlejobs.batch.paddlepaddle.org"
 
@@ -28,7 +28,7 @@ async def cluster(tmp_path: Path) -> AsyncIterator[LocalApi]:
 
 
 def read(measures: Prometheus, name: str, **labels: str) -> float:
-    """One number of a scrape; 0 where there is none, as Prometheus' own sums have it."""
+    """One value of a scrape; 0 without a series."""
     body, kind = measures.scrape()
     assert kind.startswith("text/plain")
     return sum(
@@ -39,7 +39,7 @@ def read(measures: Prometheus, name: str, **labels: str) -> float:
     )
 
 
-async def test_a_scrape_tells_of_jobs_passes_calls_and_the_queue(cluster: LocalApi) -> None:
+async def test_a_scrape_has_jobs_reconciles_calls_and_the_queue(cluster: LocalApi) -> None:
     measures = Prometheus("1.2.3")
     seam = Seam(MeasuredApi(cluster, measures))
     async with running(seam, measures=measures):
@@ -75,7 +75,7 @@ async def _have_no_jobs(measures: Prometheus) -> bool:
     [(Conflict("x"), "conflict"), (Unavailable("x"), "error"), (RuntimeError("x"), "bug")],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-async def test_passes_are_told_apart_by_how_they_ended(cluster: LocalApi, error: Exception, result: str) -> None:
+async def test_reconciles_are_counted_by_result(cluster: LocalApi, error: Exception, result: str) -> None:
     measures, seam, thrown = Prometheus("1"), Seam(cluster), asyncio.Event()
 
     async def throw_once(request: Request) -> None:
@@ -117,6 +117,22 @@ async def test_calls_are_counted_with_the_code_of_their_answer(cluster: LocalApi
     assert read(measures, "paddock_api_requests_total") == 7
 
 
+async def test_a_call_that_is_cancelled_has_no_answer_and_is_not_counted(cluster: LocalApi) -> None:
+    measures, seam, asked = Prometheus("1"), Seam(cluster), asyncio.Event()
+
+    async def never(_: Request) -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    seam.before = never
+    call = asyncio.create_task(MeasuredApi(seam, measures).get(SERVICES, "default", "one"))
+    await asked.wait()
+    call.cancel()
+    await asyncio.gather(call, return_exceptions=True)
+    assert call.cancelled()
+    assert read(measures, "paddock_api_requests_total") == 0
+
+
 def test_a_job_is_counted_once_whatever_its_way_through_the_phases() -> None:
     from paddock.jobs.model import Phase
 
@@ -130,7 +146,7 @@ def test_a_job_is_counted_once_whatever_its_way_through_the_phases() -> None:
     assert read(measures, "paddock_jobs") == 0
 
 
-async def test_a_watch_that_is_begun_again_is_counted() -> None:
+async def test_a_watch_that_is_started_again_is_counted() -> None:
     measures, told = Prometheus("1"), asyncio.Event()
 
     def note(resource: Resource) -> None:

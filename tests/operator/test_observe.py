@@ -1,4 +1,4 @@
-"""What is there of one job: ours by UID, foreign by name, and nothing of anybody else's."""
+"""The children of one job: owned by UID, foreign by name, and no others."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from operator_seam import JOBS, build_job
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Job, NodeCondition, NodeState, Observed
 from paddock.kube.meta import CONFIG_MAPS, POD_GROUPS, PODS, SERVICES, Key, Manifest, Resource, key_of
 from paddock.operator.observe import missing_pods, owner_in, read_held_port, read_node, read_observed
+from support.operator_seam import JOBS, build_job
 
 
-class Dictionary:
-    """A view of objects that stand in a list."""
+class ListView:
+    """A view of the objects in a list."""
 
     def __init__(self, *objects: tuple[Resource, Manifest]) -> None:
         self.objects = objects
@@ -46,7 +46,7 @@ def child(name: str, owner: str = "mine", attempt: int = 0, **changes: Any) -> M
 
 
 def observe(*objects: tuple[Resource, Manifest], attempt: int = 0) -> Observed:
-    return read_observed(read_job(), attempt, Dictionary(*objects), pod_groups=POD_GROUPS)
+    return read_observed(read_job(), attempt, ListView(*objects), pod_groups=POD_GROUPS)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def observe(*objects: tuple[Resource, Manifest], attempt: int = 0) -> Observed:
         ((POD_GROUPS, child("demo", owner="")), [], []),  # a user's own is taken
     ],
 )
-def test_owners_decide_whose_an_object_is(
+def test_the_owner_reference_decides_whether_an_object_is_owned(
     there: tuple[Resource, Manifest], ours: list[str], foreign: list[str]
 ) -> None:
     observed = observe(there)
@@ -85,34 +85,32 @@ def test_owners_decide_whose_an_object_is(
         ("another", {"controller": False}, False),
     ],
 )
-def test_what_a_former_job_of_the_name_controls_is_known_as_its(
-    owner: str, changes: dict[str, Any], former: bool
-) -> None:
+def test_objects_of_a_former_job_of_the_name_are_marked(owner: str, changes: dict[str, Any], former: bool) -> None:
     pod = child("demo-ps-0", owner=owner)
     for reference in pod["metadata"]["ownerReferences"]:
         reference |= changes
     assert [found.former for found in observe((PODS, pod)).foreign] == [former]
 
 
-def test_the_config_map_of_the_attempt_is_among_the_names_that_are_needed() -> None:
+def test_the_name_of_the_attempts_config_map_is_needed() -> None:
     observed = observe((CONFIG_MAPS, child("demo-attempt-1", owner="")), attempt=1)
     assert [found.name for found in observed.foreign] == ["demo-attempt-1"]
 
 
-def test_what_is_on_its_way_out_is_marked() -> None:
+def test_objects_that_are_being_deleted_are_marked() -> None:
     observed = observe((PODS, child("demo-ps-0", deletionTimestamp="2026-01-01T00:00:00Z")))
     assert [pod.deleting for pod in observed.pods] == [True]
 
 
 @pytest.mark.parametrize("owner", ["mine", ""])
-def test_a_pod_group_of_the_jobs_name_is_taken_whoever_made_it(owner: str) -> None:
+def test_a_pod_group_of_the_jobs_name_is_used_whatever_its_owner(owner: str) -> None:
     group = {**child("demo", owner=owner), "spec": {"minMember": 3}}
     found = observe((POD_GROUPS, group)).pod_group
     assert found is not None
     assert (found.owned, found.members) == (bool(owner), 3)
 
 
-def test_pods_of_another_attempt_do_not_stand_for_this_ones() -> None:
+def test_pods_of_another_attempt_are_not_counted() -> None:
     job = read_job()
     status = KINDS[JOBS].read_status({})
     observed = observe(*((PODS, child(f"demo-{rank}")) for rank in ("ps-0", "ps-1", "worker-0", "worker-1")))
@@ -148,13 +146,13 @@ def test_a_child_is_traced_to_its_job_by_group_and_kind() -> None:
         ([], NodeState.SILENT),
     ],
 )
-def test_a_node_is_ready_where_its_kubelet_says_so_and_silent_where_it_says_nothing(
+def test_a_node_is_ready_if_its_kubelet_reports_so_and_silent_if_it_reports_nothing(
     conditions: list[Manifest], state: NodeState
 ) -> None:
     assert read_node({"status": {"conditions": conditions}}) == NodeCondition(state)
 
 
-def test_it_is_read_since_when_a_node_is_silent() -> None:
+def test_the_time_since_when_a_node_is_silent_is_read() -> None:
     ready = {"type": "Ready", "status": "Unknown", "lastTransitionTime": "1970-01-01T00:01:00Z"}
     pressure = {"type": "DiskPressure", "status": "Unknown", "lastTransitionTime": "1970-01-01T00:02:00Z"}
     assert read_node({"status": {"conditions": [pressure, ready]}}) == NodeCondition(NodeState.SILENT, 60.0)

@@ -1,4 +1,4 @@
-"""The operator on the real embedded API, with the real plan: what it makes, and what it survives."""
+"""The operator on the real embedded API, with the real plan: what it creates, and which failures it survives."""
 
 from __future__ import annotations
 
@@ -10,23 +10,7 @@ from typing import Any
 
 import pytest
 
-from operator_seam import (
-    JOBS,
-    Request,
-    Seam,
-    build_job,
-    have_pods,
-    install_jobs,
-    install_pod_groups,
-    open_cluster,
-    pods_of,
-    running,
-    set_phase,
-    settled,
-    status_of,
-    until,
-)
-from paddock.apiserver.local import LocalApi
+from paddock.apiserver.objects.in_process import LocalApi
 from paddock.jobs.labels import HALTED_ANNOTATION, PORT_ANNOTATION
 from paddock.jobs.model import PORTS_IN_BLOCK, Settings
 from paddock.jobs.policies.ports import FIRST_PORT, LAST_PORT
@@ -43,6 +27,22 @@ from paddock.kube.errors import (
     NotFound,
 )
 from paddock.kube.meta import CONFIG_MAPS, EVENTS, POD_GROUPS, PODS, SERVICES, Manifest, Resource, annotations_of
+from support.operator_seam import (
+    JOBS,
+    Request,
+    Seam,
+    build_job,
+    have_pods,
+    install_jobs,
+    install_pod_groups,
+    open_cluster,
+    pods_of,
+    running,
+    set_phase,
+    settled,
+    status_of,
+    until,
+)
 
 RANKS = {"demo-ps-0", "demo-ps-1", "demo-worker-0", "demo-worker-1"}
 
@@ -138,7 +138,7 @@ async def test_a_failed_rank_restarts_the_whole_gang_once(cluster: LocalApi) -> 
     )
 
 
-async def test_jobs_that_come_at_once_get_ports_of_their_own_though_nobody_has_seen_their_pods(
+async def test_concurrent_jobs_get_different_ports_before_the_caches_have_their_pods(
     cluster: LocalApi,
 ) -> None:
     names = [f"job{number}" for number in range(12)]
@@ -161,7 +161,7 @@ async def test_jobs_that_come_at_once_get_ports_of_their_own_though_nobody_has_s
     assert {int(port) for of_job in ports for port in of_job} == free
 
 
-async def test_an_echo_of_its_own_write_calls_for_no_pass_however_late_it_comes(cluster: LocalApi) -> None:
+async def test_the_event_of_an_own_write_starts_no_reconcile_however_late_it_comes(cluster: LocalApi) -> None:
     seam, released = Seam(cluster), asyncio.Event()
 
     async def hold_echoes(resource: Resource, event: Event) -> None:
@@ -182,7 +182,7 @@ async def test_an_echo_of_its_own_write_calls_for_no_pass_however_late_it_comes(
     assert seam.requests[len(before) :] == [("get", "paddlejobs", "demo")]  # for the edit alone
 
 
-async def test_every_pod_of_a_job_keeps_its_port_after_the_operator_was_started_again(cluster: LocalApi) -> None:
+async def test_every_pod_of_a_job_keeps_its_port_after_a_restart_of_the_operator(cluster: LocalApi) -> None:
     async with running(cluster):
         await cluster.create(JOBS, build_job("one"))
         await until(lambda: have_pods(cluster, 4, "one"))
@@ -195,7 +195,7 @@ async def test_every_pod_of_a_job_keeps_its_port_after_the_operator_was_started_
     assert held != other
 
 
-async def test_somebody_elses_pod_of_our_name_is_waited_for_and_left_alone(cluster: LocalApi) -> None:
+async def test_a_foreign_pod_with_a_needed_name_is_waited_for_and_left_alone(cluster: LocalApi) -> None:
     theirs = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "demo-ps-0", "namespace": "default"},
               "spec": {"containers": [{"name": "c", "image": "x"}]}}  # fmt: skip
     stored = await cluster.create(PODS, theirs)
@@ -209,7 +209,29 @@ async def test_somebody_elses_pod_of_our_name_is_waited_for_and_left_alone(clust
         await until(lambda: have_pods(cluster, 4), seconds=5)  # at once, not after half a minute
 
 
-async def test_a_foreign_pod_that_the_cache_does_not_show_is_met_by_name(cluster: LocalApi) -> None:
+async def test_a_foreign_pod_that_is_deleted_while_the_status_is_written_is_not_waited_for(cluster: LocalApi) -> None:
+    theirs = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "demo-ps-0", "namespace": "default"},
+              "spec": {"containers": [{"name": "c", "image": "x"}]}}  # fmt: skip
+    await cluster.create(PODS, theirs)
+    seam, gone = Seam(cluster), asyncio.Event()
+
+    async def lag(resource: Resource, event: Event) -> None:
+        if resource is PODS and event.type == "DELETED":
+            gone.set()
+
+    async def after(request: Request) -> None:
+        if request[:2] == ("patch", "paddlejobs/status") and not gone.is_set():
+            await cluster.delete(PODS, "default", "demo-ps-0")
+            await gone.wait()
+            await asyncio.sleep(0.05)  # the operator has heard of it before the answer of its own write comes
+
+    seam.lag, seam.after = lag, after
+    async with running(seam):
+        await cluster.create(JOBS, build_job())
+        await until(lambda: have_pods(cluster, 4), seconds=5)  # at once, not after half a minute
+
+
+async def test_a_foreign_pod_that_the_cache_does_not_have_is_found_by_its_name(cluster: LocalApi) -> None:
     theirs = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "demo-ps-0", "namespace": "default"},
               "spec": {"containers": [{"name": "c", "image": "x"}]}}  # fmt: skip
     await cluster.create(PODS, theirs)
@@ -226,7 +248,7 @@ async def _waits(api: LocalApi, reason: str) -> Manifest | None:
     return status if (status.get("cause") or {}).get("reason") == reason else None
 
 
-async def test_a_users_mistake_is_recorded_and_told_once_and_harms_no_other_job(cluster: LocalApi) -> None:
+async def test_an_invalid_job_is_recorded_with_one_event_and_harms_no_other_job(cluster: LocalApi) -> None:
     bad = build_job("bad", ps=2, worker=0)
     async with running(cluster):
         await cluster.create(JOBS, bad)
@@ -248,7 +270,7 @@ async def _refused(api: LocalApi, name: str) -> Manifest | None:
     return status if (status.get("cause") or {}).get("reason") == "InvalidJob" else None
 
 
-async def test_a_write_by_somebody_else_drops_the_pass_and_the_next_one_acts(cluster: LocalApi) -> None:
+async def test_a_write_of_another_client_ends_the_reconcile_and_the_next_one_acts(cluster: LocalApi) -> None:
     seam, disturbed = Seam(cluster), []
 
     async def disturb(request: Request) -> None:
@@ -316,7 +338,7 @@ async def test_a_crash_between_record_and_act_acts_on_what_was_recorded(cluster:
     assert {pod["metadata"]["labels"]["paddock.dev/attempt"] for pod in pods.values()} == {"1"}
 
 
-async def test_a_pod_that_the_cache_has_lost_is_asked_for_before_an_attempt_is_given_up(cluster: LocalApi) -> None:
+async def test_a_pod_that_the_cache_has_lost_is_read_live_before_an_attempt_ends(cluster: LocalApi) -> None:
     async with running(cluster):
         await cluster.create(JOBS, build_job())
         await start_gang(cluster, await until(lambda: have_pods(cluster, 4)))
@@ -339,7 +361,7 @@ async def _asked(seam: Seam, request: Request) -> bool:
     return request in seam.requests
 
 
-async def test_an_operator_whose_pod_cache_hears_nothing_still_makes_each_pod_once(cluster: LocalApi) -> None:
+async def test_an_operator_whose_pod_cache_gets_no_events_creates_each_pod_once(cluster: LocalApi) -> None:
     seam = Seam(cluster)
     seam.told = lambda resource, event: resource == JOBS
     async with running(seam):
@@ -350,7 +372,7 @@ async def test_an_operator_whose_pod_cache_hears_nothing_still_makes_each_pod_on
     assert Counter(request for request in seam.requests if request[:2] == ("create", "pods")).most_common(1)[0][1] == 1
 
 
-async def test_two_operators_at_once_never_make_two_pods_of_a_rank(cluster: LocalApi) -> None:
+async def test_two_concurrent_operators_never_create_two_pods_of_a_rank(cluster: LocalApi) -> None:
     names = [f"job{number}" for number in range(5)]
     async with running(cluster, settings=Settings()), running(cluster, settings=Settings()):
         for name in names:
@@ -366,7 +388,7 @@ async def test_two_operators_at_once_never_make_two_pods_of_a_rank(cluster: Loca
     assert len(ranks) == 20
 
 
-async def test_a_server_that_drops_our_fields_is_told_of_and_nothing_is_done(cluster: LocalApi) -> None:
+async def test_a_server_that_prunes_status_fields_is_reported_and_the_kind_is_halted(cluster: LocalApi) -> None:
     seam = Seam(cluster)
 
     def prune(request: Request, answer: Manifest) -> Manifest:
@@ -385,7 +407,7 @@ async def test_a_server_that_drops_our_fields_is_told_of_and_nothing_is_done(clu
     assert (await cluster.list(PODS)).items == []
 
 
-async def test_a_job_that_is_made_again_under_its_name_halts_nobody(cluster: LocalApi) -> None:
+async def test_a_job_that_is_recreated_under_its_name_halts_no_kind(cluster: LocalApi) -> None:
     seam, old = Seam(cluster), []
 
     async def replace_job(request: Request) -> None:
@@ -403,7 +425,7 @@ async def test_a_job_that_is_made_again_under_its_name_halts_nobody(cluster: Loc
     assert await events_of(cluster, "StatusDropped") == []
 
 
-async def test_a_job_that_was_halted_says_so_no_longer_though_nothing_is_to_be_recorded(cluster: LocalApi) -> None:
+async def test_a_job_that_was_halted_loses_the_annotation_though_nothing_is_to_be_recorded(cluster: LocalApi) -> None:
     async with running(cluster):
         await cluster.create(JOBS, build_job())
         await start_gang(cluster, await until(lambda: have_pods(cluster, 4)))
@@ -416,8 +438,8 @@ async def _says_nothing(api: LocalApi) -> bool:
     return HALTED_ANNOTATION not in annotations_of(await api.get(JOBS, "default", "demo"))
 
 
-async def test_a_job_of_a_halted_kind_is_let_go(cluster: LocalApi) -> None:
-    """With paddle-operator's finalizer, nobody else ever would: a definition that is removed would hang."""
+async def test_a_job_of_a_halted_kind_loses_the_legacy_finalizer(cluster: LocalApi) -> None:
+    """No other program removes paddle-operator's finalizer: the deletion of the CRD would hang."""
     seam = Seam(cluster)
     seam.answers = lambda request, answer: {**answer, "status": {}} if "status" in answer else answer
     async with running(seam):
@@ -435,7 +457,7 @@ async def _has_finalizers(api: LocalApi, name: str, finalizers: list[str]) -> bo
 
 
 @pytest.mark.parametrize("error", [BadRequest, Forbidden, Invalid])
-async def test_a_finalizer_that_may_not_be_taken_off_holds_up_no_job(cluster: LocalApi, error: type[ApiError]) -> None:
+async def test_a_finalizer_that_may_not_be_removed_delays_no_job(cluster: LocalApi, error: type[ApiError]) -> None:
     seam, job = Seam(cluster), build_job()
     job["metadata"]["finalizers"] = ["finalizers.paddlepaddle.org"]
 
@@ -451,7 +473,7 @@ async def test_a_finalizer_that_may_not_be_taken_off_holds_up_no_job(cluster: Lo
     assert "not so" in event["message"]
 
 
-async def test_a_pod_with_a_strange_port_stops_nobody(cluster: LocalApi) -> None:
+async def test_a_pod_with_an_invalid_port_annotation_stops_no_job(cluster: LocalApi) -> None:
     theirs = {"apiVersion": "v1", "kind": "Pod",
               "metadata": {"name": "theirs", "namespace": "default", "annotations": {PORT_ANNOTATION: "²"}},
               "spec": {"containers": [{"name": "c", "image": "x"}]}}  # fmt: skip
@@ -461,7 +483,7 @@ async def test_a_pod_with_a_strange_port_stops_nobody(cluster: LocalApi) -> None
         await until(lambda: have_pods(cluster, 4))
 
 
-async def test_an_exception_in_one_pass_is_told_and_stops_nobody(
+async def test_an_exception_in_one_reconcile_is_reported_and_stops_no_other_job(
     cluster: LocalApi, caplog: pytest.LogCaptureFixture
 ) -> None:
     seam = Seam(cluster)
@@ -481,7 +503,7 @@ async def test_an_exception_in_one_pass_is_told_and_stops_nobody(
     assert "default/broken" in caplog.text
 
 
-async def test_a_pod_that_is_refused_is_told_and_tried_again(cluster: LocalApi) -> None:
+async def test_a_pod_that_is_refused_is_reported_and_tried_again(cluster: LocalApi) -> None:
     seam, refused = Seam(cluster), []
 
     async def quota(request: Request) -> None:
@@ -497,7 +519,7 @@ async def test_a_pod_that_is_refused_is_told_and_tried_again(cluster: LocalApi) 
     assert event["message"] == "cannot create Pod demo-worker-1: exceeded quota: pods"
 
 
-async def test_a_job_whose_namespace_goes_is_tried_once_and_nothing_is_said_of_it(cluster: LocalApi) -> None:
+async def test_a_job_in_a_terminating_namespace_is_tried_once_without_an_event(cluster: LocalApi) -> None:
     seam, going = Seam(cluster), FieldCause("metadata.namespace", "it is being terminated", NAMESPACE_TERMINATING)
 
     async def refuse(request: Request) -> None:
@@ -514,7 +536,7 @@ async def test_a_job_whose_namespace_goes_is_tried_once_and_nothing_is_said_of_i
     assert set(asked.values()) == {1}
 
 
-async def test_what_else_fails_in_a_namespace_that_goes_is_told_and_tried_again(cluster: LocalApi) -> None:
+async def test_other_failures_in_a_terminating_namespace_are_reported_and_tried_again(cluster: LocalApi) -> None:
     seam, going = Seam(cluster), FieldCause("metadata.namespace", "it is being terminated", NAMESPACE_TERMINATING)
 
     async def refuse(request: Request) -> None:
@@ -535,8 +557,8 @@ async def _asked_twice(seam: Seam, request: Request) -> bool:
     return seam.requests.count(request) > 1
 
 
-async def test_a_pod_whose_deletion_met_another_write_is_deleted_all_the_same(cluster: LocalApi) -> None:
-    """All of them at once, so that nothing happens to the job that would call for another pass."""
+async def test_a_pod_whose_deletion_gets_a_conflict_is_deleted_in_the_end(cluster: LocalApi) -> None:
+    """All of them at once, so no event of the job starts another reconcile."""
     seam = Seam(cluster)
     refused: list[Request] = []
 
@@ -556,7 +578,7 @@ async def test_a_pod_whose_deletion_met_another_write_is_deleted_all_the_same(cl
     assert ("delete", "pods", "demo-worker-0") in refused
 
 
-async def test_a_deleted_job_takes_its_children_along_and_its_name_can_be_used_again(cluster: LocalApi) -> None:
+async def test_the_children_of_a_deleted_job_are_collected_and_its_name_can_be_used_again(cluster: LocalApi) -> None:
     async with running(cluster):
         await cluster.create(JOBS, build_job())
         first = await until(lambda: have_pods(cluster, 4))
@@ -573,7 +595,7 @@ async def _other_pods(api: LocalApi, before: dict[str, Manifest]) -> dict[str, M
 
 
 @pytest.mark.parametrize("users", [False, True])
-async def test_a_gang_gets_one_pod_group_and_a_users_own_is_taken(cluster: LocalApi, users: bool) -> None:
+async def test_a_gang_gets_one_pod_group_or_uses_the_one_of_the_user(cluster: LocalApi, users: bool) -> None:
     mine = {"apiVersion": POD_GROUPS.api_version, "kind": "PodGroup",
             "metadata": {"name": "demo", "namespace": "default"}, "spec": {"minMember": 1}}  # fmt: skip
     await install_pod_groups(cluster)
@@ -586,13 +608,13 @@ async def test_a_gang_gets_one_pod_group_and_a_users_own_is_taken(cluster: Local
     assert group["spec"]["minMember"] == (1 if users else 4)
 
 
-async def test_jobs_from_before_the_operator_was_started_are_served(cluster: LocalApi) -> None:
+async def test_jobs_that_exist_before_the_operator_starts_are_served(cluster: LocalApi) -> None:
     await cluster.create(JOBS, build_job())
     async with running(cluster):
         await until(lambda: have_pods(cluster, 4))
 
 
-async def test_a_kind_that_is_served_later_is_found_later(tmp_path: Path) -> None:
+async def test_a_kind_that_is_served_later_is_followed_then(tmp_path: Path) -> None:
     api = await LocalApi.open(tmp_path)
     async with running(api):
         await install_jobs(api)
@@ -602,14 +624,14 @@ async def test_a_kind_that_is_served_later_is_found_later(tmp_path: Path) -> Non
 
 
 def remains(uid: str) -> Manifest:
-    """A Service of the first worker's name, of a job of this name with that UID."""
+    """A Service with the first worker's name, controlled by a job of this name and UID."""
     owner = {"apiVersion": "batch.paddlepaddle.org/v1", "kind": "PaddleJob", "name": "demo", "uid": uid}
     metadata = {"name": "demo-worker-0", "namespace": "default", "ownerReferences": [{**owner, "controller": True}]}
     return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"clusterIP": "None"}}
 
 
 async def test_an_operator_that_is_late_by_a_whole_job_removes_nothing_of_the_next_one(cluster: LocalApi) -> None:
-    """It read the job, then saw what the next job of the name has made already."""
+    """It has read the deleted job, and then observes objects of the next job of that name."""
     seam, reads = Seam(cluster), 0
 
     def answer(request: Request, manifest: Manifest) -> Manifest:

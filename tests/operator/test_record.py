@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from paddock.jobs.model import Phase, Status
-from paddock.jobs.problems import InvalidJob, Problem
-from paddock.operator.record import INVALID, build_difference, build_status_patch, read_lost, with_refusal
+from paddock.jobs.text.problems import InvalidJob, Problem
+from paddock.operator.record import INVALID, build_difference, build_status_patch, find_dropped, with_invalid_job
 
 
 @pytest.mark.parametrize(
@@ -45,17 +45,17 @@ def test_the_write_is_guarded_by_the_version_that_was_read() -> None:
     ],
 )
 def test_a_field_that_was_written_and_is_not_in_the_answer_is_lost(answer: dict[str, Any], lost: tuple[str]) -> None:
-    assert read_lost(answer, {"phase": "Pending", "attempt": 0, "cause": None}) == lost
+    assert find_dropped(answer, {"phase": "Pending", "attempt": 0, "cause": None}) == lost
 
 
 def test_a_refusal_keeps_the_phase_and_its_moment_while_it_stays_the_same() -> None:
     refusal = InvalidJob((Problem("spec.worker", "is required"),))
-    first = with_refusal(Status(phase=Phase.RUNNING), refusal, 10.5)
+    first = with_invalid_job(Status(phase=Phase.RUNNING), refusal, 10.5)
     assert first.phase is Phase.RUNNING
     assert first.cause is not None
     assert (first.cause.reason, first.cause.since) == (INVALID, 10.0)
     assert first.cause.args == {"problems": ["spec.worker: is required"]}
-    assert with_refusal(first, refusal, 99.0) == first
-    other = with_refusal(first, InvalidJob((Problem("spec.ps", "is required"),)), 99.0)
+    assert with_invalid_job(first, refusal, 99.0) == first
+    other = with_invalid_job(first, InvalidJob((Problem("spec.ps", "is required"),)), 99.0)
     assert other.cause is not None
     assert other.cause.since == 99.0

@@ -31,12 +31,16 @@ from typing import Any
 PACKAGE = "paddock"
 
 PURE_CACHES: Mapping[str, str] = {
-    "paddock.apiserver.json_path.read_path": "parses its text",
-    "paddock.apiserver.openapi._build_document": "of kinds that are the same only if they are the same objects",
+    "paddock.apiserver.schema.json_path.read_path": "parses its text",
+    "paddock.apiserver.kinds.openapi._build_document": "of kinds that are the same only if they are the same objects",
+    "paddock.cli.help._example": "compiles its text",
+    "paddock.cli.help._unit": "compiles its text",
+    "paddock.jobs.text.catalogues.find_catalogue": "reads a file of the package",
+    "paddock.jobs.text.environments._form": "compiles its text",
     "paddock.kube.schemas.definition": "of a file of the package",
     "paddock.kube.schemas.definitions": "reads a file of the package",
     "paddock.kube.schemas.full_name": "of a file of the package",
-    "paddock.node.requests._quantity": "parses its text",
+    "paddock.node.scheduler.pod_request._quantity": "parses its text",
 }
 """Functions that keep their answers for the life of the process, and why no test can notice."""
 

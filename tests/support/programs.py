@@ -1,4 +1,4 @@
-"""Programs that tests use and a machine may lack: one way to ask for them, and one line of the summary for each.
+"""Programs that tests need and a machine may lack: one function to require them, one line in the summary for each.
 
 A test that lacks one is skipped with `Lack`, which names the program; `support.skips` counts them for the summary.
 """
@@ -12,7 +12,7 @@ from typing import NoReturn
 import pytest
 
 TITLES: Mapping[str, str] = {"bwrap": "bubblewrap (bwrap)"}
-"""Programs that are known by another name than their own."""
+"""Programs that are known by another name."""
 
 
 class Lack(pytest.skip.Exception):  # type: ignore[name-defined]
@@ -32,5 +32,5 @@ def lack(program: str, why: str) -> NoReturn:
 
 
 def need(program: str, *, path: str | None = None) -> str:
-    """Where the program is; skips the test where it is not installed."""
+    """The path of the program; skips the test if it is not installed."""
     return shutil.which(program, path=path) or lack(program, "is not installed")

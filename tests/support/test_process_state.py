@@ -1,4 +1,4 @@
-"""The guard finds what a test leaves behind: here each kind of it is left, found, and put back."""
+"""The guard finds changes that a test leaves: here each kind is made, found, and reverted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pytest
 
 import paddock
 from paddock.kube import quantities
-from paddock.node import processes
+from paddock.node.runtime import processes
 from support.process_state import PURE_CACHES, State, explain_changes
 
 
@@ -76,7 +76,7 @@ LEFT: dict[str, tuple[Callable[[], Callable[[], Any]], str]] = {
     "handler of logs": (_add_handler, "a logger was {"),
     "level of a logger": (_silence_a_logger, "paddock.somewhere"),
     "child": (_start_a_child, "a child process that nobody has waited for: "),
-    "entry of a table": (_remember_a_process, "paddock.node.processes._children was {}, and is {0: None}"),
+    "entry of a table": (_remember_a_process, "paddock.node.runtime.processes._children was {}, and is {0: None}"),
     "another value of a name": (_replace_a_name, "paddock.kube.quantities.read_quantity was <function"),
 }
 
@@ -107,8 +107,8 @@ def test_variables_the_directory_and_the_path_are_looked_at(monkeypatch: pytest.
 
 def test_a_module_that_is_imported_is_no_change() -> None:
     before = State()
-    sys.modules.pop("paddock.jobs.text", None)
-    importlib.import_module("paddock.jobs.text")
+    sys.modules.pop("paddock.jobs.text.sentences", None)
+    importlib.import_module("paddock.jobs.text.sentences")
     assert explain_changes(before) == []
 
 

@@ -1,4 +1,4 @@
-"""A machine that lacks a program is told so in one line, whatever the number of tests and of workers."""
+"""A missing program has one line in the summary, whatever the number of tests and workers."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The composition root: the only room that knows both worlds, the embedded cluster and the operator."""
+"""The composition root: the only package that imports both the embedded cluster and the operator."""

@@ -1,10 +1,8 @@
-"""The operator on a cluster, as a process that takes part in its customs: a Lease, probes, metrics, an orderly end.
+"""The operator's process on a cluster: leader election by a Lease, probes, metrics, a graceful shutdown.
 
-`serve` is that process from its first request to its exit code; `ClusterOperator` is its parts and their order of birth
-and death, over any `Api`. At the end no pass begins, those under way end, events are sent, and only then is the Lease
-given back, so that the next leader finds everything at rest.
-
-The Lease has a connection of its own: a renewal must not wait behind the requests of many passes.
+`serve` runs the process from its first request to its exit code. `ClusterOperator` starts and stops its parts in order,
+over any `Api`. On shutdown no reconcile begins, running reconciles end, events are sent, and only then is the Lease
+released, so that the next leader finds no work in progress.
 """
 
 from __future__ import annotations
@@ -22,11 +20,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from paddock import __version__
-from paddock.app.health import Address, CannotServe, Endpoints, Pages
+from paddock.app.health import Address, CannotServe, Endpoints, Handlers
 from paddock.client.client import Client
 from paddock.client.kubeconfig import Config, ConfigError
-from paddock.jobs.apis import paddlepaddle
-from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE
 from paddock.jobs.labels import SETTINGS_ANNOTATION, VERSION_ANNOTATION
 from paddock.jobs.model import Settings
 from paddock.kube.api import Api
@@ -38,29 +35,30 @@ from paddock.operator.operator import Operator
 
 T = TypeVar("T")
 
-DRAIN = 10.0
-"""Seconds that passes have to end after SIGTERM."""
-_FIRST_WAIT, _LONGEST_WAIT = 1.0, 10.0
+DRAIN_SECONDS = 10.0
+"""Seconds that running reconciles have to end after SIGTERM."""
+# Seconds between two requests to a cluster that does not answer.
+_FIRST_RETRY, _LONGEST_RETRY = 1.0, 10.0
 
 log = logging.getLogger("paddock.cluster")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How the operator is started. `namespaces`: these alone, none for all. `pod_groups`: as in `Settings`.
-    `metrics`, `probes`: where to listen, None for nowhere. `lease_namespace`: where the Lease is."""
+    """The operator's settings. `namespaces`: empty for all. `pod_groups`: as in `Settings`. `metrics`, `probes`: the
+    addresses to listen on, None to turn them off. `lease_namespace`: the Lease's namespace."""
 
     lease_namespace: str
     namespaces: tuple[str, ...] = ()
-    kinds: tuple[Resource, ...] = (paddlepaddle.resource,)
+    kinds: tuple[Resource, ...] = (PADDLEPADDLE.resource,)
     pod_groups: Resource | None = None
     leader_elect: bool = False
     metrics: Address | None = None
     probes: Address | None = None
 
 
-def build_notes(options: Options) -> dict[str, str]:
-    """The leader's annotations on its Lease: which version acts on jobs, and how it was started."""
+def build_lease_annotations(options: Options) -> dict[str, str]:
+    """The leader's annotations on its Lease: its version and its settings."""
     settings = {
         "namespaces": list(options.namespaces),
         "kinds": [kind.qualified for kind in options.kinds],
@@ -70,12 +68,17 @@ def build_notes(options: Options) -> dict[str, str]:
 
 
 class ClusterOperator:
-    """`api` is asked for everything but the Lease, which is `lease_api`'s."""
+    """The operator, its leader election and its HTTP endpoints. `lease_api` serves the Lease alone, `api` the rest."""
 
     def __init__(self, api: Api, lease_api: Api, options: Options, measures: Prometheus) -> None:
         identity = f"{socket.gethostname()}_{uuid.uuid4()}"
         self.election = (
-            Election(MeasuredApi(lease_api, measures), options.lease_namespace, identity, notes=build_notes(options))
+            Election(
+                MeasuredApi(lease_api, measures),
+                options.lease_namespace,
+                identity,
+                notes=build_lease_annotations(options),
+            )
             if options.leader_elect
             else None
         )
@@ -87,17 +90,18 @@ class ClusterOperator:
             leadership=self.election,
             measures=measures,
         )
-        pages = Pages(measures.scrape, self._explain_unready)
-        self.endpoints = Endpoints(pages, options.metrics, options.probes)
-        self._reached = self._ending = False
+        handlers = Handlers(measures.scrape, self._explain_unready)
+        self.endpoints = Endpoints(handlers, options.metrics, options.probes)
+        self._connected = self._ending = False
 
-    async def run(self, stop: asyncio.Event, reach: Callable[[], Awaitable[bool]] | None = None) -> None:
-        """Until `stop` is set, and then to an orderly end. `reach` returns once the cluster answers; its probes are
-        answered before that. Raises `CannotServe`, what `reach` raises, and a bug of ours, after that end."""
+    async def run(self, stop: asyncio.Event, connect: Callable[[], Awaitable[bool]] | None = None) -> None:
+        """Runs until `stop` is set, then shuts down. `connect` returns once the cluster answers. After the shutdown,
+        raises `CannotServe`, the error of `connect`, or the bug that ended a part."""
+        # Before `connect`: a kubelet would end the pod of an operator whose liveness probe is not answered.
         await self.endpoints.start()
         try:
-            self._reached = reach is None or bool(await _unless(stop, reach()))
-            if self._reached:
+            self._connected = connect is None or bool(await _run_unless_stopped(stop, connect()))
+            if self._connected:
                 await self._operate(stop)
         finally:
             await self.endpoints.stop()
@@ -110,35 +114,39 @@ class ClusterOperator:
         try:
             await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
             self._ending = True
-            await self.operator.drain(DRAIN)
+            # Drain before cancel: the next leader must find no half-done work.
+            await self.operator.drain(DRAIN_SECONDS)
             operating.cancel()
             with suppress(asyncio.CancelledError):
                 await operating
-        finally:  # the Lease is held until the last event is sent
+        finally:
+            # The Lease is held until the last event is sent.
             for part in parts:
                 part.cancel()
             await asyncio.gather(*parts, return_exceptions=True)
             if self.election is not None:
                 await self.election.release()
+        # An election never ends by itself: if it has ended, its result is an error, which is raised here.
         if electing is not None and not electing.cancelled():
-            electing.result()  # it goes on for ever, so it has failed
+            electing.result()
 
     def _explain_unready(self) -> str:
         if self._ending:
             return "shutting down"
-        if not self._reached:
+        if not self._connected:
             return "waiting for the cluster"
         missing = self.operator.unsynced()
         return f"not all is known yet of {', '.join(missing)}" if missing else ""
 
 
 async def serve(config: Config, options: Options) -> int:
-    """Be the operator until a signal; the exit code. Raises `CannotServe`, `ConfigError`, and `Unauthorized` when the
-    cluster does not know who this is. A cluster that does not answer is waited for."""
+    """Runs the operator until a signal, and returns the exit code. Waits for a cluster that does not answer. Raises
+    `CannotServe`, `ConfigError`, and `Unauthorized` for credentials that the cluster rejects."""
     try:
         await _serve(config, options)
     except (CannotServe, ConfigError, ApiError):
-        raise  # in words already
+        # The caller prints the message of these: they are no bugs, so the log needs no traceback.
+        raise
     except Exception:
         log.exception("the operator has failed, which is a bug of its own")
         raise
@@ -148,18 +156,19 @@ async def serve(config: Config, options: Options) -> int:
 
 async def _serve(config: Config, options: Options) -> None:
     stop = asyncio.Event()
-    _heed_signals(stop)
+    _install_signal_handlers(stop)
     measures = Prometheus(__version__)
+    # The Lease has its own connections: a renewal must not wait behind the requests of many reconciles.
     async with Client(config, on_watch_end=measures.watch_ended) as client, Client(config) as lease_client:
 
-        async def reach() -> bool:
-            log.info("%s", _introduce(config, options, await _fetch_version(client, config)))
+        async def connect() -> bool:
+            log.info("%s", _describe_start(config, options, await _fetch_version(client, config)))
             return True
 
-        await ClusterOperator(client, lease_client, options, measures).run(stop, reach)
+        await ClusterOperator(client, lease_client, options, measures).run(stop, connect)
 
 
-def _introduce(config: Config, options: Options, version: str) -> str:
+def _describe_start(config: Config, options: Options, version: str) -> str:
     where = f"namespaces {', '.join(options.namespaces)}" if options.namespaces else "all namespaces"
     kinds = ", ".join(kind.qualified for kind in options.kinds)
     groups = f", gangs by {options.pod_groups.qualified}" if options.pod_groups else ""
@@ -167,8 +176,8 @@ def _introduce(config: Config, options: Options, version: str) -> str:
 
 
 async def _fetch_version(client: Client, config: Config) -> str:
-    """Waits for a cluster that does not answer: it may be starting, as this machine may be."""
-    wait, said = _FIRST_WAIT, False
+    """The cluster's version. Waits for a cluster that does not answer."""
+    delay, warned = _FIRST_RETRY, False
     while True:
         try:
             answer: Mapping[str, object] = await client.fetch("/version")
@@ -179,17 +188,19 @@ async def _fetch_version(client: Client, config: Config) -> str:
                 f"{config.source} is wrong or has expired"
             ) from None
         except (Forbidden, NotFound):
+            # The version is only logged: the operator works without it.
             return "of a version that is not told"
         except ApiError as error:
-            if not said:
+            # The cluster may be starting, as this machine may be.
+            if not warned:
                 log.warning("waiting for the cluster: %s", error)
-            said = True
-        await asyncio.sleep(wait)
-        wait = min(2 * wait, _LONGEST_WAIT)
+            warned = True
+        await asyncio.sleep(delay)
+        delay = min(2 * delay, _LONGEST_RETRY)
 
 
-async def _unless(stop: asyncio.Event, work: Awaitable[T]) -> T | None:
-    """What `work` returns; None when it is stopped before that."""
+async def _run_unless_stopped(stop: asyncio.Event, work: Awaitable[T]) -> T | None:
+    """The result of `work`, or None if `stop` is set first."""
     working, stopping = asyncio.ensure_future(work), asyncio.create_task(stop.wait())
     await asyncio.wait([working, stopping], return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
@@ -199,14 +210,15 @@ async def _unless(stop: asyncio.Event, work: Awaitable[T]) -> T | None:
     return None
 
 
-def _heed_signals(stop: asyncio.Event) -> None:
-    """The first asks for an orderly end; the second ends the process as it stands, which loses nothing either."""
+def _install_signal_handlers(stop: asyncio.Event) -> None:
+    """The first SIGTERM or SIGINT begins the shutdown; the second ends the process at once. Neither loses anything."""
 
-    def heed(number: int) -> None:
+    def handle(number: int) -> None:
+        # A shell reports a process that a signal ended by 128 + its number.
         if stop.is_set():
             os._exit(128 + number)
         log.info("%s: ending in order; once more ends at once", signal.Signals(number).name)
         stop.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, heed, number)
+        asyncio.get_running_loop().add_signal_handler(number, handle, number)

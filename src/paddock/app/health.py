@@ -1,8 +1,7 @@
-"""What a cluster asks of the operator over HTTP: `/healthz`, `/readyz` and `/metrics`, in plain text.
+"""The operator's HTTP endpoints: `/healthz`, `/readyz` and `/metrics`, in plain text.
 
-An answer to `/healthz` is the proof that the event loop turns; nothing else is amiss that only a new process could
-mend. `/readyz` says what is not known yet; a standby that could lead at once is ready too. Addresses are as Go writes
-them.
+`/healthz` answers while the event loop runs. `/readyz` names the caches that are not synced yet; a standby that could
+lead at once is ready too. Addresses are written as in Go.
 """
 
 from __future__ import annotations
@@ -14,13 +13,15 @@ from typing import NamedTuple
 
 from aiohttp import web
 
+from paddock.jobs.text.phrases import phrase
+
 
 class CannotServe(Exception):
-    """An address cannot be listened at; the message says which, why and what to do."""
+    """Listening on an address failed; the message says which, why and what to do."""
 
 
 class Address(NamedTuple):
-    """`host` None: every address of the machine. Port 0: any that is free."""
+    """`host` None: every address of the machine. Port 0: any free port."""
 
     host: str | None
     port: int
@@ -31,31 +32,38 @@ class Address(NamedTuple):
 
 
 def read_address(text: str) -> Address | None:
-    """`:8080` (every address), `127.0.0.1:8080`, `[::1]:8080`; `0` is off. Raises `ValueError` with a sentence."""
+    """`:8080` (every address), `127.0.0.1:8080`, `[::1]:8080`; `0` is off. Raises `ValueError` with a `Phrase`."""
     if text == "0":
         return None
     host, colon, port = text.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
     elif ":" in host:
-        raise ValueError(f"{text!r} has too many colons: an IPv6 address stands in brackets, such as [::1]:8080")
+        said = phrase(
+            "{text} has too many colons: an IPv6 address stands in brackets, such as [::1]:8080", text=repr(text)
+        )
+        raise ValueError(said)
     if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
-        raise ValueError(f"{text!r} is no address: HOST:PORT, or :PORT for all of this machine's, or 0 for none")
+        said = phrase(
+            "{text} is no address: HOST:PORT, or :PORT for all of this machine's, or 0 for none", text=repr(text)
+        )
+        raise ValueError(said)
     return Address(host or None, int(port))
 
 
 @dataclass(frozen=True, slots=True)
-class Pages:
-    """`scrape`: the metrics and their content type; `unready`: why this process is not ready, empty when it is."""
+class Handlers:
+    """`scrape` returns the metrics and their content type; `unready_reason` why this process is not ready, or ""."""
 
     scrape: Callable[[], tuple[bytes, str]]
-    unready: Callable[[], str]
+    unready_reason: Callable[[], str]
 
     async def healthz(self, _: web.Request) -> web.Response:
+        # A kubelet restarts the process when this fails, which repairs an event loop that hangs and nothing else.
         return web.Response(text="ok\n")
 
     async def readyz(self, _: web.Request) -> web.Response:
-        why = self.unready()
+        why = self.unready_reason()
         return web.Response(text=f"{why}\n" if why else "ok\n", status=503 if why else 200)
 
     async def metrics(self, _: web.Request) -> web.Response:
@@ -64,18 +72,18 @@ class Pages:
 
 
 class Endpoints:
-    """Listens at both addresses, or at one for both; None is off. `at` are the addresses it has got."""
+    """Listens on both addresses, or on one for both; None is off. `addresses`: path -> the address that serves it."""
 
-    def __init__(self, pages: Pages, metrics: Address | None, probes: Address | None) -> None:
-        scraped = [web.get("/metrics", pages.metrics)]
-        probed = [web.get("/healthz", pages.healthz), web.get("/readyz", pages.readyz)]
+    def __init__(self, handlers: Handlers, metrics: Address | None, probes: Address | None) -> None:
+        scraped = [web.get("/metrics", handlers.metrics)]
+        probed = [web.get("/healthz", handlers.healthz), web.get("/readyz", handlers.readyz)]
         self._routes: dict[Address, list[web.RouteDef]] = {}
         for address, routes in ((metrics, scraped), (probes, probed)):
             if address is not None:
                 self._routes.setdefault(address, []).extend(routes)
         self._flags = {metrics: "metrics", probes: "health-probe"}
         self._runners: list[web.AppRunner] = []
-        self.at: dict[str, Address] = {}
+        self.addresses: dict[str, Address] = {}
 
     async def start(self) -> None:
         """Raises `CannotServe`."""
@@ -90,13 +98,15 @@ class Endpoints:
                 await web.TCPSite(runner, address.host, address.port).start()
             except OSError as error:
                 await self.stop()
+                # The error of an unknown host name has a negative number, which `os.strerror` does not know.
                 reason = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
-                raise CannotServe(
-                    f"cannot listen at {address}: {reason}. Choose another address with --{flag}-bind-address, or 0 "
-                    "for none"
-                ) from None
+                said = phrase(
+                    "cannot listen at {address}: {why}. Choose another address with {flag}, or 0 for none",
+                    address=str(address), why=reason, flag=f"--{flag}-bind-address",
+                )  # fmt: skip
+                raise CannotServe(said) from None
             port = runner.addresses[0][1]
-            self.at |= {str(route.path): Address(address.host, port) for route in routes}
+            self.addresses |= {str(route.path): Address(address.host, port) for route in routes}
 
     async def stop(self) -> None:
         for runner in self._runners:

@@ -1,11 +1,11 @@
 """Where the local cluster of one user lives, and whether it is up.
 
-    <home>/lock            held (flock) by the cluster's process for as long as it lives: the only sign of life trusted;
-                           holds its process id
-    <home>/cluster.json    who serves: process id, address, since when; written when ready, removed at a clean stop
-    <home>/pinned          there: the cluster does not stop by itself
-    <home>/cluster.log     what the cluster's process says
-    <home>/api  node  outputs    of the API server, the node, and the jobs' own directories
+    <home>/lock            held (flock) by the cluster's process while it lives, the only proof that it is up; contains
+                           its process id
+    <home>/cluster.json    the serving process: id, address, start; written when ready, removed at a clean stop
+    <home>/pinned          if present, the cluster does not stop by itself
+    <home>/cluster.log     the log of the cluster's process
+    <home>/api  node  outputs    directories of the API server, of the node, and of the jobs' outputs
 
 <home> is $PADDOCK_HOME, else $XDG_STATE_HOME/paddock, else ~/.local/state/paddock. Caches are $XDG_CACHE_HOME/paddock.
 """
@@ -20,14 +20,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from paddock.jobs.text.phrases import phrase
+
 
 class HomeError(Exception):
-    """The home directory cannot be used; the message says why and what to do. The user's machine's fault."""
+    """The home directory cannot be used, for a reason of the user's machine; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """What cluster.json says of the cluster that is up. `started` in seconds since the epoch."""
+    """The content of cluster.json. `started` in seconds since the epoch."""
 
     pid: int
     url: str
@@ -39,7 +41,7 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The paths of one local cluster. Nothing is created by making one."""
+    """The paths of one local cluster. The constructor creates no file."""
 
     root: Path
     cache: Path
@@ -85,8 +87,8 @@ def read_home(environment: Mapping[str, str]) -> Home:
     return Home(Path(environment.get("PADDOCK_HOME") or state / "paddock").absolute(), (cache / "paddock").absolute())
 
 
-def make(home: Home) -> None:
-    """Make the directory, private to the user. `HomeError` when it cannot be written."""
+def create(home: Home) -> None:
+    """Creates the directory, private to the user. Raises `HomeError` if it cannot be written."""
     try:
         home.root.mkdir(parents=True, exist_ok=True, mode=0o700)
         home.root.chmod(0o700)
@@ -95,20 +97,22 @@ def make(home: Home) -> None:
             probe.flush()
     except OSError as error:
         raise HomeError(
-            f"{home.root} cannot be written ({error.strerror}): free or repair it, "
-            "or name another directory in PADDOCK_HOME"
-        ) from error
+            phrase(
+                "{path} cannot be written ({why}): free or repair it, or name another directory in PADDOCK_HOME",
+                path=str(home.root), why=str(error.strerror),
+            )
+        ) from error  # fmt: skip
 
 
 class Lock:
-    """The lock of a home, for the life of the process that takes it. Whoever holds it for long signs it."""
+    """The lock of a home, held until `release` or the end of the process. A cluster writes its process id into it."""
 
     def __init__(self, home: Home) -> None:
         self._path = home.lock
         self._descriptor: int | None = None
 
-    def take(self) -> bool:
-        """True when it is ours now; False when another process has it."""
+    def acquire(self) -> bool:
+        """Whether this process now holds the lock; False if another process holds it."""
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -118,8 +122,8 @@ class Lock:
         self._descriptor = descriptor
         return True
 
-    def sign(self) -> None:
-        """Write this process's number into the lock that it holds: `find_running` goes by it."""
+    def write_pid(self) -> None:
+        """Writes the process id into the held lock: `find_running` compares it with the one in cluster.json."""
         assert self._descriptor is not None
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, str(os.getpid()).encode(), 0)
@@ -131,18 +135,19 @@ class Lock:
 
 
 def is_up(home: Home) -> bool:
-    """Whether a process holds the lock. It may still be starting: `find_running` says when it is ready."""
+    """Whether a process holds the lock. The cluster may still be starting: `find_running` returns it once ready."""
     if not home.lock.exists():
         return False
+    # The lock is the only proof: it ends with its process, while a kill leaves the record and the lock's file.
     lock = Lock(home)
-    if lock.take():
+    if lock.acquire():
         lock.release()
         return False
     return True
 
 
 def read_running(home: Home) -> Running | None:
-    """What the last cluster recorded when it became ready; a clean stop removes it, a kill leaves it there."""
+    """The record of the last cluster that became ready. A clean stop removes the record, a kill leaves it."""
     try:
         return Running(**json.loads(home.record.read_text()))
     except (OSError, ValueError, TypeError):
@@ -150,11 +155,12 @@ def read_running(home: Home) -> Running | None:
 
 
 def find_running(home: Home) -> Running | None:
-    """The cluster that is up and ready now. A record that a killed one has left is not taken for it."""
+    """The cluster that is up and ready now, or None."""
     running = read_running(home)
     if running is None or not is_up(home):
         return None
     try:
+        # After a kill the next cluster holds the lock while the old record is still there: the process ids differ.
         return running if home.lock.read_text() == str(running.pid) else None
     except OSError:
         return None
@@ -164,4 +170,5 @@ def write_running(home: Home, running: Running) -> None:
     pending = home.record.with_suffix(".tmp")
     pending.touch(mode=0o600)
     pending.write_text(json.dumps(asdict(running)) + "\n")
+    # A rename is atomic: a reader never sees half a record.
     pending.replace(home.record)

@@ -9,8 +9,8 @@ from paddock.jobs.model import Phase
 from paddock.kube.meta import controller_of, uid_of
 from paddock.kube.times import Moment
 
-PATIENCE = 600.0
-"""Seconds without a client."""
+IDLE_SECONDS = 600.0
+"""Seconds without a request of a client."""
 
 _ENDED = frozenset({"Succeeded", "Failed"})
 _AT_REST = frozenset(str(phase) for phase in Phase if phase.terminal or phase is Phase.SUSPENDED)
@@ -23,15 +23,16 @@ def is_idle(
     last_request: Moment,
     now: Moment,
     *,
-    patience: float = PATIENCE,
+    idle_seconds: float = IDLE_SECONDS,
 ) -> bool:
-    """Whether nobody would miss the cluster. Pods that a finished job keeps (cleanPodPolicy: Never) do not hold it."""
-    if now - last_request < patience:
+    """Whether the cluster may stop. Pods that a finished job keeps (cleanPodPolicy: Never) do not keep it up."""
+    if now - last_request < idle_seconds:
         return False
     phases = {uid_of(job): str((job.get("status") or {}).get("phase") or "") for job in jobs}
     finished = {uid for uid, phase in phases.items() if phase in _AT_REST}
     if len(finished) < len(phases):
         return False
+    # Parameter servers that a completed job keeps never end by themselves.
     return all(_is_kept(pod, finished) for pod in pods if (pod.get("status") or {}).get("phase") not in _ENDED)
 
 

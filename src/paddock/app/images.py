@@ -1,15 +1,15 @@
-"""Joins the kubelet's question (`node.images`) with the answer (`environments`), which do not know each other."""
+"""Connects the kubelet's interface for images (`node.runtime.images`) to `environments`: neither imports the other."""
 
 from __future__ import annotations
 
 from paddock.environments import answers
 from paddock.environments.library import Environments
 from paddock.kube.meta import Manifest
-from paddock.node.images import Image, Preparing, Unavailable
+from paddock.node.runtime.images import Image, Preparing, Unavailable
 
 
 class EnvironmentImages:
-    """`node.images.Images` over the Environment objects of the cluster."""
+    """Implements `node.runtime.images.Images` with the Environment objects of the cluster."""
 
     def __init__(self, environments: Environments) -> None:
         self._environments = environments

@@ -1,7 +1,6 @@
-"""The operator's log: one JSON object per line for those who collect logs, or plain lines for a person.
+"""The operator's log: one JSON object per line for log collectors, or plain lines for a person.
 
-A line about a job names it by itself: whoever logs gives the `JobRef` as one of the message's arguments, and it is
-found there. A traceback is inside its line, never below it.
+A line about a job has its name as a field, taken from a `JobRef` among the message's arguments.
 """
 
 from __future__ import annotations
@@ -33,13 +32,14 @@ class JsonLines(logging.Formatter):
             line["job"] = {
                 "kind": resource.kind, "group": resource.group, "namespace": key.namespace, "name": key.name,
             }  # fmt: skip
+        # A traceback is a field of its line, so that one record stays one line.
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return json.dumps(line, ensure_ascii=False, default=str)
 
 
 def start_logging(stream: TextIO, form: Format, level: int = logging.INFO) -> None:
-    """Everything from `level` on goes to `stream`, times in UTC."""
+    """Sends records of `level` and above to `stream`, with times in UTC."""
     handler = logging.StreamHandler(stream)
     if form == "json":
         handler.setFormatter(JsonLines())

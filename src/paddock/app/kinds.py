@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from paddock.environments.crd import build_crd as build_environment_crd
-from paddock.jobs.crd import build_crds as build_job_crds
+from paddock.jobs.install.crd import build_crds as build_job_crds
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists
 from paddock.kube.meta import CRDS, POD_GROUPS, VOLCANO_POD_GROUPS, Manifest, Resource, name_of, version_of
@@ -14,7 +14,8 @@ _MIN_MEMBER = {"type": "integer", "minimum": 0, "format": "int32"}
 
 
 def build_pod_group_crd(resource: Resource) -> Manifest:
-    """A PodGroup's definition, as open as the two projects' own: a scheduler here reads minMember alone."""
+    """The CRD of a PodGroup."""
+    # Unknown fields are preserved: the scheduler of the local cluster reads minMember alone.
     schema = {
         "type": "object",
         "properties": {
@@ -52,7 +53,7 @@ def build_pod_group_crd(resource: Resource) -> Manifest:
 
 
 def build_crds() -> tuple[Manifest, ...]:
-    """Every definition that the local cluster installs."""
+    """All CRDs that the local cluster installs."""
     return (
         *build_job_crds(),
         build_environment_crd(),
@@ -62,7 +63,7 @@ def build_crds() -> tuple[Manifest, ...]:
 
 
 async def apply_crds(api: Api, crds: Iterable[Manifest]) -> None:
-    """Install each definition, or bring an older one to this version of Paddock."""
+    """Creates each CRD, or updates one that an older Paddock installed."""
     for crd in crds:
         try:
             await api.create(CRDS, crd)

@@ -1,7 +1,7 @@
-"""Start and stop the local cluster's process from another one: the command line's side of `app.local`.
+"""Starts and stops the local cluster's process (`app.local`) from another process: the command line.
 
-Two starts at once end in one cluster: the lock decides who serves, and the other waits for it. A cluster that was
-killed left pods behind, as processes; `end` finds and ends them without it.
+Of two starts at once, the process that acquires the lock serves, and the other waits for it. A killed cluster leaves
+the processes of its pods; `stop` ends them too.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from paddock.app import home as homes
+from paddock.jobs.text.phrases import phrase
 
 START_SECONDS = 60.0
 STOP_SECONDS = 30.0
-_END_SECONDS = 5.0
+_EXIT_SECONDS = 5.0
 
 
 class StartError(Exception):
@@ -35,7 +36,7 @@ class StopError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """`seconds` it took to be ready; 0 when it was up already (`fresh` is False)."""
+    """`seconds`: the duration of the start; 0 if the cluster was up already (`fresh` is False)."""
 
     running: homes.Running
     seconds: float
@@ -43,27 +44,26 @@ class Started:
 
 
 def start(home: homes.Home, *, port: int = 0, sandbox: str = "auto", idle: float = 600.0) -> Started:
-    """Make sure that the cluster is up and ready. Raises `HomeError`, `StartError`.
-
-    After a kill `auto` means the sandbox that the killed one had: its pods live on in it.
-    """
+    """Returns the cluster once it is up and ready; starts it if needed. Raises `HomeError`, `StartError`."""
     begun = time.monotonic()
     killed = homes.read_running(home)
+    # After a kill `auto` means the killed cluster's sandbox: its pods still run in it.
     if killed is not None and sandbox == "auto":
         sandbox = killed.sandbox
     while True:
-        running = _await_running(home, begun) if homes.is_up(home) else None
+        running = _wait_until_ready(home, begun) if homes.is_up(home) else None
         if running is not None:
             return Started(running, 0.0, fresh=False)
-        homes.make(home)
+        homes.create(home)
         message = _spawn(home, port, sandbox, idle)
-        if "taken" not in message:  # else somebody was faster: look again
+        # "taken": another start acquired the lock first, so the loop waits for its cluster.
+        if "taken" not in message:
             break
     if "error" in message:
         raise StartError(f"{message['error']}")
     running = homes.read_running(home)
     if not message or running is None:
-        raise StartError(f"the cluster ended while it started: {last_words(home)}")
+        raise StartError(phrase("the cluster ended while it started: {why}", why=last_log_line(home)))
     return Started(running, time.monotonic() - begun, fresh=True)
 
 
@@ -80,33 +80,40 @@ def _spawn(home: homes.Home, port: int, sandbox: str, idle: float) -> dict[str, 
             stdout=log,
             stderr=log,
             pass_fds=(writer,),
+            # Ctrl-C in the terminal must not reach the cluster.
             start_new_session=True,
             cwd="/",
         )
+    # The pipe ends with the child only if this process does not hold its other end.
     os.close(writer)
     with os.fdopen(reader) as answer:
         ready, _, _ = select.select([answer], [], [], START_SECONDS)
         line = answer.readline() if ready else ""
     message: dict[str, object] = json.loads(line) if line else {}
     if "ready" not in message:
-        _await_end(process)
+        _wait_for_exit(process)
     return message
 
 
-def _await_end(process: subprocess.Popen[bytes]) -> None:
-    """So that the lock is free when the failure is told. One that hangs is left to `down`."""
+def _wait_for_exit(process: subprocess.Popen[bytes]) -> None:
+    """Waits until the lock is free, so that the user can start again at once."""
+    # A process that hangs is left: `paddock down` ends it.
     with suppress(subprocess.TimeoutExpired):
-        process.wait(_END_SECONDS)
+        process.wait(_EXIT_SECONDS)
 
 
-def _await_running(home: homes.Home, begun: float) -> homes.Running | None:
-    """The cluster that another process is starting, once it is ready; None if it is gone. Raises `StartError`."""
+def _wait_until_ready(home: homes.Home, begun: float) -> homes.Running | None:
+    """The cluster that another process is starting, once it is ready; None if it ended. Raises `StartError`."""
     while homes.is_up(home):
         running = homes.find_running(home)
         if running is not None:
             return running
         if time.monotonic() - begun > START_SECONDS:
-            raise StartError(f"the cluster has not become ready in {START_SECONDS:.0f} s: see {home.log}")
+            said = phrase(
+                "the cluster has not become ready in {seconds} s: see {path}",
+                seconds=f"{START_SECONDS:.0f}", path=str(home.log),
+            )  # fmt: skip
+            raise StartError(said)
         time.sleep(0.05)
     return None
 
@@ -117,7 +124,7 @@ _SETTINGS = re.compile(
 
 
 def find_other_settings(pid: int, environ: Mapping[str, str]) -> list[str]:
-    """Names of the variables, of those that the building of environments heeds, that process `pid` has otherwise."""
+    """Names of the variables that builds of environments read, and that differ in process `pid`."""
     import psutil
 
     try:
@@ -128,8 +135,8 @@ def find_other_settings(pid: int, environ: Mapping[str, str]) -> list[str]:
     return sorted(name for name in names if theirs.get(name) != environ.get(name))
 
 
-def last_words(home: homes.Home) -> str:
-    """The last line of the cluster's log, and where the rest is: for a message."""
+def last_log_line(home: homes.Home) -> str:
+    """The last line of the cluster's log and the path of the log, for a message."""
     try:
         lines = home.log.read_text(errors="replace").splitlines()
     except OSError:
@@ -139,14 +146,14 @@ def last_words(home: homes.Home) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """`was_up`: a cluster was serving. `leftovers`: processes of a killed cluster that were ended."""
+    """`was_up`: a cluster was running. `leftovers`: the number of a killed cluster's processes that were ended."""
 
     was_up: bool
     leftovers: int
 
 
 def stop(home: homes.Home) -> Stopped:
-    """End the cluster and every process it started. Raises `StopError`."""
+    """Ends the cluster and all processes it started. Raises `StopError`."""
     home.pinned.unlink(missing_ok=True)
     was_up = homes.is_up(home)
     if was_up:
@@ -156,28 +163,33 @@ def stop(home: homes.Home) -> Stopped:
 
 def _stop_process(home: homes.Home) -> None:
     deadline = time.monotonic() + STOP_SECONDS
-    running = _await_running(home, time.monotonic())
-    if running is None:  # it has ended by itself meanwhile
+    running = _wait_until_ready(home, time.monotonic())
+    # The cluster may have ended by itself meanwhile.
+    if running is None:
         return
     with suppress(ProcessLookupError):
         os.kill(running.pid, signal.SIGTERM)
     while homes.is_up(home):
         if time.monotonic() > deadline:
             raise StopError(
-                f"the cluster (process {running.pid}) has not ended in {STOP_SECONDS:.0f} s: see {home.log}"
-            )
+                phrase(
+                    "the cluster (process {pid}) has not ended in {seconds} s: see {path}",
+                    pid=running.pid, seconds=f"{STOP_SECONDS:.0f}", path=str(home.log),
+                )
+            )  # fmt: skip
         time.sleep(0.03)
 
 
 def _end_leftovers(home: homes.Home) -> int:
     if not home.node.exists():
         return 0
-    from paddock.node.endings import end_leftovers
+    from paddock.node.runtime.orphans import end_leftovers
 
     lock = homes.Lock(home)
-    if not lock.take():  # somebody starts it again at this very moment: these processes are theirs
+    # Another process is starting the cluster, which adopts these processes.
+    if not lock.acquire():
         return 0
-    lock.sign()
+    lock.write_pid()
     try:
         ended = end_leftovers(home.node, 5.0)
         home.record.unlink(missing_ok=True)

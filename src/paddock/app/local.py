@@ -1,8 +1,7 @@
 """The local cluster in one process: API, scheduler, kubelet, environments and operator, each a client of the same API.
 
-`python -m paddock.app.local --home DIR` is that process; `app.launch` starts and stops it. It holds the home's lock for
-as long as it lives, says on a pipe that it is ready or why it is not, and ends on SIGTERM or when nobody needs it.
-Order matters at the end: the operator first, so that it does not take the pods' orderly end for a failure.
+`python -m paddock.app.local --home DIR` is that process; `app.launch` starts and stops it. It holds the home's lock
+while it lives, writes to a pipe that it is ready or why it failed, and ends on SIGTERM or when it is idle (`app.idle`).
 """
 
 from __future__ import annotations
@@ -21,36 +20,36 @@ from pathlib import Path
 from typing import TextIO
 
 from paddock import __version__
-from paddock.apiserver.local import LocalApi
-from paddock.apiserver.server import Server
+from paddock.apiserver.http.server import Server
+from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app import home as homes
 from paddock.app.idle import is_idle
 from paddock.app.images import EnvironmentImages
 from paddock.app.kinds import apply_crds, build_crds
-from paddock.app.ports import Listening
+from paddock.app.ports import ListeningPorts
 from paddock.environments.library import Environments
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Settings
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import POD_GROUPS, PODS
-from paddock.node.binder import Binder
-from paddock.node.kubelet import Kubelet
-from paddock.node.machine import build_node, describe, fetch_node_name, read_machine, register_node
-from paddock.node.sandbox import choose_sandbox
-from paddock.node.scheduler import Scheduler
+from paddock.node.kubelet.kubelet import Kubelet
+from paddock.node.runtime.machine import build_node, describe, fetch_node_name, read_machine, register_node
+from paddock.node.runtime.sandbox import choose_sandbox
+from paddock.node.scheduler.scheduler import Scheduler
+from paddock.node.volumes.binder import Binder
 from paddock.operator.operator import Operator
 
 log = logging.getLogger("paddock.cluster")
 
-GRACE = 10.0
-"""Seconds that pods have to end when the cluster goes down."""
-_IDLE_CHECK = 30.0
-_TRIES = 10
+GRACE_SECONDS = 10.0
+"""Grace period of the pods when the cluster stops, in seconds."""
+_IDLE_CHECK_SECONDS = 30.0
+_LOCK_TRIES = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How the local cluster is started. Port 0 takes the port of last time if it is free, else any."""
+    """The local cluster's settings. Port 0: the port of the last start if it is free, else any free port."""
 
     port: int = 0
     sandbox: str = "auto"
@@ -58,7 +57,7 @@ class Options:
 
 
 class LocalCluster:
-    """The parts of a local cluster and their order of birth and death."""
+    """The parts of a local cluster, started and stopped in order."""
 
     def __init__(self, home: homes.Home, options: Options) -> None:
         self.home = home
@@ -67,7 +66,7 @@ class LocalCluster:
         self._stop = asyncio.Event()
 
     async def start(self) -> homes.Running:
-        """Everything up; returns what to record. Raises what the user must read: OSError, ApiError, HomeError."""
+        """Starts all parts; returns the record for cluster.json. Raises OSError, ApiError, HomeError, for the user."""
         self.sandbox = choose_sandbox(self.options.sandbox)
         self.api = await LocalApi.open(self.home.api)
         self.machine = read_machine(await fetch_node_name(self.api))
@@ -80,7 +79,7 @@ class LocalCluster:
         await self.environments.seed()
         await register_node(self.api, build_node(self.machine, {}, time.time(), sandbox=self.sandbox.name))
         settings = Settings(pod_groups=POD_GROUPS, output_root=str(self.home.outputs), shared_network=True)
-        self.operator = Operator(self.api, settings, taken_ports=Listening())
+        self.operator = Operator(self.api, settings, taken_ports=ListeningPorts())
         self._spawn("scheduler", Scheduler(self.api).run)
         self._spawn("binder", Binder(self.api, self.home.node / "volumes").run)
         self._spawn("environments", self.environments.run)
@@ -98,10 +97,11 @@ class LocalCluster:
         try:
             await self.server.start(self._last_port())
         except OSError:
+            # Another program has taken the port since.
             await self.server.start(0)
 
     def _last_port(self) -> int:
-        """The port of last time, so that a kubeconfig that somebody copied keeps working."""
+        """The port of the last start: a copied kubeconfig keeps working."""
         with suppress(OSError, ValueError):
             return int((self.home.root / "port").read_text())
         return 0
@@ -113,31 +113,32 @@ class LocalCluster:
 
     async def _watch_idleness(self) -> None:
         while True:
-            await asyncio.sleep(min(_IDLE_CHECK, self.options.idle_seconds / 2))
+            await asyncio.sleep(min(_IDLE_CHECK_SECONDS, self.options.idle_seconds / 2))
             if self.home.pinned.exists():
                 continue
             jobs = [job for kind in KINDS for job in (await self.api.list(kind)).items]
             pods = (await self.api.list(PODS)).items
-            patience = self.options.idle_seconds
-            if is_idle(jobs, pods, self.server.last_request, time.time(), patience=patience):
-                log.info("nothing unfinished and no client for %.0f s: stopping", patience)
+            idle_seconds = self.options.idle_seconds
+            if is_idle(jobs, pods, self.server.last_request, time.time(), idle_seconds=idle_seconds):
+                log.info("nothing unfinished and no client for %.0f s: stopping", idle_seconds)
                 self.stop()
 
     def stop(self) -> None:
         self._stop.set()
 
     async def run_until_stopped(self) -> None:
-        """Serve until somebody says stop, then end everything in order."""
+        """Serves until `stop` is called, then ends all parts in order."""
         await self._stop.wait()
+        # The operator first: it would take the end of the pods for a failure of their jobs.
         await _cancel([self._operator_task])
-        await self.kubelet.stop(GRACE)
+        await self.kubelet.stop(GRACE_SECONDS)
         await _cancel(self._tasks)
         await self.server.stop()
         await self.api.close()
 
 
 async def _supervise(name: str, run: Callable[[], Awaitable[None]]) -> None:
-    """A part that falls is our bug: said in the log, and the part begins again; the others go on."""
+    """Restarts a part that failed (a bug of Paddock) with back-off, and logs it; the other parts go on."""
     delay = 0.2
     while True:
         try:
@@ -155,8 +156,8 @@ async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def serve(home: homes.Home, options: Options, say: Callable[[dict[str, object]], None]) -> int:
-    """Be the cluster until it ends. `say` hears once: {"ready": true} or {"error": sentence}."""
+async def serve(home: homes.Home, options: Options, notify: Callable[[dict[str, object]], None]) -> int:
+    """Runs the cluster until it ends; the exit code. Calls `notify` once: {"ready": true} or {"error": sentence}."""
     cluster = LocalCluster(home, options)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -166,11 +167,11 @@ async def serve(home: homes.Home, options: Options, say: Callable[[dict[str, obj
     except Exception as error:
         known = isinstance(error, OSError | ApiError)
         log.error("the cluster did not start: %s", explain_failure(error), exc_info=None if known else error)
-        say({"error": explain_failure(error)})
+        notify({"error": explain_failure(error)})
         return 1
     homes.write_running(home, running)
     (home.root / "port").write_text(running.url.rpartition(":")[2])
-    say({"ready": True})
+    notify({"ready": True})
     log.info("serving %s (%s; pods in %s)", running.url, running.machine, running.sandbox)
     await cluster.run_until_stopped()
     home.record.unlink(missing_ok=True)
@@ -186,19 +187,21 @@ def explain_failure(error: Exception) -> str:
     return f"{type(error).__name__}: {error} (a bug of Paddock; see cluster.log)"
 
 
-def _teller(descriptor: int) -> Callable[[dict[str, object]], None]:
-    def say(message: dict[str, object]) -> None:
+def _build_notifier(descriptor: int) -> Callable[[dict[str, object]], None]:
+    def notify(message: dict[str, object]) -> None:
         stream: TextIO
+        # The starting process reads for `launch.START_SECONDS` only; a cluster that is ready later serves all the same.
         with suppress(OSError), os.fdopen(descriptor, "w") as stream:
             stream.write(json.dumps(message) + "\n")
 
-    return say
+    return notify
 
 
-def _take(lock: homes.Lock) -> bool:
-    """Tried for a moment: others take it, for no time, only to see whether somebody has it."""
-    for _ in range(_TRIES):
-        if lock.take():
+def _acquire(lock: homes.Lock) -> bool:
+    """Acquires the lock, with retries."""
+    # `is_up` in other processes holds the lock for an instant.
+    for _ in range(_LOCK_TRIES):
+        if lock.acquire():
             return True
         time.sleep(0.01)
     return False
@@ -211,19 +214,20 @@ def main(arguments: list[str]) -> int:
     options = Options(
         int(values.get("--port", "0")), values.get("--sandbox", "auto"), float(values.get("--idle", "600"))
     )
-    say = _teller(int(values["--ready-fd"]))
+    notify = _build_notifier(int(values["--ready-fd"]))
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", stream=sys.stderr)
     os.umask(0o077)
     lock = homes.Lock(home)
-    if not _take(lock):
-        say({"taken": True})
+    if not _acquire(lock):
+        notify({"taken": True})
         return 0
-    lock.sign()
+    lock.write_pid()
+    # A killed cluster has left its record.
     home.record.unlink(missing_ok=True)
     import uvloop
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(serve(home, options, say))
+        return runner.run(serve(home, options, notify))
 
 
 if __name__ == "__main__":

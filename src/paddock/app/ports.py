@@ -1,4 +1,4 @@
-"""Which TCP ports this machine listens on, so that no job is given one of them. Linux's /proc/net."""
+"""The TCP ports that this machine listens on, from Linux's /proc/net: no job is given one of them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+# Linux writes a socket's state as a hexadecimal number; 10 is TCP_LISTEN.
 _LISTEN = "0A"
-_FRESH = 1.0
-"""Seconds that an answer of the machine is used again: many jobs that are submitted at once ask at once."""
+_CACHE_SECONDS = 1.0
+"""Seconds for which one reading is used: many jobs are submitted at once."""
 
 
 def read_listening(table: str) -> frozenset[int]:
@@ -18,7 +19,7 @@ def read_listening(table: str) -> frozenset[int]:
 
 
 def fetch_listening() -> frozenset[int]:
-    """All listening ports of this machine; none where there is no /proc/net (then nothing is avoided)."""
+    """All listening ports of this machine; empty where there is no /proc/net."""
     found: frozenset[int] = frozenset()
     for path in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
         try:
@@ -28,18 +29,18 @@ def fetch_listening() -> frozenset[int]:
     return found
 
 
-class Listening:
-    """The listening ports of this machine, asked for at most once in a second. Call it."""
+class ListeningPorts:
+    """A callable that returns the listening ports of this machine, read at most once a second."""
 
     def __init__(
         self, fetch: Callable[[], frozenset[int]] = fetch_listening, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._fetch, self._clock = fetch, clock
-        self._asked: float | None = None
-        self._found: frozenset[int] = frozenset()
+        self._fetched_at: float | None = None
+        self._ports: frozenset[int] = frozenset()
 
     def __call__(self) -> frozenset[int]:
         now = self._clock()
-        if self._asked is None or now - self._asked >= _FRESH:
-            self._asked, self._found = now, self._fetch()
-        return self._found
+        if self._fetched_at is None or now - self._fetched_at >= _CACHE_SECONDS:
+            self._fetched_at, self._ports = now, self._fetch()
+        return self._ports

@@ -1,6 +1,6 @@
-"""What an image brings on this machine: the joint of the command line, which has manifests, and `environments`.
+"""What an image contains on this machine, for the command line, before a manifest is submitted.
 
-The kubelet asks the same through `app.images`, when the pod is there; here it is asked before anything is submitted.
+The kubelet gets the same answer through `app.images`, once the pod exists.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from paddock.kube.meta import Manifest
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
-    """`environment`: its name; `command`: the entry point; `files`: what lies in the working directory, if anything."""
+class ImageContent:
+    """`environment`: its name; `command`: the entry point; `files`: the content of the working directory, or None."""
 
     environment: str
     command: tuple[str, ...]
     files: Path | None
 
 
-def read_content(image: str, pod: Manifest, environments: Iterable[Manifest]) -> Content | None:
-    """Of a container's image. `environments`: the Environment objects there are. None: it stands for none of them."""
+def read_content(image: str, pod: Manifest, environments: Iterable[Manifest]) -> ImageContent | None:
+    """The content of a container's image; None if no object of `environments` (Environments) matches the image."""
     chosen = choose_for_pod(image, pod, map(read_definition, environments))
     if chosen is None:
         return None
-    return Content(chosen.name, chosen.command, PROGRAMS / chosen.program if chosen.program else None)
+    return ImageContent(chosen.name, chosen.command, PROGRAMS / chosen.program if chosen.program else None)
 
 
 def explain_no_content(image: str, pod: Manifest, environments: Iterable[Manifest]) -> str:
-    """The kubelet's sentence for an image that stands for no environment; empty where it stands for one."""
+    """The kubelet's sentence for an image that matches no Environment; empty if one matches."""
     known = [read_definition(each) for each in environments]
     if choose_for_pod(image, pod, known) is not None:
         return ""

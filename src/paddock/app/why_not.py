@@ -1,6 +1,6 @@
-"""What the scheduler would say of pods that do not exist yet: its own decisions, asked from above.
+"""Why the scheduler would not bind pods that do not exist yet: a dry run of `node.scheduler.placement`.
 
-The joint between the command line, which has a manifest, and `node.placement`, which decides. Nothing is written.
+For the command line, which has a manifest. Nothing is written.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from paddock.kube.meta import Manifest, key_of
 from paddock.kube.times import Moment
-from paddock.node.placement import Wait, plan_placement
+from paddock.node.scheduler.placement import Wait, plan_placement
 
 
 def explain_placement(
@@ -19,7 +19,7 @@ def explain_placement(
     groups: Iterable[Manifest],
     now: Moment,
 ) -> dict[str, str]:
-    """For each of `wanted` that would wait, by its name, the scheduler's sentence. `pods`: those that are there."""
+    """Pod name -> the scheduler's sentence, for each pod of `wanted` that would wait. `pods`: the existing pods."""
     names = {key_of(pod) for pod in wanted}
     others = [pod for pod in pods if key_of(pod) not in names]
     return {

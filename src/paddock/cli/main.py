@@ -1,25 +1,33 @@
-"""`paddock`: finds the verb, and turns whatever goes wrong into a sentence and an exit code.
+"""`paddock`: finds the verb, and turns every error into a message and an exit code.
 
-Exit codes: 0 done; 1 it failed (the job, or what was asked of the cluster); 2 the command or the manifest is wrong;
-130 interrupted. A verb is imported when it is used: `--help` must feel instant. No traceback reaches a user.
+Exit codes: 0 success; 1 the job or the request failed; 2 the command or the manifest is wrong; 130 interrupted. A verb
+is imported when it is used: `--help` must feel instant. Users never see a traceback.
 """
 
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
 from paddock import __version__
-from paddock.cli.context_options import context_options, is_chosen
+from paddock.cli.cluster.context_flags import is_chosen
+from paddock.cli.cluster.options import context_options
+from paddock.cli.help import click_in_language, translate_error
+from paddock.cli.output.language import localized, readers_language
 from paddock.cli.verb import VerbGroup
+from paddock.jobs.text.catalogues import translate
 
-_VERBS: dict[str, str] = {
+if TYPE_CHECKING:
+    from paddock.jobs.text.phrases import Phrase
+
+VERBS: dict[str, str] = {
     "run": "Train: submit a manifest and follow the job to its end",
     "submit": "Submit manifests and come back at once",
     "validate": "Find every mistake in manifests, without a cluster",
@@ -45,30 +53,34 @@ _LOCAL = frozenset({"env", "up", "down", "kubeconfig"})
 
 
 class Verbs(VerbGroup):
-    """The verbs, listed from a table and imported when used."""
+    """Lists the verbs from a table and imports a verb when it is used."""
 
     def list_commands(self, context: click.Context) -> list[str]:
-        return list(_VERBS)
+        return list(VERBS)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in _VERBS:
+        if name not in VERBS:
             return None
-        command: click.Command = importlib.import_module(f"paddock.cli.{name}").command
+        command: click.Command = importlib.import_module(f"paddock.cli.verbs.{name}").command
         return command
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Verbs"):
-            formatter.write_dl(list(_VERBS.items()))
+        language = readers_language()
+        with formatter.section(translate("Verbs", language)):
+            formatter.write_dl([(name, translate(what, language)) for name, what in VERBS.items()])
 
     def resolve_command(
         self, context: click.Context, arguments: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if arguments and arguments[0] not in _VERBS:
-            from paddock.jobs.text import nearest
+        if arguments and arguments[0] not in VERBS:
+            from paddock.jobs.text.phrases import phrase
+            from paddock.jobs.text.sentences import nearest
 
-            near = nearest(arguments[0], _VERBS)
-            hint = f" Did you mean `paddock {near}`?" if near else " `paddock --help` lists the verbs."
-            context.fail(f"there is no verb {arguments[0]!r}.{hint}")
+            near = nearest(arguments[0], VERBS)
+            hint = phrase(" `paddock --help` lists the verbs.")
+            if near:
+                hint = phrase(" Did you mean `paddock {near}`?", near=near)
+            context.fail(localized(phrase("there is no verb {verb}.{hint}", verb=repr(arguments[0]), hint=hint)))
         return super().resolve_command(context, arguments)
 
 
@@ -90,19 +102,39 @@ def cli(context: click.Context) -> None:
     paddock --context prod get  the same on a Kubernetes
     """
     verb = context.invoked_subcommand
-    if is_chosen(context) and verb not in _ANYWHERE:
+    if verb and is_chosen(context) and verb not in _ANYWHERE:
+        from paddock.jobs.text.phrases import phrase
+
+        said = phrase(
+            "`paddock {verb}` takes no --context before it: `paddock {verb} --help` says what it takes", verb=verb
+        )
         if verb in _LOCAL:
-            context.fail(f"`paddock {verb}` is about the local cluster: leave --context and --kubeconfig out")
-        context.fail(f"`paddock {verb}` takes no --context before it: `paddock {verb} --help` says what it takes")
+            said = phrase(
+                "`paddock {verb}` is about the local cluster: leave --context and --kubeconfig out", verb=verb
+            )
+        context.fail(localized(said))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The program. Always ends by SystemExit."""
+    """The entry point. Always raises SystemExit."""
+    _replace_unencodable()
     sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
 
 
+def _replace_unencodable() -> None:
+    """A character that the terminal's encoding lacks is printed as `?`, where Python would raise UnicodeEncodeError."""
+    for stream in (sys.stdout, sys.stderr):
+        if getattr(stream, "errors", None) == "strict" and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
 def run(arguments: Sequence[str]) -> int:
-    """One command, as an exit code."""
+    """Runs one command and returns its exit code."""
+    with click_in_language(readers_language()):
+        return _run(arguments)
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
         typed = tuple(arguments)
         result = cli.main(args=list(typed), prog_name="paddock", standalone_mode=False, obj=typed)
@@ -111,22 +143,24 @@ def run(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except click.ClickException as error:
-        error.show()
+        translate_error(error, readers_language()).show()
         return 2
     except (click.Abort, KeyboardInterrupt):
-        print("interrupted", file=sys.stderr)
+        print(translate("interrupted", readers_language()), file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader of a pipe has seen enough
+    except BrokenPipeError:  # the reader of the pipe has closed it (head)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
-        if "_PADDOCK_COMPLETE" in os.environ:  # a shell asks while somebody types: no word may reach the line
+        if "_PADDOCK_COMPLETE" in os.environ:  # completion runs while the user types: output would damage the line
             return 1
         return _explain(error)
 
 
 def _explain(error: Exception) -> int:
-    from paddock.cli.errors import explain_error
+    import traceback
+
+    from paddock.cli.cluster.errors import explain_error
 
     known = explain_error(error)
     if known is not None:
@@ -134,21 +168,25 @@ def _explain(error: Exception) -> int:
         return known.exit_code
     trace = "".join(traceback.format_exception(error))
     print(f"paddock: {type(error).__name__}: {error}", file=sys.stderr)
-    print(f"This is a bug of Paddock. {_keep(trace)}", file=sys.stderr)
+    print(localized(_keep(trace)), file=sys.stderr)
     return 1
 
 
-def _keep(trace: str) -> str:
-    """Where the traceback was put, for the report; it is not for the screen."""
+def _keep(trace: str) -> Phrase:
+    """Writes the traceback to a file; the sentence that names the file."""
     from paddock.app.home import read_home
+    from paddock.jobs.text.phrases import phrase
 
     path = read_home(os.environ).root / "last-error.txt"
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.write_text(trace)
     except OSError:
-        return "Run it again with PYTHONFAULTHANDLER=1 and a writable PADDOCK_HOME to keep its details."
-    return f"Its details are in {path}."
+        return phrase(
+            "This is a bug of Paddock. Run it again with PYTHONFAULTHANDLER=1 and a writable PADDOCK_HOME to keep its "
+            "details."
+        )
+    return phrase("This is a bug of Paddock. Its details are in {path}.", path=str(path))
 
 
 if __name__ == "__main__":

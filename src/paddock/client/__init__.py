@@ -1,4 +1,4 @@
-"""Talk to any Kubernetes API: kubeconfig, requests as values, a thin client, the watch's cursor, a cache.
+"""A client of any Kubernetes API: kubeconfig, requests as values, the HTTP connection, and watches that resume.
 
-Nothing is imported here, so that `client.kubeconfig` stays cheap: the command line reads it without an HTTP library.
+This file imports nothing, so the command line imports `client.kubeconfig` without an HTTP library.
 """

@@ -1,29 +1,39 @@
-"""Any Kubernetes API over HTTPS: `paddock.kube.api.Api`, answered by a server somewhere.
+"""A client of any Kubernetes API over HTTPS: implements `paddock.kube.api.Api`.
 
-Every method builds a `Request` (`client.requests`, pure), sends it (`client.connection`) and reads the answer. `follow`
-joins the pure cursor and ledger of `client.watch` to a connection that may break.
+A call becomes a `Request` (`client.requests`, pure), which `client.connection` sends. `follow` drives the pure `Ledger`
+and `Progress` of `client.watch` with a connection that may break.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any, cast
 
 import msgspec
 
-from paddock.client import requests
 from paddock.client.connection import Connection
 from paddock.client.kubeconfig import Config
-from paddock.client.requests import PAGE, Page, Request, read_object, read_page
-from paddock.client.watch import Cursor, Ledger, count_failures, plan_delay, plan_start
-from paddock.kube.api import Api, Event, Listing, PatchKind
+from paddock.client.requests import (
+    PAGE,
+    Page,
+    Request,
+    build,
+    build_log,
+    build_page,
+    build_watch,
+    read_object,
+    read_page,
+)
+from paddock.client.watch import Ledger, Progress
+from paddock.kube.api import Api, Event
+from paddock.kube.calls import Call, Delete, List, Listing, T
 from paddock.kube.errors import ApiError, Expired
-from paddock.kube.meta import Manifest, Resource
+from paddock.kube.meta import Resource
 
 _WATCH_SECONDS = 480
-"""A watch ends after this and is begun again where it stood; client-go takes 300 to 600."""
+"""A watch ends after this and resumes at its last version; client-go: 300 to 600."""
 
 _NO_QUERY: Mapping[str, str] = {}
 
@@ -31,9 +41,9 @@ _NO_QUERY: Mapping[str, str] = {}
 class Client(Api):
     """`async with Client(read_config()) as api: …`. Raises `ApiError`s only; `timeout` in seconds for a request.
 
-    `on_watch_end` hears of every watch that ended, for whatever reason, and is begun again. `relist`: so many seconds
-    after its last list, a follower lists anew at the end of a watch: an event that was lost on the way, by a proxy or
-    a server's mistake, is lost no longer than that. Without it a job whose last event is lost would wait for ever."""
+    `on_watch_end` is called after every watch that is started again. `relist`: a watch that ends this many seconds
+    after the last list is followed by a new list. It recovers events that a proxy or a faulty server has lost: without
+    it, a job whose last event was lost would wait for ever."""
 
     def __init__(
         self,
@@ -57,63 +67,18 @@ class Client(Api):
     async def __aexit__(self, *_: object) -> None:
         await self._connection.close()
 
-    async def get(self, resource: Resource, namespace: str, name: str) -> Manifest:
-        return await self._object(resource, requests.build_get(resource, namespace, name))
+    async def send(self, call: Call[T]) -> T:
+        if isinstance(call, List):
+            return cast("T", await self._list(call))
+        body = await self._connection.send(build(call))
+        return cast("T", None if isinstance(call, Delete) else read_object(call.resource, body))
 
-    async def list(self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
-        items, version = await _fetch_all(self._connection, resource, namespace, labels, fields)
-        return Listing([read_object(resource, item) for item in items], version)
-
-    async def create(
-        self,
-        resource: Resource,
-        manifest: Mapping[str, Any],
-        *,
-        namespace: str = "",
-        name: str = "",
-        subresource: str = "",
-        strict: bool = False,
-        dry_run: bool = False,
-    ) -> Manifest:
-        request = requests.build_create(
-            resource, manifest, namespace=namespace, name=name, subresource=subresource, strict=strict, dry_run=dry_run
-        )
-        return await self._object(resource, request)
-
-    async def replace(
-        self, resource: Resource, manifest: Mapping[str, Any], *, namespace: str = "", subresource: str = ""
-    ) -> Manifest:
-        request = requests.build_replace(resource, manifest, namespace=namespace, subresource=subresource)
-        return await self._object(resource, request)
-
-    async def patch(
-        self,
-        resource: Resource,
-        namespace: str,
-        name: str,
-        patch: Mapping[str, Any] | Sequence[Mapping[str, Any]],
-        *,
-        subresource: str = "",
-        kind: PatchKind = "merge",
-    ) -> Manifest:
-        request = requests.build_patch(resource, namespace, name, patch, subresource=subresource, kind=kind)
-        return await self._object(resource, request)
-
-    async def delete(
-        self,
-        resource: Resource,
-        namespace: str,
-        name: str,
-        *,
-        uid: str = "",
-        grace: int | None = None,
-        propagation: Literal["Background", "Foreground", "Orphan"] = "Background",
-    ) -> None:
-        request = requests.build_delete(resource, namespace, name, uid=uid, grace=grace, propagation=propagation)
-        await self._connection.send(request)
+    async def _list(self, call: List) -> Listing:
+        items, version = await _fetch_all(self._connection, call)
+        return Listing([read_object(call.resource, item) for item in items], version)
 
     async def fetch(self, path: str, query: Mapping[str, str] = _NO_QUERY, *, accept: str = "application/json") -> Any:
-        """Any JSON document of the server: `/version`, a discovery document, a list as a Table."""
+        """A JSON document of the server: `/version`, a discovery document, a list as a Table."""
         body = await self._connection.send(Request("GET", path, query, {"Accept": accept}))
         return msgspec.json.decode(body)
 
@@ -129,8 +94,8 @@ class Client(Api):
         timestamps: bool = False,
         previous: bool = False,
     ) -> AsyncIterator[bytes]:
-        """Chunks of a container's log, as they come; with `follow`, until it has ended. `since` in seconds."""
-        request = requests.build_log(
+        """Chunks of a container's log; with `follow`, until the container ends. `since`: seconds before now."""
+        request = build_log(
             namespace,
             pod,
             container=container,
@@ -146,77 +111,57 @@ class Client(Api):
     async def follow(
         self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = ""
     ) -> AsyncIterator[Event]:
-        ledger, cursor = Ledger(resource), Cursor("")
-        synced, proven, failures = False, False, 0  # proven: a watch has worked once
-        listed = time.monotonic()
+        selected = List(resource, namespace, labels=labels, fields=fields)
+        ledger, progress = Ledger(resource), Progress(self._relist)
         while True:
             ended: ApiError | None = None
-            begun, start = time.monotonic(), cursor.version
+            progress.begin(time.monotonic())
             try:
-                if not cursor.version:
+                if not progress.cursor.version:
                     version = ""
-                    async for page in _fetch_pages(self._connection, resource, namespace, labels, fields):
-                        if page.first:
+                    async for page in _fetch_pages(self._connection, selected):
+                        if page.first:  # perhaps once more, after an expired token
                             ledger.begin_list()
                         for event in ledger.take_page(page.items):
                             yield event
                         version = page.resource_version
                     for event in ledger.end_list():
                         yield event
-                    if not synced:
+                    if not progress.synced:
                         yield Event("SYNCED", {})
-                    synced, cursor, listed = True, Cursor(version), time.monotonic()
-                    begun, start = listed, version
-                request = requests.build_watch(
-                    resource, namespace, cursor.version, labels=labels, fields=fields, seconds=_WATCH_SECONDS
-                )
-                async for chunk in self._connection.stream(request, quiet=_WATCH_SECONDS + 30.0):
-                    proven = True
-                    for line in cursor.feed(chunk):
-                        if told := ledger.change(line):
-                            yield told
-                proven = True
+                    progress.end_list(version, time.monotonic())
+                request = build_watch(selected, progress.cursor.version, seconds=_WATCH_SECONDS)
+                async for chunk in self._connection.stream(request, read_timeout=_WATCH_SECONDS + 30.0):
+                    for line in progress.feed(chunk):
+                        if changed := ledger.change(line):
+                            yield changed
             except ApiError as error:
                 ended = error
-            stood = plan_start(ended, cursor.version, proven=proven)
-            if ended is not None and stood is None:
-                raise ended
-            now = time.monotonic()
-            failures = count_failures(failures, now - begun, moved=cursor.version != start)
-            # Half a line is of no use after the end, so the cursor is a new one.
-            cursor = Cursor("" if now - listed > self._relist else stood or "")
+            delay = progress.end(ended, time.monotonic())
             self._on_watch_end(resource)
-            await self._sleep(plan_delay(failures))
-
-    async def _object(self, resource: Resource, request: Request) -> Manifest:
-        return read_object(resource, await self._connection.send(request))
+            await self._sleep(delay)
 
 
-async def _fetch_all(
-    connection: Connection, resource: Resource, namespace: str, labels: str, fields: str
-) -> tuple[list[bytes], str]:
-    """All objects as JSON, and the version they are true at."""
+async def _fetch_all(connection: Connection, call: List) -> tuple[list[bytes], str]:
+    """All objects as JSON, and the resourceVersion of the list."""
     items: list[bytes] = []
     version = ""
-    async for page in _fetch_pages(connection, resource, namespace, labels, fields):
+    async for page in _fetch_pages(connection, call):
         items = page.items if page.first else items + page.items
         version = page.resource_version
     return items, version
 
 
-async def _fetch_pages(
-    connection: Connection, resource: Resource, namespace: str, labels: str, fields: str
-) -> AsyncIterator[Page]:
-    """A list in its pages, all true at one version.
+async def _fetch_pages(connection: Connection, call: List) -> AsyncIterator[Page]:
+    """The pages of a list, all of one resourceVersion.
 
-    A token that grew too old on the way means: begin anew, and in one piece (as client-go's pager does). Then there is
-    another `first` page, and what came before it counts no more.
+    If the continue token expires, the list starts again, unpaged, as in client-go's pager. There is another `first`
+    page then, and the pages before it are void.
     """
     token, limit = "", PAGE
     while True:
-        request = requests.build_list(resource, namespace, labels=labels, fields=fields, token=token, limit=limit)
         try:
-            page = read_page(await connection.send(request), first=not token)
+            page = read_page(await connection.send(build_page(call, token=token, limit=limit)), first=not token)
         except Expired:
             if not token:
                 raise

@@ -1,11 +1,11 @@
-"""The wire: aiohttp sessions to one server, with TLS, credentials and errors in words. Thin.
+"""The HTTP connection: aiohttp sessions to one server, with TLS and credentials. Thin.
 
-`Connection` sends a `Request` and gives the answer's bytes, or raises the `ApiError` that it stands for. Whatever the
-transport says (refused, reset, timed out, a certificate that does not fit) becomes `Unavailable`, with a sentence that
-names the server and what to do.
+`Connection` sends a `Request` and returns the body of the answer, or raises its `ApiError`. Every error of the
+transport (refused, reset, timed out, an untrusted certificate) becomes `Unavailable`, with a message that names the
+server and what to do.
 
-Repeated are only requests that the server has said it did not serve (429, at most four times, and no wait over ten
-seconds). Nothing else is: whether a cut write was done is not known here, and the caller's next pass finds out.
+Only a 429 is retried, as the server says that it did not execute the request: at most four times, and no wait over ten
+seconds. A broken connection leaves open whether a write was executed; the caller's next reconcile finds out.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ if TYPE_CHECKING:
     import aiohttp
 
 CONNECTIONS = 128
-"""Open at once for requests. Watches and logs hold theirs for long, as many as there are, and take none of these."""
+"""Limit of concurrent connections for requests. Watches and logs hold theirs for long: they have their own, without
+a limit."""
 
-_NO_LIMIT = 0  # as aiohttp has it
-_REPEATS = 4
-_LONGEST_WAIT = 10.0
-_TOKEN_AGE = 60.0
+_NO_LIMIT = 0  # in aiohttp
+_MAX_RETRIES = 4
+_MAX_RETRY_AFTER = 10.0
+_TOKEN_SECONDS = 60.0
 
 
 class Connection:
-    """Use as an async context manager. `timeout` in seconds, for a whole request; streams have their own."""
+    """Call `open` first and `close` at the end. `timeout`: seconds for a whole request; of a stream, for connecting."""
 
     def __init__(
         self,
@@ -62,7 +63,7 @@ class Connection:
 
         def open_session(limit: int) -> aiohttp.ClientSession:
             connector = aiohttp.TCPConnector(limit=limit, ssl=verify)
-            # An API server sets no cookies; looking for some would cost every request a little.
+            # An API server sets no cookies: parsing them would cost a little at every request.
             return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
 
         self._requests, self._streams = open_session(CONNECTIONS), open_session(_NO_LIMIT)
@@ -75,21 +76,21 @@ class Connection:
                 await session.close()
 
     async def send(self, request: Request) -> bytes:
-        """The body of a successful answer. Raises `ApiError`."""
-        for attempt in range(_REPEATS + 1):
+        """The body of the answer. Raises `ApiError`."""
+        for attempt in range(_MAX_RETRIES + 1):
             try:
                 async with self._respond(self._requests, request, total=self._timeout) as response:
                     return await response.read()
             except TooManyRequests as error:
                 wait = error.retry_after
-                if wait is None or wait > _LONGEST_WAIT or attempt == _REPEATS:
+                if wait is None or wait > _MAX_RETRY_AFTER or attempt == _MAX_RETRIES:
                     raise
                 await self._sleep(wait)
         raise AssertionError("unreachable")
 
-    async def stream(self, request: Request, *, quiet: float | None = None) -> AsyncIterator[bytes]:
-        """The body in the chunks it comes in. `quiet` seconds without a byte count as a dead connection."""
-        async with self._respond(self._streams, request, quiet=quiet) as response:
+    async def stream(self, request: Request, *, read_timeout: float | None = None) -> AsyncIterator[bytes]:
+        """The body in chunks as received. `read_timeout`: seconds without a byte after which the connection is dead."""
+        async with self._respond(self._streams, request, read_timeout=read_timeout) as response:
             async for chunk in response.content.iter_any():
                 yield chunk
 
@@ -100,13 +101,13 @@ class Connection:
         request: Request,
         *,
         total: float | None = None,
-        quiet: float | None = None,
+        read_timeout: float | None = None,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         import aiohttp
 
         if session is None:
             raise RuntimeError("the client is not open: use `async with Client(config) as api`")
-        limits = aiohttp.ClientTimeout(total=total, connect=self._timeout, sock_read=quiet)
+        limits = aiohttp.ClientTimeout(total=total, connect=self._timeout, sock_read=read_timeout)
         try:
             async with session.request(
                 request.method,
@@ -133,7 +134,7 @@ class Connection:
 
 
 class _Token:
-    """A token from a file is read again each minute: the kubelet renews it there. The last good one stays."""
+    """The bearer token. A file is read again after a minute, as the kubelet renews it; an error keeps the last."""
 
     def __init__(self, config: Config, clock: Callable[[], float]) -> None:
         self._file = config.token_file
@@ -142,7 +143,7 @@ class _Token:
         self._read_at: float | None = None
 
     def read(self) -> str:
-        if self._file is None or (self._read_at is not None and self._clock() - self._read_at < _TOKEN_AGE):
+        if self._file is None or (self._read_at is not None and self._clock() - self._read_at < _TOKEN_SECONDS):
             return self._text
         try:
             self._text = self._file.read_text().strip() or self._text
@@ -154,7 +155,7 @@ class _Token:
 
 
 def _build_identity(config: Config) -> list[tuple[str, str]]:
-    """Headers that say who the requests are to be taken for; none where that is the one who signs in."""
+    """Impersonation headers, if the kubeconfig has `as` or `as-groups`."""
     user = [("Impersonate-User", config.impersonate)] if config.impersonate else []
     return [*user, *(("Impersonate-Group", group) for group in config.impersonate_groups)]
 
@@ -173,7 +174,7 @@ def _build_tls(config: Config) -> ssl.SSLContext:
 
 
 def _load_certificate(context: ssl.SSLContext, certificate: str, key: str) -> None:
-    """Python's ssl takes a client certificate from a file alone: one for a moment, which only we can read."""
+    """By a temporary private file: Python's ssl reads client certificates from files only."""
     with tempfile.TemporaryDirectory(prefix="paddock-") as directory:
         path = Path(directory) / "client.pem"
         path.touch(mode=0o600)
@@ -182,7 +183,7 @@ def _load_certificate(context: ssl.SSLContext, certificate: str, key: str) -> No
 
 
 def _explain(config: Config, error: BaseException) -> str:
-    """Whose fault, where, what to do."""
+    """What failed, at which server, and what to do."""
     import aiohttp
 
     where = f"{config.server} ({config.source})" if config.source else config.server

@@ -1,11 +1,11 @@
-"""Which cluster to talk to, as whom: the kubeconfig files, read as kubectl reads them, become one `Config`.
+"""Reads kubeconfig files as kubectl does, into one `Config`: server, credentials, namespace.
 
-Rules are client-go's (tools/clientcmd): `KUBECONFIG` is a list of files of which missing ones are skipped and the first
-that sets a value wins; a relative path inside a file starts at that file's directory; without any file, a pod's service
-account. Credentials stay here and in `Config`: nothing prints them, and `Config`'s repr leaves them out.
+Rules of client-go (tools/clientcmd): `KUBECONFIG` is a list of files; missing files are skipped, the first that sets a
+value wins. A relative path in a file is relative to its directory. Without any file, the service account of the pod is
+used. Credentials are never printed, and the repr of `Config` omits them.
 
-This module must stay cheap to import (no HTTP library): the command line reads it for `--help` and completion. How the
-connection is made from it is `client.connection`.
+This module must stay cheap to import (no HTTP library): the command line needs it for `--help` and completion.
+`client.connection` connects with a `Config`.
 """
 
 from __future__ import annotations
@@ -22,12 +22,17 @@ _SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
 class ConfigError(Exception):
-    """The kubeconfig cannot be used. The message names the file, what was found and what to do."""
+    """The kubeconfig cannot be used. The message names the file, the value found and what to do. `text` and `places`:
+    the English template and its values, for translation."""
+
+    def __init__(self, text: str, **places: str) -> None:
+        super().__init__(text.format_map(places))
+        self.text, self.places = text, places
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """One cluster, one user, one namespace. Certificates are PEM; `source` is for messages: file and context."""
+    """One cluster, user and namespace. Certificates are PEM. `source`: file and context, for messages."""
 
     server: str
     namespace: str = "default"
@@ -53,7 +58,7 @@ def read_config(
     home: Path | None = None,
     service_account: Path = _SERVICE_ACCOUNT,
 ) -> Config:
-    """The configuration that kubectl would use here: `path`, else $KUBECONFIG, else ~/.kube/config, else the pod's own.
+    """The configuration that kubectl uses: `path`, else $KUBECONFIG, else ~/.kube/config, else the service account.
 
     Raises `ConfigError`.
     """
@@ -61,7 +66,7 @@ def read_config(
     if path:
         files = [Path(path).expanduser()]
         if not files[0].exists():
-            raise ConfigError(f"there is no kubeconfig {path}")
+            raise ConfigError("there is no kubeconfig {path}", path=str(path))
     elif listed := environment.get("KUBECONFIG"):
         files = [Path(part).expanduser() for part in listed.split(os.pathsep) if part]
     else:
@@ -75,7 +80,7 @@ def read_config(
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """One named entry of a kubeconfig and the file that it stands in, as paths in it are relative to that."""
+    """One named entry of a kubeconfig, and its file: paths in the entry are relative to that file."""
 
     value: Mapping[str, Any]
     file: Path
@@ -94,7 +99,9 @@ class _Entry:
             try:
                 return base64.b64decode(data, validate=True).decode()
             except (binascii.Error, UnicodeDecodeError):
-                raise ConfigError(f"{self.file}: {name}-data is not base64 of a PEM text") from None
+                raise ConfigError(
+                    "{file}: {name}-data is not base64 of a PEM text", file=str(self.file), name=name
+                ) from None
         if (path := self.path(name)) is None:
             return None
         return _read_text(path, f"{self.file}: {name}")
@@ -112,8 +119,8 @@ def _read_text(path: Path, what: str) -> str:
     try:
         return path.read_text()
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not a text"
-        raise ConfigError(f"{what}: cannot read {path}: {reason}") from None
+        reason = str(error.strerror) if isinstance(error, OSError) else "not a text"
+        raise ConfigError("{what}: cannot read {path}: {why}", what=what, path=str(path), why=reason) from None
 
 
 def _read_file(file: Path) -> tuple[Path, Mapping[str, Any]]:
@@ -125,9 +132,11 @@ def _read_file(file: Path) -> tuple[Path, Mapping[str, Any]]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
-        raise ConfigError(f"kubeconfig {file}{where}: not YAML: {getattr(error, 'problem', error)}") from None
+        why = str(getattr(error, "problem", error))
+        raise ConfigError("kubeconfig {file}{where}: not YAML: {why}", file=str(file), where=where, why=why) from None
     if content is not None and not isinstance(content, Mapping):
-        raise ConfigError(f"kubeconfig {file}: found {type(content).__name__}, a kubeconfig is a mapping")
+        found = type(content).__name__
+        raise ConfigError("kubeconfig {file}: found {found}, a kubeconfig is a mapping", file=str(file), found=found)
     return file, content or {}
 
 
@@ -150,14 +159,20 @@ def _pick(entries: Mapping[str, _Entry], name: str, what: str, source: str) -> _
     if name in entries:
         return entries[name]
     there = ", ".join(sorted(entries)) or "none"
-    raise ConfigError(f"kubeconfig {source}: {what} {name!r} is not in it (there: {there})")
+    raise ConfigError(
+        "kubeconfig {source}: {what} {name} is not in it (there: {there})",
+        source=source, what=what, name=repr(name), there=there,
+    )  # fmt: skip
 
 
 def _build_config(merged: _Merged, wanted: str | None, source: str) -> Config:
     name = wanted or merged.current
     if not name:
         there = ", ".join(sorted(merged.contexts)) or "none"
-        raise ConfigError(f"kubeconfig {source}: no current-context; name one of its contexts (there: {there})")
+        raise ConfigError(
+            "kubeconfig {source}: no current-context; name one of its contexts (there: {there})",
+            source=source, there=there,
+        )  # fmt: skip
     context = _pick(merged.contexts, name, "context", source)
     cluster = _pick(merged.clusters, context.text("cluster"), f"context {name!r}: cluster", source)
     user = (
@@ -168,7 +183,10 @@ def _build_config(merged: _Merged, wanted: str | None, source: str) -> Config:
     _refuse_plugins(user, name)
     server = cluster.text("server").rstrip("/")
     if not server.startswith(("https://", "http://")):
-        raise ConfigError(f"{cluster.file}: context {name!r}: server is {server!r}; wanted https://HOST:PORT")
+        raise ConfigError(
+            "{file}: context {name}: server is {server}; wanted https://HOST:PORT",
+            file=str(cluster.file), name=repr(name), server=repr(server),
+        )  # fmt: skip
     return Config(
         server=server,
         namespace=context.text("namespace") or "default",
@@ -191,19 +209,21 @@ def _refuse_plugins(user: _Entry, context: str) -> None:
     for kind in ("exec", "auth-provider"):
         if kind in user.value:
             raise ConfigError(
-                f"{user.file}: context {context!r} signs in with `{kind}`, which Paddock does not run. "
-                "Give that user a `token`, a `tokenFile` or a client certificate, for example with "
-                "`kubectl create token`"
-            )
+                "{file}: context {name} signs in with `{kind}`, which Paddock does not run. Give that user a `token`, "
+                "a `tokenFile` or a client certificate, for example with `kubectl create token`",
+                file=str(user.file), name=repr(context), kind=kind,
+            )  # fmt: skip
 
 
 def _read_service_account(files: list[Path], environment: Mapping[str, str], directory: Path) -> Config:
-    """What every pod is given (kubernetes.io, "Accessing the API from within a Pod")."""
+    """The configuration in a pod (kubernetes.io, "Accessing the API from within a Pod")."""
     host, port = environment.get("KUBERNETES_SERVICE_HOST"), environment.get("KUBERNETES_SERVICE_PORT", "443")
     token = directory / "token"
     if not host or not token.exists():
         looked = ", ".join(map(str, files))
-        raise ConfigError(f"no cluster is configured: there is no kubeconfig at {looked}. Set KUBECONFIG to one")
+        raise ConfigError(
+            "no cluster is configured: there is no kubeconfig at {looked}. Set KUBECONFIG to one", looked=looked
+        )
     namespace = directory / "namespace"
     return Config(
         server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",

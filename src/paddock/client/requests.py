@@ -1,23 +1,23 @@
-"""Requests to a Kubernetes API as values, and what its answers hold. PURE: `client.Client` sends, nothing here does.
+"""Requests to a Kubernetes API as values, and parsers of its answers. PURE: `client.connection` sends.
 
-One function for each verb of the API (kubernetes.io, "Kubernetes API Concepts"). A body is bytes already, so that what
-a test compares is what goes over the wire.
+`build` encodes a call (`kube.calls`); pages of a list, watches and logs have builders of their own. A body is bytes, so
+a test compares exactly what is sent. Source: kubernetes.io, "Kubernetes API Concepts".
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from paddock.kube.api import PatchKind
+from paddock.kube.calls import Call, Create, Delete, List, Patch, PatchKind, Replace
 from paddock.kube.errors import ApiError, InternalError, read_status
-from paddock.kube.meta import PODS, Manifest, Resource, namespace_of
+from paddock.kube.meta import PODS, Manifest, Resource
 
 PAGE = 500
-"""Objects asked for at a time, as kubectl does."""
+"""Objects in a page, as in kubectl."""
 
 _PATCH_TYPES: Mapping[PatchKind, str] = {
     "merge": "application/merge-patch+json",
@@ -35,87 +35,65 @@ class Request:
     body: bytes | None = None
 
 
-def build_get(resource: Resource, namespace: str, name: str) -> Request:
-    return Request("GET", resource.path(namespace, name))
+def build(call: Call[Any]) -> Request:
+    """The request of a call; of a list, of its first page."""
+    path = call.resource.path(call.namespace, call.name, call.subresource)
+    match call:
+        case List():
+            return build_page(call)
+        case Create():
+            return _build_create(call)
+        case Replace():
+            if not call.name:
+                raise ValueError(f"a {call.resource.kind} to replace has no name")
+            return Request("PUT", path, {}, _json(), msgspec.json.encode(call.manifest))
+        case Patch():
+            headers = {"Content-Type": _PATCH_TYPES[call.kind]}
+            return Request("PATCH", path, {}, headers, msgspec.json.encode(call.patch))
+        case Delete():
+            return Request("DELETE", path, {}, _json(), msgspec.json.encode(_delete_options(call)))
+        case _:
+            return Request("GET", path)
 
 
-def build_list(
-    resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "", token: str = "", limit: int = PAGE
-) -> Request:
-    """One page; `token` is the `continue` of the page before."""
-    query = _present(labelSelector=labels, fieldSelector=fields, limit=str(limit or ""), **{"continue": token})
-    return Request("GET", resource.path(namespace), query)
+def build_page(call: List, *, token: str = "", limit: int = PAGE) -> Request:
+    """The request of one page. `token`: `continue` of the page before. `limit` 0: all objects."""
+    query = _present(
+        labelSelector=call.labels, fieldSelector=call.fields, limit=str(limit or ""), **{"continue": token}
+    )
+    return Request("GET", call.resource.path(call.namespace), query)
 
 
-def build_watch(
-    resource: Resource, namespace: str, version: str, *, labels: str = "", fields: str = "", seconds: int
-) -> Request:
-    """Changes after `version`. The server ends it after `seconds`, so that a dead connection is found in time."""
+def build_watch(call: List, version: str, *, seconds: int) -> Request:
+    """A watch of the list's selection, from `version`. The server ends it after `seconds`, so a dead connection is
+    noticed."""
     query = _present(
         watch="true",
         allowWatchBookmarks="true",
         resourceVersion=version,
         timeoutSeconds=str(seconds),
-        labelSelector=labels,
-        fieldSelector=fields,
+        labelSelector=call.labels,
+        fieldSelector=call.fields,
     )
-    return Request("GET", resource.path(namespace), query)
+    return Request("GET", call.resource.path(call.namespace), query)
 
 
-def build_create(
-    resource: Resource,
-    manifest: Mapping[str, Any],
-    *,
-    namespace: str = "",
-    name: str = "",
-    subresource: str = "",
-    strict: bool = False,
-    dry_run: bool = False,
-) -> Request:
-    namespace = namespace or namespace_of(manifest)
-    if resource.namespaced and not namespace:
-        raise ValueError(f"a {resource.kind} to create names no namespace")
-    query = _present(fieldValidation="Strict" if strict else "", dryRun="All" if dry_run else "")
-    path = resource.path(namespace, name if subresource else "", subresource)
-    return Request("POST", path, query, _json(), msgspec.json.encode(manifest))
+def _build_create(call: Create) -> Request:
+    if call.resource.namespaced and not call.namespace:
+        raise ValueError(f"a {call.resource.kind} to create names no namespace")
+    # A new object is posted to its collection; only a subresource has a name in the path, that of its object.
+    path = call.resource.path(call.namespace, call.name if call.subresource else "", call.subresource)
+    query = _present(fieldValidation="Strict" if call.strict else "", dryRun="All" if call.dry_run else "")
+    return Request("POST", path, query, _json(), msgspec.json.encode(call.manifest))
 
 
-def build_replace(
-    resource: Resource, manifest: Mapping[str, Any], *, namespace: str = "", subresource: str = ""
-) -> Request:
-    name = str(manifest["metadata"]["name"])
-    path = resource.path(namespace or namespace_of(manifest), name, subresource)
-    return Request("PUT", path, {}, _json(), msgspec.json.encode(manifest))
-
-
-def build_patch(
-    resource: Resource,
-    namespace: str,
-    name: str,
-    patch: Mapping[str, Any] | Sequence[Mapping[str, Any]],
-    *,
-    subresource: str = "",
-    kind: PatchKind = "merge",
-) -> Request:
-    headers = {"Content-Type": _PATCH_TYPES[kind]}
-    return Request("PATCH", resource.path(namespace, name, subresource), {}, headers, msgspec.json.encode(patch))
-
-
-def build_delete(
-    resource: Resource,
-    namespace: str,
-    name: str,
-    *,
-    uid: str = "",
-    grace: int | None = None,
-    propagation: str = "Background",
-) -> Request:
-    options: Manifest = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
-    if uid:
-        options["preconditions"] = {"uid": uid}
-    if grace is not None:
-        options["gracePeriodSeconds"] = grace
-    return Request("DELETE", resource.path(namespace, name), {}, _json(), msgspec.json.encode(options))
+def _delete_options(call: Delete) -> Manifest:
+    options: Manifest = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": call.propagation}
+    if call.uid:
+        options["preconditions"] = {"uid": call.uid}
+    if call.grace is not None:
+        options["gracePeriodSeconds"] = call.grace
+    return options
 
 
 def build_log(
@@ -161,8 +139,8 @@ class _Page(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Part of a list: its objects as JSON, the version it is true at, and the token of the next page, if any.
-    `first`: a list begins with it."""
+    """A page of a list: its objects as JSON, the resourceVersion of the list, and the continue token, if any. `first`:
+    the list starts with this page."""
 
     items: list[bytes]
     resource_version: str
@@ -170,8 +148,8 @@ class Page:
     first: bool = True
 
 
-class Head(msgspec.Struct, rename="camel"):
-    """What tells an object from another, and one version of it from the next."""
+class Identity(msgspec.Struct, rename="camel"):
+    """The identity and the version of an object."""
 
     name: str = ""
     namespace: str = ""
@@ -179,49 +157,49 @@ class Head(msgspec.Struct, rename="camel"):
     resource_version: str = ""
 
 
-class _Headed(msgspec.Struct):
-    metadata: Head | None = None
+class _Identified(msgspec.Struct):
+    metadata: Identity | None = None
 
 
 _OBJECTS = msgspec.json.Decoder(dict[str, Any])
 _PAGES = msgspec.json.Decoder(_Page)
-_HEADS = msgspec.json.Decoder(_Headed)
+_IDENTITIES = msgspec.json.Decoder(_Identified)
 
 
 def read_page(body: bytes, *, first: bool = True) -> Page:
-    """Objects stay bytes here, so that a follower reads only what it has not seen."""
+    """The objects stay bytes: a follower decodes only new and changed ones."""
     try:
         page = _PAGES.decode(body)
     except msgspec.DecodeError as error:
-        raise _not_ours(body, error) from None
+        raise _not_kubernetes(body, error) from None
     items = [bytes(item) for item in page.items or ()]
     return Page(items, page.metadata.resource_version, page.metadata.token or "", first)
 
 
-def read_head(body: bytes) -> Head:
+def read_identity(body: bytes) -> Identity:
     try:
-        return _HEADS.decode(body).metadata or Head()
+        return _IDENTITIES.decode(body).metadata or Identity()
     except msgspec.DecodeError as error:
-        raise _not_ours(body, error) from None
+        raise _not_kubernetes(body, error) from None
 
 
 def read_object(resource: Resource, body: bytes) -> Manifest:
-    """The object, with the kind that lists of built-in kinds leave out of their items."""
+    """The object, with apiVersion and kind, which lists of built-in kinds omit in their items."""
     try:
         manifest: Manifest = _OBJECTS.decode(body)
     except msgspec.DecodeError as error:
-        raise _not_ours(body, error) from None
+        raise _not_kubernetes(body, error) from None
     manifest.setdefault("apiVersion", resource.api_version)
     manifest.setdefault("kind", resource.kind)
     return manifest
 
 
-def _not_ours(body: bytes, error: Exception) -> InternalError:
+def _not_kubernetes(body: bytes, error: Exception) -> InternalError:
     return InternalError(f"the server's answer is not one of a Kubernetes API ({error}): it begins with {body[:80]!r}")
 
 
 def read_error(code: int, headers: Mapping[str, str], body: bytes) -> ApiError:
-    """The error of an answer, also of one that a proxy gave and that is no `Status` object."""
+    """The error of an answer, also if it comes from a proxy and is not a `Status` object."""
     try:
         status = _OBJECTS.decode(body)
     except msgspec.DecodeError:

@@ -1,8 +1,10 @@
-"""What a watch says, and what there was before it: a cursor over the stream and a ledger of what was handed out. PURE.
+"""The logic of following a resource by list and watch: a cursor over the stream, a ledger of delivered objects, and the
+progress from one watch to the next. PURE.
 
-A watch is a stream of lines `{"type": …, "object": …}` that may be cut anywhere. `Cursor` takes the bytes as they come
-and remembers the version to go on from. `Ledger` remembers what a follower has been told, so that after a new list it
-can be told what vanished and what changed meanwhile. Who connects, waits and lists again is `client.Client.follow`.
+A watch is a stream of lines `{"type": …, "object": …}` that may break anywhere. `Cursor` parses the bytes and holds the
+version to resume from. `Ledger` knows which objects a follower has got, so after a new list it yields the changes
+since. `Progress` decides what follows the end of a watch: another watch, a list, or an error.
+`client.client.Client.follow` connects, waits and lists.
 
 Sources: kubernetes.io "Efficient detection of changes"; an ERROR event of code 410 means: list again.
 """
@@ -14,7 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from paddock.client.requests import read_head, read_object
+from paddock.client.requests import read_identity, read_object
 from paddock.kube.api import Event
 from paddock.kube.errors import (
     ApiError,
@@ -27,16 +29,17 @@ from paddock.kube.errors import (
     read_status,
 )
 from paddock.kube.meta import Key, Resource
+from paddock.kube.times import exponential_backoff
 
 LONGEST_DELAY = 5.0
 """Seconds between two watches, at most."""
 
-_HOPELESS = (Forbidden, Unauthorized, NotFound)
-_LIST_AGAIN = (Expired, NotFound, Timeout)
+_PERMANENT = (Forbidden, Unauthorized, NotFound)
+_RELIST = (Expired, NotFound, Timeout)
 
 
 class Line(NamedTuple):
-    """One change as the stream has it: the object is JSON still."""
+    """One change in the stream; the object is JSON."""
 
     type: str
     object: bytes
@@ -51,17 +54,17 @@ _CHANGES = msgspec.json.Decoder(_Change)
 
 
 class Cursor:
-    """Where a watch stands. `version` is what to watch from next."""
+    """The position of a watch. `version`: the resourceVersion to resume from."""
 
     def __init__(self, version: str) -> None:
         self.version = version
         self._rest = b""
 
     def feed(self, chunk: bytes) -> Iterator[Line]:
-        """The whole lines that `chunk` completes; half a line waits for its other half.
+        """Yields the lines that `chunk` completes; keeps an incomplete line for the next chunk.
 
-        Lazily, so that `version` never runs ahead of what was handed out. Raises what an ERROR event stands for:
-        `Expired` when the version is too old to go on from.
+        Lazy, so `version` is never ahead of the yielded lines. Raises the error of an ERROR event: `Expired` if the
+        version is too old to resume from.
         """
         *whole, self._rest = (self._rest + chunk).split(b"\n")
         for line in whole:
@@ -77,7 +80,7 @@ class Cursor:
             status = msgspec.json.decode(change.object, type=dict[str, Any])
             raise read_status(int(status.get("code") or 500), status)
         body = bytes(change.object)
-        self.version = read_head(body).resource_version or self.version
+        self.version = read_identity(body).resource_version or self.version
         return None if change.type == "BOOKMARK" else Line(change.type, body)
 
 
@@ -87,10 +90,10 @@ class _Known(NamedTuple):
 
 
 class Ledger:
-    """What one follower has been told is there: of each object no more than its identity and version, as on a fleet
-    everything else would be most of the memory. A list is taken page by page, for the same reason.
+    """The objects that one follower has got: only their identity and version, as on a fleet the rest would be most of
+    the memory. For the same reason a list is taken page by page.
 
-    So of an object that a new list finds gone, DELETED carries the identity alone: kind, key and UID.
+    The DELETED event of an object that is missing in a new list therefore has only kind, key and UID.
     """
 
     def __init__(self, resource: Resource) -> None:
@@ -99,38 +102,38 @@ class Ledger:
         self._listed: set[Key] = set()
 
     def change(self, line: Line) -> Event | None:
-        """The event to tell. Nothing for what is known already: watch and list may overlap."""
-        head = read_head(line.object)
-        key = Key(head.namespace, head.name)
+        """The event of this line; None if the follower has it already, as watch and list may overlap."""
+        identity = read_identity(line.object)
+        key = Key(identity.namespace, identity.name)
         before = self._known.get(key)
         if line.type == "DELETED":
             self._known.pop(key, None)
             return self._event("DELETED", line.object) if before else None
-        if before and before.uid == head.uid and before.version == head.resource_version:
+        if before and before.uid == identity.uid and before.version == identity.resource_version:
             return None
-        self._known[key] = _Known(head.uid, head.resource_version)
-        return self._event("MODIFIED" if before and before.uid == head.uid else "ADDED", line.object)
+        self._known[key] = _Known(identity.uid, identity.resource_version)
+        return self._event("MODIFIED" if before and before.uid == identity.uid else "ADDED", line.object)
 
     def begin_list(self) -> None:
-        """A list begins, or begins anew."""
+        """A list starts, or starts again."""
         self._listed.clear()
 
     def take_page(self, objects: Iterable[bytes]) -> Iterator[Event]:
-        """The events for this part of the list: what is new, or changed since it was told."""
+        """The events of this page: objects that are new or have changed."""
         for body in objects:
-            head = read_head(body)
-            key = Key(head.namespace, head.name)
+            identity = read_identity(body)
+            key = Key(identity.namespace, identity.name)
             self._listed.add(key)
             known = self._known.get(key)
-            if known is not None and known.uid != head.uid:
+            if known is not None and known.uid != identity.uid:  # recreated under its name
                 yield self._gone(key, known)
                 known = None
-            if known is None or known.version != head.resource_version:
-                self._known[key] = _Known(head.uid, head.resource_version)
+            if known is None or known.version != identity.resource_version:
+                self._known[key] = _Known(identity.uid, identity.resource_version)
                 yield self._event("MODIFIED" if known else "ADDED", body)
 
     def end_list(self) -> Iterator[Event]:
-        """The events for what was told and is not in the list."""
+        """The events of objects that are missing in the list."""
         for key in self._known.keys() - self._listed:
             yield self._gone(key, self._known.pop(key))
         self._listed.clear()
@@ -144,22 +147,64 @@ class Ledger:
         return Event("DELETED", {**kind, "metadata": identity})
 
 
+class Progress:
+    """Decides how a follower continues after a watch. Times are seconds of one monotonic clock. `relist`: a watch that
+    ends longer than this after the last list is followed by a list.
+
+    A round is a watch, with a list before it if `cursor` has no version: `begin`, `end_list`, `feed`, `end`.
+    """
+
+    def __init__(self, relist: float) -> None:
+        self.cursor = Cursor("")
+        self.synced = False  # a list has ended once
+        self._relist = relist
+        self._listed = 0.0
+        self._begun, self._first_version = 0.0, ""
+        self._proven = False  # a watch has worked once
+        self._failures = 0
+
+    def begin(self, now: float) -> None:
+        self._begun, self._first_version = now, self.cursor.version
+
+    def end_list(self, version: str, now: float) -> None:
+        """The list has ended, with this resourceVersion; the watch starts from it now."""
+        self.synced, self.cursor, self._listed = True, Cursor(version), now
+        self.begin(now)
+
+    def feed(self, chunk: bytes) -> Iterator[Line]:
+        self._proven = True
+        return self.cursor.feed(chunk)
+
+    def end(self, error: ApiError | None, now: float) -> float:
+        """Seconds to wait before the next round. Raises an error that a retry cannot fix."""
+        self._proven = self._proven or error is None
+        start = plan_start(error, self.cursor.version, proven=self._proven)
+        if error is not None and start is None:
+            raise error
+        progressed = self.cursor.version != self._first_version
+        self._failures = count_failures(self._failures, now - self._begun, progressed=progressed)
+        # A new cursor: an incomplete line is void after the end.
+        self.cursor = Cursor("" if now - self._listed > self._relist else start or "")
+        return plan_delay(self._failures)
+
+
 def plan_start(error: ApiError | None, version: str, *, proven: bool) -> str | None:
-    """The version to watch from after a watch, or the list before it, ended with `error`, or without one, and stood at
-    `version`. Empty: list again, as the version is too old, or the kind has gone. None: nobody here can mend it, which
-    counts until a watch has been `proven` to work; afterwards a right may be missing for a moment."""
-    if not proven and isinstance(error, _HOPELESS):
+    """The version to resume from after a watch, or the list before it, ended at `version`, with `error` or without.
+    Empty: list again, as the version is too old or the kind is not served. None: a retry cannot fix the error.
+    `proven`: a watch has worked before."""
+    # After that a missing right may be temporary: followers of a running process must survive it.
+    if not proven and isinstance(error, _PERMANENT):
         return None
-    return "" if isinstance(error, _LIST_AGAIN) else version
+    return "" if isinstance(error, _RELIST) else version
 
 
-def count_failures(before: int, seconds: float, *, moved: bool) -> int:
-    """How many watches in a row were worth nothing, with this one that ended after `seconds`. One that `moved` on, or
-    that lasted longer than any wait between two, begins the row anew. What a server sends is no sign of health by
-    itself: an ERROR event is a line as well."""
-    return 1 if moved or seconds > LONGEST_DELAY else before + 1
+def count_failures(before: int, seconds: float, *, progressed: bool) -> int:
+    """How many watches in a row have failed, with this one, which ended after `seconds`. A watch that `progressed` to a
+    newer version, or lasted longer than the longest delay, starts the count again."""
+    # Received bytes alone do not count as progress: an ERROR event is a line too.
+    return 1 if progressed or seconds > LONGEST_DELAY else before + 1
 
 
 def plan_delay(failures: int) -> float:
-    """Seconds to wait after so many failures in a row: 0.1, 0.2, 0.4 … `LONGEST_DELAY`."""
-    return float(min(LONGEST_DELAY, 0.1 * 2 ** min(failures - 1, 10))) if failures else 0.0
+    """Seconds to wait after this many failures in a row: 0.1, 0.2, 0.4 … `LONGEST_DELAY`."""
+    return exponential_backoff(failures, 0.1, LONGEST_DELAY)

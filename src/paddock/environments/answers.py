@@ -1,6 +1,6 @@
-"""What `Environments.resolve` answers, in this room's own words. Pure; fields as in `paddock.node.images`.
+"""The answers of `Environments.resolve`. Pure; fields as in `paddock.node.runtime.images`.
 
-The rooms do not import each other: `paddock.app.images` turns one into the other.
+`environments` and `node` do not import each other: `paddock.app.images` converts the answers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """Can run now: ENV, ENTRYPOINT and the content of WORKDIR (a directory to copy, or None)."""
+    """The image can run: its ENV, its ENTRYPOINT and the content of its WORKDIR (a directory to copy, or None)."""
 
     environment: Mapping[str, str] = field(default_factory=dict)
     command: tuple[str, ...] = ()
@@ -21,15 +21,15 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Preparing:
-    """Is being built; `message` carries the progress."""
+    """The environment is being built; `message` contains the progress."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """Cannot be had as things are; `message` says why and what to do. `reason` is that of the waiting container: no
-    image stands for it, or what it stands for cannot be built (`EnvironmentFailed`)."""
+    """The image cannot run; `message` says why and what to do. `reason` is the waiting container's: no Environment
+    matches the image (`ErrImagePull`), or its build failed (`EnvironmentFailed`)."""
 
     message: str
     reason: str = "ErrImagePull"

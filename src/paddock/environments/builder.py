@@ -1,8 +1,7 @@
 """Builds the directory of an environment, once for all clusters of a user. I/O.
 
-Two processes that want the same key build it once: the second waits for the lock and finds it done. A build that was
-interrupted leaves at most a `.building-` directory, which the next one removes under the lock. What lies where is in
-`environments.directories`.
+Of two processes that need the same key, one builds; the other waits for the lock and finds the complete directory. The
+layout on disk is in `environments.directories`.
 """
 
 from __future__ import annotations
@@ -19,26 +18,34 @@ from pathlib import Path
 from paddock.environments.definition import Definition, build_key, requirement_name
 from paddock.environments.directories import (
     Built,
+    check_stamp,
     forget_pythons,
     measure,
-    proof_of,
     publish,
     read_directory,
     read_pythons,
     write_pythons,
 )
-from paddock.environments.disk import UNPACKED, DiskWatch
+from paddock.environments.disk import UNPACK_RATIOS, DiskWatch
 from paddock.environments.failures import (
     BuildFailed,
     Fault,
     explain_check,
-    explain_no_time,
+    explain_check_timeout,
     explain_os_error,
     redact,
 )
 from paddock.environments.libraries import KNOWN, Catalogue, add_libraries, find_missing
 from paddock.environments.managed_pythons import fetch_python
-from paddock.environments.progress import INSTALLED, RESOLVED, Pace, Progress, Screen, build_progress, read_screen
+from paddock.environments.progress import (
+    INSTALLED,
+    RESOLVED,
+    Progress,
+    Screen,
+    TransferRate,
+    build_progress,
+    read_screen,
+)
 from paddock.environments.pythons import (
     Python,
     choose_python,
@@ -50,66 +57,69 @@ from paddock.environments.pythons import (
 from paddock.environments.terminal import plain_text, run_on_terminal
 from paddock.environments.uv import Machine, Report, Uv, UvRuns, this_machine
 
-_CHECK_LIMIT = 300.0  # seconds; the first import of a large framework from a cold disk takes tens
+# The first import of a large framework from a cold disk takes tens of seconds.
+_CHECK_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """`root` is `<cache>/environments`; `environ` the variables that uv starts with; `program` is uv; `unpacked` as in
-    `environments.disk`."""
+    """`root` is `<cache>/environments`; `environ` the environment variables of uv; `program` the path of uv;
+    `unpack_ratios` as in `environments.disk`."""
 
     root: Path
     environ: Mapping[str, str]
     program: str
     home: Path = field(default_factory=Path.home)
     preferred: Python = field(default_factory=running_python)
-    here: Machine = field(default_factory=this_machine)
+    machine: Machine = field(default_factory=this_machine)
     libraries: Catalogue = KNOWN
-    unpacked: Mapping[str, float] = field(default_factory=lambda: UNPACKED)
+    unpack_ratios: Mapping[str, float] = field(default_factory=lambda: UNPACK_RATIOS)
 
     @property
     def uv(self) -> Uv:
-        return Uv(self.program, self.environ, self.root, self.home, self.here)
+        return Uv(self.program, self.environ, self.root, self.home, self.machine)
 
     async def find_python(self, definition: Definition) -> Python | None:
-        """The interpreter of this machine to build with, the running one where it suits; None where none does."""
+        """The interpreter of this machine to build with, preferably the running one; None if none suits."""
         wanted = self._specifier(definition)
         if match_version(wanted, self.preferred.version):
             return self.preferred
         return choose_python(wanted, await fetch_pythons(self.program, self.environ)) if self.program else None
 
     def _specifier(self, definition: Definition) -> str:
-        """What the definition asks for, and what an earlier build has found that its packages allow."""
+        """The definition's specifier together with the one that an earlier build found for its packages."""
         return ",".join(filter(None, (definition.python, read_pythons(self.root, definition))))
 
     def forget(self, definition: Definition) -> None:
-        """What earlier builds have found out, as somebody asks for another one."""
+        """Removes the interpreters that earlier builds noted, so that a requested build checks again."""
         forget_pythons(self.root, definition)
 
     def read_built(self, definition: Definition, python: Python) -> Built | None:
-        """What is there and has passed this definition's check. Costs a few system calls."""
+        """The directory on disk, if complete and if it passed this definition's check. Costs a few system calls."""
         built = read_directory(self.root, build_key(definition, python.version, this_platform()))
-        if built is None or (definition.verify and not proof_of(Path(built.path), definition).exists()):
+        if built is None or (definition.verify and not check_stamp(Path(built.path), definition).exists()):
             return None
         return built
 
     async def build(self, definition: Definition, report: Report) -> Built:
-        """Returns the complete, checked directory; raises `BuildFailed` with a sentence. Cancelling it cleans up.
+        """Returns the complete, checked directory; raises `BuildFailed` with a sentence. Cancellation cleans up.
 
-        Where the packages turn out to have no wheels for the interpreter, it is built with one that they have wheels
-        for: of this machine, else one that uv fetches.
+        If the packages have no wheels for the interpreter, the build is repeated with one that they have wheels for:
+        one of this machine, or one that uv downloads.
         """
         if not self.program:
             raise BuildFailed("the program uv, which builds environments, was not found: pip install uv", Fault.MACHINE)
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            while True:  # once for each package that allows fewer interpreters than were known
+            # uv names the allowed interpreters of one package at a time, so each try may narrow the choice.
+            while True:
                 try:
                     return await self._build(definition, report)
                 except BuildFailed as failed:
                     noted = [term for term in read_pythons(self.root, definition).split(",") if term]
                     new = [term for term in failed.pythons.split(",") if term and term not in noted]
-                    if not new:  # the next build would fail alike
+                    # Nothing was learnt: the next build would fail in the same way.
+                    if not new:
                         raise
                     write_pythons(self.root, definition, ",".join((*noted, *new)))
         except OSError as error:
@@ -118,9 +128,9 @@ class Builder:
     async def _build(self, definition: Definition, report: Report) -> Built:
         python = await self.find_python(definition) or await self._fetch_python(definition, report)
         key = build_key(definition, python.version, this_platform())
-        job = _Job(self, definition, python, key, report)
-        async with self._lock(key, job):
-            return await job.run()
+        build = _Build(self, definition, python, key, report)
+        async with self._lock(key, build):
+            return await build.run()
 
     async def _fetch_python(self, definition: Definition, report: Report) -> Python:
         found = (self.preferred, *await fetch_pythons(self.program, self.environ))
@@ -131,22 +141,22 @@ class Builder:
             (self.root / "pythons.log").write_text(redact("\n".join(runs.log)))
 
     @contextlib.asynccontextmanager
-    async def _lock(self, key: str, job: _Job) -> AsyncIterator[None]:
-        """flock has no asynchronous form: it is asked for five times a second."""
+    async def _lock(self, key: str, build: _Build) -> AsyncIterator[None]:
+        # The lock is polled five times a second: flock has no asynchronous form.
         with (self.root / f"{key}.lock").open("w") as lock:
             while True:
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     break
                 except BlockingIOError:
-                    job.tell("waiting", 0)
+                    build.report_phase("waiting", 0)
                     await asyncio.sleep(0.2)
             yield
 
 
 @dataclass(slots=True)
-class _Job:
-    """One build, under its lock."""
+class _Build:
+    """One build, while it holds the lock of its key."""
 
     builder: Builder
     definition: Definition
@@ -163,16 +173,17 @@ class _Job:
     def root(self) -> Path:
         return self.builder.root
 
-    def tell(self, phase: str, percent: int) -> None:
+    def report_phase(self, phase: str, percent: int) -> None:
         self.report(Progress(phase, percent, self.definition.subject))
 
     async def run(self) -> Built:
         final = self.root / self.key
         built = read_directory(self.root, self.key)
-        if built is not None and not await self._starts(final):
+        if built is not None and not await self._interpreter_runs(final):
             built = None
         try:
             if built is None:
+                # An interrupted build leaves at most a `.building-` directory; the lock's holder may remove it.
                 for leftover in (final, *self.root.glob(f"{self.key}.building-*")):
                     await asyncio.to_thread(shutil.rmtree, leftover, ignore_errors=True)
                 built = await self._make(final)
@@ -182,8 +193,8 @@ class _Job:
             raise BuildFailed(where, failed.fault, failed.pythons) from failed
         return built
 
-    async def _starts(self, directory: Path) -> bool:
-        """Whether its interpreter runs and has the version it was built for."""
+    async def _interpreter_runs(self, directory: Path) -> bool:
+        """Whether the interpreter in `directory` runs and has the version of the build."""
         code = f"import sys; assert sys.version_info[:2] == {tuple(self.python.version[:2])}"
         status, _ = await run_on_terminal(
             [str(directory / "bin/python"), "-I", "-c", code], self.builder.environ, self.root
@@ -192,7 +203,8 @@ class _Job:
 
     async def _make(self, final: Path) -> Built:
         directory = Path(tempfile.mkdtemp(prefix=f"{self.key}.building-", dir=self.root))
-        directory.chmod(0o755)  # mkdtemp makes it private, but pods may run as somebody else
+        # mkdtemp makes the directory private, but pods may run as another user.
+        directory.chmod(0o755)
         try:
             await self._install(directory)
             await self._check(directory)
@@ -200,15 +212,17 @@ class _Job:
             built = Built(self.key, ".".join(map(str, self.python.version)), self.versions, size)
             return publish(directory, built, final)
         finally:
+            # Index URLs in uv's output may contain passwords and tokens.
             (self.root / f"{self.key}.log").write_text(redact("\n".join(self.runs.log)))
             if directory.exists():
                 await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
 
     async def _install(self, directory: Path) -> None:
-        """The venv, the exact versions, what the machine lacks for them; the packages, which are large, come last."""
-        self.tell("resolving", 0)
+        """Creates the venv, resolves versions, adds missing libraries, and downloads the (large) packages last."""
+        self.report_phase("resolving", 0)
         interpreter = str(directory / "bin/python")
         run = self.runs.run
+        # The scripts of a relocatable venv find their interpreter beside themselves, so one rename can publish it.
         await run("venv", "--allow-existing", "--relocatable", "--python", str(self.python.path), str(directory))
         if not self.definition.requirements:
             return
@@ -217,37 +231,39 @@ class _Job:
         compile_ = ("pip", "compile", "--python", interpreter, "--no-header", "--no-annotate")
         await run(*compile_, "--output-file", str(exact), str(wanted))
         self.versions = _read_versions(exact.read_text())
+        # A library that cannot be had must fail the build before anything large is downloaded.
         libraries = self.builder.libraries
         missing = await find_missing(self.python.path, libraries.find_needed(self.versions))
         await add_libraries(self.runs, directory, missing, libraries.providers)
-        screen, pace = Screen(), Pace()
-        disk = DiskWatch(self.root, self.definition.subject, self.builder.unpacked)
+        screen, rate = Screen(), TransferRate()
+        disk = DiskWatch(self.root, self.definition.subject, self.builder.unpack_ratios)
         now = asyncio.get_running_loop().time
 
         def on_text(text: str) -> None:
             nonlocal screen
             screen = read_screen(screen, text)
-            disk.look(screen.bars)
-            speed = pace.note(now(), screen.bytes[0])
+            disk.check(screen.bars)
+            speed = rate.add(now(), screen.bytes[0])
             self.report(build_progress(screen, self.definition.subject, self.versions, speed))
 
-        self.tell("downloading", RESOLVED)
+        self.report_phase("downloading", RESOLVED)
         await run("pip", "install", "--python", interpreter, "-r", str(exact), on_text=on_text)
 
     async def _check(self, directory: Path) -> None:
-        """Runs `verify` unless this directory has passed it; the proof is kept inside the directory."""
-        passed = proof_of(directory, self.definition)
+        """Runs `verify` unless this directory passed it before; then puts the stamp file into the directory."""
+        passed = check_stamp(directory, self.definition)
         if not self.definition.verify or passed.exists():
             return
-        self.tell("verifying", INSTALLED)
+        self.report_phase("verifying", INSTALLED)
         command = [str(directory / "bin/python"), "-c", self.definition.verify]
+        # The user's PYTHONPATH or PYTHONHOME would add packages that the environment does not have.
         inherited = {name: value for name, value in self.builder.environ.items() if not name.startswith("PYTHON")}
         environ = inherited | dict(self.definition.environment)
         try:
-            async with asyncio.timeout(_CHECK_LIMIT):
+            async with asyncio.timeout(_CHECK_SECONDS):
                 status, output = await run_on_terminal(command, environ, directory)
         except TimeoutError as error:
-            raise BuildFailed(explain_no_time(self.definition, _CHECK_LIMIT)) from error
+            raise BuildFailed(explain_check_timeout(self.definition, _CHECK_SECONDS)) from error
         self.runs.log.append(f"$ python -c {self.definition.verify!r}\n{plain_text(output)}")
         if status != 0:
             raise BuildFailed(explain_check(plain_text(output), self.definition))
@@ -255,7 +271,7 @@ class _Job:
 
 
 def _read_versions(lock: str) -> dict[str, str]:
-    """`name==version` lines of uv's output; a requirement by URL (`name @ https://…`) has no version there."""
+    """Package -> version, from uv's `name==version` lines; "" for a requirement by URL (`name @ https://…`)."""
     found = {}
     for line in lock.splitlines():
         if line[:1].isalnum() and ("==" in line or " @ " in line):

@@ -1,7 +1,7 @@
-"""What a failed build may have depended on outside its definition: when that changes, it is worth another try. I/O.
+"""The state of the machine that a failed build may have depended on: when it changes, a retry may succeed. I/O.
 
-Cheap to read (stat calls, a few small files), as it is compared every few seconds while an environment is Failed. What
-cannot be seen from here, such as an index that answers again, is left to whoever asks anew.
+Reading costs a few stat calls and small files, as it is repeated every few seconds while an environment is Failed.
+Other changes, such as an index that answers again, are not visible here: a new job starts the retry.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import psutil
 from paddock.environments.indexes import pip_files, read_texts, uv_files
 
 Circumstances = tuple[object, ...]
-"""Compared for equality alone."""
+"""Opaque: compare for equality only."""
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """Where to look: the variables and the home directory that builds start with."""
+class BuildCircumstances:
+    """Reads the circumstances of builds with these variables and this home directory."""
 
     environ: Mapping[str, str]
     home: Path
@@ -30,16 +30,17 @@ class Surroundings:
         return (self._libraries(), self._network(), self._settings())
 
     def _libraries(self) -> object:
-        """Libraries of the system, and programs, interpreters among them: ldconfig writes the loader's cache anew
-        after each package with a library, and a new program changes its directory."""
+        """System libraries, programs and interpreters."""
+        # ldconfig rewrites the loader's cache after each installed library, and a new program changes the mtime of its
+        # directory.
         paths = ["/etc/ld.so.cache", "/lib", "/usr/lib", *self.environ.get("LD_LIBRARY_PATH", "").split(":")]
         paths += self.environ.get("PATH", os.defpath).split(":")
         paths += [str(self.home / ".pyenv/versions"), str(self.home / ".local/share/uv/python")]
-        return tuple(_changed(Path(each)) for each in paths if each)
+        return tuple(_fingerprint(Path(each)) for each in paths if each)
 
     def _network(self) -> object:
-        """Addresses that lead out of this machine, the way out, and who resolves names. Link-local addresses are left
-        out: they say nothing."""
+        """Addresses, routes and DNS resolvers."""
+        # Loopback and link-local addresses do not reach an index, so their changes say nothing.
         addresses = sorted(
             (name, each.address)
             for name, every in psutil.net_if_addrs().items()
@@ -49,13 +50,13 @@ class Surroundings:
         return (addresses, read_texts([Path("/etc/resolv.conf"), Path("/proc/net/route")]))
 
     def _settings(self) -> object:
-        """pip's, uv's and the index's passwords: files that people mend."""
+        """Settings of pip and uv, and passwords (.netrc): files that users correct."""
         files = (*pip_files(self.environ, self.home), *uv_files(self.environ, self.home), self.home / ".netrc")
-        return tuple(_changed(each) for each in files)
+        return tuple(_fingerprint(each) for each in files)
 
 
-def _changed(path: Path) -> tuple[int, int]:
-    """Another value after each change of a file, or of what a directory holds."""
+def _fingerprint(path: Path) -> tuple[int, int]:
+    """Differs after each change of a file or of a directory's entries."""
     try:
         found = path.stat()
     except OSError:

@@ -1,7 +1,7 @@
 """The kind Environment (paddock.dev/v1alpha1): which Python, which packages and which command an image stands for.
 
-Cluster-scoped, as the images of a node are. No defaults in the schema: what a user wrote is what is stored, and seeds
-are compared by it (`environments.seeding`).
+Cluster-scoped, like the images of a node. The schema has no defaults: the stored spec is what the user wrote, and
+`environments.seeding` compares its digest.
 """
 
 from __future__ import annotations

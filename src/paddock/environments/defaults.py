@@ -1,8 +1,7 @@
-"""The environments that every local cluster begins with: those of the images in PaddlePaddle's documents. Pure data.
+"""The default Environments of every local cluster: for the images in PaddlePaddle's documents. Pure data.
 
-PaddlePaddle's wheel lost its parameter servers after 3.0.0 (they were `core.DistFleetWrapper`), so parameter servers
-and Collective training need two environments. 3.0.0 needs protobuf before 7, and the old graph representation for its
-sparse tables. `import paddle` needs setuptools, which its wheel does not ask for and a venv of uv does not have.
+PaddlePaddle's wheels after 3.0.0 have no parameter servers (`core.DistFleetWrapper`), so parameter servers and
+Collective training need two environments.
 """
 
 from __future__ import annotations
@@ -12,12 +11,17 @@ from typing import Any
 from paddock.kube.meta import ENVIRONMENTS, Manifest
 
 _PYTHON = ">=3.9,<3.14"
-_UNBUFFERED = {"name": "PYTHONUNBUFFERED", "value": "1"}  # a log line is there when it is printed
+# Log lines appear as they are printed; Python would keep up to 8 KB of them back.
+_UNBUFFERED = {"name": "PYTHONUNBUFFERED", "value": "1"}
 
 _SERVERS: dict[str, Any] = {
     "python": _PYTHON,
+    # PaddlePaddle 3.0.0 needs protobuf<7. `import paddle` needs setuptools, which its wheel does not require and a venv
+    # of uv does not contain.
     "requirements": ["paddlepaddle==3.0.0", "protobuf<7", "setuptools"],
+    # The sparse tables of 3.0.0 need the old IR (not PIR).
     "env": [{"name": "FLAGS_enable_pir_api", "value": "0"}, _UNBUFFERED],
+    # `core.is_compiled_with_brpc()` is True in wheels without parameter servers as well.
     "verify": "import paddle; assert hasattr(paddle.base.core, 'DistFleetWrapper'), "
     "'PaddlePaddle has no parameter servers on this platform'",
 }
@@ -30,7 +34,7 @@ _COLLECTIVE: dict[str, Any] = {
 
 
 def build_defaults() -> tuple[Manifest, ...]:
-    """The objects as they would be created, without our annotation (`environments.seeding` adds it)."""
+    """The objects to create, without the seed annotation (`environments.seeding` adds it)."""
     return (
         _environment(
             "paddle-ps",

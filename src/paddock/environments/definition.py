@@ -1,8 +1,8 @@
-"""What an Environment object says, as a value, and the key of what is built from it. Pure.
+"""An Environment object as a value, and the key of the directory that is built from it. Pure.
 
-The key covers what decides the files that are built: requirements, the object's own index, Python and platform. Name,
-program, command and variables are not in it, so two Environments with equal requirements share one directory. Machine
-settings of pip and uv are not in it either: a mirror serves the same packages.
+The key covers all that decides the built files: requirements, the object's own index, Python and platform. Name,
+program, command and variables are not covered, so two Environments with equal requirements share one directory.
+Neither are the machine's settings of pip and uv: a mirror serves the same packages.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Any
 from paddock.kube.meta import name_of
 
 PROGRAMS = Path(__file__).parent / "programs"
-"""The training programs that images stand for; each directory is the WORKDIR of an image."""
+"""The training programs of the documents' images; each directory is the WORKDIR of an image."""
 
 BUILD_REQUESTED = "paddock.dev/build-requested"
-"""Annotation on an Environment: build it now, though no pod waits for it, and though it has failed a moment ago. A new
-value is a new wish; `status.requested` has the last one that was heeded."""
+"""Annotation on an Environment: build it now, even if no pod waits for it and even after a failure. Each new value is a
+new request; `status.requested` is the last value that was handled."""
 
 FORMAT = 1
-"""Of the built directory. A change of how environments are built gives every one of them a new key."""
+"""Version of the built directory's format. Increase it when builds change: every environment gets a new key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,8 @@ class Definition:
     images: tuple[str, ...] = ()
     python: str = ""
     requirements: tuple[str, ...] = ()
-    index_url: str = field(default="", repr=False)  # may carry a password: never printed
+    # Index URLs may contain passwords, so they are never printed.
+    index_url: str = field(default="", repr=False)
     extra_index_urls: tuple[str, ...] = field(default=(), repr=False)
     environment: tuple[tuple[str, str], ...] = ()
     command: tuple[str, ...] = ()
@@ -45,17 +46,17 @@ class Definition:
 
     @property
     def on_host(self) -> bool:
-        """Nothing to build: the programs of this machine."""
+        """Whether the environment is the machine's own programs, with nothing to build."""
         return not self.requirements and not self.python
 
     @property
     def subject(self) -> str:
-        """What people know it by: `paddlepaddle 3.0.0`, from the first requirement; the name where there is none."""
+        """The name in messages: `paddlepaddle 3.0.0`, from the first requirement; without requirements, `name`."""
         return explain_requirement(self.requirements[0]) if self.requirements else self.name
 
 
 def read_definition(manifest: Mapping[str, Any]) -> Definition:
-    """The spec of a stored Environment, which the API has validated against the schema."""
+    """The definition of a stored Environment, which the API validated against the schema."""
     spec: Mapping[str, Any] = manifest.get("spec") or {}
     return Definition(
         name=name_of(manifest),
@@ -72,12 +73,13 @@ def read_definition(manifest: Mapping[str, Any]) -> Definition:
 
 
 def build_key(definition: Definition, python: tuple[int, ...], platform: str) -> str:
-    """The name of the built directory: 20 hexadecimal digits. URLs go in hashed, as the rest does."""
+    """The name of the built directory: a hash of 20 hexadecimal digits. URLs are hashed with the rest."""
     content = [
         FORMAT,
         sorted(normalise_requirement(each) for each in definition.requirements),
         definition.index_url,
         list(definition.extra_index_urls),
+        # Wheels fit a minor version, whatever the patch release.
         list(python[:2]),
         platform,
     ]
@@ -85,17 +87,17 @@ def build_key(definition: Definition, python: tuple[int, ...], platform: str) ->
 
 
 def build_check_key(definition: Definition) -> str:
-    """Names one check of a built directory: the snippet and the variables it ran with."""
+    """Identifies one check of a built directory: the snippet and its environment variables."""
     return _digest([definition.verify, sorted(definition.environment)])[:12]
 
 
 def build_spec_digest(manifest: Mapping[str, Any]) -> str:
-    """Equal for two Environments that say the same, however they are written."""
+    """A hash of the spec's meaning: equal also if an empty field stands for an absent one."""
     return _digest({**asdict(read_definition(manifest)), "name": ""})[:16]
 
 
 def normalise_requirement(text: str) -> str:
-    """`Protobuf < 7` and `protobuf<7` are one (PEP 503 for the name; spaces mean nothing but before a marker)."""
+    """`Protobuf < 7` -> `protobuf<7`: the name as in PEP 503, without spaces outside the marker."""
     requirement, semicolon, marker = text.partition(";")
     compact = re.sub(r"\s+", "", requirement)
     match = re.match(r"[A-Za-z0-9._-]*[A-Za-z0-9]", compact)
@@ -111,7 +113,7 @@ def requirement_name(text: str) -> str:
 
 
 def explain_requirement(text: str) -> str:
-    """`paddlepaddle==3.0.0` -> `paddlepaddle 3.0.0`; without a pinned version, the name alone."""
+    """`paddlepaddle==3.0.0` -> `paddlepaddle 3.0.0`; the name alone if no version is pinned."""
     match = re.fullmatch(r"\s*([\w.-]+)(?:\[[^]]*])?\s*===?\s*([\w.+!-]+)\s*(?:;.*)?", text)
     return f"{match[1]} {match[2]}" if match else requirement_name(text)
 

@@ -1,4 +1,4 @@
-"""Whether the disk has room for what is being downloaded: asked as soon as its size is known."""
+"""Checks that the disk has space for the downloads, as soon as their sizes are known."""
 
 from __future__ import annotations
 
@@ -11,35 +11,36 @@ from paddock.environments.failures import BuildFailed, Fault
 from paddock.environments.progress import format_size
 
 OTHERS = "*"
-UNPACKED: Mapping[str, float] = {"paddlepaddle": 3.7, OTHERS: 1.1}
-"""Bytes on the disk for each byte of a wheel: measured for the large one (193 MB, 706 MB unpacked), and the least that
-was seen for others (1.1 to 4.7). What may fit is not refused: a disk that gets full has a sentence of its own."""
+# The lowest ratio refuses no build that may fit; a disk that fills up all the same has its own sentence.
+UNPACK_RATIOS: Mapping[str, float] = {"paddlepaddle": 3.7, OTHERS: 1.1}
+"""Bytes on disk for each byte of a wheel: measured for paddlepaddle (193 MB, 706 MB unpacked), and the lowest of others
+(1.1 to 4.7)."""
 
 
 @dataclass(slots=True)
 class DiskWatch:
-    """Looks at the disk that holds `root` whenever another download shows its size."""
+    """Checks the free space of the disk with `root` each time another download shows its size."""
 
     root: Path
     subject: str
-    unpacked: Mapping[str, float]
+    unpack_ratios: Mapping[str, float]
     _known: int = 0
 
-    def look(self, downloads: Mapping[str, tuple[int, int]]) -> None:
-        """`downloads`: bytes (got, whole) by package. Raises `BuildFailed` where what is left will not fit."""
+    def check(self, downloads: Mapping[str, tuple[int, int]]) -> None:
+        """`downloads`: package -> bytes (received, total). Raises `BuildFailed` if the rest does not fit."""
         if len(downloads) <= self._known:
             return
         self._known = len(downloads)
         free = shutil.disk_usage(self.root).free
-        if free < sum((whole - got) * self._factor(name) for name, (got, whole) in downloads.items()):
-            needed = sum(whole * self._factor(name) for name, (_, whole) in downloads.items())
-            raise BuildFailed(explain_little_room(self.root, self.subject, free, needed), Fault.MACHINE)
+        if free < sum((whole - got) * self._ratio(name) for name, (got, whole) in downloads.items()):
+            needed = sum(whole * self._ratio(name) for name, (_, whole) in downloads.items())
+            raise BuildFailed(explain_disk_space(self.root, self.subject, free, needed), Fault.MACHINE)
 
-    def _factor(self, package: str) -> float:
-        return self.unpacked.get(package, self.unpacked[OTHERS])
+    def _ratio(self, package: str) -> float:
+        return self.unpack_ratios.get(package, self.unpack_ratios[OTHERS])
 
 
-def explain_little_room(root: Path, subject: str, free: float, needed: float) -> str:
+def explain_disk_space(root: Path, subject: str, free: float, needed: float) -> str:
     """Pure; bytes."""
     return (
         f"{subject} needs at least {format_size(needed)} on the disk, and {format_size(free)} are free where {root} "

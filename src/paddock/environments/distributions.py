@@ -1,4 +1,4 @@
-"""What a machine lacks, as the command that installs it here: package names by distribution. Pure.
+"""Install commands for what a machine lacks: package names by Linux distribution. Pure.
 
 `tools/bootstrap.py` reads this file before Paddock is installed, with whatever Python a machine has: it must stay
 readable by Python 3.7 and import nothing outside the standard library.
@@ -11,17 +11,17 @@ from typing import NamedTuple
 
 LIBGOMP = "libgomp.so.1"
 VENV = "venv"
-"""Python's module that makes environments, with the pip that it puts into them."""
+"""Python's venv module, with the pip that it installs into environments."""
 PYTHON = "python"
 PYTHON_313 = "python3.13"
 """The newest interpreter that PaddlePaddle has wheels for."""
 _HAVE_PYTHON_313 = frozenset({"trixie", "forky", "sid", "plucky", "questing"})
-"""Releases of Debian and Ubuntu."""
+"""Codenames of Debian and Ubuntu releases that package python3.13."""
 
 
 class Distribution(NamedTuple):
-    """`name` as people know it (`Debian GNU/Linux 13 (trixie)`); `family` is a key of the tables below, empty where
-    none of them fits; `codename` of the release (`trixie`), empty where it has none."""
+    """`name` is PRETTY_NAME (`Debian GNU/Linux 13 (trixie)`); `family` a key of the tables below, or empty;
+    `codename` the release's (`trixie`), or empty."""
 
     name: str
     family: str
@@ -36,7 +36,7 @@ _INSTALL = {
     "alpine": "apk add {}",
 }
 
-# A family that is not named has the thing in what it calls Python or its C library, or does not have it at all.
+# A missing family has it in its Python or C library package, or has no package of it.
 _PACKAGES = {
     LIBGOMP: {"debian": "libgomp1", "fedora": "libgomp", "arch": "gcc-libs", "suse": "libgomp1", "alpine": "libgomp"},
     VENV: {"debian": "python3-venv", "fedora": "python3-pip", "arch": "python", "suse": "python3", "alpine": "python3"},
@@ -49,8 +49,8 @@ _PACKAGES = {
 
 
 def read_distribution(os_release: str) -> Distribution:
-    """From the text of /etc/os-release, empty where there is none (os-release(5)): ID, else the first known of
-    ID_LIKE."""
+    """The distribution in the text of /etc/os-release ("" without the file): ID, else the first known of ID_LIKE
+    (os-release(5))."""
     fields = {}
     for line in os_release.splitlines():
         key, equals, value = line.partition("=")
@@ -58,7 +58,8 @@ def read_distribution(os_release: str) -> Distribution:
             continue
         try:
             words = shlex.split(value)
-        except ValueError:  # a quotation mark that nobody closed
+        except ValueError:
+            # An unclosed quotation mark spoils its own line only.
             continue
         fields[key.strip()] = words[0] if words else ""
     alike = [fields.get("ID", ""), *fields.get("ID_LIKE", "").split()]
@@ -74,7 +75,7 @@ _FAMILIES = {
 
 
 def install_command(distribution: Distribution, thing: str, root: bool) -> str:
-    """`sudo apt-get install libgomp1`; empty where we do not know the package. `root`: whether the reader is root."""
+    """`sudo apt-get install libgomp1`; empty for an unknown package. `root`: whether the user is root."""
     package = _PACKAGES.get(thing, {}).get(distribution.family, "")
     lacks = thing == PYTHON_313 and distribution.family == "debian" and distribution.codename not in _HAVE_PYTHON_313
     if not package or lacks:
@@ -83,8 +84,8 @@ def install_command(distribution: Distribution, thing: str, root: bool) -> str:
 
 
 def explain_install(distribution: Distribution, thing: str, root: bool) -> str:
-    """`run `apt-get install libgomp1` (Debian GNU/Linux 13 (trixie))`, or what to look for where we do not know the
-    package."""
+    """`run `apt-get install libgomp1` (Debian GNU/Linux 13 (trixie))`, or the thing to look for if its package is
+    unknown."""
     command = install_command(distribution, thing, root)
     if command:
         return f"run `{command}` ({distribution.name})"

@@ -1,7 +1,7 @@
 """uv's errors as sentences: whose fault, what was found, what to do next. Pure.
 
-One ordered table; the first row that matches speaks. Texts are those of uv 0.5 to 0.13. No URL leaves this module with
-more than its host, as index URLs carry passwords and tokens.
+One ordered table; the first matching row gives the sentence. The patterns fit uv 0.5 to 0.13. URLs in sentences are cut
+to scheme and host, as index URLs contain passwords and tokens.
 """
 
 from __future__ import annotations
@@ -16,18 +16,21 @@ from paddock.environments.pythons import Python, explain_range
 
 
 class Fault(Enum):
-    """What a failure depends on, and so when another try is worth while."""
+    """What a failure depends on, which decides when to retry."""
 
-    NETWORK = "network"  # tried again at once, a few times; then as MACHINE
-    MACHINE = "machine"  # disk, rights, interpreters, libraries, settings: whoever asks anew may have mended it
-    DEFINITION = "definition"  # the same again, until the definition or what it is built from changes
+    # A network error is retried at once, a few times; then it is treated like MACHINE.
+    NETWORK = "network"
+    # Disk, rights, interpreters, libraries, settings: a new job retries, as its user may have fixed them.
+    MACHINE = "machine"
+    # The same definition fails again: no retry until it, or the circumstances of the build, change.
+    DEFINITION = "definition"
 
 
 class BuildFailed(Exception):
-    """An environment cannot be built as things are. `message` is one complete sentence for people.
+    """The build of an environment failed. `message` is one complete sentence for the user.
 
-    `pythons` is a specifier of the interpreters that the packages have wheels for, where that is what is wrong; `tries`
-    are those that were made.
+    `pythons`: if the interpreter is the problem, the specifier of those that the packages have wheels for. `tries`: the
+    number of tries made.
     """
 
     def __init__(self, message: str, fault: Fault = Fault.DEFINITION, pythons: str = "", tries: int = 1) -> None:
@@ -37,7 +40,7 @@ class BuildFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What failed: the output of the tool, and what it was asked to do."""
+    """A failed run of uv: its output and its input."""
 
     output: str
     definition: Definition
@@ -50,22 +53,22 @@ class Failure:
 
 
 def read_failure(failure: Failure) -> BuildFailed:
-    """What the output of a failed uv means."""
+    """The error that the output of a failed uv means."""
     for pattern, fault, sentence in _SENTENCES:
         if re.search(pattern, failure.output, re.IGNORECASE):
-            pythons = read_pythons_wanted(failure.output) if sentence in (_no_wheel, _unsatisfiable) else ""
+            pythons = read_allowed_pythons(failure.output) if sentence in (_no_wheel, _unsatisfiable) else ""
             return BuildFailed(redact(sentence(failure)), fault, pythons)
     said = f"building {failure.definition.subject} failed: {_error_line(failure.output)}"
     return BuildFailed(redact(said), Fault.DEFINITION)
 
 
 def explain_tries(tries: int) -> str:
-    """What follows a sentence about a network that was tried more than once."""
+    """The suffix of a network error's sentence; empty for one try."""
     return f" (tried {tries} times)" if tries > 1 else ""
 
 
 def explain_check(output: str, definition: Definition) -> str:
-    """The sentence for a `verify` snippet that failed in a freshly built environment: its last line says why."""
+    """The sentence for a `verify` snippet that failed in a new environment: the reason is its last line."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     return redact(
         f"{definition.subject} was installed but does not pass the environment's check (spec.verify): "
@@ -73,13 +76,13 @@ def explain_check(output: str, definition: Definition) -> str:
     )
 
 
-def explain_no_time(definition: Definition, limit: float) -> str:
-    """The sentence for a `verify` snippet that does not end."""
+def explain_check_timeout(definition: Definition, limit: float) -> str:
+    """The sentence for a `verify` snippet that exceeded its `limit` in seconds."""
     return f"{definition.subject} was installed, but the check (spec.verify) had not ended after {limit:.0f} s"
 
 
 def explain_os_error(error: OSError, cache: str) -> str:
-    """Our own writing failed: a full disk, a home that is not writable."""
+    """The sentence for a failed write of Paddock itself: a full disk, a directory that is not writable."""
     if error.errno in (28, 122):  # ENOSPC, EDQUOT
         return _disk_full(cache)
     return (
@@ -89,7 +92,7 @@ def explain_os_error(error: OSError, cache: str) -> str:
 
 
 def redact(text: str) -> str:
-    """URLs cut down to scheme and host."""
+    """The text with its URLs cut to scheme and host."""
     return re.sub(r"\b([a-z][a-z0-9+.-]*)://(?:[^\s/`'\"]*@)?([^\s/`'\")]*)[^\s`'\")]*", r"\1://\2", text)
 
 
@@ -122,7 +125,7 @@ def _certificate(failure: Failure) -> str:
     )
 
 
-def _refused(failure: Failure) -> str:
+def _unauthorized(failure: Failure) -> str:
     return (
         "the package index refused access: check the user name and password in its URL (UV_DEFAULT_INDEX, "
         "PIP_INDEX_URL), in ~/.netrc, or in the Environment's spec.indexURL"
@@ -137,12 +140,12 @@ _TERM = r"(?:>=|<=|==|!=|~=|<|>)\d+(?:\.\d+)*(?:\.\*)?"
 """One comparison of `requires-python`, as `environments.pythons` reads it."""
 
 
-def read_pythons_wanted(output: str) -> str:
-    """The interpreters that the packages allow, as uv's failure names them: `>=3.8,<3.14`; empty where it names none.
+def read_allowed_pythons(output: str) -> str:
+    """The specifier of the interpreters that uv's error names as allowed: `>=3.8,<3.14`; empty if it names none.
 
-    They are those of the wheels that exist, a gap among them left out, or a package's Requires-Python.
+    From the tags of the existing wheels (versions between them without a wheel are excluded), or from Requires-Python.
     """
-    output = _flat(output)
+    output = _join_lines(output)
     minors = _minors(output)
     if not minors:
         required = re.search(
@@ -159,8 +162,8 @@ def _minors(output: str) -> list[int]:
 
 
 def _no_wheel(failure: Failure) -> str:
-    """uv names the Pythons that the version has wheels for."""
-    output = _flat(failure.output)
+    """uv's error names the Pythons that the version has wheels for."""
+    output = _join_lines(failure.output)
     minors = _minors(output)
     package = re.search(r"wheels for `([^`]+)` \(v([^)]+)\)", output)
     subject = f"{package[1]} {package[2]}" if package else failure.definition.subject
@@ -174,8 +177,8 @@ def _no_wheel(failure: Failure) -> str:
 
 
 def _no_platform(failure: Failure) -> str:
-    """uv names this machine's platform, and those that the version has wheels for."""
-    output = _flat(failure.output)
+    """uv's error names this machine's platform and those that the version has wheels for."""
+    output = _join_lines(failure.output)
     wanted = re.search(r"matching platform tag \(e\.g\., `([^`]+)`\)", output)
     listed = re.search(r"available for `([^`]+)`(?: \(v([^)]+)\))? on the following platforms?: (.*)", output)
     if wanted is None or listed is None:
@@ -197,7 +200,7 @@ def _platform_name(tag: str) -> str:
 
 
 def _no_package(failure: Failure) -> str:
-    name = re.search(r"Because (\S+) was not found in the package registry", _flat(failure.output))
+    name = re.search(r"Because (\S+) was not found in the package registry", _join_lines(failure.output))
     found = name[1] if name else requirement_name(failure.definition.requirements[0])
     if failure.definition.index_url:
         return (
@@ -225,7 +228,7 @@ def _not_writable(failure: Failure) -> str:
 
 
 _Sentence = Callable[[Failure], str]
-# What the resolver says comes before the network: it holds names of packages, such as async-timeout.
+# Rows of the resolver come before those of the network: its text has names of packages, such as async-timeout.
 _SENTENCES: Sequence[tuple[str, Fault, _Sentence]] = (
     (r"No space left on device|Disk quota exceeded", Fault.MACHINE, lambda failure: _disk_full(failure.cache)),
     (r"Permission denied|Read-only file system", Fault.MACHINE, _not_writable),
@@ -236,7 +239,7 @@ _SENTENCES: Sequence[tuple[str, Fault, _Sentence]] = (
         _certificate,
     ),
     (r"tunnel error|407 Proxy|status code 407", Fault.MACHINE, _proxy),
-    (r"40[13] (Unauthorized|Forbidden)|status code 40[13]|returned a 40[13]", Fault.MACHINE, _refused),
+    (r"40[13] (Unauthorized|Forbidden)|status code 40[13]|returned a 40[13]", Fault.MACHINE, _unauthorized),
     (
         r"matching Python ABI tag|matching Python implementation tag|matching Python version tag",
         Fault.DEFINITION,
@@ -260,7 +263,7 @@ _SENTENCES: Sequence[tuple[str, Fault, _Sentence]] = (
 )
 
 
-def _flat(output: str) -> str:
+def _join_lines(output: str) -> str:
     return re.sub(r"\s*\n\s*", " ", output)
 
 
@@ -270,7 +273,7 @@ _CAUSE = re.compile(
 
 
 def _cause(output: str) -> str:
-    """The first cause under uv's error: `cause:` since 0.13, a tree of branches before."""
+    """The first cause in uv's error: after `cause:` since uv 0.13, in a drawn tree before."""
     match = _CAUSE.search(output)
     if match is None:
         return _error_line(output)
@@ -278,7 +281,7 @@ def _cause(output: str) -> str:
 
 
 def root_cause(output: str) -> str:
-    """The last and deepest cause that uv names, without URLs: `Connection refused (os error 111)`."""
+    """The last cause in uv's error, with URLs redacted: `Connection refused (os error 111)`."""
     causes = re.findall(r"^\s*(?:cause:|Caused by:|╰─▶)\s*(.+)$", output, re.MULTILINE)
     return redact(causes[-1].strip().rstrip(".") if causes else _error_line(output))
 

@@ -1,8 +1,8 @@
-"""Which Environment an image stands for. Pure.
+"""Matches an image to its Environment. Pure.
 
-Names are compared in full, as Docker completes them: `busybox` is `docker.io/library/busybox:latest`. Patterns are
-completed in the same way; `*` stands for any text, slashes too, so `*/paddlepaddle/paddle:*` also covers mirrors.
-The most specific pattern wins: the one with most characters that are no wildcards.
+Names are compared in Docker's full form: `busybox` is `docker.io/library/busybox:latest`. Patterns are completed in
+the same way; `*` matches any text, slashes included, so `*/paddlepaddle/paddle:*` also matches mirrors. The most
+specific pattern wins: the one with the most characters that are not wildcards.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ def match_image(pattern: str, image: str) -> bool:
 
 
 def read_named(image: str, pod: Mapping[str, Any]) -> str:
-    """The Environment that the pod names by itself, empty where its image decides; a pod without images runs the
-    programs of this machine."""
+    """The Environment in the pod's annotation; `host` (the machine's programs) for a pod without an image; empty if
+    the image decides."""
     return annotations_of(pod).get(ANNOTATION, "") or ("" if image else "host")
 
 
 def choose_for_pod(image: str, pod: Mapping[str, Any], definitions: Iterable[Definition]) -> Definition | None:
-    """The Environment that `image` means for `pod`; None where there is none."""
+    """The Environment of `image` in `pod`, or None."""
     known = tuple(definitions)
     named = read_named(image, pod)
     return next((each for each in known if each.name == named), None) if named else choose_definition(image, known)
 
 
 def choose_definition(image: str, definitions: Iterable[Definition]) -> Definition | None:
-    """The Environment of the most specific pattern; among equals, the first by name."""
+    """The Environment with the most specific matching pattern; of equals, the first by name."""
     found = [
         (-_weight(pattern), definition.name, definition)
         for definition in definitions
@@ -45,19 +45,21 @@ def choose_definition(image: str, definitions: Iterable[Definition]) -> Definiti
 
 
 def complete_image(image: str, tag: str = "latest") -> str:
-    """`busybox` -> `docker.io/library/busybox:latest`. A digest is dropped: it names bytes that nobody fetches here."""
+    """`busybox` -> `docker.io/library/busybox:latest`, without a digest."""
+    # No image is pulled, so a digest means nothing here.
     name = image.strip().partition("@")[0]
     head, slash, _ = name.partition("/")
     if not slash:
         if name.strip("*"):
             name = f"docker.io/library/{name}"
+    # Docker's rule: a first part with a dot or a colon, or `localhost`, is a registry.
     elif not (set(head) & set("*?.:") or head == "localhost"):
         name = f"docker.io/{name}"
     return name if ":" in name.rpartition("/")[2] else f"{name}:{tag}"
 
 
 def nearest_definitions(image: str, definitions: Iterable[Definition], limit: int = 3) -> tuple[Definition, ...]:
-    """Those with a pattern whose last part looks like the image's, most alike first."""
+    """Definitions with a pattern whose last part is similar to the image's, most similar first."""
     wanted = _last_part(image)
     scored = []
     for definition in definitions:
@@ -71,7 +73,7 @@ def nearest_definitions(image: str, definitions: Iterable[Definition], limit: in
 
 
 def explain_no_environment(image: str, definitions: Iterable[Definition]) -> str:
-    """The sentence for an image that no pattern matches: what there is, and the two ways out."""
+    """The sentence for an image that no pattern matches: what exists, and the two remedies."""
     known = sorted(definitions, key=lambda each: each.name)
     near = nearest_definitions(image, known)
     if near:

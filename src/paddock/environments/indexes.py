@@ -1,11 +1,11 @@
-"""Where packages come from: pip's settings and the Environment's own, told to uv. Pure but for `read_texts`.
+"""The package index of a build: settings of the Environment, uv and pip, translated for uv. Pure except `read_texts`.
 
-Order, strongest first: the Environment's `indexURL` and `extraIndexURLs`; uv's own settings (UV_*, uv.toml); pip's
-variables (PIP_*); pip's files, `[install]` over `[global]`, in pip's order. What an index setting of uv says replaces
-all of pip's index settings, as half of each would be neither.
+Precedence, highest first: the Environment's `indexURL` and `extraIndexURLs`; uv's settings (UV_*, uv.toml); pip's
+variables (PIP_*); pip's files in pip's order, `[install]` over `[global]`. One index setting of uv replaces all index
+settings of pip.
 
-URLs may hold passwords: they travel in the child's environment, never in arguments, which every user of the machine
-can read, and never in messages.
+URLs may contain passwords. They are passed in the child's environment, never in messages, and never in arguments, which
+every user of the machine can read.
 
 Sources: pip's user guide, "Configuration"; uv's reference, "Environment variables".
 """
@@ -23,42 +23,41 @@ from paddock.environments.definition import Definition
 
 _UV_INDEX = ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_NO_INDEX")
 _UV_TOML_INDEX = {"index", "index-url", "extra-index-url", "no-index"}
-_UNWANTED = (
+_REMOVED_VARIABLES = (
     "UV_PYTHON", "UV_SYSTEM_PYTHON", "UV_PROJECT", "UV_WORKING_DIR", "UV_NO_PROGRESS", "UV_PROJECT_ENVIRONMENT",
     "UV_VENV_CLEAR", "UV_VENV_SEED", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "PYTHONHOME", "CI",
     "FORCE_COLOR", "CLICOLOR_FORCE",
 )  # fmt: skip
-"""Variables that would aim uv at another environment, or change what it draws."""
+"""Variables that would make uv use another environment, or change its progress bars."""
 
 
-_FIXED = {"UV_PYTHON_DOWNLOADS": "never", "NO_COLOR": "1", "TERM": "xterm", "GIT_TERMINAL_PROMPT": "0"}
-"""The child has a terminal, but nobody sits at it."""
+_FIXED_VARIABLES = {"UV_PYTHON_DOWNLOADS": "never", "NO_COLOR": "1", "TERM": "xterm", "GIT_TERMINAL_PROMPT": "0"}
+"""uv has a terminal, but no user who answers prompts. `managed_pythons` alone downloads interpreters."""
 
 
 @dataclass(frozen=True, slots=True)
 class UvSettings:
-    """How to start uv: its whole environment, and flags for what has no variable."""
+    """uv's complete environment variables, and flags for settings without a variable."""
 
     environment: Mapping[str, str]
     flags: tuple[str, ...] = ()
 
-    def __repr__(self) -> str:  # URLs may hold passwords
+    def __repr__(self) -> str:
+        # URLs among the values may contain passwords, so names alone are shown.
         return f"UvSettings(variables={sorted(self.environment)}, flags={self.flags})"
 
 
 def read_pip_settings(files: Iterable[str], environ: Mapping[str, str]) -> dict[str, str]:
-    """pip's settings by long option name (`extra-index-url`), weakest file first in `files` (their texts).
-
-    A file that is no INI is left out, as one user's slip in a file of pip's should not stop an environment; pip itself
-    says what is wrong with it.
-    """
+    """pip's settings by long option name (`extra-index-url`), weakest file first in `files` (their texts)."""
     settings: dict[str, str] = {}
+    # `[install]` of any file wins over `[global]` of every file, so sections are the outer loop.
     for section in ("global", "install"):
         for text in files:
             parser = configparser.RawConfigParser()
             try:
                 parser.read_string(text)
             except configparser.Error:
+                # pip reports a file that cannot be parsed; a mistake in one file must not stop a build.
                 continue
             if parser.has_section(section):
                 settings.update({_option(key): value.strip() for key, value in parser.items(section)})
@@ -72,12 +71,13 @@ def plan_uv_settings(
     definition: Definition, pip: Mapping[str, str], environ: Mapping[str, str], uv_toml: frozenset[str] = frozenset()
 ) -> UvSettings:
     """uv's environment and flags. `uv_toml`: the top-level keys that the user's and system's uv.toml set."""
-    result = {name: value for name, value in environ.items() if name not in _UNWANTED}
+    result = {name: value for name, value in environ.items() if name not in _REMOVED_VARIABLES}
     flags: list[str] = []
     if definition.index_url or definition.extra_index_urls:
         for name in _UV_INDEX:
             result.pop(name, None)
         _apply_index(result, definition.index_url, definition.extra_index_urls)
+    # pip's index settings count only if uv has none: a mix of both would be neither.
     elif not (any(environ.get(name) for name in _UV_INDEX) or uv_toml & _UV_TOML_INDEX):
         _apply_index(result, pip.get("index-url", ""), pip.get("extra-index-url", "").split())
         if pip.get("no-index", "").lower() in ("1", "true", "yes", "on", "y", "t"):
@@ -85,20 +85,22 @@ def plan_uv_settings(
     if pip.get("find-links") and "find-links" not in uv_toml:
         result.setdefault("UV_FIND_LINKS", ",".join(pip["find-links"].split()))
     _apply_network(result, pip)
-    return UvSettings(result | _FIXED, tuple(flags))
+    return UvSettings(result | _FIXED_VARIABLES, tuple(flags))
 
 
 def _apply_index(result: dict[str, str], url: str, extra: Sequence[str]) -> None:
-    """pip takes the best version from any of its indexes, so uv is told to do the same."""
+    """Sets the index URLs."""
     if url:
         result["UV_DEFAULT_INDEX"] = url
     if extra:
         result["UV_INDEX"] = " ".join(extra)
+        # pip takes the best version of all its indexes: `unsafe-best-match` makes uv do the same.
         result.setdefault("UV_INDEX_STRATEGY", "unsafe-best-match")
 
 
 def _apply_network(result: dict[str, str], pip: Mapping[str, str]) -> None:
-    """Certificates, proxies and patience. Older variables of requests and curl count, as they do for pip."""
+    """Sets certificates, proxies and time-outs."""
+    # pip also reads the older variables of requests and curl.
     cert = pip.get("cert") or result.get("REQUESTS_CA_BUNDLE") or result.get("CURL_CA_BUNDLE")
     wanted = {
         "SSL_CERT_FILE": cert,
@@ -112,11 +114,12 @@ def _apply_network(result: dict[str, str], pip: Mapping[str, str]) -> None:
     for name, value in wanted.items():
         if value:
             result.setdefault(name, value)
-    result.setdefault("UV_HTTP_RETRIES", "1")  # without a word; `environments.uv` tries again, and says so
+    # uv retries silently, `environments.uv` with progress, so uv's own retries are few.
+    result.setdefault("UV_HTTP_RETRIES", "1")
 
 
 def pip_files(environ: Mapping[str, str], home: Path, platform: str = sys.platform) -> tuple[Path, ...]:
-    """Where pip looks, weakest first. PIP_CONFIG_FILE takes the user's place; os.devnull there means no files."""
+    """pip's configuration files, weakest first. PIP_CONFIG_FILE replaces the user's; /dev/null there means no files."""
     named = environ.get("PIP_CONFIG_FILE", "")
     if named == "/dev/null":
         return ()
@@ -134,7 +137,7 @@ def pip_files(environ: Mapping[str, str], home: Path, platform: str = sys.platfo
 
 
 def uv_files(environ: Mapping[str, str], home: Path) -> tuple[Path, ...]:
-    """The user's and the system's uv.toml; a project's is not read, as an Environment belongs to none."""
+    """The user's and the system's uv.toml. A project's is not read: an Environment belongs to no project."""
     if environ.get("UV_NO_CONFIG"):
         return ()
     if named := environ.get("UV_CONFIG_FILE"):
@@ -144,12 +147,13 @@ def uv_files(environ: Mapping[str, str], home: Path) -> tuple[Path, ...]:
 
 
 def read_uv_keys(texts: Iterable[str]) -> frozenset[str]:
-    """The top-level keys, and those under `[pip]`, that these files set; uv itself reports one that is no TOML."""
+    """The keys that these files set at the top level and under `[pip]`."""
     keys: set[str] = set()
     for text in texts:
         try:
             parsed = tomllib.loads(text)
         except tomllib.TOMLDecodeError:
+            # uv itself reports syntax errors when it runs.
             continue
         keys |= parsed.keys()
         keys |= parsed["pip"].keys() if isinstance(parsed.get("pip"), dict) else set()
@@ -157,7 +161,7 @@ def read_uv_keys(texts: Iterable[str]) -> frozenset[str]:
 
 
 def read_texts(paths: Iterable[Path]) -> list[str]:
-    """The texts of those files that are there and may be read."""
+    """The texts of the readable files."""
     texts = []
     for path in paths:
         try:

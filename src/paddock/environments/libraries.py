@@ -1,9 +1,9 @@
-"""Libraries of the system that packages need and a bare machine lacks: taken from a wheel, without root.
+"""Installs system libraries that packages need and a bare machine lacks: from a wheel, without root.
 
-PaddlePaddle's and LightGBM's wheels need GCC's OpenMP runtime (libgomp.so.1) from the machine. Other wheels bring it,
-under a name of their own (auditwheel: `libgomp-<hash>.so.1.0.0`). Such a wheel is fetched, and its library is put
-into the environment under the system's name. Every Python of the environment loads it at its start, so that the loader
-finds it loaded when a package asks for it.
+PaddlePaddle's and LightGBM's wheels need GCC's OpenMP runtime (libgomp.so.1) from the machine. Other wheels contain it
+under another name (auditwheel: `libgomp-<hash>.so.1.0.0`). Such a wheel is downloaded, and its library is put into the
+environment under the system's name. Every Python of the environment loads it at start, so that the loader finds it
+loaded when a package needs it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from paddock.environments.uv import Machine, UvRuns
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A wheel that brings a library. `files` is a pattern below site-packages."""
+    """A wheel that contains a library. `files`: its glob pattern below site-packages."""
 
     requirement: str
     files: str
@@ -30,19 +30,19 @@ class Provider:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """`needs`: package -> libraries that it loads from the machine; `providers`: library -> a wheel that brings it."""
+    """`needs`: package -> libraries that it loads from the machine; `providers`: library -> a wheel with it."""
 
     needs: Mapping[str, tuple[str, ...]]
     providers: Mapping[str, Provider]
 
     def find_needed(self, packages: Iterable[str]) -> tuple[str, ...]:
-        """What these packages load from the machine."""
+        """The libraries that these packages load from the machine."""
         return tuple(dict.fromkeys(library for package in packages for library in self.needs.get(package, ())))
 
 
 KNOWN = Catalogue(
     needs={"paddlepaddle": (LIBGOMP,), "paddlepaddle-gpu": (LIBGOMP,), "lightgbm": (LIBGOMP,)},
-    # 0.5 MB, and nothing of it is needed but this file; scikit-learn brings the same library in 9 MB.
+    # 0.5 MB, for this one file; scikit-learn contains the same library in 9 MB.
     providers={LIBGOMP: Provider("pykdtree==1.4.3", "pykdtree.libs/libgomp-*.so*")},
 )
 
@@ -67,29 +67,30 @@ for _name in sorted(os.listdir(_here)):
 
 
 def rename_library(content: bytes, name: str, wanted: str) -> bytes:
-    """A shared library that calls itself `wanted` (its SONAME), in place of its longer `name`. Pure.
+    """The shared library with `wanted` as its SONAME, in place of the longer `name`. Pure.
 
-    The loader takes a library as loaded if the name in the file is the one that is asked for. `ValueError` where the
-    name is not in it.
+    Raises `ValueError` if `name` is not in the file.
     """
+    # The loader identifies a loaded library by its SONAME. Zeros fill it up, as the file must keep its size.
     old = name.encode() + b"\0"
     if len(wanted) > len(name) or old not in content:
         raise ValueError(f"{name} does not call itself so, and cannot be called {wanted}")
     return content.replace(old, wanted.encode().ljust(len(old), b"\0"))
 
 
-def explain_missing(library: str, subject: str, why: str, here: Machine) -> str:
-    """The sentence for a library that neither the machine nor a wheel has. Pure."""
+def explain_missing(library: str, subject: str, why: str, machine: Machine) -> str:
+    """The sentence for a library that neither the machine nor a downloaded wheel has. Pure."""
     return (
         f"{subject} needs the library {library}, which this machine lacks, and no wheel with it was fetched "
-        f"({why}): {here.explain_install(library)}"
+        f"({why}): {machine.explain_install(library)}"
     )
 
 
 async def find_missing(python: Path, libraries: Sequence[str]) -> tuple[str, ...]:
-    """Which of them this interpreter cannot load by itself: pods have an LD_LIBRARY_PATH of their own."""
+    """The libraries that this interpreter cannot load."""
     if not libraries:
         return ()
+    # Pods have their own LD_LIBRARY_PATH, so a library that only ours finds is missing.
     environ = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
     output = await read_output([str(python), "-I", "-c", _PROBE, *libraries], environ)
     return tuple(output.decode().split())
@@ -98,13 +99,13 @@ async def find_missing(python: Path, libraries: Sequence[str]) -> tuple[str, ...
 async def add_libraries(
     runs: UvRuns, directory: Path, libraries: Sequence[str], providers: Mapping[str, Provider]
 ) -> None:
-    """Puts each into the environment in `directory`. Raises `BuildFailed`, with the command that installs it."""
+    """Adds the libraries to the environment in `directory`. Raises `BuildFailed` with the install command."""
     for library in libraries:
         try:
             await _add(runs, directory, library, providers.get(library))
         except (BuildFailed, ValueError) as error:
             why = root_cause(runs.log[-1]) if isinstance(error, BuildFailed) else str(error)
-            said = explain_missing(library, runs.definition.subject, why, runs.uv.here)
+            said = explain_missing(library, runs.definition.subject, why, runs.uv.machine)
             raise BuildFailed(said, Fault.MACHINE) from error
 
 
@@ -112,7 +113,7 @@ async def _add(runs: UvRuns, directory: Path, library: str, provider: Provider |
     if provider is None:
         raise ValueError("none is known")
     fetched = directory / ".fetched"
-    # The library is the same in the wheels for every Python; 3.12 is one that they will exist for.
+    # The library is the same in the wheels of every Python version; wheels for 3.12 exist.
     await runs.run("pip", "install", "--python", str(directory / "bin/python"), "--python-version", "3.12", "--no-deps",
                    "--only-binary", ":all:", "--target", str(fetched), provider.requirement)  # fmt: skip
     file = next(iter(sorted(fetched.glob(provider.files))), None)
@@ -123,5 +124,6 @@ async def _add(runs: UvRuns, directory: Path, library: str, provider: Provider |
     package.mkdir(exist_ok=True)
     (package / library).write_bytes(rename_library(file.read_bytes(), file.name, library))
     (package / "__init__.py").write_text(_LOADER)
+    # LD_LIBRARY_PATH instead of a .pth file would not do: a manifest that sets its own would hide the library.
     (site / f"{_PACKAGE}.pth").write_text(f"import {_PACKAGE}\n")
     shutil.rmtree(fetched)

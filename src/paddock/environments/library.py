@@ -1,15 +1,14 @@
-"""`Environments`: the images of this machine. It follows the Environment objects and answers the kubelet from memory.
+"""`Environments`: the controller of Environment objects. It resolves the images of pods for the kubelet, from memory.
 
-An environment is built when a pod first needs it, or when somebody asks for it (`BUILD_REQUESTED`), in the background,
-and its progress stands in the object's status and in the pod's waiting reason. What is built outlives the object, the
-cluster and this process: the next cluster finds it on disk.
+An environment is built in the background when a pod first needs it, or on request (annotation `BUILD_REQUESTED`). The
+object's status and the pod's waiting reason show the progress. A built environment outlives its object, the cluster and
+this process: the next cluster finds it on disk.
 
-The same failure is not tried again by itself, as it would be the same again. What starts another try: a change of the
-object; a new `BUILD_REQUESTED`; a change of what it may have depended on (`environments.circumstances`); and, unless
-the definition is at fault, a job whose pods had not asked before, as its user may have mended something.
+A failed build is not retried by itself, as it would fail again. These retry it: a change of the object; a new
+`BUILD_REQUESTED`; a change of the machine that it may depend on (`environments.circumstances`); and, unless the
+definition is at fault, the first pod of another job, as its user may have fixed something.
 
-Rule: `resolve` never waits; of the disk it asks one thing, whether a ready environment is still there. Building is
-`environments.builder`.
+Rule: `resolve` never waits. Its only disk access: does a usable environment still exist? `environments.builder` builds.
 """
 
 from __future__ import annotations
@@ -22,9 +21,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from paddock.controllers.informer import Informer
+from paddock.controllers.mirror import Change
 from paddock.environments.answers import Answer, Preparing, Unavailable
 from paddock.environments.builder import Builder
-from paddock.environments.circumstances import Circumstances, Surroundings
+from paddock.environments.circumstances import BuildCircumstances, Circumstances
 from paddock.environments.definition import BUILD_REQUESTED, PROGRAMS, Definition, read_definition
 from paddock.environments.directories import Built
 from paddock.environments.failures import BuildFailed, Fault
@@ -33,37 +34,48 @@ from paddock.environments.progress import Progress
 from paddock.environments.seeding import seed
 from paddock.environments.states import Building, Failed, State, Unbuilt, Usable, build_answer, build_status
 from paddock.environments.uv import find_uv
-from paddock.kube.api import Api, Event
+from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, NotFound
-from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of, controller_of, name_of, uid_of
+from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of, controller_of, uid_of
 
-_TELL_EVERY = 0.5  # seconds between two words of progress
-_LOOK_EVERY = 3.0  # seconds between two looks at what a failure may have depended on
+_STATUS_SECONDS = 0.5  # seconds between two status writes, and between two reports of progress
+_CIRCUMSTANCES_SECONDS = 3.0  # seconds between two reads of the circumstances of failures
 
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class _Desired:
+    """A parsed Environment object. `request`: the value of `BUILD_REQUESTED`. `recorded`: its status, not compared, as
+    most of its changes are own writes."""
+
+    definition: Definition
+    uid: str
+    request: str
+    recorded: Mapping[str, Any] = field(compare=False)
+
+
 @dataclass(slots=True)
 class _Entry:
-    """One Environment object. `recorded` is its status as we last saw or wrote it; `asked` has those (UIDs) whose pods
-    have asked since it was last ready."""
+    """The state of one Environment object. `recorded`: its status as last read or written. `requesters`: UIDs of the
+    jobs whose pods have requested it since it was last usable."""
 
     definition: Definition
     uid: str
     recorded: Mapping[str, Any]
     state: State = field(default_factory=Unbuilt)
-    wanted: bool = False
+    build_wanted: bool = False
     requested: str = ""
     task: asyncio.Task[None] | None = None
-    told: float = 0.0
-    asked: set[str] = field(default_factory=set)
+    reported_at: float = 0.0
+    requesters: set[str] = field(default_factory=set)
     circumstances: Circumstances = ()
 
 
 class Environments:
-    """Answers `paddock.node.images.Images` (through `paddock.app.images`). `run` must be running.
+    """Implements `paddock.node.runtime.images.Images` (through `paddock.app.images`) while `run` runs.
 
-    `cache` is the user's cache directory for Paddock; `environ` are the variables that builds start with.
+    `cache`: the user's cache directory for Paddock. `environ`: the environment variables of builds.
     """
 
     def __init__(
@@ -78,33 +90,32 @@ class Environments:
         environ = os.environ if environ is None else environ
         self._path = environ.get("PATH", os.defpath)
         self._builder = builder or Builder(cache / "environments", dict(environ), find_uv())
-        self._surroundings = Surroundings(self._builder.environ, self._builder.home)
+        self._build_circumstances = BuildCircumstances(self._builder.environ, self._builder.home)
         self._entries: dict[str, _Entry] = {}
-        self._synced = False
         self._change = asyncio.Event()
+        self._informer = Informer(api, ENVIRONMENTS, _read_desired, self._on_change, on_synced=self._change.set)
         self._dirty = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def seed(self) -> None:
-        """Creates the missing default Environments, and updates those that the user has left as they were."""
+        """Create the missing default Environments, and update those that the user has not edited."""
         await seed(self._api)
 
     async def run(self) -> None:
-        """Until cancelled; then the builds in progress are ended and cleaned up."""
+        """Run until cancelled; then cancel the builds in progress and clean up."""
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._write_statuses())
                 group.create_task(self._watch_circumstances())
-                async for event in self._api.follow(ENVIRONMENTS):
-                    self._take(event)
+                await self._informer.run()
         finally:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def resolve(self, image: str, pod: Manifest) -> Answer:
-        """What `image` means for `pod`, now. Starts the build where one is needed."""
-        if not self._synced:
+        """What `image` means for `pod` now. Starts a build if one is needed."""
+        if not self._informer.synced.is_set():
             return Preparing("the environments of this machine are being read")
         definitions = [entry.definition for entry in self._entries.values()]
         named = read_named(image, pod)
@@ -114,73 +125,66 @@ class Environments:
         if chosen is None:
             return Unavailable(explain_no_environment(image, definitions))
         entry = self._entries[chosen.name]
-        self._want(entry, _asker(pod))
+        self._request_build(entry, _requester(pod))
         return build_answer(chosen, entry.state, self._path, PROGRAMS)
 
     async def changed(self) -> None:
-        """Returns when any answer may have become another one since the last return."""
+        """Returns when any result of `resolve` may have changed since the last return."""
         await self._change.wait()
         self._change.clear()
 
-    def _take(self, event: Event) -> None:
-        if event.type == "SYNCED":
-            self._synced = True
-            self._change.set()
-            return
-        name = name_of(event.object)
+    def _on_change(self, change: Change[_Desired]) -> None:
+        name, now = change.key.name, change.now
         entry = self._entries.get(name)
-        if event.type == "DELETED":
-            self._forget(self._entries.pop(name, None))
+        if now is None:
+            self._cancel_task(self._entries.pop(name, None))
             self._change.set()
             return
-        definition, wish = read_definition(event.object), annotations_of(event.object).get(BUILD_REQUESTED, "")
-        if entry is None or (entry.definition, entry.uid) != (definition, uid_of(event.object)):
-            self._forget(entry)
-            recorded = event.object.get("status") or {}
-            entry = _Entry(definition, uid_of(event.object), recorded, requested=str(recorded.get("requested") or ""))
-            self._entries[name] = entry
+        if entry is None or (entry.definition, entry.uid) != (now.definition, now.uid):
+            self._cancel_task(entry)
+            requested = str(now.recorded.get("requested") or "")
+            entry = self._entries[name] = _Entry(now.definition, now.uid, now.recorded, requested=requested)
             self._start(entry)
-        if wish not in ("", entry.requested):
-            self._heed(entry, wish)
+        if now.request not in ("", entry.requested):
+            self._on_build_request(entry, now.request)
 
-    def _heed(self, entry: _Entry, wish: str) -> None:
-        """The wish is recorded together with the first state that follows from it, so that an older failure is not
-        taken for the answer."""
-        entry.requested, entry.wanted = wish, True
-        if entry.task is None and not (isinstance(entry.state, Usable) and _exists(entry.state)):
+    def _on_build_request(self, entry: _Entry, request: str) -> None:
+        """Build on request, unless the environment is usable."""
+        # Recorded with the first state that follows, so that no client takes an older failure for the answer.
+        entry.requested, entry.build_wanted = request, True
+        if entry.task is None and not (isinstance(entry.state, Usable) and _is_on_disk(entry.state)):
             self._builder.forget(entry.definition)
-            self._set(entry, Unbuilt())
+            self._set_state(entry, Unbuilt())
             self._start(entry)
         self._dirty.set()
 
-    def _forget(self, entry: _Entry | None) -> None:
+    def _cancel_task(self, entry: _Entry | None) -> None:
         if entry is not None and entry.task is not None:
             entry.task.cancel()
 
-    def _want(self, entry: _Entry, asker: str) -> None:
-        """Sees to it that somebody builds it, unless that failed and the same job asks again."""
-        entry.wanted = True
-        new = asker not in entry.asked
-        entry.asked.add(asker)
-        if entry.task is not None or (isinstance(entry.state, Usable) and _exists(entry.state)):
+    def _request_build(self, entry: _Entry, requester: str) -> None:
+        """Start the build that a pod needs, unless it failed and the same job requests it again."""
+        entry.build_wanted = True
+        new = requester not in entry.requesters
+        entry.requesters.add(requester)
+        if entry.task is not None or (isinstance(entry.state, Usable) and _is_on_disk(entry.state)):
             return
         if isinstance(entry.state, Failed) and not (new and entry.state.fault is not Fault.DEFINITION):
             return
-        if isinstance(entry.state, Usable | Failed):  # somebody emptied the cache; or asks anew
-            self._set(entry, Unbuilt())
+        if isinstance(entry.state, Usable | Failed):  # the cache was emptied, or a new job retries the failure
+            self._set_state(entry, Unbuilt())
         self._start(entry)
 
     async def _watch_circumstances(self) -> None:
-        """Failures whose circumstances have changed are forgotten; a pod that still waits asks again, and is built
-        for."""
+        """Reset failures whose circumstances have changed. A pod that still waits then requests the build again."""
         while True:
-            await asyncio.sleep(_LOOK_EVERY)
+            await asyncio.sleep(_CIRCUMSTANCES_SECONDS)
             failed = [entry for entry in self._entries.values() if isinstance(entry.state, Failed)]
-            now = self._surroundings.read() if failed else ()
+            now = self._build_circumstances.read() if failed else ()
             for entry in failed:
                 if entry.circumstances != now:
-                    entry.wanted = False
-                    self._set(entry, Unbuilt())
+                    entry.build_wanted = False
+                    self._set_state(entry, Unbuilt())
 
     def _start(self, entry: _Entry) -> None:
         task = asyncio.get_running_loop().create_task(self._work(entry))
@@ -189,18 +193,18 @@ class Environments:
         task.add_done_callback(self._tasks.discard)
 
     async def _work(self, entry: _Entry) -> None:
-        """Looks what is on disk; builds if a pod has asked. Every end of it is a state."""
+        """Read the directory on disk, or build if requested. Every outcome is a state; nothing is raised."""
         try:
-            self._set(entry, await self._find_or_build(entry))
+            self._set_state(entry, await self._find_or_build(entry))
         except BuildFailed as failure:
-            self._fail(entry, failure.message, failure.fault)
+            self._set_failed(entry, failure.message, failure.fault)
         except Exception as error:
             logger.exception("environment %s", entry.definition.name)
-            said = f"building failed, by a fault of Paddock: {type(error).__name__}: {error}"
-            self._fail(entry, said, Fault.DEFINITION)
+            message = f"building failed, by a fault of Paddock: {type(error).__name__}: {error}"
+            self._set_failed(entry, message, Fault.DEFINITION)
         finally:
             entry.task = None
-        if entry.wanted and isinstance(entry.state, Unbuilt):  # asked for while we looked
+        if entry.build_wanted and isinstance(entry.state, Unbuilt):  # requested while the directory was read
             self._start(entry)
 
     async def _find_or_build(self, entry: _Entry) -> State:
@@ -211,26 +215,26 @@ class Environments:
             return Usable()
         python = await self._builder.find_python(definition)
         built = self._builder.read_built(definition, python) if python is not None else None
-        if built is None and entry.wanted:
-            built = await self._builder.build(definition, lambda progress: self._tell(entry, progress))
-        return _usable(built) if built is not None else Unbuilt()
+        if built is None and entry.build_wanted:
+            built = await self._builder.build(definition, lambda progress: self._report_progress(entry, progress))
+        return _build_usable(built) if built is not None else Unbuilt()
 
-    def _tell(self, entry: _Entry, progress: Progress) -> None:
-        """Progress, at most twice a second and only when what is shown differs."""
+    def _report_progress(self, entry: _Entry, progress: Progress) -> None:
+        """Set the progress: at most twice a second within a phase, and only if it differs."""
         now = asyncio.get_running_loop().time()
         new_phase = not isinstance(entry.state, Building) or entry.state.progress.phase != progress.phase
-        if entry.state != Building(progress) and (new_phase or now - entry.told >= _TELL_EVERY):
-            entry.told = now
-            self._set(entry, Building(progress))
+        if entry.state != Building(progress) and (new_phase or now - entry.reported_at >= _STATUS_SECONDS):
+            entry.reported_at = now
+            self._set_state(entry, Building(progress))
 
-    def _fail(self, entry: _Entry, message: str, fault: Fault) -> None:
-        entry.circumstances = self._surroundings.read()
-        self._set(entry, Failed(message, fault))
+    def _set_failed(self, entry: _Entry, message: str, fault: Fault) -> None:
+        entry.circumstances = self._build_circumstances.read()
+        self._set_state(entry, Failed(message, fault))
 
-    def _set(self, entry: _Entry, state: State) -> None:
+    def _set_state(self, entry: _Entry, state: State) -> None:
         entry.state = state
         if isinstance(state, Usable):
-            entry.asked.clear()
+            entry.requesters.clear()
         self._change.set()
         self._dirty.set()
 
@@ -240,7 +244,7 @@ class Environments:
             self._dirty.clear()
             for entry in list(self._entries.values()):
                 await self._write_status(entry)
-            await asyncio.sleep(_TELL_EVERY)
+            await asyncio.sleep(_STATUS_SECONDS)
 
     async def _write_status(self, entry: _Entry) -> None:
         status = {**build_status(entry.definition, entry.state), "requested": entry.requested or None}
@@ -250,23 +254,28 @@ class Environments:
             await self._api.patch(ENVIRONMENTS, "", entry.definition.name, {"status": status}, subresource="status")
             entry.recorded = status
         except NotFound:
-            return  # deleted meanwhile: its event is on the way
+            return  # deleted meanwhile: its event follows
         except ApiError as error:
             logger.warning("status of environment %s: %s", entry.definition.name, error.message)
             self._dirty.set()
 
 
-def _asker(pod: Manifest) -> str:
-    """The UID of the job that the pod belongs to, or of the pod: a gang asks once, however many pods it has."""
+def _read_desired(manifest: Manifest) -> _Desired:
+    request = annotations_of(manifest).get(BUILD_REQUESTED, "")
+    return _Desired(read_definition(manifest), uid_of(manifest), request, manifest.get("status") or {})
+
+
+def _requester(pod: Manifest) -> str:
+    """The UID of the pod's controller, or of the pod: all pods of a job count as one requester."""
     owner = controller_of(pod)
     return str(owner.get("uid")) if owner else uid_of(pod)
 
 
-def _exists(state: Usable) -> bool:
+def _is_on_disk(state: Usable) -> bool:
     return not state.directory or os.access(f"{state.directory}/bin/python", os.X_OK)
 
 
-def _usable(built: Built) -> Usable:
+def _build_usable(built: Built) -> Usable:
     return Usable(built.path, built.python, built.packages, built.size)
 
 

@@ -1,7 +1,7 @@
-"""uv's managed interpreters: one is fetched where no interpreter of this machine suits the packages. I/O.
+"""uv's managed interpreters: downloads one if no interpreter of this machine suits the packages. I/O.
 
-Never in silence: which version, from which host and how large stands in the progress. uv keeps it for all of the user's
-environments (UV_PYTHON_INSTALL_DIR), and honours UV_PYTHON_INSTALL_MIRROR, UV_PYTHON_DOWNLOADS and UV_OFFLINE.
+The progress always shows version, host and size. uv keeps the interpreter for all of the user's environments
+(UV_PYTHON_INSTALL_DIR), and honours UV_PYTHON_INSTALL_MIRROR, UV_PYTHON_DOWNLOADS and UV_OFFLINE.
 Source: uv's guide, "Installing and managing Python".
 """
 
@@ -31,7 +31,7 @@ from paddock.environments.uv import Machine, UvRuns
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """An interpreter that uv can fetch, and from where."""
+    """An interpreter that uv can download, and the host."""
 
     version: Version
     host: str
@@ -42,7 +42,7 @@ class Download:
 
 
 def choose_download(listing: Sequence[Mapping[str, Any]], specifier: str, mirror: str) -> Download | None:
-    """The newest release of CPython that suits, of uv's listing of downloads. Pure."""
+    """The newest matching release of CPython in uv's list of downloads, or None. Pure."""
     found = []
     for each in listing:
         version = read_release(each)
@@ -51,9 +51,9 @@ def choose_download(listing: Sequence[Mapping[str, Any]], specifier: str, mirror
     return Download(*max(found)) if found else None
 
 
-def explain_cure(specifier: str, here: Machine) -> str:
-    """What to do where none could be fetched. Pure."""
-    command = here.install_command(PYTHON_313) if match_version(specifier, (3, 13, 0)) else ""
+def explain_remedy(specifier: str, machine: Machine) -> str:
+    """What to do if the download failed. Pure."""
+    command = machine.install_command(PYTHON_313) if match_version(specifier, (3, 13, 0)) else ""
     how = f"`{command}`, or pyenv" if command else "with your system's packages, or pyenv"
     return (
         f"install {explain_range(specifier)} ({how}), or set UV_PYTHON_INSTALL_MIRROR to a mirror of uv's Pythons that "
@@ -62,7 +62,8 @@ def explain_cure(specifier: str, here: Machine) -> str:
 
 
 async def fetch_python(runs: UvRuns, specifier: str, found: Sequence[Python]) -> Python:
-    """Fetches an interpreter that suits. Raises `BuildFailed`: why none of `found` does, why none came, what to do."""
+    """Downloads a matching interpreter. Raises `BuildFailed`: why none of `found` suits, why the download failed, and
+    what to do."""
     environ = runs.uv.environ
     unsuitable = explain_unsuitable(runs.definition.subject, specifier, found)
     listing = await list_pythons(runs.uv.program, environ, "--only-downloads")
@@ -75,7 +76,7 @@ async def fetch_python(runs: UvRuns, specifier: str, found: Sequence[Python]) ->
     except BuildFailed as failed:
         why = root_cause(runs.log[-1]) + explain_tries(failed.tries)
         said = f"{unsuitable}, and {download.name} could not be fetched from {download.host} ({why}): "
-        said += explain_cure(specifier, runs.uv.here)
+        said += explain_remedy(specifier, runs.uv.machine)
         raise BuildFailed(said, Fault.MACHINE) from failed
     suits = choose_python(specifier, await fetch_pythons(runs.uv.program, environ))
     if suits is None:
@@ -92,7 +93,9 @@ async def _install(runs: UvRuns, download: Download) -> None:
             runs.report(Progress("fetching", 100 * bar[0] // max(bar[1], 1), subject, bar[1]))
 
     runs.report(Progress("fetching", 0, subject))
-    # The user's own setting, which our other runs of uv overrule: they must not fetch an interpreter in silence.
+    # The user's own setting holds here. All other runs of uv set "never", so that none downloads an interpreter
+    # silently.
     allowed = {"UV_PYTHON_DOWNLOADS": runs.uv.environ.get("UV_PYTHON_DOWNLOADS")}
     wanted = ".".join(map(str, download.version))
+    # Without --no-bin, uv would also put an executable into the user's directory of programs.
     await runs.run("python", "install", "--no-bin", wanted, on_text=on_text, variables=allowed)

@@ -1,8 +1,8 @@
-"""How far a build is, read from what uv draws on a terminal. Pure.
+"""The progress of a build, parsed from uv's terminal output. Pure.
 
-uv tells bytes only as bars (`numpy  -----  2.16 MiB/16.13 MiB`), one for each package that is being downloaded, under
-`Preparing packages... (11/15)`; then `[6/15] name` while it installs. A release of uv that draws otherwise costs the
-per cent, never the build: phases alone still move it.
+uv shows bytes only as bars (`numpy  -----  2.16 MiB/16.13 MiB`), one for each running download, under
+`Preparing packages... (11/15)`; then `[6/15] name` while it installs. With a future output that does not match, the
+build still works, and its percentage follows the phases alone.
 """
 
 from __future__ import annotations
@@ -13,22 +13,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 RESOLVED, DOWNLOADED, INSTALLED = 3, 88, 93
-"""Per cent at the end of each phase; most of the time goes to the download, then to the first import (verifying)."""
+"""Percentage at the end of each phase. The download takes longest, then the first import (verifying)."""
 
 _BAR = re.compile(r"([A-Za-z0-9][\w.-]*)\s+-+\s+([\d.]+) ?([KMGT]?i?B)/([\d.]+) ?([KMGT]?i?B)")
 _PREPARING = re.compile(r"Preparing packages\.\.\. \((\d+)/(\d+)\)")
 _INSTALLING = re.compile(r"\[(\d+)/(\d+)\] ")
 _UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
-_WINDOW = 40_000  # characters of the terminal to keep: several frames
+# Characters of output to keep: several frames.
+_WINDOW = 40_000
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """`subject` as people know it (`paddlepaddle 3.0.0`), or while `retrying` what is being done; `size` of its
-    download in bytes, once it is known.
+    """`subject`: `paddlepaddle 3.0.0`; in phase `retrying`, the failed activity. `size`: bytes of its download, None if
+    not known yet.
 
-    `tries`: how many have failed, and how many there are, where the network failed. `speed` in bytes a second, and
-    `left`, the seconds that the downloads will take at this speed; 0 where they are not known.
+    `tries`: after a network error, (failed tries, all tries). `speed`: bytes per second. `left`: seconds until the
+    downloads end at this speed. Both are 0 if unknown.
     """
 
     phase: str
@@ -54,14 +55,14 @@ class Progress:
 
 
 @dataclass(slots=True)
-class Pace:
-    """How fast bytes come, over the last seconds. Times are of any clock that only goes forward."""
+class TransferRate:
+    """The transfer rate over the last `window` seconds. Times are of a monotonic clock."""
 
     window: float = 5.0
     _seen: deque[tuple[float, int]] = field(default_factory=deque)
 
-    def note(self, now: float, got: int) -> float:
-        """Bytes a second; 0 before it is known. `got` that goes back is another try: the count begins anew."""
+    def add(self, now: float, got: int) -> float:
+        """Bytes per second; 0 in the first second. `got`: the sum so far; a smaller sum (a retry) resets."""
         if self._seen and got < self._seen[-1][1]:
             self._seen.clear()
         self._seen.append((now, got))
@@ -73,7 +74,7 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """What has been seen of uv's output so far: bytes (done, whole) by package, and packages (done, all)."""
+    """uv's output so far. `bars`: package -> bytes (done, total); `prepared`, `installed`: packages (done, total)."""
 
     text: str = ""
     bars: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -83,22 +84,22 @@ class Screen:
 
     @property
     def all_seen(self) -> bool:
-        """Whether every package has either been prepared or shown its size."""
+        """Whether each package is either prepared or has shown its size."""
         running = sum(got < size for got, size in self.bars.values())
         return self.prepared[0] + running >= self.prepared[1]
 
     @property
     def bytes(self) -> tuple[int, int]:
-        """Of all downloads that have shown their size: done, whole."""
+        """Bytes (done, total) of all downloads that have shown their size."""
         return sum(got for got, _ in self.bars.values()), sum(whole for _, whole in self.bars.values())
 
     def largest(self) -> tuple[str, int] | None:
-        """The package that the wait is for, and its size."""
+        """The package with the largest download, and its size."""
         return max(((name, whole) for name, (_, whole) in self.bars.items()), key=lambda each: each[1], default=None)
 
 
 def read_screen(screen: Screen, text: str) -> Screen:
-    """The screen after `text`, which may end anywhere in a frame."""
+    """The screen after more `text`, which may end anywhere in a frame."""
     window = (screen.text + text)[-_WINDOW:]
     frames = list(_PREPARING.finditer(window))
     bars = dict(screen.bars)
@@ -112,6 +113,7 @@ def read_screen(screen: Screen, text: str) -> Screen:
         prepared = (int(frame[1]), int(frame[2]))
         if complete:
             visible = set(drawn)
+    # uv no longer draws the bar of a finished download.
     if visible is not None and frames:
         last = {match[1] for match in _BAR.finditer(window, frames[-1].end())}
         bars = {name: (done if name in visible | last else whole, whole) for name, (done, whole) in bars.items()}
@@ -119,11 +121,12 @@ def read_screen(screen: Screen, text: str) -> Screen:
     installed = (int(steps[-1][0]), int(steps[-1][1])) if steps else screen.installed
     kept = window[frames[-2].start() :] if len(frames) > 1 else window
     seen = replace(screen, text=kept, bars=bars, prepared=prepared, installed=installed)
+    # The total grows while sizes become known, and the percentage that is shown must not decrease.
     return replace(seen, best=max(screen.best, _percent(seen)))
 
 
 def _percent(screen: Screen) -> float:
-    """Between RESOLVED and INSTALLED. Until every download has been seen its total is unknown: a tenth at most."""
+    """Between RESOLVED and INSTALLED."""
     done, every = screen.installed
     if every:
         return DOWNLOADED + (INSTALLED - DOWNLOADED) * done / every
@@ -131,12 +134,13 @@ def _percent(screen: Screen) -> float:
     if not whole:
         return RESOLVED
     fraction = got / whole
+    # While some sizes are unknown, so is the total: a tenth of the range is the most that can be claimed.
     return RESOLVED + (DOWNLOADED - RESOLVED) * (fraction if screen.all_seen else fraction / 10)
 
 
 def build_progress(screen: Screen, subject: str, versions: Mapping[str, str], speed: float = 0.0) -> Progress:
-    """The progress that a screen shows. The subject becomes the largest download once there is one; `speed` in bytes a
-    second."""
+    """The progress that a screen shows. Once all sizes are known, the subject is the largest download. `speed`: bytes
+    per second."""
     phase = "installing" if screen.installed[1] else "downloading"
     largest = screen.largest()
     if largest is None or not screen.all_seen or largest[1] < 10**6:
@@ -152,13 +156,13 @@ _PYTHON_BAR = re.compile(r"\(download\)\s+-+\s+([\d.]+) ?([KMGT]?i?B)/([\d.]+) ?
 
 
 def read_python_bar(text: str) -> tuple[int, int] | None:
-    """Bytes (done, whole) of an interpreter that uv fetches, from the last bar in `text`."""
+    """Bytes (done, total) of an interpreter that uv downloads, from the last bar in `text`."""
     bars = list(_PYTHON_BAR.finditer(text))
     return (_bytes(bars[-1][1], bars[-1][2]), _bytes(bars[-1][3], bars[-1][4])) if bars else None
 
 
 def format_size(count: float) -> str:
-    """As package indexes print it, in powers of ten: `193 MB`, `1.2 GB`."""
+    """`193 MB`, `1.2 GB`: in powers of ten, as on package indexes."""
     for unit in ("B", "kB", "MB"):
         if count < 999.5:
             return f"{count:.0f} {unit}"

@@ -1,7 +1,7 @@
-"""Which Python interpreter an environment is built with: one of this machine, the one that runs Paddock first.
+"""Chooses the Python interpreter of an environment: one of this machine, preferably the one that runs Paddock.
 
-Choosing is pure; `fetch_pythons` asks uv what there is. Where none suits, `managed_pythons` fetches one. Specifiers are
-those of `requires-python` (PEP 440), on releases only: `>=3.9,<3.14`, `==3.11.*`, `~=3.11`.
+The choice is pure; `fetch_pythons` lists the interpreters with uv. If none suits, `managed_pythons` downloads one.
+Specifiers are those of `requires-python` (PEP 440), for releases only: `>=3.9,<3.14`, `==3.11.*`, `~=3.11`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from paddock.environments.terminal import read_output
 Version = tuple[int, ...]
 
 SPECIFIER_PATTERN = r"^\s*((>=|<=|==|!=|~=|<|>)\s*\d+(\.\d+){0,2}(\.\*)?\s*(,\s*|$))*$"
-"""For the schema of the kind; `match_version` reads all that it lets through."""
+"""For the CRD's schema; `match_version` accepts all that matches."""
 
-_LATEST_MINOR = 60  # "or later" begins where a range has no end below this
+# A range without an end below this is "or later".
+_LATEST_MINOR = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Python:
-    """An interpreter: its executable (of the base installation, not of a venv) and version."""
+    """An interpreter: its executable (of the base installation, not of a venv) and its version."""
 
     path: Path
     version: Version
@@ -39,7 +40,7 @@ class Python:
 
 
 def match_version(specifier: str, version: Version) -> bool:
-    """Whether all terms hold. `ValueError` names the term that is none."""
+    """Whether the version matches all terms. Raises `ValueError` with the invalid term."""
     return all(_match_term(term.strip(), version) for term in specifier.split(",") if term.strip())
 
 
@@ -71,13 +72,13 @@ def _pad(version: Version) -> Version:
 
 
 def choose_python(specifier: str, candidates: Sequence[Python]) -> Python | None:
-    """The first that suits; callers put the preferred one first."""
+    """The first matching candidate, or None; callers put the preferred one first."""
     return next((each for each in candidates if match_version(specifier, each.version)), None)
 
 
 def explain_range(specifier: str) -> str:
     """`>=3.9,<3.14` -> `Python 3.9 to 3.13`."""
-    minors = [minor for minor in range(_LATEST_MINOR) if _any_release(specifier, minor)]
+    minors = [minor for minor in range(_LATEST_MINOR) if _allows_minor(specifier, minor)]
     if not minors or minors != list(range(minors[0], minors[-1] + 1)):
         return f"Python {specifier}"
     first, last = minors[0], minors[-1]
@@ -86,25 +87,25 @@ def explain_range(specifier: str) -> str:
     return f"Python 3.{first} to 3.{last}" if first != last else f"Python 3.{first}"
 
 
-def _any_release(specifier: str, minor: int) -> bool:
+def _allows_minor(specifier: str, minor: int) -> bool:
     return any(match_version(specifier, (3, minor, patch)) for patch in (0, 50))
 
 
 def explain_unsuitable(subject: str, specifier: str, found: Sequence[Python]) -> str:
-    """`Python 3.14 is too new for paddlepaddle 3.0.0`: why none of this machine's interpreters will do."""
+    """`Python 3.14 is too new for paddlepaddle 3.0.0`: why none of this machine's interpreters suits."""
     versions = sorted({each.version[:2] for each in found})
     if not versions:
         return f"no Python was found for {subject}"
-    low, high = (match_range(specifier, version) for version in (versions[0], versions[-1]))
+    low, high = (compare_to_range(specifier, version) for version in (versions[0], versions[-1]))
     if low == high and low != 0:
         nearest = versions[0] if low > 0 else versions[-1]
         return f"Python {_dotted(nearest)} is too {'new' if low > 0 else 'old'} for {subject}"
     return f"no Python here suits {subject}, found {', '.join(map(_dotted, versions))}"
 
 
-def match_range(specifier: str, version: Version) -> int:
-    """-1 below what is allowed, 1 above, 0 inside or between."""
-    allowed = [(3, minor) for minor in range(_LATEST_MINOR) if _any_release(specifier, minor)]
+def compare_to_range(specifier: str, version: Version) -> int:
+    """-1 below the allowed range, 1 above, 0 inside or in a gap."""
+    allowed = [(3, minor) for minor in range(_LATEST_MINOR) if _allows_minor(specifier, minor)]
     if not allowed or allowed[0] <= version[:2] <= allowed[-1]:
         return 0
     return -1 if version[:2] < allowed[0] else 1
@@ -115,7 +116,7 @@ def _dotted(version: Version) -> str:
 
 
 def read_pythons(listing: Sequence[Mapping[str, Any]]) -> tuple[Python, ...]:
-    """uv's JSON listing of interpreters: releases of CPython only, newest first, one for each version."""
+    """The interpreters of uv's JSON list: releases of CPython only, newest first, one for each version."""
     found: dict[Version, Python] = {}
     for each in listing:
         version = read_release(each)
@@ -125,7 +126,7 @@ def read_pythons(listing: Sequence[Mapping[str, Any]]) -> tuple[Python, ...]:
 
 
 def read_release(row: Mapping[str, Any]) -> Version:
-    """The version in a row of uv's listings; empty for what is no release of the ordinary CPython."""
+    """The version in a row of uv's lists; empty if it is not a release of the default CPython."""
     parts = row.get("version_parts") or {}
     version = (int(parts.get("major", 0)), int(parts.get("minor", 0)), int(parts.get("patch", 0)))
     released = str(row.get("version")) == ".".join(map(str, version))
@@ -134,33 +135,36 @@ def read_release(row: Mapping[str, Any]) -> Version:
 
 
 def running_python() -> Python:
-    """The interpreter that runs Paddock; of a venv, the one it was made from."""
+    """The interpreter that runs Paddock; in a venv, its base interpreter."""
     return Python(Path(getattr(sys, "_base_executable", sys.executable)), sys.version_info[:3])
 
 
 def this_platform() -> str:
-    """`linux-x86_64`: what a wheel's platform tag turns on, for the key."""
+    """`linux-x86_64`: the platform of wheels, for the key."""
     return f"{sys.platform}-{platform.machine()}"
 
 
 async def fetch_pythons(uv: str, environ: Mapping[str, str]) -> tuple[Python, ...]:
-    """What uv finds on this machine, its own included."""
+    """The interpreters that uv finds on this machine, with those that it manages."""
     return read_pythons(await list_pythons(uv, environ, "--only-installed"))
 
 
 async def list_pythons(uv: str, environ: Mapping[str, str], which: str) -> Sequence[Mapping[str, Any]]:
-    """uv's listing; nothing where it fails, as then the sentence is about what was found."""
+    """uv's list of interpreters; empty if uv fails."""
     downloads = "automatic" if which == "--only-downloads" else "never"
-    more = {"UV_PYTHON_DOWNLOADS": downloads, "PATH": os.pathsep.join((environ.get("PATH", ""), *_of_pyenv(environ)))}
+    path = os.pathsep.join((environ.get("PATH", ""), *_pyenv_directories(environ)))
+    more = {"UV_PYTHON_DOWNLOADS": downloads, "PATH": path}
     output = await read_output([uv, "python", "list", which, "--output-format", "json"], {**environ, **more})
     try:
         listing: Sequence[Mapping[str, Any]] = json.loads(output or b"[]")
         return listing
     except ValueError:
+        # An empty list is no error here: the build's error names the interpreters that are known.
         return ()
 
 
-def _of_pyenv(environ: Mapping[str, str]) -> list[str]:
-    """Where pyenv keeps its interpreters: what it puts into PATH starts only those that a directory has chosen."""
+def _pyenv_directories(environ: Mapping[str, str]) -> list[str]:
+    """The directories of pyenv's interpreters."""
+    # pyenv's shims in PATH start only the versions that a directory selects.
     root = Path(environ.get("PYENV_ROOT") or Path(environ.get("HOME") or Path.home()) / ".pyenv")
     return sorted(map(str, root.glob("versions/*/bin")))

@@ -1,7 +1,7 @@
-"""Puts the default Environments into an API, and keeps them up to date as long as the user has not changed them.
+"""Creates the default Environments, and updates those that the user has not changed.
 
-A seeded object carries the digest of the spec it was given. If its spec still has that digest, a newer Paddock may
-replace it; if not, it is the user's. An object without our annotation is never touched.
+A seeded object has the digest of its seeded spec as an annotation. While its spec has that digest, a newer Paddock may
+replace it; otherwise the user changed it. An object without the annotation is never changed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 def plan_seeding(
     existing: Sequence[Manifest], defaults: Sequence[Manifest]
 ) -> tuple[tuple[Manifest, ...], tuple[Manifest, ...]]:
-    """Objects to create, and existing ones to replace by a newer default (resourceVersion kept)."""
+    """The objects to create, and those to replace by a newer default (with the resourceVersion that was read)."""
     there: Mapping[str, Manifest] = {name_of(each): each for each in existing}
     create, replace = [], []
     for default in defaults:
@@ -35,6 +35,7 @@ def plan_seeding(
         if old is None:
             seeded["metadata"]["annotations"] = {SEED: digest}
             create.append(seeded)
+        # The user has not changed it since it was seeded, and it is not the current default.
         elif annotations_of(old).get(SEED) == build_spec_digest(old) != digest:
             seeded["metadata"] = old["metadata"] | {"annotations": {**annotations_of(old), SEED: digest}}
             replace.append(seeded)
@@ -42,13 +43,14 @@ def plan_seeding(
 
 
 async def seed(api: Api) -> None:
-    """Creates the missing defaults and updates ours. The kind must be served already (`environments.crd`)."""
+    """Creates missing defaults and updates unchanged ones. The CRD (`environments.crd`) must be installed."""
     create, replace = plan_seeding((await api.list(ENVIRONMENTS)).items, build_defaults())
     for manifest in create:
         try:
             await api.create(ENVIRONMENTS, manifest)
         except AlreadyExists:
-            continue  # somebody else was first: it is theirs
+            # Another client has created it since the list.
+            continue
     for manifest in replace:
         try:
             await api.replace(ENVIRONMENTS, manifest)

@@ -1,4 +1,4 @@
-"""What is known of one Environment: a state, and how it is shown in `status` and answered to the kubelet. Pure."""
+"""The state of one Environment, and its form in `status` and in the answer to the kubelet. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from paddock.environments.progress import Progress, format_size
 
 @dataclass(frozen=True, slots=True)
 class Unbuilt:
-    """Nothing on disk, and nobody has asked for it yet."""
+    """Not on disk, and not requested yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ STATUS_FIELDS = ("phase", "progress", "message", "fault", "python", "key", "path
 
 
 def build_status(definition: Definition, state: State) -> dict[str, Any]:
-    """`status`; a field that does not apply is None, which a merge patch takes away."""
+    """The object's `status`. A field that does not apply is None, which a merge patch removes."""
     match state:
         case Unbuilt():
             shown: dict[str, Any] = {
@@ -66,7 +66,7 @@ def build_status(definition: Definition, state: State) -> dict[str, Any]:
 
 
 def build_answer(definition: Definition, state: State, path: str, programs: Path) -> Answer:
-    """`path` is the machine's PATH; `programs` the directory of the programs that come with Paddock."""
+    """The answer to the kubelet. `path`: the machine's PATH; `programs`: the directory of the training programs."""
     match state:
         case Unbuilt():
             return Preparing(f"environment {definition.name}: building ({definition.subject})")

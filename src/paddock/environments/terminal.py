@@ -1,9 +1,9 @@
-"""Runs one program on a terminal of its own. I/O.
+"""Runs one program on its own pseudo-terminal. I/O.
 
-uv tells how many bytes it has only on a terminal. The terminal also ties the child to this process: when Paddock dies,
-by kill -9 too, the terminal hangs up and the child ends (SIGHUP), so no build goes on unwatched.
+uv shows the bytes of downloads only on a terminal. The terminal also ties the child to this process: when Paddock dies,
+even by kill -9, the terminal hangs up and the child ends (SIGHUP), so no build continues alone.
 
-A caller that is cancelled leaves nothing behind: the child's whole session is killed before the call returns.
+If the caller is cancelled, the child's whole session is killed before the call returns.
 """
 
 from __future__ import annotations
@@ -22,41 +22,42 @@ from pathlib import Path
 from typing import Any
 
 _LOGIN = "import os, sys; os.login_tty(int(sys.argv[1])); os.execv(sys.argv[2], sys.argv[2:])"
-"""Makes the terminal the child's controlling one, which only the child itself can do."""
+"""Makes the terminal the child's controlling terminal, which only the child itself can do."""
 
-_ROWS, _COLUMNS = 100, 240  # rows: more bars than uv downloads at once; columns: errors are wrapped at this width
+# Rows: more bars than uv downloads at once. Columns: uv wraps its errors at this width.
+_ROWS, _COLUMNS = 100, 240
 
 
 async def run_on_terminal(
     command: Sequence[str], environ: Mapping[str, str], directory: Path, on_text: Callable[[str], None] | None = None
 ) -> tuple[int, str]:
-    """Exit code (negative: the signal) and all text. `on_text` gets the text as it comes, cut anywhere; what it raises
-    ends the program and is raised here."""
-    ours, theirs = os.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, _COLUMNS, 0, 0))
-    os.set_blocking(ours, False)
+    """The exit code (negative: the signal) and the whole output. `on_text` receives the output in chunks as it is
+    written; an exception of `on_text` ends the program and is raised here."""
+    parent_end, child_end = os.openpty()
+    fcntl.ioctl(child_end, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, _COLUMNS, 0, 0))
+    os.set_blocking(parent_end, False)
     try:
         child = await asyncio.create_subprocess_exec(
-            sys.executable, "-I", "-S", "-c", _LOGIN, str(theirs), *command,
-            stdin=asyncio.subprocess.DEVNULL, env=dict(environ), cwd=directory, pass_fds=(theirs,),
+            sys.executable, "-I", "-S", "-c", _LOGIN, str(child_end), *command,
+            stdin=asyncio.subprocess.DEVNULL, env=dict(environ), cwd=directory, pass_fds=(child_end,),
         )  # fmt: skip
     except BaseException:
-        os.close(ours)
+        os.close(parent_end)
         raise
     finally:
-        os.close(theirs)
+        os.close(child_end)
     try:
-        chunks = await _read_all(ours, child, on_text)
+        chunks = await _read_all(parent_end, child, on_text)
         return await child.wait(), b"".join(chunks).decode(errors="replace")
     finally:
-        os.close(ours)
+        os.close(parent_end)
         if child.returncode is None:
             _kill(child.pid)
             await child.wait()
 
 
 async def read_output(command: Sequence[str], environ: Mapping[str, str]) -> bytes:
-    """What a program prints, without a terminal; what it complains of is dropped. It ends with its caller."""
+    """A program's standard output, without a terminal; standard error is dropped. A cancelled caller kills it."""
     child = await asyncio.create_subprocess_exec(
         *command, env=dict(environ), stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
@@ -73,7 +74,7 @@ async def read_output(command: Sequence[str], environ: Mapping[str, str]) -> byt
 async def _read_all(
     terminal: int, child: asyncio.subprocess.Process, on_text: Callable[[str], None] | None
 ) -> list[bytes]:
-    """Until the last process on the terminal has closed it, or the child has ended and nothing more comes."""
+    """Reads until the last process on the terminal closes it, or the child has ended and no output is left."""
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[None] = loop.create_future()
     chunks: list[bytes] = []
@@ -83,7 +84,8 @@ async def _read_all(
             chunk = os.read(terminal, 65536)
         except BlockingIOError:
             return False
-        except OSError:  # Linux: EIO when the other side is closed
+        except OSError:
+            # Linux answers EIO when the other side is closed.
             chunk = b""
         if not chunk:
             loop.remove_reader(terminal)
@@ -104,6 +106,7 @@ async def _read_all(
     exit_ = asyncio.ensure_future(child.wait())
     try:
         await asyncio.wait(set[asyncio.Future[Any]]((ended, exit_)), return_when=asyncio.FIRST_COMPLETED)
+        # The child has ended, but a process that it left may keep the terminal open: read only what is there.
         while not ended.done() and read():
             pass
         if ended.done():
@@ -115,7 +118,8 @@ async def _read_all(
 
 
 def _kill(pid: int) -> None:
-    """The session's group; before the child has made its session, the child alone."""
+    """Kills the child and its process group."""
+    # Before the child has created its session, the group does not exist yet: the child is killed by itself first.
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
     with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -123,9 +127,9 @@ def _kill(pid: int) -> None:
 
 
 def plain_text(output: str) -> str:
-    """What a person would have read in the end: without colours, cursor movements and overdrawn lines.
+    """The text that is visible at the end: without colours, cursor movements and overwritten lines.
 
-    A colour takes nothing away from its line (Python 3.13 colours its tracebacks); any other sequence begins it anew.
+    A colour sequence keeps its line (Python 3.13 colours its tracebacks); any other sequence overwrites the line.
     """
     lines = []
     without_colours = re.sub(r"\x1b\[[0-9;:]*m", "", output)

@@ -1,7 +1,7 @@
-"""Runs uv: with the settings of this user, on a terminal, again where the network failed. I/O.
+"""Runs uv with the user's settings, on a terminal, and retries after network errors. I/O.
 
-uv keeps what it has fetched, so that a second try begins where the first one ended. A wheel that is cut half-way is
-fetched again from its beginning.
+uv caches complete downloads, so a retry continues where the try before ended. A partial wheel is downloaded again from
+its beginning.
 """
 
 from __future__ import annotations
@@ -35,11 +35,12 @@ from paddock.environments.terminal import plain_text, run_on_terminal
 Report = Callable[[Progress], None]
 
 TRIES = 3
-_PAUSES = (0.5, 1.5)  # seconds before the second try and the third
+# Pauses before the second and the third try.
+_BACKOFF_SECONDS = (0.5, 1.5)
 
 
 def find_uv() -> str:
-    """The uv that was installed with Paddock, else the one in PATH; empty where there is none."""
+    """The path of the uv installed with Paddock, else of the one in PATH; empty if there is none."""
     import uv
 
     try:
@@ -50,7 +51,7 @@ def find_uv() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Whom a sentence tells to install something: the distribution, and whether they are root."""
+    """What an install command depends on: the distribution, and whether the user is root."""
 
     distribution: Distribution
     root: bool
@@ -68,17 +69,18 @@ def this_machine() -> Machine:
 
 @dataclass(frozen=True, slots=True)
 class Uv:
-    """uv as this user has set it up. `program` is its path, empty where there is none; `environ` the variables that it
-    starts with; `root` the directory that it runs in, and whose disk it fills."""
+    """uv with this user's settings. `program`: its path, empty if there is none; `environ`: its environment variables;
+    `root`: its working directory, on the disk of the environments."""
 
     program: str
     environ: Mapping[str, str]
     root: Path
     home: Path = field(default_factory=Path.home)
-    here: Machine = field(default_factory=this_machine)
+    machine: Machine = field(default_factory=this_machine)
 
     def settings(self, definition: Definition) -> UvSettings:
-        """Read for each run, as people mend their settings while we run."""
+        """uv's settings, read anew for each run."""
+        # Users correct settings while Paddock runs.
         pip = read_pip_settings(read_texts(pip_files(self.environ, self.home)), self.environ)
         keys = read_uv_keys(read_texts(uv_files(self.environ, self.home)))
         return plan_uv_settings(definition, pip, self.environ, keys)
@@ -86,8 +88,8 @@ class Uv:
 
 @dataclass(slots=True)
 class UvRuns:
-    """The runs of one build: `log` has what they said; `report` hears of a try that follows a failed one, of what is
-    being done (`doing`)."""
+    """The runs of uv in one build. `log`: their commands and output; `report` is called before a retry, with the
+    activity in `doing`."""
 
     uv: Uv
     definition: Definition
@@ -102,20 +104,21 @@ class UvRuns:
         on_text: Callable[[str], None] | None = None,
         variables: Mapping[str, str | None] | None = None,
     ) -> str:
-        """All that uv said; `variables` are set for this run, or taken away (None). Raises `BuildFailed`: for a network
-        that failed, after TRIES tries."""
+        """uv's output. `variables` are set for this run, or removed (None). Raises `BuildFailed`; for a network error,
+        after TRIES tries."""
         for number in range(1, TRIES + 1):
             status, text = await self._run_once(arguments, on_text, variables or {})
             if status == 0:
                 return text
             failed = read_failure(Failure(text, self.definition, self.python, str(self.uv.root)))
-            if failed.fault is Fault.NETWORK and not (is_on_network() or _asks_this_machine(text)):
+            # Without any network a retry only takes time; an index on loopback needs none.
+            if failed.fault is Fault.NETWORK and not (is_on_network() or _is_loopback_index(text)):
                 raise BuildFailed(explain_no_network(self.definition.subject), Fault.MACHINE)
             if failed.fault is not Fault.NETWORK or number == TRIES:
                 raise BuildFailed(failed.message + explain_tries(number), failed.fault, failed.pythons, number)
             doing = self.doing or f"building ({self.definition.subject})"
             self.report(Progress("retrying", RESOLVED, doing, tries=(number, TRIES)))
-            await asyncio.sleep(_PAUSES[number - 1])
+            await asyncio.sleep(_BACKOFF_SECONDS[number - 1])
         raise AssertionError("the last try returns or raises")
 
     async def _run_once(
@@ -140,9 +143,9 @@ def explain_no_network(subject: str) -> str:
 
 
 def is_on_network() -> bool:
-    """Whether an interface is up that leads out of this machine: without one, another try is of no use."""
+    """Whether any interface other than loopback is up."""
     return any(state.isup and "loopback" not in state.flags for state in psutil.net_if_stats().values())
 
 
-def _asks_this_machine(text: str) -> bool:
+def _is_loopback_index(text: str) -> bool:
     return bool(re.search(r"://(127\.|localhost|\[::1])", text))

@@ -1,5 +1,5 @@
-"""What a training job is and what to do about it. Pure: no I/O, no clock, no randomness.
+"""Training jobs and the decisions about them. Pure: no I/O, no clock, no randomness.
 
-`model` holds the values, `apis` turn manifests into them and status back, `frameworks` know roles and environments,
-`policies` decide one thing each, and `plan` is the only place that puts the decisions together.
+`model` has the values, `apis` read manifests and write statuses, `frameworks` know roles and environment variables,
+each module of `policies` decides one thing, and `plan` alone combines the decisions.
 """

@@ -1,10 +1,10 @@
-"""Every reason why a job waits, restarts, fails, ends or stands still: one frozen class each, with its numbers.
+"""Every reason why a job waits, restarts, fails, ends or is suspended: one frozen class each, with its numbers.
 
 A cause is data. It is stored as `status.cause {reason, args, since}`, where the reason is the class's name, and
-rendered by `jobs.explain`, so that a command line of another version or another language says the same thing.
-Fields must survive JSON: text, whole numbers, booleans, and tuples of text; what is None or False is not stored.
+rendered by `jobs.text.explain`, so that a command line of another version or language can render it too. Fields must
+survive JSON: text, whole numbers, booleans, and tuples of text; None and False are not stored.
 
-To add a cause: a class here, a line in `CAUSES`, and a sentence in each catalogue (a test holds the three together).
+To add a cause: a class here, a line in `CAUSES`, and a row in `jobs.text.cause_phrases` (a test holds them together).
 Which of several reasons to wait is shown is decided in `jobs.waiting`, by one ranked list.
 """
 
@@ -19,10 +19,10 @@ from paddock.kube.times import Moment
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What all causes have: a reason in CamelCase, arguments that survive JSON, and a record in the status."""
+    """The base of all causes: a reason in CamelCase, arguments that survive JSON, and a record in the status."""
 
-    pods_will_be_made: ClassVar[bool] = False
-    """The cause of a new attempt. It stays in the status until the pods of that attempt are being made."""
+    starts_attempt: ClassVar[bool] = False
+    """Whether a new attempt follows. Such a cause stays in the status until that attempt's pods are being created."""
 
     @property
     def reason(self) -> str:
@@ -34,9 +34,9 @@ class Cause:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in stored.items()}
 
     def record(self, now: Moment, previous: CauseRecord | None = None) -> CauseRecord:
-        """As it goes into the status. `since` is whole seconds, as the API writes times, and stays while the cause
-        does: a pass that finds what the last one found writes nothing."""
+        """The record for the status. `since`: whole seconds, as the API's times; it stays while the cause does."""
         args = self.args()
+        # A reconcile that finds what the last one found must write nothing.
         if previous is not None and previous.reason == self.reason and dict(previous.args) == args:
             return previous
         return CauseRecord(self.reason, args, float(int(now)))
@@ -47,21 +47,21 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class InvalidJob(Cause):
-    """The manifest as it was edited cannot be read; recorded by the operator, as there is no job to plan for.
-    `problems`: `spec.worker.replicas: found 0, …`."""
+    """The edited manifest is not valid; the operator records it, as there is no job to plan for. `problems`:
+    `spec.worker.replicas: found 0, …`."""
 
     problems: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NoReplicas(Cause):
-    """The job asks for no pod at all."""
+    """The job has no pods: all its roles have 0 replicas."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectInTheWay(Cause):
-    """Objects of somebody else have names that the job needs. `objects`: `Pod demo-worker-0`. `former`: all are those
-    of a job of the same name that is gone, and go by themselves."""
+    """Objects with another owner have names that the job needs. `objects`: `Pod demo-worker-0`. `former`: their owner
+    is a deleted job of the same name, and garbage collection will delete them."""
 
     objects: tuple[str, ...]
     former: bool = False
@@ -69,8 +69,9 @@ class ObjectInTheWay(Cause):
 
 @dataclass(frozen=True, slots=True)
 class ObjectsRefused(Cause):
-    """The API server will not make them: a quota, an admission webhook, a right that the operator lacks. It is asked
-    again within a minute. `objects`: `Pod demo-worker-0`; `message`: the server's own sentence about the first."""
+    """The API server refuses to create them: a quota, an admission webhook, a missing right of the operator. The
+    operator retries within a minute. `objects`: `Pod demo-worker-0`; `message`: the server's sentence about the
+    first."""
 
     objects: tuple[str, ...]
     message: str = ""
@@ -86,14 +87,14 @@ class NoFreePort(Cause):
 
 @dataclass(frozen=True, slots=True)
 class WaitingForOldPods(Cause):
-    """Pods of an earlier attempt still hold the names."""
+    """Pods of an earlier attempt still exist, and the new pods need their names."""
 
     pods: int
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingForNode(Cause):
-    """Pods that should be gone, on nodes that are silent or gone. After `seconds` they are deleted by force."""
+    """Overdue pods on nodes that are unreachable or deleted. After `seconds` the pods are deleted by force."""
 
     ranks: tuple[str, ...]
     nodes: tuple[str, ...]
@@ -102,18 +103,7 @@ class WaitingForNode(Cause):
 
 @dataclass(frozen=True, slots=True)
 class NodeNotReady(Cause):
-    """Pods that should be gone, on nodes that say themselves that they are not ready: their kubelets live, and nothing
-    is forced. `pods`: their names."""
-
-    ranks: tuple[str, ...]
-    nodes: tuple[str, ...]
-    namespace: str
-    pods: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class NodeUnknown(Cause):
-    """Pods that should be gone, on nodes that this operator may not ask after, so that nothing is forced.
+    """Overdue pods on nodes that report NotReady themselves: their kubelets run, so no pod is deleted by force.
     `pods`: their names."""
 
     ranks: tuple[str, ...]
@@ -123,8 +113,19 @@ class NodeUnknown(Cause):
 
 
 @dataclass(frozen=True, slots=True)
+class NodeUnknown(Cause):
+    """Overdue pods on nodes that this operator has no right to read, so no pod is deleted by force. `pods`: their
+    names."""
+
+    ranks: tuple[str, ...]
+    nodes: tuple[str, ...]
+    namespace: str
+    pods: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class WaitingForPods(Cause):
-    """Pods that are not made yet, of so many."""
+    """Pods that are not created yet: `missing` of `wanted`."""
 
     missing: int
     wanted: int
@@ -132,7 +133,7 @@ class WaitingForPods(Cause):
 
 @dataclass(frozen=True, slots=True)
 class WaitingForScheduler(Cause):
-    """Pods that no node takes, and the scheduler's own sentence about it."""
+    """Pods that are not scheduled, and the scheduler's message."""
 
     pods: int
     wanted: int
@@ -141,7 +142,7 @@ class WaitingForScheduler(Cause):
 
 @dataclass(frozen=True, slots=True)
 class BuildingEnvironment(Cause):
-    """The image stands for an environment that is being built. `message` names it, without its progress."""
+    """The image stands for an Environment that is being built. `message` names it, without the percentage."""
 
     pods: int
     wanted: int
@@ -150,7 +151,7 @@ class BuildingEnvironment(Cause):
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentFailed(Cause):
-    """The image stands for an environment that cannot be built. `message` names it, and says why and what to do."""
+    """The image stands for an Environment whose build failed. `message`: its name, the reason and what to do."""
 
     rank: str
     message: str = ""
@@ -158,7 +159,7 @@ class EnvironmentFailed(Cause):
 
 @dataclass(frozen=True, slots=True)
 class ImageUnavailable(Cause):
-    """An image that cannot be had as things are."""
+    """An image that cannot be pulled."""
 
     rank: str
     message: str = ""
@@ -166,7 +167,7 @@ class ImageUnavailable(Cause):
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationWrong(Cause):
-    """A container that cannot be made as it is written: a Secret or ConfigMap that is not there."""
+    """A container that cannot be created: its Secret or ConfigMap does not exist."""
 
     rank: str
     message: str = ""
@@ -174,7 +175,7 @@ class ConfigurationWrong(Cause):
 
 @dataclass(frozen=True, slots=True)
 class ContainerWaiting(Cause):
-    """Any other reason that the kubelet gives, with its name."""
+    """Any other waiting reason of a container. `why`: the kubelet's reason."""
 
     rank: str
     why: str
@@ -183,7 +184,7 @@ class ContainerWaiting(Cause):
 
 @dataclass(frozen=True, slots=True)
 class WaitingForAddresses(Cause):
-    """Pods without an address; the ranks' ConfigMap of endpoints needs all of them."""
+    """Pods without an address; the ConfigMap of endpoints needs the addresses of all pods."""
 
     missing: int
     wanted: int
@@ -191,34 +192,34 @@ class WaitingForAddresses(Cause):
 
 @dataclass(frozen=True, slots=True)
 class WaitingForConfigMap(Cause):
-    """All addresses are known; the ConfigMap of endpoints is being made."""
+    """All addresses are known; the ConfigMap of endpoints is being created."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class PodsStarting(Cause):
-    """Pods whose containers are not all up, of so many."""
+    """Pods whose containers are not all ready: `starting` of `wanted`."""
 
     starting: int
     wanted: int
 
 
-# A new attempt: the whole gang is made anew.
+# A new attempt: the whole gang is recreated.
 
 
 @dataclass(frozen=True, slots=True)
 class NewAttempt(Cause):
-    """The gang ends and is made anew, after `delay` seconds."""
+    """The gang is recreated, after `delay` seconds."""
 
-    pods_will_be_made: ClassVar[bool] = True
+    starts_attempt: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
 class Failure(Cause):
-    """How the program failed: `ranks`, more than one where times cannot tell which was first; exit `code` as a shell
-    reports it; `memory`: it was killed for it; `server`: a parameter server, which should have outlived the workers;
-    `message`: of a program that could not even be started, the node's word about it: there is no log to look into."""
+    """How the program failed. `ranks`: more than one if they failed in the same second; `code`: the exit code as a
+    shell reports it; `memory`: out of memory; `server`: a parameter server, which ended before the workers; `message`:
+    the kubelet's, of a program that could not be started and so has no log."""
 
     ranks: tuple[str, ...]
     code: int | None = None
@@ -229,9 +230,9 @@ class Failure(Cause):
 
 @dataclass(frozen=True, slots=True)
 class RankRestarted(Failure):
-    """A rank failed, and its role's policy restarts the gang: restart so-and-so, of a limit if there is one."""
+    """A rank failed, and its role's policy restarts the gang. `restart`: its number, of `limit` if there is one."""
 
-    pods_will_be_made: ClassVar[bool] = True
+    starts_attempt: ClassVar[bool] = True
     restart: int = 1
     limit: int | None = None
     delay: int = 0
@@ -239,14 +240,14 @@ class RankRestarted(Failure):
 
 @dataclass(frozen=True, slots=True)
 class PodsDeleted(NewAttempt):
-    """Somebody deleted pods of a running gang. Not the program's fault: no restart is counted."""
+    """Pods of a running gang were deleted. Not the program's fault: no restart is counted."""
 
     ranks: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PodsLost(NewAttempt):
-    """The node went, or took its pods away (`why`: NodeLost, Evicted). No restart is counted."""
+    """Pods were lost with their node, or evicted (`why`: NodeLost, Evicted). No restart is counted."""
 
     ranks: tuple[str, ...]
     why: str
@@ -255,36 +256,36 @@ class PodsLost(NewAttempt):
 
 @dataclass(frozen=True, slots=True)
 class Resized(NewAttempt):
-    """The replicas were edited: every rank must learn the new number."""
+    """The replicas were edited: every rank needs the new number."""
 
     wanted: int
 
 
 @dataclass(frozen=True, slots=True)
 class PortsDiffer(NewAttempt):
-    """Two passes gave pods of one attempt different ports, so they would never meet."""
+    """Pods of one attempt have different ports (two reconciles chose them), so they would never connect."""
 
     ports: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AddressesChanged(NewAttempt):
-    """Pods that live have other addresses than their peers were told. No restart is counted."""
+    """Running pods have other addresses than the ConfigMap of endpoints. No restart is counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resumed(NewAttempt):
-    """`suspend` was taken back."""
+    """`suspend` was set back to false."""
 
 
 @dataclass(frozen=True, slots=True)
 class PodsAdopted(Cause):
-    """The record was lost, but pods carry an attempt: it is believed."""
+    """The status was lost; the attempt is taken from the labels of the pods."""
 
     attempt: int
 
 
-# The end, or a standstill that the user asked for.
+# The end of the job, or its suspension.
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,19 +295,19 @@ class Suspended(Cause):
 
 @dataclass(frozen=True, slots=True)
 class Deleting(Cause):
-    """The job is being deleted; its children go with it, by their owner references."""
+    """The job is being deleted; garbage collection deletes its children by their owner references."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completed(Cause):
-    """All ranks that decide succeeded."""
+    """All deciding ranks succeeded."""
 
     succeeded: int
 
 
 @dataclass(frozen=True, slots=True)
 class CompletedServersKept(Cause):
-    """As `Completed`, and the clean-up policy leaves pods running that never end by themselves."""
+    """As `Completed`, and the clean-up policy keeps pods that never exit by themselves. `kept`: their ranks."""
 
     succeeded: int
     kept: tuple[str, ...]
@@ -320,7 +321,7 @@ class RankFailed(Failure):
 
 @dataclass(frozen=True, slots=True)
 class ServerEnded(Failure):
-    """A parameter server ended before the workers did: what they trained since then is lost."""
+    """A parameter server ended before the workers: their training since then is lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,4 +350,4 @@ CAUSES: dict[str, type[Cause]] = {
     )
 }  # fmt: skip
 
-NEW_ATTEMPT_REASONS = frozenset(name for name, cause in CAUSES.items() if cause.pods_will_be_made)
+NEW_ATTEMPT_REASONS = frozenset(name for name, cause in CAUSES.items() if cause.starts_attempt)

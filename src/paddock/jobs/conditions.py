@@ -1,9 +1,8 @@
 """Replica counts and phase of an unfinished job, from the pods of its current attempt.
 
-As paddle-operator counts (v0.2 to v0.3.5), but by one ordered rule where it ranged over a map and tossed a coin. Within
-an attempt the phase never goes back to Pending: Starting and Running are the record that every rank's pod was there,
-which `policies.gang` relies on to tell a deleted pod from one that was never made. Terminal phases are decided in
-`policies`, not counted here.
+Counts are paddle-operator's (v0.2 to v0.3.5); the phase follows one ordered rule, where paddle-operator iterated over a
+map in random order. Within an attempt the phase never goes back to Pending. Terminal phases are decided in `policies`,
+not counted here.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from collections.abc import Sequence
 from paddock.jobs.model import Counts, Job, Phase, Pod, PodPhase, PodRef
 
 MOST_REFS = 500
-"""Pods of a role that a status names. Each takes some 150 bytes, and the status of a job of 10,000 must stay writable
-(etcd takes 1.5 MB)."""
+"""Pods of a role that a status names. Each takes about 150 bytes, and the status of a job of 10,000 pods must stay
+writable (etcd takes 1.5 MB)."""
 
 _UNSTARTED = (PodPhase.PENDING, PodPhase.STARTING)
 
@@ -58,6 +57,8 @@ def build_phase(previous: Phase, pods: Sequence[Pod], *, whole: bool) -> Phase:
         return Phase.PENDING
     if not any(phase in _UNSTARTED for phase in phases):
         return Phase.RUNNING
+    # Starting and Running record that every rank's pod existed, by which `policies.gang` tells a deleted pod from one
+    # that was never created. So the phase stays Starting when all pods of the gang are Pending again.
     if all(phase is PodPhase.PENDING for phase in phases) and previous not in (Phase.STARTING, Phase.RUNNING):
         return Phase.PENDING
     return Phase.STARTING

@@ -1,35 +1,35 @@
-"""Labels and annotations of ours, on jobs, their pods and ConfigMaps, and the operators' Lease: one place for each.
+"""Paddock's labels and annotations, on jobs, their pods and ConfigMaps, and the operators' Lease.
 
-Those that an API group brought (`paddle-res-name`, `training.kubeflow.org/…`) are with that group (`jobs.apis`).
+Labels of an API group (`paddle-res-name`, `training.kubeflow.org/…`) are in that group's module (`jobs.apis`).
 """
 
 from __future__ import annotations
 
-# Labels and annotations of ours. On pods; selectors and other tools may rely on them.
+# On pods; selectors and other tools may rely on them.
 JOB_LABEL = "paddock.dev/job"
 ROLE_LABEL = "paddock.dev/role"
 INDEX_LABEL = "paddock.dev/index"
 ATTEMPT_LABEL = "paddock.dev/attempt"
 PORT_ANNOTATION = "paddock.dev/port"
-"""On pods: first of the block of ports that the operator chose for the job (`PORTS_IN_BLOCK` of them)."""
+"""On pods: the first port of the block that the operator chose for the job (`PORTS_IN_BLOCK` ports)."""
 WOKEN_ANNOTATION = "paddock.dev/woken"
-"""On pods: the ConfigMap that a kubelet was told of, as it had looked for it too early (`policies.wake`)."""
+"""On pods: the name of the ConfigMap for which a kubelet has to look again (`policies.wake`)."""
 ADDRESSES_ANNOTATION = "paddock.dev/addresses"
-"""On ConfigMaps: a mark of the addresses that it was made from (`jobs.objects`)."""
+"""On ConfigMaps: a hash of the pods' addresses in its endpoints (`jobs.objects.children`)."""
 
 # Annotations that a job may carry.
 SUBSTITUTE_ANNOTATION = "paddock.dev/substitute"
-"""`"false"`: what is written is run, also where something else would do what was meant (`jobs.substitutions`)."""
+"""`"false"` switches substitutions off (`jobs.objects.substitutions`)."""
 HALTED_ANNOTATION = "paddock.dev/halted"
-"""Written by the operator: why it does nothing for this job, where the status has no room for it."""
+"""Written by the operator: why it does not reconcile this job, if the API server prunes the status."""
 WORKING_DIRECTORY_ANNOTATION = "paddock.dev/working-directory"
-"""On a laptop: the directory, by its absolute path, in which the job's programs start (`jobs.pods`)."""
+"""On a laptop: the absolute path of the directory in which the job's programs start (`jobs.objects.pods`)."""
 
-# Annotations of the Lease, by whoever leads.
+# Annotations of the Lease, written by the leader.
 VERSION_ANNOTATION = "paddock.dev/version"
 SETTINGS_ANNOTATION = "paddock.dev/settings"
-"""JSON of how it was started (`app.cluster.build_notes`)."""
+"""JSON: the settings of the leader (`app.cluster.build_lease_annotations`)."""
 
 ENVIRONMENT_ANNOTATION = "paddock.dev/environment"
-"""On a laptop: the Environment that the job's pods run in, whatever their images. The annotation of this name in a pod
-template wins for its role (`jobs.pods`)."""
+"""On a laptop: the Environment in which the job's pods run, whatever their images. The same annotation in a pod
+template takes precedence for its role (`jobs.objects.pods`)."""

@@ -1,10 +1,10 @@
-"""The values that everything turns on: Job, Role, Rank, Status, Observed, Action, Plan. Frozen; nothing here decides.
+"""The values of every decision: Job, Role, Rank, Status, Observed, Action, Plan. Frozen; nothing here decides.
 
-A `Job` is what the user asked for, defaulted and independent of the API group it came in. `Status` is what was
-recorded. `Observed` is what is there now. `plan` maps the three and a moment to a `Plan`.
+A `Job` is the user's manifest, with defaults, independent of its API group. `Status` is what the operator has recorded.
+`Observed` is what exists now. `plan` maps the three and a moment to a `Plan`.
 
-Two numbers must never be mixed: `Status.attempt` names the gang and only grows; `Status.restarts` counts the attempts
-that were the program's fault, and the limit is compared with it alone (docs/architecture.md, "Attempts and restarts").
+Two numbers differ: `Status.attempt` names the gang and only grows; `Status.restarts` counts the attempts that the
+program itself ended, and `backoffLimit` is compared with it alone (docs/architecture.md, "Attempts and restarts").
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from paddock.jobs.problems import Problem
+from paddock.jobs.text.problems import Problem
 from paddock.kube.meta import Key, Manifest, Resource
 from paddock.kube.times import Moment
 
 PORTS_IN_BLOCK = 20
-"""As TRAINER_PORTS_NUM of paddle-operator: a job may use the port it was given and the 19 after it."""
+"""TRAINER_PORTS_NUM of paddle-operator: a job may use its port and the 19 after it."""
 
 
 class Phase(StrEnum):
@@ -37,7 +37,7 @@ class Phase(StrEnum):
 
     @property
     def terminal(self) -> bool:
-        """A terminal phase absorbs: counts freeze, and the job never trains again."""
+        """Final: counts do not change any more, and the job never trains again."""
         return self in (Phase.COMPLETED, Phase.FAILED)
 
 
@@ -51,9 +51,9 @@ class RestartPolicy(StrEnum):
 
 
 class CleanPods(StrEnum):
-    """Which end deletes a job's pods and services; the values of paddle-operator's cleanPodPolicy.
+    """Which end of a job (completed, failed) deletes its pods and services; values of paddle-operator's cleanPodPolicy.
 
-    RUNNING is Kubeflow's: at either end what still runs is deleted, and what has ended stays with its log.
+    RUNNING is Kubeflow's: at both ends pods that still run are deleted, and ended pods stay with their logs.
     """
 
     ALWAYS = "Always"
@@ -84,7 +84,7 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """One kind of rank. `decides` says that its ranks' success is the job's (workers, not parameter servers)."""
+    """One kind of rank. `decides`: the job succeeds when these ranks do (workers, not parameter servers)."""
 
     name: str
     replicas: int
@@ -110,7 +110,7 @@ class Policies:
 @dataclass(frozen=True, slots=True)
 class Network:
     """How ranks find each other. `gloo`: 0 off, 1 a ring of workers, 2 also one of all (withGloo). `rendezvous`: a
-    rank is told where the first one is and meets its peers there (Kubeflow), instead of being given all addresses."""
+    rank gets the address of the first rank and meets its peers there (Kubeflow), instead of the addresses of all."""
 
     intranet: Intranet = Intranet.POD_IP
     gloo: int = 0
@@ -159,7 +159,7 @@ class Job:
         return sum(role.replicas for role in self.roles)
 
     def owner(self) -> Manifest:
-        """The job as something that owner_reference and events can point at."""
+        """The part of the job's manifest that owner references and events point at."""
         return {
             "apiVersion": self.resource.api_version,
             "kind": self.resource.kind,
@@ -220,7 +220,7 @@ class Status:
     refs: Mapping[str, tuple[PodRef, ...]] = field(default_factory=dict)
 
     def decisive(self) -> tuple[Any, ...]:
-        """What must be recorded before anybody acts on it."""
+        """What must be recorded before it is acted on: the next reconcile compares these."""
         terminal = self.phase if self.phase.terminal else None
         return (self.attempt, self.restarts, terminal, self.phase is Phase.SUSPENDED)
 
@@ -252,11 +252,11 @@ class Exit:
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """One pod of the job as it is now. `waiting`: why it does not run yet, (reason, message) of scheduler, kubelet.
+    """One pod of the job as it is now. `waiting`: why it does not run yet: (reason, message) of scheduler or kubelet.
 
-    `gone_by`: of a pod that is being deleted, when it should be gone, its grace included (deletionTimestamp).
-    `forced`: it is being deleted with no grace at all. `disrupted`: why the cluster takes it away (DisruptionTarget).
-    `woken`: its kubelet was told of the ConfigMap (`policies.wake`).
+    `gone_by`: when a pod that is being deleted should be gone, with its grace period (deletionTimestamp). `forced`: it
+    is being deleted without grace. `disrupted`: why the cluster evicts it (condition DisruptionTarget). `woken`: it has
+    the annotation that makes its kubelet look for the ConfigMap again (`policies.wake`).
     """
 
     name: str
@@ -285,10 +285,10 @@ class Pod:
 class Child:
     """A Service, ConfigMap or PodGroup of the job: enough to know that it is there and to delete it by UID.
 
-    `owned` is False for a PodGroup that the user made: it is taken, and never changed or deleted. `members` is a
-    PodGroup's minMember, None where it was not read. `addresses`: of a ConfigMap, the mark of the addresses that it was
-    made from (`jobs.objects`); empty where it tells names, or is another operator's. `former`: what controls it is
-    another job of this kind and name, one that is gone.
+    `owned` is False for a PodGroup that the user created: it is used, and never changed or deleted. `members`: a
+    PodGroup's minMember, None where it was not read. `addresses`: of a ConfigMap, the hash of the addresses in it
+    (`jobs.objects.children`); empty where it holds names, or comes from another operator. `former`: its controller is
+    a deleted job of the same kind and name.
     """
 
     resource: Resource
@@ -302,18 +302,18 @@ class Child:
 
 
 class NodeState(StrEnum):
-    """How a node is that holds a pod for too long."""
+    """The state of a node whose pod should be gone by now."""
 
     READY = "ready"
-    NOT_READY = "not ready"  # says its kubelet, which lives
-    SILENT = "silent"  # nothing is heard of its kubelet
+    NOT_READY = "not ready"  # reported by its kubelet, which lives
+    SILENT = "silent"  # its kubelet has stopped reporting
     GONE = "gone"
-    UNKNOWN = "unknown"  # this operator may not ask
+    UNKNOWN = "unknown"  # this operator may not read nodes
 
 
 @dataclass(frozen=True, slots=True)
 class NodeCondition:
-    """`since`: when it became so, where Kubernetes says (lastTransitionTime)."""
+    """`since`: its lastTransitionTime, where Kubernetes has one."""
 
     state: NodeState
     since: Moment | None = None
@@ -321,7 +321,7 @@ class NodeCondition:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What the API server would not make when it was last asked: `objects` (`Pod demo-worker-0`), and its sentence
+    """What the API server refused to create at the last reconcile: `objects` (`Pod demo-worker-0`), and its message
     about the first of them."""
 
     objects: tuple[str, ...]
@@ -330,11 +330,12 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What is there now: ours by owner UID, and `foreign`, objects of somebody else that have a name we need.
+    """What exists now: the objects whose owner UID is the job's, and `foreign`, other objects with a name that the job
+    needs.
 
     `taken_ports` are first ports of blocks that other unfinished jobs hold, and ports that this machine listens on.
-    `nodes`: how the nodes are of pods that should have been gone (`policies.lost`), by name; no other node is asked.
-    `refused`: what the last pass asked for in vain, if any.
+    `nodes`: by name, the nodes of pods that should be gone by now (`policies.lost`); no other node is read.
+    `refused`: what the API server refused at the last reconcile, if anything.
     """
 
     pods: tuple[Pod, ...] = ()
@@ -384,7 +385,7 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """A merge patch, guarded by UID. `optional`: a courtesy, whose failure is nobody's trouble."""
+    """A merge patch, guarded by UID. `optional`: best effort; a failure is logged, and nothing else."""
 
     resource: Resource
     key: Key
@@ -407,10 +408,10 @@ class EventNote:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The whole decision of one pass, printable and comparable.
+    """The whole decision of one reconcile, printable and comparable.
 
-    `status` differs from the recorded one: record it first. If it differs in what is `decisive`, `actions` is empty and
-    the next pass acts. `requeue_after` in seconds: when time alone will change the decision.
+    If `status` differs from the recorded one, record it first. If it differs in what is `decisive`, `actions` is empty
+    and the next reconcile acts. `requeue_after`: seconds until time alone changes the decision.
     """
 
     status: Status

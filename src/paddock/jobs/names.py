@@ -1,12 +1,11 @@
-"""What a job's objects are called, and what its labels hold: all from its name, its roles and indices.
+"""The names of a job's objects and the values of its labels, from the job's name, roles and indices.
 
-A job may have any name that Kubernetes takes for a custom resource: up to 253 characters, dots, a digit first. Its pods
-may be called so too. Services, host names and values of labels may not: a Service is a DNS-1035 label and a label's
-value ends at 63 characters. Where the full name fits it stands as it is, as with paddle-operator; where it does not,
-its beginning and a hash of all of it stand for it.
+A job's name is any name of a custom resource: up to 253 characters, dots, a digit first. Names of pods follow the same
+rule. Services and host names are DNS-1035 labels, and a label's value has at most 63 characters. A name that fits is
+used as it is, as in paddle-operator; a name that does not fit is cut, and a hash of the whole name is added.
 
-Who writes such a name and who looks for it must ask here, or they miss each other. What a job may be called is checked
-in `jobs.apis.names`; the objects are built in `jobs.objects` and `jobs.pods`.
+Code that writes or looks up such a name must use this module, so that both agree. A job's name is checked in
+`jobs.apis.names`; the objects are built in `jobs.objects.children` and `jobs.objects.pods`.
 """
 
 from __future__ import annotations
@@ -16,13 +15,14 @@ from hashlib import sha256
 
 from paddock.jobs.model import Job, Rank
 from paddock.kube.meta import VOLCANO_POD_GROUPS, Resource
+from paddock.kube.validation.names import DNS1035_LABEL, DNS_LABEL, DNS_SUBDOMAIN
 
-LONGEST_NAME = 253
-"""Of a pod, a ConfigMap, a custom resource: a DNS subdomain (Kubernetes, IsDNS1123Subdomain)."""
-LONGEST_LABEL = 63
-"""Of a Service, a host name, the value of a label."""
+LONGEST_NAME = DNS_SUBDOMAIN.longest
+"""Characters of the name of a pod, a ConfigMap or a custom resource."""
+LONGEST_LABEL = DNS_LABEL.longest
+"""Characters of the name of a Service, a host name or the value of a label."""
 
-_HOST_NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_POD_NAME = re.compile(r".+-(?P<role>[a-z]+)-(?P<index>\d{1,9})")
 _DIGITS_OF_HASH = 10
 
 
@@ -31,10 +31,16 @@ def pod_name(job: Job, rank: Rank) -> str:
     return f"{job.key.name}-{rank}"
 
 
+def read_pod_name(name: str) -> Rank | None:
+    """The rank in a name of `pod_name`; None for a name of another form."""
+    match = _POD_NAME.fullmatch(name)
+    return Rank(match["role"], int(match["index"])) if match else None
+
+
 def host_name(job: Job, rank: Rank) -> str:
-    """The rank's Service, and with it its host name: the pod's name if that is a DNS-1035 label, else a shorter one."""
+    """The rank's Service and host name: the pod's name if that is a DNS-1035 label, else a shortened one."""
     name = pod_name(job, rank)
-    if len(name) <= LONGEST_LABEL and _HOST_NAME.fullmatch(name):
+    if DNS1035_LABEL.allows(name):
         return name
     readable = job.key.name.replace(".", "-")
     begun = readable if readable[:1].isalpha() else f"job-{readable}"
@@ -57,7 +63,8 @@ def config_map_name(job: Job, attempt: int) -> str:
 
 
 def pod_group_name(job: Job, resource: Resource) -> str:
-    """The job's name, shortened where pods name the group in a label. Volcano's stands in an annotation, with room."""
+    """The job's name, shortened for groups that pods name in a label. Volcano's name is in an annotation, which may be
+    long."""
     return job.key.name if resource.group == VOLCANO_POD_GROUPS.group else job_label(job.key.name)
 
 
@@ -67,6 +74,11 @@ def _fit(name: str, suffix: str, most: int) -> str:
 
 
 def _shorten(begun: str, name: str, suffix: str, most: int) -> str:
-    """As much of `begun` as there is room for, then what tells `name` from all others, then `suffix`."""
+    """The beginning of `begun`, a hash of `name`, and `suffix`: at most `most` characters."""
     tail = f"-{sha256(name.encode()).hexdigest()[:_DIGITS_OF_HASH]}{suffix}"
     return begun[: most - len(tail)].rstrip("-.") + tail
+
+
+def output_name(name: str, uid: str) -> str:
+    """The name of a job's output directory. It has a part of the UID, so a later job of the same name has another."""
+    return f"{name}-{uid[:8]}"

@@ -1,16 +1,16 @@
-"""The only place that decides: what is recorded of a job and done about it now, as one value.
+"""The reconcile decision: what to record of a job and what to do about it now, as one value. No other module decides.
 
-    decide   policies are asked in order (`_LADDER`); the first verdict is recorded, alone, and acted on next pass
-    record   counts, phase, cause of an unfinished job; a finished one's stay as they were
-    act      fates of pods (one table), then what the gang still needs
+    decide   policies are asked in order (`_LADDER`); the first verdict is recorded alone, the next reconcile acts on it
+    record   counts, phase and cause of an unfinished job; those of a finished job do not change
+    act      the fate of each pod (one table), then what the gang still needs
 
-Rules a reader must not break (docs/architecture.md): a change of what `Status.decisive` covers comes without actions,
-so that a crash between the two loses nothing and repeats nothing. Every delete carries the UID it was decided on. No
-clock in the status but transition times, so that a pass which finds what the last one found writes nothing. Whatever
-time alone will change is `requeue_after`.
+Invariants (docs/architecture.md): a plan that changes what `Status.decisive` covers has no actions, so a crash between
+record and act loses nothing and repeats nothing. Every delete carries the UID that it was decided on. The status holds
+no time but transition times, so a reconcile that finds nothing new writes nothing. What changes by time alone is
+`requeue_after`.
 
-The caller (`paddock.operator`) reads the world, doubts absences, records, then acts. Manifests are built in
-`jobs.pods`, reasons are in `jobs.causes`.
+The caller (`paddock.operator`) reads the objects, confirms absences by a live GET, records, then acts. Manifests are
+built in `jobs.objects.pods`, reasons are in `jobs.causes`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from paddock.jobs import causes, pods
+from paddock.jobs import causes
 from paddock.jobs.conditions import build_counts, build_phase, build_refs
-from paddock.jobs.explain import explain
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import (
     Action,
@@ -38,24 +37,26 @@ from paddock.jobs.model import (
     Settings,
     Status,
 )
+from paddock.jobs.objects import pods
 from paddock.jobs.policies import addresses, children, deadline, gang, lost, ports, restart, success, suspend, ttl, wake
 from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import FATES, Age, Fate, Situation, State, plan_fate
 from paddock.jobs.policies.root_cause import read_deaths
 from paddock.jobs.policies.verdict import Verdict
+from paddock.jobs.text.explain import explain
 from paddock.jobs.waiting import plan_waiting_cause
 from paddock.kube.meta import CONFIG_MAPS, name_of
 from paddock.kube.times import Moment
 
 RETRY_SECONDS = 30.0
-"""When to look again where no watch tells: a foreign object in the way, a port that nobody has given back."""
+"""Until the next look at what no watch reports: a foreign object that has a name of ours, a port that is still held."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Pass:
-    """What one pass knows. `gang`: pods of the recorded attempt; `older`: of earlier ones; `missing`: ranks without a
-    pod; `whole`: every rank has had its pod in this attempt, so that a missing one was deleted; `overdue`: what to do
-    about pods that should have been gone."""
+class _Facts:
+    """The inputs of one reconcile, and what follows from them. `gang`: pods of the recorded attempt; `older`: pods of
+    earlier attempts; `missing`: ranks without a pod; `whole`: every rank has had its pod in this attempt, so a missing
+    pod was deleted; `overdue`: what to do about pods that should be gone by now."""
 
     job: Job
     status: Status
@@ -70,24 +71,25 @@ class _Pass:
 
 
 def plan(job: Job, status: Status, observed: Observed, now: Moment, settings: Settings | None = None) -> Plan:
-    """The whole decision of one pass. Pure: the same arguments give the same plan. `status` is what was recorded,
-    `observed` what is there of the job alone; a missing pod has been doubted by the caller."""
-    this = _read_pass(job, status, observed, now, settings or Settings())
+    """The whole decision of one reconcile. Pure: the same arguments give the same plan. `status`: the recorded status.
+    `observed`: the objects of this job; the caller has confirmed by a live GET that a missing pod does not exist."""
+    facts = _read_facts(job, status, observed, now, settings or Settings())
     if job.deleting:
-        return _plan_deletion(this)
+        return _plan_deletion(facts)
+    # A finished job never trains again, whatever is edited or deleted: clean-up and time to live are left.
     if status.phase.terminal:
-        return _with_force(this, _plan_finished(this))
-    verdict = next((found for policy in _LADDER if (found := policy(this)) is not None), None)
+        return _with_force(facts, _plan_finished(facts))
+    verdict = next((found for policy in _LADDER if (found := policy(facts)) is not None), None)
     if verdict is not None:
-        return _plan_record(this, verdict)
+        return _plan_record(facts, verdict)
     if status.phase is Phase.SUSPENDED:
-        return _with_force(this, _plan_suspended(this))
-    return _with_force(this, _plan_gang(this))
+        return _with_force(facts, _plan_suspended(facts))
+    return _with_force(facts, _plan_gang(facts))
 
 
-def _read_pass(job: Job, status: Status, observed: Observed, now: Moment, settings: Settings) -> _Pass:
+def _read_facts(job: Job, status: Status, observed: Observed, now: Moment, settings: Settings) -> _Facts:
     missing = gang.missing_ranks(job, status, observed)
-    return _Pass(
+    return _Facts(
         job=job,
         status=status,
         observed=observed,
@@ -104,82 +106,85 @@ def _read_pass(job: Job, status: Status, observed: Observed, now: Moment, settin
 # Decide.
 
 
-def _judge_deaths(this: _Pass) -> Verdict | None:
-    early = success.early_servers(this.job, this.gang)
-    gone = this.missing if this.whole else ()
-    return restart.plan_restart(this.job, this.status, read_deaths(this.gang, early, gone, whole=this.whole))
+def _judge_deaths(facts: _Facts) -> Verdict | None:
+    early = success.early_servers(facts.job, facts.gang)
+    gone = facts.missing if facts.whole else ()
+    deaths = read_deaths(facts.job, facts.gang, early, gone, whole=facts.whole)
+    return restart.plan_restart(facts.job, facts.status, deaths)
 
 
-def _vouched(this: _Pass) -> tuple[Pod, ...]:
-    """Pods whose success is the program's word: one that we end for a suspension may exit 0 on SIGTERM, and be anywhere
-    in its work."""
-    if this.status.phase is not Phase.SUSPENDED:
-        return this.gang
-    return tuple(pod for pod in this.gang if not pod.deleting)
+def _vouched(facts: _Facts) -> tuple[Pod, ...]:
+    """Pods whose success counts."""
+    if facts.status.phase is not Phase.SUSPENDED:
+        return facts.gang
+    # A pod that is ended for a suspension may exit with 0 on SIGTERM before its work is done.
+    return tuple(pod for pod in facts.gang if not pod.deleting)
 
 
-_LADDER: tuple[Callable[[_Pass], Verdict | None], ...] = (
-    # A lost record comes first: all else compares pods with the recorded attempt.
-    lambda this: gang.plan_adoption(this.status, this.observed),
-    # Done is done, also when it is suspended or late by the time that it is seen.
-    lambda this: success.plan_success(this.job, _vouched(this), this.missing if this.whole else ()),
-    lambda this: suspend.plan_suspension(this.job, this.status),
-    # A suspended job's pods end because we end them: nothing below may judge them.
-    lambda this: None if this.status.phase is Phase.SUSPENDED else _judge_active(this),
+_LADDER: tuple[Callable[[_Facts], Verdict | None], ...] = (
+    # First, as all other policies compare pods with the recorded attempt.
+    lambda facts: gang.plan_adoption(facts.status, facts.observed),
+    # Before suspension and deadline: a job whose deciding ranks have succeeded is complete, even if that is seen late.
+    lambda facts: success.plan_success(facts.job, _vouched(facts), facts.missing if facts.whole else ()),
+    lambda facts: suspend.plan_suspension(facts.job, facts.status),
+    # The operator itself ends the pods of a suspended job, so their exits say nothing about the program.
+    lambda facts: None if facts.status.phase is Phase.SUSPENDED else _judge_active(facts),
 )
 
 
-def _judge_active(this: _Pass) -> Verdict | None:
-    """An edit comes before deaths: ranks that it added have no pods, and ranks that it took away may die."""
+def _judge_active(facts: _Facts) -> Verdict | None:
     return (
-        gang.plan_resize(this.job, this.status, this.observed)
-        or _judge_deaths(this)
-        or deadline.plan_deadline(this.job, this.status, this.now)
-        or ports.plan_one_port(this.status, this.gang)
-        or addresses.plan_addresses(this.job, this.status, this.observed)
+        # A resize comes before failed ranks: added ranks have no pods yet, and removed ranks may fail.
+        gang.plan_resize(facts.job, facts.status, facts.observed)
+        or _judge_deaths(facts)
+        or deadline.plan_deadline(facts.job, facts.status, facts.now)
+        or ports.plan_one_port(facts.status, facts.gang)
+        or addresses.plan_addresses(facts.job, facts.status, facts.observed)
     )
 
 
 # Record.
 
 
-def _plan_record(this: _Pass, verdict: Verdict) -> Plan:
-    """The verdict, alone. Events belong to it: a record that fails drops them with the pass."""
-    status = this.status
-    cause = verdict.cause.record(this.now, status.cause)
+def _plan_record(facts: _Facts, verdict: Verdict) -> Plan:
+    """Records the verdict, without actions. Its events are published only if the record succeeds."""
+    status = facts.status
+    cause = verdict.cause.record(facts.now, status.cause)
     recorded = replace(
-        _mark(this, status),
+        _mark(facts, status),
         phase=verdict.phase,
         cause=cause,
         attempt=status.attempt if verdict.attempt is None else verdict.attempt,
         restarts=status.restarts + int(verdict.at_fault),
-        **_gang_counted(this, () if verdict.attempt is not None else this.gang),
+        **_gang_counted(facts, () if verdict.attempt is not None else facts.gang),
     )
     if verdict.phase.terminal:
-        recorded = replace(recorded, finished=_whole_seconds(this.now))
+        recorded = replace(recorded, finished=_whole_seconds(facts.now))
+    # A suspension resets the time of the deadline, as in Kubernetes' Job.
     if verdict.phase is Phase.SUSPENDED:
         recorded = replace(recorded, started=None)
     return Plan(recorded, events=(_note(verdict.phase, cause),), requeue_after=0.0)
 
 
-def _gang_counted(this: _Pass, gang: Sequence[Pod]) -> dict[str, Any]:
-    return {"roles": build_counts(this.job, gang), "refs": build_refs(this.job, gang)}
+def _gang_counted(facts: _Facts, gang: Sequence[Pod]) -> dict[str, Any]:
+    return {"roles": build_counts(facts.job, gang), "refs": build_refs(facts.job, gang)}
 
 
-def _mark(this: _Pass, status: Status) -> Status:
-    """What every record says: which edit of the job it is about, and since when the whole gang has run."""
-    status = replace(status, mode=this.job.mode, observed_generation=this.job.generation)
-    running = not this.missing and build_phase(status.phase, this.gang, whole=True) is Phase.RUNNING
+def _mark(facts: _Facts, status: Status) -> Status:
+    """Sets what every record holds: the mode, the generation that was observed, when the whole gang first ran."""
+    status = replace(status, mode=facts.job.mode, observed_generation=facts.job.generation)
+    running = not facts.missing and build_phase(status.phase, facts.gang, whole=True) is Phase.RUNNING
     if status.started is None and running:
-        status = replace(status, started=_whole_seconds(_started(this)))
+        status = replace(status, started=_whole_seconds(_started(facts)))
     return status
 
 
-def _started(this: _Pass) -> Moment:
-    """Now; or, where ranks have ended before anybody saw them all run, when the last of them began."""
-    begun = [pod.started for pod in this.gang if pod.started is not None]
-    late = any(pod.ended for pod in this.gang) and len(begun) == len(this.gang)
-    return min(max(begun), this.now) if late else this.now
+def _started(facts: _Facts) -> Moment:
+    """Now; or the start of the last rank."""
+    # Ranks may have ended before a reconcile saw all of them run.
+    begun = [pod.started for pod in facts.gang if pod.started is not None]
+    late = any(pod.ended for pod in facts.gang) and len(begun) == len(facts.gang)
+    return min(max(begun), facts.now) if late else facts.now
 
 
 _EVENTS: dict[str, tuple[str, str]] = {
@@ -192,7 +197,7 @@ _EVENTS: dict[str, tuple[str, str]] = {
     Phase.COMPLETED: ("Completed", "Normal"),
     Phase.FAILED: ("Failed", "Warning"),
 }
-"""Reason and type by cause, else by phase: of transitions only."""
+"""Reason and type of the event by cause, else by phase. Only transitions have events."""
 
 
 def _note(phase: Phase, cause: CauseRecord) -> EventNote:
@@ -201,40 +206,42 @@ def _note(phase: Phase, cause: CauseRecord) -> EventNote:
 
 
 def _whole_seconds(now: Moment) -> Moment:
-    """As the API writes times, so that what is read back is what was recorded."""
+    """The API writes times in whole seconds: what is read back then equals what was recorded."""
     return float(int(now))
 
 
 # Act.
 
 
-def _plan_deletion(this: _Pass) -> Plan:
-    """Children go by their owner references. A finished job stays finished: its record is final."""
-    if this.status.phase.terminal or this.status.phase is Phase.TERMINATING:
-        return Plan(this.status)
-    cause = causes.Deleting().record(this.now)
-    return Plan(replace(this.status, phase=Phase.TERMINATING, cause=cause))
+def _plan_deletion(facts: _Facts) -> Plan:
+    """The record alone; that of a finished job does not change."""
+    # Kubernetes' garbage collector deletes the children by their owner references, so nothing is deleted here.
+    if facts.status.phase.terminal or facts.status.phase is Phase.TERMINATING:
+        return Plan(facts.status)
+    cause = causes.Deleting().record(facts.now)
+    return Plan(replace(facts.status, phase=Phase.TERMINATING, cause=cause))
 
 
-def _plan_finished(this: _Pass) -> Plan:
-    """Clean-up, then nothing but the job's own end. The status stays as it was at the end, but that an edit has been
-    seen is told, as `kubectl wait` doubts the conditions of a status that is about an earlier generation."""
-    job, status = this.job, this.status
+def _plan_finished(facts: _Facts) -> Plan:
+    """Clean-up, then the time to live. The status does not change, except `observedGeneration`."""
+    job, status = facts.job, facts.status
+    # `kubectl wait` ignores the conditions of a status whose generation is older than the object's.
     if status.observed_generation:
         status = replace(status, observed_generation=job.generation)
     if job.policies.ttl is not None and status.finished is None:
-        status = replace(status, finished=_whole_seconds(this.now))  # finished under an operator that left it out
-    left = ttl.ttl_left(job, status, this.now)
+        # An older operator finished the job and did not record when.
+        status = replace(status, finished=_whole_seconds(facts.now))
+    left = ttl.ttl_left(job, status, facts.now)
     if left is not None and left <= 0:
         return Plan(status, (ttl.plan_expiry(job),))
     clean = read_situation(job, status) in (Situation.COMPLETED_CLEAN, Situation.FAILED_CLEAN)
-    actions = (*_pod_deletes(this), *children.plan_removal(job, this.observed, services=clean))
+    actions = (*_pod_deletes(facts), *children.plan_removal(job, facts.observed, services=clean))
     return Plan(status, actions, requeue_after=left)
 
 
-def _with_force(this: _Pass, planned: Plan) -> Plan:
-    """And what nobody else will end. Looked at again when the next pod should be gone."""
-    over = this.overdue
+def _with_force(facts: _Facts, planned: Plan) -> Plan:
+    """Adds the forced deletes of pods on lost nodes, and the time of the next one."""
+    over = facts.overdue
     return replace(
         planned,
         actions=(*planned.actions, *over.actions),
@@ -247,40 +254,41 @@ def _earliest(*seconds: float | None) -> float | None:
     return min((each for each in seconds if each is not None), default=None)
 
 
-def _plan_suspended(this: _Pass) -> Plan:
+def _plan_suspended(facts: _Facts) -> Plan:
     status = replace(
-        this.status,
-        mode=this.job.mode,
-        observed_generation=this.job.generation,
-        **_gang_counted(this, this.gang),
-        cause=causes.Suspended().record(this.now, this.status.cause),
+        facts.status,
+        mode=facts.job.mode,
+        observed_generation=facts.job.generation,
+        **_gang_counted(facts, facts.gang),
+        cause=causes.Suspended().record(facts.now, facts.status.cause),
     )
-    return Plan(status, (*_pod_deletes(this), *children.plan_removal(this.job, this.observed, services=True)))
+    return Plan(status, (*_pod_deletes(facts), *children.plan_removal(facts.job, facts.observed, services=True)))
 
 
-def _plan_gang(this: _Pass) -> Plan:
-    """An unfinished job with nothing to decide: tell how it stands, and make what it still needs."""
-    wait = restart.delay_left(this.status, this.now) if this.missing else 0.0
-    clearing = bool(this.missing) and (bool(this.older) or wait > 0)
-    needs = _Needs() if clearing else _read_needs(this)
-    phase = Phase.RESTARTING if clearing else build_phase(this.status.phase, this.gang, whole=this.whole)
-    overdue = this.overdue.cause
-    cause = _clearing_cause(this, wait) if clearing else needs.obstacle or overdue or _waiting_cause(this, needs)
+def _plan_gang(facts: _Facts) -> Plan:
+    """An unfinished job without a verdict: records counts, phase and cause, and creates what the gang lacks."""
+    wait = restart.delay_left(facts.status, facts.now) if facts.missing else 0.0
+    # Pods of a new attempt have the names of the old ones, so they are created once the old ones are gone.
+    clearing = bool(facts.missing) and (bool(facts.older) or wait > 0)
+    needs = _Needs() if clearing else _read_needs(facts)
+    phase = Phase.RESTARTING if clearing else build_phase(facts.status.phase, facts.gang, whole=facts.whole)
+    overdue = facts.overdue.cause
+    cause = _clearing_cause(facts, wait) if clearing else needs.obstacle or overdue or _waiting_cause(facts, needs)
     status = replace(
-        _mark(this, this.status),
+        _mark(facts, facts.status),
         phase=phase,
-        **_gang_counted(this, this.gang),
-        cause=None if cause is None else _recorded(this, cause),
+        **_gang_counted(facts, facts.gang),
+        cause=None if cause is None else _recorded(facts, cause),
     )
-    leftovers = children.plan_leftovers(this.job, this.status, this.observed)
-    wakes = wake.plan_wakes(this.job, this.status, this.observed, this.settings)
-    left = deadline.deadline_left(this.job, status, this.now)
+    leftovers = children.plan_leftovers(facts.job, facts.status, facts.observed)
+    wakes = wake.plan_wakes(facts.job, facts.status, facts.observed, facts.settings)
+    left = deadline.deadline_left(facts.job, status, facts.now)
     return Plan(
         status,
-        (*_pod_deletes(this), *leftovers, *needs.actions, *wakes),
+        (*_pod_deletes(facts), *leftovers, *needs.actions, *wakes),
         (
-            *((_note(Phase.PENDING, status.cause),) if this.status.phase is Phase.NONE and status.cause else ()),
-            *_address_notes(this, needs.actions),
+            *((_note(Phase.PENDING, status.cause),) if facts.status.phase is Phase.NONE and status.cause else ()),
+            *_address_notes(facts, needs.actions),
         ),
         _earliest(wait or None, left, needs.retry),
     )
@@ -288,96 +296,100 @@ def _plan_gang(this: _Pass) -> Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Needs:
-    """What an unfinished gang lacks: what to do, or what is in the way and when to look again."""
+    """What an unfinished gang lacks: the actions, or the obstacle and the seconds until the next look."""
 
     actions: tuple[Action, ...] = ()
     obstacle: causes.Cause | None = None
     retry: float | None = None
 
 
-def _address_notes(this: _Pass, actions: Sequence[Action]) -> tuple[EventNote, ...]:
-    """Said once, with the ConfigMap that tells ranks of addresses that their framework cannot use."""
+def _address_notes(facts: _Facts, actions: Sequence[Action]) -> tuple[EventNote, ...]:
+    """Published once, together with the ConfigMap whose addresses the framework cannot use."""
     if not any(isinstance(action, Create) and action.resource == CONFIG_MAPS for action in actions):
         return ()
-    doubt = FRAMEWORKS[this.job.framework].doubt_addresses(this.job, {pod.rank: pod.address for pod in this.gang})
+    doubt = FRAMEWORKS[facts.job.framework].check_addresses(facts.job, {pod.rank: pod.address for pod in facts.gang})
     return (EventNote("AddressesUnread", doubt, "Warning"),) if doubt else ()
 
 
-def _read_needs(this: _Pass) -> _Needs:
-    """All or nothing: with one name taken by somebody else, or no port, no rank is made. What a former job of the name
-    has left is deleted: a cluster's garbage collector comes late, up to a minute where the kind is new to it."""
-    job, observed = this.job, this.observed
+def _read_needs(facts: _Facts) -> _Needs:
+    """All ranks or none: where another object has one of the names, or no port is free, no rank is created. Objects of
+    a former job of the same name are deleted here."""
+    job, observed = facts.job, facts.observed
     if not job.size:
         return _Needs(obstacle=causes.NoReplicas())
-    port = ports.kept_port(this.gang)
+    port = ports.kept_port(facts.gang)
     no_port = False
-    if port is None and this.missing and not this.gang and ports.shares_network(job, this.settings):
-        port = ports.choose_port(job.uid, this.status.attempt, observed.taken_ports)
+    # Half a gang of another operator carries no port: the missing ranks must use the default port as well.
+    if port is None and facts.missing and not facts.gang and ports.shares_network(job, facts.settings):
+        port = ports.choose_port(job.uid, facts.status.attempt, observed.taken_ports)
         no_port = port is None
-    actions = tuple(_missing_objects(this, port))
+    actions = tuple(_missing_objects(facts, port))
     if observed.foreign and any(isinstance(action, Create) for action in actions):
+        # Kubernetes' garbage collector may take a minute to notice a new kind, so it is not waited for.
         remains = children.plan_deletes(job, (child for child in observed.foreign if child.former))
-        return _Needs(remains, _name_what_is_in_the_way(observed.foreign), RETRY_SECONDS)
+        return _Needs(remains, _describe_foreign(observed.foreign), RETRY_SECONDS)
     if no_port:
         return _Needs(obstacle=causes.NoFreePort(ports.FIRST_PORT, ports.LAST_PORT), retry=RETRY_SECONDS)
     return _Needs(actions)
 
 
-def _name_what_is_in_the_way(foreign: Sequence[Child]) -> causes.Cause:
-    """What is left of a former job goes without a user, so others' objects, which one must remove, are named first."""
+def _describe_foreign(foreign: Sequence[Child]) -> causes.Cause:
+    """Objects that the user must remove are named first; those of a former job are deleted without the user."""
     others = [child for child in foreign if not child.former]
     names = tuple(f"{child.resource.kind} {child.name}" for child in others or foreign)
     return causes.ObjectInTheWay(names, former=not others)
 
 
-def _missing_objects(this: _Pass, port: int | None) -> Iterator[Action]:
-    job, status, observed = this.job, this.status, this.observed
-    group = children.plan_pod_group(job, observed, this.settings)
+def _missing_objects(facts: _Facts, port: int | None) -> Iterator[Action]:
+    job, status, observed = facts.job, facts.status, facts.observed
+    group = children.plan_pod_group(job, observed, facts.settings)
     yield from group
+    # The PodGroup is created alone: a scheduler may bind a pod whose group does not exist yet.
     if any(isinstance(action, Create) for action in group) or (observed.pod_group and observed.pod_group.deleting):
         return
     creates = FATES[read_situation(job, status), Age.CURRENT, State.ABSENT] is Fate.CREATE
     yield from children.plan_services(job, observed)
-    yield from children.plan_pods(job, status, this.missing if creates else (), port, this.settings)
+    yield from children.plan_pods(job, status, facts.missing if creates else (), port, facts.settings)
     yield from children.plan_config_map(job, status, observed)
 
 
-def _pod_deletes(this: _Pass) -> Iterator[Action]:
-    situation = read_situation(this.job, this.status)
-    for pod in this.observed.pods:
-        if plan_fate(situation, this.status.attempt, pod) is Fate.DELETE:
-            yield children.plan_pod_delete(this.job, pod)
+def _pod_deletes(facts: _Facts) -> Iterator[Action]:
+    situation = read_situation(facts.job, facts.status)
+    for pod in facts.observed.pods:
+        if plan_fate(situation, facts.status.attempt, pod) is Fate.DELETE:
+            yield children.plan_pod_delete(facts.job, pod)
 
 
-def _clearing_cause(this: _Pass, wait: float) -> causes.Cause | CauseRecord:
-    """Why there is a new attempt, as it was recorded, until its pods are made: its delay counts from that record. Once
-    that is over, what keeps an old pod from going."""
-    recorded = this.status.cause
-    if not wait and this.overdue.cause is not None:
-        return this.overdue.cause
+def _clearing_cause(facts: _Facts, wait: float) -> causes.Cause | CauseRecord:
+    """The recorded cause of the new attempt until its pods are created. After the delay: why an old pod is still
+    there."""
+    recorded = facts.status.cause
+    if not wait and facts.overdue.cause is not None:
+        return facts.overdue.cause
+    # The delay of a restart counts from the recorded cause, so another cause would end it.
     if recorded is not None and recorded.reason in causes.NEW_ATTEMPT_REASONS:
         return recorded
-    return causes.WaitingForOldPods(len(this.older))
+    return causes.WaitingForOldPods(len(facts.older))
 
 
-def _waiting_cause(this: _Pass, needs: _Needs) -> causes.Cause | None:
-    if refused := _refused(this, needs.actions):
+def _waiting_cause(facts: _Facts, needs: _Needs) -> causes.Cause | None:
+    if refused := _refused(facts, needs.actions):
         return refused
-    name = pods.config_map_name(this.job, this.status.attempt)
-    exists = any(child.name == name for child in this.observed.config_maps)
-    needed = name if pods.needs_config_map(this.job) else ""
-    return plan_waiting_cause(this.gang, this.job.size, needed, has_config_map=exists)
+    name = pods.config_map_name(facts.job, facts.status.attempt)
+    exists = any(child.name == name for child in facts.observed.config_maps)
+    needed = name if pods.needs_config_map(facts.job) else ""
+    return plan_waiting_cause(facts.gang, facts.job.size, needed, has_config_map=exists)
 
 
-def _refused(this: _Pass, actions: Sequence[Action]) -> causes.Cause | None:
-    """What was asked for in vain and is still needed: with it, why other pods wait need not be told."""
-    if this.observed.refused is None:
+def _refused(facts: _Facts, actions: Sequence[Action]) -> causes.Cause | None:
+    """Objects that the API server refused and that are still needed. This cause comes before why other pods wait."""
+    if facts.observed.refused is None:
         return None
     creates = [action for action in actions if isinstance(action, Create)]
     needed = {f"{create.resource.kind} {name_of(create.manifest)}" for create in creates}
-    objects = tuple(each for each in this.observed.refused.objects if each in needed)
-    return causes.ObjectsRefused(objects, this.observed.refused.message) if objects else None
+    objects = tuple(each for each in facts.observed.refused.objects if each in needed)
+    return causes.ObjectsRefused(objects, facts.observed.refused.message) if objects else None
 
 
-def _recorded(this: _Pass, cause: causes.Cause | CauseRecord) -> CauseRecord:
-    return cause if isinstance(cause, CauseRecord) else cause.record(this.now, this.status.cause)
+def _recorded(facts: _Facts, cause: causes.Cause | CauseRecord) -> CauseRecord:
+    return cause if isinstance(cause, CauseRecord) else cause.record(facts.now, facts.status.cause)

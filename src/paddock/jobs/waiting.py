@@ -1,7 +1,7 @@
-"""Why the pods of a gang do not all run yet: the first that holds of one ranked list, with its numbers.
+"""Why the pods of a gang do not all run yet: the first cause of one ranked list that holds, with its numbers.
 
-What the scheduler, a kubelet or the embedded cluster say of a pod stands in its status as a reason; here it becomes one
-cause for the whole job. The causes themselves are in `jobs.causes`, what else a job may wait for in `jobs.plan`.
+The scheduler, the kubelet and the embedded cluster put a reason into a pod's status; here the reasons of all pods
+become one cause for the job. The causes are in `jobs.causes`; `jobs.plan` decides about other causes of waiting.
 """
 
 from __future__ import annotations
@@ -36,14 +36,13 @@ _PROGRESS = re.compile(r"[,;: ]*\d+(\.\d+)?\s*%.*$", re.DOTALL)
 def plan_waiting_cause(
     pods: Sequence[Pod], wanted: int, config_map: str = "", *, has_config_map: bool = False
 ) -> Cause | None:
-    """Why a gang does not run yet: the first that holds, of `pods`, the current attempt's, of `wanted` ranks.
+    """The first cause that holds; None if the gang runs or has run. `pods`: the current attempt's, of `wanted` ranks.
 
-    `config_map` is the name of the attempt's ConfigMap, empty where the job needs none; a kubelet that has not heard of
-    it yet complains for a moment, which is no cause. What comes earlier on the
-    pod's way is named first, as what follows cannot happen before: made, placed, its image there, addressed, told of
-    its peers, started. None: it runs, or has run.
+    `config_map`: the name of the attempt's ConfigMap, empty if the job needs none. The order is that of a pod's start:
+    created, scheduled, image pulled, address, ConfigMap, started.
     """
     waiting = tuple(pod for pod in sorted(pods, key=lambda pod: pod.rank) if pod.waiting and not pod.ended)
+    # The order is that of a pod's way: what follows cannot happen before.
     candidates = (
         _unmade(pods, wanted),
         _unplaced(waiting, wanted),
@@ -52,6 +51,7 @@ def plan_waiting_cause(
         _building(waiting, wanted),
         _unaddressed(pods, wanted) if config_map and not has_config_map else None,
         WaitingForConfigMap(config_map) if config_map and not has_config_map else None,
+        # A kubelet that has not heard of the attempt's ConfigMap yet complains for a moment, which is no cause.
         _unconfigured([pod for pod in waiting if not _misses(pod, config_map)]),
         _held(waiting),
         _starting(pods, wanted),
@@ -80,7 +80,7 @@ def _environment_failed(waiting: Sequence[Pod]) -> Cause | None:
 
 
 def _building(waiting: Sequence[Pod], wanted: int) -> Cause | None:
-    """Without its percentage: each step would be a write of the job; who shows progress reads the pod."""
+    # The cause has no percentage: each step would be a write of the job. Commands that show progress read the pod.
     pods = _with_reason(waiting, _ENVIRONMENT)
     return BuildingEnvironment(len(pods), wanted, _PROGRESS.sub("", _message(pods))) if pods else None
 

@@ -1,52 +1,57 @@
-"""What every part of Paddock may ask of a Kubernetes API: one protocol, whoever answers.
+"""The interface to a Kubernetes API.
 
-`client.Client` answers it over HTTPS from any cluster; `apiserver.LocalApi` answers it inside the process of the
-embedded cluster. Operator, node and command line are written against this and cannot tell the difference.
+`client.client.Client` implements it over HTTPS for any cluster, `apiserver.objects.in_process.LocalApi` in process for
+the embedded cluster. Operator, node and command line only use the interface, so they work with both.
 
-Every method raises `kube.errors.ApiError`s and nothing else of the transport: a server that cannot be reached is
-`Unavailable`. Objects that are handed out belong to the caller: changing one changes nothing elsewhere.
+An implementation has two methods: `send`, which answers a call (`kube.calls`), and `follow`. The verbs use `send`.
+
+Errors of the API and of the transport are `kube.errors.ApiError`s: a server that cannot be reached is `Unavailable`.
+Returned objects belong to the caller, who may change them.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
-from paddock.kube.meta import Manifest, Resource
-
-PatchKind = Literal["merge", "strategic", "json"]
+from paddock.kube.calls import Call, Create, Delete, Get, List, Listing, Patch, PatchKind, Propagation, Replace, T
+from paddock.kube.meta import Manifest, Resource, name_of, namespace_of
 
 
 class Event(NamedTuple):
-    """One change that `follow` saw.
+    """One event of `follow`.
 
-    ADDED, MODIFIED and DELETED carry the object as it is, or last was. SYNCED carries nothing: all that existed when
-    the following began has been given. After a broken connection `follow` goes on by itself: what vanished meanwhile
-    comes as DELETED, with no more of the object than kind, key and UID, and what is still there but changed as
-    MODIFIED.
+    ADDED, MODIFIED and DELETED have the object in its current or last state. SYNCED has an empty object: all objects
+    that existed at the start have been delivered. `follow` reconnects by itself: an object that was deleted meanwhile
+    comes as DELETED, with kind, key and UID only; a changed one comes as MODIFIED.
     """
 
     type: Literal["ADDED", "MODIFIED", "DELETED", "SYNCED"]
     object: Manifest
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """The objects of a list and the resourceVersion it is true at."""
+class Api(ABC):
+    """A Kubernetes API. An empty `namespace` means all namespaces, or a cluster-scoped resource; in `create` and
+    `replace`, the namespace of the manifest. `kube.calls` describes the other arguments."""
 
-    items: list[Manifest] = field(default_factory=list)
-    resource_version: str = ""
+    @abstractmethod
+    async def send(self, call: Call[T]) -> T:
+        """Sends one call and returns its response."""
 
+    @abstractmethod
+    def follow(
+        self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = ""
+    ) -> AsyncIterator[Event]:
+        """Lists and watches: all existing objects, then SYNCED, then every change, without end; it survives broken
+        connections and restarts of the server. It only raises if a retry cannot help: `Forbidden`, `Unauthorized`, or
+        at the first try `NotFound` (a kind that is not served)."""
 
-class Api(Protocol):
-    """A Kubernetes API. An empty `namespace` means all of them, or that the resource has none."""
-
-    async def get(self, resource: Resource, namespace: str, name: str) -> Manifest: ...
+    async def get(self, resource: Resource, namespace: str, name: str) -> Manifest:
+        return await self.send(Get(resource, namespace, name))
 
     async def list(self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
-        """`labels` and `fields` are selectors as kubectl writes them: `a=b,c!=d`, `metadata.name=x`."""
-        ...
+        return await self.send(List(resource, namespace, labels=labels, fields=fields))
 
     async def create(
         self,
@@ -59,15 +64,14 @@ class Api(Protocol):
         strict: bool = False,
         dry_run: bool = False,
     ) -> Manifest:
-        """`namespace` defaults to the manifest's; `name` and `subresource` together post to one (`pods/x/binding`).
-        `strict` refuses unknown and duplicate fields instead of dropping them (fieldValidation=Strict)."""
-        ...
+        key = (namespace or namespace_of(manifest), name or name_of(manifest))
+        return await self.send(Create(resource, *key, subresource, manifest=manifest, strict=strict, dry_run=dry_run))
 
     async def replace(
         self, resource: Resource, manifest: Mapping[str, Any], *, namespace: str = "", subresource: str = ""
     ) -> Manifest:
-        """Guarded by the manifest's resourceVersion if it has one: `Conflict` when the object has moved on."""
-        ...
+        key = (namespace or namespace_of(manifest), name_of(manifest))
+        return await self.send(Replace(resource, *key, subresource, manifest=manifest))
 
     async def patch(
         self,
@@ -79,8 +83,7 @@ class Api(Protocol):
         subresource: str = "",
         kind: PatchKind = "merge",
     ) -> Manifest:
-        """A `metadata.resourceVersion` inside a merge patch guards it: `Conflict` when the object has moved on."""
-        ...
+        return await self.send(Patch(resource, namespace, name, subresource, patch=patch, kind=kind))
 
     async def delete(
         self,
@@ -90,15 +93,6 @@ class Api(Protocol):
         *,
         uid: str = "",
         grace: int | None = None,
-        propagation: Literal["Background", "Foreground", "Orphan"] = "Background",
+        propagation: Propagation = "Background",
     ) -> None:
-        """`uid` guards it: `Conflict` when another object has the name by now. `grace` in seconds, for pods."""
-        ...
-
-    def follow(
-        self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = ""
-    ) -> AsyncIterator[Event]:
-        """All that is there, then SYNCED, then every change, for ever; it outlives broken connections and restarts
-        of the server. Only what nobody can mend ends it: `Forbidden`, `Unauthorized`, a kind that is not served
-        (`NotFound`) at the first try."""
-        ...
+        await self.send(Delete(resource, namespace, name, uid=uid, grace=grace, propagation=propagation))

@@ -1,12 +1,12 @@
-"""What an API server says when it says no: one class for each `reason`, the same on both sides of the wire.
+"""The errors of a Kubernetes API: one class for each `reason`, for servers and clients.
 
     ApiError
       BadRequest 400   Unauthorized 401   Forbidden 403   NotFound 404   MethodNotAllowed 405
       AlreadyExists 409   Conflict 409   Expired 410 (watch or list again from the start)   TooLarge 413
       UnsupportedMediaType 415   Invalid 422 (with one cause for each field)
-      TooManyRequests 429   InternalError 500   Unavailable 503 (also: nobody answered)   Timeout 504
+      TooManyRequests 429   InternalError 500   Unavailable 503 (also: no response)   Timeout 504
 
-Branches are what a caller can do: catch `NotFound`, `AlreadyExists`, `Conflict`, `Expired`; let the rest end the pass.
+Callers usually catch `NotFound`, `AlreadyExists`, `Conflict`, `Expired`; the others end the reconcile.
 Source: k8s.io/apimachinery, meta/v1 StatusReason.
 """
 
@@ -21,7 +21,7 @@ from paddock.kube.meta import Manifest
 
 @dataclass(frozen=True, slots=True)
 class FieldCause:
-    """One wrong field: `field` is a path (`spec.worker.replicas`), `reason` Kubernetes' name (FieldValueInvalid)."""
+    """One wrong field. `field`: its path (`spec.worker.replicas`); `reason`: Kubernetes' name (FieldValueInvalid)."""
 
     field: str
     message: str
@@ -29,7 +29,7 @@ class FieldCause:
 
 
 class ApiError(Exception):
-    """An answer of an API server that is not success. `message` is for people and is complete by itself."""
+    """A response of an API server that is an error. `message` is for people, and complete without the other fields."""
 
     code: ClassVar[int] = 500
     reason: ClassVar[str] = "InternalError"
@@ -120,7 +120,7 @@ NAMESPACE_TERMINATING = "NamespaceTerminating"
 
 
 def is_namespace_terminating(error: ApiError) -> bool:
-    """A create was refused as its namespace is being deleted. Nobody can take that back: asking again is of no use."""
+    """Whether a create was refused because its namespace is being deleted. That is final, so a retry is useless."""
     return any(cause.reason == NAMESPACE_TERMINATING for cause in error.causes)
 
 
@@ -128,12 +128,13 @@ _CLASSES: tuple[type[ApiError], ...] = (
     BadRequest, Unauthorized, Forbidden, NotFound, MethodNotAllowed, NotAcceptable, AlreadyExists, Conflict, Expired,
     TooLarge, UnsupportedMediaType, Invalid, TooManyRequests, InternalError, Unavailable, Timeout,
 )  # fmt: skip
+# Kubernetes has two reasons with code 410: Expired and Gone.
 _BY_REASON = {cls.reason: cls for cls in _CLASSES} | {"Gone": Expired}
 _BY_CODE = {cls.code: cls for cls in reversed(_CLASSES) if cls is not AlreadyExists}
 
 
 def build_status(error: ApiError) -> Manifest:
-    """The `Status` object that goes over the wire."""
+    """The `Status` object of a response."""
     details: Manifest = {}
     if error.name:
         details["name"] = error.name
@@ -160,7 +161,7 @@ def build_status(error: ApiError) -> Manifest:
 
 
 def read_status(code: int, body: Mapping[str, Any] | None) -> ApiError:
-    """The error that an answer stands for; `body` may be anything, as proxies answer what they like."""
+    """The error of a response. `body` need not be a Status: proxies send their own."""
     body = body or {}
     details = body.get("details") or {}
     cls = _BY_REASON.get(str(body.get("reason")), _BY_CODE.get(code, InternalError))

@@ -1,7 +1,7 @@
-"""What every Kubernetes object has: its resource, its key, its metadata, its owner.
+"""What all Kubernetes objects have: resource, key, metadata, owner references.
 
-Objects are `Manifest`s, plain dictionaries as the API speaks them. A function here reads or builds one and never
-changes its argument. Where the API paths come from is `Resource`; what an API server answers is in `kube.api`.
+Objects are `Manifest`s, plain dictionaries with the API's JSON. The functions read or build one and never change their
+arguments. `Resource` builds the API paths.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 Manifest = dict[str, Any]
-"""A Kubernetes object as JSON: `apiVersion`, `kind`, `metadata`, and what the kind adds."""
+"""A Kubernetes object as JSON: `apiVersion`, `kind`, `metadata`, and the fields of its kind."""
 
 
 class Key(NamedTuple):
-    """Which object of a resource: `namespace` is empty for cluster-scoped objects."""
+    """Identifies an object of a resource. `namespace` is empty for cluster-scoped objects."""
 
     namespace: str
     name: str
@@ -40,7 +40,7 @@ class Resource:
 
     @property
     def qualified(self) -> str:
-        """`paddlejobs.batch.paddlepaddle.org`, `pods`: as messages and RBAC name it, and its definition is called."""
+        """`paddlejobs.batch.paddlepaddle.org`, `pods`: the name in messages and RBAC, and of the CRD."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
@@ -70,7 +70,7 @@ ENVIRONMENTS = Resource("paddock.dev", "v1alpha1", "Environment", "environments"
 
 
 def metadata(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The metadata, or an empty mapping where there is none or it is not a mapping."""
+    """The metadata; empty if it is missing or not a mapping."""
     found = manifest.get("metadata")
     return found if isinstance(found, Mapping) else {}
 
@@ -92,7 +92,7 @@ def uid_of(manifest: Mapping[str, Any]) -> str:
 
 
 def version_of(manifest: Mapping[str, Any]) -> str:
-    """The resourceVersion, an opaque string; empty on an object that was never stored."""
+    """The resourceVersion, an opaque string; empty if the object was never stored."""
     return str(metadata(manifest).get("resourceVersion") or "")
 
 
@@ -109,7 +109,7 @@ def is_deleting(manifest: Mapping[str, Any]) -> bool:
 
 
 def owner_reference(owner: Mapping[str, Any]) -> Manifest:
-    """A controller's ownerReference to `owner`, so that its children are collected with it."""
+    """A controller's ownerReference to `owner`: garbage collection deletes the children with it."""
     return {
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],
@@ -121,12 +121,12 @@ def owner_reference(owner: Mapping[str, Any]) -> Manifest:
 
 
 def controller_of(manifest: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The ownerReference that is marked as controller, of which Kubernetes allows one."""
+    """The ownerReference with `controller: true`; Kubernetes allows one."""
     owners: Sequence[Mapping[str, Any]] = metadata(manifest).get("ownerReferences") or ()
     return next((owner for owner in owners if owner.get("controller")), None)
 
 
 def is_controlled_by(manifest: Mapping[str, Any], uid: str) -> bool:
-    """By UID, never by name: a name is used again by the next object of that name."""
+    """Whether the controller has this UID. Never compared by name: a new object can have the name of a deleted one."""
     owner = controller_of(manifest)
     return bool(uid) and owner is not None and owner.get("uid") == uid

@@ -1,7 +1,7 @@
 """The three patches of the Kubernetes API: merge (RFC 7386), JSON (RFC 6902) and strategic. Pure.
 
-`apply_patch` is the door; it never changes its arguments. Strategic patches merge lists by key, which only the types of
-Kubernetes itself define: `MERGE_KEYS` is that table, and a custom resource must be refused before it gets here.
+`apply_patch` is the entry point; it never changes its arguments. Strategic patches merge lists by key. Only Kubernetes'
+own types define such keys (`MERGE_KEYS`), so callers must refuse a strategic patch of a custom resource.
 Source of the rules: apimachinery, strategicpatch; of the keys: the patch tags of k8s.io/api.
 """
 
@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 
 import jsonpatch
 
-from paddock.kube.api import PatchKind
+from paddock.kube.calls import PatchKind
 from paddock.kube.errors import BadRequest, Invalid
 from paddock.kube.meta import Manifest
 
@@ -42,18 +42,18 @@ MERGE_KEYS: Mapping[tuple[str, ...], str] = {
     ("status", "podIPs"): "ip",
     ("status", "hostIPs"): "ip",
 }
-"""The lists of objects that merge by a key, by the end of their path without list positions."""
+"""Merge keys of lists of objects, by the last steps of the list's path (without indices)."""
 
 MERGED_SETS: frozenset[tuple[str, ...]] = frozenset({("metadata", "finalizers"), ("spec", "podCIDRs")})
-"""The lists of plain values that merge as sets. All other lists are replaced whole."""
+"""Lists of plain values that merge as sets, by the end of their path. All other lists are replaced as a whole."""
 
 _DIRECTIVES = ("$patch", "$retainKeys", "$setElementOrder/", "$deleteFromPrimitiveList/")
 _Path = tuple[str, ...]
 
 
 def apply_patch(manifest: Mapping[str, Any], patch: Any, kind: PatchKind) -> Manifest:
-    """The object with the patch applied. `BadRequest` when the body cannot be such a patch, `Invalid` when it does
-    not fit the object, as a real API server tells the two apart."""
+    """The object with the patch applied. As in Kubernetes: `BadRequest` if the body is not such a patch, `Invalid` if
+    it does not fit the object."""
     try:
         return _apply(manifest, patch, kind)
     except RecursionError:
@@ -173,14 +173,14 @@ def _merge_list(current: list[Any], patch: list[Any], path: _Path) -> list[Any]:
 
 
 def merge_key(path: Sequence[str]) -> str | None:
-    """The key by which the list at `path` merges; None where it is replaced whole."""
+    """The merge key of the list at `path`; None if the list is replaced as a whole."""
     return MERGE_KEYS.get(tuple(path[-2:])) or MERGE_KEYS.get(tuple(path[-1:]))
 
 
 def _put_in_order(merged: list[Any], first: list[Any], live: list[Any], key: Callable[[Any], Any]) -> list[Any]:
-    """`merged` with the items of `first` in that order, and the others where they stood among the live ones.
+    """`merged` with the items of `first` in this order, and the other items at their place among the live ones.
 
-    As Kubernetes' mergeSortedSlice: an item that was not there before goes ahead of what follows.
+    As Kubernetes' mergeSortedSlice: a new item comes before the remaining live items.
     """
     order = [key(item) for item in first]
     before = [key(item) for item in live if _has_key(item, key)]
@@ -245,7 +245,7 @@ def _objects(items: list[Any], path: _Path) -> list[Mapping[str, Any]]:
 
 
 def _strip_directives(value: Any) -> Any:
-    """Directives mean nothing inside a list that is replaced whole, and must not be stored."""
+    """`value` without directives: they have no meaning in a list that is replaced as a whole, and are not stored."""
     if isinstance(value, Mapping):
         return {key: _strip_directives(item) for key, item in value.items() if not key.startswith(_DIRECTIVES)}
     if isinstance(value, list):

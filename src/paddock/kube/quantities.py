@@ -1,4 +1,4 @@
-"""Amounts as Kubernetes writes them: `500m`, `1Gi`, `2`, `1e3`. Exact: fractions inside, no floats.
+"""Kubernetes' quantities: `500m`, `1Gi`, `2`, `1e3`. Exact: fractions, no floats.
 
 Source of the suffixes: apimachinery, resource.Quantity.
 """
@@ -20,7 +20,7 @@ _FORM = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eE]([+-]?\d{1,3})|([a-zA-Z]{0
 
 
 def read_quantity(text: str | int | float) -> Fraction:
-    """The amount in units (cores, bytes, devices). `ValueError` says what was found and which suffixes exist."""
+    """The amount in units (cores, bytes, devices). `ValueError` names the text and the valid suffixes."""
     match = _FORM.fullmatch(str(text).strip())
     if match is None or (match[3] or "") not in _SUFFIXES:
         raise ValueError(f"{text!r} is not a quantity: a number with one of n u m k M G T P E Ki Mi Gi Ti Pi Ei")
@@ -29,12 +29,12 @@ def read_quantity(text: str | int | float) -> Fraction:
 
 
 def read_amounts(amounts: Mapping[str, str | int | float] | None) -> dict[str, Fraction]:
-    """A resource list (`{"cpu": "500m"}`) as amounts by name."""
+    """Reads a resource list (`{"cpu": "500m"}`) as amounts by name."""
     return {name: read_quantity(amount) for name, amount in (amounts or {}).items()}
 
 
 def format_quantity(amount: Fraction) -> str:
-    """The shortest plain way to write it: `2`, `500m`."""
+    """The amount as a quantity without large suffixes: `2`, `500m`; rounded up to thousandths."""
     if amount.denominator == 1:
         return str(amount.numerator)
     return f"{-(-amount.numerator * 1000 // amount.denominator)}m"

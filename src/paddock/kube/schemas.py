@@ -1,7 +1,7 @@
-"""Schemas of Kubernetes' own kinds, as values: OpenAPI definitions, and self-contained ones to put into CRDs.
+"""Schemas of Kubernetes' own kinds: OpenAPI definitions, and self-contained ones for CRDs.
 
-The data is generated (`tools/generate_schemas.py`) and read at the first question, not at import. Nothing that is
-handed out may be changed: definitions share their parts.
+The data is generated (`tools/generate_schemas.py`) and read on first use, not at import. Never change a returned
+schema: definitions share their parts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _REFERENCE = "#/components/schemas/"
 
 @cache
 def definitions() -> Mapping[str, Schema]:
-    """All definitions by full name (`io.k8s.api.core.v1.Pod`); they refer to each other by `$ref`."""
+    """All definitions by full name (`io.k8s.api.core.v1.Pod`), with `$ref`s to each other."""
     data = files("paddock.kube").joinpath("data/schemas.json.gz").read_bytes()
     loaded: dict[str, Schema] = json.loads(gzip.decompress(data))
     return loaded
@@ -28,7 +28,7 @@ def definitions() -> Mapping[str, Schema]:
 
 @cache
 def full_name(name: str) -> str:
-    """`io.k8s.api.core.v1.Pod` for `Pod`; a full name stands for itself. `KeyError` for what is not there."""
+    """`io.k8s.api.core.v1.Pod` for `Pod`; a full name is returned unchanged. `KeyError` if there is none."""
     if name in definitions():
         return name
     for candidate in definitions():
@@ -39,9 +39,9 @@ def full_name(name: str) -> str:
 
 @cache
 def definition(name: str) -> Schema:
-    """The structural schema of a kind or part of one (`"PodTemplateSpec"`), with every reference put in place.
+    """The structural schema of a kind or of a part (`"PodTemplateSpec"`), with every reference resolved.
 
-    The parts are shared and small in memory; written out as JSON a PodTemplateSpec is about 50 KB.
+    Parts are shared, so it is small in memory; as JSON a PodTemplateSpec is about 50 KB.
     """
     inlined: Schema = _inline(definitions()[full_name(name)])
     return inlined
@@ -56,7 +56,7 @@ def _inline(schema: Any) -> Any:
 
 
 def closure(*names: str) -> dict[str, Schema]:
-    """The definitions called `names` and all that they refer to, by full name, for an OpenAPI document."""
+    """The definitions of `names` and all definitions that they refer to, by full name, for an OpenAPI document."""
     wanted = [full_name(name) for name in names]
     found: dict[str, Schema] = {}
     while wanted:

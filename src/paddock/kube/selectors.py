@@ -1,4 +1,4 @@
-"""Label and field selectors, as kubectl writes them, as predicates.
+"""Label and field selectors as predicates.
 
 Grammar: apimachinery, labels.Parse (`a=b`, `a==b`, `a!=b`, `a in (x,y)`, `a notin (x)`, `a`, `!a`) and
 fields.ParseSelector (`a=b`, `a==b`, `a!=b`). Terms are joined by commas and must all hold.
@@ -20,7 +20,7 @@ _TERM = re.compile(
 
 
 def match_labels(selector: str) -> Predicate:
-    """A predicate over a mapping of labels. `ValueError` names the text that is no selector."""
+    """A predicate over labels. `ValueError` names the part that is not a selector."""
     terms: list[Predicate] = []
     position = 0
     while position < len(selector.rstrip()):
@@ -39,6 +39,7 @@ def _label_term(match: re.Match[str]) -> Predicate:
     if op in ("=", "=="):
         value = match["value"]
         return lambda labels: labels.get(key) == value
+    # As in Kubernetes, != and notin also select objects without the label.
     if op == "!=":
         value = match["value"]
         return lambda labels: labels.get(key) != value
@@ -51,7 +52,7 @@ def _label_term(match: re.Match[str]) -> Predicate:
 
 
 def match_selector(selector: Mapping[str, Any]) -> Predicate:
-    """A metav1.LabelSelector (`matchLabels`, `matchExpressions`) over a mapping of labels; an empty one matches all."""
+    """A predicate over labels from a metav1.LabelSelector (`matchLabels`, `matchExpressions`); empty matches all."""
     wanted: Mapping[str, str] = selector.get("matchLabels") or {}
     expressions = selector.get("matchExpressions") or ()
 
@@ -94,7 +95,7 @@ def _split_field(term: str) -> tuple[str, str, str]:
 
 
 def match_fields(selector: str) -> Predicate:
-    """A predicate over whole objects: paths are dotted (`metadata.name`, `involvedObject.uid`), absent reads as ''."""
+    """A predicate over objects. Paths are dotted (`metadata.name`, `involvedObject.uid`); a missing field is ''."""
     terms = read_fields(selector)
     return lambda obj: all((_value_at(obj, path) == value) is equal for path, equal, value in terms)
 

@@ -1,6 +1,6 @@
-"""Times as the API writes them, and durations as people read them. Seconds are the unit everywhere.
+"""The API's times, and durations for people. The unit is always seconds.
 
-A moment is a float of seconds since the epoch (`Moment`); the rim reads the clock and hands it in.
+A moment (`Moment`) is a float of seconds since the epoch. Nothing here reads a clock; callers pass the time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def format_micro_time(moment: Moment) -> str:
 
 
 def read_time(text: str | None) -> Moment | None:
-    """The moment that an API time names; None for nothing or for what is no time."""
+    """The moment of an API time; None if there is none or it is not a time."""
     if not text:
         return None
     try:
@@ -32,7 +32,7 @@ def read_time(text: str | None) -> Moment | None:
 
 
 def format_duration(seconds: float) -> str:
-    """As kubectl prints ages (apimachinery's duration.HumanDuration): `41s`, `4m4s`, `12m`, `3h5m`, `2d3h`, `1y20d`."""
+    """As kubectl prints ages (apimachinery, duration.HumanDuration): `41s`, `4m4s`, `12m`, `3h5m`, `2d3h`, `1y20d`."""
     whole = int(seconds)
     if whole < 0:
         return "0s"
@@ -53,6 +53,12 @@ def format_duration(seconds: float) -> str:
         return f"{days}d"
     years = days // 365
     return _two(years, "y", days % 365, "d") if years < 8 else f"{years}y"
+
+
+def exponential_backoff(failures: int, first: float, longest: float) -> float:
+    """Seconds to wait after consecutive failures: `first`, doubled for each further one, at most `longest`."""
+    # At most 2 ** 32, as a float overflows at 2.0 ** 1024.
+    return float(min(longest, first * 2.0 ** min(failures - 1, 32))) if failures > 0 else 0.0
 
 
 def _two(large: int, large_unit: str, small: int, small_unit: str) -> str:

@@ -1,8 +1,10 @@
-"""The operator: brings every training job to where its manifest wants it, by what `paddock.jobs.plan` decides.
+"""The operator: reconciles every training job with its manifest, as `paddock.jobs.plan` decides.
 
-operator    what is watched, whose turn it is      queue    deduplicated, delayed, backed off
-views       caches as one view of all children     observe  one job's children: ours, or in our way
-controller  one pass: read, decide, record, act    record   what of a status is written, and read back
-apply       how actions are sent                   events   what `kubectl describe` shows
-halts       kinds whose status the server drops
+operator       watches, queues, starts reconciles           informers  the caches of jobs and their children
+controller     one reconcile: read, decide, record, act     observe    the children of one job: owned or foreign
+apply          sends the actions of a plan                  record     status patches, and what the server kept of them
+pruned_status  kinds whose status fields the server drops   election   leader election by a Lease
+metrics        what is counted, for Prometheus
+
+Work queue, caches and event recorder are in `paddock.controllers`.
 """

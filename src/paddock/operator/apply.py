@@ -1,10 +1,10 @@
-"""Acting: the actions of one plan, sent at once and each by itself; many pods in growing batches. Decides nothing.
+"""Sends the actions of one plan: concurrently, each on its own; pods in growing batches. Decides nothing.
 
-What an answer means is fixed (rule 5 of docs/architecture.md): a create that finds the name taken looks who has it; a
-delete or a patch that finds nothing is done; one that is refused by a 409 is not: another object has the name, or
-somebody wrote this one at that moment, and only another pass can tell. Everything else comes back as a `Failure`, after
-all have been tried, so that one refusal holds up no other action. Pods alone are asked for in batches that grow, and
-after one that was not made no further batch is: a thousand pods over a quota would be refused one by one, each time.
+The meaning of each answer is fixed (rule 5 of docs/architecture.md). Create, 409 AlreadyExists: read the owner of the
+existing object. Delete or patch, 404: done. Delete or patch, 409: another object has the name, or another client wrote
+the object at the same time; the next reconcile decides. Every other error becomes a `Failure`, after all actions have
+been sent, so one refusal delays no other action. Pods are created in batches of growing size, and none follows a batch
+with a failure: otherwise a thousand pods over a quota would be refused one by one at each reconcile.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from paddock.jobs import pods
 from paddock.jobs.model import Action, Create, Delete, Job, Patch, Refusal
+from paddock.jobs.objects import pods
 from paddock.kube.api import Api
 from paddock.kube.errors import (
     AlreadyExists,
@@ -31,17 +31,17 @@ from paddock.kube.errors import (
 from paddock.kube.meta import PODS, Key, Manifest, Resource, is_controlled_by, key_of, name_of
 from paddock.kube.times import Moment, format_time
 
-AT_ONCE = 64
-"""Writes of one operator that are on their way at a time."""
+MAX_CONCURRENT_WRITES = 64
+"""Limit of concurrent writes of one operator."""
 
-FIRST_PODS = 16
-"""Pods that are asked for before any was made; each further batch has twice as many. No small job waits for that."""
+FIRST_BATCH = 16
+"""Pods in the first batch; each further batch has twice as many. A small job fits into the first."""
 
 _log = logging.getLogger(__name__)
 
 
-class Memory(Protocol):
-    """Who is told what was just written, so that the next pass knows before the watch says so."""
+class AssumeCache(Protocol):
+    """The cache that takes in what was just written, so the next reconcile sees it before the watch delivers it."""
 
     def assume(self, resource: Resource, manifest: Manifest) -> None: ...
 
@@ -63,7 +63,7 @@ _REFUSALS = (BadRequest, Forbidden, Invalid, TooLarge)
 
 
 def read_refusal(failures: Sequence[Failure]) -> Refusal | None:
-    """What the server will not make, for a reason that somebody has to mend. Not what it could not do just now."""
+    """The creates that the server refused for a reason that a person must fix. Temporary errors do not count."""
     refused = [
         (f"{action.resource.kind} {name_of(action.manifest)}", failure.error.message)
         for failure in failures
@@ -74,34 +74,34 @@ def read_refusal(failures: Sequence[Failure]) -> Refusal | None:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`blocked`: names that somebody else has. `again`: the world moved under an action; another pass will see. It has
-    to be asked for: nothing else may happen to this job that would call for one."""
+    """`blocked`: names that objects of other owners have. `stale`: an action met another write; the caller must queue
+    the job again, as no event may follow that would do it."""
 
     blocked: tuple[tuple[Resource, Key], ...] = ()
-    again: bool = False
+    stale: bool = False
     failures: tuple[Failure, ...] = ()
 
 
-_DONE, _AGAIN = Outcome(), Outcome(again=True)
+_DONE, _STALE = Outcome(), Outcome(stale=True)
 
 
 def plan_batches(creates: Sequence[Create]) -> list[Sequence[Create]]:
-    """In their order: `FIRST_PODS`, then twice as many each time."""
-    batches, start, size = [], 0, FIRST_PODS
+    """Batches in the given order: `FIRST_BATCH` creates, then twice as many each time."""
+    batches, start, size = [], 0, FIRST_BATCH
     while start < len(creates):
         batches.append(creates[start : start + size])
         start, size = start + size, 2 * size
     return batches
 
 
-class Hands:
-    """`clock` in seconds since the epoch, for the moment a delete was accepted."""
+class Executor:
+    """Executes plans. `clock` in seconds since the epoch: the time at which a delete was accepted."""
 
-    def __init__(self, api: Api, memory: Memory, clock: Callable[[], Moment]) -> None:
+    def __init__(self, api: Api, cache: AssumeCache, clock: Callable[[], Moment]) -> None:
         self._api = api
-        self._memory = memory
+        self._cache = cache
         self._clock = clock
-        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._slots = asyncio.Semaphore(MAX_CONCURRENT_WRITES)
 
     async def apply_actions(self, job: Job, actions: Sequence[Action]) -> Outcome:
         creates = [action for action in actions if isinstance(action, Create) and action.resource == PODS]
@@ -113,19 +113,19 @@ class Hands:
         return _join(await asyncio.gather(*(self._apply(job, action) for action in actions)))
 
     async def _create_pods(self, job: Job, creates: Sequence[Create]) -> Outcome:
-        made = _DONE
+        outcome = _DONE
         for batch in plan_batches(creates):
-            made = _join((made, await self._apply_all(job, batch)))
-            if made.failures:
+            outcome = _join((outcome, await self._apply_all(job, batch)))
+            if outcome.failures:
                 break
-        return made
+        return outcome
 
-    async def fetch_missed(self, job: Job, attempt: int, names: Iterable[str]) -> bool:
-        """Whether any of these pods exists after all, of this job and attempt. What is found is remembered."""
+    async def fetch_unseen(self, job: Job, attempt: int, names: Iterable[str]) -> bool:
+        """Whether a live GET finds any of these pods, of this job and attempt. The cache takes in those found."""
         found = await asyncio.gather(*(self._fetch_pod(job, name) for name in names))
-        ours = [pod for pod in found if pod is not None and _is_of(pod, job, attempt)]
+        ours = [pod for pod in found if pod is not None and _belongs_to(pod, job, attempt)]
         for pod in ours:
-            self._memory.assume(PODS, pod)
+            self._cache.assume(PODS, pod)
         return bool(ours)
 
     async def _fetch_pod(self, job: Job, name: str) -> Manifest | None:
@@ -155,14 +155,15 @@ class Hands:
     async def _create(self, job: Job, action: Create) -> Outcome:
         resource, key = action.resource, key_of(action.manifest)
         try:
-            there = await self._api.create(resource, action.manifest)
+            existing = await self._api.create(resource, action.manifest)
         except AlreadyExists:
             try:
-                there = await self._api.get(resource, key.namespace, key.name)
+                existing = await self._api.get(resource, key.namespace, key.name)
             except NotFound:
-                return _AGAIN
-        self._memory.assume(resource, there)
-        return _DONE if is_controlled_by(there, job.uid) else Outcome(blocked=((resource, key),))
+                return _STALE
+        # Also a foreign object: the next reconcile must see it, or it would create and fail again.
+        self._cache.assume(resource, existing)
+        return _DONE if is_controlled_by(existing, job.uid) else Outcome(blocked=((resource, key),))
 
     async def _delete(self, action: Delete) -> Outcome:
         key = action.key
@@ -171,15 +172,15 @@ class Hands:
         except NotFound:
             return _DONE
         except Conflict:
-            return _AGAIN
-        self._memory.assume_deleting(action.resource, key, action.uid, format_time(self._clock()))
+            return _STALE
+        self._cache.assume_deleting(action.resource, key, action.uid, format_time(self._clock()))
         return _DONE
 
     async def _patch(self, action: Patch) -> Outcome:
-        """The UID in the patch guards it: it cannot be changed, so another object of the name refuses. Twice, as a
-        server may also have been in the middle of another write, which is over by then."""
+        """The UID in the patch is a precondition: a UID is immutable, so another object of this name gives 409."""
         metadata = {**(action.patch.get("metadata") or {}), "uid": action.uid}
         patch = {**action.patch, "metadata": metadata}
+        # A 409 may also come from a concurrent write, which has ended by the second try.
         for _ in range(2):
             try:
                 await self._api.patch(action.resource, action.key.namespace, action.key.name, patch)
@@ -188,17 +189,17 @@ class Hands:
                 continue
             except NotFound:
                 return _DONE
-        return _AGAIN
+        return _STALE
 
 
 def _join(outcomes: Sequence[Outcome]) -> Outcome:
     return Outcome(
         blocked=tuple(name for outcome in outcomes for name in outcome.blocked),
-        again=any(outcome.again for outcome in outcomes),
+        stale=any(outcome.stale for outcome in outcomes),
         failures=tuple(failure for outcome in outcomes for failure in outcome.failures),
     )
 
 
-def _is_of(pod: Manifest, job: Job, attempt: int) -> bool:
+def _belongs_to(pod: Manifest, job: Job, attempt: int) -> bool:
     rank = pods.read_pod(pod)
     return is_controlled_by(pod, job.uid) and rank is not None and rank.attempt == attempt

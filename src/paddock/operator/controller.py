@@ -1,11 +1,11 @@
-"""One pass over one job: read, decide, record, act. The order is the promise; what is decided is `jobs.plan`'s.
+"""Reconciles one job: read, decide, record, act, in this order. `jobs.plan` makes the decision.
 
-The rules are those of docs/architecture.md, "Rules that keep it correct": the job is read live and its children from
-the caches; an absence is doubted before anything is made of it; what is decided is recorded, and read back, before
-anybody acts on it; a pass that changed something decisive ends there, and the next one acts from what is recorded.
+Rules: docs/architecture.md, "Rules that keep it correct". The job is read live, its children from the caches. A live
+GET confirms an absence before it decides anything. A decision is recorded, and read back, before it is acted on. A
+reconcile that changes something decisive ends after the record; the next one acts on it.
 
-A pass may stop anywhere, by an error or with the process: the next one begins from the API alone. It raises `ApiError`s
-for what a later pass may find mended. When passes run is `operator.operator`; how actions are sent, `operator.apply`.
+A reconcile may stop anywhere, by an error or with the process: the next one starts from the API alone. It raises an
+`ApiError` where a later reconcile may succeed. `operator.operator` starts reconciles, `operator.apply` sends actions.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from paddock.controllers.events import EventRecorder
 from paddock.jobs.apis import JobApi
-from paddock.jobs.explain import explain
 from paddock.jobs.model import (
     Create,
     EventNote,
@@ -33,21 +33,22 @@ from paddock.jobs.plan import plan
 from paddock.jobs.policies.lost import overdue
 from paddock.jobs.policies.ports import shares_network
 from paddock.jobs.policies.release import plan_release
-from paddock.jobs.problems import InvalidJob, Problem
+from paddock.jobs.text.explain import explain
+from paddock.jobs.text.problems import InvalidJob, Problem
 from paddock.kube.api import Api
 from paddock.kube.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound, is_namespace_terminating
 from paddock.kube.meta import NODES, PODS, Key, Manifest, Resource, metadata, uid_of, version_of
 from paddock.kube.times import Moment
-from paddock.operator import halts, observe, record
-from paddock.operator.apply import Hands, read_refusal
-from paddock.operator.events import Events
-from paddock.operator.halts import Halts
-from paddock.operator.views import Views
+from paddock.operator import observe, pruned_status, record
+from paddock.operator.apply import Executor, read_refusal
+from paddock.operator.informers import Informers
+from paddock.operator.pruned_status import PrunedStatusGuard
 
-_SOON = 0.5
+_RETRY_SECONDS = 0.5
+"""Until the next reconcile when a live GET found a pod that the cache did not have."""
 
-_ECHOES = 8
-"""Own writes of a job that are known again when the watch tells them."""
+_REMEMBERED_WRITES = 8
+"""Status writes of a job that are recognized when the watch delivers them."""
 
 _log = logging.getLogger(__name__)
 
@@ -63,30 +64,30 @@ class JobRef(NamedTuple):
 
 
 class ActionsFailed(Exception):
-    """Some actions of a pass were refused; the events say which, and the pass comes back."""
+    """Some actions of a reconcile were refused: events name them, and the job is reconciled again."""
 
 
 @dataclass(slots=True)
-class _Memory:
-    """What this process knows of one job beyond the API: to say things once, to hold a port before pods show it, and
-    to know its own writes again. `heard`: versions that the watch told while a write was on its way, else None."""
+class _LocalState:
+    """State of one job in this process only: what it has reported, the port that it has reserved before pods have it,
+    and the versions that it wrote. `seen_during_write`: versions that the watch delivered during a write, else None."""
 
     port: int | None = None
     written: tuple[str, ...] = ()
-    heard: set[str] | None = None
-    told_generation: Any = None
+    seen_during_write: set[str] | None = None
+    reported_generation: Any = None
     refused: Refusal | None = None
 
 
 class Controller:
-    """`clock` in seconds since the epoch; `taken_ports`: what this machine listens on; `wake` calls for a pass."""
+    """`clock` in seconds since the epoch; `taken_ports`: ports that this machine listens on; `wake` queues a job."""
 
     def __init__(
         self,
         api: Api,
         settings: Settings,
-        views: Views,
-        events: Events,
+        informers: Informers,
+        events: EventRecorder,
         *,
         kinds: Mapping[Resource, JobApi],
         clock: Callable[[], Moment],
@@ -96,53 +97,61 @@ class Controller:
         self._wake = wake
         self._api = api
         self._settings = settings
-        self._views = views
+        self._informers = informers
         self._events = events
         self._kinds = kinds
         self._clock = clock
         self._taken_ports = taken_ports
-        self._hands = Hands(api, views, clock)
-        self._memories: dict[JobRef, _Memory] = {}
-        self._blocked: dict[tuple[Resource, Key], set[JobRef]] = {}
-        self._halts = Halts(api, events, clock)
+        self._executor = Executor(api, informers, clock)
+        self._states: dict[JobRef, _LocalState] = {}
+        self._waiting_for: dict[tuple[Resource, Key], set[JobRef]] = {}
+        self._pruned = PrunedStatusGuard(api, events, clock)
 
-    async def run_pass(self, ref: JobRef) -> float | None:
-        """One pass. Seconds until the next is due by itself, or None. Raises `ApiError`, `ActionsFailed`."""
-        left = self._halts.left(ref.resource)
+    async def reconcile(self, ref: JobRef) -> float | None:
+        """Reconcile one job. Seconds until the next reconcile without an event, or None. Raises `ApiError`,
+        `ActionsFailed`."""
+        retry_in = self._pruned.retry_in(ref.resource)
         try:
-            if left:
-                await self._tell_halted(ref)
-                return left
+            if retry_in:
+                await self._annotate_halted(ref)
+                return retry_in
             manifest = await self._api.get(ref.resource, *ref.key)
-            return await self._read(ref, await self._release(ref, manifest))
+            return await self._reconcile_job(ref, await self._remove_legacy_finalizer(ref, manifest))
         except NotFound:
-            self._memories.pop(ref, None)
+            self._states.pop(ref, None)
             return None
 
-    async def _tell_halted(self, ref: JobRef) -> None:
-        """Nothing is done for it but that it is let go: to end a halt, its definition may have to go."""
-        if (known := self._views.get(*ref)) is None:
+    async def _annotate_halted(self, ref: JobRef) -> None:
+        """Halted: only the legacy finalizer is removed."""
+        # It would block the deletion of the CRD, which may be what ends the halt.
+        if (known := self._informers.get(*ref)) is None:
             return
-        job = await self._release(ref, known)
+        job = await self._remove_legacy_finalizer(ref, known)
         if not self._kinds[ref.resource].read_status(job).phase.terminal:
-            await self._halts.tell(ref.resource, job)
+            await self._pruned.annotate(ref.resource, job)
 
-    def hear_job(self, ref: JobRef, manifest: Manifest) -> None:
-        """A job came, changed or went. What this operator wrote itself calls for no pass; as the watch may be faster
-        than the answer, what comes during a write is judged after it."""
-        memory, version = self._memories.get(ref), version_of(manifest)
-        if memory is not None and memory.heard is not None:
-            memory.heard.add(version)
-        elif memory is None or version not in memory.written:
+    def on_job_event(self, ref: JobRef, manifest: Manifest) -> None:
+        """A job was added, changed or deleted. Own status writes do not queue it."""
+        state, version = self._states.get(ref), version_of(manifest)
+        # During a write its version is not known yet, and the watch may be faster than the answer: judge it afterwards.
+        if state is not None and state.seen_during_write is not None:
+            state.seen_during_write.add(version)
+        elif state is None or version not in state.written:
             self._wake(ref)
 
-    def hear_name(self, resource: Resource, key: Key) -> None:
-        """Something happened to this object: the jobs that it was in the way of look again."""
-        for ref in self._blocked.pop((resource, key), ()):
+    def on_object_event(self, resource: Resource, key: Key) -> None:
+        """This object was added, changed or deleted: queue the jobs that wait for its name."""
+        for ref in self._waiting_for.pop((resource, key), ()):
             self._wake(ref)
 
-    async def _release(self, ref: JobRef, manifest: Manifest) -> Manifest:
-        """The job without a former operator's finalizer. Where that is not allowed, it is said and goes on with it."""
+    def _watch_names(self, ref: JobRef, names: Iterable[tuple[Resource, Key]]) -> None:
+        """The next event of one of these objects queues the job (`on_object_event`)."""
+        for name in names:
+            self._waiting_for.setdefault(name, set()).add(ref)
+
+    async def _remove_legacy_finalizer(self, ref: JobRef, manifest: Manifest) -> Manifest:
+        """The job without paddle-operator's finalizer. If the server refuses the patch, an event says so, and the job
+        keeps it."""
         patch = plan_release(manifest)
         if patch is None:
             return manifest
@@ -155,77 +164,78 @@ class Controller:
             self._publish(manifest, [EventNote("FinalizerStays", message, "Warning")])
             return manifest
 
-    async def _read(self, ref: JobRef, manifest: Manifest) -> float | None:
-        kind, memory = self._kinds[ref.resource], self._memories.setdefault(ref, _Memory())
+    async def _reconcile_job(self, ref: JobRef, manifest: Manifest) -> float | None:
+        kind, state = self._kinds[ref.resource], self._states.setdefault(ref, _LocalState())
         generation = metadata(manifest).get("generation")
-        news, memory.told_generation = memory.told_generation != generation, generation
+        new_generation, state.reported_generation = state.reported_generation != generation, generation
         try:
             job = kind.read_job(manifest)
         except InvalidJob as refusal:
-            await self._refuse(ref, manifest, refusal, news=news)
+            await self._record_invalid(ref, manifest, refusal, new_generation=new_generation)
             return None
-        if news:
+        if new_generation:
             self._publish(manifest, map(_build_warning, job.warnings))
         status = kind.read_status(manifest)
         nodes = await self._fetch_nodes(job)
-        observed = replace(self._observe(ref, status, job), nodes=nodes, refused=memory.refused)
+        observed = replace(self._observe(ref, status, job), nodes=nodes, refused=state.refused)
+        # Before the next await: a foreign object may go while the status is written, and its event comes once.
+        self._watch_names(ref, ((child.resource, Key(job.key.namespace, child.name)) for child in observed.foreign))
         decided = plan(job, status, observed, self._clock(), self._settings)
-        return await self._carry_out(ref, manifest, job, status, observed, decided)
+        return await self._execute(ref, manifest, job, status, observed, decided)
 
-    async def _carry_out(
+    async def _execute(
         self, ref: JobRef, manifest: Manifest, job: Job, status: Status, observed: Observed, decided: Plan
     ) -> float | None:
         decisive = decided.status.decisive() != status.decisive()
-        if decisive and await self._misses_a_pod(job, status, observed, decided):
-            return _SOON
-        self._hold_port(ref, decided)
+        if decisive and await self._has_unseen_pod(job, status, observed, decided):
+            return _RETRY_SECONDS
+        self._reserve_port(ref, decided)
         if not await self._record(ref, manifest, decided.status):
-            return halts.SECONDS
+            return pruned_status.RETRY_SECONDS
         if decided.status.phase is not status.phase:
-            _log.info("%s: %s", ref, _build_step(status, decided.status))
+            _log.info("%s: %s", ref, _describe_transition(status, decided.status))
         if decisive:
             self._publish(manifest, decided.events)
             return 0.0
         if observe.removes_foreign(observed, decided):
-            # What was taken for a former job's may be the next one's, if this job is the former one by now. What was
-            # there before the answer is not of a job that comes after it.
-            await self._demand_current(ref, job.uid)
-        outcome = await self._hands.apply_actions(job, decided.actions)
-        self._memories[ref].refused = read_refusal(outcome.failures)
+            # This job may be deleted and created again by now: then these objects may belong to its successor. A live
+            # GET after they were observed rules that out.
+            await self._check_uid(ref, job.uid)
+        outcome = await self._executor.apply_actions(job, decided.actions)
+        self._states[ref].refused = read_refusal(outcome.failures)
         self._publish(manifest, decided.events)
-        in_the_way = [(child.resource, Key(job.key.namespace, child.name)) for child in observed.foreign]
-        for name in (*outcome.blocked, *in_the_way):
-            self._blocked.setdefault(name, set()).add(ref)
-        # A namespace that is being deleted refuses for good, events about it too: the job goes with it.
+        self._watch_names(ref, outcome.blocked)
+        # A terminating namespace refuses all creates, of events too, until it is gone, and the job with it.
         failures = [failure for failure in outcome.failures if not is_namespace_terminating(failure.error)]
         if failures:
-            said = [str(failure) for failure in failures]
-            self._publish(manifest, (EventNote("ActionFailed", text, "Warning") for text in said))
-            raise ActionsFailed("; ".join(said[:3]))
-        if outcome.again:
+            messages = [str(failure) for failure in failures]
+            self._publish(manifest, (EventNote("ActionFailed", text, "Warning") for text in messages))
+            raise ActionsFailed("; ".join(messages[:3]))
+        if outcome.stale:
             raise Conflict(f"what {ref} was to act on was written meanwhile")
         return 0.0 if outcome.blocked else decided.requeue_after
 
-    async def _demand_current(self, ref: JobRef, uid: str) -> None:
-        """Raises `Conflict` where another job has the name by now, `NotFound` where none has."""
+    async def _check_uid(self, ref: JobRef, uid: str) -> None:
+        """Raises `Conflict` if another job has this name by now, `NotFound` if none has."""
         if uid_of(await self._api.get(ref.resource, *ref.key)) != uid:
             raise Conflict(f"{ref} was made again under its name")
 
     def _observe(self, ref: JobRef, status: Status, job: Job) -> Observed:
-        """Ports are looked up only where pods share them, and are to be made: the machine has to be asked."""
+        """The children of the job from the caches. The ports of this machine are read only if the job needs
+        new pods and these share its network."""
         groups = self._settings.pod_groups
-        observed = observe.read_observed(job, status.attempt, self._views, pod_groups=groups)
-        wanted = not status.phase.terminal and observe.missing_pods(job, status, observed)
-        if not wanted or not shares_network(job, self._settings):
+        observed = observe.read_observed(job, status.attempt, self._informers, pod_groups=groups)
+        creates_pods = not status.phase.terminal and observe.missing_pods(job, status, observed)
+        if not creates_pods or not shares_network(job, self._settings):
             return observed
-        handed = frozenset(memory.port for other, memory in self._memories.items() if memory.port and other != ref)
-        held = self._views.held_ports(but=job.uid)
-        return replace(observed, taken_ports=handed | held | self._taken_ports())
+        reserved = frozenset(state.port for other, state in self._states.items() if state.port and other != ref)
+        held = self._informers.held_ports(excluding=job.uid)
+        return replace(observed, taken_ports=reserved | held | self._taken_ports())
 
     async def _fetch_nodes(self, job: Job) -> dict[str, NodeCondition]:
-        """Only those that hold pods for too long. They are not watched: a fleet's nodes change all the time. What is
-        observed is read after this: from there on, nothing is awaited until the decision is made."""
-        names = sorted({pod.node for pod in overdue(observe.read_leaving(job, self._views), self._clock())})
+        """The nodes of overdue pods. Nodes are not watched: those of a fleet change all the time."""
+        # Called before `_observe`: between the reading of the caches and the decision, nothing is awaited.
+        names = sorted({pod.node for pod in overdue(observe.read_leaving(job, self._informers), self._clock())})
         return {name: await self._fetch_node(name) for name in names}
 
     async def _fetch_node(self, name: str) -> NodeCondition:
@@ -236,68 +246,71 @@ class Controller:
         except Forbidden:
             return NodeCondition(NodeState.UNKNOWN)
 
-    async def _misses_a_pod(self, job: Job, status: Status, observed: Observed, decided: Plan) -> bool:
-        """A pod that the cache does not show may exist. Before its absence decides anything, it is asked for."""
+    async def _has_unseen_pod(self, job: Job, status: Status, observed: Observed, decided: Plan) -> bool:
+        """Whether a pod exists that the cache does not have. Asked only if the decision may depend on its absence."""
         if decided.status.attempt == status.attempt and not decided.status.phase.terminal:
             return False
-        return await self._hands.fetch_missed(job, status.attempt, observe.missing_pods(job, status, observed))
+        return await self._executor.fetch_unseen(job, status.attempt, observe.missing_pods(job, status, observed))
 
     async def _record(self, ref: JobRef, manifest: Manifest, status: Status) -> bool:
-        """Whether the API has it now. `Conflict` when the job has moved on: this pass is worth nothing then."""
+        """Writes the status; False if the server dropped fields. Raises `Conflict` if the job has changed since it was
+        read: the decision is outdated then."""
         raw = record.read_raw_status(manifest)
         difference = record.build_difference(raw, self._kinds[ref.resource].write_status(raw, status, self._clock()))
         if not difference:
-            await self._halts.clear(ref.resource, manifest)
+            await self._pruned.clear(ref.resource, manifest)
             return True
         try:
             answer = await self._write_status(ref, record.build_status_patch(manifest, difference))
-            lost = record.read_lost(answer, difference)
-        except NotFound:  # the job is gone, which this says again; or the kind has no status of its own
-            await self._demand_current(ref, uid_of(manifest))
-            lost = tuple(difference)
-        if lost:
-            await self._halts.begin(ref.resource, manifest, lost)
+            dropped = record.find_dropped(answer, difference)
+        except NotFound:  # the job is gone (raised again by the check), or its CRD has no status subresource
+            await self._check_uid(ref, uid_of(manifest))
+            dropped = tuple(difference)
+        if dropped:
+            await self._pruned.halt(ref.resource, manifest, dropped)
         else:
-            await self._halts.lift(ref.resource, manifest)
-        return not lost
+            await self._pruned.resume(ref.resource, manifest)
+        return not dropped
 
     async def _write_status(self, ref: JobRef, patch: Manifest) -> Manifest:
-        memory = self._memories[ref]
-        memory.heard = set()
+        state = self._states[ref]
+        state.seen_during_write = set()
         try:
             answer = await self._api.patch(ref.resource, *ref.key, patch, subresource="status")
-            memory.written = (*memory.written, version_of(answer))[-_ECHOES:]
-            if memory.heard.difference(memory.written):
+            state.written = (*state.written, version_of(answer))[-_REMEMBERED_WRITES:]
+            if state.seen_during_write.difference(state.written):
                 self._wake(ref)
             return answer
         finally:
-            memory.heard = None
+            state.seen_during_write = None
 
-    async def _refuse(self, ref: JobRef, manifest: Manifest, refusal: InvalidJob, *, news: bool) -> None:
-        """The user's mistake is recorded and said once; only another version of the manifest is worth another look."""
+    async def _record_invalid(
+        self, ref: JobRef, manifest: Manifest, refusal: InvalidJob, *, new_generation: bool
+    ) -> None:
+        """Records the errors of the manifest, with one event. Only an edit of the manifest can change them."""
         status = self._kinds[ref.resource].read_status(manifest)
         if status.phase.terminal:
             return
-        await self._record(ref, manifest, record.with_refusal(status, refusal, self._clock()))
-        if news:
+        await self._record(ref, manifest, record.with_invalid_job(status, refusal, self._clock()))
+        if new_generation:
             self._publish(manifest, [EventNote(record.INVALID, str(refusal), "Warning")])
 
-    def _hold_port(self, ref: JobRef, decided: Plan) -> None:
-        """Before anything is awaited: no other pass may be given the port that this one has chosen."""
-        memory = self._memories[ref]
+    def _reserve_port(self, ref: JobRef, decided: Plan) -> None:
+        """Reserves the port that this job has chosen, before the next await: concurrent reconciles see it."""
+        state = self._states[ref]
         if decided.status.phase.terminal:
-            memory.port = None
+            state.port = None
         for action in decided.actions:
             if isinstance(action, Create) and action.resource == PODS:
-                memory.port = observe.read_held_port(action.manifest) or memory.port
+                state.port = observe.read_held_port(action.manifest) or state.port
 
     def _publish(self, manifest: Manifest, notes: Iterable[EventNote]) -> None:
         for note in notes:
-            self._events.publish(manifest, note)
+            self._events.publish(manifest, note.reason, note.message, note.type)
 
 
-def _build_step(before: Status, now: Status) -> str:
-    """`Running -> Failed: worker-0 …`, for the log."""
+def _describe_transition(before: Status, now: Status) -> str:
+    """For the log: `Running -> Failed: worker-0 …`."""
     why = f": {explain(now.cause)}" if now.cause else ""
     return f"{before.phase or 'new'} -> {now.phase}{why}"
 

@@ -1,14 +1,14 @@
-"""Who leads where several operators run: a Lease (coordination.k8s.io/v1), taken, renewed and given back.
+"""Leader election by a Lease (coordination.k8s.io/v1): acquired, renewed and released.
 
-`plan_election` decides and is PURE: from the record in the Lease and the moment at which this process first saw it as
-it is. The rule that must not be broken is client-go's: a duration is measured on this process's own clock alone, from
-the moment that a record was first seen; the times inside a record are another machine's, and for readers only. So
-clocks that jump or differ change nothing. A leader leads for `LEADS_FOR` seconds after it began its last renewal that
-went well, which is less than the others wait, so that never two lead at once; it stops by itself, also when cut off.
+`plan_election` decides and is PURE: its input is the record in the Lease and the time since which this process has
+observed that record. As in client-go, a duration is measured only on the clock of this process, from the first
+observation of a record. The times in a record come from another machine and are for people only, so clocks that jump or
+differ do no harm. A leader leads for `RENEW_DEADLINE` seconds after the start of its last successful renewal. Others
+wait longer, so two never lead at once, and a leader without a connection stops by itself.
 
-The Lease is paddle-operator's own, so that a Go operator and this one never both lead. Theirs writes a ConfigMap of
-that name besides (controller-runtime's "configmapsleases"); where ConfigMap and Lease name different holders it waits
-as long as either changes, so the Lease is all that has to be held here.
+The Lease is the one of paddle-operator, so a Go operator and this one never lead together. The Go operator also writes
+a ConfigMap of that name (controller-runtime's "configmapsleases"); if ConfigMap and Lease name different holders, it
+waits while either changes, so holding the Lease is enough here.
 """
 
 from __future__ import annotations
@@ -20,38 +20,39 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from paddock.jobs.rights import LEASE
+from paddock.jobs.install.rights import LEASE
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from paddock.kube.meta import LEASES, Key, Manifest, metadata, version_of
 from paddock.kube.times import Moment, format_micro_time
 
-DURATION = 4
-"""Seconds that others wait for a renewal, as the Lease tells them."""
-LEADS_FOR = 3.0
-RENEW_EVERY = 1.0
-LOOK_EVERY = 0.5
-"""Seconds between two looks of a standby."""
-_TRY_FOR = 1.5
-"""Seconds that a leader waits for an answer: then it can try once more while it leads."""
-_SOON = 0.1
+LEASE_DURATION = 4
+"""leaseDurationSeconds: how long the others wait for a renewal."""
+RENEW_DEADLINE = 3.0
+"""Seconds that a leader leads after the start of its last successful renewal."""
+RENEW_PERIOD = 1.0
+RETRY_PERIOD = 0.5
+"""Seconds between two reads of the Lease by a standby."""
+_REQUEST_TIMEOUT = 1.5
+"""Seconds that a leader waits for an answer; after that it has time for one more request."""
+_CONFLICT_DELAY = 0.1
 
 _log = logging.getLogger(__name__)
 
 
 Term = tuple[str, int]
-"""A Lease's acquireTime and leaseTransitions: one time of leading, however often it is renewed or cut off."""
+"""acquireTime and leaseTransitions of a Lease. They identify one term of leadership; renewals do not change them."""
 
 
 class Leadership(Protocol):
-    """Whether this process may begin passes."""
+    """Whether this process may start reconciles."""
 
     @property
     def leads(self) -> bool: ...
 
     @property
     def term(self) -> Term | None:
-        """Another one, once somebody else may have led; None before this process has."""
+        """The current term; another one after anybody else may have led; None until this process has led."""
         ...
 
     async def wait(self) -> None:
@@ -59,7 +60,7 @@ class Leadership(Protocol):
         ...
 
 
-class _Alone:
+class _WithoutElection:
     leads = True
     term = None
 
@@ -67,35 +68,35 @@ class _Alone:
         return
 
 
-ALONE: Leadership = _Alone()
-"""The leadership of an operator that nobody else competes with, or that does not ask."""
+WITHOUT_ELECTION: Leadership = _WithoutElection()
+"""The leadership of an operator that runs alone, or without leader election."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a Lease says. `holder` is empty after a release; `renewed` is opaque here: only that it changed counts."""
+    """The spec of a Lease. `holder` is empty after a release. `renewed` is opaque: only a change of it counts."""
 
     holder: str = ""
-    duration: float = DURATION
+    duration: float = LEASE_DURATION
     acquired: str = ""
     renewed: str = ""
     transitions: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """The record as last seen, None where there is no Lease, and since when it looks so, on this process's clock."""
+class Observation:
+    """The last observed record, None without a Lease, and since when it has been so, on the clock of this process."""
 
     record: Record | None
     since: float
 
-    def look(self, record: Record | None, now: float) -> Sight:
-        return self if record == self.record else Sight(record, now)
+    def update(self, record: Record | None, now: float) -> Observation:
+        return self if record == self.record else Observation(record, now)
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Somebody else leads, and may do so for `seconds` more if nothing changes."""
+    """Another process leads, for up to `seconds` more without a renewal."""
 
     holder: str
     seconds: float
@@ -105,29 +106,29 @@ def read_record(lease: Mapping[str, Any]) -> Record:
     spec = lease.get("spec") or {}
     return Record(
         holder=str(spec.get("holderIdentity") or ""),
-        duration=float(spec.get("leaseDurationSeconds") or DURATION),
+        duration=float(spec.get("leaseDurationSeconds") or LEASE_DURATION),
         acquired=str(spec.get("acquireTime") or ""),
         renewed=str(spec.get("renewTime") or ""),
         transitions=int(spec.get("leaseTransitions") or 0),
     )
 
 
-def plan_election(sight: Sight, identity: str, now: float, time: str) -> Wait | Record:
-    """What this process does about the Lease: wait, or write this record, guarded by the version that was seen. `now`
-    is on its own clock; `time`, a MicroTime, is for readers."""
-    record = sight.record
+def plan_election(observation: Observation, identity: str, now: float, time: str) -> Wait | Record:
+    """The decision of this process: wait, or write this record, guarded by the observed resourceVersion. `now`: on the
+    clock of this process. `time`: a MicroTime, for people."""
+    record = observation.record
     if record is None:
-        return Record(identity, DURATION, time, time)
+        return Record(identity, LEASE_DURATION, time, time)
     if record.holder == identity:
-        return Record(identity, DURATION, record.acquired, time, record.transitions)
-    left = sight.since + record.duration - now
+        return Record(identity, LEASE_DURATION, record.acquired, time, record.transitions)
+    left = observation.since + record.duration - now
     if record.holder and left > 0:
         return Wait(record.holder, left)
-    return Record(identity, DURATION, time, time, record.transitions + 1)
+    return Record(identity, LEASE_DURATION, time, time, record.transitions + 1)
 
 
 def build_lease(key: Key, before: Manifest | None, record: Record, notes: Mapping[str, str]) -> Manifest:
-    """The Lease with this record; whatever else stands in it stays. Without a holder it is a release."""
+    """The Lease with this record and all other fields unchanged. An empty holder releases it."""
     spec = {
         **((before or {}).get("spec") or {}),
         "holderIdentity": record.holder,
@@ -147,14 +148,15 @@ def build_lease(key: Key, before: Manifest | None, record: Record, notes: Mappin
 
 
 def steady_clock() -> float:
-    """Seconds on a clock that nobody sets, and that goes on while a machine sleeps, where there is one."""
+    """Seconds of CLOCK_BOOTTIME, which nobody sets, or of the monotonic clock where the system has none."""
+    # It counts the sleep of a machine too: a leader that wakes must find its term over.
     boot = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if boot is None else time.clock_gettime(boot)
 
 
 class Election:
-    """Takes part until cancelled (`run`); `release` gives the Lease back at the end. `notes` are put on the Lease as
-    annotations by the leader: which version it is, and how it was started."""
+    """Takes part until cancelled (`run`); `release` releases the Lease at the end. The leader writes `notes` to the
+    Lease as annotations: its version, and how it was started."""
 
     def __init__(
         self,
@@ -174,15 +176,15 @@ class Election:
         self._clock = clock
         self._wall_clock = wall_clock
         self._lease: Manifest | None = None
-        self._sight = Sight(None, clock())
+        self._observation = Observation(None, clock())
         self._until = float("-inf")
         self._term: Term | None = None
         self._won = asyncio.Event()
-        self._said = ""
+        self._last_message = ""
 
     @property
     def leads(self) -> bool:
-        """Asked of the clock each time: a process that was stopped for a while knows it when it goes on."""
+        """Compared with the clock at each call, so a process that was stopped (SIGSTOP) notices when it continues."""
         return self._clock() < self._until
 
     @property
@@ -195,78 +197,79 @@ class Election:
             await self._won.wait()
 
     async def run(self) -> None:
-        """Take part for ever: nothing that the API answers ends it."""
-        seen = False
+        """Take part until cancelled: no error of the API ends it."""
+        observed = False
         while True:
-            patience = _TRY_FOR if self.leads else LEADS_FOR
+            timeout_seconds = _REQUEST_TIMEOUT if self.leads else RENEW_DEADLINE
             try:
-                if not seen:
-                    async with asyncio.timeout(patience):
-                        await self.look()
-                async with asyncio.timeout(patience):
-                    pause, seen = await self.act()
-            except (AlreadyExists, Conflict):  # somebody was faster
-                pause, seen = _SOON, False
+                if not observed:
+                    async with asyncio.timeout(timeout_seconds):
+                        await self.read_lease()
+                async with asyncio.timeout(timeout_seconds):
+                    pause, observed = await self.acquire_or_renew()
+            except (AlreadyExists, Conflict):  # another process was faster
+                pause, observed = _CONFLICT_DELAY, False
             except (ApiError, TimeoutError) as error:
-                self._complain(error)
-                pause, seen = _SOON if self.leads else LOOK_EVERY, False
+                self._log_failure(error)
+                pause, observed = _CONFLICT_DELAY if self.leads else RETRY_PERIOD, False
             await asyncio.sleep(pause)
 
     async def release(self) -> None:
-        """So that the next one need not wait. For the end, once `run` was cancelled; raises nothing."""
+        """Release the Lease after `run` was cancelled, so the next leader need not wait. Raises nothing."""
         self._until = float("-inf")
         try:
-            async with asyncio.timeout(_TRY_FOR):
-                await self.look()
-                record = self._sight.record
+            async with asyncio.timeout(_REQUEST_TIMEOUT):
+                await self.read_lease()
+                record = self._observation.record
                 if record is not None and record.holder == self.identity:
                     await self._write(Record("", 1, record.acquired, self._time(), record.transitions))
                     _log.info("leadership is given back")
         except (ApiError, TimeoutError) as error:
             _log.warning("the lease %s is left to expire: %s", self._key, str(error) or "no answer in time")
 
-    async def look(self) -> None:
-        """See the Lease as it is now."""
+    async def read_lease(self) -> None:
+        """Observe the Lease."""
         try:
             lease = await self._api.get(LEASES, *self._key)
         except NotFound:
             self._lease, record = None, None
         else:
             self._lease, record = lease, read_record(lease)
-        self._sight = self._sight.look(record, self._clock())
+        self._observation = self._observation.update(record, self._clock())
 
-    async def act(self) -> tuple[float, bool]:
-        """Do what is to be done about the Lease as it was seen. Seconds until the next time, and whether what is seen
-        then is known already. Raises `Conflict` or `AlreadyExists` when somebody has written it since."""
-        begun = self._clock()
-        decided = plan_election(self._sight, self.identity, begun, self._time())
+    async def acquire_or_renew(self) -> tuple[float, bool]:
+        """Acquire or renew the Lease as observed, or wait. Seconds until the next call, and whether the observation is
+        still valid then. Raises `Conflict` or `AlreadyExists` if another process has written the Lease since."""
+        started = self._clock()
+        decided = plan_election(self._observation, self.identity, started, self._time())
         if isinstance(decided, Wait):
-            self._say(f"standing by: {decided.holder} leads")
-            return min(LOOK_EVERY, decided.seconds), False
+            self._log_once(f"standing by: {decided.holder} leads")
+            return min(RETRY_PERIOD, decided.seconds), False
         led = self.leads
         await self._write(decided)
-        self._until, self._term = begun + LEADS_FOR, (decided.acquired, decided.transitions)
+        self._until, self._term = started + RENEW_DEADLINE, (decided.acquired, decided.transitions)
         if not led:
-            self._say(f"leading as {self.identity}, lease {self._key}")
+            self._log_once(f"leading as {self.identity}, lease {self._key}")
         self._won.set()
-        return max(0.0, begun + RENEW_EVERY - self._clock()), True
+        return max(0.0, started + RENEW_PERIOD - self._clock()), True
 
     async def _write(self, record: Record) -> None:
-        """Guarded by the version that was seen: of two that take it at once, one is refused."""
+        """Guarded by resourceVersion: of two processes that acquire it at once, one gets a 409."""
         lease = build_lease(self._key, self._lease, record, self._notes if record.holder else {})
         write = self._api.replace if version_of(lease) else self._api.create
         self._lease = await write(LEASES, lease)
-        self._sight = self._sight.look(read_record(self._lease), self._clock())
+        self._observation = self._observation.update(read_record(self._lease), self._clock())
 
     def _time(self) -> str:
         return format_micro_time(self._wall_clock())
 
-    def _complain(self, error: Exception) -> None:
+    def _log_failure(self, error: Exception) -> None:
         what = "leading goes on for a moment" if self.leads else "not leading"
-        self._say(f"the lease {self._key} cannot be held, {what}: {str(error) or 'no answer in time'}", logging.WARNING)
+        why = str(error) or "no answer in time"
+        self._log_once(f"the lease {self._key} cannot be held, {what}: {why}", logging.WARNING)
 
-    def _say(self, sentence: str, level: int = logging.INFO) -> None:
-        """Once, until something else is to be said."""
-        if sentence != self._said:
+    def _log_once(self, sentence: str, level: int = logging.INFO) -> None:
+        """Does not repeat the last sentence."""
+        if sentence != self._last_message:
             _log.log(level, "%s", sentence)
-        self._said = sentence
+        self._last_message = sentence

@@ -1,57 +1,58 @@
-"""What is counted of the operator, and how it reads as Prometheus metrics. docs/operator.md lists them.
+"""Metrics of the operator. docs/operator.md lists them.
 
-`Measures` is what the parts of the operator tell; by itself it keeps nothing, and a laptop's operator has that one.
-`Prometheus` keeps it, in a registry of its own. No label names a job: a fleet's jobs come and go, and each would stay
-in every scrape for ever. What is known elsewhere, the depth of the queue, is asked when somebody looks.
+The parts of the operator report to `Measures`, which discards everything: an operator on a laptop uses it. `Prometheus`
+keeps the values in its own registry. No label names a job: each job of the past would stay in every scrape for ever.
+The depth of the queue and the leadership are read at each scrape.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from paddock.jobs.model import Phase
-from paddock.kube.api import Api, Event, Listing, PatchKind
+from paddock.kube.api import Api, Event
+from paddock.kube.calls import Call, Create, T
 from paddock.kube.errors import ApiError
-from paddock.kube.meta import Key, Manifest, Resource
+from paddock.kube.meta import Key, Resource
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
 Result = Literal["ok", "conflict", "error", "bug"]
-"""How a pass ended: `conflict` is somebody else's write meanwhile, `error` an answer of the API, `bug` ours."""
+"""How a reconcile ended: `conflict`: another client wrote meanwhile; `error`: from the API; `bug`: in the operator."""
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class Measures:
-    """Hears of everything and keeps nothing. Durations in seconds."""
+    """Discards what is reported. Durations in seconds."""
 
-    def look_at(self, depth: Callable[[], int], leads: Callable[[], bool]) -> None:
-        """Where to ask for the depth of the queue and for leadership, when somebody looks."""
+    def set_sources(self, depth: Callable[[], int], leads: Callable[[], bool]) -> None:
+        """Set the functions that a scrape reads: the depth of the queue, and whether this process leads."""
 
     def count_job(self, resource: Resource, key: Key, phase: Phase | None) -> None:
         """The phase of a job now; None once it is gone."""
 
-    def passed(self, resource: Resource, result: Result, seconds: float) -> None:
-        """A pass over a job of this kind has ended."""
+    def reconciled(self, resource: Resource, result: Result, seconds: float) -> None:
+        """A reconcile of a job of this kind has ended."""
 
     def waited(self, seconds: float) -> None:
-        """A job was taken from the queue that was due so long ago."""
+        """A job was taken from the queue; it was due this long ago."""
 
     def requested(self, verb: str, resource: Resource, code: int, seconds: float) -> None:
-        """The API answered; 503 also stands for no answer (`kube.errors.Unavailable`)."""
+        """The API answered a call; 503 also means no answer (`kube.errors.Unavailable`)."""
 
     def watch_ended(self, resource: Resource) -> None:
-        """A watch of the API ended and is begun again."""
+        """A watch ended and is started again."""
 
 
 UNMEASURED = Measures()
 
 
 class Prometheus(Measures):
-    """`registry` holds everything that there is to scrape, with the process's own memory and CPU time."""
+    """`registry`: everything to scrape, with memory and CPU time of the process."""
 
     def __init__(self, version: str, registry: CollectorRegistry | None = None) -> None:
         import prometheus_client as prometheus
@@ -65,10 +66,10 @@ class Prometheus(Measures):
         self._jobs = prometheus.Gauge(
             "paddock_jobs", "Jobs by kind and phase; New before the first pass.", ["kind", "phase"], registry=registry
         )
-        self._passes = prometheus.Counter(
+        self._reconciles = prometheus.Counter(
             "paddock_passes_total", "Passes over jobs, by how they ended.", ["kind", "result"], registry=registry
         )
-        self._pass_seconds = prometheus.Histogram(
+        self._reconcile_seconds = prometheus.Histogram(
             "paddock_pass_duration_seconds", "How long passes took.", ["kind"], buckets=_SECONDS, registry=registry
         )
         self._depth = prometheus.Gauge("paddock_queue_depth", "Jobs that wait for a pass.", registry=registry)
@@ -93,7 +94,7 @@ class Prometheus(Measures):
         )
         self._leader = prometheus.Gauge("paddock_leader", "1 while this process leads.", registry=registry)
 
-    def look_at(self, depth: Callable[[], int], leads: Callable[[], bool]) -> None:
+    def set_sources(self, depth: Callable[[], int], leads: Callable[[], bool]) -> None:
         self._depth.set_function(depth)
         self._leader.set_function(lambda: float(leads()))
 
@@ -105,9 +106,9 @@ class Prometheus(Measures):
             now = self._phases[resource, key] = str(phase) or "New"
             self._jobs.labels(resource.qualified, now).inc()
 
-    def passed(self, resource: Resource, result: Result, seconds: float) -> None:
-        self._passes.labels(resource.qualified, result).inc()
-        self._pass_seconds.labels(resource.qualified).observe(seconds)
+    def reconciled(self, resource: Resource, result: Result, seconds: float) -> None:
+        self._reconciles.labels(resource.qualified, result).inc()
+        self._reconcile_seconds.labels(resource.qualified).observe(seconds)
 
     def waited(self, seconds: float) -> None:
         self._wait.observe(seconds)
@@ -120,69 +121,35 @@ class Prometheus(Measures):
         self._watches.labels(resource.qualified).inc()
 
     def scrape(self) -> tuple[bytes, str]:
-        """What `/metrics` answers, and its content type (Prometheus' text format)."""
+        """The body of `/metrics` (Prometheus' text format) and its content type."""
         from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
         return generate_latest(self.registry), CONTENT_TYPE_LATEST
 
 
 class MeasuredApi(Api):
-    """The same API, of which every call is told to `measures`. Watches are not calls: they last."""
+    """Reports every call of `api` to `measures`. A watch is not a call: its duration says nothing."""
 
     def __init__(self, api: Api, measures: Measures, clock: Callable[[], float] = time.monotonic) -> None:
         self._api = api
         self._measures = measures
         self._clock = clock
 
-    async def get(self, resource: Resource, namespace: str, name: str) -> Manifest:
-        with _Call(self, "get", resource):
-            return await self._api.get(resource, namespace, name)
-
-    async def list(self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
-        with _Call(self, "list", resource):
-            return await self._api.list(resource, namespace, labels=labels, fields=fields)
-
-    async def create(self, resource: Resource, manifest: Mapping[str, Any], **options: Any) -> Manifest:
-        with _Call(self, "create", resource, 201):
-            return await self._api.create(resource, manifest, **options)
-
-    async def replace(self, resource: Resource, manifest: Mapping[str, Any], **options: Any) -> Manifest:
-        with _Call(self, "update", resource):
-            return await self._api.replace(resource, manifest, **options)
-
-    async def patch(
-        self,
-        resource: Resource,
-        namespace: str,
-        name: str,
-        patch: Mapping[str, Any] | Sequence[Mapping[str, Any]],
-        *,
-        subresource: str = "",
-        kind: PatchKind = "merge",
-    ) -> Manifest:
-        with _Call(self, "patch", resource):
-            return await self._api.patch(resource, namespace, name, patch, subresource=subresource, kind=kind)
-
-    async def delete(self, resource: Resource, namespace: str, name: str, **options: Any) -> None:
-        with _Call(self, "delete", resource):
-            await self._api.delete(resource, namespace, name, **options)
+    async def send(self, call: Call[T]) -> T:
+        started = self._clock()
+        try:
+            answer = await self._api.send(call)
+        except ApiError as error:
+            self._count(call, error.code, started)
+            raise
+        # A cancelled call has no answer and is not counted.
+        self._count(call, 201 if isinstance(call, Create) else 200, started)
+        return answer
 
     def follow(
         self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = ""
     ) -> AsyncIterator[Event]:
         return self._api.follow(resource, namespace, labels=labels, fields=fields)
 
-
-class _Call:
-    """One call, from its beginning to its answer. A call that is cancelled has no answer, and is not counted."""
-
-    def __init__(self, api: MeasuredApi, verb: str, resource: Resource, success: int = 200) -> None:
-        self._api, self._verb, self._resource, self._code = api, verb, resource, success
-
-    def __enter__(self) -> None:
-        self._begun = self._api._clock()
-
-    def __exit__(self, _type: Any, error: BaseException | None, _trace: Any) -> None:
-        if error is None or isinstance(error, ApiError):
-            code = self._code if error is None else error.code
-            self._api._measures.requested(self._verb, self._resource, code, self._api._clock() - self._begun)
+    def _count(self, call: Call[Any], code: int, started: float) -> None:
+        self._measures.requested(call.verb, call.resource, code, self._clock() - started)

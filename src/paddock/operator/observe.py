@@ -1,10 +1,10 @@
-"""What is there now of one job: its manifest's children, sorted into ours and in our way. PURE.
+"""The children of one job as they are now: owned, or foreign. PURE.
 
-Ours is what a controller's ownerReference with the job's UID says is ours; names alone prove nothing, as they are used
-again. What has a name that the job needs and another owner, or none, is foreign: the job waits for it to go. One
-exception: a PodGroup of the job's name is taken whoever made it, as Volcano's documents have users make their own.
+Owned: the controller's owner reference has the UID of the job. A name proves nothing, as names are used again. Foreign:
+an object with a name that the job needs and another owner, or none; the job waits until it is gone. One exception: a
+PodGroup with the name of the job is used whatever its owner, as Volcano's documents tell users to create their own.
 
-Where objects come from is a `View`: in the operator its caches (`operator.views`), in a test a dictionary.
+Objects come from a `View`: in the operator the caches (`operator.informers`), in a test a dictionary.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from paddock.jobs import pods
 from paddock.jobs.labels import ADDRESSES_ANNOTATION, PORT_ANNOTATION
 from paddock.jobs.model import Child, Delete, Job, NodeCondition, NodeState, Observed, Plan, Pod, Status
+from paddock.jobs.objects import pods
 from paddock.kube.meta import (
     CONFIG_MAPS,
     PODS,
@@ -41,12 +41,12 @@ _NODE_STATES = {"True": NodeState.READY, "Unknown": NodeState.SILENT}
 
 
 class View(Protocol):
-    """The children of all jobs, as far as this process has heard."""
+    """Jobs and their children, as cached."""
 
     def get(self, resource: Resource, key: Key) -> Manifest | None: ...
 
     def owned(self, resource: Resource, uid: str) -> Iterable[Manifest]:
-        """What the object of this UID controls."""
+        """The objects whose controller has this UID."""
         ...
 
 
@@ -58,8 +58,8 @@ def read_observed(
     ranks = [pods.read_pod(pod) for pod in _owned(PODS, job, view)]
     return Observed(
         pods=tuple(sorted((pod for pod in ranks if pod), key=lambda pod: (pod.rank, pod.attempt))),
-        services=_children(SERVICES, _owned(SERVICES, job, view), job),
-        config_maps=_children(CONFIG_MAPS, _owned(CONFIG_MAPS, job, view), job),
+        services=_read_children(SERVICES, _owned(SERVICES, job, view), job),
+        config_maps=_read_children(CONFIG_MAPS, _owned(CONFIG_MAPS, job, view), job),
         pod_group=_read_child(pod_groups, group, job) if pod_groups and group else None,
         foreign=_read_foreign(job, attempt, view),
         taken_ports=taken_ports,
@@ -67,7 +67,7 @@ def read_observed(
 
 
 def read_leaving(job: Job, view: View) -> tuple[Pod, ...]:
-    """Its pods that are being deleted. Most passes meet none."""
+    """The pods of the job that are being deleted."""
     leaving = (pods.read_pod(pod) for pod in _owned(PODS, job, view) if is_deleting(pod))
     return tuple(pod for pod in leaving if pod)
 
@@ -82,7 +82,7 @@ def needed_names(job: Job, attempt: int) -> Iterable[tuple[Resource, str]]:
 
 
 def read_held_port(pod: Mapping[str, Any]) -> int | None:
-    """The port whose block this pod still holds: none once it has ended. Anybody may write anything there."""
+    """The first port of the block that this pod holds; None once it has ended. The annotation may have any value."""
     written = annotations_of(pod).get(PORT_ANNOTATION, "")
     port = int(written) if _PORT.fullmatch(written) else 0
     ended = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
@@ -90,13 +90,13 @@ def read_held_port(pod: Mapping[str, Any]) -> int | None:
 
 
 def missing_pods(job: Job, status: Status, observed: Observed) -> tuple[str, ...]:
-    """Names of this attempt's pods that the view does not show: to be doubted before anything is made of it."""
-    there = {pod.name for pod in observed.of_attempt(status.attempt)}
-    return tuple(name for rank in job.ranks() if (name := pods.pod_name(job, rank)) not in there)
+    """Names of this attempt's pods that the view does not have. A live GET must confirm it before it decides."""
+    present = {pod.name for pod in observed.of_attempt(status.attempt)}
+    return tuple(name for rank in job.ranks() if (name := pods.pod_name(job, rank)) not in present)
 
 
 def _owned(resource: Resource, job: Job, view: View) -> list[Manifest]:
-    """An owner is of its children's namespace (Kubernetes). Who names a job's UID elsewhere is none of its children."""
+    """Only of the job's namespace: an owner reference across namespaces is invalid (Kubernetes)."""
     return [child for child in view.owned(resource, job.uid) if namespace_of(child) == job.key.namespace]
 
 
@@ -116,38 +116,38 @@ def _read_child(resource: Resource, manifest: Mapping[str, Any], job: Job) -> Ch
         owned=is_controlled_by(manifest, job.uid),
         members=members if isinstance(members, int) else None,
         addresses=str(annotations_of(manifest).get(ADDRESSES_ANNOTATION) or ""),
-        former=_is_of_a_former_job(manifest, job),
+        former=_belongs_to_former_job(manifest, job),
     )
 
 
-def _is_of_a_former_job(manifest: Mapping[str, Any], job: Job) -> bool:
-    """Names of jobs are unique, so a controller of this one's kind and name, but another UID, is gone."""
+def _belongs_to_former_job(manifest: Mapping[str, Any], job: Job) -> bool:
+    """Whether a deleted job of the same kind and name controls it: names are unique, so another UID means deleted."""
     owner = owner_in(manifest, {(job.resource.group, job.resource.kind): job.resource})
     return owner == (job.resource, job.key) and not is_controlled_by(manifest, job.uid)
 
 
-def _children(resource: Resource, manifests: Iterable[Manifest], job: Job) -> tuple[Child, ...]:
+def _read_children(resource: Resource, manifests: Iterable[Manifest], job: Job) -> tuple[Child, ...]:
     return tuple(sorted((_read_child(resource, found, job) for found in manifests), key=lambda child: child.name))
 
 
 def _read_foreign(job: Job, attempt: int, view: View) -> tuple[Child, ...]:
     found = []
     for resource, name in needed_names(job, attempt):
-        there = view.get(resource, Key(job.key.namespace, name))
-        if there is not None and not is_controlled_by(there, job.uid):
-            found.append(_read_child(resource, there, job))
+        existing = view.get(resource, Key(job.key.namespace, name))
+        if existing is not None and not is_controlled_by(existing, job.uid):
+            found.append(_read_child(resource, existing, job))
     return tuple(found)
 
 
 def removes_foreign(observed: Observed, decided: Plan) -> bool:
-    """Whether something goes that is not this job's: what a former job of its name has left."""
+    """Whether the plan deletes foreign objects, which a former job of this name has left."""
     foreign = {child.uid for child in observed.foreign}
     return any(isinstance(action, Delete) and action.uid in foreign for action in decided.actions)
 
 
 def read_node(manifest: Mapping[str, Any]) -> NodeCondition:
-    """True and False are its kubelet's word; Unknown is what Kubernetes writes when it hears nothing of that. Of a node
-    without the condition nothing was heard since it was made (Kubernetes' node lifecycle controller)."""
+    """The Ready condition of a node. The kubelet reports True and False; the node lifecycle controller writes Unknown
+    when the kubelet stops reporting. Without the condition, the kubelet has never reported."""
     conditions = (manifest.get("status") or {}).get("conditions") or ()
     ready: Mapping[str, Any] = next((each for each in conditions if each.get("type") == "Ready"), {})
     state = _NODE_STATES.get(str(ready.get("status", "Unknown")), NodeState.NOT_READY)
@@ -156,7 +156,7 @@ def read_node(manifest: Mapping[str, Any]) -> NodeCondition:
 
 
 def owner_in(manifest: Mapping[str, Any], kinds: Mapping[tuple[str, str], Resource]) -> tuple[Resource, Key] | None:
-    """The job that controls this child, if its kind is among `kinds`, by (API group, kind)."""
+    """The job that controls this child. `kinds`: the kinds of jobs, by (API group, kind)."""
     owner = controller_of(manifest)
     if owner is None:
         return None

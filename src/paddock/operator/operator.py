@@ -1,10 +1,11 @@
-"""Paddock's operator: one process that brings every training job to where its manifest wants it. Runs until cancelled.
+"""The operator process: reconciles every training job with its manifest. Runs until cancelled.
 
-It mirrors jobs and their children in caches, puts the key of a job into the queue whenever something of it changed or
-its time has come, and makes passes (`operator.controller`), some at once but never two over one job. It needs nothing
-but an `Api`: the same operator serves a cluster and a laptop, and several of them do no harm to each other, as names
-are deterministic and status writes are guarded. So a leader (`operator.election`) saves work and is not what keeps jobs
-safe: a pass that is under way when leadership is lost goes on to its end. An idle operator sends nothing.
+Informers watch jobs and their children. The key of a job enters the work queue when the job or a child changes, or when
+a requeue is due. Reconciles (`operator.controller`) run concurrently, one at a time for each job. The operator needs
+only an `Api`, so it serves a cluster and a laptop alike. An idle operator sends no requests.
+
+Several operators are safe: object names are deterministic and status writes carry a resourceVersion. Leader election
+(`operator.election`) only saves work: a reconcile that runs when leadership is lost continues to its end.
 """
 
 from __future__ import annotations
@@ -15,34 +16,37 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+from paddock.controllers.events import EventRecorder
+from paddock.controllers.queue import WorkQueue
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.model import EventNote, Settings
+from paddock.jobs.model import Settings
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Conflict
 from paddock.kube.meta import Manifest, Resource, key_of
 from paddock.kube.times import Moment
 from paddock.operator.controller import ActionsFailed, Controller, JobRef
-from paddock.operator.election import ALONE, Leadership
-from paddock.operator.events import Events
+from paddock.operator.election import WITHOUT_ELECTION, Leadership
+from paddock.operator.informers import Informers
 from paddock.operator.metrics import UNMEASURED, Measures, Result
 from paddock.operator.observe import owner_in
-from paddock.operator.queue import Queue
-from paddock.operator.views import Views
 
-PASSES_AT_ONCE = 16
+COMPONENT = "paddock-operator"
+"""The source component of its events."""
 
-_FLUSH = 2.0
+MAX_CONCURRENT_RECONCILES = 16
+
+_FLUSH_SECONDS = 2.0
 
 _log = logging.getLogger(__name__)
 
 
 class Operator:
-    """`clock` in seconds since the epoch; `taken_ports`: what this machine listens on, asked where pods share it;
-    `namespaces`: watch these alone, "" for all; passes begin only while `leadership` leads; `measures`: where counts
-    go; `monotonic`: the clock of its waits, in seconds, which must be the event loop's.
+    """`clock`: seconds since the epoch. `taken_ports`: ports that this machine listens on, read only if pods share its
+    network. `namespaces`: those to watch, "" for all. `leadership`: jobs are reconciled only while it leads. `measures`
+    takes the metrics. `monotonic`: the clock of delays, in seconds; it must be the event loop's.
 
-    `ready` is set once all that exists is known: a leader begins then, and a standby could.
+    `ready` is set once all caches are synced, in a leader and in a standby.
     """
 
     def __init__(
@@ -62,20 +66,20 @@ class Operator:
         self._monotonic = monotonic
         self._kinds = kinds
         self._owners = {(resource.group, resource.kind): resource for resource in kinds}
-        self._leadership = leadership or ALONE
+        self._leadership = leadership or WITHOUT_ELECTION
         self._measures = measures or UNMEASURED
-        self._began = self._monotonic()  # leading, or waiting to lead
+        self._leading_since = self._monotonic()
         self._term = self._leadership.term
-        self._events = Events(api, clock)
-        self._queue: Queue[JobRef] = Queue(monotonic, self._note_wait)
-        self._views = Views(api, kinds, settings.pod_groups, self._hear, namespaces)
-        self._passes: set[asyncio.Task[None]] = set()
-        self._beginning: asyncio.Task[None] | None = None
-        self._measures.look_at(self._queue.depth, lambda: self._leadership.leads)
+        self._events = EventRecorder(api, clock, COMPONENT)
+        self._queue: WorkQueue[JobRef] = WorkQueue(monotonic, self._measure_wait)
+        self._informers = Informers(api, kinds, settings.pod_groups, self._on_event, namespaces)
+        self._reconciling: set[asyncio.Task[None]] = set()
+        self._starting: asyncio.Task[None] | None = None
+        self._measures.set_sources(self._queue.depth, lambda: self._leadership.leads)
         self._controller = Controller(
             api,
             settings,
-            self._views,
+            self._informers,
             self._events,
             kinds=kinds,
             clock=clock,
@@ -84,88 +88,89 @@ class Operator:
         )
 
     async def run(self) -> None:
-        """Until cancelled; then what events there are is sent, for two seconds at most."""
+        """Run until cancelled; then send the queued events, for two seconds at most."""
         sending = asyncio.create_task(self._events.run())
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(self._views.follow())
-                await self._views.synced()
+                group.create_task(self._informers.follow())
+                await self._informers.synced()
                 self.ready.set()
-                self._beginning = group.create_task(self._begin_passes(group))
+                self._starting = group.create_task(self._start_reconciling(group))
         finally:
             try:
-                await self._events.flush(_FLUSH)
+                await self._events.flush(_FLUSH_SECONDS)
             finally:
                 sending.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await sending
 
     async def drain(self, seconds: float) -> None:
-        """Begin no more passes, and give those that are under way so long to end. `run` goes on until cancelled."""
-        if self._beginning is not None:
-            self._beginning.cancel()
-        if self._passes:
-            await asyncio.wait(self._passes, timeout=seconds)
+        """Start no more reconciles and wait for the running ones, at most this long. `run` goes on until cancelled."""
+        if self._starting is not None:
+            self._starting.cancel()
+        if self._reconciling:
+            await asyncio.wait(self._reconciling, timeout=seconds)
 
     def unsynced(self) -> tuple[str, ...]:
-        """The plurals of what is not known yet; none once `ready`."""
-        return () if self.ready.is_set() else self._views.unsynced()
+        """The plurals of the resources whose caches are not synced; none once `ready`."""
+        return () if self.ready.is_set() else self._informers.unsynced()
 
-    async def _begin_passes(self, group: asyncio.TaskGroup) -> None:
-        slots = asyncio.Semaphore(PASSES_AT_ONCE)
+    async def _start_reconciling(self, group: asyncio.TaskGroup) -> None:
+        slots = asyncio.Semaphore(MAX_CONCURRENT_RECONCILES)
         while True:
             await slots.acquire()
             ref = await self._queue.take()
             if not self._leadership.leads:
                 await self._leadership.wait()
-                self._began = self._monotonic()
+                self._leading_since = self._monotonic()
             if self._leadership.term != self._term:
                 self._term = self._leadership.term
-                self._look_at_all()
-            task = group.create_task(self._work(ref))
-            self._passes.add(task)
-            task.add_done_callback(self._passes.discard)
+                self._add_all()
+            task = group.create_task(self._process(ref))
+            self._reconciling.add(task)
+            task.add_done_callback(self._reconciling.discard)
             task.add_done_callback(lambda _: slots.release())
 
-    def _note_wait(self, due: float) -> None:
-        """The time as a standby is nobody's wait."""
-        self._measures.waited(self._monotonic() - max(due, self._began))
+    def _measure_wait(self, due: float) -> None:
+        """Does not count the time as a standby."""
+        self._measures.waited(self._monotonic() - max(due, self._leading_since))
 
-    def _look_at_all(self) -> None:
-        """A new leader takes nothing of the last one for granted: every job gets a pass. One that was cut off for a
-        moment, and whose Lease nobody has had meanwhile, goes on with what it knows."""
+    def _add_all(self) -> None:
+        """Queue every job, at the start of a term. A leader that lost its connection for a moment, and whose Lease
+        nobody took meanwhile, stays in its term."""
         for kind in self._kinds:
-            for key in self._views.keys(kind):
+            for key in self._informers.keys(kind):
                 self._queue.add(JobRef(kind, key))
 
-    def _hear(self, resource: Resource, manifest: Manifest) -> None:
-        """Something came, changed or went: whose pass does that call for?"""
+    def _on_event(self, resource: Resource, manifest: Manifest) -> None:
+        """An object was added, changed or deleted: queue the jobs that it concerns."""
         key = key_of(manifest)
-        self._controller.hear_name(resource, key)
+        self._controller.on_object_event(resource, key)
         if resource in self._kinds:
-            there = self._views.get(resource, key)
-            self._measures.count_job(resource, key, self._kinds[resource].read_status(there).phase if there else None)
-            self._controller.hear_job(JobRef(resource, key), manifest)
+            job = self._informers.get(resource, key)
+            self._measures.count_job(resource, key, self._kinds[resource].read_status(job).phase if job else None)
+            self._controller.on_job_event(JobRef(resource, key), manifest)
         elif owner := owner_in(manifest, self._owners):
             self._queue.add(JobRef(*owner))
-        elif resource in self._views.optional:  # a PodGroup that the user made counts for the job of its name
+        elif resource in self._informers.optional:
+            # A PodGroup that the user created may have no owner reference: the job of its name uses it.
             for kind in self._kinds:
-                if self._views.get(kind, key) is not None:
+                if self._informers.get(kind, key) is not None:
                     self._queue.add(JobRef(kind, key))
 
-    async def _work(self, ref: JobRef) -> None:
-        begun = self._monotonic()
+    async def _process(self, ref: JobRef) -> None:
+        started = self._monotonic()
         try:
-            result = await self._make_pass(ref)
-            self._measures.passed(ref.resource, result, self._monotonic() - begun)
+            result = await self._reconcile(ref)
+            self._measures.reconciled(ref.resource, result, self._monotonic() - started)
         finally:
             self._queue.done(ref)
 
-    async def _make_pass(self, ref: JobRef) -> Result:
-        """One pass, whatever comes of it: a job that cannot be served holds up no other."""
+    async def _reconcile(self, ref: JobRef) -> Result:
+        """Reconcile one job and queue it again as needed. Raises nothing: a failing job does not stop the others."""
         try:
-            after = await self._controller.run_pass(ref)
-        except Conflict:  # somebody wrote it meanwhile: look again
+            after = await self._controller.reconcile(ref)
+        except Conflict:  # another client wrote it meanwhile; expected, so not logged
             self._queue.fail(ref)
             return "conflict"
         except (ApiError, ActionsFailed) as error:
@@ -174,11 +179,11 @@ class Operator:
         except Exception as error:
             delay = self._queue.fail(ref)
             _log.exception("%s: a pass failed; this is a bug. Again in %.1f s", ref, delay)
-            if job := self._views.get(*ref):
+            if job := self._informers.get(*ref):
                 message = f"the operator failed on this job, which is a bug of its own: {type(error).__name__}: {error}"
-                self._events.publish(job, EventNote("OperatorFailed", message, "Warning"))
+                self._events.publish(job, "OperatorFailed", message, "Warning")
             return "bug"
-        self._queue.forgive(ref)
+        self._queue.reset_failures(ref)
         if after is not None:
             self._queue.add(ref, after)
         return "ok"

@@ -1,4 +1,4 @@
-"""The whole product of situation, age and state, held to sentences that a row could break."""
+"""The whole product of situation, age and state, checked against rules that a row could break."""
 
 from __future__ import annotations
 

@@ -28,12 +28,12 @@ def test_so_does_the_attempts_config_map_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
-def test_a_gang_of_another_size_is_made_anew(workers: int) -> None:
+def test_a_gang_of_another_size_is_recreated(workers: int) -> None:
     verdict = plan_resize(build_job(workers=workers), build_status(JOB), observe(JOB))
     assert (verdict is not None) == (workers != 2)
 
 
-def test_a_gang_that_is_being_made_is_not_resized() -> None:
+def test_a_gang_that_is_being_created_is_not_resized() -> None:
     one = observe(JOB, with_pod(build_pods(JOB), "worker-1", gone))
     assert plan_resize(JOB, Status(), one) is None
     assert plan_resize(JOB, build_status(JOB, Phase.PENDING), one) is None

@@ -1,4 +1,4 @@
-"""Pods that should have been gone: which are asked after, which are forced, and when to look again."""
+"""Overdue pods: which there are, which are deleted by force, and when to reconcile again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jobs.gangs import NOW, build_job, build_pods, build_status, cause, observe,
 from paddock.jobs.causes import NodeNotReady, NodeUnknown, WaitingForNode
 from paddock.jobs.model import Delete, NodeCondition, NodeState, Phase, Pod, Status
 from paddock.jobs.plan import plan
-from paddock.jobs.policies.lost import ASK_AGAIN, PATIENCE, overdue, plan_overdue
+from paddock.jobs.policies.lost import FORCE_AFTER, READ_NODE_AGAIN, overdue, plan_overdue
 
 JOB = build_job(workers=2)
 READY, NOT_READY, SILENT, GONE, UNKNOWN = map(
@@ -20,12 +20,12 @@ READY, NOT_READY, SILENT, GONE, UNKNOWN = map(
 
 
 def silent(seconds: float) -> NodeCondition:
-    """Nothing was heard of it for so long."""
+    """A node that has not reported for so many seconds."""
     return replace(SILENT, since=NOW - seconds)
 
 
 def late(seconds: float, attempt: int = 0, **changes: object) -> tuple[Pod, ...]:
-    """The gang, its worker-0 being deleted and so many seconds over its time."""
+    """The gang, with a worker-0 that is being deleted and so many seconds overdue."""
 
     def change(pod: Pod) -> Pod:
         return replace(pod, **{"deleting": True, "gone_by": NOW - seconds, "node": "n1", **changes})
@@ -44,29 +44,29 @@ def late(seconds: float, attempt: int = 0, **changes: object) -> tuple[Pod, ...]
         (late(99, gone_by=None), []),
     ],
 )
-def test_only_pods_that_should_be_gone_are_asked_after(pods: tuple[Pod, ...], asked: list[str]) -> None:
+def test_only_pods_past_their_time_are_overdue(pods: tuple[Pod, ...], asked: list[str]) -> None:
     assert [str(pod.rank) for pod in overdue(pods, NOW)] == asked
 
 
 @pytest.mark.parametrize(
     ("seconds", "state", "forced", "said", "left"),
     [
-        (PATIENCE, SILENT, True, WaitingForNode, None),
-        (PATIENCE, silent(PATIENCE), True, WaitingForNode, None),
-        (9 * PATIENCE, silent(PATIENCE - 1), False, WaitingForNode, 1.0),  # lost long after the pod's time
-        (9 * PATIENCE, silent(0), False, WaitingForNode, PATIENCE),
-        (PATIENCE - 2, silent(9 * PATIENCE), False, WaitingForNode, 2.0),
-        (PATIENCE, GONE, True, WaitingForNode, None),
-        (9 * PATIENCE, NOT_READY, False, NodeNotReady, ASK_AGAIN),  # its kubelet lives
-        (9 * PATIENCE, replace(NOT_READY, since=0.0), False, NodeNotReady, ASK_AGAIN),
-        (PATIENCE, READY, False, None, ASK_AGAIN),
-        (PATIENCE, UNKNOWN, False, NodeUnknown, ASK_AGAIN),
-        (PATIENCE - 1, SILENT, False, WaitingForNode, 1.0),
-        (0, SILENT, False, WaitingForNode, PATIENCE),
+        (FORCE_AFTER, SILENT, True, WaitingForNode, None),
+        (FORCE_AFTER, silent(FORCE_AFTER), True, WaitingForNode, None),
+        (9 * FORCE_AFTER, silent(FORCE_AFTER - 1), False, WaitingForNode, 1.0),  # lost long after the pod's time
+        (9 * FORCE_AFTER, silent(0), False, WaitingForNode, FORCE_AFTER),
+        (FORCE_AFTER - 2, silent(9 * FORCE_AFTER), False, WaitingForNode, 2.0),
+        (FORCE_AFTER, GONE, True, WaitingForNode, None),
+        (9 * FORCE_AFTER, NOT_READY, False, NodeNotReady, READ_NODE_AGAIN),  # its kubelet lives
+        (9 * FORCE_AFTER, replace(NOT_READY, since=0.0), False, NodeNotReady, READ_NODE_AGAIN),
+        (FORCE_AFTER, READY, False, None, READ_NODE_AGAIN),
+        (FORCE_AFTER, UNKNOWN, False, NodeUnknown, READ_NODE_AGAIN),
+        (FORCE_AFTER - 1, SILENT, False, WaitingForNode, 1.0),
+        (0, SILENT, False, WaitingForNode, FORCE_AFTER),
         (-5, None, False, None, 5.0),
     ],
 )
-def test_a_pod_is_forced_away_only_from_a_lost_node_and_after_its_time(
+def test_a_pod_is_deleted_by_force_only_from_a_lost_node_and_after_its_grace_period(
     seconds: float, state: NodeCondition | None, forced: bool, said: type | None, left: float | None
 ) -> None:
     found = plan_overdue(JOB, observe(JOB, late(seconds), nodes={"n1": state} if state else {}), NOW)
@@ -88,8 +88,8 @@ def test_the_new_gang_waits_with_a_sentence_and_comes_once_the_pod_was_forced_aw
     waiting = plan(JOB, restarting(), observe(JOB, alone, nodes={"n1": SILENT}), NOW)
     assert waiting.status.cause is not None
     assert waiting.status.cause.reason == "WaitingForNode"
-    assert (waiting.actions[1:], waiting.requeue_after) == ((), PATIENCE - 5)  # the ConfigMap of before goes at once
-    later = NOW + PATIENCE
+    assert (waiting.actions[1:], waiting.requeue_after) == ((), FORCE_AFTER - 5)  # the ConfigMap of before goes at once
+    later = NOW + FORCE_AFTER
     forced = plan(JOB, waiting.status, observe(JOB, alone, nodes={"n1": SILENT}), later)
     assert [action.grace for action in forced.actions if isinstance(action, Delete)][-1] == 0
     free = plan(JOB, forced.status, observe(JOB, ()), later + 1)
@@ -107,5 +107,5 @@ def test_the_delay_of_a_restart_is_not_cut_short_by_a_lost_node() -> None:
 def test_a_job_that_needs_no_pods_any_more_frees_their_names_too(phase: Phase) -> None:
     job = replace(JOB, policies=replace(JOB.policies, suspend=phase is Phase.SUSPENDED))
     status = build_status(job, phase, cause=cause("Suspended"))
-    planned = plan(job, status, observe(job, late(PATIENCE), nodes={"n1": GONE}), NOW)
+    planned = plan(job, status, observe(job, late(FORCE_AFTER), nodes={"n1": GONE}), NOW)
     assert ("demo-worker-0", 0) in [(each.key.name, each.grace) for each in planned.actions if isinstance(each, Delete)]

@@ -14,7 +14,7 @@ from paddock.jobs.policies.ports import FIRST_PORT, LAST_PORT, choose_port, kept
 from paddock.kube.meta import PODS, annotations_of
 
 NODE_PORTS = 30_000
-"""Where Kubernetes' begin; Linux' ephemeral ones lie above."""
+"""The first node port of Kubernetes; Linux's ephemeral ports are above."""
 taken_ports = st.frozensets(st.integers(1, 65_535), max_size=200)
 
 
@@ -86,7 +86,7 @@ def test_half_a_gang_of_another_operator_keeps_the_default_port() -> None:
 
 
 def _port_of(planned: Plan) -> str | None:
-    """What all new pods carry."""
+    """The port of all new pods."""
     made = [each.manifest for each in planned.actions if isinstance(each, Create) and each.resource == PODS]
     (port,) = {annotations_of(pod).get(PORT_ANNOTATION) for pod in made}
     return port

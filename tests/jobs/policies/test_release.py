@@ -1,4 +1,4 @@
-"""paddle-operator's finalizer, and nobody else's, is taken off."""
+"""Only paddle-operator's finalizer is removed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ GO = "finalizers.paddlepaddle.org"
     ("there", "kept"),
     [([GO], None), (["a", GO, "b"], ["a", "b"]), ([GO, "foregroundDeletion"], ["foregroundDeletion"])],
 )
-def test_it_alone_goes_guarded_by_the_version_that_was_read(there: list[str], kept: list[str] | None) -> None:
+def test_only_this_finalizer_is_removed_guarded_by_the_resource_version(
+    there: list[str], kept: list[str] | None
+) -> None:
     patch = plan_release({"metadata": {"finalizers": there, "resourceVersion": "7"}})
     assert patch == {"metadata": {"resourceVersion": "7", "finalizers": kept}}
 

@@ -61,6 +61,6 @@ def test_the_delay_counts_from_the_recorded_cause_and_needs_no_memory() -> None:
 
 
 @pytest.mark.parametrize(("ahead", "left"), [(5, 25), (299, 300), (301, 0), (3600, 0), (1e9, 0)])
-def test_a_clock_that_jumped_back_holds_nobody_for_long(ahead: float, left: float) -> None:
+def test_a_clock_that_jumped_back_does_not_delay_a_restart_for_long(ahead: float, left: float) -> None:
     status = build_status(build_job(), Phase.RESTARTING, cause=cause("RankRestarted", NOW + ahead, delay=20))
     assert delay_left(status, NOW) == left

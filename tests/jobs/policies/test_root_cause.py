@@ -1,4 +1,4 @@
-"""Who failed first: each row is what was found, and who is named."""
+"""Which rank failed first: each row has the observed pods and the root cause."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_root_cause_is(changes: dict, named: list[str]) -> None:
     pods = build_pods(JOB)
     for rank, change in changes.items():
         pods = with_pod(pods, rank, change)
-    deaths = read_deaths(pods, early_servers(JOB, pods), (), whole=True)
+    deaths = read_deaths(JOB, pods, early_servers(JOB, pods), (), whole=True)
     assert [str(death.rank) for death in find_root_cause(deaths)] == named
 
 
@@ -69,17 +69,17 @@ def test_the_root_cause_is(changes: dict, named: list[str]) -> None:
 )
 def test_a_program_that_was_not_started_has_no_log_so_its_message_is_kept(reason: str, message: str, told: str) -> None:
     pods = with_pod(build_pods(JOB), "worker-1", failed(127, 5, reason, message))
-    (death,) = find_root_cause(read_deaths(pods, (), (), whole=True))
+    (death,) = find_root_cause(read_deaths(JOB, pods, (), (), whole=True))
     assert death.message == told
     verdict = plan_restart(JOB, Status(), [death])
     assert verdict is not None and verdict.cause.args().get("message") == told
 
 
 def test_a_missing_rank_is_a_deleted_one() -> None:
-    (death,) = find_root_cause(read_deaths((), (), (Rank("worker", 0),), whole=True))
+    (death,) = find_root_cause(read_deaths(JOB, (), (), (Rank("worker", 0),), whole=True))
     assert death.why == "Deleted"
 
 
 def test_a_pod_that_goes_before_the_gang_was_whole_is_not_missed() -> None:
     pods = with_pod(build_pods(JOB), "worker-1", deleting)
-    assert read_deaths(pods, (), (), whole=False) == ()
+    assert read_deaths(JOB, pods, (), (), whole=False) == ()

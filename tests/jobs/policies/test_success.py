@@ -39,11 +39,11 @@ def test_any_end_of_a_server_is_early_while_a_worker_runs() -> None:
     assert early_servers(PS, with_pod(build_pods(PS), "ps-0", succeeded()))
 
 
-def test_a_success_is_not_believed_when_a_server_was_deleted_meanwhile() -> None:
+def test_a_job_has_not_succeeded_if_a_server_was_deleted_meanwhile() -> None:
     assert plan_success(PS, workers_succeeded(build_pods(PS)), (Rank("ps", 0),)) is None
 
 
-def test_a_success_on_its_way_out_still_counts() -> None:
+def test_a_succeeded_pod_that_is_being_deleted_still_counts() -> None:
     pods = tuple(map(deleting, workers_succeeded(build_pods(PS))))
     assert plan_success(PS, pods, ()) is not None
 

@@ -1,4 +1,4 @@
-"""Kubelets that looked for a ConfigMap too early are told, once."""
+"""Pods whose kubelet looked for the ConfigMap too early are patched, once."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def test_other_pods_are_left_alone(pod: Pod, why: str) -> None:
     assert wakes(pod) == 0, why
 
 
-def test_nobody_is_told_of_a_config_map_that_is_not_there() -> None:
+def test_no_pod_is_patched_before_the_config_map_exists() -> None:
     assert wakes(POD, config_map=None) == 0
     assert wakes(POD, config_map=replace(CONFIG_MAP, deleting=True)) == 0
     assert wakes(POD, config_map=replace(CONFIG_MAP, name="another")) == 0
 
 
-def test_on_a_laptop_the_kubelet_hears_of_it_itself() -> None:
+def test_on_a_laptop_no_pod_is_patched_as_the_kubelet_watches_config_maps() -> None:
     assert wakes(POD, settings=Settings(shared_network=True)) == 0

@@ -87,7 +87,7 @@ class Cluster:
         self._say(pod, {"phase": "Failed" if code else "Succeeded", **_container(pod, ended, False)})
 
     def lose(self, number: int) -> None:
-        """Its node is gone, or throws it out."""
+        """The node of a pod is lost, or evicts it."""
         pod = self.pick(number)
         if pod is not None and (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed"):
             self._sentences.note(pod, "disturbance")
@@ -100,13 +100,13 @@ class Cluster:
             self._store.delete(PODS, key_of(pod))
 
     def reap(self) -> None:
-        """Programs that were told to go have gone."""
+        """Terminating programs have exited."""
         for pod in self._store.all(PODS):
             if is_deleting(pod) and self.reachable:
                 self._store.remove(PODS, key_of(pod))
 
     def collect(self) -> None:
-        """What belongs to nobody goes, and then what was to go after it."""
+        """Garbage collection: deletes objects without an owner, then their dependents."""
         alive = {uid_of(job) for job in self._store.all(JOBS) if not is_deleting(job)}
         for resource in CHILDREN:
             for child in self._store.all(resource):
@@ -120,7 +120,7 @@ class Cluster:
                 self._store.remove(JOBS, key_of(job))
 
     def obstruct(self, resource: Resource, name: str) -> None:
-        """Somebody else takes a name."""
+        """Another owner creates an object with a name of the job's."""
         meta = {"name": name, "namespace": KEY.namespace}
         manifest = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": meta, "spec": {}}
         if self._store.find(resource, Key(KEY.namespace, name)) is None:

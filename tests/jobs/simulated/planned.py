@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from jobs.gangs import NOW, build_job
 from jobs.simulated.sentences import Violation
-from paddock.jobs.apis.paddlepaddle import read_status, write_status
+from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import (
     Child,
     CleanPods,
@@ -37,8 +37,8 @@ from paddock.jobs.model import (
     Settings,
     Status,
 )
+from paddock.jobs.objects.pods import config_map_name, pod_name, read_pod
 from paddock.jobs.plan import plan
-from paddock.jobs.pods import config_map_name, pod_name, read_pod
 from paddock.kube.meta import CONFIG_MAPS, POD_GROUPS, PODS, SERVICES, Manifest, Resource, name_of
 from paddock.kube.patches import merge_patch
 
@@ -130,7 +130,7 @@ class World(RuleBasedStateMachine):
 
     @rule(share=st.integers(0, 2))
     def hear(self, share: int) -> None:
-        """The cache catches up: not at all, by half, or wholly. Events on the way are never seen."""
+        """The cache catches up: not at all, by half, or fully. Events in between are never seen."""
         last = len(self.pictures) - 1
         self.seen = self.seen + (last - self.seen) * share // 2
 
@@ -166,7 +166,7 @@ class World(RuleBasedStateMachine):
         return replace(observed, pods=tuple(pod for pod in observed.pods if pod.name not in names) + tuple(live))
 
     def status(self) -> Status:
-        return read_status({"status": self.raw, "spec": {}})
+        return PADDLEPADDLE.read_status({"status": self.raw, "spec": {}})
 
     def record(self, before: Status, after: Status) -> None:
         if before == after:
@@ -177,7 +177,7 @@ class World(RuleBasedStateMachine):
             self.uncounted |= what == {"failure"} and after.restarts == before.restarts
         seen = replace(before, observed_generation=after.observed_generation)  # an edit after the end is told
         self.left_its_end |= before.phase.terminal and after != seen
-        self.raw = merge_patch(self.raw, write_status(self.raw, after, self.now))
+        self.raw = merge_patch(self.raw, PADDLEPADDLE.write_status(self.raw, after, self.now))
         demand(self.status() == after, "what is recorded is what is read back")
 
     def create(self, resource: Resource, manifest: Manifest) -> None:

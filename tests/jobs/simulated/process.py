@@ -1,7 +1,7 @@
 """One operator's process as the API server sees it: requests that may wait, fail, or outlive it, and watches that lag.
 
-The operator is the real one, `paddock.operator.Operator`. `Client` answers it from the store, at once unless told
-otherwise; `Watch` is what `Api.follow` promises: what was lost while it was cut comes as the difference.
+The operator is the real one, `paddock.operator.operator.Operator`. `Client` answers it from the store, at once unless
+told otherwise; `Watch` is what `Api.follow` promises: what was lost while it was cut comes as the difference.
 
 `Sabotage` takes one of the rules of docs/architecture.md away, at this seam, so that the operator itself is untouched.
 """
@@ -10,21 +10,22 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from jobs.simulated.loop import VirtualLoop
 from jobs.simulated.store import Store, Write
-from paddock.jobs.apis import paddlepaddle
+from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Settings
-from paddock.kube.api import Event, Listing
+from paddock.kube.api import Api, Event
+from paddock.kube.calls import Call, Create, Delete, Get, List, Listing, Patch, T
 from paddock.kube.errors import ApiError, Conflict, InternalError, NotFound, Timeout, TooManyRequests, Unavailable
 from paddock.kube.meta import EVENTS, PODS, Key, Manifest, Resource, key_of, metadata, uid_of, version_of
 from paddock.kube.patches import merge_patch
 from paddock.operator.operator import Operator
 
-JOBS = paddlepaddle.resource
+JOBS = PADDLEPADDLE.resource
 Perform = Callable[[], Any]
 
 
@@ -103,8 +104,8 @@ class Watch:
             self._waiter.set_result(None)
 
 
-class Client:
-    """The `Api` of one process. `slow`: requests wait until they are served. `faults`: errors for the next requests,
+class Client(Api):
+    """The API of one process. `slow`: requests wait until they are served. `faults`: errors for the next requests,
     each with whether the request had its effect before the answer was lost. `dies_in`: requests until the end."""
 
     def __init__(self, store: Store, loop: VirtualLoop, sabotage: Sabotage, back: int = 0) -> None:
@@ -161,53 +162,62 @@ class Client:
 
     # What the operator asks.
 
-    async def get(self, resource: Resource, namespace: str, name: str) -> Manifest:
-        key = Key(namespace, name)
+    async def send(self, call: Call[T]) -> T:
+        return cast("T", await self._answer(call))
+
+    async def _answer(self, call: Call[Any]) -> Any:
+        key = Key(call.namespace, call.name)
+        match call:
+            case Get():
+                return await self._get(call.resource, key)
+            case List():
+                return await self._ask(lambda: Listing(self._store.all(call.resource)))
+            case Create():
+                return await self._create(call)
+            case Patch():
+                return await self._patch(call, key)
+            case Delete():
+                return await self._delete(call, key)
+        raise AssertionError("the operator replaces nothing")
+
+    async def _get(self, resource: Resource, key: Key) -> Manifest:
         if resource == PODS and self._sabotage.believes_absences and key not in self.watches[PODS].known:
             raise NotFound(f"pods {key} not found")
         return self._overlaid(resource, await self._ask(lambda: self._store.get(resource, key)))
 
-    async def list(self, resource: Resource, namespace: str = "", **selectors: str) -> Listing:
-        return await self._ask(lambda: Listing(self._store.all(resource)))
-
-    async def create(self, resource: Resource, manifest: Mapping[str, Any], **options: Any) -> Manifest:
-        if resource == EVENTS:
-            if manifest["reason"] == "OperatorFailed":
-                self.bugs.append(manifest["message"])
-            return await self._ask(lambda: dict(manifest))
+    async def _create(self, call: Create) -> Manifest:
+        if call.resource == EVENTS:
+            if call.manifest["reason"] == "OperatorFailed":
+                self.bugs.append(call.manifest["message"])
+            return await self._ask(lambda: dict(call.manifest))
         issued, blind = self._store.records, PODS in self.watches and self.watches[PODS].behind
 
         def perform() -> Manifest:
-            made = self._store.create(resource, manifest)
-            self._store.audit(Write("create", resource, None, made, issued, blind))
+            made = self._store.create(call.resource, call.manifest)
+            self._store.audit(Write("create", call.resource, None, made, issued, blind))
             return made
 
         return await self._ask(perform)
 
-    async def patch(self, resource: Resource, namespace: str, name: str, patch: Any, **options: Any) -> Manifest:
-        key = Key(namespace, name)
-        if resource == EVENTS:
-            return await self._ask(lambda: dict(patch))
-        if options.get("subresource") == "status" and self._sabotage.records_later:
+    async def _patch(self, call: Patch, key: Key) -> Manifest:
+        patch = dict(call.patch)
+        if call.resource == EVENTS:
+            return await self._ask(lambda: patch)
+        if call.subresource == "status" and self._sabotage.records_later:
             return self._pretend(key, patch)
         meta = metadata(patch)
         guard, uid = str(meta.get("resourceVersion") or ""), str(meta.get("uid") or "")
         body = {part: value for part, value in patch.items() if part != "metadata"}
-        return await self._ask(lambda: self._change(resource, key, body, guard=guard, uid=uid))
+        return await self._ask(lambda: self._change(call.resource, key, body, guard=guard, uid=uid))
 
-    async def replace(self, resource: Resource, manifest: Mapping[str, Any], **options: Any) -> Manifest:
-        raise AssertionError("the operator replaces nothing")
-
-    async def delete(
-        self, resource: Resource, namespace: str, name: str, *, uid: str = "", grace: int | None = None, **options: Any
-    ) -> None:
-        key, issued = Key(namespace, name), self._store.records
-        guard = "" if self._sabotage.deletes_by_name else uid
+    async def _delete(self, call: Delete, key: Key) -> None:
+        issued = self._store.records
+        guard = "" if self._sabotage.deletes_by_name else call.uid
 
         def perform() -> None:
-            before = self._store.get(resource, key)
-            self._store.delete(resource, key, guard, grace)
-            self._store.audit(Write("delete", resource, before, None, issued))
+            before = self._store.get(call.resource, key)
+            self._store.delete(call.resource, key, guard, call.grace)
+            self._store.audit(Write("delete", call.resource, before, None, issued))
 
         await self._ask(perform)
 
@@ -300,7 +310,7 @@ class Process:
             self._settings,
             clock=clock,
             monotonic=loop.time,
-            kinds={JOBS: paddlepaddle},
+            kinds={JOBS: PADDLEPADDLE},
             leadership=self.lead,
         )
         self._task = loop.create_task(operator.run())

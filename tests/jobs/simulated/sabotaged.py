@@ -10,7 +10,7 @@ from paddock.jobs.plan import plan
 
 
 def plan_and_act_at_once(job: Job, status: Status, observed: Observed, now: float, settings: Settings) -> Plan:
-    """Without rule 1: what was decided is acted on in the same pass, before anybody knows that it was recorded."""
+    """Without rule 1: a decision is acted on in the same reconcile, before it is known to be recorded."""
     decided = plan(job, status, observed, now, settings)
     if decided.status.decisive() == status.decisive():
         return decided
@@ -18,7 +18,7 @@ def plan_and_act_at_once(job: Job, status: Status, observed: Observed, now: floa
 
 
 def plan_deletes_by_name(job: Job, status: Status, observed: Observed, now: float, settings: Settings) -> Plan:
-    """Without rule 4: whoever has the name by now is deleted."""
+    """Without rule 4: deletes by name, without the UID."""
     planned = plan(job, status, observed, now, settings)
     actions = tuple(replace(action, uid="") if isinstance(action, Delete) else action for action in planned.actions)
     return replace(planned, actions=actions)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from jobs.simulated.process import JOBS
 from jobs.simulated.store import Store, Write
-from paddock.jobs.apis.paddlepaddle import read_job, read_status
+from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.labels import ATTEMPT_LABEL, PORT_ANNOTATION
 from paddock.jobs.model import Phase, Status
 from paddock.jobs.plan import plan
@@ -34,7 +34,7 @@ KEY = Key("team", "demo")
 
 
 class Violation(AssertionError):
-    """A sentence that did not hold."""
+    """A rule that did not hold."""
 
 
 class _Truth:
@@ -85,10 +85,10 @@ class Sentences:
         if write.verb == "delete" or write.before is None or write.after is None:
             self._store.records += 1
             return
-        before, after = read_status(write.before), read_status(write.after)
+        before, after = PADDLEPADDLE.read_status(write.before), PADDLEPADDLE.read_status(write.after)
         if before.decisive() != after.decisive():
             self._store.records += 1
-        limit = read_job(write.after).policies.backoff_limit
+        limit = PADDLEPADDLE.read_job(write.after).policies.backoff_limit
         self.demand(limit is None or after.restarts <= limit, "restarts never exceed the limit")
         self.demand(after.attempt >= before.attempt, "an attempt never goes back")
         self.demand(after.attempt <= before.attempt + 1, "attempts are not skipped")
@@ -122,7 +122,7 @@ class Sentences:
         if job is None:
             self.demand(False, "no pod is made for a job that is gone")
             return
-        status = read_status(job)
+        status = PADDLEPADDLE.read_status(job)
         self.demand(not status.phase.terminal, "a finished job never trains again")
         self.demand(status.phase is not Phase.SUSPENDED, "a suspended job gets no pods")
         self.demand(attempt_of(pod) == status.attempt, "no pod is made of an attempt that is not recorded")
@@ -139,7 +139,7 @@ class Sentences:
         job = self._owner(write.before)
         if job is None or write.resource != PODS:
             return
-        status = read_status(job)
+        status = PADDLEPADDLE.read_status(job)
         doomed = is_deleting(write.before)  # by somebody else; on a lost node the operator ends what they began
         in_use = not status.phase.terminal and status.phase is not Phase.SUSPENDED and not doomed
         self.demand(not in_use or attempt_of(write.before) != status.attempt, "the replacement is never killed")
@@ -165,7 +165,7 @@ class Sentences:
         owner = self._owner(pod)
         if owner is None or is_deleting(owner):
             return True
-        job, status = read_job(owner), read_status(owner)
+        job, status = PADDLEPADDLE.read_job(owner), PADDLEPADDLE.read_status(owner)
         observed = read_observed(job, status.attempt, _Truth(self._store), pod_groups=None)
         return plan(job, status, observed, self._store.clock()).status.attempt > status.attempt
 

@@ -16,7 +16,7 @@ from jobs.simulated.loop import Spinning, VirtualLoop
 from jobs.simulated.process import FAULTS, JOBS, Perform, Process, Sabotage
 from jobs.simulated.sentences import KEY, Sentences, Violation
 from jobs.simulated.store import Store
-from paddock.jobs.apis.paddlepaddle import read_status
+from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Phase, Settings
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import CONFIG_MAPS, POD_GROUPS, PODS, SERVICES, Manifest, is_deleting, uid_of
@@ -196,7 +196,7 @@ class World:
     def _edit(self, spec: Manifest) -> None:
         before = self.job
         if before is not None and self.store.change(JOBS, KEY, {"spec": spec}) is not before:
-            self.sentences.note_attempt(uid_of(before), read_status(before).attempt, "edit")
+            self.sentences.note_attempt(uid_of(before), PADDLEPADDLE.read_status(before).attempt, "edit")
 
     def obstruct(self, kind: int) -> None:
         resource, name = ((PODS, "demo-worker-0"), (SERVICES, "demo-worker-0"), (CONFIG_MAPS, "demo"))[kind]
@@ -252,12 +252,14 @@ class World:
             return False
         if self.job is None:
             return not any(self.store.all(resource) for resource in CHILDREN)
-        status = read_status(self.job)
+        status = PADDLEPADDLE.read_status(self.job)
         return status.phase.terminal or status.phase is Phase.SUSPENDED
 
     def _demand_rest(self) -> None:
         """But for its time to live, after which nothing of it is left."""
-        mortal = self.job is not None and self._start.ttl is not None and read_status(self.job).phase.terminal
+        mortal = (
+            self.job is not None and self._start.ttl is not None and PADDLEPADDLE.read_status(self.job).phase.terminal
+        )
         before = self._sent()
         self.loop.advance(_DAY)
         self.after()
@@ -270,7 +272,7 @@ class World:
     def _demand_clean_up(self) -> None:
         if self.job is None:
             return
-        demand, status = self.sentences.demand, read_status(self.job)
+        demand, status = self.sentences.demand, PADDLEPADDLE.read_status(self.job)
         pods = self.sentences.pods_of(self.job)
         alive = [pod for pod in pods if (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed")]
         clean, ended = self._start.clean, status.phase.value

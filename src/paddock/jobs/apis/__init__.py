@@ -1,8 +1,9 @@
-"""API groups of training jobs: what every one of them can do, and nothing of any one of them.
+"""The interface of an API group: every kind of training job is a `JobApi`.
 
-A module of this package reads one kind of manifest into a `Job` and writes a `Status` in that kind's own shape. The
-rest of Paddock sees `Job` and `Status` only. Which kinds there are is in `apis.registry`; adding one is a new module
-here and one line there. Nothing in a manifest may raise anything but `InvalidJob`.
+A `JobApi` reads one kind of manifest into a `Job` and writes a `Status` in that kind's own shape. It is a value, so one
+class may serve several kinds of a group (`apis.kubeflow.KubeflowJob`). The rest of Paddock sees `Job` and `Status`
+only. The values are in `apis.registry`; a new kind is one more value there. `read_job` raises `InvalidJob` and no other
+exception, whatever the manifest holds.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ Column = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
-    """By what other tools of an API group know a rank's pod. `selector`: those of the labels that no other pod has
-    all of, for the rank's Service."""
+class PodLabels:
+    """Group-specific labels and annotations of a rank's pod, by which the group's own tools find it. `selector`: the
+    subset of the labels that selects this pod only, for the rank's Service."""
 
     labels: Mapping[str, str]
     selector: Mapping[str, str]
@@ -30,19 +31,24 @@ class Marks:
 
 
 class JobApi(Protocol):
-    """One kind of job. The modules of this package satisfy it by themselves: functions at top level, no class."""
+    """One kind of job."""
 
     @property
     def resource(self) -> Resource: ...
 
     @property
+    def framework(self) -> str:
+        """The framework of its jobs: a key of `frameworks.registry.FRAMEWORKS`."""
+        ...
+
+    @property
     def short_names(self) -> tuple[str, ...]:
-        """What kubectl takes for the kind besides its name."""
+        """The short names of the kind for kubectl."""
         ...
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """What `kubectl get` prints of a job beside its name."""
+        """The printer columns of `kubectl get`, after the name."""
         ...
 
     @property
@@ -50,26 +56,44 @@ class JobApi(Protocol):
         """The paths of the subresource `scale`, for `kubectl scale`; None for a kind without one."""
         ...
 
+    @property
+    def spec_fields(self) -> frozenset[str]:
+        """The names of the fields of `spec`."""
+        ...
+
+    @property
+    def rank_annotations(self) -> frozenset[str]:
+        """The pod annotations that `read_rank` reads; a cache of pods must keep them."""
+        ...
+
     def read_job(self, manifest: Mapping[str, Any]) -> Job:
-        """What the user asked for, defaulted. Raises `InvalidJob` with every problem at once; what is odd but
-        harmless comes as `Job.warnings`."""
+        """The job of a manifest, with defaults. Raises `InvalidJob` with every problem at once; harmless problems are
+        in `Job.warnings`."""
         ...
 
     def read_status(self, manifest: Mapping[str, Any]) -> Status:
-        """What was recorded, by whomever. Never raises: what cannot be read reads as not recorded."""
+        """The recorded status, by any operator of the group. Never raises: an unreadable value counts as absent."""
         ...
 
     def write_status(self, previous: Mapping[str, Any], status: Status, now: Moment) -> Manifest:
-        """A JSON merge patch for `.status`, against `previous`, the raw status as it is stored.
+        """A JSON merge patch for `.status`, against `previous`, the stored raw status.
 
-        It names keys of ours only; a key that must go is None. Applied to `previous` it reads back as `status`.
+        The patch has Paddock's keys only; a key to remove is None. Applied to `previous`, it reads back as `status`.
         """
         ...
 
-    def build_marks(self, job: Job, rank: Rank) -> Marks:
-        """Of the pod of `rank`, beside Paddock's own labels."""
+    def build_pod_labels(self, job: Job, rank: Rank) -> PodLabels:
+        """The group's labels of the pod of `rank`, in addition to Paddock's own labels."""
+        ...
+
+    def build_config_map_labels(self, job: Job) -> dict[str, str]:
+        """The group's labels of the ConfigMap of an attempt, in addition to Paddock's own labels."""
+        ...
+
+    def read_rank(self, pod: Mapping[str, Any]) -> Rank | None:
+        """The rank of a pod that another operator of this group created; None for any other pod. Never raises."""
         ...
 
     def build_schema(self) -> Manifest:
-        """The structural OpenAPI v3 schema of the kind, for its CRD and for checks before anything is sent."""
+        """The structural OpenAPI v3 schema of the kind, for its CRD and for checks before a manifest is sent."""
         ...

@@ -1,61 +1,44 @@
-"""kubeflow.org/v1 PaddleJob <-> Job and Status. The manifest is that of Kubeflow's training-operator, v1.9.
+"""kubeflow.org/v1 <-> Job and Status: all kinds of Kubeflow's training-operator, v1.9, each a value of `KubeflowJob`.
 
-Replica types are `Master` (parameter servers) and `Worker`; here they are the roles `master` and `worker`, as in the
-names of their pods. Defaults are Kubeflow's: one replica, restartPolicy OnFailure. Where it did harm, this differs:
+The kinds differ in their name, the field of their replica specs, its replica types and the framework; the group has the
+rest. Defaults are Kubeflow's: one replica, restartPolicy OnFailure. Three rules differ from Kubeflow's:
 
-- The whole gang restarts, not one pod: peers of a rank that is gone wait for it in vain.
-- Workers decide when a job with a Master has succeeded: parameter servers never end by themselves.
-- Without a `cleanPodPolicy` what still runs at the end is deleted. With Kubeflow's default, None, a finished job went
-  on holding GPUs; `None` as a word keeps servers of a completed job, and no survivor of a failed one.
+- The whole gang restarts, not one pod: the peers of a lost rank would wait for it without end.
+- Workers of a PaddleJob decide when it has succeeded, also with a Master: parameter servers never exit by themselves.
+- Without a `cleanPodPolicy`, pods that still run at the end are deleted. With Kubeflow's default, None, a finished job
+  keeps its GPUs. An explicit `None` keeps the servers of a completed job; pods of a failed job end in any case.
 
-A container named `paddle` is not demanded: the first one trains. The CRD is made in `jobs.crd`, pods in `jobs.pods`,
-conditions in `apis.kubeflow_conditions`.
+A container named after the framework is not required: otherwise the first one trains. The values are in
+`apis.registry`, the CRD in `jobs.install.crd`, pods in `jobs.objects.pods`, conditions in `apis.kubeflow_conditions`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from paddock.jobs.apis import Marks
-from paddock.jobs.apis.kubeflow_schema import COLUMNS, SCALE, build_schema
-from paddock.jobs.apis.kubeflow_status import ROLES, read_status, write_status
+from paddock.jobs.apis import Column, PodLabels, kubeflow_schema, kubeflow_status
+from paddock.jobs.apis.manifests import MOST_PODS, accept, build_job, check_size
 from paddock.jobs.apis.names import check_name
 from paddock.jobs.apis.run_policy import read_run_policy, read_scheduling
-from paddock.jobs.fields import Fields
-from paddock.jobs.model import CleanPods, Job, Network, Rank, RestartPolicy, Role
+from paddock.jobs.apis.schema_parts import find_spec_fields
+from paddock.jobs.model import CleanPods, Job, Network, Rank, RestartPolicy, Role, Status
 from paddock.jobs.names import job_label
-from paddock.jobs.phrases import phrase
-from paddock.jobs.problems import InvalidJob, Problem
-from paddock.jobs.substitutions import read_notices
-from paddock.jobs.templates import check_template
-from paddock.jobs.text import either, nearest, wrong
-from paddock.kube.meta import Key, Resource
-from paddock.kube.times import read_time
+from paddock.jobs.objects.templates import check_template
+from paddock.jobs.reading.fields import Fields
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.text.problems import Problem
+from paddock.jobs.text.sentences import either, nearest, wrong
+from paddock.kube.meta import Manifest, Resource, labels_of
+from paddock.kube.times import Moment
 
-__all__ = [
-    "build_marks",
-    "build_schema",
-    "columns",
-    "read_job",
-    "read_status",
-    "resource",
-    "scale",
-    "short_names",
-    "write_status",
-]
-
-resource = Resource("kubeflow.org", "v1", "PaddleJob", "paddlejobs")
-short_names: tuple[str, ...] = ()
-columns = COLUMNS
-scale: Mapping[str, str] | None = SCALE
-
-MOST_PODS = 10_000
 _MOST = 2**31 - 1
 _LABELS = "training.kubeflow.org"
-_OPERATOR = "paddlejob-controller"
+_TYPE_LABEL, _INDEX_LABEL = f"{_LABELS}/replica-type", f"{_LABELS}/replica-index"
+_INDEX = re.compile(r"\d{1,9}")
 
 
 class _Clean(StrEnum):
@@ -71,89 +54,130 @@ class _ManagedBy(StrEnum):
 _CLEAN_PODS = {_Clean.ALL: CleanPods.ALWAYS, _Clean.RUNNING: CleanPods.RUNNING, _Clean.NONE: CleanPods.NEVER}
 
 
-def read_job(manifest: Mapping[str, Any]) -> Job:
-    """Raises `InvalidJob` with every problem at once, and nothing else, whatever `manifest` holds."""
-    problems: list[Problem] = []
-    root = Fields(manifest, "", problems)
-    metadata, spec = root.child("metadata"), root.child("spec")
-    roles, policy = _read_roles(spec), spec.child("runPolicy")
-    policy.choice("managedBy", _ManagedBy, _ManagedBy.OPERATOR)
-    check_name(metadata, roles)
-    job = Job(
-        resource=resource,
-        framework="paddle",
-        key=Key(metadata.text("namespace"), metadata.text("name")),
-        uid=metadata.text("uid"),
-        generation=metadata.whole("generation", 0, 2**63) or 0,
-        mode=_mode(roles),
-        roles=roles,
-        network=Network(rendezvous=True),
-        policies=read_run_policy(policy, _CLEAN_PODS[policy.choice("cleanPodPolicy", _Clean, _Clean.RUNNING)]),
-        scheduling=read_scheduling(policy.child("schedulingPolicy"), roles),
-        elastic=_read_elastic(spec),
-        labels=metadata.texts("labels"),
-        annotations=metadata.texts("annotations"),
-        created=read_time(metadata.text("creationTimestamp")),
-        deleting=bool(metadata.text("deletionTimestamp")),
-    )
-    if any(problem.severity == "error" for problem in problems):
-        raise InvalidJob(tuple(problems))
-    return replace(job, warnings=(*problems, *read_notices(job, _path_of)))
+@dataclass(frozen=True, slots=True)
+class ReplicaType:
+    """A key of a kind's replica specs and its `Role.name`. `decides`: the job succeeds when these ranks do.
+    `is_master`: its pods have Kubeflow's label `job-role: master`. `restart`: the default restartPolicy."""
+
+    name: str
+    role: str
+    decides: bool = True
+    is_master: bool = False
+    restart: RestartPolicy = RestartPolicy.ON_FAILURE
 
 
-def build_marks(job: Job, rank: Rank) -> Marks:
-    """training-operator's labels; Kueue finds a job's pods by the first two."""
-    selector = {
-        f"{_LABELS}/operator-name": _OPERATOR,
-        f"{_LABELS}/job-name": job_label(job.key.name),
-        f"{_LABELS}/replica-type": rank.role,
-        f"{_LABELS}/replica-index": str(rank.index),
-    }
-    role = {f"{_LABELS}/job-role": "master"} if rank.role == "master" else {}
-    return Marks({**selector, **role}, selector)
+@dataclass(frozen=True, slots=True)
+class KubeflowJob:
+    """One kind. `replica_specs`: the field of `spec` with its roles. `replica_types`: in the order of the ranks.
+    `needs`: what that field must be, for the error about a manifest without roles."""
+
+    kind: str
+    replica_specs: str
+    replica_types: tuple[ReplicaType, ...]
+    framework: str
+    needs: Phrase
+
+    short_names: tuple[str, ...] = ()
+    rank_annotations: frozenset[str] = frozenset()
+
+    @property
+    def resource(self) -> Resource:
+        return Resource("kubeflow.org", "v1", self.kind, f"{self.kind.lower()}s")
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return kubeflow_schema.COLUMNS
+
+    @property
+    def scale(self) -> Mapping[str, str] | None:
+        return kubeflow_schema.build_scale(self.replica_specs)
+
+    @property
+    def spec_fields(self) -> frozenset[str]:
+        return find_spec_fields(self.build_schema())
+
+    def build_schema(self) -> Manifest:
+        return kubeflow_schema.build_schema(self.replica_specs)
+
+    def read_job(self, manifest: Mapping[str, Any]) -> Job:
+        """Raises `InvalidJob` with every problem at once, and no other exception."""
+        problems: list[Problem] = []
+        root = Fields(manifest, "", problems)
+        metadata, spec = root.child("metadata"), root.child("spec")
+        roles, policy = self._read_roles(spec), spec.child("runPolicy")
+        policy.choice("managedBy", _ManagedBy, _ManagedBy.OPERATOR)
+        check_name(metadata, roles)
+        job = build_job(
+            self,
+            metadata,
+            roles,
+            Network(rendezvous=True),
+            read_run_policy(policy, _CLEAN_PODS[policy.choice("cleanPodPolicy", _Clean, _Clean.RUNNING)]),
+            read_scheduling(policy.child("schedulingPolicy"), roles),
+            elastic=_read_elastic(spec),
+        )
+        return accept(job, root, self._path_of)
+
+    def read_status(self, manifest: Mapping[str, Any]) -> Status:
+        return kubeflow_status.read_status(manifest, self.replica_specs, self._roles())
+
+    def write_status(self, previous: Mapping[str, Any], status: Status, now: Moment) -> Manifest:
+        return kubeflow_status.write_status(previous, status, now, self.kind, self._roles())
+
+    def build_pod_labels(self, job: Job, rank: Rank) -> PodLabels:
+        """training-operator's labels; Kueue finds a job's pods by the first two."""
+        selector = {
+            f"{_LABELS}/operator-name": f"{self.kind.lower()}-controller",
+            f"{_LABELS}/job-name": job_label(job.key.name),
+            _TYPE_LABEL: rank.role,
+            _INDEX_LABEL: str(rank.index),
+        }
+        is_master = any(each.is_master for each in self.replica_types if each.role == rank.role)
+        return PodLabels(selector | ({f"{_LABELS}/job-role": "master"} if is_master else {}), selector)
+
+    def build_config_map_labels(self, job: Job) -> dict[str, str]:
+        """None: training-operator has no ConfigMap."""
+        return {}
+
+    def read_rank(self, pod: Mapping[str, Any]) -> Rank | None:
+        role, index = labels_of(pod).get(_TYPE_LABEL), str(labels_of(pod).get(_INDEX_LABEL))
+        return Rank(role, int(index)) if role and _INDEX.fullmatch(index) else None
+
+    def _roles(self) -> dict[str, str]:
+        return {each.name: each.role for each in self.replica_types}
+
+    def _path_of(self, role: Role) -> str:
+        name = next(each.name for each in self.replica_types if each.role == role.name)
+        return f"spec.{self.replica_specs}.{name}"
+
+    def _read_roles(self, spec: Fields) -> tuple[Role, ...]:
+        specs, names = spec.child(self.replica_specs), self._roles()
+        unknown = [key for key in specs.value if key not in names]
+        for key in unknown:
+            specs.add(wrong(specs.path_of(key), key, either(names), nearest(str(key), names)))
+        found = [each for each in self.replica_types if specs.has(each.name)]
+        if not found and not unknown and specs.readable:
+            spec.refuse(self.replica_specs, self.needs)
+        roles = tuple(_read_role(specs.child(each.name), each) for each in found)
+        check_size(spec, roles)
+        return roles
 
 
-def _mode(roles: tuple[Role, ...]) -> str:
-    replicas = {role.name: role.replicas for role in roles}
-    if "master" in replicas:
-        return "PS"
-    return "Collective" if replicas.get("worker", 0) > 1 else "Single"
-
-
-def _path_of(role: Role) -> str:
-    kind = next(kind for kind, name in ROLES.items() if name == role.name)
-    return f"spec.paddleReplicaSpecs.{kind}"
-
-
-def _read_roles(spec: Fields) -> tuple[Role, ...]:
-    specs = spec.child("paddleReplicaSpecs")
-    unknown = [key for key in specs.value if key not in ROLES]
-    for key in unknown:
-        specs.add(wrong(specs.path_of(key), key, either(ROLES), nearest(str(key), ROLES)))
-    found = [(kind, name) for kind, name in ROLES.items() if specs.has(kind)]
-    if not found and not unknown and specs.readable:
-        spec.refuse("paddleReplicaSpecs", "a mapping with Worker, and Master where there are parameter servers,")
-    roles = tuple(_read_role(specs.child(kind), name) for kind, name in found)
-    size = sum(role.replicas for role in roles)
-    if size > MOST_PODS and all(role.replicas <= MOST_PODS for role in roles):
-        spec.add(wrong("spec", size, phrase("a job of at most {most} pods in all", most=MOST_PODS)))
-    return roles
-
-
-def _read_role(fields: Fields, name: str) -> Role:
+def _read_role(fields: Fields, replica_type: ReplicaType) -> Role:
     replicas = fields.whole("replicas", 1, MOST_PODS)
     check_template(fields)
     template, pod = fields.value.get("template"), fields.child("template").child("spec")
-    restart = fields.choice("restartPolicy", RestartPolicy, RestartPolicy.ON_FAILURE)
+    restart = fields.choice("restartPolicy", RestartPolicy, replica_type.restart)
     if pod.has("restartPolicy") and pod.value["restartPolicy"] != restart:
         said = phrase("is not read: the one beside the template counts, which is {restart}", restart=str(restart))
         pod.warn("restartPolicy", said)
     number = 1 if replicas is None else replicas
-    return Role(name, number, template if isinstance(template, Mapping) else {}, restart, decides=name == "worker")
+    template = template if isinstance(template, Mapping) else {}
+    return Role(replica_type.role, number, template, restart, replica_type.decides)
 
 
 def _read_elastic(spec: Fields) -> bool:
-    """Kept as it is written. Kubeflow's own operator never read it for a PaddleJob either."""
+    """Whether there is an `elasticPolicy`. training-operator never read it for a PaddleJob either."""
     policy = spec.child("elasticPolicy")
     for key in ("minReplicas", "maxReplicas", "maxRestarts"):
         policy.whole(key, 0, _MOST)

@@ -1,7 +1,7 @@
-"""The schema of kubeflow.org/v1 PaddleJob, derived from Kubernetes' own schema of pod templates.
+"""The schema of a kind of kubeflow.org/v1, derived from Kubernetes' own schema of pod templates.
 
-Kubeflow's own (training-operator v1.9), and what Paddock adds to the status. As there, replica types are free here and
-`read_job` knows which there are. Its numbers had no bounds; a negative one never meant anything.
+Kubeflow's fields (training-operator v1.9) and Paddock's additions to the status. As in Kubeflow, the schema allows any
+replica type; `read_job` checks them. Kubeflow's numbers have no bounds; here they are not negative.
 """
 
 from __future__ import annotations
@@ -25,22 +25,26 @@ COLUMNS = (
     ("State", ".status.conditions[-1:].type", "string"),
     ("Age", ".metadata.creationTimestamp", "date"),
 )
-SCALE = {
-    "specReplicasPath": ".spec.paddleReplicaSpecs.Worker.replicas",
-    "statusReplicasPath": ".status.replicaStatuses.Worker.active",
-}
 
 
-def build_schema() -> Manifest:
+def build_scale(replica_specs: str) -> Manifest:
+    """`kubectl scale` sets the workers, in all kinds of Kubeflow. `replica_specs`: the field with the roles."""
+    return {
+        "specReplicasPath": f".spec.{replica_specs}.Worker.replicas",
+        "statusReplicasPath": ".status.replicaStatuses.Worker.active",
+    }
+
+
+def build_schema(replica_specs: str) -> Manifest:
     replica = build_object(
         {"replicas": COUNT, "restartPolicy": TEXT, "template": definition("PodTemplateSpec")},
     )
     spec = {
-        "paddleReplicaSpecs": {"type": "object", "additionalProperties": replica},
+        replica_specs: {"type": "object", "additionalProperties": replica},
         "runPolicy": _run_policy(),
         "elasticPolicy": _elastic_policy(),
     }
-    return build_kind(build_object(spec, required=["paddleReplicaSpecs"]), _status())
+    return build_kind(build_object(spec, required=[replica_specs]), _status())
 
 
 def _run_policy() -> Manifest:

@@ -1,11 +1,10 @@
-"""`.status` of a kubeflow.org/v1 PaddleJob <-> Status.
+"""`.status` of a job of kubeflow.org/v1 <-> Status.
 
-Kubeflow's shape: conditions, replicaStatuses, startTime, completionTime. Ours beside it are phase, mode, attempt,
-restarts, cause and observedGeneration, and in each replica status `ready` ("2/2"), `pending` and `starting`. A status
-without `attempt` was written by Kubeflow's operator: its phase is read from its conditions. `lastReconcileTime` and
-`selector` are left as they are.
+Kubeflow's shape: conditions, replicaStatuses, startTime, completionTime. Paddock adds phase, mode, attempt, restarts,
+cause and observedGeneration, and to each replica status `ready` ("2/2"), `pending` and `starting`. A status without
+`attempt` is training-operator's: its phase is read from its conditions. `lastReconcileTime` and `selector` stay.
 
-`active` counts pods whose program has begun, up or not yet: Kueue gives a job's room away once it is 0.
+`active` counts pods whose program has started, ready or not: Kueue releases a job's quota when `active` is 0.
 """
 
 from __future__ import annotations
@@ -19,27 +18,28 @@ from paddock.jobs.model import Counts, Status
 from paddock.kube.meta import Manifest
 from paddock.kube.times import Moment
 
-ROLES = {"Master": "master", "Worker": "worker"}
-"""Kubeflow's replica types, in its order, and the roles that they are here."""
 
-
-def read_status(manifest: Mapping[str, Any]) -> Status:
-    """What was recorded, by whomever; what cannot be read reads as not recorded. Never raises."""
-    raw, specs = mapping(manifest, "status"), mapping(mapping(manifest, "spec"), "paddleReplicaSpecs")
+def read_status(manifest: Mapping[str, Any], replica_specs: str, roles: Mapping[str, str]) -> Status:
+    """The recorded status, training-operator's too; an unreadable value counts as absent. Never raises.
+    `replica_specs`: the field of `spec` with the roles; `roles`: replica type (`Master`) -> role."""
+    raw, specs = mapping(manifest, "status"), mapping(mapping(manifest, "spec"), replica_specs)
     there = mapping(raw, "replicaStatuses")
     counts = {
-        role: _read_counts(there[kind], mapping(specs, kind))
-        for kind, role in ROLES.items()
-        if isinstance(there.get(kind), Mapping)
+        role: _read_counts(there[name], mapping(specs, name))
+        for name, role in roles.items()
+        if isinstance(there.get(name), Mapping)
     }
     status = read_ours(raw).with_(roles=counts)
     return status if "attempt" in raw else status.with_(phase=read_phase(read_conditions(raw.get("conditions"))))
 
 
-def write_status(previous: Mapping[str, Any], status: Status, now: Moment) -> Manifest:
-    """A merge patch for `.status`: our keys as they must be, and None for those of ours that must go."""
-    counts = {kind: _write_counts(status.roles[role]) if role in status.roles else None for kind, role in ROLES.items()}
-    conditions = build_conditions(read_conditions(previous.get("conditions")), status, now)
+def write_status(
+    previous: Mapping[str, Any], status: Status, now: Moment, kind: str, roles: Mapping[str, str]
+) -> Manifest:
+    """A merge patch for `.status`: Paddock's keys, None for a key to remove. `kind`: the prefix of the reasons of
+    conditions."""
+    counts = {name: _write_counts(status.roles[role]) if role in status.roles else None for name, role in roles.items()}
+    conditions = build_conditions(read_conditions(previous.get("conditions")), status, now, kind)
     return as_patch(
         previous, write_ours(previous, status) | {"replicaStatuses": counts, "conditions": conditions or None}
     )
@@ -57,7 +57,7 @@ def _write_counts(counts: Counts) -> Manifest:
 
 
 def _read_counts(raw: Mapping[str, Any], spec: Mapping[str, Any]) -> Counts:
-    """Kubeflow leaves the wanted number out, and then it is what the spec asks for: one, where it says nothing."""
+    """Counts of one replica type. Kubeflow has no wanted number: the spec's `replicas` counts, by default 1."""
     wanted = count(spec, "replicas") if spec.get("replicas") is not None else int(bool(spec))
     starting = count(raw, "starting")
     return Counts(

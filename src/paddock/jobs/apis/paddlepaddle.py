@@ -1,62 +1,42 @@
 """batch.paddlepaddle.org/v1 PaddleJob <-> Job and Status. The manifest is paddle-operator's, v0.2 to v0.3.5.
 
-Where paddle-operator took any text and then did something else (`cleanPodPolicy: OnFailed` kept everything), the
-nearest right word is offered instead. What it crashed on (no containers, replicas 0, servers without workers) is an
-`InvalidJob`. `runPolicy` is ours, in Kubeflow's shape. Pods are built in `jobs.pods`, the CRD in `jobs.crd`.
+A text that paddle-operator accepted without knowing it (`cleanPodPolicy: OnFailed` kept every pod) has the same effect
+here, with a warning that names the nearest valid word. Manifests that crashed paddle-operator (no containers,
+replicas 0, servers without workers) are an `InvalidJob`. `runPolicy` is Paddock's addition, in Kubeflow's shape. Pods
+are built in `jobs.objects.pods`, the CRD in `jobs.install.crd`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
-from paddock.jobs.apis import Marks
+from paddock.jobs.apis import Column, PodLabels, paddlepaddle_schema, paddlepaddle_status
+from paddock.jobs.apis.manifests import MOST_PODS, accept, build_job, check_size
 from paddock.jobs.apis.names import check_name
-from paddock.jobs.apis.paddlepaddle_schema import COLUMNS, SCALE, build_schema
-from paddock.jobs.apis.paddlepaddle_status import read_status, write_status
+from paddock.jobs.apis.paddlepaddle_status import ROLES
 from paddock.jobs.apis.run_policy import read_run_policy, read_scheduling
-from paddock.jobs.fields import Fields
-from paddock.jobs.model import CleanPods, Intranet, Job, Network, Policies, Rank, RestartPolicy, Role
-from paddock.jobs.names import rank_label
-from paddock.jobs.phrases import phrase
-from paddock.jobs.problems import InvalidJob, Problem
-from paddock.jobs.substitutions import read_notices
-from paddock.jobs.templates import check_template
-from paddock.jobs.text import wrong
-from paddock.kube.meta import Key, Resource
-from paddock.kube.times import read_time
+from paddock.jobs.apis.schema_parts import find_spec_fields
+from paddock.jobs.model import CleanPods, Intranet, Job, Network, Policies, Rank, RestartPolicy, Role, Status
+from paddock.jobs.names import job_label, rank_label, read_pod_name
+from paddock.jobs.objects.templates import check_template
+from paddock.jobs.reading.fields import Fields
+from paddock.jobs.text.phrases import phrase
+from paddock.jobs.text.problems import Problem
+from paddock.jobs.text.sentences import nearest, perhaps, quoted
+from paddock.kube.meta import Manifest, Resource, annotations_of, labels_of, name_of
+from paddock.kube.times import Moment
+from paddock.kube.validation.field_errors import Code
 
-__all__ = [
-    "build_marks",
-    "build_schema",
-    "columns",
-    "read_job",
-    "read_status",
-    "resource",
-    "scale",
-    "short_names",
-    "write_status",
-]
-
-resource = Resource("batch.paddlepaddle.org", "v1", "PaddleJob", "paddlejobs")
-short_names = ("pdj",)
-columns = COLUMNS
-scale: Mapping[str, str] | None = SCALE
-
-MOST_PODS = 10_000
-"""Of one job. More is a slip of the keyboard, and would keep an API server busy for an hour."""
-
-ROLES = ("ps", "worker", "heter")
 _DECIDES = frozenset({"worker"})
+_NAME_LABEL, _ROLE_LABEL, _ROLE_ANNOTATION = "paddle-res-name", "paddle-res-type", "paddle-resource"
 
-
-_NO_HETER = (
+_NO_HETER = phrase(
     "today's PaddlePaddle, 3.3, has no heterogeneous parameter servers any more: these pods are told what PaddlePaddle "
     "2.3 to 3.0 read, and later ones ignore it"
 )
-_UNREAD = (
+_UNREAD = phrase(
     "is not read, and no version of paddle-operator read it: the number of pods is replicas, and what a pod may use "
     "is in resources of its containers"
 )
@@ -70,7 +50,7 @@ class _Clean(StrEnum):
 
 
 class _RunClean(StrEnum):
-    """Within `runPolicy` also Kubeflow's words."""
+    """Values of `runPolicy.cleanPodPolicy`: Kubeflow's too."""
 
     ALWAYS = "Always"
     NEVER = "Never"
@@ -89,62 +69,73 @@ class _Restart(StrEnum):
     ON_FAILURE = "OnFailure"
 
 
-def read_job(manifest: Mapping[str, Any]) -> Job:
-    """Raises `InvalidJob` with every problem at once, and nothing else, whatever `manifest` holds."""
-    problems: list[Problem] = []
-    root = Fields(manifest, "", problems)
-    metadata, spec = root.child("metadata"), root.child("spec")
-    network = Network(spec.choice("intranet", Intranet, Intranet.POD_IP), spec.whole("withGloo", 0, 2) or 0)
-    elastic = _read_elastic(spec)
-    roles = _read_roles(spec, network, elastic)
-    check_name(metadata, roles)
-    job = Job(
-        resource=resource,
-        framework="paddle",
-        key=Key(metadata.text("namespace"), metadata.text("name")),
-        uid=metadata.text("uid"),
-        generation=metadata.whole("generation", 0, 2**63) or 0,
-        mode=_mode(roles),
-        roles=roles,
-        network=network,
-        policies=_read_policies(spec),
-        scheduling=read_scheduling(spec.child("schedulingPolicy"), roles),
-        elastic=elastic,
-        labels=metadata.texts("labels"),
-        annotations=metadata.texts("annotations"),
-        created=read_time(metadata.text("creationTimestamp")),
-        deleting=bool(metadata.text("deletionTimestamp")),
-    )
-    if any(problem.severity == "error" for problem in problems):
-        raise InvalidJob(tuple(problems))
-    return replace(job, warnings=(*problems, *read_notices(job, lambda role: f"spec.{role.name}")))
+class PaddlePaddleJob:
+    """The kind PaddleJob of paddle-operator."""
 
+    resource = Resource("batch.paddlepaddle.org", "v1", "PaddleJob", "paddlejobs")
+    framework = "paddle"
+    short_names: tuple[str, ...] = ("pdj",)
+    columns: tuple[Column, ...] = paddlepaddle_schema.COLUMNS
+    scale: Mapping[str, str] | None = paddlepaddle_schema.SCALE
+    rank_annotations = frozenset({_ROLE_ANNOTATION})
 
-def build_marks(job: Job, rank: Rank) -> Marks:
-    """paddle-operator's."""
-    name = rank_label(job, rank)
-    labels = {"paddle-res-name": name, "paddle-res-type": rank.role}
-    return Marks(labels, {"paddle-res-name": name}, {"paddle-resource": rank.role})
+    @property
+    def spec_fields(self) -> frozenset[str]:
+        return find_spec_fields(self.build_schema())
 
+    def build_schema(self) -> Manifest:
+        return paddlepaddle_schema.build_schema()
 
-def _mode(roles: tuple[Role, ...]) -> str:
-    """As `kubectl get` shows it. With one worker alone nothing is distributed."""
-    replicas = {role.name: role.replicas for role in roles}
-    if "ps" in replicas:
-        return "PS"
-    return "Collective" if replicas.get("worker", 0) > 1 else "Single"
+    def read_job(self, manifest: Mapping[str, Any]) -> Job:
+        """Raises `InvalidJob` with every problem at once, and no other exception."""
+        problems: list[Problem] = []
+        root = Fields(manifest, "", problems)
+        metadata, spec = root.child("metadata"), root.child("spec")
+        network = Network(spec.choice("intranet", Intranet, Intranet.POD_IP), spec.whole("withGloo", 0, 2) or 0)
+        elastic = _read_elastic(spec)
+        roles = _read_roles(spec, network, elastic)
+        check_name(metadata, roles)
+        job = build_job(
+            self,
+            metadata,
+            roles,
+            network,
+            _read_policies(spec),
+            read_scheduling(spec.child("schedulingPolicy"), roles),
+            elastic=elastic,
+        )
+        return accept(job, root, lambda role: f"spec.{role.name}")
+
+    def read_status(self, manifest: Mapping[str, Any]) -> Status:
+        return paddlepaddle_status.read_status(manifest)
+
+    def write_status(self, previous: Mapping[str, Any], status: Status, now: Moment) -> Manifest:
+        return paddlepaddle_status.write_status(previous, status, now)
+
+    def build_pod_labels(self, job: Job, rank: Rank) -> PodLabels:
+        """paddle-operator's labels and annotation."""
+        selector = {_NAME_LABEL: rank_label(job, rank)}
+        return PodLabels(selector | {_ROLE_LABEL: rank.role}, selector, {_ROLE_ANNOTATION: rank.role})
+
+    def build_config_map_labels(self, job: Job) -> dict[str, str]:
+        return {_NAME_LABEL: job_label(job.key.name)}
+
+    def read_rank(self, pod: Mapping[str, Any]) -> Rank | None:
+        """The role is in an annotation or a label; the index only in the pod's name."""
+        role = annotations_of(pod).get(_ROLE_ANNOTATION) or labels_of(pod).get(_ROLE_LABEL)
+        rank = read_pod_name(name_of(pod))
+        return rank if rank is not None and rank.role == role else None
 
 
 def _read_roles(spec: Fields, network: Network, elastic: bool) -> tuple[Role, ...]:
     if spec.readable and not spec.has("worker"):
-        why = "is missing: every job trains in its workers, with parameter servers too"
-        spec.add(Problem(spec.path_of("worker"), why, "nothing", "a role with replicas and a template"))
+        why = phrase("is missing: every job trains in its workers, with parameter servers too")
+        allowed = "a role with replicas and a template"
+        spec.add(Problem(spec.path_of("worker"), str(why), "nothing", allowed, said=why, code=Code.REQUIRED))
     roles = [_read_role(spec.child(name), name, network, elastic) for name in ROLES if spec.has(name)]
     if spec.has("heter"):
         spec.warn("heter", _NO_HETER)
-    size = sum(role.replicas for role in roles)
-    if size > MOST_PODS and all(role.replicas <= MOST_PODS for role in roles):
-        spec.add(wrong("spec", size, phrase("a job of at most {most} pods in all", most=MOST_PODS)))
+    check_size(spec, roles)
     return tuple(roles)
 
 
@@ -162,7 +153,7 @@ def _read_role(fields: Fields, name: str, network: Network, elastic: bool) -> Ro
 
 
 def _read_restart(spec: Fields, role: str, network: Network, elastic: bool) -> RestartPolicy:
-    """paddle-operator's defaults: OnFailure for elastic jobs, whatever they say, and for workers that go by Service."""
+    """paddle-operator's defaults: OnFailure for workers with `intranet: Service`. Elastic jobs are always OnFailure."""
     by_name = role == "worker" and network.intranet is Intranet.SERVICE
     default = _Restart.ON_FAILURE if by_name else _Restart.NEVER
     if spec.value.get("restartPolicy") == "Always":
@@ -173,7 +164,7 @@ def _read_restart(spec: Fields, role: str, network: Network, elastic: bool) -> R
 
 
 def _read_elastic(spec: Fields) -> bool:
-    """Any number at all switched it on in paddle-operator, 0 too; what it did then could not work since v0.3.3."""
+    """Whether `elastic` is set: in paddle-operator any number did, 0 too. Its elastic mode is broken since v0.3.3."""
     if not spec.has("elastic"):
         return False
     if spec.whole("elastic", -(2**31), 2**31 - 1) is not None:
@@ -186,10 +177,23 @@ def _read_elastic(spec: Fields) -> bool:
 
 
 def _read_policies(spec: Fields) -> Policies:
-    """The spec's own clean-up policy, by its right name, then by the other, then that of `runPolicy`."""
+    """The first of `cleanPodPolicy`, `cleanPolicy` and `runPolicy.cleanPodPolicy` that is set."""
     policy, names = spec.child("runPolicy"), ("cleanPodPolicy", "cleanPolicy")
-    said = [spec.choice(name, _Clean, _Clean.ON_COMPLETION) for name in names if spec.value.get(name)]
+    said = [_read_clean(spec, name) for name in names if spec.value.get(name)]
     if spec.has("cleanPolicy"):
         spec.warn("cleanPolicy", 'the field is called "cleanPodPolicy"; it is read as if it were')
     clean = policy.choice("cleanPodPolicy", _RunClean, _RunClean.ON_COMPLETION)
     return read_run_policy(policy, CleanPods(said[0]) if said else _OF_KUBEFLOW.get(clean) or CleanPods(clean))
+
+
+def _read_clean(spec: Fields, key: str) -> _Clean:
+    """An unknown word means Never, as in paddle-operator, whose own examples have OnFailed and Nerver."""
+    found = spec.value.get(key)
+    if not isinstance(found, str) or found in list(_Clean):
+        return spec.choice(key, _Clean, _Clean.ON_COMPLETION)
+    said = phrase(
+        "found {found}, which keeps ended pods, like Never: there are {names}{perhaps}",
+        found=quoted(found), names=tuple(_Clean), perhaps=perhaps(nearest(found, _Clean)),
+    )  # fmt: skip
+    spec.warn(key, said)
+    return _Clean.NEVER

@@ -1,15 +1,14 @@
-"""Conditions of a batch.paddlepaddle.org/v1 PaddleJob, as Kubernetes' own kinds have them (metav1.Condition).
+"""Conditions of a batch.paddlepaddle.org/v1 PaddleJob, in the shape of Kubernetes' own kinds (metav1.Condition).
 
-    Running     whether all ranks run now; while they do not, reason and message are the cause: why not
-    Restarting  the gang is made anew; afterwards False, still with what it was that time
+    Running     whether all ranks run now; if False, reason and message are the cause
+    Restarting  the gang is being recreated; afterwards False, with the reason and message of that restart
     Suspended   `runPolicy.suspend` is set; afterwards False
     Succeeded   the job is Completed
     Failed      the job is Failed
 
-`kubectl wait --for=condition=Succeeded` is what they are for. Running is there from the first record on, the others
-once they have been true. The reason is that of `status.cause`, the message its English sentence. A condition is written
-only where it changes, and lastTransitionTime moves only where its status does. Types of others are left as they are.
-Kubeflow's conditions, whose order counts, are in `apis.kubeflow_conditions`.
+They serve `kubectl wait --for=condition=Succeeded`. Running exists from the first status on, the others once they have
+been True. The reason is that of `status.cause`, the message its English sentence. lastTransitionTime changes only with
+the status of a condition. Conditions of other types stay. Kubeflow's conditions are in `apis.kubeflow_conditions`.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from paddock.jobs.explain import explain
 from paddock.jobs.model import Phase, Status
+from paddock.jobs.text.explain import explain
 from paddock.kube.meta import Manifest
 from paddock.kube.times import Moment, format_time
 
@@ -31,11 +30,11 @@ _PHASES = {
     SUCCEEDED: Phase.COMPLETED,
     FAILED: Phase.FAILED,
 }
-"""The phase in which each is True."""
+"""The phase in which each condition is True."""
 
 
 def build_conditions(previous: Any, status: Status, now: Moment) -> list[Manifest]:
-    """`previous`, the stored list, brought to `status`; equal to it where nothing has changed."""
+    """`previous`, the stored list, updated to `status`; equal to `previous` without a change."""
     items = previous if isinstance(previous, list) else []
     there = [item for item in items if isinstance(item, Mapping) and isinstance(item.get("type"), str)]
     if status.phase is Phase.TERMINATING or (status.phase is Phase.NONE and status.cause is None):
@@ -47,7 +46,7 @@ def build_conditions(previous: Any, status: Status, now: Moment) -> list[Manifes
 
 
 def _build(type_: str, stored: Mapping[str, Any] | None, status: Status, now: Moment) -> Manifest | None:
-    """None for one that says nothing yet."""
+    """One condition; None if it has never been True."""
     holds = status.phase is _PHASES[type_]
     if stored is None and not holds and type_ != RUNNING:
         return None
@@ -58,7 +57,7 @@ def _build(type_: str, stored: Mapping[str, Any] | None, status: Status, now: Mo
 
 
 def _words(type_: str, stored: Mapping[str, Any] | None, status: Status, *, holds: bool) -> tuple[str, str]:
-    """Reason and message. Neither is ever empty: Kubernetes 1.20 takes an empty message for none and refuses it."""
+    """Reason and message. Neither is ever empty: Kubernetes 1.20 treats an empty message as missing and refuses it."""
     if status.cause is not None:
         said = (status.cause.reason, explain(status.cause))
     else:

@@ -1,8 +1,7 @@
 """The schema of batch.paddlepaddle.org/v1 PaddleJob, derived from Kubernetes' own schema of pod templates.
 
-It is as wide as what paddle-operator accepted and made sense of, so that manifests that work today can be stored and
-edited. `replicas` has the minimum 0, as v0.2 read `ps: {replicas: 0}` as "no servers"; a negative number never meant
-anything.
+The schema accepts every manifest that works with paddle-operator, so that stored jobs can be edited. `replicas` has the
+minimum 0: v0.2 read `ps: {replicas: 0}` as "no servers".
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ COLUMNS = (
     ("Age", ".metadata.creationTimestamp", "date"),
 )
 SCALE = {"specReplicasPath": ".spec.worker.replicas", "statusReplicasPath": ".status.worker.running"}
-"""`kubectl scale` sets the workers. There is no selector, so that a HorizontalPodAutoscaler leaves a job alone."""
+"""`kubectl scale` sets the workers. Without a selector a HorizontalPodAutoscaler cannot scale a job."""
 
 
 def build_schema() -> Manifest:
-    """The structural schema of a PaddleJob, fresh at every call but for the parts of the pod template."""
+    """The structural schema of a PaddleJob. Each call builds a new one; only the pod template's parts are shared."""
     role = build_object(
         {
             "replicas": COUNT,

@@ -1,10 +1,10 @@
 """`.status` of a batch.paddlepaddle.org/v1 PaddleJob <-> Status.
 
-paddle-operator's shape: phase, mode, per role its counts with zeros left out and `refs` to its pods, startTime,
-completionTime. `ready` ("2/2") of each role is v0.2's; attempt, restarts, cause and conditions are ours.
+paddle-operator's shape: phase, mode, per role its counts without zeros and `refs` to its pods, startTime,
+completionTime. `ready` ("2/2") of each role is v0.2's; attempt, restarts, cause and conditions are Paddock's.
 
-paddle-operator's refs had a resourceVersion as well. It is left out: it changes whenever a pod does, and each change
-would be a write of the job that says nothing. What others have written beside these keys is left as it is.
+paddle-operator's refs also have a resourceVersion. It is left out: it changes with every change of a pod, and each
+would cost a write of the job's status. Other keys of the status stay.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ _NEVER_SET = (Phase.RESTARTING, Phase.SUSPENDED)
 
 
 def read_status(manifest: Mapping[str, Any]) -> Status:
-    """What was recorded, by whomever; what cannot be read reads as not recorded. Never raises."""
+    """The recorded status, paddle-operator's too; an unreadable value counts as absent. Never raises."""
     raw, spec = mapping(manifest, "status"), mapping(manifest, "spec")
     there = {role: mapping(raw, role) for role in ROLES if isinstance(raw.get(role), Mapping)}
     status = read_ours(raw).with_(
         roles={role: _read_counts(counts, mapping(spec, role)) for role, counts in there.items()},
         refs={role: refs for role, counts in there.items() if (refs := _read_refs(counts.get("refs")))},
     )
-    return status if "attempt" in raw else _read_paddle_operators(status, spec)
+    return status if "attempt" in raw else _convert_legacy_status(status, spec)
 
 
-def _read_paddle_operators(status: Status, spec: Mapping[str, Any]) -> Status:
-    """It left out roles without pods; it said Starting also of a gang that was not whole, which is what ours means by
-    it; and of the phases that it declared it never set some."""
+def _convert_legacy_status(status: Status, spec: Mapping[str, Any]) -> Status:
+    """A status of paddle-operator. It has no roles without pods; its Starting does not mean that every pod exists, as
+    Paddock's does; and it never set Restarting or Suspended."""
     roles = {role: Counts(wanted=count(mapping(spec, role), "replicas")) for role in ROLES if mapping(spec, role)}
     phase = Phase.NONE if status.phase in _NEVER_SET else status.phase
     return status.with_(
@@ -46,7 +46,7 @@ def _read_paddle_operators(status: Status, spec: Mapping[str, Any]) -> Status:
 
 
 def write_status(previous: Mapping[str, Any], status: Status, now: Moment) -> Manifest:
-    """A merge patch for `.status`: our keys as they must be, and None for those of ours that must go."""
+    """A merge patch for `.status`: Paddock's keys, None for a key to remove."""
     roles = {role: _write_role(status, role) if role in status.roles else None for role in ROLES}
     conditions = build_conditions(previous.get("conditions"), status, now)
     return as_patch(previous, write_ours(previous, status) | roles | {"conditions": conditions or None})
@@ -69,5 +69,5 @@ def _read_refs(raw: Any) -> tuple[PodRef, ...]:
 
 
 def _read_counts(raw: Mapping[str, Any], role: Mapping[str, Any]) -> Counts:
-    """paddle-operator v0.3 left the wanted number out, and then it is what the spec asks for."""
+    """Counts of one role. paddle-operator v0.3 has no wanted number: the spec's `replicas` counts."""
     return Counts(wanted=read_wanted(raw, count(role, "replicas")), **{name: count(raw, name) for name in _COUNTS})

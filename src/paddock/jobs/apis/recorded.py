@@ -1,6 +1,6 @@
-"""What all kinds of job record alike, and how a raw status is read and written: whatever it holds, nothing raises.
+"""The common part of the status of all kinds, read and written.
 
-What cannot be read reads as not recorded. The modules of this package say which keys there are.
+Reading never raises: an unreadable value counts as absent. The other keys are in the modules of each kind.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from paddock.kube.times import Moment, format_time, read_time
 
 
 def read_ours(raw: Mapping[str, Any]) -> Status:
-    """The part of a status that has the same shape in every kind; `roles` are left to the kind."""
+    """The common part of a status; the kind's module adds `roles`."""
     return Status(
         phase=_phase(raw.get("phase")),
         mode=text(raw, "mode"),
@@ -28,7 +28,7 @@ def read_ours(raw: Mapping[str, Any]) -> Status:
 
 
 def write_ours(previous: Mapping[str, Any], status: Status) -> Manifest:
-    """The same part as it should be, for `as_patch`; None for what should not be there."""
+    """The common part to be stored, for `as_patch`; None for a key to remove."""
     return {
         "phase": status.phase.value or None,
         "mode": status.mode or None,
@@ -42,11 +42,11 @@ def write_ours(previous: Mapping[str, Any], status: Status) -> Manifest:
 
 
 def as_patch(previous: Mapping[str, Any], wanted: Mapping[str, Any]) -> Manifest:
-    """A merge patch. Without None where nothing is to go, as some servers store a null that they are sent."""
+    """A merge patch from `previous` to `wanted`."""
     patch: Manifest = {}
     for key, value in wanted.items():
         stored = previous.get(key)
-        if value is None and stored is None:
+        if value is None and stored is None:  # some servers store a null that removes nothing
             continue
         if isinstance(value, Mapping):
             inner = stored if isinstance(stored, Mapping) else {}
@@ -57,7 +57,7 @@ def as_patch(previous: Mapping[str, Any], wanted: Mapping[str, Any]) -> Manifest
 
 
 def read_wanted(raw: Mapping[str, Any], default: int) -> int:
-    """The number after the stroke of `ready: 1/2`; other operators leave it out, and then it is `default`."""
+    """The number after the slash of `ready: 1/2`; `default` where there is none, as with other operators."""
     _, _, wanted = text(raw, "ready").partition("/")
     return int(wanted) if wanted.isascii() and wanted.isdigit() and len(wanted) < 10 else default
 
@@ -78,7 +78,7 @@ def mapping(raw: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def _replacing(stored: Mapping[str, Any], value: Mapping[str, Any]) -> Manifest:
-    """`value`, with None for every key that `stored` has besides, all the way down."""
+    """`value`, with None for every other key of `stored`, at all depths: as a merge patch it replaces `stored`."""
     replaced = {
         key: _replacing(inner, item)
         if isinstance(item, Mapping) and isinstance(inner := stored.get(key), Mapping)
@@ -102,7 +102,7 @@ def _read_cause(raw: Mapping[str, Any]) -> CauseRecord | None:
 
 
 def _phase(found: Any) -> Phase:
-    """Phases that paddle-operator declared and never set are unknown here, and so not recorded."""
+    """An unknown phase counts as absent; paddle-operator declares some that it never sets."""
     return Phase(found) if isinstance(found, str) and found in list(Phase) else Phase.NONE
 
 

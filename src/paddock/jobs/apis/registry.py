@@ -1,10 +1,27 @@
-"""Which kinds of job there are. Adding one is a module in this package and a line here."""
+"""All kinds of job. A new kind of kubeflow.org is a value here; a new group is a class in a module of this package, and
+a value here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from paddock.jobs.apis import JobApi, kubeflow, paddlepaddle
+from paddock.jobs.apis import JobApi
+from paddock.jobs.apis.kubeflow import KubeflowJob, ReplicaType
+from paddock.jobs.apis.paddlepaddle import PaddlePaddleJob
+from paddock.jobs.text.phrases import phrase
 from paddock.kube.meta import Resource
 
-KINDS: Mapping[Resource, JobApi] = {api.resource: api for api in (paddlepaddle, kubeflow)}
+PADDLEPADDLE = PaddlePaddleJob()
+
+KUBEFLOW_PADDLE = KubeflowJob(
+    kind="PaddleJob",
+    replica_specs="paddleReplicaSpecs",
+    replica_types=(
+        ReplicaType("Master", "master", decides=False, is_master=True),  # parameter servers
+        ReplicaType("Worker", "worker"),
+    ),
+    framework="paddle",
+    needs=phrase("a mapping with Worker, and Master where there are parameter servers,"),
+)
+
+KINDS: Mapping[Resource, JobApi] = {api.resource: api for api in (PADDLEPADDLE, KUBEFLOW_PADDLE)}

@@ -1,14 +1,14 @@
-"""`runPolicy`, in the shape that Kubeflow gave it, as every API group reads it.
+"""`runPolicy` in Kubeflow's shape, for every API group.
 
-Absent means no limit. Seconds are whole, as in Kubeflow. Which words `cleanPodPolicy` takes is each group's own.
+An absent limit means no limit. Seconds are whole, as in Kubeflow. Each group has its own values of `cleanPodPolicy`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from paddock.jobs.fields import Fields
 from paddock.jobs.model import CleanPods, Policies, Role, Scheduling
+from paddock.jobs.reading.fields import Fields
 
 _LARGEST = 2**31 - 1
 

@@ -1,6 +1,6 @@
-"""Pieces of structural schemas (OpenAPI v3, as CustomResourceDefinitions have them) that all kinds of job are made of.
+"""Parts of the structural schemas (OpenAPI v3 of CustomResourceDefinitions) that all kinds of job share.
 
-Enums are left to `read_job`, which names the nearest right word: an API server cannot.
+They have no enums: `read_job` checks the values and names the nearest valid word, which an API server cannot.
 """
 
 from __future__ import annotations
@@ -29,10 +29,15 @@ def build_list(items: Manifest) -> Manifest:
 
 
 def build_kind(spec: Manifest, status: Manifest) -> Manifest:
-    """A whole object of the API."""
+    """The schema of a kind, of its `spec` and `status`."""
     return build_object(
         {"apiVersion": TEXT, "kind": TEXT, "metadata": {"type": "object"}, "spec": spec, "status": status}
     )
+
+
+def find_spec_fields(kind: Manifest) -> frozenset[str]:
+    """The names of the fields of `spec` in a schema of `build_kind`."""
+    return frozenset(kind["properties"]["spec"]["properties"])
 
 
 def run_policy() -> dict[str, Any]:
@@ -55,7 +60,7 @@ def scheduling_policy() -> dict[str, Any]:
 
 
 def our_status() -> dict[str, Any]:
-    """What Paddock adds to the status of every kind."""
+    """Paddock's fields in the status of every kind."""
     return {
         "phase": TEXT,
         "mode": TEXT,

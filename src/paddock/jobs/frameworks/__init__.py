@@ -1,17 +1,17 @@
-"""Frameworks: what a rank of each must find in its environment, and nothing of any one of them.
+"""The interface of a training framework: environment variables, ports, exit codes and names of a rank.
 
-A module of this package satisfies `Framework` by itself: functions at top level, no class. Which there are is in
-`frameworks.registry`; adding one is a new module here and one line there. How pods are made is in `jobs.pods`.
+A module of this package is a `Framework`: functions at top level, no class. A new framework is a new module here and a
+line in `frameworks.registry`. Pods are built in `jobs.objects.pods`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from paddock.jobs.model import Job, Rank
-from paddock.jobs.phrases import Phrase
+from paddock.jobs.model import Job, Rank, Role
+from paddock.jobs.text.phrases import Phrase
 from paddock.kube.meta import Manifest
 
 EnvVar = dict[str, Any]
@@ -20,56 +20,85 @@ EnvVar = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """That something else is run than what was written: why, and what."""
+    """A substitution (`jobs.objects.substitutions`): what runs in place of the written command, and why."""
 
     said: Phrase
+
+
+@dataclass(frozen=True, slots=True)
+class ExitCodes:
+    """Exit codes of a launcher. `echoes`: the rank ended because a peer had ended. `killed`: the training process got
+    SIGKILL, from the kernel or from a peer's launcher."""
+
+    echoes: frozenset[int] = frozenset()
+    killed: frozenset[int] = frozenset()
 
 
 class Framework(Protocol):
     @property
     def container(self) -> str:
-        """The name by which users mark the container that trains; without one of this name, the first trains."""
+        """The name of the container that trains; without a container of this name, the first one trains."""
+        ...
+
+    @property
+    def columns(self) -> Mapping[str, tuple[str, ...]]:
+        """The columns of `paddock get` that count pods: heading -> the role's names in the API groups. A job has at
+        most one of these roles."""
+        ...
+
+    @property
+    def exit_codes(self) -> ExitCodes:
+        """The exit codes of its launcher that differ from a shell's."""
+        ...
+
+    def find_mode(self, roles: Sequence[Role]) -> str:
+        """The mode of a job with these roles, for `kubectl get`: `PS`, `Collective`."""
+        ...
+
+    def count_role(self, role: Role) -> Phrase:
+        """`2 workers`."""
         ...
 
     @property
     def default_port(self) -> int:
-        """The first port of a job's block where the operator chose none: pods have addresses of their own."""
+        """The first port of a job's block if the operator chose none, as each pod has its own address."""
         ...
 
     def build_environment(self, job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
-        """What differs from rank to rank. It wins over the user's entries of the same names. `port`: the first of the
-        job's block, None where the default will do."""
+        """The variables that differ between ranks. They override the user's variables of the same names. `port`: the
+        first port of the job's block, None for the default."""
         ...
 
     def build_references(self, job: Job, rank: Rank) -> dict[str, str]:
-        """Variables of a rank whose values only the ConfigMap knows: name -> key of `build_endpoints`."""
+        """Variables of a rank with values from the ConfigMap: name -> key of `build_endpoints`."""
         ...
 
     def build_log_environment(self, directory: str) -> list[EnvVar]:
-        """What keeps a rank's own log files in `directory`, away from a working directory that ranks share."""
+        """The variables that put a rank's log files into `directory`, as ranks may share a working directory."""
         ...
 
     def build_ports(self, job: Job, rank: Rank, port: int | None) -> list[Manifest]:
-        """The `ports` that the container that trains declares. On the node's own network they are also what keeps two
-        ranks that would listen at one port off one node: the scheduler counts them."""
+        """The `ports` of the container that trains. With hostNetwork they also keep two ranks with the same port off
+        one node, as the scheduler counts them."""
         ...
 
     def build_service_ports(self, job: Job) -> list[Manifest]:
-        """The `ports` of a rank's Service. It is headless, so they open nothing: they say what is where."""
+        """The `ports` of a rank's Service. The Service is headless, so they are informational."""
         ...
 
     def substitute(self, container: Mapping[str, Any], job: Job) -> tuple[Mapping[str, Any], Notice | None]:
-        """The container that trains as it should be run where what was written cannot do what was meant."""
+        """The container to run, and a notice if it differs from `container`, whose command could not work."""
         ...
 
     def needs_addresses(self, job: Job) -> bool:
-        """Whether a rank cannot start before the addresses of all are known: then there is a ConfigMap."""
+        """Whether a rank can start only when all addresses are known; such a job has a ConfigMap."""
         ...
 
-    def doubt_addresses(self, job: Job, addresses: Mapping[Rank, str]) -> str:
-        """Why ranks cannot use these addresses, as a sentence for an event; empty where they can."""
+    def check_addresses(self, job: Job, addresses: Mapping[Rank, str]) -> str:
+        """Why ranks cannot use these addresses, as a sentence for an event; empty if they can."""
         ...
 
     def build_endpoints(self, job: Job, addresses: Mapping[Rank, str], port: int) -> dict[str, str]:
-        """What all ranks share, as the data of the ConfigMap. The user's entries of the same names win over it."""
+        """The variables that all ranks share, as the data of the ConfigMap. The user's variables of the same names
+        override them."""
         ...

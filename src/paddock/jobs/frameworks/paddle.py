@@ -1,34 +1,40 @@
-"""What a rank of PaddlePaddle finds in its environment: parameter servers (PS) and Collective.
+"""PaddlePaddle's environment variables of a rank, with parameter servers (PS) and in Collective mode.
 
-Names and values are paddle-operator's (v0.3.5), as PaddlePaddle's role maker and launcher read them, without the
-combinations that could not work there:
+Names and values are paddle-operator's (v0.3.5), as PaddlePaddle's role maker and launcher read them. Its combinations
+that cannot work are corrected:
 
-- One port for a whole job, in the endpoints and in PADDLE_PORT alike: a server looks itself up in the list as
-  `POD_IP:PADDLE_PORT` and dies if it is not there. So POD_IP must be written exactly as in the list, too.
-- With `intranet: Service` servers and workers of PS mode go by their Services' names. In Collective mode the launcher's
-  rank 0 opens the rendezvous only if the first endpoint's host equals its own IP, so there addresses are written.
+- A job has one port, in the endpoints and in PADDLE_PORT: a server looks up `POD_IP:PADDLE_PORT` in the list of
+  endpoints and exits if it is missing. For the same reason POD_IP has the form that it has in the list.
+- With `intranet: Service` in PS mode, the endpoints are the names of Services. In Collective mode they are addresses:
+  the launcher's rank 0 opens the rendezvous only if the first endpoint's host equals its own IP.
 - The gloo store has its own port, 18 above the job's, on the first server.
 
-What a `heter` role adds is in `frameworks.paddle_heter`. PaddlePaddle splits an endpoint at its first colon, so it
-reads no IPv6 address, however it is written; they are written as everybody else reads them, in brackets.
+`frameworks.paddle_heter` adds the variables of the role `heter`. PaddlePaddle splits an endpoint at its first colon, so
+it cannot read an IPv6 address in any form; they are written in brackets, the usual form.
 
-Jobs whose ranks meet at a rendezvous (`Network.rendezvous`) are told another tale: `frameworks.paddle_rendezvous`.
+Jobs whose ranks meet at a rendezvous (`Network.rendezvous`) use other variables: see `frameworks.paddle_rendezvous`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from paddock.jobs.frameworks import EnvVar, Notice, paddle_heter, paddle_rendezvous
-from paddock.jobs.model import PORTS_IN_BLOCK, Intranet, Job, Rank
+from paddock.jobs.frameworks import EnvVar, ExitCodes, Notice, paddle_heter, paddle_rendezvous
+from paddock.jobs.model import PORTS_IN_BLOCK, Intranet, Job, Rank, Role
 from paddock.jobs.names import host_name
-from paddock.jobs.phrases import phrase
-from paddock.jobs.scripts import read_launch, read_words
+from paddock.jobs.reading.scripts import read_launch, read_words
+from paddock.jobs.text.phrases import Phrase, counted, phrase
 from paddock.kube.meta import Manifest
 
 container = "paddle"
 default_port = 36000
+columns: Mapping[str, tuple[str, ...]] = {"PS": ("ps", "master"), "WORKER": ("worker",)}
+"""In kubeflow.org the role of the parameter servers is Master."""
+
+exit_codes = ExitCodes(echoes=frozenset({250, 15}), killed=frozenset({247}))
+"""`paddle.distributed.launch` exits with 256 - n if signal n ended its training process: 250 after gloo's abort, 247
+after SIGKILL; and with 15 if it got SIGTERM itself. Measured with PaddlePaddle 3.3.1."""
 
 GLOO_PORT_OFFSET = 18
 GLOO_BY_HTTP = "3"
@@ -50,8 +56,29 @@ _CHECKED = phrase(
 )
 
 
+def find_mode(roles: Sequence[Role]) -> str:
+    """paddle-operator's modes; Single is a job with one worker."""
+    replicas = {role.name: role.replicas for role in roles}
+    if any(name in replicas for name in columns["PS"]):
+        return "PS"
+    return "Collective" if replicas.get("worker", 0) > 1 else "Single"
+
+
+def count_role(role: Role) -> Phrase:
+    count = role.replicas
+    match role.name:
+        case "ps":
+            return counted("{count} server", "{count} servers", count=count)
+        case "worker":
+            return counted("{count} worker", "{count} workers", count=count)
+        case "heter":
+            return counted("{count} heter worker", "{count} heter workers", count=count)
+        case name:
+            return counted("{count} {kind}", "{count} {kind}s", count=count, kind=name)
+
+
 def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
-    """POD_IP, the index within the role, and the role by both of its names."""
+    """POD_IP, the index within the role, and the role in both of its variables."""
     if job.network.rendezvous:
         return paddle_rendezvous.build_environment(job, rank, port)
     training_role = _TRAINING_ROLES[rank.role]
@@ -69,23 +96,24 @@ def build_references(job: Job, rank: Rank) -> dict[str, str]:
 
 
 def needs_addresses(job: Job) -> bool:
-    """A ConfigMap that exists is what holds a rank back until its peers have addresses. At a rendezvous they wait for
-    each other by themselves."""
+    """Whether ranks wait for the ConfigMap, so for the addresses of all. At a rendezvous they wait for each other."""
     return not job.network.rendezvous
 
 
 def build_log_environment(directory: str) -> list[EnvVar]:
-    """The launcher's `log`, by default in the working directory. Its files hold the whole environment, secrets too."""
+    """The directory of the launcher's logs, by default `log` in the working directory. Its files contain all
+    environment variables, secrets too."""
     return [{"name": "PADDLE_LOG_DIR", "value": directory}]
 
 
 def build_ports(job: Job, rank: Rank, port: int | None) -> list[Manifest]:
-    """Workers beside servers listen at no port that is known before they do. Without servers all of them declare it, on
-    the node's network: the launcher counts nodes by their addresses, and with two ranks on one would wait for ever."""
+    """The job's port, for the ranks that listen at it."""
     if job.network.rendezvous:
         return [{"name": paddle_rendezvous.PORT_NAME, "containerPort": port or paddle_rendezvous.find_port(job)}]
     declared = [{"containerPort": port or default_port}]
     if job.network.intranet is Intranet.HOST:
+        # workers beside servers listen at ports that are not known in advance; without servers the launcher counts
+        # nodes by their addresses, and would wait without end if two ranks had the same node
         return declared if rank.role == "ps" or job.role("ps") is None else []
     return declared if job.network.intranet is Intranet.SERVICE else []
 
@@ -97,7 +125,8 @@ def build_service_ports(job: Job) -> list[Manifest]:
 
 
 def substitute(container: Mapping[str, Any], job: Job) -> tuple[Mapping[str, Any], Notice | None]:
-    """`launch run_check` with one pod. The launcher makes two nodes of it (PaddlePaddle's launch/plugins/test.py)."""
+    """Replaces `launch run_check` in a job of one pod: the launcher would wait for a second node (PaddlePaddle's
+    launch/plugins/test.py)."""
     words = read_words(container)
     launched = read_launch(words)
     if job.size != 1 or not launched or launched[-1] != "run_check":
@@ -107,8 +136,8 @@ def substitute(container: Mapping[str, Any], job: Job) -> tuple[Mapping[str, Any
     return {**rest, "command": [python, "-c", _CHECK]}, Notice(_CHECKED)
 
 
-def doubt_addresses(job: Job, addresses: Mapping[Rank, str]) -> str:
-    """Its role maker splits endpoints at colons (fleet/base/role_maker.py), so there is no IPv6 for it."""
+def check_addresses(job: Job, addresses: Mapping[Rank, str]) -> str:
+    """Refuses IPv6: PaddlePaddle's role maker splits endpoints at colons (fleet/base/role_maker.py)."""
     unread = [str(rank) for rank, address in sorted(addresses.items()) if ":" in address]
     if not unread or _goes_by_name(job):
         return ""
@@ -120,7 +149,7 @@ def doubt_addresses(job: Job, addresses: Mapping[Rank, str]) -> str:
 
 
 def build_endpoints(job: Job, addresses: Mapping[Rank, str], port: int) -> dict[str, str]:
-    """Endpoints as `host:port`, joined by commas in the order of the ranks. `addresses` holds every rank's."""
+    """Endpoints as `host:port`, joined by commas in the order of the ranks. `addresses` has all ranks."""
     hosts = {
         role.name: [_host(job, rank, addresses) for rank in role.ranks()] for role in job.roles if role.replicas > 0
     }

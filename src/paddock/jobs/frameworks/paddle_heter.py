@@ -1,10 +1,10 @@
-"""What PaddlePaddle 2.x and 3.0 read where a role of `heter` stands between workers and parameter servers.
+"""Environment variables of PaddlePaddle 2.x and 3.0 for the role `heter`, between workers and parameter servers.
 
-A pipeline of two stages: the workers are the first, the heter ranks the second, with the device of their own. Names and
-checks are those of PaddlePaddle's role maker (fleet/base/role_maker.py): it takes no other TRAINING_ROLE than
-HETER_TRAINER, wants a worker to have a next stage and a heter rank to have a previous one, and finds a heter rank's
-index by its own `POD_IP:PADDLE_PORT` in the list of all. paddle-operator set none of these names, and the one that it
-set, PADDLE_HETER_ENDPOINTS, is read nowhere. PaddlePaddle 3.3 has no heterogeneous servers any more.
+The workers are the first stage of a pipeline, the heter ranks the second, with their own kind of device. Names and
+rules are those of PaddlePaddle's role maker (fleet/base/role_maker.py): TRAINING_ROLE must be HETER_TRAINER, a worker
+needs a next stage and a heter rank a previous one, and a heter rank finds its index by its `POD_IP:PADDLE_PORT` in the
+list of all. paddle-operator set none of these; its PADDLE_HETER_ENDPOINTS is not read by PaddlePaddle. PaddlePaddle 3.3
+has no heterogeneous servers any more.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DEVICES = {"nvidia.com/gpu": "gpu", "kunlunxin.com/xpu": "xpu"}
 
 
 def build_environment(job: Job, rank: Rank) -> list[EnvVar]:
-    """Of a rank's stage. Parameter servers belong to none."""
+    """The variables of a rank's stage. Parameter servers have no stage."""
     if not _has_stages(job) or rank.role not in _STAGES:
         return []
     stage = {"name": "STAGE_ID", "value": str(_STAGES[rank.role])}
@@ -33,7 +33,7 @@ def build_environment(job: Job, rank: Rank) -> list[EnvVar]:
 
 
 def build_references(job: Job, rank: Rank) -> dict[str, str]:
-    """The neighbouring stage, by the key of the ConfigMap that has its endpoints."""
+    """The endpoints of the neighbouring stage: variable -> key of the ConfigMap."""
     if not _has_stages(job):
         return {}
     neighbours = {
@@ -44,7 +44,7 @@ def build_references(job: Job, rank: Rank) -> dict[str, str]:
 
 
 def build_endpoints(hosts: Mapping[str, list[str]], endpoints: str) -> dict[str, str]:
-    """What all ranks share: `hosts` by role, `endpoints` those of the heter ranks."""
+    """The variables that all ranks share. `hosts`: by role; `endpoints`: of the heter ranks."""
     if not hosts.get(ROLE) or not hosts.get("worker"):
         return {}
     trainers = [len(hosts["worker"]), len(hosts[ROLE])]
@@ -56,7 +56,7 @@ def _has_stages(job: Job) -> bool:
 
 
 def _find_device(job: Job) -> str:
-    """What the role's containers ask for; a processor where they ask for nothing."""
+    """The device in the limits of the role's containers; `cpu` if there is none."""
     role = job.role(ROLE)
     containers: list[Mapping[str, Any]] = role.template["spec"]["containers"] if role else []
     asked = {name for each in containers for name in _limits(each)}

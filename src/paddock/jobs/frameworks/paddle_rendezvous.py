@@ -1,14 +1,14 @@
-"""What a rank of PaddlePaddle finds where ranks meet at a rendezvous: Kubeflow's contract (training-operator v1.9).
+"""PaddlePaddle's environment variables of a rank at a rendezvous: Kubeflow's contract (training-operator v1.9).
 
-`paddle.distributed.launch` reads it: how many nodes there are, and where the first of them opens the rendezvous. Names,
-values and their order are Kubeflow's. Three more make it work where Kubeflow leaves it to luck:
+`paddle.distributed.launch` reads the number of nodes and the address at which the first node opens the rendezvous.
+Names, values and their order are Kubeflow's. Three additions make it reliable:
 
 - POD_IP. The first rank opens the rendezvous only if the host of PADDLE_MASTER is its own address, which the launcher
-  takes from the host name's entry in DNS, or from POD_IP. Kubeflow sets POD_IP_DUMMY, which nobody reads.
-- PADDLE_RANK, without parameter servers: ranks are numbered as pods are, not in the order in which they arrive.
-- A port for each job where jobs share a machine: the rendezvous binds all addresses, and a second job would join it.
+  takes from the host name's entry in DNS, or from POD_IP. Kubeflow sets POD_IP_DUMMY, which PaddlePaddle does not read.
+- PADDLE_RANK, without parameter servers: the rank is the pod's index, not the order of arrival.
+- One port for each job where jobs share a machine: the rendezvous binds all addresses, and a second job would join it.
 
-The first rank needs PADDLE_MASTER as an address; the others go by its Service's name.
+PADDLE_MASTER is an address for the first rank and the name of its Service for the others.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
 
 
 def find_port(job: Job) -> int:
-    """The port named `master` of the first rank's container that trains, else Kubeflow's."""
+    """The port named `master` of the first rank's container that trains, by default Kubeflow's."""
     role = job.role(_first_rank(job).role)
     containers: list[Mapping[str, Any]] = role.template["spec"]["containers"] if role else []
     named = [each for each in containers if each.get("name") == CONTAINER] or containers[:1]

@@ -1,15 +1,16 @@
-"""Whether pods still have the addresses that their peers were told: those that the attempt's ConfigMap was made from.
+"""Recreates the gang when the address of a live pod differs from the one in the attempt's ConfigMap.
 
-The ConfigMap never changes and programs read it once, so a pod whose address changes while it lives (its node gave it a
-new sandbox) is out of its peers' reach for good, and the gang is made anew. The ConfigMap carries a mark of the
-addresses (`objects.mark_addresses`); one without a mark, of another operator, is believed, and so is every one that
-tells names. Once a rank has ended nobody is judged: what has ended needs no address, and may lose its own.
+The ConfigMap never changes and programs read it once, so peers can never again reach a pod whose address changes while
+it lives (its node gave it a new sandbox). The ConfigMap has a hash of the addresses
+(`objects.children.hash_addresses`). A ConfigMap without the hash, or one that holds names, is taken as correct. Once a
+rank has ended nothing is compared.
 """
 
 from __future__ import annotations
 
-from paddock.jobs import causes, pods
+from paddock.jobs import causes
 from paddock.jobs.model import Job, Observed, Status
+from paddock.jobs.objects import pods
 from paddock.jobs.policies.verdict import Verdict, plan_new_gang
 
 
@@ -17,9 +18,12 @@ def plan_addresses(job: Job, status: Status, observed: Observed) -> Verdict | No
     name = pods.config_map_name(job, status.attempt)
     told = next((child.addresses for child in observed.config_maps if child.name == name), "")
     gang = observed.of_attempt(status.attempt)
+    # An ended pod needs no address, and may lose its own.
     now = {pod.rank: pod.address for pod in gang if pod.address and not pod.ended}
+    # The ConfigMap of another operator has no hash, and is taken as correct.
     if not told or any(rank not in now for rank in job.ranks()):
         return None
-    if pods.mark_addresses(job, now) in (told, ""):
+    # Names stay true whatever addresses are behind them, so they have no hash.
+    if pods.hash_addresses(job, now) in (told, ""):
         return None
     return plan_new_gang(causes.AddressesChanged(), status.attempt)

@@ -1,17 +1,16 @@
-"""What an unfinished job should have besides its pods, and what it should have no longer: a pure difference.
+"""The difference between the children that an unfinished job should have and those that exist: creates and deletes.
 
-Services and pods carry deterministic names, so that making one twice is refused by the API and harms nobody. Order:
-a PodGroup alone first (a scheduler that meets a pod without its group may let it pass), then pods and services
-together, then the attempt's ConfigMap, once every pod has an address. `jobs.pods` builds the objects; `jobs.plan`
-says when there is nothing in the way.
+Services and pods have deterministic names, so the API refuses to create one twice. Order: the PodGroup alone first,
+then pods and services together, then the attempt's ConfigMap, once every pod has an address. `jobs.objects.pods` builds
+the objects; `jobs.plan` decides when to create them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from paddock.jobs import pods
 from paddock.jobs.model import Child, Create, Delete, Job, Observed, Patch, Pod, Rank, Settings, Status
+from paddock.jobs.objects import pods
 from paddock.jobs.policies.ports import kept_port
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Key
 
@@ -23,7 +22,8 @@ def plan_pods(
 
 
 def plan_services(job: Job, observed: Observed) -> tuple[Create, ...]:
-    """One for each rank that has none. One that is being deleted holds its name until it is gone."""
+    """A Service for each rank without one."""
+    # A Service that is being deleted keeps its name until it is gone.
     there = {child.name for child in observed.services}
     return tuple(
         Create(SERVICES, pods.build_service(job, rank))
@@ -33,7 +33,8 @@ def plan_services(job: Job, observed: Observed) -> tuple[Create, ...]:
 
 
 def plan_pod_group(job: Job, observed: Observed, settings: Settings) -> tuple[Create | Patch, ...]:
-    """The gang's PodGroup, or its new size after the job was resized. A user's own is taken as it is."""
+    """The gang's PodGroup, or its new size after the job was resized. A PodGroup that the user created stays as it
+    is."""
     if settings.pod_groups is None:
         return ()
     group = observed.pod_group
@@ -67,7 +68,8 @@ def plan_leftovers(job: Job, status: Status, observed: Observed) -> tuple[Delete
 
 
 def plan_removal(job: Job, observed: Observed, *, services: bool) -> tuple[Delete, ...]:
-    """What goes when the pods do: our PodGroup, always, as it holds room in a queue; services where pods go too."""
+    """Deletes at the end of a job: the job's own PodGroup, and with `services` its Services."""
+    # A PodGroup holds quota in a queue, so it goes under every cleanPodPolicy.
     group = (observed.pod_group,) if observed.pod_group is not None and observed.pod_group.owned else ()
     return plan_deletes(job, (*(observed.services if services else ()), *group))
 
@@ -81,5 +83,5 @@ def plan_deletes(job: Job, children: Iterable[Child]) -> tuple[Delete, ...]:
 
 
 def plan_pod_delete(job: Job, pod: Pod) -> Delete:
-    """With the pod's own grace: a program may save its work."""
+    """With the pod's own grace period: the program may save its work."""
     return Delete(PODS, Key(job.key.namespace, pod.name), pod.uid)

@@ -1,4 +1,4 @@
-"""`cleanPodPolicy`: which end of a job deletes its pods and services, and what else goes with them.
+"""`cleanPodPolicy`: which end of a job deletes its pods and services.
 
                 Completed   Failed
     Always      deleted     deleted
@@ -7,9 +7,9 @@
     Never       kept        kept
     Running     deleted if it runs, kept if it has ended (Kubeflow's)
 
-As paddle-operator, but that "kept" keeps no survivor of a failed job running (they held GPUs for nothing): what still
-runs is deleted, what has ended stays with its log. Parameter servers of a completed job do run on under "kept", as
-the documents show (`Completed PS 2/2 0/2`). The ConfigMap goes with the job.
+As in paddle-operator, with one difference: "kept" does not keep the live pods of a failed job; they are deleted, and
+ended pods stay with their logs. Parameter servers of a completed job do run on under "kept". The ConfigMap is deleted
+with the job.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DELETING = {
 
 
 def read_situation(job: Job, status: Status) -> Situation:
-    """The row group of the fate table that holds for the job, from what is recorded."""
+    """The recorded job's group of rows in the fate table."""
     if job.deleting:
         return Situation.TERMINATING
     if status.phase is Phase.SUSPENDED:
@@ -36,4 +36,5 @@ def read_situation(job: Job, status: Status) -> Situation:
         if job.policies.clean_pods is CleanPods.RUNNING:
             return Situation.COMPLETED_STOPPED
         return Situation.COMPLETED_CLEAN if clean else Situation.COMPLETED_KEPT
+    # FAILED_KEPT ends the live pods anyway, so Kubeflow's Running needs no row of its own for a failed job.
     return Situation.FAILED_CLEAN if clean else Situation.FAILED_KEPT

@@ -1,7 +1,7 @@
 """`runPolicy.activeDeadlineSeconds`: a job that is still active so long after all its pods first ran has failed.
 
-The clock starts with `status.started`: neither a queue nor an environment that is being built counts, and restarts do
-not start it anew. Suspending does, as with Kubernetes' Job.
+The time counts from `status.started`: waiting in a queue or for an environment does not count, and a restart does not
+reset it. Suspension does, as in Kubernetes' Job.
 """
 
 from __future__ import annotations

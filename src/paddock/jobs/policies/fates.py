@@ -1,8 +1,8 @@
-"""What happens to one pod: one table over the job's situation, the pod's attempt against the recorded one, its state.
+"""The fate of one pod: one table over the job's situation, the pod's age (its attempt) and its state.
 
-This is the only place that says Delete of a pod, and Create of one. A row is complete, and a test walks the product.
-The table is read after what is decisive was recorded, so that a pod of the current attempt of an active job is never
-deleted: what replaces a gang is never killed. When a rank may be created (not before older pods are gone) is `plan`'s.
+No other module decides to delete or create a pod. Every row is complete, and a test walks the whole product. The table
+is read after a decisive change was recorded, so it never deletes a pod of the current attempt of an active job. `plan`
+decides when a missing rank may be created (not before older pods are gone).
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from paddock.jobs.model import Pod, PodPhase
 
 
 class Fate(Enum):
-    KEEP = "stays as it is; an absent pod stays absent"
-    WAIT = "is going, or is nothing to touch before the record is settled"
-    DELETE = "is deleted, by its UID and with its own grace"
-    CREATE = "is to be made"
+    KEEP = "no action; an absent pod stays absent"
+    WAIT = "no action yet: it is being deleted, or the record must change first"
+    DELETE = "deleted by UID, with its own grace period"
+    CREATE = "to be created"
 
 
 class Situation(StrEnum):
-    """Where the recorded job stands. KEPT and CLEAN: what its clean-up policy says of this end."""
+    """The recorded job's phase together with what its cleanPodPolicy says of that end (KEPT, STOPPED, CLEAN)."""
 
     ACTIVE = "active"
     SUSPENDED = "suspended"
@@ -33,7 +33,7 @@ class Situation(StrEnum):
 
 
 class Age(StrEnum):
-    """A pod's attempt against the recorded one."""
+    """A pod's attempt, compared with the recorded one."""
 
     OLDER = "older"
     CURRENT = "current"
@@ -56,11 +56,13 @@ _ROWS: dict[tuple[Situation, Age], tuple[Fate, Fate, Fate, Fate, Fate]] = {
     #                                            absent   pending  alive    ended    being deleted
     (Situation.ACTIVE, Age.OLDER):              (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
     (Situation.ACTIVE, Age.CURRENT):            (_CREATE, _KEEP,   _KEEP,   _KEEP,   _WAIT),
+    # A later attempt is adopted first (`policies.gang`): the record was lost, and an attempt number only grows.
     (Situation.ACTIVE, Age.NEWER):              (_KEEP,   _WAIT,   _WAIT,   _WAIT,   _WAIT),
     (Situation.SUSPENDED, Age.OLDER):           (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
     (Situation.SUSPENDED, Age.CURRENT):         (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
     (Situation.SUSPENDED, Age.NEWER):           (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
     (Situation.COMPLETED_KEPT, Age.OLDER):      (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
+    # Parameter servers never end by themselves; PaddlePaddle's documents show them kept (`Completed PS 2/2 0/2`).
     (Situation.COMPLETED_KEPT, Age.CURRENT):    (_KEEP,   _DELETE, _KEEP,   _KEEP,   _WAIT),
     (Situation.COMPLETED_KEPT, Age.NEWER):      (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
     (Situation.COMPLETED_STOPPED, Age.OLDER):   (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
@@ -70,11 +72,13 @@ _ROWS: dict[tuple[Situation, Age], tuple[Fate, Fate, Fate, Fate, Fate]] = {
     (Situation.COMPLETED_CLEAN, Age.CURRENT):   (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
     (Situation.COMPLETED_CLEAN, Age.NEWER):     (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
     (Situation.FAILED_KEPT, Age.OLDER):         (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
+    # The live pods of a failed job would hold their GPUs for nothing; ended pods stay with their logs.
     (Situation.FAILED_KEPT, Age.CURRENT):       (_KEEP,   _DELETE, _DELETE, _KEEP,   _WAIT),
     (Situation.FAILED_KEPT, Age.NEWER):         (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
     (Situation.FAILED_CLEAN, Age.OLDER):        (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
     (Situation.FAILED_CLEAN, Age.CURRENT):      (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
     (Situation.FAILED_CLEAN, Age.NEWER):        (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
+    # Kubernetes' garbage collector deletes the pods of a deleted job, by their owner references.
     (Situation.TERMINATING, Age.OLDER):         (_KEEP,   _WAIT,   _WAIT,   _WAIT,   _WAIT),
     (Situation.TERMINATING, Age.CURRENT):       (_KEEP,   _WAIT,   _WAIT,   _WAIT,   _WAIT),
     (Situation.TERMINATING, Age.NEWER):         (_KEEP,   _WAIT,   _WAIT,   _WAIT,   _WAIT),

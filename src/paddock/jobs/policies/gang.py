@@ -1,20 +1,16 @@
-"""All ranks or none: whether the attempt's gang is there, was there once, and is the one that the job asks for.
+"""All ranks or none: whether the attempt's gang exists, once existed whole, and has the size that the job asks for.
 
-A rank without a pod is either not made yet, or was deleted. The two must not be confused: the first is created, the
-second ends the attempt, as its peers hold the address of a pod that is gone. What tells them apart is recorded:
-
-    Starting or Running is recorded only once every rank's pod of the attempt was seen (`conditions.build_phase`), and
-    a new attempt resets it; and an attempt's ConfigMap is made only from the addresses of all its pods.
-
-Either one present means that the gang was whole, and a missing rank was deleted. Before that nothing has trained
-together, and making a pod again in the same attempt harms nobody. An operator doubts an absence (a cache may lag)
-before it plans with it.
+A rank without a pod was either not created yet, or deleted. The two differ: the first is created, the second ends the
+attempt, as its peers hold the address of a pod that is gone. The record tells them apart (`was_whole`): once the gang
+was whole, a missing rank was deleted. Before that no ranks have trained together, and a pod can safely be created again
+in the same attempt. An operator confirms an absence by a live GET (a cache may lag).
 """
 
 from __future__ import annotations
 
-from paddock.jobs import causes, pods
+from paddock.jobs import causes
 from paddock.jobs.model import Job, Observed, Phase, Rank, Status
+from paddock.jobs.objects import pods
 from paddock.jobs.policies.verdict import Verdict, plan_new_gang
 
 
@@ -26,14 +22,16 @@ def missing_ranks(job: Job, status: Status, observed: Observed) -> tuple[Rank, .
 
 def was_whole(job: Job, status: Status, observed: Observed) -> bool:
     """Whether every rank's pod of the recorded attempt has existed at once, now or before."""
+    # These are recorded only once every rank's pod was seen (`conditions.build_phase`); a new attempt resets them.
     if status.phase in (Phase.STARTING, Phase.RUNNING):
         return True
+    # An attempt's ConfigMap is created only from the addresses of all its pods.
     name = pods.config_map_name(job, status.attempt)
     return any(child.name == name for child in observed.config_maps)
 
 
 def plan_adoption(status: Status, observed: Observed) -> Verdict | None:
-    """Pods of a later attempt than the recorded one: the record was lost, and an attempt never goes back."""
+    """Adopts pods of a later attempt than the recorded one: the record was lost, and an attempt number only grows."""
     latest = max((pod.attempt for pod in observed.pods), default=0)
     if latest <= status.attempt:
         return None
@@ -41,10 +39,10 @@ def plan_adoption(status: Status, observed: Observed) -> Verdict | None:
 
 
 def plan_resize(job: Job, status: Status, observed: Observed) -> Verdict | None:
-    """A gang of another size than the edited job asks for is made anew: peers know each other's number.
+    """Recreates a gang whose size is not the edited job's: each rank was started with the number of its peers.
 
-    The size that the gang was made for is recorded, as the wanted number of each role; pods of ranks that the job no
-    longer has prove it too.
+    The size of the gang is recorded as the wanted number of each role. Pods of ranks that the job no longer has show
+    another size too.
     """
     there = {pod.rank for pod in observed.of_attempt(status.attempt)}
     recorded = {name: counts.wanted for name, counts in status.roles.items() if counts.wanted}

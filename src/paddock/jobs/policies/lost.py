@@ -1,14 +1,13 @@
-"""Pods that should have been gone: on a node that is lost nobody ends them, and their names stay taken for ever.
+"""Forced deletion of pods on lost nodes: without it their names stay taken, and the next gang waits for ever.
 
-A pod that is being deleted is gone when its kubelet says so. A kubelet that is out of reach says nothing, and the
-rank's next pod, which has the same name, cannot be made. So a pod that is still there `PATIENCE` seconds after its
-grace, on a node that was lost for as long (nothing is heard of it) or does not exist any more, is deleted by force: by
-UID, with no grace, once. A node that says itself that it is not ready has a kubelet, which ends the pod when it can: a
-second pod of the rank beside it would be worse than to wait.
+A pod that is being deleted is gone when its kubelet confirms it. A kubelet that is out of reach confirms nothing, and
+the rank's next pod, which has the same name, cannot be created. So a pod is deleted by force (by UID, without grace,
+once) when it is still there `FORCE_AFTER` seconds after its grace period, on a node that has not reported for as long
+or no longer exists; on a node that reports itself not ready it is waited for.
 
-Kubernetes' deletionTimestamp is the moment by which a pod should be gone, its grace included. Nodes are not watched:
-the operator asks after the nodes of the pods that `overdue` names, and of no other. Where it may not ask, nothing is
-forced and the cause says what to type. A pod that only a finalizer holds is not forced twice.
+Kubernetes' deletionTimestamp is the time by which a pod should be gone, with its grace period. Nodes are not watched:
+the operator reads the nodes of the pods that `overdue` returns, and no other. Where it may not read nodes, nothing is
+forced, and the cause says what to type.
 """
 
 from __future__ import annotations
@@ -21,19 +20,21 @@ from paddock.jobs.model import Delete, EventNote, Job, NodeState, Observed, Pod
 from paddock.kube.meta import PODS, Key
 from paddock.kube.times import Moment
 
-PATIENCE = 30.0
-"""Seconds for which a pod on a lost node is waited for, after its grace and after the node was lost, whatever is later:
+FORCE_AFTER = 30.0
+"""Seconds from the end of the grace period, or from the loss of the node, whichever is later, to the forced delete:
 clocks differ, and nodes come back."""
 
-ASK_AGAIN = 30.0
-"""Seconds until a node that was not lost, or could not be asked, is asked after again."""
+READ_NODE_AGAIN = 30.0
+"""Seconds until a node that was not lost, or could not be read, is read again."""
 
+# A node that reports itself not ready has a live kubelet, which ends the pod when it can: a second pod of the rank
+# beside the first would be worse than waiting.
 _LOST = (NodeState.SILENT, NodeState.GONE)
 
 
 @dataclass(frozen=True, slots=True)
 class Overdue:
-    """What there is to do about pods that should have been gone; `left`: seconds until there is something new."""
+    """What to do about pods that should be gone by now. `left`: seconds until that may change."""
 
     actions: tuple[Delete, ...] = ()
     events: tuple[EventNote, ...] = ()
@@ -42,7 +43,7 @@ class Overdue:
 
 
 def overdue(pods: Iterable[Pod], now: Moment) -> tuple[Pod, ...]:
-    """Pods on a node that should be gone by now, and that no force has been used on."""
+    """Pods on a node that should be gone by now and were not deleted by force yet."""
     return tuple(pod for pod in pods if _is_awaited(pod) and pod.gone_by is not None and pod.gone_by <= now)
 
 
@@ -61,22 +62,23 @@ def plan_overdue(job: Job, observed: Observed, now: Moment) -> Overdue:
 
 
 def _is_awaited(pod: Pod) -> bool:
+    # A pod that was deleted by force and is still there is held by a finalizer: a second force would not help.
     return pod.deleting and bool(pod.node) and not pod.forced
 
 
 def _on(pods: Iterable[Pod], observed: Observed, *states: NodeState) -> tuple[Pod, ...]:
-    """Those whose node is in one of these states."""
+    """Pods whose node is in one of these states."""
     return tuple(pod for pod in pods if (node := observed.nodes.get(pod.node)) is not None and node.state in states)
 
 
 def _forced_at(pod: Pod, observed: Observed) -> Moment:
-    """When the patience with a pod on a lost node is over."""
-    return max(pod.gone_by or 0.0, observed.nodes[pod.node].since or 0.0) + PATIENCE
+    """When a pod on a lost node is deleted by force."""
+    return max(pod.gone_by or 0.0, observed.nodes[pod.node].since or 0.0) + FORCE_AFTER
 
 
 def _cause(job: Job, lost: Sequence[Pod], not_ready: Sequence[Pod], unknown: Sequence[Pod]) -> causes.Cause | None:
     if lost:
-        return causes.WaitingForNode(_ranks(lost), _nodes(lost), int(PATIENCE))
+        return causes.WaitingForNode(_ranks(lost), _nodes(lost), int(FORCE_AFTER))
     for kind, late in ((causes.NodeNotReady, not_ready), (causes.NodeUnknown, unknown)):
         if late:
             names = tuple(sorted(pod.name for pod in late))
@@ -85,9 +87,9 @@ def _cause(job: Job, lost: Sequence[Pod], not_ready: Sequence[Pod], unknown: Seq
 
 
 def _left(pods: Iterable[Pod], lost: Mapping[Pod, Moment], now: Moment) -> float | None:
-    """Until the next pod is overdue, or its patience is over, or its node may have changed."""
+    """Seconds until the next pod is overdue, or is forced, or its node is read again."""
     moments = [
-        lost.get(pod, now + ASK_AGAIN if pod.gone_by <= now else pod.gone_by)
+        lost.get(pod, now + READ_NODE_AGAIN if pod.gone_by <= now else pod.gone_by)
         for pod in pods
         if _is_awaited(pod) and pod.gone_by is not None
     ]

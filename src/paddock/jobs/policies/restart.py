@@ -1,13 +1,12 @@
-"""What happens to the whole job when ranks ended that should not have: the gang is made anew, or the job fails.
+"""What happens to the whole job when a rank ended too early: the gang is recreated, or the job fails.
 
-Records only; the pods of the old attempt are removed by the fate table on the next pass. Rules:
+A verdict only; the fate table deletes the pods of the old attempt at the next reconcile. Rules:
 
-- Lost or deleted pods are nobody's fault: a new attempt under any policy, and no restart is counted.
-- Otherwise the word is with the role of the rank that failed first (`policies.root_cause`): Never fails the job,
+- Lost or deleted pods: a new attempt under any policy, and no restart is counted.
+- Otherwise the restartPolicy of the role that failed first decides (`policies.root_cause`): Never fails the job,
   OnFailure and Always restart the gang, ExitCode restarts it for codes of 128 and above (Kubeflow).
 - `runPolicy.backoffLimit` is compared with `status.restarts`, and with nothing else. No limit never gives up.
-- A restart waits, 10 s at first, twice as long each time, 5 min at most (Kubernetes' Job). The delay is part of the
-  recorded cause and counts from the moment that was recorded with it, so that no process has to remember it.
+- A restart waits: 10 s at first, doubled each time, at most 5 min (Kubernetes' Job).
 """
 
 from __future__ import annotations
@@ -32,24 +31,28 @@ def restart_delay(restarts: int) -> int:
 
 
 def delay_left(status: Status, now: Moment) -> float:
-    """Seconds until the recorded attempt may be made; 0 when it may."""
+    """Seconds until the pods of the recorded attempt may be created; 0 when they may."""
+    # The recorded cause holds the delay and its start, so no process has to remember them.
     cause = status.cause
     if status.phase is not Phase.RESTARTING or cause is None or cause.since is None:
         return 0.0
     delay = cause.args.get("delay", 0)
     seconds = delay if isinstance(delay, int | float) else 0
-    if cause.since - now > LONGEST_DELAY:  # the clock was set back since then: it is not waited for
+    # A clock that was set back must not delay a restart for hours.
+    if cause.since - now > LONGEST_DELAY:
         return 0.0
     return min(max(0.0, cause.since + seconds - now), float(LONGEST_DELAY))
 
 
 def plan_restart(job: Job, status: Status, deaths: Collection[Death]) -> Verdict | None:
-    """None when nobody died."""
+    """None if no rank failed."""
     first = find_root_cause(deaths)
     if not first:
         return None
     root = first[0]
-    ranks = tuple(str(death.rank) for death in first if death.why == root.why)  # one was deleted, another evicted
+    # Of ranks lost in the same second, one may have been deleted and another evicted: a cause tells of one reason.
+    ranks = tuple(str(death.rank) for death in first if death.why == root.why)
+    # A lost or deleted pod is not the program's fault, so neither policy nor limit is asked.
     if root.kind is Kind.LOST:
         return plan_new_gang(_loss(root, ranks), status.attempt)
     memory, said = root.kind is Kind.MEMORY, root.message
@@ -66,7 +69,7 @@ def plan_restart(job: Job, status: Status, deaths: Collection[Death]) -> Verdict
 
 
 def _loss(root: Death, ranks: tuple[str, ...]) -> causes.Cause:
-    """A node that throws pods out throws the next ones out as well: a moment's rest, where a deletion needs none."""
+    # A node that evicts pods evicts the next ones as well, so a loss waits before the new attempt; a deletion does not.
     return causes.PodsDeleted(ranks) if root.why == DELETED else causes.PodsLost(ranks, root.why, FIRST_DELAY)
 
 

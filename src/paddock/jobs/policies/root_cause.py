@@ -1,14 +1,14 @@
-"""Who failed first. Peers die within a second of each other and API times have whole seconds, so a table decides:
+"""Which rank failed first. Peers fail within the same second, and API times have whole seconds, so a table decides:
 
-    LOST     deleted, evicted, its node gone: not the program's fault
+    LOST     deleted, evicted, or its node is gone: not the program's fault
     MEMORY   out of memory
     SIGNAL   killed by a signal
     ERROR    an exit code of its own, or a server that ended early
-    ECHO     what follows from a peer's end: Paddle's launcher after gloo's abort (250), what was sent SIGTERM (143,
-             and 15 from Paddle's launcher), its worker killed after an earlier failure (247), torch's complaint that
-             a peer closed the connection
+    ECHO     what follows from a peer's end: what was sent SIGTERM (143), a complaint that a peer closed the
+             connection, the framework's own exit codes for it, a worker killed after an earlier failure
 
-then the earliest finish, then the lowest rank. Sources: runs of PaddlePaddle 3.3.1 and PyTorch 2.13.
+then the earliest finish, then the lowest rank. Sources: runs of PaddlePaddle 3.3.1 and PyTorch 2.13. The exit codes of
+a launcher are its framework's (`frameworks.ExitCodes`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from paddock.jobs.model import Exit, Pod, Rank
+from paddock.jobs.frameworks import ExitCodes
+from paddock.jobs.frameworks.registry import FRAMEWORKS
+from paddock.jobs.model import Exit, Job, Pod, Rank
 
 
 class Kind(IntEnum):
-    """In rank order: a lower one is the likelier root cause."""
+    """In order: a lower kind is the likelier root cause."""
 
     LOST = 0
     MEMORY = 1
@@ -38,10 +40,9 @@ LOST_REASONS = frozenset({
 """Kubernetes' reasons of pods that the node or the cluster ended, and the embedded node's `Lost`."""
 
 DELETED = "Deleted"
-"""`Death.why` of a pod that somebody deleted, and nobody says why."""
+"""`Death.why` of a pod that was deleted without a reason."""
 
-ECHO_CODES = frozenset({250, 15, 143})
-_AFTER_A_PEER = 247
+_TERMINATED = 143  # 128 + SIGTERM, as a shell reports it
 _ECHO_MESSAGES = ("Connection closed by peer", "Connection reset by peer")
 _NEVER = 2**62
 _NOT_STARTED = frozenset({"StartError", "ContainerCannotRun"})
@@ -51,8 +52,8 @@ _LONGEST_MESSAGE = 300
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """How one rank ended, or went. `why`: the reason of a LOST one, `Deleted` where somebody deleted the pod.
-    `message`: why its program was not started; None of one that was."""
+    """How one rank ended. `why`: the reason of a LOST rank, `Deleted` where its pod was deleted. `message`: why its
+    program was not started; None if it was."""
 
     rank: Rank
     kind: Kind
@@ -64,33 +65,35 @@ class Death:
 
 
 def read_deaths(
-    pods: Sequence[Pod], early: Collection[Pod], missing: Collection[Rank], *, whole: bool
+    job: Job, pods: Sequence[Pod], early: Collection[Pod], missing: Collection[Rank], *, whole: bool
 ) -> tuple[Death, ...]:
-    """Every end that an unfinished attempt should not have seen.
+    """Every rank of an unfinished attempt that ended too early.
 
-    `early`: servers that ended too soon, with any code. `missing`: ranks whose pods were there and are gone. `whole`:
-    the gang was complete, so that a pod being deleted is missed; before that it is simply made again.
+    `early`: servers that ended too early, with any code. `missing`: ranks whose pods were there and are gone. `whole`:
+    the gang was complete, so a pod that is being deleted counts.
     """
+    codes = FRAMEWORKS[job.framework].exit_codes
     deaths = [Death(rank, Kind.LOST, why=DELETED) for rank in missing]
     for pod in pods:
         failed = pod.ended and (pod in early or pod.phase.value == "Failed")
+        # Before the gang was complete, a live pod that is being deleted is simply created again.
         if pod.deleting and (failed or (whole and not pod.ended)):
             deaths.append(Death(pod.rank, Kind.LOST, why=pod.disrupted or DELETED))
         elif failed:
-            deaths.append(_death(pod, server=pod in early))
-    return tuple(_as_echo(death, deaths) for death in deaths)
+            deaths.append(_death(pod, codes, server=pod in early))
+    return tuple(_as_echo(death, deaths, codes) for death in deaths)
 
 
 def find_root_cause(deaths: Collection[Death]) -> tuple[Death, ...]:
-    """The first death, and those that cannot be told from it (same kind, same second), by rank. Empty for none."""
+    """The first death and those of the same kind in the same second, by rank. Empty without deaths."""
     ranked = sorted(deaths, key=lambda death: (death.kind, death.finished, death.rank))
     return tuple(death for death in ranked if (death.kind, death.finished) == (ranked[0].kind, ranked[0].finished))
 
 
-def _death(pod: Pod, *, server: bool) -> Death:
+def _death(pod: Pod, codes: ExitCodes, *, server: bool) -> Death:
     end = pod.exit or Exit(-1)
     finished = _NEVER if end.finished is None else int(end.finished)
-    kind = _kind(end)
+    kind = _kind(end, codes)
     why, message = end.reason if kind is Kind.LOST else "", _read_message(end)
     return Death(pod.rank, kind, end.code, finished, why, server, message)
 
@@ -102,21 +105,22 @@ def _read_message(end: Exit) -> str | None:
     return message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]}…"
 
 
-def _kind(end: Exit) -> Kind:
+def _kind(end: Exit, codes: ExitCodes) -> Kind:
     if end.reason in LOST_REASONS:
         return Kind.LOST
     if end.reason == "OOMKilled":
         return Kind.MEMORY
-    if end.code in ECHO_CODES or any(phrase in end.message for phrase in _ECHO_MESSAGES):
+    if end.code == _TERMINATED or end.code in codes.echoes or any(phrase in end.message for phrase in _ECHO_MESSAGES):
         return Kind.ECHO
-    if end.signal is not None or end.code == _AFTER_A_PEER:
+    if end.signal is not None or end.code in codes.killed:
         return Kind.SIGNAL
     return Kind.ERROR
 
 
-def _as_echo(death: Death, deaths: Collection[Death]) -> Death:
-    """247 is a killed trainer, the root cause itself unless a peer ended before it of its own accord."""
-    if death.code != _AFTER_A_PEER or death.kind is not Kind.SIGNAL:
+def _as_echo(death: Death, deaths: Collection[Death], codes: ExitCodes) -> Death:
+    """A killed trainer is the root cause, unless a peer ended by itself before it."""
+    if death.code not in codes.killed or death.kind is not Kind.SIGNAL:
         return death
+    # A launcher may have sent the SIGKILL after a peer's failure, as well as the kernel.
     after = any(peer.finished < death.finished for peer in deaths if peer.kind < Kind.ECHO)
     return replace(death, kind=Kind.ECHO) if after else death

@@ -1,9 +1,7 @@
-"""When a job has succeeded: all ranks of the roles that decide have, whatever the others still do.
+"""When a job has succeeded: all ranks of the deciding roles have, whatever the other ranks do.
 
 Parameter servers never exit by themselves (PaddlePaddle's `run_server`), so the workers decide, as in paddle-operator
-v0.2.0 and its documents. But trainers go on and exit 0 when a server dies under them, and what they learned since is
-lost: a server that ended before the last worker did spoils the success. Times have whole seconds; a server that ends
-within the same second has done its work.
+v0.2.0 and its documents. But the job has not succeeded if a server ended before the last worker.
 """
 
 from __future__ import annotations
@@ -16,25 +14,27 @@ from paddock.jobs.policies.verdict import Verdict, plan_completion
 
 
 def deciding_ranks(job: Job) -> tuple[Rank, ...]:
-    """The ranks whose success is the job's; all of them in a job without such a role."""
+    """The ranks that must succeed; all ranks in a job without a deciding role."""
     return tuple(rank for role in job.roles if role.decides for rank in role.ranks()) or job.ranks()
 
 
 def early_servers(job: Job, pods: Sequence[Pod]) -> tuple[Pod, ...]:
-    """Ended pods of ranks that do not decide, which should have outlived the deciding ones. With any exit code."""
+    """Pods of ranks that do not decide and that ended before the deciding ranks, with any exit code."""
     deciding = deciding_ranks(job)
     wanted = set(job.ranks())
     ended = [pod for pod in pods if pod.ended and pod.rank in wanted and pod.rank not in deciding]
     if not _all_succeeded(deciding, pods):
         return tuple(ended)
+    # Times have whole seconds: a server that ends in the same second as the last worker counts as in time.
     last = max((_finished(pod) for pod in pods if pod.rank in deciding), default=0)
     return tuple(pod for pod in ended if _finished(pod) < last)
 
 
 def plan_success(job: Job, pods: Sequence[Pod], missing: Collection[Rank]) -> Verdict | None:
-    """Completed, if it is. `pods`: the current attempt's; `missing`: ranks whose pods were there and are gone, and of
-    which nobody can say when they went."""
+    """Completed, or None. `pods`: the current attempt's. `missing`: ranks whose pods were there and are gone, at an
+    unknown time."""
     deciding = deciding_ranks(job)
+    # Trainers go on and exit with 0 when a server fails, and what they learned after that is lost.
     if not deciding or missing or not _all_succeeded(deciding, pods) or early_servers(job, pods):
         return None
     kept = tuple(str(pod.rank) for pod in pods if pod.phase in (PodPhase.STARTING, PodPhase.RUNNING))
@@ -50,7 +50,7 @@ def _all_succeeded(ranks: Collection[Rank], pods: Sequence[Pod]) -> bool:
 
 
 def _finished(pod: Pod) -> int:
-    """Whole seconds. A failed pod without a time counts as early, as what it did cannot be vouched for."""
+    """Whole seconds. A failed pod without a time counts as early."""
     if pod.exit is not None and pod.exit.finished is not None:
         return int(pod.exit.finished)
     return 2**62 if pod.phase is PodPhase.SUCCEEDED else 0

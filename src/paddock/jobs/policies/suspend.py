@@ -1,6 +1,6 @@
-"""`runPolicy.suspend`: the job gives back its pods and keeps its place; taken back, it goes on as a new attempt.
+"""`runPolicy.suspend`: true deletes the pods of the job and keeps the job; false resumes it as a new attempt.
 
-Finished jobs ignore it (Kubernetes' Job, Kubeflow). The resumed gang is a new one, as its addresses are.
+Finished jobs ignore it (Kubernetes' Job, Kubeflow).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ def plan_suspension(job: Job, status: Status) -> Verdict | None:
     suspended = status.phase is Phase.SUSPENDED
     if job.policies.suspend and not suspended:
         return Verdict(Phase.SUSPENDED, causes.Suspended())
+    # A resumed job is a new attempt, as its pods have new addresses.
     if suspended and not job.policies.suspend:
         return plan_new_gang(causes.Resumed(), status.attempt)
     return None

@@ -1,8 +1,7 @@
-"""What a policy may decide: that the gang is made anew, that the job ends, that it stands still. Nothing else.
+"""What a policy may decide: the gang is recreated, the job ends, or the job is suspended. Nothing else.
 
-A verdict changes what `Status.decisive` covers, so it is recorded alone and acted on in the next pass. The numbers of
-the new status follow from it here and nowhere else: an attempt only grows, and a restart is counted only where the
-program was at fault.
+A verdict changes what `Status.decisive` covers, so it is recorded alone and acted on at the next reconcile. Only a
+verdict changes the two numbers: an attempt only grows, and a restart is counted only where the program was at fault.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from paddock.jobs.model import Phase
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`phase` is what is recorded, with `cause`; `attempt` the gang's new number if it gets one."""
+    """`phase` and `cause` are recorded; `attempt` is the number of the new gang, if there is one."""
 
     phase: Phase
     cause: Cause
@@ -32,5 +31,5 @@ def plan_failure(cause: Cause) -> Verdict:
 
 
 def plan_new_gang(cause: Cause, attempt: int, *, at_fault: bool = False) -> Verdict:
-    """The gang of `attempt` ends and the next is made. `at_fault`: it was the program, so it counts as a restart."""
+    """Ends the gang of `attempt`; the next one follows. `at_fault`: the program failed, so it counts as a restart."""
     return Verdict(Phase.RESTARTING, cause, attempt + 1, at_fault)

@@ -1,16 +1,15 @@
-"""Pods whose kubelet looked for the attempt's ConfigMap before it was there: told, once, that it is there now.
+"""Makes a kubelet look again for the attempt's ConfigMap: an annotation on each pod that waits for it, once.
 
-Every rank starts by this road: the ConfigMap can be made only once its pod has an address, and the kubelet that gives
-it one then finds no ConfigMap (CreateContainerConfigError). It looks again after 10 to 15 seconds (its backOffPeriod
-with jitter), and at once when the pod changes: so the pod is changed, by an annotation. Where that is refused, nothing
-is lost but those seconds. On a laptop the kubelet hears of the ConfigMap itself.
+Every rank starts this way: the ConfigMap can be created only when all pods have addresses, and the kubelet that has
+just given its pod an address then finds no ConfigMap (CreateContainerConfigError). It looks again after 10 to 15
+seconds (its backOffPeriod with jitter), and at once when the pod changes: so an annotation changes the pod.
 """
 
 from __future__ import annotations
 
-from paddock.jobs import pods
 from paddock.jobs.labels import WOKEN_ANNOTATION
 from paddock.jobs.model import Job, Observed, Patch, Pod, PodPhase, Settings, Status
+from paddock.jobs.objects import pods
 from paddock.kube.meta import PODS, Key
 
 _NO_CONFIG_MAP = "CreateContainerConfigError"
@@ -18,12 +17,14 @@ _NO_CONFIG_MAP = "CreateContainerConfigError"
 
 
 def plan_wakes(job: Job, status: Status, observed: Observed, settings: Settings) -> tuple[Patch, ...]:
-    """Once for each pod of the attempt that was seen waiting for it, whatever else its container may wait for."""
+    """One patch for each pod of the attempt whose container waits with that reason."""
     name = pods.config_map_name(job, status.attempt)
     there = any(child.name == name and not child.deleting for child in observed.config_maps)
+    # The embedded kubelet, whose pods share the machine's network, watches ConfigMaps itself.
     if settings.shared_network or not there:
         return ()
     note = {"metadata": {"annotations": {WOKEN_ANNOTATION: name}}}
+    # The patch is optional: where it is refused, only those seconds are lost.
     waiting = (pod for pod in observed.of_attempt(status.attempt) if _waits(pod))
     return tuple(Patch(PODS, Key(job.key.namespace, pod.name), pod.uid, note, optional=True) for pod in waiting)
 

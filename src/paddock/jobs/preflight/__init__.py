@@ -1,38 +1,41 @@
-"""Manifest text -> what is wrong with it, each with its line, before anything is sent.
+"""Client-side validation: manifest text -> its problems, each with its line, before anything is sent.
 
-`read_documents(text)` gives the documents, `check(document)` the problems of one, `check_together` those that only
-several show. If any document has a problem that is an error, none of the text should be applied: that is the caller's
-to keep. `format_problem` has the one form in which a problem is printed, in each language. The API server checks again
-whatever arrives; it knows no lines.
+`read_documents(text)` gives the documents, `check(document)` the problems of one document, `check_together` those
+between documents. If one document has an error, the caller must not apply any of them. `format_problem` formats a
+problem in any language. The API server validates again, without line numbers.
 
-One module for each kind of mistake: `kinds`, `spelling`, `levels` (a field at the wrong level), `containers`, `ports`,
-`devices`, `dumps`, `quotes`. They read manifests of any kind of job through `parts`. What must hold for a job to be
-planned is not here but in its API (`jobs.apis`), whose problems come first.
+Each kind of mistake has a module: `kinds`, `spelling`, `levels` (a field at the wrong level), `containers`, `ports`,
+`devices`, `dumps`, `quotes`. They read manifests of any kind of job through `parts`. `JobApi.read_job` (`jobs.apis`)
+checks what a job needs to be planned; its problems come first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.documents import Document, read_bytes, read_documents
-from paddock.jobs.phrases import phrase, render
 from paddock.jobs.preflight.containers import check_containers, check_labels
 from paddock.jobs.preflight.devices import check_devices
 from paddock.jobs.preflight.dumps import check_dump, without_server_fields
-from paddock.jobs.preflight.kinds import KNOWN, check_kind, place_versions
-from paddock.jobs.preflight.levels import place_fields
-from paddock.jobs.preflight.parts import mapping, read_parts
+from paddock.jobs.preflight.indentation import restore_indentation
+from paddock.jobs.preflight.inside import check_inside, check_owned
+from paddock.jobs.preflight.kinds import KNOWN, check_kind, explain_unmerged, place_versions
+from paddock.jobs.preflight.levels import drop_resolved, tell_unknown
+from paddock.jobs.preflight.parts import Part, mapping, read_parts
+from paddock.jobs.preflight.placeholders import check_placeholders
 from paddock.jobs.preflight.quotes import check_quotes
-from paddock.jobs.preflight.spelling import find_near_api, mend_names
-from paddock.jobs.problems import InvalidJob, Problem
-from paddock.jobs.structure import check_structure
-from paddock.jobs.text import told
+from paddock.jobs.preflight.spelling import correct_names, find_near_api
+from paddock.jobs.reading.documents import Document, read_bytes, read_documents
+from paddock.jobs.reading.structure import check_structure
+from paddock.jobs.text.phrases import phrase, render
+from paddock.jobs.text.problems import InvalidJob, Problem
+from paddock.jobs.text.sentences import told
 from paddock.kube.meta import Resource
 from paddock.kube.schemas import definition
+from paddock.kube.validation.field_errors import Code
 
 __all__ = [
     "KNOWN",
@@ -48,15 +51,23 @@ __all__ = [
 
 
 def check(document: Document, known: Collection[Resource] = KNOWN) -> tuple[Problem, ...]:
-    """Every problem of one document, in the order of its lines; `severity` tells errors from warnings."""
+    """Every problem of one document, errors and warnings, in the order of the lines."""
     problems = list(document.problems)
+    if document.inside and not document.manifest and (problem := check_inside(document, known)):
+        problems = [problem]  # a list of manifests
     if document.manifest:
+        inside = check_inside(document, known)
         wrong = any(each.severity == "error" for each in problems)
-        problems += [] if wrong else check_kind(document.manifest, known)
+        replaced = inside is not None and inside.severity == "error"
+        problems += [] if wrong or replaced else check_kind(document.manifest, known)
+        problems += [inside] if inside else []
+        problems += [] if find_api(document) else check_owned(document.manifest)
         api = find_api(document) or find_near_api(document.manifest, known)
-        if api and (lost := _check_indentation(document.manifest)):
-            return (_place(lost, document),)
-        found = _check_job(document, api) if api else []
+        lost = restore_indentation(document, api) if api else None
+        if lost:
+            document = lost.document
+            problems = [*([] if lost.is_flat else problems), *lost.problems]
+        found = _check_job(document, api) if api and not (lost and lost.is_flat) else []
         said = {problem.path for problem in problems}
         problems += [each for each in found if each.path not in said]
     placed = [_place(each, document) for each in problems]
@@ -64,7 +75,7 @@ def check(document: Document, known: Collection[Resource] = KNOWN) -> tuple[Prob
 
 
 def check_together(documents: Sequence[Document]) -> list[Problem | None]:
-    """For each document its problem with those before it: an object of the same kind and name."""
+    """For each document its problem with earlier ones, or None: an object of the same kind and name."""
     seen: dict[tuple[object, ...], int] = {}
     result: list[Problem | None] = []
     for document in documents:
@@ -75,14 +86,14 @@ def check_together(documents: Sequence[Document]) -> list[Problem | None]:
         if manifest and isinstance(name, str) and all(isinstance(part, str | None) for part in key):
             if key in seen:
                 said = phrase("a {kind} of this name stands in line {line} already", kind=str(key[0]), line=seen[key])
-                problem = _place(told("metadata.name", said, name), document)
+                problem = _place(told("metadata.name", said, name, code=Code.DUPLICATE), document)
             seen.setdefault(key, document.line_of("metadata.name"))
         result.append(problem)
     return result
 
 
 def find_api(document: Document) -> JobApi | None:
-    """How the document's kind is read; None for what is no job."""
+    """The API of the document's kind; None if it is no job."""
     version, kind = document.manifest.get("apiVersion"), document.manifest.get("kind")
     return next((api for each, api in KINDS.items() if (each.api_version, each.kind) == (version, kind)), None)
 
@@ -90,7 +101,7 @@ def find_api(document: Document) -> JobApi | None:
 def format_problem(problem: Problem, file: str, language: str = "en") -> str:
     """`wide.yaml:12:15: spec.worker.replicas: found "two", a whole number from 1 to 10000 is allowed`."""
     place = ":".join(str(part) for part in (file, problem.line, problem.column) if part)
-    severity = "" if problem.severity == "error" else f"{render(phrase(problem.severity), language)}: "
+    severity = "" if problem.severity == "error" else render(phrase("warning: "), language)
     path = f"{problem.path}: " if problem.path else ""
     return f"{place}: {severity}{path}{render(problem.said or problem.message, language)}"
 
@@ -103,12 +114,12 @@ def _place(problem: Problem, document: Document) -> Problem:
 
 
 def _check_job(document: Document, api: JobApi) -> list[Problem]:
-    """What `read_job` says, then the schema, then the rest: the first word about a field is the only one. Misspelt
-    names come besides, and what stands below them is checked as if they were right."""
+    """The problems of `read_job`, then of the schema, then the others; only the first problem of a field counts.
+    Misspelt names are problems too, and the fields below them are checked as if the names were right."""
     schema = api.build_schema()
     schema = {**schema, "properties": {**schema["properties"], "metadata": definition("ObjectMeta")}}
     own = {**document.manifest, "apiVersion": api.resource.api_version, "kind": api.resource.kind}
-    whole, spelling = mend_names(own, schema)
+    whole, spelling = correct_names(own, schema)
     manifest = {key: value for key, value in whole.items() if key != "status"}
     try:
         read = list(api.read_job(whole).warnings)
@@ -116,30 +127,45 @@ def _check_job(document: Document, api: JobApi) -> list[Problem]:
         read = list(invalid.problems)
     parts = read_parts(manifest)
     later = (
-        *check_structure(schema, manifest),
+        *check_structure(schema, manifest, partial(tell_unknown, schema=schema, manifest=manifest)),
         *check_labels(mapping(mapping(manifest.get("metadata")).get("labels")), "metadata.labels"),
         *(problem for part in parts for problem in check_containers(part)),
         *check_devices(parts, api.resource.kind),
         *check_dump(document.manifest),
     )
-    problems = _unsaid((*check_quotes(manifest), *read, *later))
-    placed = place_versions(place_fields(problems, schema, manifest), api)
-    return [*spelling.problems, *map(spelling.as_written, placed)]
+    others = (*check_quotes(manifest), *read, *later)
+    wrong = {each.path for each in others if each.severity == "error"}
+    placeholders, filled = check_placeholders(manifest, wrong)
+    others = tuple(each for each in others if each.path not in filled)
+    problems = _first_of_each_path((*placeholders, *others))
+    placed = place_versions(drop_resolved(explain_unmerged(problems, api)), api)
+    return [*spelling.problems, *map(spelling.as_written, _join_roles(placed, parts))]
 
 
-def _check_indentation(manifest: Mapping[str, Any]) -> Problem | None:
-    """Text that came through a chat or a web form may have lost all of it: then one sentence is worth more than ten."""
-    others = [key for key in manifest if key not in ("apiVersion", "kind", "metadata", "spec", "status")]
-    if "metadata" not in manifest or manifest["metadata"] is not None or not others:
-        return None
-    said = phrase(
-        "nothing belongs to it: the lines below have lost their indentation; what belongs to a field begins two "
-        "columns to the right of it",
-    )
-    return told("metadata", said, about_key=True)
+def _join_roles(problems: Iterable[Problem], parts: Sequence[Part]) -> list[Problem]:
+    """Merges a warning about several roles into one, at the first role, which names the others."""
+    joined: dict[tuple[object, ...], tuple[Problem, list[str]]] = {}
+    for each in problems:
+        part = next((part for part in parts if each.path.startswith(f"{part.path}.")), None)
+        is_shared = part is not None and each.severity == "warning"
+        key = (
+            (each.message, each.path[len(part.path) :])
+            if part and is_shared
+            else (each.path, each.message, len(joined))
+        )
+        _, roles = joined.setdefault(key, (each, []))
+        roles += [part.name] if part else []
+    return [_name_roles(problem, roles[1:]) for problem, roles in joined.values()]
 
 
-def _unsaid(problems: Iterable[Problem]) -> list[Problem]:
+def _name_roles(problem: Problem, others: Sequence[str]) -> Problem:
+    if not others:
+        return problem
+    said = phrase("{said} (the same in {roles})", said=problem.said or problem.message, roles=", ".join(others))
+    return replace(problem, said=said, message=render(said))
+
+
+def _first_of_each_path(problems: Iterable[Problem]) -> list[Problem]:
     said: dict[str, Problem] = {}
     for problem in problems:
         said.setdefault(problem.path, problem)

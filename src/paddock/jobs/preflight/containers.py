@@ -1,7 +1,8 @@
-"""What Kubernetes refuses in a pod, or what cannot mean what was written: rows of slips that a schema does not catch.
+"""Checks of a role's pod template that no schema can make: values that Kubernetes refuses, and likely mistakes.
 
-Each check takes a role and yields problems; `CHECKS` lists them. Types and names of fields are checked before, in
-`jobs.templates` and `jobs.structure`; where those found something wrong, a check here is silent about it.
+Each check takes a role and yields problems; `CHECKS` lists them. Kubernetes' own rules are in `kube.validation.pods`;
+here they get Paddock's sentences. Types and names of fields are checked before, in `jobs.objects.templates` and
+`jobs.reading.structure`; a check here ignores values that those have refused.
 """
 
 from __future__ import annotations
@@ -11,16 +12,16 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from paddock.jobs.phrases import phrase
 from paddock.jobs.preflight.parts import Part, mapping, mappings
 from paddock.jobs.preflight.ports import check_ports
-from paddock.jobs.problems import Problem
-from paddock.jobs.text import either, join_path, nearest, told, wrong
+from paddock.jobs.text.phrases import phrase
+from paddock.jobs.text.problems import Problem
+from paddock.jobs.text.sentences import either, format_path, join_path, nearest, told, wrong
 from paddock.kube.quantities import read_quantity
+from paddock.kube.validation import names, pods
+from paddock.kube.validation.field_errors import Code, FieldError
 
 _IMAGE = re.compile(r"(?!.*//)[a-zA-Z0-9][\w.:/-]*(@sha256:[0-9a-f]+)?")
-_LABEL_KEY = re.compile(r"([a-z0-9]([a-z0-9.-]*[a-z0-9])?/)?[A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?")
-_LABEL_VALUE = re.compile(r"([A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?)?")
 _NATIVE = ("cpu", "memory", "ephemeral-storage")
 _DEVICE_NAMES = {
     "gpu": "nvidia.com/gpu",
@@ -29,7 +30,7 @@ _DEVICE_NAMES = {
     "npu": "huawei.com/Ascend910",
 }
 _CHOICES: Mapping[str, tuple[str, ...]] = {
-    "imagePullPolicy": ("Always", "IfNotPresent", "Never"),
+    "imagePullPolicy": pods.PULL_POLICIES,
     "terminationMessagePolicy": ("File", "FallbackToLogsOnError"),
 }
 _POD_CHOICES = {"dnsPolicy": ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")}
@@ -50,7 +51,7 @@ def _check_images(part: Part) -> Iterator[Problem]:
 
 
 def _check_commands(part: Part) -> Iterator[Problem]:
-    """One text of several words is looked for as one program, whose name has spaces in it."""
+    """Warns of a command line written as one text: the kubelet would look for a program with spaces in its name."""
     for container in part.containers("containers", "initContainers"):
         command = container.value.get("command")
         first = command[0] if isinstance(command, list) and command else None
@@ -73,17 +74,18 @@ def _as_list(line: str) -> str:
 
 def _check_environment(part: Part) -> Iterator[Problem]:
     for container in part.containers("containers", "initContainers"):
-        seen: dict[Any, str] = {}
+        seen: dict[str, str] = {}
         for path, entry in mappings(container.value.get("env"), f"{container.path}.env"):
             name = entry.get("name")
-            if isinstance(name, str) and name in seen:
-                said = phrase("{name} is set already, by {other}: the later one wins", name=name, other=seen[name])
-                yield told(f"{path}.name", said, name, severity="warning")
-            seen.setdefault(name, path)
-            if entry.get("value") and entry.get("valueFrom") is not None:
-                yield told(
-                    f"{path}.valueFrom", phrase("value stands beside it: one of the two is allowed"), about_key=True
-                )
+            if isinstance(name, str):
+                if name in seen:
+                    said = phrase("{name} is set already, by {other}: the later one wins", name=name, other=seen[name])
+                    yield told(f"{path}.name", said, name, severity="warning", code=Code.DUPLICATE)
+                seen.setdefault(name, path)
+            for error in pods.check_variable(entry, ()):
+                if error.code is Code.VALUE_AND_SOURCE:
+                    said = phrase("value stands beside it: one of the two is allowed")
+                    yield told(format_path(error.path, path), said, about_key=True, code=error.code)
 
 
 def _check_choices(part: Part) -> Iterator[Problem]:
@@ -93,48 +95,48 @@ def _check_choices(part: Part) -> Iterator[Problem]:
         for key, choices in _CHOICES.items():
             yield from _check_choice(container.value, key, choices, container.path)
         for path, port in mappings(container.value.get("ports"), f"{container.path}.ports"):
-            yield from _check_choice(port, "protocol", ("TCP", "UDP", "SCTP"), path)
+            yield from _check_choice(port, "protocol", pods.PROTOCOLS, path)
 
 
 def _check_choice(value: Mapping[str, Any], key: str, options: tuple[str, ...], path: str) -> Iterator[Problem]:
-    found = value.get(key)
-    if isinstance(found, str) and found and found not in options:
-        yield wrong(join_path(path, key), found, either(options), nearest(found, options))
+    for error in pods.check_choice(value, key, options, ()):
+        if error.value:  # empty text is the default, as everywhere in Kubernetes
+            near = nearest(error.value, options)
+            yield wrong(format_path(error.path, path), error.value, either(options), near, code=error.code)
 
 
 def _check_volumes(part: Part) -> Iterator[Problem]:
-    names: list[str] = []
+    volumes: list[str] = []
+    seen: set[str] = set()
     for path, volume in mappings(part.spec.get("volumes"), f"{part.spec_path}.volumes"):
-        name = volume.get("name")
-        if isinstance(name, str) and name in names:
-            yield wrong(f"{path}.name", name, phrase("a name that no other volume of the pod has"))
-        names.append(str(name))
+        for error in pods.check_name(volume, (), seen):
+            if error.code is Code.DUPLICATE:
+                allowed = phrase("a name that no other volume of the pod has")
+                yield wrong(format_path(error.path, path), error.value, allowed, code=error.code)
+        volumes.append(str(volume.get("name")))
         sources = [key for key in volume if key != "name"]
         if len(sources) > 1:
             said = phrase("a volume comes from one source alone: {sources}", sources=tuple(sources))
             yield told(path, said, about_key=True)
     for container in part.containers("containers", "initContainers"):
-        yield from _check_mounts(container.value, container.path, names, part.spec_path)
+        for error in pods.check_mounts(container.value, (), volumes):
+            yield from _explain_mount(error, format_path(error.path, container.path), volumes, part.spec_path)
+        for path, mount in mappings(container.value.get("volumeMounts"), f"{container.path}.volumeMounts"):
+            place = mount.get("mountPath")
+            if isinstance(place, str) and place and not place.startswith("/"):
+                yield wrong(f"{path}.mountPath", place, phrase("a path that begins with /"), f"/{place}")
 
 
-def _check_mounts(container: Mapping[str, Any], path: str, volumes: list[str], spec_path: str) -> Iterator[Problem]:
-    seen: dict[Any, str] = {}
-    for here, mount in mappings(container.get("volumeMounts"), f"{path}.volumeMounts"):
-        name, place = mount.get("name"), mount.get("mountPath")
-        if isinstance(name, str) and name not in volumes:
-            if volumes:
-                near = nearest(name, volumes) if len(volumes) > 1 else ""
-                yield wrong(f"{here}.name", name, either(volumes), near)
-            else:
-                said = phrase(
-                    "there is no volume {name}: {path} is empty", name=f'"{name}"', path=f"{spec_path}.volumes"
-                )
-                yield told(f"{here}.name", said, name)
-        if isinstance(place, str) and place in seen:
-            yield wrong(f"{here}.mountPath", place, phrase("a path where nothing else is mounted"))
-        elif isinstance(place, str) and place and not place.startswith("/"):
-            yield wrong(f"{here}.mountPath", place, phrase("a path that begins with /"), f"/{place}")
-        seen.setdefault(place, here)
+def _explain_mount(error: FieldError, path: str, volumes: list[str], spec_path: str) -> Iterator[Problem]:
+    name, empty = error.value, f"{spec_path}.volumes"
+    if error.code is Code.NOT_UNIQUE:
+        yield wrong(path, name, phrase("a path where nothing else is mounted"), code=error.code)
+    elif error.code is Code.NOT_FOUND and volumes:
+        near = nearest(name, volumes) if len(volumes) > 1 else ""
+        yield wrong(path, name, either(volumes), near, code=error.code)
+    elif error.code is Code.NOT_FOUND:
+        said = phrase("there is no volume {name}: {path} is empty", name=f'"{name}"', path=empty)
+        yield told(path, said, name, code=error.code, lacks=empty)
 
 
 def _check_resources(part: Part) -> Iterator[Problem]:
@@ -144,15 +146,20 @@ def _check_resources(part: Part) -> Iterator[Problem]:
         for key, amounts in (("requests", requests), ("limits", limits)):
             for name, amount in amounts.items():
                 yield from _check_amount(join_path(f"{path}.{key}", str(name)), str(name), amount)
+        for error in pods.check_amounts({"requests": requests, "limits": limits}, ()):
+            if error.code is Code.ABOVE_LIMIT:
+                here = join_path(format_path(error.path, path), error.args["resource"])
+                allowed = phrase("at most the limit, {limit},", limit=str(error.args["limit"]))
+                yield wrong(here, error.value, allowed, code=error.code)
         for name, amount in requests.items():
-            here = join_path(f"{path}.requests", str(name))
             asked, most = _read(amount), _read(limits.get(name))
-            if asked is not None and most is not None and asked > most:
-                yield wrong(here, amount, phrase("at most the limit, {limit},", limit=str(limits[name])))
-            elif "/" in str(name) and asked is not None and most is None:
+            if "/" not in str(name) or asked is None or (most is not None and asked >= most):
+                continue
+            here = join_path(f"{path}.requests", str(name))
+            if most is None:
                 said = phrase("devices need a limit: write the same under limits, which is enough alone")
                 yield told(here, said, amount, about_key=True)
-            elif "/" in str(name) and asked is not None and most is not None and asked != most:
+            else:
                 yield wrong(here, amount, phrase("the same as the limit, {limit},", limit=str(limits[name])))
 
 
@@ -193,18 +200,18 @@ def _check_labels(part: Part) -> Iterator[Problem]:
 
 
 def check_labels(labels: Mapping[str, Any], path: str) -> Iterator[Problem]:
-    """Source: Kubernetes, Labels and Selectors, syntax and character set."""
-    for name, value in labels.items():
-        here = join_path(path, name)
-        if not _LABEL_KEY.fullmatch(name):
+    for error in names.check_labels(labels, ()):
+        key = error.args["key"]
+        here = join_path(path, key)
+        if error.args["of"] == "key":
             allowed = phrase("a name of at most 63 letters, digits and - _ ., with a domain and / before it at most")
             said = phrase(
-                "the name of the label is {name}, {allowed} is allowed", name=f'"{name[:80]}"', allowed=allowed
+                "the name of the label is {name}, {allowed} is allowed", name=f'"{key[:80]}"', allowed=allowed
             )
-            yield told(here, said, name, allowed, about_key=True)
-        if isinstance(value, str) and not _LABEL_VALUE.fullmatch(value):
+            yield told(here, said, key, allowed, about_key=True, code=error.code)
+        else:
             allowed = phrase("at most 63 letters, digits and - _ ., beginning and ending with a letter or digit,")
-            yield wrong(here, value, allowed)
+            yield wrong(here, error.value, allowed, code=error.code)
 
 
 CHECKS: tuple[Callable[[Part], Iterator[Problem]], ...] = (

@@ -1,7 +1,7 @@
-"""What PaddlePaddle trains on, and in which mode: the table of its own documents, held against what a job asks for.
+"""Checks the devices of a job against the devices and modes that PaddlePaddle supports.
 
-Source: PaddlePaddle's documents, 分布式训练快速开始, 环境支持列表. A job outside of the table is warned and not
-refused: the manifest is a good one, and whoever builds an own Paddle may know better.
+Source: PaddlePaddle's documents, 分布式训练快速开始, 环境支持列表. A job outside of the table gets a warning, not an
+error: the manifest is valid, and a custom build of PaddlePaddle may support more.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from paddock.jobs.phrases import phrase
 from paddock.jobs.preflight.parts import Container, Part, mapping, mappings
-from paddock.jobs.problems import Problem
-from paddock.jobs.text import join_path, told
+from paddock.jobs.text.phrases import phrase
+from paddock.jobs.text.problems import Problem
+from paddock.jobs.text.sentences import join_path, told
 
 PS, COLLECTIVE = "PS", "Collective"
 _SHARED = "/dev/shm"  # noqa: S108 (a place within a container)
 
 
 class Device(NamedTuple):
-    """A row of the table; `resource` is how nodes call such devices."""
+    """A row of the table. `resource`: a pattern of the extended resource's name."""
 
     name: str
     resource: str
@@ -71,7 +71,8 @@ def _check_mode(container: Container, mode: str) -> Iterator[Problem]:
 
 
 def _check_shared_memory(part: Part, container: Container) -> Iterator[Problem]:
-    """Kubernetes gives a container 64 MiB of /dev/shm, and DataLoader's workers and NCCL pass their data through it."""
+    """Warns of a default /dev/shm: a container has 64 MiB of it, and DataLoader's workers and NCCL transfer their data
+    through it."""
     asked: Mapping[str, object] = {**container.amounts("limits"), **container.amounts("requests")}
     device = next((found for name in asked if (found := find_device(str(name))) and found.name != "CPU"), None)
     mounts = mappings(container.value.get("volumeMounts"), "")

@@ -1,7 +1,8 @@
-"""What a server wrote into a manifest, and what must not go back to it.
+"""Fields that an API server has written into a manifest, and that must not be sent back.
 
-`kubectl get -o yaml` prints an object with its status, its UID and more. People keep that as their file; Kubernetes
-refuses to create from it for its resourceVersion. Here it is a warning, and `without_server_fields` leaves those out.
+`kubectl get -o yaml` prints an object with its status, UID and resourceVersion. Users keep that as their file, and
+Kubernetes refuses to create an object with a resourceVersion. Such fields are a warning; `without_server_fields`
+removes them.
 """
 
 from __future__ import annotations
@@ -9,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from paddock.jobs.phrases import phrase
 from paddock.jobs.preflight.parts import mapping
-from paddock.jobs.problems import Problem
-from paddock.jobs.text import told
+from paddock.jobs.text.phrases import phrase
+from paddock.jobs.text.problems import Problem
+from paddock.jobs.text.sentences import told
 from paddock.kube.meta import Manifest
 
 _METADATA = (
@@ -22,7 +23,8 @@ _METADATA = (
 
 
 def check_dump(manifest: Mapping[str, Any]) -> Iterator[Problem]:
-    """One warning for all of them, at the first. `creationTimestamp: null` and an empty status are of generators."""
+    """One warning for all such fields, at the first. `creationTimestamp: null` and an empty status do not count: code
+    generators write them."""
     metadata = mapping(manifest.get("metadata"))
     found = [f"metadata.{key}" for key in metadata if key in _METADATA and metadata[key] is not None]
     found += ["status"] if manifest.get("status") else []
@@ -38,7 +40,7 @@ def _list(fields: list[str]) -> str:
 
 
 def without_server_fields(manifest: Mapping[str, Any]) -> Manifest:
-    """The manifest as its author would have written it; equal to the argument where there is nothing to leave out."""
+    """The manifest without fields of the server; equal to the argument if it has none."""
     metadata = manifest.get("metadata")
     result = {key: value for key, value in manifest.items() if key != "status"}
     if isinstance(metadata, Mapping):

@@ -1,4 +1,4 @@
-"""Whether a manifest is of a kind that is known here, and what to write in place of those that people bring along."""
+"""Checks apiVersion and kind of a manifest, and advises what to write in place of other systems' kinds."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import Any
 
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.phrases import phrase
-from paddock.jobs.problems import Problem
-from paddock.jobs.text import either, is_unknown, missing, nearest, perhaps, told, wrong
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.text.problems import Problem
+from paddock.jobs.text.sentences import either, missing, nearest, perhaps, told, wrong
 from paddock.kube import meta
 from paddock.kube.meta import Resource
+from paddock.kube.validation.field_errors import Code
 
 KNOWN: tuple[Resource, ...] = (
     *KINDS,
     *(value for value in vars(meta).values() if isinstance(value, Resource)),
 )
-"""Kinds that Paddock itself knows; a cluster that serves more of them is asked by the caller."""
+"""Kinds that Paddock itself knows; the caller adds further kinds of its cluster."""
 
 _ENDLESS = phrase(
     "{kind} runs programs that never end, and is not served here: training is a PaddleJob, whose spec.worker has the "
@@ -34,16 +35,41 @@ _OLD = phrase(
 _OTHER_FRAMEWORK = phrase(
     "{kind} trains with a framework that does not run here; what runs is {kinds}",
 )
+_CACHE = phrase(
+    "{kind} is of a branch of paddle-operator that was never merged, and no operator runs it: mount the data as a "
+    "volume, such as a persistentVolumeClaim in spec.worker.template.spec.volumes",
+)
+_UNMERGED: Mapping[str, Phrase] = {
+    "spec.sampleSetRef": phrase(
+        "is of a branch of paddle-operator that was never merged: mount the data as a volume, such as a "
+        "persistentVolumeClaim in spec.worker.template.spec.volumes"
+    ),
+    "spec.tasks": phrase(
+        "is of a branch of paddle-operator that was never merged: write each task as the field of its name, spec.ps, "
+        "spec.worker or spec.heter, with its replicas and template"
+    ),
+    "spec.mode": phrase(
+        "is of a branch of paddle-operator that was never merged: the mode follows from the roles, so remove the line"
+    ),
+    "spec.startInOrder": phrase(
+        "is of a branch of paddle-operator that was never merged: pods start together, so remove the line"
+    ),
+}
+"""Fields of v1 PaddleJobs that only branches of paddle-operator had (`heter`, `sampleset`)."""
+
 _FOREIGN: tuple[tuple[str, str, str], ...] = (
     ("apps/", "Deployment StatefulSet DaemonSet ReplicaSet", _ENDLESS.text),
     ("v1", "ReplicationController", _ENDLESS.text),
     ("batch/", "Job CronJob", _ONE.text),
     ("batch.volcano.sh/", "Job", _ONE.text),
     ("paddlepaddle.org/", "TrainingJob", _OLD.text),
-    ("kubeflow.org/", "TFJob MPIJob MXJob XGBoostJob JAXJob PyTorchJob TrainJob", _OTHER_FRAMEWORK.text),
+    ("batch.paddlepaddle.org/", "SampleSet SampleJob", _CACHE.text),
+    ("kubeflow.org/", "TFJob MPIJob MXJob XGBoostJob JAXJob PyTorchJob", _OTHER_FRAMEWORK.text),
+    ("trainer.kubeflow.org/", "TrainJob", _OTHER_FRAMEWORK.text),
+    ("jobset.x-k8s.io/", "JobSet", _ONE.text),
     ("ray.io/", "RayJob RayCluster", _OTHER_FRAMEWORK.text),
 )
-"""Beginning of apiVersion, kinds, and what is said of them, where they are not served."""
+"""Prefix of apiVersion, kinds, and the sentence for them if they are not served."""
 
 
 def check_kind(manifest: Mapping[str, Any], known: Collection[Resource] = KNOWN) -> Iterator[Problem]:
@@ -53,29 +79,42 @@ def check_kind(manifest: Mapping[str, Any], known: Collection[Resource] = KNOWN)
         return
     if any((each.api_version, each.kind) == (version, kind) for each in known):
         return
-    jobs = [each for each in known if each in KINDS]
-    for prefix, kinds, text in _FOREIGN:
-        if version.startswith(prefix) and kind in kinds.split():
-            names = tuple(sorted({each.kind for each in jobs})) or ("none",)
-            yield told("kind", phrase(text, kind=kind, kinds=names), kind, either(names), names[0])
-            return
+    names = _names_of_jobs(known)
+    if said := explain_foreign(version, kind, known):
+        yield told("kind", said, kind, either(names), names[0], code=Code.NOT_SUPPORTED)
+        return
     named = {each.kind for each in known}
     there = sorted({each.kind for each in known if each.api_version == version} or named)
     meant = kind if kind in named else nearest(kind, there)
     if not meant:
-        yield wrong("kind", kind, either(there))
+        said = phrase(
+            "{kind} of {version} does not run here; what runs is {kinds}", kind=kind, version=version, kinds=names
+        )
+        yield told("kind", said, kind, either(names), code=Code.NOT_SUPPORTED)
         return
     if meant != kind:
         said = phrase("there is no kind of this name{perhaps}", perhaps=perhaps(meant))
-        yield told("kind", said, kind, either(there), meant)
+        yield told("kind", said, kind, meant, meant, code=Code.NOT_SUPPORTED)
     versions = sorted({each.api_version for each in known if each.kind == meant})
     if version not in versions:
         allowed = phrase("{versions} for a {kind}", versions=tuple(versions), kind=meant)
-        yield wrong("apiVersion", version, allowed, _nearest_of(version, versions))
+        yield wrong("apiVersion", version, allowed, _nearest_of(version, versions), code=Code.NOT_SUPPORTED)
+
+
+def explain_foreign(version: str, kind: str, known: Collection[Resource]) -> Phrase | None:
+    """What to write in place of a kind of another system; None for any other kind."""
+    for prefix, kinds, text in _FOREIGN:
+        if version.startswith(prefix) and kind in kinds.split():
+            return phrase(text, kind=kind, kinds=_names_of_jobs(known))
+    return None
+
+
+def _names_of_jobs(known: Collection[Resource]) -> tuple[str, ...]:
+    return tuple(sorted({each.kind for each in known if each in KINDS})) or ("none",)
 
 
 def _check_identity(version: Any, kind: Any, known: Collection[Resource]) -> Iterator[Problem]:
-    """Both must be there; the example is a job."""
+    """The problems of a missing or invalid apiVersion or kind; the example is a job."""
     job = next((each for each in known if each in KINDS), next(iter(known)))
     for key, value, example in (("apiVersion", version, job.api_version), ("kind", kind, job.kind)):
         if not isinstance(value, str) or not value:
@@ -84,36 +123,45 @@ def _check_identity(version: Any, kind: Any, known: Collection[Resource]) -> Ite
 
 
 def _nearest_of(name: str, names: list[str]) -> str:
-    """Where one alone is allowed it needs no repeating."""
+    """The nearest name; empty if only one is allowed, as the sentence has it already."""
     return nearest(name, names) if len(names) > 1 else ""
 
 
+def explain_unmerged(problems: Collection[Problem], api: JobApi) -> list[Problem]:
+    """The same problems, with other sentences for fields of paddle-operator's unmerged branches: what to write in their
+    place."""
+    if api.resource.group != "batch.paddlepaddle.org":
+        return list(problems)
+    return [
+        told(each.path, _UNMERGED[each.path], about_key=True, code=Code.UNKNOWN_FIELD)
+        if each.path in _UNMERGED and each.code is Code.UNKNOWN_FIELD
+        else each
+        for each in problems
+    ]
+
+
 def place_versions(problems: Collection[Problem], api: JobApi) -> list[Problem]:
-    """The same problems; fields that the same kind has in another group say so: `PaddleJob` is of two groups, and a
-    manifest put together from both is neither. Then it does not matter what the spec lacks of its own."""
+    """The same problems, with other sentences for fields that the same kind has in another group: `PaddleJob` exists in
+    two groups, and a manifest may mix both. Then missing fields of the spec are left out."""
     own = api.resource
     foreign = {
         f"spec.{name}": each.api_version
         for each, other in KINDS.items()
         if each.kind == own.kind
-        for name in _spec_fields(other) - _spec_fields(api)
+        for name in other.spec_fields - api.spec_fields
     }
     result = []
     for problem in problems:
         version = foreign.get(problem.path)
-        if version and is_unknown(problem) and "." not in problem.suggestion:
+        if version and problem.code is Code.UNKNOWN_FIELD and "." not in problem.suggestion:
             said = phrase(
                 "a {kind} of {other} has this field, and this one is of {own}: keep to one of the two",
                 kind=own.kind,
                 other=version,
                 own=own.api_version,
             )
-            problem = told(problem.path, said, about_key=True)
+            problem = told(problem.path, said, about_key=True, code=Code.FOREIGN_FIELD)
         result.append(problem)
-    if not any(each.path in foreign and not is_unknown(each) for each in result):
+    if not any(each.path in foreign and each.code is not Code.UNKNOWN_FIELD for each in result):
         return result
-    return [each for each in result if each.found != "nothing" or each.path.rpartition(".")[0] != "spec"]
-
-
-def _spec_fields(api: JobApi) -> set[str]:
-    return set(api.build_schema()["properties"]["spec"]["properties"])
+    return [each for each in result if each.code is not Code.REQUIRED or each.path.rpartition(".")[0] != "spec"]

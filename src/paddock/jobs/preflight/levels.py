@@ -1,43 +1,45 @@
-"""Where a field belongs that stands at the wrong level: `spec.replicas` is `spec.worker.replicas`.
+"""Finds the right path of a field at the wrong level: `spec.replicas` belongs to `spec.worker.replicas`.
 
-The schema is searched from where the field stands, outwards and then inwards; the fewest steps win. Lists count as a
-step and are entered at their first item.
+The schema is searched from the field's position, outwards and then inwards; the path with the fewest steps wins. A list
+counts as one step, to its first item.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from paddock.jobs.problems import Problem
-from paddock.jobs.text import is_unknown, join_path, split_path, unknown
+from paddock.jobs.text.problems import Problem
+from paddock.jobs.text.sentences import join_path, split_path, unknown
+from paddock.kube.validation.field_errors import Code
 
 Schema = Mapping[str, Any]
 
 _FARTHEST = 5
-"""Steps outwards and inwards together; what is farther away is another thing of the same name."""
-_MOST_HOMES = 3
+"""The limit of steps, outwards and inwards together; a field farther away only has the same name."""
+_MOST_PATHS = 3
 
 
-def place_fields(problems: Iterable[Problem], schema: Schema, manifest: Mapping[str, Any]) -> list[Problem]:
-    """The same problems; those of fields that nobody knows say where such a field belongs, and what is missing there is
-    not complained of as well."""
-    result = []
-    mended: set[str] = set()
-    for problem in problems:
-        if is_unknown(problem):
-            problem = _place_field(problem, schema, manifest)
-            home = problem.suggestion
-            *parents, _ = split_path(problem.path)
-            mended.add(home if "." in home or not parents else join_path(_parent(problem.path), home))
-        result.append(problem)
-    return [each for each in result if not any(_is_around(home, _path_of_lack(each)) for home in mended)]
+def tell_unknown(path: str, key: str, names: Iterable[str], schema: Schema, manifest: Mapping[str, Any]) -> Problem:
+    """The problem of an unknown field, with the paths at which the schema has such a field."""
+    *parents, key = split_path(path)
+    if parents[-1:] == ["resources"]:  # the key is a resource name, which no schema has
+        homes: tuple[str, ...] = (join_path(f"{_format(tuple(parents))}.limits", key),)
+    else:
+        homes = find_valid_paths(schema, manifest, tuple(parents), key)
+    return unknown(path, key, _properties(_walk(schema, parents)) if homes else names, homes)
 
 
-def _path_of_lack(problem: Problem) -> str:
-    """Where something is missing or empty, if that is what the problem is of."""
-    empty = dict(problem.said.args).get("path") if problem.said else None
-    return problem.path if problem.found == "nothing" else str(empty or "")
+def drop_resolved(problems: Collection[Problem]) -> list[Problem]:
+    """Drops problems of missing fields that go away when an unknown field is moved to its right path."""
+    homes = {_valid_path_of(each) for each in problems if each.code is Code.UNKNOWN_FIELD}
+    return [each for each in problems if not (each.missing and any(_is_around(home, each.missing) for home in homes))]
+
+
+def _valid_path_of(problem: Problem) -> str:
+    home = problem.suggestion
+    parent = _parent(problem.path)
+    return home if "." in home or not parent else join_path(parent, home)
 
 
 def _is_around(home: str, path: str) -> bool:
@@ -48,18 +50,10 @@ def _parent(path: str) -> str:
     return path[: max(path.rfind("."), path.rfind("["), 0)]
 
 
-def _place_field(problem: Problem, schema: Schema, manifest: Mapping[str, Any]) -> Problem:
-    *parents, key = split_path(problem.path)
-    if parents[-1:] == ["resources"]:  # its fields are names of resources, of which no schema knows
-        homes: tuple[str, ...] = (join_path(f"{_format(tuple(parents))}.limits", key),)
-    else:
-        homes = find_homes(schema, manifest, tuple(parents), key)
-    names = _properties(_walk(schema, parents))
-    return unknown(problem.path, key, names, homes) if homes else problem
-
-
-def find_homes(schema: Schema, manifest: Mapping[str, Any], parents: tuple[str, ...], key: str) -> tuple[str, ...]:
-    """The nearest paths that have a field `key`, at most three; of those, such as the manifest has room for."""
+def find_valid_paths(
+    schema: Schema, manifest: Mapping[str, Any], parents: tuple[str, ...], key: str
+) -> tuple[str, ...]:
+    """The nearest paths with a field `key`, at most three; preferably those whose parent exists in the manifest."""
     for distance in range(1, _FARTHEST + 1):
         found = [
             (*steps, key)
@@ -68,12 +62,12 @@ def find_homes(schema: Schema, manifest: Mapping[str, Any], parents: tuple[str, 
         ]
         there = [steps for steps in found if _has(manifest, steps[:-1])]
         if found:
-            return tuple(dict.fromkeys(_format(steps) for steps in (there or found)[:_MOST_HOMES]))
+            return tuple(dict.fromkeys(_format(steps) for steps in (there or found)[:_MOST_PATHS]))
     return ()
 
 
 def _inwards(schema: Schema, start: tuple[str, ...], depth: int, key: str) -> Iterator[tuple[str, ...]]:
-    """Paths of mappings `depth` steps below `start` that have the field."""
+    """Paths of mappings `depth` steps below `start` with the field `key`."""
     level: list[tuple[tuple[str, ...], Schema]] = [(start, _walk(schema, start))]
     for _ in range(depth):
         level = [

@@ -1,7 +1,7 @@
-"""The roles of a job as they stand in its manifest, of whatever kind: for checks that need no more than templates.
+"""The roles in a manifest of any kind of job, for checks of pod templates.
 
-A job that cannot be read has roles all the same, so that all of its mistakes are told at once; nothing here raises.
-Which kinds there are is in `jobs.apis`.
+They are read from an invalid job too, so that the user gets all problems at once; no function here raises. The kinds
+are in `jobs.apis`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from paddock.jobs.text import join_path
+from paddock.jobs.text.sentences import join_path
 
 _ROLE_DEPTH = 2
 """`spec.worker` and `spec.paddleReplicaSpecs.Worker`."""
@@ -32,7 +32,7 @@ class Container:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One role: `path` is where it stands (`spec.worker`), `replicas` how many pods it asks for, at least 0."""
+    """One role. `path`: in the manifest (`spec.worker`); `replicas`: at least 0."""
 
     name: str
     path: str
@@ -48,7 +48,7 @@ class Part:
         return mapping(self.template.get("spec"))
 
     def containers(self, *keys: str) -> list[Container]:
-        """The containers; with `keys`, of these lists (`initContainers`)."""
+        """The containers, or those of the lists `keys` (`initContainers`)."""
         return [
             Container(path, value)
             for key in keys or ("containers",)
@@ -74,7 +74,7 @@ def _find(value: Mapping[str, Any], path: str, depth: int) -> Iterator[Part]:
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """The value where it is a mapping, else an empty one."""
+    """The value if it is a mapping, or an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 

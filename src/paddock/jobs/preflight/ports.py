@@ -1,14 +1,14 @@
-"""Ports of a pod that collide, as Kubernetes and the machine see them."""
+"""Checks the ports of a pod for conflicts, within the pod and on a node."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from paddock.jobs.phrases import phrase
 from paddock.jobs.preflight.parts import Part, mappings
-from paddock.jobs.problems import Problem
-from paddock.jobs.text import told
+from paddock.jobs.text.phrases import phrase
+from paddock.jobs.text.problems import Problem
+from paddock.jobs.text.sentences import told
 
 
 def check_ports(part: Part) -> Iterator[Problem]:

@@ -1,13 +1,13 @@
-"""Signs of a Chinese keyboard where YAML wants its own: “quotes”, ２ for 2. They are read as part of the value."""
+"""Full-width quotes of a Chinese keyboard, which YAML parses as a part of the value."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from paddock.jobs.phrases import phrase
-from paddock.jobs.problems import Problem
-from paddock.jobs.text import join_path, quoted, told
+from paddock.jobs.text.phrases import phrase
+from paddock.jobs.text.problems import Problem
+from paddock.jobs.text.sentences import join_path, quoted, told
 
 _PAIRS = {"“": "”", "‘": "’", "「": "」", "”": "“"}
 

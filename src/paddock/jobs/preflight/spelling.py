@@ -1,9 +1,9 @@
-"""A manifest read as it was meant: misspelt names are told, and what stands below them is checked all the same.
+"""Corrects misspelt field names of a manifest, so that the fields below them are checked too.
 
-Without this a misspelt `workers` would hide every mistake of the workers until it is mended, and the one after it, and
-so on. The checks get the mended manifest, so their paths have the right names; `Spelling.as_written` gives them back as
-the user wrote them. A name is mended only where it is very near to one field that is not there; others are told by
-`jobs.structure`, and those that belong elsewhere by `levels`.
+Without this, a misspelt `workers` would hide all mistakes below it until the user corrects the name. The checks get the
+corrected manifest, with the right paths; `Spelling.as_written` converts these to the user's spelling. A name is
+corrected only if it is very similar to one field that is absent. `jobs.reading.structure` reports other unknown fields,
+and `levels` those at the wrong level.
 """
 
 from __future__ import annotations
@@ -15,36 +15,37 @@ from typing import Any
 
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.preflight.levels import Schema, find_homes
-from paddock.jobs.problems import Problem
-from paddock.jobs.text import join_path, nearest, split_path, unknown
+from paddock.jobs.preflight.levels import Schema, find_valid_paths
+from paddock.jobs.text.problems import Problem
+from paddock.jobs.text.sentences import join_path, nearest, split_path, unknown
 from paddock.kube.meta import Resource
 
 _NEAR = 0.75
-"""How alike two names must be for one to be read as the other; to be asked about they need less."""
+"""The similarity from which a name is corrected; for a suggestion less is enough (`jobs.text.sentences.nearest`)."""
 
 
 @dataclass(slots=True)
 class Spelling:
-    """What was mended: one problem for each name, and the paths as they are and as they were written."""
+    """The corrections: one problem for each name; `written`: corrected path -> path as written."""
 
     problems: list[Problem] = field(default_factory=list)
     written: dict[str, str] = field(default_factory=dict)
 
     def as_written(self, problem: Problem) -> Problem:
-        """The innermost misspelt name around the problem decides: its path has those around it already."""
+        """The problem with its path as the user wrote it, by the innermost corrected name: its written path includes
+        the outer ones."""
         around = [path for path in self.written if _is_within(problem.path, path)]
         if not around:
             return problem
-        mended = max(around, key=len)
-        return replace(problem, path=self.written[mended] + problem.path[len(mended) :])
+        corrected = max(around, key=len)
+        return replace(problem, path=self.written[corrected] + problem.path[len(corrected) :])
 
     def path_as_written(self, path: str) -> str:
         return self.as_written(Problem(path, "")).path
 
 
 def find_near_api(manifest: Mapping[str, Any], known: Collection[Resource]) -> JobApi | None:
-    """The kind of job that was most likely meant; its own kind where that is right."""
+    """The most similar kind of job, which may be the manifest's own; None if none is similar."""
     version, kind = str(manifest.get("apiVersion")), str(manifest.get("kind"))
     alike = {
         _likeness(kind, each.kind) + _likeness(version, each.api_version): api
@@ -54,27 +55,27 @@ def find_near_api(manifest: Mapping[str, Any], known: Collection[Resource]) -> J
     return alike[max(alike)] if alike else None
 
 
-def mend_names(manifest: Mapping[str, Any], schema: Schema) -> tuple[dict[str, Any], Spelling]:
-    """A copy of the manifest with the right names, and what was mended."""
+def correct_names(manifest: Mapping[str, Any], schema: Schema) -> tuple[dict[str, Any], Spelling]:
+    """A copy of the manifest with the right names, and the corrections."""
     spelling = Spelling()
-    return _Mending(manifest, schema, spelling).mapping(manifest, schema, ""), spelling
+    return _Correction(manifest, schema, spelling).mapping(manifest, schema, ""), spelling
 
 
 @dataclass(frozen=True, slots=True)
-class _Mending:
+class _Correction:
     manifest: Mapping[str, Any]
     schema: Schema
     spelling: Spelling
 
     def mapping(self, value: Mapping[str, Any], schema: Schema, path: str) -> dict[str, Any]:
-        """`path` has the right names."""
+        """A mapping with corrected names. `path`: its corrected path."""
         properties: Mapping[str, Schema] = schema.get("properties") or {}
         others = schema.get("additionalProperties")
         closed = bool(properties) and not others and not schema.get("x-kubernetes-preserve-unknown-fields")
         result: dict[str, Any] = {}
         for key, item in value.items():
             name = self._right_name(key, value, properties, path) if closed and key not in properties else key
-            if name in result:  # of two that are read as one field, the second is merely unknown
+            if name in result:  # of two names for one field, only the first is corrected
                 name = key
             if name != key:
                 self._note(path, key, name, properties)
@@ -98,7 +99,7 @@ class _Mending:
             return key
         in_other_case = key.casefold() == name.casefold()
         parents = tuple(split_path(path))
-        return name if in_other_case or not find_homes(self.schema, self.manifest, parents, key) else key
+        return name if in_other_case or not find_valid_paths(self.schema, self.manifest, parents, key) else key
 
     def _note(self, path: str, key: str, name: str, properties: Mapping[str, Schema]) -> None:
         written = join_path(self.spelling.path_as_written(path), key)
@@ -114,7 +115,7 @@ def _shape(value: Any) -> str:
 
 
 def _likeness(name: str, other: str) -> float:
-    """From 0 to 1; the case of letters makes no difference."""
+    """The similarity of two names, from 0 to 1, ignoring case."""
     return difflib.SequenceMatcher(None, name.casefold()[:100], other.casefold()).ratio()
 
 

@@ -34,7 +34,7 @@ def pictures(seed, count):
 
 
 class Block(nn.Layer):
-    """Two convolutions and the way around them."""
+    """Two convolutions with a residual connection."""
 
     def __init__(self, inputs, outputs, stride):
         super().__init__()
@@ -66,7 +66,8 @@ def build():
 
 
 def save(path, state):
-    """Complete or not at all: a kill in the middle of a save is the normal case."""
+    """Saves atomically."""
+    # A kill during a save is normal.
     path.parent.mkdir(parents=True, exist_ok=True)
     pending = path.with_suffix(".tmp")
     paddle.save(state, str(pending))
@@ -74,7 +75,7 @@ def save(path, state):
 
 
 def resume(net, optimizer):
-    """How many epochs an earlier attempt has finished; 0 for none. Every rank reads before training starts."""
+    """The number of epochs that an earlier attempt finished. Every rank reads it before training starts."""
     path = CHECKPOINT / "latest.pdparams"
     if not path.exists():
         return 0

@@ -1,7 +1,7 @@
 """Generated clicks whose best possible AUC is known, as the probability behind each click is known.
 
 A sample has `FIELDS` categorical fields; a hidden weight for each value and a hidden pairing of two fields make the
-click's log-odds. Everything comes from fixed seeds: every worker, every attempt and the evaluation see the same world.
+click's log-odds. All seeds are fixed: every worker, every attempt and the evaluation use the same weights.
 """
 
 import numpy as np
@@ -31,7 +31,7 @@ def draw(seed, count):
 
 
 def auc(scores, clicks):
-    """The chance that a clicked sample scores above one that was not; ties count half."""
+    """The probability that a clicked sample scores above an unclicked one; ties count half."""
     scores, clicks = np.asarray(scores).ravel(), np.asarray(clicks).ravel() > 0.5
     _, place, sizes = np.unique(scores, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(sizes) - (sizes - 1) / 2.0)[place]

@@ -1,7 +1,7 @@
-"""Scores saved parameters on clicks that nobody has trained on: `python evaluate.py MODEL_DIRECTORY`.
+"""Scores saved parameters on held-out clicks: `python evaluate.py MODEL_DIRECTORY`.
 
-A program of its own, without Paddle: it sees nothing but the files that the servers wrote, so a run whose servers did
-not update their parameters scores like chance. The line also goes where the pod leaves its last words.
+A separate program, without Paddle: it reads only the files that the servers wrote, so a run whose servers did not
+update their parameters scores like chance. The result also goes into the pod's termination message.
 """
 
 import json
@@ -13,7 +13,7 @@ import clicks
 import tables
 
 SEED, SAMPLES = 99_991, 20_000
-"""A seed that no training step uses: those are (epoch, worker, step)."""
+"""`SEED` is not used in training, whose seeds are (epoch, worker, step)."""
 
 
 def predict(model, ids):

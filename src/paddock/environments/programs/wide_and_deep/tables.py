@@ -1,4 +1,4 @@
-"""What the parameter servers wrote, read without Paddle: `<directory>/<table>/part-*.gz`, one text row for each value.
+"""Reads the parameter servers' files without Paddle: `<directory>/<table>/part-*.gz`, one text row for each value.
 
 Tables are numbered in the order of the parameters' names: 000 deep, 001 wide (sparse), 002 all dense parameters one
 after the other. Seen in the files of paddlepaddle 3.0.0: a sparse row is `id slot unseen delta show click`, the first
@@ -24,7 +24,7 @@ def _rows(directory):
 
 
 def read_sparse(directory, ids, width):
-    """(ids, width) weights; rows of ids that the servers never saw stay 0."""
+    """The weights, shape (ids, width); rows of ids that the servers never saw stay 0."""
     weights = np.zeros((ids, width))
     rest = _SPARSE_HEAD + 1 + _ADAM
     for row in _rows(directory):

@@ -1,7 +1,7 @@
-"""Wide & Deep with parameter servers: this program is every rank of the job; TRAINING_ROLE says which.
+"""Wide & Deep with parameter servers: the program of every rank of the job; TRAINING_ROLE says which role.
 
-Servers hold the parameters; each worker draws its own clicks, pulls parameters, pushes gradients. Worker 0 has the
-servers save what they hold and a second program, evaluate.py, scores it on clicks that nobody has trained on.
+Servers hold the parameters; each worker draws its own clicks, pulls parameters and pushes gradients. Worker 0 makes the
+servers save the parameters, and a second program, evaluate.py, scores them on held-out clicks.
 
     PADDOCK_OUTPUT_DIR      where parameters are saved (default: ./output); one directory for all ranks
     PADDOCK_CHECKPOINT_DIR  where an interrupted job finds its last epoch (default: <output>/checkpoint)
@@ -20,8 +20,10 @@ import warnings
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
-os.environ.setdefault("FLAGS_enable_pir_api", "0")  # sparse embeddings of the static graph need the older IR (3.0.0)
-os.environ.setdefault("GLOG_minloglevel", "2")  # errors only: the servers' own log has a line for each file they save
+# Sparse embeddings of the static graph need the older IR in PaddlePaddle 3.0.0.
+os.environ.setdefault("FLAGS_enable_pir_api", "0")
+# The servers log a line for each file that they save, so errors alone are shown.
+os.environ.setdefault("GLOG_minloglevel", "2")
 warnings.filterwarnings("ignore", module="paddle")
 logging.disable(logging.INFO)
 
@@ -44,7 +46,7 @@ PULL_EVERY = 5
 
 
 def build():
-    """The network; returns its inputs and its loss. Parameter names are what evaluate.py looks for."""
+    """Builds the network; returns its inputs and its loss. evaluate.py finds parameters by these names."""
     ids = paddle.static.data("ids", [None, clicks.FIELDS], "int64")
     label = paddle.static.data("click", [None, 1], "float32")
     wide = paddle.static.nn.embedding(
@@ -74,13 +76,14 @@ def build():
 
 @contextmanager
 def quiet():
-    """Paddle prints its data structures while it sets itself up: into a file, not between the lines of progress."""
+    """Redirects standard output to a file: during set-up Paddle prints its data structures among the progress."""
     with Path("paddle.log").open("a") as log, redirect_stdout(log):
         yield
 
 
 def wait_for_servers():
-    """Paddle's own wait is a stub since 3.0, and with gloo the servers open their ports last (8 s are usual)."""
+    """Waits until all servers have opened their ports (8 s with gloo)."""
+    # Paddle's own wait is a stub since 3.0, and a trainer that meets no server fails.
     deadline = time.monotonic() + 300
     for endpoint in fleet.server_endpoints():
         host, port = endpoint.rsplit(":", 1)
@@ -95,7 +98,7 @@ def wait_for_servers():
 
 
 def finished_epochs():
-    """How many epochs an earlier attempt has saved; 0 for none."""
+    """The number of epochs that an earlier attempt saved."""
     try:
         return json.loads((CHECKPOINT / "latest.json").read_text())["epochs"]
     except (OSError, ValueError, KeyError):
@@ -103,13 +106,14 @@ def finished_epochs():
 
 
 def save(executor, directory):
-    """Every worker calls this: Paddle holds a barrier around it, and worker 0 has the servers write their tables."""
+    """Worker 0 makes the servers write their tables. Every worker must call this."""
+    # Paddle has a barrier in `save_persistables`.
     directory.mkdir(parents=True, exist_ok=True)
     fleet.save_persistables(executor, str(directory))
 
 
 def checkpoint(executor, epochs):
-    """Into a directory of its own, then one rename of the file that names it: a kill in between loses nothing."""
+    """Saves into a new directory, then renames the file that names it: a kill in between loses nothing."""
     save(executor, CHECKPOINT / f"epoch-{epochs}")
     if fleet.worker_index() != 0:
         return
@@ -122,15 +126,17 @@ def checkpoint(executor, epochs):
 
 
 def load_dense(epochs):
-    """Worker 0 pushes its dense parameters to the servers in init_worker(): give it the saved ones first."""
+    """Gives worker 0 the saved dense parameters; must be called before `fleet.init_worker()`."""
+    # Worker 0 pushes its dense parameters to the servers in `init_worker()`, over those that were saved.
     for name, values in tables.read_dense(CHECKPOINT / f"epoch-{epochs}" / "002").items():
         variable = paddle.static.global_scope().find_var(name).get_tensor()
         variable.set(values.astype("float32"), paddle.CPUPlace())
 
 
 def build_pull():
-    """A function that brings the servers' dense parameters into this worker. In asynchronous mode Paddle does it only
-    once, at the start (3.0.0 starts no communicator there): every worker would train on the first values for ever."""
+    """A function that pulls the servers' dense parameters into this worker."""
+    # In asynchronous mode Paddle 3.0.0 does so only once, at the start (it starts no communicator): every worker would
+    # train on the first values for ever.
     runtime, scopes = fleet.fleet._runtime_handle, [paddle.static.global_scope()]
     received = get_the_one_recv_context(runtime.context)
     return lambda: runtime._pull_all_dense(scopes, runtime._send_ctx, received)
@@ -139,7 +145,8 @@ def build_pull():
 def serve(epochs):
     with quiet():
         fleet.init_server(str(CHECKPOINT / f"epoch-{epochs}")) if epochs else fleet.init_server()
-    paddle.disable_signal_handler()  # SIGTERM is a server's ordinary end: no trace of C++ frames for it
+    # SIGTERM is a server's normal end; Paddle's handler would print a C++ stack trace for it.
+    paddle.disable_signal_handler()
     print(f"server {fleet.server_index()} of {fleet.server_num()} serves", flush=True)
     fleet.run_server()
 
@@ -162,12 +169,14 @@ def train(inputs, loss, done):
         for step in range(1, STEPS + 1):
             if step % PULL_EVERY == 0:
                 pull_dense()
+            # A resumed attempt must draw what the interrupted one would have drawn, so the seed holds no time.
             ids, labels, _ = clicks.draw((epoch, rank, step), BATCH)
             (value,) = executor.run(program, feed=dict(zip(names, (ids, labels), strict=True)), fetch_list=[loss])
             recent.append(float(np.ravel(value)[0]))
             if step % 100 == 0:
                 print(f"epoch {epoch}  step {step}/{STEPS}  loss {np.mean(recent[-100:]):.4f}", flush=True)
-        if epoch < EPOCHS:  # the last one is saved as the model
+        # The last epoch is saved as the model.
+        if epoch < EPOCHS:
             checkpoint(executor, epoch)
     save(executor, OUTPUT / "model")
     fleet.stop_worker()
@@ -176,20 +185,22 @@ def train(inputs, loss, done):
 
 
 def evaluate():
-    """A program of its own, that sees nothing but the files that the servers wrote."""
+    """Runs evaluate.py as a separate program, which reads only the files that the servers wrote."""
     script = Path(__file__).with_name("evaluate.py")
     subprocess.run([sys.executable, str(script), str(OUTPUT / "model")], check=True)
 
 
 def prepare():
-    """The network, distributed; returns its inputs and its loss."""
+    """Builds the distributed network; returns its inputs and its loss."""
     paddle.enable_static()
     paddle.seed(2021)
     fleet.init(is_collective=False)
     inputs, loss = build()
     strategy = fleet.DistributedStrategy()
-    strategy.a_sync = True  # synchronous mode crashes in 3.0.0
-    for name in ("deep", "wide"):  # each shard is a file when it is saved; the default of 1000 takes seconds
+    # Synchronous mode crashes in PaddlePaddle 3.0.0.
+    strategy.a_sync = True
+    # Each shard is a file when it is saved; the default of 1000 shards takes seconds.
+    for name in ("deep", "wide"):
         strategy.sparse_table_configs.add(table_name=name, shard_num=SHARDS)
     fleet.distributed_optimizer(paddle.optimizer.Adam(LEARNING_RATE), strategy).minimize(loss)
     return inputs, loss

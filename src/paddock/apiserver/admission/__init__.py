@@ -1,0 +1,1 @@
+"""Admission: defaults, validation and warnings before an object is stored."""

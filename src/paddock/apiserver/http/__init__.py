@@ -1,0 +1,1 @@
+"""The HTTP server: requests, responses, watch streams, certificates and tokens."""

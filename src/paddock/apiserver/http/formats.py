@@ -1,0 +1,117 @@
+"""Encodes responses: objects, lists and watch events as JSON, as a Table for kubectl, or as metadata only. Pure.
+
+Rule: a watch event is encoded once per format and shared by all watchers of that format (`Change.lines`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from paddock.apiserver.http.requests import Format
+from paddock.apiserver.objects.pages import Page, bodies, build_list
+from paddock.apiserver.printing.tables import build_partial, build_table
+from paddock.apiserver.schema.resource import ServedResource
+from paddock.apiserver.storage.hub import WatchEvent
+from paddock.apiserver.storage.records import Stored, in_version
+from paddock.kube.errors import ApiError, build_status
+from paddock.kube.meta import Manifest, version_of
+
+_decode = msgspec.json.Decoder(Manifest).decode
+_encode = msgspec.json.encode
+
+
+def render_object(served: ServedResource, body: bytes, wanted: Format, now: float) -> bytes:
+    """A stored object in the requested shape. A Status is returned unchanged."""
+    if wanted.shape not in ("Table", "PartialObjectMetadata"):
+        return body
+    manifest = _decode(body)
+    if manifest.get("kind") == "Status":
+        return body
+    return _encode(_shape(served, manifest, wanted, now))
+
+
+def _shape(served: ServedResource, manifest: Manifest, wanted: Format, now: float) -> Manifest:
+    if wanted.shape == "Table":
+        return _table(served, [manifest], version_of(manifest), wanted, now)
+    return build_partial(manifest) | {"apiVersion": f"meta.k8s.io/{wanted.version}"}
+
+
+def _table(served: ServedResource, objects: Sequence[Manifest], revision: str, wanted: Format, now: float) -> Manifest:
+    table = build_table(served, objects, revision, now, include=wanted.include)
+    return table | {"apiVersion": f"meta.k8s.io/{wanted.version}"}
+
+
+def render_page(served: ServedResource, page: Page, wanted: Format, now: float) -> bytes:
+    """A list in the requested shape; plain JSON joins the stored bodies without decoding them."""
+    if wanted.shape not in ("Table", "PartialObjectMetadata"):
+        return build_list(served, page)
+    objects = [_decode(body) for body in bodies(page.items, served.resource.api_version)]
+    revision = str(page.revision)
+    if wanted.shape == "Table":
+        shaped = _table(served, objects, revision, wanted, now)
+    else:
+        partial = [build_partial(obj) | {"apiVersion": f"meta.k8s.io/{wanted.version}"} for obj in objects]
+        shaped = {
+            "kind": "PartialObjectMetadataList", "apiVersion": f"meta.k8s.io/{wanted.version}",
+            "metadata": {"resourceVersion": revision}, "items": partial,
+        }  # fmt: skip
+    if page.token:
+        shaped["metadata"]["continue"] = page.token
+        if page.remaining is not None:
+            shaped["metadata"]["remainingItemCount"] = page.remaining
+    return _encode(shaped)
+
+
+def render_line(type: str, body: bytes) -> bytes:
+    return b"".join((b'{"type":"', type.encode(), b'","object":', body, b"}\n"))
+
+
+def render_added(served: ServedResource, stored: Stored, wanted: Format, now: float) -> bytes:
+    """The ADDED line of an object that existed when the watch began."""
+    body = in_version(stored.body, stored.version, served.resource.api_version)
+    return render_line("ADDED", render_object(served, body, wanted, now))
+
+
+def render_event(served: ServedResource, event: WatchEvent, wanted: Format, now: float) -> bytes:
+    """The line of one watch event, the same bytes for all watchers of this format."""
+    change, version = event.change, served.resource.api_version
+    key = (event.type, version, wanted)
+    # The line is shared, because encoding once per watcher makes a hundred watchers slow.
+    line = change.lines.get(key)
+    if line is None:
+        # The object still exists but left the selection: Kubernetes sends its last matching state.
+        left = event.type == "DELETED" and change.type != "DELETED"
+        body = in_version(change.deselected if left else change.body, change.version, version)
+        line = change.lines[key] = render_line(event.type, render_object(served, body, wanted, now))
+    return line
+
+
+def render_bookmark(
+    served: ServedResource, revision: int, wanted: Format, *, initial_events_end: bool = False
+) -> bytes:
+    """The BOOKMARK line: the revision that the watcher has reached, even if no watched object changed."""
+    meta: dict[str, Any] = {"resourceVersion": str(revision), "creationTimestamp": None}
+    if initial_events_end:
+        # `kubectl wait` 1.36 waits for this mark: without it, it times out although the condition already holds.
+        meta["annotations"] = {"k8s.io/initial-events-end": "true"}
+    obj: dict[str, Any] = {
+        "kind": served.resource.kind,
+        "apiVersion": served.resource.api_version,
+        "metadata": meta,
+    }
+    if wanted.shape == "Table":
+        obj = {
+            "kind": "Table", "apiVersion": f"meta.k8s.io/{wanted.version}", "metadata": meta,
+            "columnDefinitions": None, "rows": [],
+        }  # fmt: skip
+    elif wanted.shape == "PartialObjectMetadata":
+        obj |= {"kind": "PartialObjectMetadata", "apiVersion": f"meta.k8s.io/{wanted.version}"}
+    return render_line("BOOKMARK", _encode(obj))
+
+
+def render_error(error: ApiError) -> bytes:
+    """The ERROR line, the last one of a failed watch."""
+    return render_line("ERROR", _encode(build_status(error)))

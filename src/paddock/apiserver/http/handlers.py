@@ -1,0 +1,299 @@
+"""Handlers of object requests: each turns an HTTP request into a call of `Objects` and back, and decides nothing.
+
+`requests` parses requests, `formats` encodes responses, `streams` serves watches and logs. Errors are raised as
+`ApiError`s; `server` turns them into a Status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from paddock.apiserver.admission.unhonoured import explain_unhonoured
+from paddock.apiserver.http.formats import render_object, render_page
+from paddock.apiserver.http.pod_logs import PodLogs
+from paddock.apiserver.http.requests import (
+    PATCH_TYPES,
+    Target,
+    read_accept,
+    read_body,
+    read_delete,
+    read_flag,
+    read_log_options,
+    read_number,
+    read_path,
+    read_revision,
+    read_watch,
+    read_write_options,
+)
+from paddock.apiserver.http.streams import Watch, serve_log
+from paddock.apiserver.objects import builtin_strategies, reviews
+from paddock.apiserver.objects.pages import Page
+from paddock.apiserver.objects.writes import Answer, Objects, WriteOptions
+from paddock.apiserver.schema.resource import ServedResource
+from paddock.apiserver.storage.hub import Selection, read_selection
+from paddock.apiserver.storage.records import storage_key
+from paddock.kube.errors import (
+    BadRequest,
+    Expired,
+    FieldCause,
+    MethodNotAllowed,
+    NotFound,
+    Timeout,
+    UnsupportedMediaType,
+)
+from paddock.kube.meta import Manifest
+
+_Handler = Callable[[web.Request, Target, ServedResource], Awaitable[web.StreamResponse]]
+
+
+class Handlers:
+    def __init__(self, objects: Objects, logs: PodLogs | None) -> None:
+        self._objects = objects
+        self._logs = logs
+        self._collection: Mapping[str, _Handler] = {
+            "GET": self._list, "POST": self._create, "DELETE": self._delete_collection,
+        }  # fmt: skip
+        self._one: Mapping[str, _Handler] = {
+            "GET": self._get, "PUT": self._replace, "PATCH": self._patch, "DELETE": self._delete,
+        }  # fmt: skip
+        self._subresources: Mapping[str, Mapping[str, _Handler]] = {
+            "status": {"GET": self._get, "PUT": self._replace, "PATCH": self._patch},
+            "scale": {"GET": self._get_scale, "PUT": self._replace_scale, "PATCH": self._patch_scale},
+            "binding": {"POST": self._bind},
+            "log": {"GET": self._log},
+        }
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        target = read_path(request.path)
+        if target is None:
+            raise NotFound(f"the server could not find the requested resource: {request.path} is not served here")
+        # Reviews are answered and never stored, so the registry does not list them.
+        if reviews.is_review(target.group, target.version, target.plural) and request.method == "POST":
+            body, _ = await self._body(request)
+            return _json(
+                msgspec.json.encode(reviews.build_review(target.group, target.version, target.plural, body)), 201
+            )
+        served = self._objects.registry.find(target.group, target.version, target.plural)
+        if served is None:
+            raise NotFound(f"the server could not find the requested resource: {request.path} is not served here")
+        handler = self._methods(target, served).get(request.method)
+        if handler is None:
+            raise MethodNotAllowed(f"{request.method} is not allowed on {request.path}")
+        return await handler(request, target, served)
+
+    def _methods(self, target: Target, served: ServedResource) -> Mapping[str, _Handler]:
+        if target.subresource:
+            if target.subresource not in served.subresources:
+                raise NotFound(
+                    f"the server could not find the requested resource: {target.plural} has no"
+                    f" {target.subresource} here"
+                )
+            return self._subresources.get(target.subresource, {})
+        if target.namespace and not served.resource.namespaced:
+            raise NotFound(f"the server could not find the requested resource: {target.plural} has no namespaces")
+        if target.name and served.resource.namespaced and not target.namespace:
+            raise NotFound(f"the server could not find the requested resource: {target.plural} are in a namespace")
+        return self._one if target.name else self._collection
+
+    async def _body(self, request: web.Request, options: WriteOptions | None = None) -> tuple[Any, tuple[str, ...]]:
+        """The body, and a warning for each duplicate field. Strict validation refuses duplicates."""
+        checked = options is not None and options.validation != "Ignore"
+        body, duplicates = read_body(await request.read(), request.headers.get("Content-Type"), duplicates=checked)
+        # kubectl checks no fields itself where the server offers `fieldValidation`, so the server must refuse them.
+        if duplicates and options is not None and options.validation == "Strict":
+            raise BadRequest(f"strict decoding error: {', '.join(duplicates)}")
+        return body, duplicates
+
+    # Reads
+
+    async def _get(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
+        if read_flag(request.query, "watch"):
+            return await self._watch(request, target, served)
+        wanted = read_accept(request.headers.get("Accept", ""), request.query)
+        body = self._objects.get(served, target.namespace, target.name)
+        return _json(render_object(served, body, wanted, self._objects.clock()))
+
+    async def _list(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
+        query = request.query
+        if read_flag(query, "watch"):
+            return await self._watch(request, target, served)
+        wanted = read_accept(request.headers.get("Accept", ""), query)
+        selection = self._selection(request, target, served)
+        token = query.get("continue", "")
+        # A continue token carries the revision of the first page.
+        if not token:
+            self._check_revision(query)
+        page = self._objects.page(served, selection, limit=read_number(query, "limit") or 0, token=token)
+        return _json(render_page(served, page, wanted, self._objects.clock()))
+
+    def _check_revision(self, query: Mapping[str, str]) -> None:
+        """Only the current state can be listed: a future or an exact past revision is refused."""
+        revision, present = read_revision(query), self._objects.store.revision
+        self._check_not_future(revision)
+        if query.get("resourceVersionMatch") == "Exact" and 0 < revision < present:
+            raise Expired(f"The resourceVersion for the provided list is too old: {revision}, current: {present}")
+
+    def _check_not_future(self, revision: int) -> None:
+        """Refuses a revision that was not issued yet."""
+        present = self._objects.store.revision
+        # Such a revision is of another cluster at this address, so the client must list again.
+        # Kubernetes refuses it for lists only and lets a watch wait.
+        if revision > present:
+            sentence = f"Too large resource version: {revision}, current: {present}"
+            raise Timeout(sentence, causes=[FieldCause("", sentence, "ResourceVersionTooLarge")], retry_after=1)
+
+    def _selection(self, request: web.Request, target: Target, served: ServedResource) -> Selection:
+        query = request.query
+        fields = query.get("fieldSelector", "")
+        if target.name:
+            # Kubernetes serves a watch of one object as a watch of its collection, selected by name.
+            fields = f"metadata.name={target.name}" + (f",{fields}" if fields else "")
+        key = storage_key(served.resource)
+        return read_selection(key, target.namespace, labels=query.get("labelSelector", ""), fields=fields)
+
+    async def _watch(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
+        wanted = read_accept(request.headers.get("Accept", ""), request.query)
+        options = read_watch(request.query)
+        self._check_not_future(options.revision)
+        watch = Watch(self._objects, served, self._selection(request, target, served), options, wanted)
+        return await watch.serve(request)
+
+    async def _log(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
+        pod = msgspec.json.decode(self._objects.get(served, target.namespace, target.name))
+        options = read_log_options(request.query, pod, self._objects.clock())
+        if self._logs is None:
+            raise NotFound(f"no node keeps the log of pod {target.name}: this API server runs without one")
+        if not (pod.get("spec") or {}).get("nodeName"):
+            raise BadRequest(f"pod {target.name} does not have a host assigned")
+        return await serve_log(request, self._logs, pod, options)
+
+    # Writes
+
+    async def _create(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
+        if served.resource.namespaced and not target.namespace:
+            raise MethodNotAllowed(f"POST is not allowed on {request.path}: {target.plural} are created in a namespace")
+        options = read_write_options(request.query)
+        manifest, warnings = await self._body(request, options)
+        answer = await self._objects.create(served, manifest, namespace=target.namespace, options=options)
+        return self._answer_write(request, target, served, answer, warnings)
+
+    async def _replace(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
+        options = read_write_options(request.query)
+        manifest, warnings = await self._body(request, options)
+        answer = await self._objects.replace(
+            served,
+            manifest,
+            namespace=target.namespace,
+            name=target.name,
+            subresource=target.subresource,
+            options=options,
+        )
+        return self._answer_write(request, target, served, answer, warnings)
+
+    async def _patch(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
+        options = read_write_options(request.query)
+        kind = self._patch_kind(request)
+        patch, warnings = await self._body(request, options)
+        place = {"namespace": target.namespace, "name": target.name, "subresource": target.subresource}
+        if kind == "apply":
+            answer = await self._objects.apply(served, patch, **place, options=options)
+        else:
+            answer = await self._objects.patch(served, patch, kind, **place, options=options)  # type: ignore[arg-type]
+        return self._answer_write(request, target, served, answer, warnings)
+
+    def _patch_kind(self, request: web.Request) -> str:
+        media = request.headers.get("Content-Type", "").split(";")[0].strip().lower()
+        if media not in PATCH_TYPES:
+            raise UnsupportedMediaType(
+                f"the body of the request was in an unknown format, {media or 'without Content-Type'} -"
+                f" accepted media types include: {', '.join(PATCH_TYPES)}"
+            )
+        return PATCH_TYPES[media]
+
+    async def _delete(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
+        delete, dry_run = read_delete(request.query, await self._delete_body(request))
+        options = WriteOptions(dry_run=dry_run)
+        answer = await self._objects.delete(
+            served, namespace=target.namespace, name=target.name, delete=delete, options=options
+        )
+        return self._answer(request, served, answer)
+
+    async def _delete_collection(
+        self, request: web.Request, target: Target, served: ServedResource
+    ) -> web.StreamResponse:
+        delete, dry_run = read_delete(request.query, await self._delete_body(request))
+        deleted = await self._objects.delete_collection(
+            served, self._selection(request, target, served), delete=delete, options=WriteOptions(dry_run=dry_run)
+        )
+        wanted = read_accept(request.headers.get("Accept", ""), request.query)
+        page = Page(deleted, self._objects.store.revision)
+        return _json(render_page(served, page, wanted, self._objects.clock()))
+
+    async def _delete_body(self, request: web.Request) -> Any:
+        if not await request.read():
+            return None
+        return (await self._body(request))[0]
+
+    async def _bind(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
+        options = read_write_options(request.query)
+        binding, _ = await self._body(request, options)
+        answer = await self._objects.bind(
+            served, binding, namespace=target.namespace, name=target.name, options=options
+        )
+        return self._answer(request, served, answer)
+
+    # Scale
+
+    async def _get_scale(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
+        manifest = msgspec.json.decode(self._objects.get(served, target.namespace, target.name))
+        return _json(msgspec.json.encode(builtin_strategies.read_scale(served, manifest)))
+
+    async def _replace_scale(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
+        scale, _ = await self._body(request)
+        return await self._rescale(request, target, served, lambda _: scale)
+
+    async def _patch_scale(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
+        kind = self._patch_kind(request)
+        patch, _ = await self._body(request)
+        patch_kind: Any = "merge" if kind == "apply" else kind
+        return await self._rescale(
+            request, target, served, lambda scale: builtin_strategies.patch_scale(scale, patch, patch_kind)
+        )
+
+    async def _rescale(
+        self, request: web.Request, target: Target, served: ServedResource, change: Callable[[Manifest], Any]
+    ) -> web.StreamResponse:
+        answer = await self._objects.scale(
+            served, change, namespace=target.namespace, name=target.name, options=read_write_options(request.query)
+        )
+        return _json(answer.body, warnings=answer.warnings)
+
+    def _answer_write(
+        self, request: web.Request, target: Target, served: ServedResource, answer: Answer, warnings: tuple[str, ...]
+    ) -> web.Response:
+        """Adds a warning for each field that has no effect here, except for writes of a subresource."""
+        if not target.subresource and not served.custom:
+            warnings += explain_unhonoured(served.resource, msgspec.json.decode(answer.body))
+        return self._answer(request, served, answer, warnings)
+
+    def _answer(
+        self, request: web.Request, served: ServedResource, answer: Answer, warnings: tuple[str, ...] = ()
+    ) -> web.Response:
+        wanted = read_accept(request.headers.get("Accept", ""), request.query)
+        body = render_object(served, answer.body, wanted, self._objects.clock())
+        return _json(body, 201 if answer.created else 200, (*warnings, *answer.warnings))
+
+
+def _json(body: bytes, status: int = 200, warnings: tuple[str, ...] = ()) -> web.Response:
+    response = web.Response(
+        body=body, status=status, content_type="application/json", headers={"Cache-Control": "no-cache, private"}
+    )
+    for warning in warnings:
+        # A line break cannot stand in a header, and quotes end the text: the form is `299 - "text"`, as in Kubernetes.
+        text = "".join(char for char in warning if char.isprintable()).replace("\\", "\\\\").replace('"', '\\"')
+        response.headers.add("Warning", f'299 - "{text}"')
+    return response

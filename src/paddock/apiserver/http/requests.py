@@ -1,0 +1,314 @@
+"""Parses an HTTP request: path, query, Accept header, body. Pure; errors are `BadRequest` and similar ones.
+
+Source of the path grammar and the parameters: the Kubernetes API concepts page and apiserver's RequestInfo. `handlers`
+executes requests; `formats` encodes responses.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+import yaml
+
+from paddock.apiserver.http import protobuf
+from paddock.apiserver.http.pod_logs import LogOptions
+from paddock.apiserver.objects.strategy import DeleteOptions
+from paddock.apiserver.objects.writes import WriteOptions
+from paddock.kube.calls import PatchKind
+from paddock.kube.errors import BadRequest, FieldCause, Invalid, NotAcceptable, UnsupportedMediaType
+from paddock.kube.meta import Manifest
+from paddock.kube.times import read_time
+
+PATCH_TYPES: Mapping[str, PatchKind | Literal["apply"]] = {
+    "application/merge-patch+json": "merge",
+    "application/strategic-merge-patch+json": "strategic",
+    "application/json-patch+json": "json",
+    "application/apply-patch+yaml": "apply",
+}
+_NAMESPACE_SUBRESOURCES = ("status", "finalize")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The target of a path: a collection (no `name`), an object, or a subresource of an object."""
+
+    group: str
+    version: str
+    plural: str
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+
+def read_path(path: str) -> Target | None:
+    """`/apis/GROUP/VERSION/namespaces/NS/PLURAL/NAME/SUBRESOURCE` and its shorter forms; None for any other path."""
+    parts = [part for part in path.split("/") if part]
+    if parts[:1] == ["api"] and len(parts) >= 3:
+        group, version, rest = "", parts[1], parts[2:]
+    elif parts[:1] == ["apis"] and len(parts) >= 4:
+        group, version, rest = parts[1], parts[2], parts[3:]
+    else:
+        return None
+    namespace = ""
+    # /namespaces/NAME/status is a subresource of the namespace, not a collection of "status" in it.
+    if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in _NAMESPACE_SUBRESOURCES:
+        namespace, rest = rest[1], rest[2:]
+    if len(rest) > 3:
+        return None
+    plural, name, subresource = [*rest, "", ""][:3]
+    return Target(group, version, plural, namespace, name, subresource)
+
+
+def read_flag(query: Mapping[str, str], name: str) -> bool:
+    """A boolean as Go's ParseBool reads it; a bare `?watch` is true."""
+    text = query.get(name)
+    # kubernetes_asyncio sends Python's words, `watch=True`; Go's ParseBool accepts them too.
+    if text is None or text in ("0", "f", "F", "false", "FALSE", "False"):
+        return False
+    if text in ("", "1", "t", "T", "true", "TRUE", "True"):
+        return True
+    raise BadRequest(f"{name}={text!r} in the query is neither true nor false")
+
+
+def read_number(query: Mapping[str, str], name: str, lowest: int = 0) -> int | None:
+    text = query.get(name)
+    if not text:
+        return None
+    # A number of more than 18 digits may not fit SQLite's integers, which have 64 bits.
+    if not (text.isascii() and text.lstrip("-").isdecimal()) or len(text) > 18 or int(text) < lowest:
+        raise BadRequest(f"{name}={text!r} in the query is not a number of {lowest} or more")
+    return int(text)
+
+
+def read_revision(query: Mapping[str, str]) -> int:
+    """The requested resourceVersion; 0 if none: any state."""
+    try:
+        return read_number(query, "resourceVersion") or 0
+    except BadRequest:
+        sentence = f"Invalid value: {query['resourceVersion']!r}: resourceVersion is a number that the server gave"
+        raise BadRequest(f"resourceVersion: {sentence}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class WatchOptions:
+    """`revision` 0 starts with the current objects. `timeout` in seconds; None: the server's limit."""
+
+    revision: int
+    timeout: int | None
+    bookmarks: bool
+    initial_events: bool
+    initial_events_end: bool
+
+
+def read_watch(query: Mapping[str, str]) -> WatchOptions:
+    revision = read_revision(query)
+    wanted = query.get("sendInitialEvents")
+    initial = read_flag(query, "sendInitialEvents")
+    # The rules and the words are Kubernetes' own (apimachinery, validation of ListOptions).
+    if wanted is not None and query.get("resourceVersionMatch") != "NotOlderThan":
+        raise _forbidden(
+            "resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+        )
+    if wanted is None and query.get("resourceVersionMatch"):
+        raise _forbidden(
+            "resourceVersionMatch", "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        )
+    # Without a revision, or with 0, Kubernetes begins a watch with the current objects as ADDED.
+    return WatchOptions(
+        revision,
+        read_number(query, "timeoutSeconds"),
+        read_flag(query, "allowWatchBookmarks"),
+        initial_events=initial or (wanted is None and revision == 0),
+        initial_events_end=initial and read_flag(query, "allowWatchBookmarks"),
+    )
+
+
+def _forbidden(path: str, message: str) -> Invalid:
+    cause = FieldCause(path, f"Forbidden: {message}", "FieldValueForbidden")
+    return Invalid(
+        f'ListOptions.meta.k8s.io "" is invalid: {path}: {cause.message}', causes=[cause], kind="ListOptions"
+    )
+
+
+def read_write_options(query: Mapping[str, str]) -> WriteOptions:
+    validation = query.get("fieldValidation") or "Warn"
+    if validation not in ("Strict", "Warn", "Ignore"):
+        raise BadRequest(f"fieldValidation={validation!r} in the query: Strict, Warn or Ignore")
+    dry_run = query.get("dryRun")
+    if dry_run not in (None, "", "All"):
+        raise BadRequest(f"dryRun={dry_run!r} in the query: All, or nothing")
+    return WriteOptions(validation, dry_run == "All")  # type: ignore[arg-type]
+
+
+def read_delete(query: Mapping[str, str], body: Any) -> tuple[DeleteOptions, bool]:
+    """DeleteOptions from body and query (the query wins), and whether the request is a dry run."""
+    if body is None:
+        body = {}
+    if not isinstance(body, Mapping):
+        raise BadRequest("the body of a DELETE is a DeleteOptions object")
+    preconditions = body.get("preconditions") or {}
+    propagation: Any = query.get("propagationPolicy") or body.get("propagationPolicy")
+    if propagation not in (None, "Background", "Foreground", "Orphan"):
+        raise BadRequest(f"propagationPolicy {propagation!r}: Background, Foreground or Orphan")
+    # orphanDependents is the deprecated predecessor of propagationPolicy.
+    if propagation is None and (orphans := query.get("orphanDependents", body.get("orphanDependents"))) is not None:
+        propagation = "Orphan" if str(orphans).lower() in ("true", "1") else "Background"
+    grace = read_number(query, "gracePeriodSeconds")
+    if grace is None:
+        grace = body.get("gracePeriodSeconds")
+    if grace is not None and (not isinstance(grace, int) or isinstance(grace, bool)):
+        raise BadRequest(f"gracePeriodSeconds {grace!r} is not a whole number of seconds")
+    if not isinstance(preconditions, Mapping):
+        raise BadRequest("preconditions of DeleteOptions is not an object")
+    options = DeleteOptions(
+        str(preconditions.get("uid") or ""), str(preconditions.get("resourceVersion") or ""), grace, propagation
+    )
+    dry_run = "All" in (body.get("dryRun") or ()) or read_write_options(query).dry_run
+    return options, dry_run
+
+
+def read_log_options(query: Mapping[str, str], pod: Manifest, now: float) -> LogOptions:
+    """The options of GET pods/NAME/log. The container is the named one, or the only one, as in Kubernetes."""
+    since = read_number(query, "sinceSeconds", 1)
+    if time := query.get("sinceTime"):
+        moment = read_time(time)
+        if moment is None:
+            raise BadRequest(f"sinceTime={time!r} in the query is no time such as 2026-11-20T08:12:00Z")
+        since = max(1, round(now - moment))
+    return LogOptions(
+        container=_choose_container(query.get("container") or "", pod),
+        follow=read_flag(query, "follow"),
+        previous=read_flag(query, "previous"),
+        timestamps=read_flag(query, "timestamps"),
+        tail_lines=read_number(query, "tailLines"),
+        since_seconds=since,
+        limit_bytes=read_number(query, "limitBytes", 1),
+    )
+
+
+def _choose_container(wanted: str, pod: Manifest) -> str:
+    spec, name = pod.get("spec") or {}, pod["metadata"]["name"]
+    containers = [str(container.get("name")) for container in spec.get("containers") or ()]
+    init = [str(container.get("name")) for container in spec.get("initContainers") or ()]
+    if wanted in (*containers, *init) and wanted:
+        return wanted
+    if wanted:
+        raise BadRequest(f"container {wanted} is not valid for pod {name}: it has {', '.join([*containers, *init])}")
+    if len(containers) == 1:
+        return containers[0]
+    sentence = f"a container name must be specified for pod {name}, choose one of: [{' '.join(containers)}]"
+    raise BadRequest(sentence + (f" or one of the init containers: [{' '.join(init)}]" if init else ""))
+
+
+# Accept
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """The requested response format. `shape`: the object, a Table, its metadata only, or a discovery document."""
+
+    shape: Literal["object", "Table", "PartialObjectMetadata", "APIGroupDiscoveryList"] = "object"
+    version: str = "v1"
+    include: str = "Metadata"
+
+
+def read_accept(accept: str, query: Mapping[str, str]) -> Format:
+    """The first supported format of the Accept header; plain JSON is always supported. Raises `NotAcceptable`."""
+    for part in (accept or "*/*").split(","):
+        media, *parameters = (piece.strip() for piece in part.split(";"))
+        # kubectl also lists forms that are not served, such as Protobuf and v2beta1; plain JSON is its last choice.
+        if media not in ("application/json", "application/*", "*/*"):
+            continue
+        given = dict(parameter.split("=", 1) for parameter in parameters if "=" in parameter)
+        shape = given.get("as", "").removesuffix("List") if given.get("as") != "APIGroupDiscoveryList" else given["as"]
+        if not shape:
+            return Format()
+        group, version = given.get("g", ""), given.get("v", "v1")
+        if shape in ("Table", "PartialObjectMetadata") and group == "meta.k8s.io" and version in ("v1", "v1beta1"):
+            return Format(shape, version, query.get("includeObject") or "Metadata")  # type: ignore[arg-type]
+        if shape == "APIGroupDiscoveryList" and group == "apidiscovery.k8s.io" and version == "v2":
+            return Format("APIGroupDiscoveryList", version)
+    raise NotAcceptable("only the following media types are accepted: application/json")
+
+
+# Bodies
+
+
+def read_body(body: bytes, content_type: str | None, *, duplicates: bool = False) -> tuple[Any, tuple[str, ...]]:
+    """The body as JSON values; with `duplicates`, also a message for each duplicate field.
+
+    `UnsupportedMediaType` names the supported types.
+    """
+    # No Content-Type means JSON, as in Kubernetes: Python's official client sends none when it creates objects.
+    media = (content_type or "application/json").split(";")[0].strip().lower()
+    if media == protobuf.MEDIA_TYPE:
+        return protobuf.decode_body(body), ()
+    if media in ("application/yaml", "application/apply-patch+yaml"):
+        return _read_yaml(body), ()
+    if media != "application/json" and not media.endswith("-patch+json"):
+        raise UnsupportedMediaType(
+            f"the body of the request was in an unknown format, {media}:"
+            " accepted are application/json, application/yaml"
+        )
+    return _read_json(body), _find_duplicates(body) if duplicates else ()
+
+
+def _read_json(body: bytes) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise BadRequest(f"the body is not JSON: {error}") from None
+    except RecursionError:
+        raise BadRequest("the body nests too deeply") from None
+
+
+def _find_duplicates(body: bytes) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+
+    def look(pairs: list[tuple[str, Any]]) -> None:
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                found[f'duplicate field "{name}"'] = None
+            seen.add(name)
+
+    # msgspec silently keeps the last of two fields of one name, so the body is read a second time.
+    try:
+        json.loads(body, object_pairs_hook=look)
+    except (ValueError, RecursionError):
+        # `_read_json` has already reported the error.
+        return ()
+    return tuple(found)
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads YAML into JSON values as Kubernetes does: no dates. Aliases are refused."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        # Aliases of aliases can expand a short text without bound.
+        if self.check_event(yaml.AliasEvent):
+            raise BadRequest("the body is YAML with aliases, which are not accepted: write the values out")
+        return super().compose_node(parent, index)
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def _read_yaml(body: bytes) -> Any:
+    try:
+        # `kubectl apply --server-side` sends JSON under apply-patch+yaml.
+        if body.lstrip()[:1] in (b"{", b"["):
+            return msgspec.json.decode(body)
+        # The way through JSON turns numbers used as keys into text, and refuses keys that JSON cannot have.
+        return msgspec.json.decode(msgspec.json.encode(yaml.load(body, _Loader)))  # noqa: S506 - a safe loader
+    except RecursionError:
+        raise BadRequest("the body nests too deeply") from None
+    except (yaml.YAMLError, msgspec.MsgspecError, ValueError, TypeError) as error:
+        raise BadRequest(f"the body is not YAML: {' '.join(str(error).split())}") from None

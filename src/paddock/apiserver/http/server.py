@@ -1,0 +1,175 @@
+"""The embedded Kubernetes API over HTTPS, for kubectl and all other clients: 127.0.0.1 only, one token, one port.
+
+Each request passes one middleware: Host header, then token, then handler. Every error becomes a `Status` object.
+Rule: every path needs the token, except `authentication.OPEN_PATHS` and the paths whose handlers authenticate their
+clients themselves (`own_login`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import msgspec
+from aiohttp import web
+
+from paddock.apiserver.http.authentication import OPEN_PATHS, build_hosts, check_host, check_token, make_token
+from paddock.apiserver.http.certificates import make_certificates
+from paddock.apiserver.http.documents import Documents
+from paddock.apiserver.http.handlers import Handlers
+from paddock.apiserver.http.kubeconfig import build_kubeconfig, write_kubeconfig
+from paddock.apiserver.http.pod_logs import PodLogs
+from paddock.apiserver.objects.in_process import LocalApi
+from paddock.kube.errors import ApiError, InternalError, MethodNotAllowed, NotFound, TooLarge, build_status
+
+log = logging.getLogger(__name__)
+
+HOST = "127.0.0.1"
+BODY_LIMIT = 3 * 1024 * 1024  # as in kube-apiserver
+_BACKLOG = 1_024
+_SHUTDOWN_SECONDS = 1.0
+"""How long open responses may take when the server stops."""
+
+_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class CannotListen(OSError):
+    """The port cannot be bound; the message says why and what to do."""
+
+
+class Server:
+    """Serves a `LocalApi`. `directory` holds token, certificates and kubeconfig file, readable by this user only."""
+
+    def __init__(self, api: LocalApi, directory: Path, *, logs: PodLogs | None = None) -> None:
+        self.url = ""
+        self.token = ""
+        self.kubeconfig = directory / "kubeconfig"
+        self.certificate_authority = directory / "ca.crt"
+        self.own_login: set[str] = set()
+        """First path segments (`console`) whose handlers authenticate their clients themselves."""
+        self.application = web.Application(middlewares=[self._guard], client_max_size=BODY_LIMIT)
+        self._objects = api.objects
+        self._directory = directory
+        self._hosts: frozenset[str] = frozenset()
+        self._documents = Documents(api.objects)
+        self._handlers = Handlers(api.objects, logs)
+        self._runner: web.AppRunner | None = None
+        self._open_requests = 0
+        self._last_request = api.objects.clock()
+        for path in ("/api", "/apis", "/openapi", "/version", "/livez", "/readyz", "/healthz"):
+            self.application.router.add_route("*", path, self._serve)
+            self.application.router.add_route("*", path + "/{rest:.*}", self._serve)
+
+    @property
+    def last_request(self) -> float:
+        """Time of the last HTTP request; the current time while a response is open (a watch, a followed log)."""
+        return self._objects.clock() if self._open_requests else self._last_request
+
+    async def start(self, port: int = 0) -> None:
+        """Starts serving; port 0 takes a free port. Raises `CannotListen` (an OSError) if the port cannot be bound,
+        `OSError` if the directory cannot be written."""
+        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # `mkdir` leaves the mode of a directory that exists already.
+        os.chmod(self._directory, 0o700)  # noqa: PTH101 - one call
+        certificates = make_certificates(self._directory, self._objects.clock())
+        self.token = make_token(self._directory)
+        # Without `handler_cancellation`, a watch would notice a disconnected client only at its next write.
+        runner = web.AppRunner(
+            self.application, access_log=None, handler_cancellation=True, shutdown_timeout=_SHUTDOWN_SECONDS
+        )  # fmt: skip
+        await runner.setup()
+        try:
+            site = web.TCPSite(runner, HOST, port, ssl_context=certificates.context(), backlog=_BACKLOG)
+            await site.start()
+        except OSError as error:
+            await runner.cleanup()
+            raise _explain_listen(error, port) from error
+        self._runner = runner
+        bound = runner.addresses[0][1]
+        self._hosts = build_hosts(bound)
+        self.url = f"https://{HOST}:{bound}"
+        config = build_kubeconfig(self.url, certificates.authority.read_bytes(), self.token)
+        write_kubeconfig(self.kubeconfig, config)
+
+    async def stop(self) -> None:
+        """Ends the watches, lets short responses finish, and frees the port."""
+        if self._runner is not None:
+            runner, self._runner = self._runner, None
+            # In-process followers stay subscribed: the store outlives the server.
+            self._objects.hub.close(bounded_only=True)
+            await runner.cleanup()
+
+    @web.middleware
+    async def _guard(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
+        self._open_requests += 1
+        try:
+            self._check(request)
+            return await handler(request)
+        except ApiError as error:
+            return _answer_error(error)
+        except web.HTTPException as error:
+            return self._translate(request, error)
+        # The client has disconnected (handler_cancellation) or the server stops: not an error of ours.
+        except (asyncio.CancelledError, ConnectionError):
+            raise
+        except Exception:
+            log.exception("%s %s failed", request.method, request.path)
+            return _answer_error(InternalError("the API server failed at this request; its log has the details"))
+        finally:
+            self._open_requests -= 1
+            self._last_request = self._objects.clock()
+
+    def _check(self, request: web.Request) -> None:
+        # The host is checked on every path: DNS rebinding must not reach pages with a login of their own either.
+        if error := check_host(request.headers.get("Host", ""), self._hosts):
+            raise error
+        if request.path in OPEN_PATHS or _first_segment(request.path) in self.own_login:
+            return
+        if error := check_token(request.headers.get("Authorization", ""), self.token):
+            raise error
+
+    def _translate(self, request: web.Request, error: web.HTTPException) -> web.StreamResponse:
+        """Turns aiohttp's own errors into a Status; errors under `own_login` paths pass unchanged."""
+        if _first_segment(request.path) in self.own_login:
+            raise error
+        if isinstance(error, web.HTTPRequestEntityTooLarge):
+            return _answer_error(TooLarge(f"Request entity too large: limit is {BODY_LIMIT} bytes"))
+        if isinstance(error, web.HTTPMethodNotAllowed):
+            return _answer_error(MethodNotAllowed(f"{request.method} is not allowed on {request.path}"))
+        if isinstance(error, web.HTTPNotFound):
+            return _answer_error(NotFound(f"the server could not find the requested resource: {request.path}"))
+        raise error
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        if request.method in ("GET", "HEAD") and (document := self._documents.find(request)) is not None:
+            return document
+        return await self._handlers.handle(request)
+
+
+def _first_segment(path: str) -> str:
+    """`console` of `/console/x`; empty for `*`, which is a legal target of OPTIONS."""
+    return path.removeprefix("/").partition("/")[0] if path.startswith("/") else ""
+
+
+def _answer_error(error: ApiError) -> web.Response:
+    headers = {"Cache-Control": "no-cache, private"}
+    if error.code == 401:
+        headers["WWW-Authenticate"] = 'Bearer realm="paddock"'
+    if error.retry_after is not None:
+        headers["Retry-After"] = str(max(1, round(error.retry_after)))
+    body = msgspec.json.encode(build_status(error))
+    return web.Response(body=body, status=error.code, content_type="application/json", headers=headers)
+
+
+def _explain_listen(error: OSError, port: int) -> CannotListen:
+    if error.errno == errno.EADDRINUSE:
+        text = f"port {port} of {HOST} is taken by another program: choose another port, or none for a free one"
+    elif error.errno in (errno.EACCES, errno.EPERM):
+        text = f"port {port} of {HOST} is not allowed to this user: choose one of 1024 or more"
+    else:
+        text = f"cannot listen on port {port} of {HOST}: {error.strerror or error}"
+    return CannotListen(error.errno, text)

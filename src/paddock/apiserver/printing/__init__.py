@@ -1,0 +1,1 @@
+"""Tables, columns and cells for `kubectl get`."""

@@ -1,0 +1,1 @@
+"""Schemas of served kinds: rules for a CRD's schema, the words of field errors, JSONPath of columns."""

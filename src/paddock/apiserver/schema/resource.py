@@ -1,0 +1,60 @@
+"""A served kind: its names, schema, subresources and printer columns.
+
+Built-in kinds are listed in `kinds.built_ins`, custom ones are read from their CRDs in `kinds.custom`;
+`kinds.registry.Registry` joins the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from paddock.kube.meta import Resource
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of `kubectl get`. `path` is a JSONPath as in a CRD (`.status.phase`); `type` one of string, integer,
+    number, boolean, date (shown as an age); `priority` 0 is always shown, others with `-o wide`."""
+
+    name: str
+    type: str
+    path: str
+    priority: int = 0
+    format: str = ""
+    description: str = ""
+
+
+AGE = Column("Age", "date", ".metadata.creationTimestamp")
+
+
+@dataclass(frozen=True, eq=False)
+class ServedResource:
+    """One kind in one version. Compared by identity: a changed CRD creates new ones.
+
+    `schema`: structural and self-contained. `scale`: the CRD's scale subresource (its three paths).
+    """
+
+    resource: Resource
+    singular: str
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    subresources: frozenset[str] = frozenset()
+    schema: Mapping[str, Any] | None = None
+    columns: tuple[Column, ...] = ()
+    custom: bool = False
+    storage: bool = True
+    scale: Mapping[str, Any] | None = None
+    list_kind: str = ""
+
+    @property
+    def qualified_kind(self) -> str:
+        """The kind in error messages: `PaddleJob.batch.paddlepaddle.org`, `Pod`."""
+        group = self.resource.group
+        return f"{self.resource.kind}.{group}" if group else self.resource.kind
+
+    @property
+    def list_name(self) -> str:
+        """The kind of a list of these: `PodList`."""
+        return self.list_kind or f"{self.resource.kind}List"

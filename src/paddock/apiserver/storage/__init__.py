@@ -1,0 +1,1 @@
+"""Storage: the store, its changelog and the watch hub."""

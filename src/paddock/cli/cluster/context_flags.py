@@ -1,0 +1,29 @@
+"""The values of --context and --kubeconfig, kept in click's context for every part of a command.
+
+Imports nothing but click, as `paddock --help` reads it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+_CHOSEN = "paddock.cli.place"
+"""The key in click's context, which a group shares with its commands."""
+
+
+def keep_chosen(context: click.Context) -> dict[str, Any]:
+    """The mutable mapping of the values given so far, by option name."""
+    chosen: dict[str, Any] = context.meta.setdefault(_CHOSEN, {})
+    return chosen
+
+
+def read_chosen(context: click.Context | None) -> dict[str, str]:
+    """The given values by option name; empty for the local cluster."""
+    return dict(context.meta.get(_CHOSEN, {})) if context else {}
+
+
+def is_chosen(context: click.Context) -> bool:
+    """Whether the command line or the environment names a cluster."""
+    return bool(read_chosen(context))

@@ -1,0 +1,56 @@
+"""Errors as a message and an exit code: 2 for a mistake of the user, 1 for a failed request or job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from paddock.app.home import HomeError
+from paddock.app.launch import StartError, StopError
+from paddock.cli.output.language import localized, readers_language
+from paddock.cli.output.os_errors import explain_unreadable
+from paddock.jobs.text.phrases import Phrase, phrase, render
+from paddock.kube.errors import AlreadyExists, ApiError, BadRequest, Invalid, NotFound
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    message: str
+    exit_code: int
+
+
+class _MessageError(Exception):
+    def __init__(self, *said: Phrase | str) -> None:
+        """`said`: lines; a plain string is not translated."""
+        super().__init__("\n".join(map(str, said)))
+        self.said = said
+
+
+class UserError(_MessageError):
+    """The command or the manifest is wrong (exit code 2); only the message is printed."""
+
+
+class Failed(_MessageError):
+    """A correct command failed (exit code 1); only the message is printed."""
+
+
+_WRONG = (AlreadyExists, BadRequest, Invalid, NotFound)
+
+
+def explain_error(error: Exception) -> Explained | None:
+    """The message and exit code of an expected error; None for any other: a bug."""
+    from paddock.client.kubeconfig import ConfigError  # loads ssl, which no command needs for its start
+
+    if isinstance(error, _MessageError):
+        language = readers_language()
+        lines = [each if isinstance(each, str) else render(each, language) for each in error.said]
+        return Explained("\n".join(lines), 2 if isinstance(error, UserError) else 1)
+    if isinstance(error, ConfigError):
+        return Explained(localized(phrase(error.text, **error.places)), 2)
+    if isinstance(error, HomeError | StartError | StopError):
+        (said,) = error.args
+        return Explained(localized(said) if isinstance(said, Phrase) else str(said), 1)
+    if isinstance(error, ApiError):
+        return Explained(error.message, 2 if isinstance(error, _WRONG) else 1)
+    if isinstance(error, OSError) and error.filename:
+        return Explained(localized(phrase("{file}: {why}", file=str(error.filename), why=explain_unreadable(error))), 1)
+    return None

@@ -1,0 +1,62 @@
+"""Names of kinds on the command line: those of `paddock get`, and for `--kinds` the names of the CRDs, joined by
+commas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from paddock.cli.output.language import localized
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.text.phrases import Names, phrase
+from paddock.jobs.text.sentences import nearest
+from paddock.kube.meta import ENVIRONMENTS, PODS, Resource
+
+
+def _words_of_kinds() -> dict[str, tuple[Resource, ...]]:
+    """Names of each kind of job -> that kind in all API groups; short names of one group are valid for the others."""
+    return {
+        word: tuple(each for each in KINDS if each.kind == resource.kind)
+        for resource, api in KINDS.items()
+        for word in (*api.short_names, resource.kind.lower(), resource.plural)
+    }
+
+
+KINDS_BY_WORD: Mapping[str, tuple[Resource, ...]] = {
+    **dict.fromkeys(("jobs", "job"), tuple(KINDS)),
+    **_words_of_kinds(),
+    **dict.fromkeys(("pods", "pod", "po"), (PODS,)),
+    **dict.fromkeys(("environments", "environment", "env", "envs"), (ENVIRONMENTS,)),
+}
+BY_NAME: Mapping[str, Resource] = {resource.qualified: resource for resource in KINDS}
+
+
+def name_for_kubectl(resource: Resource) -> str:
+    """`paddlejob`; `paddlejobs.kubeflow.org` where kubectl resolves the short form to another group (kubectl takes the
+    first group by name)."""
+    from paddock.jobs.preflight.kinds import KNOWN  # with all checks of manifests: `paddock get` needs none of them
+
+    first = min((each for each in KNOWN if each.kind == resource.kind), key=lambda each: each.group, default=resource)
+    return resource.kind.lower() if first.group == resource.group else resource.qualified
+
+
+class KindsOfJob(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.5; 8.1 is enough
+    """`paddlejobs.batch.paddlepaddle.org,paddlejobs.kubeflow.org` as their resources, each once."""
+
+    name = "kinds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Resource, ...]:
+        if not isinstance(value, str):
+            return tuple(value)
+        found = []
+        for name in value.split(","):
+            if name not in BY_NAME:
+                near = nearest(name, BY_NAME)
+                hint = phrase("there are {names}", names=Names(tuple(BY_NAME)))
+                if near:
+                    hint = phrase("did you mean {name}?", name=near)
+                self.fail(localized(phrase("{name} is no kind of job; {hint}", name=repr(name), hint=hint)), param, ctx)
+            found.append(BY_NAME[name])
+        return tuple(dict.fromkeys(found))

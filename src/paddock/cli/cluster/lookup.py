@@ -1,0 +1,120 @@
+"""Lookup of the job that a name on the command line refers to, and of its pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.cluster.flags import LOCAL, Flags
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.text.phrases import Names, Phrase, phrase
+from paddock.jobs.text.sentences import nearest
+from paddock.jobs.views.stored import StoredJob, read_stored
+from paddock.kube.errors import Forbidden, NotFound
+from paddock.kube.meta import PODS, Manifest, Resource, is_controlled_by, name_of
+
+if TYPE_CHECKING:
+    from paddock.kube.api import Api
+
+
+async def fetch_job(api: Api, namespace: str, word: str, flags: Flags = LOCAL) -> StoredJob:
+    """The job that `word` names: `NAME`, `paddlejob/NAME` or `paddlejob.GROUP/NAME`.
+
+    Raises `UserError` if there is no such job (with the nearest name), or if two API groups have one (with both). Kinds
+    that RBAC forbids are skipped (`fetch_all` says why); raises `Forbidden` if all of them are.
+    """
+    resources, name = read_job_word(word)
+    found: list[tuple[Resource, Manifest]] = []
+    refused: list[Forbidden] = []
+    for resource in resources:
+        try:
+            found.append((resource, await api.get(resource, namespace, name)))
+        except NotFound:
+            continue
+        except Forbidden as error:
+            refused.append(error)
+    if len(refused) == len(resources):
+        raise refused[0]
+    if len(found) == 1 or (found and "/" in word):  # `paddlejob/NAME` is the first group's: see `printed_name`
+        return read_stored(*found[0])
+    if found:
+        names = Names(tuple(f"{_with_group(resource)}/{name}" for resource, _ in found))
+        raise UserError(
+            phrase(
+                "two jobs in namespace {namespace} are called {name}, {names}: name one of them like this",
+                namespace=namespace, name=repr(name), names=names,
+            )
+        )  # fmt: skip
+    known = [name_of(job) for _, job in await fetch_all(api, KINDS, namespace)]
+    near = nearest(name, known)
+    hint = phrase("; `{command}` lists all jobs", command=f"paddock get -A{flags.options}")
+    if near:
+        hint = explain_near(near)
+    raise UserError(
+        phrase("there is no job {name} in namespace {namespace}{hint}", name=repr(name), namespace=namespace, hint=hint)
+    )
+
+
+def explain_near(name: str) -> Phrase:
+    """`; did you mean 'resnet'?`"""
+    return phrase("; did you mean {name}?", name=repr(name))
+
+
+def read_job_word(word: str) -> tuple[tuple[Resource, ...], str]:
+    """The kinds that a word on the command line can mean, and the name. Raises `UserError` for an unknown kind."""
+    kind, slash, name = word.rpartition("/")
+    resources = tuple(each for each in KINDS if not slash or kind.lower() in _aliases(each))
+    if not resources:
+        forms = tuple(f"{_with_group(each)}/{name}" for each in KINDS)
+        raise UserError(phrase("{kind} is no kind of job: {name}, or {forms}", kind=repr(kind), name=name, forms=forms))
+    return resources, name
+
+
+def _aliases(resource: Resource) -> set[str]:
+    """`paddlejob`, its plural, and both with the group."""
+    words = {resource.kind.lower(), resource.plural}
+    return words | {f"{word}.{resource.group}" for word in words}
+
+
+def _with_group(resource: Resource) -> str:
+    return f"{resource.kind.lower()}.{resource.group}"
+
+
+def printed_name(resource: Resource, name: str) -> str:
+    """`paddlejob/demo`, which names the object on the command line. If two API groups have the kind, the short form
+    means the first group; an object of another has its group: `paddlejob.kubeflow.org/demo`."""
+    first = next((each for each in KINDS if each.kind == resource.kind), resource)
+    return f"{resource.kind.lower() if first == resource else _with_group(resource)}/{name}"
+
+
+async def fetch_all(
+    api: Api, resources: Iterable[Resource], namespace: str, labels: str = ""
+) -> list[tuple[Resource, Manifest]]:
+    """Every object of these kinds; none of a kind that the cluster does not serve.
+
+    Kubernetes authorizes before it looks for the kind, so a user without cluster-wide rights gets 403, not 404, for an
+    API group that is not installed. Therefore `Forbidden` is raised only if no kind could be listed.
+    """
+    found: list[tuple[Resource, Manifest]] = []
+    refused: list[Forbidden] = []
+    listed = False
+    for resource in resources:
+        try:
+            listing = await api.list(resource, namespace if resource.namespaced else "", labels=labels)
+        except NotFound:
+            continue
+        except Forbidden as error:
+            refused.append(error)
+            continue
+        listed = True
+        found += [(resource, item) for item in listing.items]
+    if refused and not listed:
+        raise refused[0]
+    return found
+
+
+async def fetch_pods(api: Api, job: StoredJob) -> list[Manifest]:
+    """The pods that the job controls (by owner reference), sorted by name."""
+    pods = (await api.list(PODS, job.key.namespace)).items
+    return sorted((pod for pod in pods if is_controlled_by(pod, job.uid)), key=name_of)

@@ -1,0 +1,202 @@
+"""The two clusters of a command: the local one, or a Kubernetes that a context of a kubeconfig names.
+
+A `Place` has what differs between the two: how to reach the API, which files of a deleted job are kept, what to do
+while a job is followed. With a context a verb never starts, reads or needs the local cluster. `cli.cluster.session`
+chooses the place of a command.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from paddock import __version__
+from paddock.app import launch
+from paddock.app.home import Home, is_up, read_running
+from paddock.cli.cluster.flags import LOCAL, Flags
+from paddock.cli.output.language import localized
+from paddock.cli.output.terminal import stderr
+from paddock.jobs.names import output_name
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.views.stored import StoredJob
+from paddock.kube.errors import ApiError
+from paddock.kube.meta import uid_of
+
+if TYPE_CHECKING:
+    from paddock.client.client import Client
+    from paddock.client.kubeconfig import Config
+
+_CHECK_SECONDS = 0.5
+"""Seconds between two checks whether the local cluster is still up."""
+_FULL_BELOW = 64 * 2**10
+"""Free bytes below which a disk counts as full: the store writes pages."""
+
+Notify = Callable[[Phrase | str], None]
+
+
+class Place(Protocol):
+    """`home`: None for a remote cluster, where this machine has no files of a job."""
+
+    @property
+    def flags(self) -> Flags: ...
+
+    @property
+    def home(self) -> Home | None: ...
+
+    def start(self, *, sandbox: str = "auto") -> None:
+        """Starts the local cluster if it is not up; does nothing for a remote one."""
+        ...
+
+    def read_config(self) -> Config:
+        """The connection. Raises `ConfigError`."""
+        ...
+
+    async def attend(self, client: Client, job: StoredJob, notify: Notify) -> Phrase:
+        """Runs beside the follower of `job`, until cancelled. Returns a sentence only if the job cannot be followed any
+        more."""
+        ...
+
+    def find_outputs(self, job: StoredJob) -> Path | None:
+        """The job's PADDOCK_OUTPUT_DIR; None while it is empty."""
+        ...
+
+    def find_kept_log(self, namespace: str, pod: str, uid: str = "*") -> Path | None:
+        """The newest log file of a pod, also after its deletion; by default of any pod of that name."""
+        ...
+
+    def find_other_settings(self) -> list[str]:
+        """Environment variables (proxies, package indexes) whose values in the cluster's process differ from this
+        command's."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """The user's own cluster, in `home`."""
+
+    home: Home
+    flags: Flags = LOCAL
+
+    def start(self, *, sandbox: str = "auto") -> None:
+        """Starts it if it is not up, with a line on stderr. Raises `StartError`."""
+        started = launch.start(self.home, sandbox=sandbox)
+        running = started.running
+        if started.fresh:
+            stderr().print(localized(explain_started(started)))
+        elif running.version != __version__:
+            said = phrase(
+                "the cluster that is up is of paddock {version}, this is {own}: after `paddock down` the next command "
+                "starts one of this version",
+                version=running.version,
+                own=__version__,
+            )
+            stderr().print(localized(said))
+
+    def read_config(self) -> Config:
+        from paddock.client.kubeconfig import read_config
+
+        return read_config(str(self.home.kubeconfig))
+
+    async def attend(self, client: Client, job: StoredJob, notify: Notify) -> Phrase:
+        """Restarts the cluster when it was killed, as its pods live on. Returns when `paddock down` stopped it.
+        Notifies when the disk is full, as nothing is recorded then. Raises `StartError`."""
+        full = False
+        while True:
+            await asyncio.sleep(_CHECK_SECONDS)
+            if is_up(self.home):
+                was, full = full, shutil.disk_usage(self.home.root).free < _FULL_BELOW
+                if full and not was:
+                    said = phrase(
+                        "the disk that holds {path} is full: nothing is recorded until some of it is free",
+                        path=str(self.home.root),
+                    )
+                    notify(said)
+                continue
+            if read_running(self.home) is None:  # `paddock down` removes the record, a kill leaves it
+                return phrase("the cluster was stopped; the job begins a new attempt at the next `paddock up`")
+            started = await asyncio.to_thread(launch.start, self.home)
+            said = phrase("the cluster was killed; it is up again, the job goes on")
+            if started.fresh:
+                said = phrase(
+                    "the cluster was killed; started again in {seconds} s, the job goes on",
+                    seconds=f"{started.seconds:.1f}",
+                )
+            notify(said)
+
+    def find_outputs(self, job: StoredJob) -> Path | None:
+        path = self.home.outputs / job.key.namespace / output_name(job.key.name, job.uid)
+        return path if path.is_dir() and any(path.iterdir()) else None
+
+    def find_kept_log(self, namespace: str, pod: str, uid: str = "*") -> Path | None:
+        """The kubelet's layout: `<namespace>_<pod>_<uid>/<container>/N.log`."""
+        logs = self.home.node.glob(f"pods/{namespace}_{pod}_{uid}/*/*.log")
+        return max(logs, key=lambda path: path.stat().st_mtime, default=None)
+
+    def find_other_settings(self) -> list[str]:
+        """The cluster's process has the environment of the command that started it."""
+        running = read_running(self.home)
+        return launch.find_other_settings(running.pid, os.environ) if running else []
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A remote Kubernetes cluster. `flags`: its options in advised commands."""
+
+    config: Config
+    flags: Flags
+    status_seconds: float = 10.0
+    """Seconds without a status after which the operators' Leases are read."""
+
+    @property
+    def home(self) -> None:
+        return None
+
+    def start(self, *, sandbox: str = "auto") -> None:
+        """Does nothing: a remote cluster is never started."""
+
+    def read_config(self) -> Config:
+        return self.config
+
+    async def attend(self, client: Client, job: StoredJob, notify: Notify) -> Phrase:
+        """Notifies once, with the reason, if no operator has written a status. Never returns."""
+        from paddock.cli.cluster.operators import explain_no_status
+
+        await asyncio.sleep(self.status_seconds)
+        try:
+            current = await client.get(job.resource, *job.key)
+            if not (current.get("status") or {}) and uid_of(current) == job.uid:
+                notify(await explain_no_status(client, job.resource, job.key.namespace, self.flags))
+        except ApiError:
+            pass  # the follower of the job gets the same error and reports it
+        await asyncio.Event().wait()
+        raise AssertionError("the event is never set")
+
+    def find_outputs(self, job: StoredJob) -> None:
+        return None
+
+    def find_kept_log(self, namespace: str, pod: str, uid: str = "*") -> None:
+        return None
+
+    def find_other_settings(self) -> list[str]:
+        return []
+
+
+def explain_started(started: launch.Started) -> Phrase:
+    running = started.running
+    return phrase(
+        "embedded cluster started in {seconds} s ({machine}; pods in {sandbox})",
+        seconds=f"{started.seconds:.1f}", machine=running.machine, sandbox=running.sandbox,
+    )  # fmt: skip
+
+
+def build_cluster(config: Config, context: str | None, kubeconfig: str | None) -> Cluster:
+    """The place of `config`; `context` and `kubeconfig` as typed, for advised commands."""
+    file = f" --kubeconfig {shlex.quote(kubeconfig)}" if kubeconfig else ""
+    name = f" --context {shlex.quote(context)}" if context else ""
+    return Cluster(config, Flags(file + name, config.namespace, f"kubectl{file}{name}"))

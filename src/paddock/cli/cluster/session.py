@@ -1,0 +1,83 @@
+"""The cluster that a command's options name, started if needed, and a client of its API."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from paddock.app.home import Home, read_home
+from paddock.cli.cluster.context_flags import read_chosen
+from paddock.cli.cluster.places import Cluster, Local, Place, build_cluster
+
+if TYPE_CHECKING:
+    from paddock.client.client import Client
+
+T = TypeVar("T")
+
+
+def choose_place(context: click.Context | None = None) -> Place:
+    """The cluster that the options name. Raises `ConfigError` for a context that cannot be used."""
+    context = context or click.get_current_context(silent=True)
+    chosen = read_chosen(context)
+    if not chosen:
+        return Local(home())
+    from paddock.client.kubeconfig import read_config
+
+    name, file = chosen.get("context"), chosen.get("kubeconfig")
+    return build_cluster(read_config(file, name), name, file)
+
+
+def typed_command() -> str:
+    """The typed command, quoted for a shell, for a sentence that advises it again."""
+    context = click.get_current_context(silent=True)
+    words = context.find_root().obj if context else None
+    return shlex.join(["paddock", *words]) if words else ""
+
+
+def home() -> Home:
+    return read_home(os.environ)
+
+
+def ensure_up(*, sandbox: str = "auto") -> Home:
+    """Starts the local cluster if it is not up, with a line on stderr."""
+    place = home()
+    Local(place).start(sandbox=sandbox)
+    return place
+
+
+@asynccontextmanager
+async def connect(place: Place) -> AsyncIterator[Client]:
+    from paddock.client.client import Client
+
+    async with Client(place.read_config()) as client:
+        if isinstance(place, Cluster):
+            from paddock.cli.cluster.rbac import explained_refusals
+            from paddock.cli.cluster.served import check_served
+
+            with explained_refusals(place):
+                await check_served(client, place)
+                yield client
+        else:
+            yield client
+
+
+def run_with_client(work: Callable[[Client, Place], Awaitable[T]]) -> T:
+    """Runs `work` with a client of the cluster that the command names; starts the local cluster if it is not up."""
+    place = choose_place()
+    place.start()
+
+    async def connected() -> T:
+        async with connect(place) as client:
+            return await work(client, place)
+
+    return run(connected())
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(work)

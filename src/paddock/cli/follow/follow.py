@@ -1,0 +1,225 @@
+"""Follows a job to its end: its status, its pods with their logs, and the environments that they wait for.
+
+Only reads. Watches survive broken connections and a restart of the cluster: `Client.follow` resumes them, and
+`rank_log` resumes a log at the byte where it broke off. The result is a `FollowedJob`, which `display` formats.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from paddock.cli.cluster.flags import Flags, build_next
+from paddock.cli.cluster.places import Place
+from paddock.cli.follow.building import Builds
+from paddock.cli.follow.rank_log import follow_lines
+from paddock.cli.output.display import build_live_line
+from paddock.cli.output.screen import Screen
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.frameworks.registry import main_container
+from paddock.jobs.logs.complaints import find_complaint
+from paddock.jobs.logs.progress import read_progress
+from paddock.jobs.model import CauseRecord, Phase, Rank
+from paddock.jobs.objects.pods import read_pod
+from paddock.jobs.text.explain import explain
+from paddock.jobs.text.phrases import Phrase
+from paddock.jobs.views.followed import FollowedJob
+from paddock.jobs.views.messages import read_environment
+from paddock.jobs.views.pods import ended_message, rank_name
+from paddock.jobs.views.steps import build_steps
+from paddock.jobs.views.stored import StoredJob
+from paddock.kube.meta import ENVIRONMENTS, PODS, Key, Manifest, is_controlled_by, name_of, uid_of
+
+if TYPE_CHECKING:
+    from paddock.client.client import Client
+
+_DRAIN_SECONDS = 3.0
+"""Seconds after the end of the job in which the last log lines must arrive."""
+_PAINT_SECONDS = 0.125
+
+
+class JobDeleted(Exception):
+    """The job was deleted while it was followed."""
+
+
+class Follower:
+    """One followed job. `shows` selects the ranks whose lines are printed; progress is read from all ranks.
+
+    `raw`: without rank names; `tail`: at most so many of the lines printed before now; `on_view`: called for each new
+    status; `unreported`: reasons of causes that the caller reports itself.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        place: Place,
+        job: StoredJob,
+        screen: Screen,
+        shows: Callable[[Rank], bool],
+        *,
+        tail: int | None = None,
+        raw: bool = False,
+        on_view: Callable[[FollowedJob], None] = lambda _: None,
+        unreported: frozenset[str] = frozenset(),
+    ) -> None:
+        assert job.job is not None, "what cannot be read cannot be followed"
+        self._client, self._place, self._resource = client, place, job.resource
+        self._api = KINDS[job.resource]
+        self._uid, self._key = job.uid, job.key
+        self.view = FollowedJob(job.job, job.status, time.time())
+        self._screen, self._shows, self._tail, self._on_view = screen, shows, tail, on_view
+        self._reported = _REPORTED - unreported
+        self._raw = raw
+        self._width = max((len(str(rank)) for rank in job.job.ranks()), default=0)
+        self._streams: dict[str, asyncio.Task[None]] = {}
+        self._streamed: set[Rank] = set()
+        self._ended = asyncio.Event()
+        self._running: set[str] = set()
+        self._awaited = asyncio.Event()
+        self._environments: set[str] = set()
+        self._builds = Builds(screen)
+        self._said = ""
+
+    async def run(self) -> FollowedJob:
+        """Returns when the job has ended. Raises `JobDeleted`, `ApiError`."""
+        parts = (self._follow_job(), self._follow_pods(), self._follow_environments(), self._paint())
+        tasks = [asyncio.create_task(part) for part in parts]
+        ended = asyncio.create_task(self._ended.wait())
+        try:
+            done, _ = await asyncio.wait([*tasks, ended], return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+            await self._drain()
+            return self.view
+        finally:
+            every = (*tasks, ended, *self._streams.values())
+            for task in every:
+                task.cancel()
+            await asyncio.gather(*every, return_exceptions=True)
+
+    async def _drain(self) -> None:
+        """Waits for the last lines of ended ranks, not of servers that are kept running.
+
+        The watch of pods may be behind the watch of the job, so a succeeded rank without a log stream is waited for.
+        """
+        deadline = time.monotonic() + _DRAIN_SECONDS
+        while self._ranks_without_log() and time.monotonic() < deadline:  # noqa: ASYNC110 - once, for 3 s at most
+            await asyncio.sleep(0.02)
+        waiting = [task for uid, task in self._streams.items() if uid not in self._running]
+        if waiting:
+            await asyncio.wait(waiting, timeout=max(0.0, deadline - time.monotonic()))
+
+    def _ranks_without_log(self) -> set[Rank]:
+        if self.view.status.phase is not Phase.COMPLETED:
+            return set()
+        return {rank for role in self.view.job.roles if role.decides for rank in role.ranks()} - self._streamed
+
+    async def _follow_job(self) -> None:
+        async for event in self._client.follow(
+            self._resource, self._key.namespace, fields=f"metadata.name={self._key.name}"
+        ):
+            if event.type == "SYNCED" or uid_of(event.object) != self._uid:
+                continue
+            if event.type == "DELETED":
+                raise JobDeleted
+            status = self._api.read_status(event.object)
+            self.view = replace(self.view, status=status, ended=time.time() if status.phase.terminal else None)
+            self._report_cause()
+            self._on_view(self.view)
+            if status.phase.terminal:
+                self._ended.set()
+
+    def _report_cause(self) -> None:
+        """Prints a line for each new cause in `_REPORTED`; short-lived causes appear on the live line alone."""
+        status = self.view.status
+        worth = status.cause is not None and status.cause.reason in self._reported and not status.phase.terminal
+        sentence = explain(status.cause, self._screen.language) if worth and status.cause else ""
+        if sentence and sentence != self._said:
+            self._screen.notify(sentence)
+            for step in _steps(status.cause, self._key, self._place.flags):
+                self._screen.notify(step)
+        self._said = sentence or self._said
+
+    async def _follow_pods(self) -> None:
+        async for event in self._client.follow(PODS, self._key.namespace):
+            pod = event.object
+            if event.type == "DELETED":  # after a reconnect the object has metadata only
+                self._running.discard(uid_of(pod))
+            if event.type == "SYNCED" or not is_controlled_by(pod, self._uid):
+                continue
+            read = read_pod(pod)
+            if read is not None:
+                self._note(pod, read.rank, event.type == "DELETED" or read.ended)
+
+    def _main_status(self, pod: Manifest) -> Manifest:
+        """The container status of the training container; empty before it exists."""
+        statuses: list[Manifest] = (pod.get("status") or {}).get("containerStatuses") or []
+        return statuses[main_container(self.view.job, statuses)] if statuses else {}
+
+    def _note(self, pod: Manifest, rank: Rank, ended: bool) -> None:
+        uid, container = uid_of(pod), self._main_status(pod)
+        state = container.get("state") or {}
+        if message := ended_message(pod):
+            self.view = replace(self.view, messages={**self.view.messages, rank: message})
+        if self._place.home is not None:  # Environments exist on the local cluster alone
+            self._note_environment(state.get("waiting") or {})
+        if ended:
+            self._running.discard(uid)
+        elif "running" in state:
+            self._running.add(uid)
+        if uid not in self._streams and _has_run(state):
+            self._streams[uid] = asyncio.create_task(self._stream(pod, str(container.get("name") or ""), rank))
+            self._streamed.add(rank)
+
+    async def _stream(self, pod: Manifest, container: str, rank: Rank) -> None:
+        async for lines in follow_lines(self._client, self._place, pod, container, self._tail, self._screen.notify):
+            self._show(rank_name(pod), rank, lines)
+
+    def _show(self, label: str, rank: Rank, lines: list[str]) -> None:
+        for progress in filter(None, map(read_progress, lines)):
+            self.view = replace(self.view, progress={**self.view.progress, rank: progress})
+        if rank not in self.view.complaints and (complaint := find_complaint(lines)) and complaint.is_fatal:
+            self.view = replace(self.view, complaints={**self.view.complaints, rank: complaint})
+        if self._shows(rank):
+            self._screen.rank_lines("" if self._raw else label, self._width, lines)
+
+    def _note_environment(self, waiting: Mapping[str, Any]) -> None:
+        if named := read_environment(str(waiting.get("message") or "")):
+            self._environments.add(named)
+            self._awaited.set()
+
+    async def _follow_environments(self) -> None:
+        """Starts when a pod first waits for an environment."""
+        await self._awaited.wait()
+        async for event in self._client.follow(ENVIRONMENTS):
+            if event.type == "SYNCED" or (name := name_of(event.object)) not in self._environments:
+                continue
+            self._builds.show(name, event.object.get("status") or {})
+
+    async def _paint(self) -> None:
+        while True:
+            line = build_live_line(self.view, time.time(), self._screen.language)
+            self._screen.status(self._builds.live or line)
+            await asyncio.sleep(_PAINT_SECONDS)
+
+
+def _steps(cause: CauseRecord | None, key: Key, flags: Flags) -> list[Phrase]:
+    """Next steps, for causes that only the user can resolve."""
+    if cause is None or cause.reason not in ("ImageUnavailable", "EnvironmentFailed"):
+        return []
+    return build_next(build_steps(cause, key.name, key.namespace, local=flags.local), flags)
+
+
+_REPORTED = frozenset(
+    {"RankRestarted", "PodsDeleted", "PodsLost", "WaitingForScheduler", "ImageUnavailable", "EnvironmentFailed",
+     "ConfigurationWrong", "ObjectInTheWay", "ObjectsRefused", "NoFreePort", "Suspended", "Resized", "Resumed",
+     "ContainerWaiting"}
+)  # fmt: skip
+
+
+def _has_run(state: Mapping[str, Any]) -> bool:
+    """Whether the container has a log: false if its program could not be started."""
+    return "running" in state or ("terminated" in state and state["terminated"].get("reason") != "StartError")

@@ -1,0 +1,168 @@
+"""The end of `paddock run`: what is printed, whether the job is deleted or suspended, and the exit code.
+
+A job ends by itself, or `run` stops it: at an interrupt (deleted), after --timeout, or if an environment cannot be
+built (suspended). Pods get their grace period; a second interrupt kills them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from paddock.app import launch
+from paddock.cli.cluster.deletion import delete_job, kill_pods
+from paddock.cli.cluster.flags import build_next
+from paddock.cli.cluster.places import Place
+from paddock.cli.follow.failed_environment import explain_suspended, fetch_steps
+from paddock.cli.follow.failure import fetch_failure
+from paddock.cli.follow.locations import explain_locations
+from paddock.cli.follow.suspend import suspend
+from paddock.cli.output.display import build_doubt, build_end, build_not_started, build_timeout
+from paddock.cli.output.screen import Screen
+from paddock.jobs.model import CleanPods, Phase
+from paddock.jobs.policies.cleanup import read_situation
+from paddock.jobs.policies.fates import Situation
+from paddock.jobs.text.phrases import phrase
+from paddock.jobs.views.followed import FollowedJob
+from paddock.jobs.views.given_up import write_given_up
+from paddock.jobs.views.steps import build_steps
+from paddock.jobs.views.stored import StoredJob
+from paddock.kube.errors import Unavailable
+
+if TYPE_CHECKING:
+    from paddock.client.client import Client
+
+_KILL_SECONDS = 10.0
+_RETRY_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Each public method is one way to end and returns the exit code; `kill` is done at another interrupt."""
+
+    client: Client
+    place: Place
+    screen: Screen
+    job: StoredJob
+
+    async def end(self, view: FollowedJob, *, limited: bool) -> int:
+        """The job has ended by itself. `limited`: `paddock run` has set its backoffLimit."""
+        completed = view.status.phase is Phase.COMPLETED
+        if not completed:
+            for line in await fetch_failure(self.client, self.place, self.job, view.status):
+                self.screen.line(line)
+        self.screen.line(build_end(view, self.screen.language), "bold green" if completed else "bold red")
+        if limited and view.status.cause and view.status.cause.reason == "BackoffLimitExceeded":
+            self.screen.line(
+                phrase(
+                    "(paddock run gives up after three failures alike; runPolicy.backoffLimit in the manifest sets "
+                    "another limit)"
+                )
+            )
+        if doubt := build_doubt(view):
+            self.screen.line(doubt, "bold yellow")
+        self.screen.line(explain_locations(self.place, self.job, view, self.screen.language))
+        if _servers_kept(view):
+            said = phrase(
+                "its servers are kept running (cleanPodPolicy: Never): {command}", command=self._command("delete")
+            )
+            self.screen.notify(said)
+        return 0 if completed else 1
+
+    async def interrupt(self, view: FollowedJob, kill: asyncio.Task[None]) -> int:
+        """The user has interrupted: the job is deleted."""
+        self.screen.notify(phrase("stopping the job (Ctrl-C again kills it)"))
+        gone = await self._stop(lambda: delete_job(self.client, self.job), kill)
+        whole = phrase("interrupted: the job and its pods are gone")
+        if self.place.find_outputs(self.job):
+            whole = phrase("interrupted: the job and its pods are gone; its outputs are kept")
+        part = phrase("interrupted: the job is deleted, some of its pods have not ended yet")
+        self.screen.notify(whole if gone else part)
+        if view.status.cause and view.status.cause.reason == "BuildingEnvironment":
+            self.screen.notify(phrase("the build goes on; `{command}` shows it", command="paddock env list"))
+        return 130
+
+    async def time_out(self, view: FollowedJob, seconds: float, file: str, kill: asyncio.Task[None]) -> int:
+        """--timeout is over: prints why the job has not completed and what to do, and suspends it.
+
+        The job is suspended, not deleted: the log of a job that hangs is the only evidence of the reason.
+        """
+        language, cause = self.screen.language, view.status.cause
+        self.screen.line(build_timeout(view, seconds, language), "bold red")
+        if cause and cause.reason == "WaitingForScheduler":
+            flags, key = self.place.flags, self.job.key
+            for step in build_next(build_steps(cause, key.name, key.namespace, file, local=flags.local), flags):
+                self.screen.line(step)
+        if outputs := self.place.find_outputs(self.job):
+            self.screen.line(phrase("outputs: {path}", path=str(outputs)))
+        rests = await self._stop(lambda: suspend(self.client, self.job, ""), kill)
+        commands = {"logs": self._command("logs"), "delete": self._command("delete")}
+        whole = phrase(
+            "the job is suspended, it holds no pods: `{logs}` shows what it printed, `{delete}` removes it", **commands
+        )
+        part = phrase(
+            "the job is suspended, some of its pods have not ended yet: `{logs}` shows what it printed, `{delete}` "
+            "removes it",
+            **commands,
+        )
+        self.screen.notify(whole if rests else part)
+        return 1
+
+    async def give_up_environment(self, view: FollowedJob, again: str, kill: asyncio.Task[None]) -> int:
+        """The job cannot start until somebody has mended what its environment's sentence names: the wait is over.
+        `again`: the command that was typed, empty where it cannot be typed again."""
+        cause = view.status.cause
+        assert cause is not None
+        self.screen.line(build_not_started(view, time.time(), self.screen.language), "bold red")
+        for step in await fetch_steps(self.client, self.place, self.job, cause, again):
+            self.screen.line(step)
+        why = write_given_up(cause)
+        rests = await self._stop(lambda: suspend(self.client, self.job, why), kill)
+        self.screen.notify(explain_suspended(self._command("delete"), rests=rests))
+        return 1
+
+    def _command(self, verb: str) -> str:
+        return f"paddock {verb} {self.job.key.name}{self.place.flags.of(self.job.key.namespace)}"
+
+    async def _stop(self, end: Callable[[], Awaitable[None]], kill: asyncio.Task[None]) -> bool:
+        """Ends the job's pods by `end`; kills them when `kill` is done. False: some pods remain."""
+        ending = asyncio.create_task(_retry_unavailable(end))
+        try:
+            await asyncio.wait([ending, kill], return_when=asyncio.FIRST_COMPLETED)
+            if not ending.done():
+                self.screen.notify(phrase("killing it"))
+                await _retry_unavailable(lambda: kill_pods(self.client, self.job))
+                await asyncio.wait([ending], timeout=_KILL_SECONDS)
+            if ending.done():
+                ending.result()
+            return ending.done()
+        finally:
+            await cancel(ending)
+
+
+def _servers_kept(view: FollowedJob) -> bool:
+    """Whether cleanPodPolicy Never keeps parameter servers running after the job has completed."""
+    kept = read_situation(view.job, view.status) is Situation.COMPLETED_KEPT
+    return kept and view.job.policies.clean_pods is CleanPods.NEVER and any(not r.decides for r in view.job.roles)
+
+
+async def _retry_unavailable(work: Callable[[], Awaitable[None]]) -> None:
+    """Retries while the API is unavailable: `Place.attend` restarts a cluster that was killed."""
+    deadline = time.monotonic() + launch.START_SECONDS
+    while True:
+        try:
+            return await work()
+        except Unavailable:
+            if time.monotonic() > deadline:
+                raise
+        await asyncio.sleep(_RETRY_SECONDS)
+
+
+async def cancel(*tasks: asyncio.Task[Any]) -> None:
+    """Cancels tasks and waits until they have ended."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,99 @@
+"""The log of one rank's pod, as lines, from its first byte to its last.
+
+After a broken connection the stream resumes at the same byte. If the pod was deleted before its log was requested, the
+log file that the node has kept is read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+from paddock.cli.cluster.places import Notify, Place
+from paddock.cli.cluster.rbac import explain_forbidden
+from paddock.cli.output.log_lines import Lines
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.views.stored import StoredJob
+from paddock.kube.errors import ApiError, BadRequest, Forbidden, NotFound, Unavailable
+from paddock.kube.meta import Manifest, name_of, namespace_of, uid_of
+
+if TYPE_CHECKING:
+    from paddock.client.client import Client
+
+_RETRY_SECONDS, _LATER_RETRY_SECONDS = 0.5, 5.0
+"""Seconds before a retry: after a broken stream, and after an error of the node, which may last longer."""
+_PASSING = (BadRequest, Unavailable)
+"""Expected errors: the container has not started, the API is unavailable."""
+
+
+async def follow_lines(
+    client: Client,
+    place: Place,
+    pod: Manifest,
+    container: str,
+    tail: int | None = None,
+    notify: Notify = lambda _: None,
+) -> AsyncIterator[list[str]]:
+    """Yields lines in batches as they arrive, until the container has ended.
+
+    `tail`: at most so many of the lines that exist now. `notify` is called once if the log cannot be read (403, or the
+    node does not answer); the job itself is not affected.
+    """
+    lines, said = Lines(), False
+    if tail is not None:
+        with contextlib.suppress(ApiError):  # retried below, where the error is reported
+            yield cut(lines.feed(await _fetch(client, pod, container)), tail)
+    while True:
+        skip = lines.seen  # the API has no byte offset: a new stream begins at the first byte
+        try:
+            stream = client.stream_log(namespace_of(pod), name_of(pod), container=container, follow=True)
+            async for chunk in stream:
+                fresh, skip = chunk[skip:], max(0, skip - len(chunk))
+                yield lines.feed(fresh)
+            break
+        except NotFound as error:
+            if place.home is None and not lines.seen:
+                notify(explain_unreadable(pod, error))
+            kept = place.find_kept_log(namespace_of(pod), name_of(pod), uid_of(pod))
+            yield lines.feed(kept.read_bytes()[lines.seen :] if kept else b"")
+            break
+        except ApiError as error:
+            if not said and not isinstance(error, _PASSING):
+                notify(explain_unreadable(pod, error))
+                said = True
+            if isinstance(error, Forbidden):
+                break
+            await asyncio.sleep(_RETRY_SECONDS if not said else _LATER_RETRY_SECONDS)
+    yield lines.end()
+
+
+def cut(lines: list[str], tail: int | None) -> list[str]:
+    """The last `tail` lines; all lines if None."""
+    return lines if tail is None else lines[-tail:] if tail else []
+
+
+def explain_unreadable(pod: Manifest, error: ApiError) -> Phrase:
+    """Ends with the API server's message, as it reads logs from the pod's node."""
+    why = explain_forbidden(error) if isinstance(error, Forbidden) else error.message
+    return phrase("the log of {pod} cannot be read: {why}", pod=name_of(pod), why=why)
+
+
+async def fetch_log(
+    client: Client, place: Place, job: StoredJob, rank: str, pod: Manifest | None, notify: Notify = lambda _: None
+) -> bytes | None:
+    """The log of a rank so far: of its pod, else the kept file of a deleted pod; None if there is none."""
+    if pod is not None:
+        try:
+            return await _fetch(client, pod)
+        except ApiError as error:  # not started or just deleted: a kept file is read
+            if place.home is None and not isinstance(error, BadRequest):
+                notify(explain_unreadable(pod, error))
+    kept = place.find_kept_log(job.key.namespace, f"{job.key.name}-{rank}")
+    return kept.read_bytes() if kept else None
+
+
+async def _fetch(client: Client, pod: Manifest, container: str = "") -> bytes:
+    stream = client.stream_log(namespace_of(pod), name_of(pod), container=container)
+    return b"".join([chunk async for chunk in stream])

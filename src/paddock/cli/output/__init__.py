@@ -1,0 +1,1 @@
+"""What reaches the screen: tables, the live line, log lines, colours and language."""

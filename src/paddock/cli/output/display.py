@@ -1,0 +1,128 @@
+"""The texts of `paddock run`: heading, live line, progress of an environment build, end. Pure."""
+
+from __future__ import annotations
+
+from paddock.jobs.frameworks.registry import FRAMEWORKS
+from paddock.jobs.logs.progress import Progress
+from paddock.jobs.model import Job, Phase, Role, Status
+from paddock.jobs.text.explain import explain
+from paddock.jobs.text.formats import format_of
+from paddock.jobs.text.phrases import Foreign, Phrase, phrase, render
+from paddock.jobs.views.building import Building
+from paddock.jobs.views.followed import FollowedJob, find_caught_error, find_progress, find_termination_message
+from paddock.kube.times import Moment, format_duration
+
+_BAR = 10
+
+
+def build_head(job: Job, language: str = "en") -> str:
+    """`PaddleJob default/wide-ande-deep: PS mode, 2 servers, 2 workers`."""
+    count = FRAMEWORKS[job.framework].count_role
+    counted = (render(count(role), language) for role in sorted(job.roles, key=lambda role: role.decides))
+    roles = format_of(language).comma.join(counted)
+    said = phrase(
+        "{kind} {job}: {mode} mode, {roles}", kind=job.resource.kind, job=str(job.key), mode=job.mode, roles=roles
+    )
+    return render(said, language)
+
+
+def build_live_line(view: FollowedJob, now: Moment, language: str = "en") -> str:
+    """`Running 12s · ps 2/2 · worker 2/2 · epoch 2 step 300/400 · loss 0.52`."""
+    status = view.status
+    phase = str(status.phase) or render(phrase("Submitted"), language)
+    parts = [f"{phase} {format_duration(now - view.submitted)}"]
+    parts += [f"{name} {counts.ready}" for name, counts in status.roles.items()]
+    if progress := find_progress(view):
+        parts += [text for text in (_place(progress), _loss(progress)) if text]
+    elif status.cause and status.phase not in (Phase.RUNNING, Phase.COMPLETED):
+        parts.append(explain(status.cause, language))
+    if status.restarts:
+        parts.append(render(phrase("restarts {count}", count=status.restarts), language))
+    return " · ".join(parts)
+
+
+def _place(progress: Progress) -> str:
+    epoch = "" if progress.epoch is None else f"epoch {progress.epoch}"
+    epochs = f"/{progress.epochs}" if progress.epochs and epoch else ""
+    step = "" if progress.step is None else f" step {progress.step}"
+    steps = f"/{progress.steps}" if progress.steps and step else ""
+    return f"{epoch}{epochs}{step}{steps}".strip()
+
+
+def _loss(progress: Progress) -> str:
+    return "" if progress.loss is None else f"loss {progress.loss:.4g}"
+
+
+def build_building(building: Building, *, bar: bool, language: str = "en") -> str:
+    """`environment paddle-ps: building (paddlepaddle 3.0.0, 193 MB) ██████░░░░ 61 %`; without the bar in a pipe."""
+    full = building.percent * _BAR // 100
+    drawn = f" {'█' * full}{'░' * (_BAR - full)}" if bar else ","
+    what = phrase("building") if building.what == "building" else Foreign(building.what)
+    said = phrase("environment {name}: {what}", name=building.name, what=what)
+    pace = f", {building.pace}" if building.pace else ""
+    return f"{render(said, language)}{drawn} {building.percent} %{pace}"
+
+
+def build_end(view: FollowedJob, language: str = "en") -> str:
+    """`Completed in 31 s: ps 2/2, worker 2/2 succeeded. Held-out AUC 0.81 (…)`; for a failure the recorded cause."""
+    status = view.status
+    if status.phase is not Phase.COMPLETED:
+        why = explain(status.cause, language) if status.cause else render(phrase("no cause is recorded"), language)
+        for failed in ("failed", "失败"):  # the sentence already begins with it
+            why = why.removeprefix(failed).lstrip(":： ")
+        return render(phrase("Failed after {time}: {why}", time=_seconds(view.seconds), why=why), language)
+    ended = (_ended(role, status, language) for role in sorted(view.job.roles, key=lambda role: role.decides))
+    roles = format_of(language).comma.join(ended)
+    words = find_termination_message(view)
+    said = f" {words}" if words else ""
+    return render(
+        phrase("Completed in {time}: {roles}.{said}", time=_seconds(view.seconds), roles=roles, said=said), language
+    )
+
+
+def build_not_started(view: FollowedJob, now: float, language: str = "en") -> str:
+    """`Not started after 3.2 s: worker-0 cannot start: environment paddle-ps: …`, of a job that cannot start."""
+    why = explain(view.status.cause, language) if view.status.cause else ""
+    return render(phrase("Not started after {time}: {why}", time=_seconds(now - view.submitted), why=why), language)
+
+
+def build_timeout(view: FollowedJob, seconds: float, language: str = "en") -> str:
+    """`Not completed in 60 s (--timeout): waiting for room for 4 of 4 pods: …`; for a running job its progress."""
+    status = view.status
+    if status.cause and status.phase is not Phase.RUNNING:
+        why = explain(status.cause, language)
+    elif progress := find_progress(view):
+        why = ", ".join(text for text in (str(status.phase), _place(progress), _loss(progress)) if text)
+    elif status.phase is Phase.RUNNING:
+        why = render(phrase("{phase}, all of its pods run", phase=str(status.phase)), language)
+    else:
+        why = render(phrase("no cause is recorded"), language)
+    time = f"{seconds:g} s" if seconds < 120 else format_duration(seconds)
+    return render(phrase("Not completed in {time} (--timeout): {why}", time=time, why=why), language)
+
+
+def _ended(role: Role, status: Status, language: str) -> str:
+    counts = status.roles.get(role.name)
+    if counts is None:
+        return f"{role.name} {role.replicas}"
+    if not role.decides:
+        return f"{role.name} {counts.ready}"
+    said = phrase("{role} {count}/{wanted} succeeded", role=role.name, count=counts.succeeded, wanted=counts.wanted)
+    return render(said, language)
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s" if seconds < 120 else format_duration(seconds)
+
+
+def build_doubt(view: FollowedJob) -> Phrase | None:
+    """A warning for a completed job whose program printed an error and exited with 0: it may have trained nothing."""
+    doubt = find_caught_error(view)
+    if doubt is None:
+        return None
+    rank, complaint = doubt
+    return phrase(
+        "warning: {rank} printed “{line}” and still ended with 0: look at its log before you trust the result",
+        rank=str(rank),
+        line=complaint.text,
+    )

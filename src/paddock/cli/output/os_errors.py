@@ -1,0 +1,19 @@
+"""Errors of the operating system for an unreadable file, as phrases."""
+
+from __future__ import annotations
+
+import errno
+
+from paddock.jobs.text.phrases import Phrase, phrase
+
+_KNOWN = {
+    errno.ENOENT: phrase("No such file or directory"),
+    errno.EISDIR: phrase("Is a directory"),
+    errno.ENOTDIR: phrase("Not a directory"),
+    errno.EACCES: phrase("Permission denied"),
+}
+
+
+def explain_unreadable(error: OSError) -> Phrase | str:
+    """A translated phrase for usual errors, else the C library's text."""
+    return _KNOWN.get(error.errno or 0) or error.strerror or type(error).__name__

@@ -1,0 +1,88 @@
+"""Rows of jobs, pods and environments as the cells of a table. Pure: the rows are read in `jobs.views`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from paddock.jobs.frameworks.registry import COLUMNS
+from paddock.jobs.model import Counts
+from paddock.jobs.text.explain import explain, explain_briefly
+from paddock.jobs.text.phrases import Foreign, phrase, render
+from paddock.jobs.views.environments import EnvironmentRow
+from paddock.jobs.views.jobs import JobRow
+from paddock.jobs.views.pods import PodRow
+from paddock.kube.meta import Manifest, namespace_of
+from paddock.kube.quantities import format_bytes
+from paddock.kube.times import Moment, format_duration
+
+JOB_HEADER = ("NAME", "STATUS", "MODE", *COLUMNS, "AGE", "WHY")
+POD_HEADER = ("NAME", "READY", "STATUS", "RESTARTS", "AGE", "IP", "NODE", "WHY")
+ENVIRONMENT_HEADER = ("NAME", "STATUS", "PROGRESS", "AGE", "WHAT")
+ENVIRONMENT_LIST_HEADER = ("NAME", "STATUS", "PROGRESS", "PYTHON", "SIZE", "IMAGES", "WHAT")
+_NO_REQUIREMENTS = phrase("programs of this machine")
+
+
+def format_age(created: Moment | None, now: Moment) -> str:
+    return "<unknown>" if created is None else format_duration(now - created)
+
+
+def build_job_cells(row: JobRow, now: Moment, language: str = "en", *, wide: bool = False) -> list[str]:
+    """A line of `paddock get`; WHY is the cause's sentence, in full if `wide`."""
+    tell = explain if wide else explain_briefly
+    why = tell(row.cause, language) if row.cause else ""
+    age = format_age(row.created, now)
+    return [row.name, str(row.phase), row.mode, *map(_ready, row.counts), age, why]
+
+
+def _ready(counts: Counts | None) -> str:
+    return counts.ready if counts else ""
+
+
+def build_pod_cells(row: PodRow, now: Moment, language: str = "en") -> list[str]:
+    """A line of `paddock get pods`; WHY is the message of the scheduler, the kubelet or the builder."""
+    return [
+        row.name,
+        f"{row.ready}/{row.containers}",
+        row.state,
+        str(row.restarts),
+        format_age(row.created, now),
+        row.address or "<none>",
+        row.node or "<none>",
+        _said(row, language),
+    ]
+
+
+def build_environment_cells(row: EnvironmentRow, now: Moment, language: str = "en") -> list[str]:
+    """A line of `paddock get environments`; WHAT is the builder's message, else the requirements."""
+    what = _said(row, language) or _made_of(row, language)
+    return [row.name, row.phase, _percent(row), format_age(row.created, now), what]
+
+
+def build_environment_list_cells(row: EnvironmentRow, language: str = "en") -> list[str]:
+    """A line of `paddock env list`; WHAT is the requirements, or the builder's message during a build and after its
+    failure."""
+    said = _said(row, language) if row.phase in ("Building", "Failed") else ""
+    size, images = format_bytes(row.size) if row.size else "", (*row.images, "")[0]
+    if len(row.images) > 1:
+        images = render(phrase("{names} and {count} more", names=images, count=len(row.images) - 1), language)
+    return [row.name, row.phase, _percent(row), row.python, size, images, said or _made_of(row, language)]
+
+
+def _said(row: EnvironmentRow | PodRow, language: str) -> str:
+    return render(phrase("{said}", said=Foreign(row.message)), language)
+
+
+def _made_of(row: EnvironmentRow, language: str) -> str:
+    return " ".join(", ".join(row.requirements).split()) or render(_NO_REQUIREMENTS, language)
+
+
+def _percent(row: EnvironmentRow) -> str:
+    return "" if row.progress is None else f"{row.progress} %"
+
+
+def with_namespace(
+    objects: Sequence[Manifest], header: Sequence[str], rows: list[list[str]]
+) -> tuple[list[str], list[list[str]]]:
+    """The same table with NAMESPACE first, for `-A`."""
+    placed = [[namespace_of(each), *row] for each, row in zip(objects, rows, strict=True)]
+    return ["NAMESPACE", *header], placed

@@ -1,0 +1,64 @@
+"""A server-side dry run of manifests that have no local problems; it creates nothing.
+
+It covers what only the cluster knows: admission plugins, quotas, namespaces, served kinds, RBAC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.session import choose_place, connect, run
+from paddock.cli.submit.local_only import find_notices, find_refusals
+from paddock.cli.submit.report import Report
+from paddock.cli.submit.submission import Checked, explain_refused, place_document
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.text.problems import Problem
+from paddock.jobs.text.sentences import told
+from paddock.kube.api import Api
+from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, Unauthorized
+
+
+def check_reports(reports: Sequence[Report], namespace: str) -> list[Report]:
+    """The reports with the cluster's problems added. Raises `ApiError` if it does not answer."""
+    place = choose_place()
+
+    async def work() -> list[Report]:
+        async with connect(place) as client:
+            return [await _check(client, place, each, namespace) for each in reports]
+
+    return run(work())
+
+
+async def _check(api: Api, place: Place, report: Report, namespace: str) -> Report:
+    if report.wrong:
+        return report
+    problems: list[Problem] = []
+    for document in report.documents:
+        each = place_document(report.file, document, namespace)
+        problems += [_build_problem(each, why, "error") for why in find_refusals([each])]
+        problems += [_build_problem(each, why, "warning") for why in find_notices([each])]
+        if why := await _ask(api, place, each):
+            problems.append(_build_problem(each, phrase("the cluster says: {why}", why=why), "error"))
+    return replace(report, problems=(*report.problems, *problems))
+
+
+def _build_problem(each: Checked, said: Phrase, severity: str) -> Problem:
+    problem = told("", said, severity="error" if severity == "error" else "warning")
+    return replace(problem, line=each.document.line)
+
+
+async def _ask(api: Api, place: Place, each: Checked) -> str:
+    """The cluster's error message, or empty. A name that exists is no mistake in the file."""
+    try:
+        await api.create(each.resource, each.manifest, strict=True, dry_run=True)
+    except AlreadyExists:
+        return ""
+    except (Forbidden, Unauthorized):
+        raise
+    except ApiError as error:
+        if error.code >= 500:
+            raise
+        return explain_refused(each, error, place.flags)
+    return ""

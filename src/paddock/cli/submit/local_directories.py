@@ -1,0 +1,116 @@
+"""Scripts that no image has: `train.py` in the current directory, as in PaddlePaddle's examples.
+
+A relative path of a script refers to the image (`jobs.reading.scripts`). If the image has no such file and the current
+directory has, an annotation makes the job start there (`jobs.objects.pods`). A script that is in neither would fail, so
+the job is refused before it is submitted. An existing annotation wins. Unknown images are not judged: the job's cause
+will say why it waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.submit.submission import Checked
+from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
+from paddock.jobs.model import Job, Rank, Settings
+from paddock.jobs.objects.pods import build_pod, main_container
+from paddock.jobs.reading.scripts import find_script
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of
+
+if TYPE_CHECKING:
+    from paddock.kube.api import Api
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script that a role starts. `brought`: whether its image has it; None if the image is unknown."""
+
+    path: str
+    image: str
+    brought: bool | None
+
+
+async def add_working_directories(
+    api: Api, checked: Sequence[Checked], directory: Path, notify: Callable[[Phrase], None], *, named: bool = False
+) -> list[Checked]:
+    """The documents, with `directory` in the annotation of jobs that need a script from it, or of all jobs if the user
+    has `named` it. Raises `UserError` for a script that is found nowhere."""
+    if named:
+        return [_start_in(each, directory) if each.is_job else each for each in checked]
+    if not any(each.is_job for each in checked):
+        return list(checked)
+    environments = (await api.list(ENVIRONMENTS)).items
+    return [_place(each, environments, directory, notify) if each.is_job else each for each in checked]
+
+
+def _place(
+    each: Checked, environments: Sequence[Manifest], directory: Path, notify: Callable[[Phrase], None]
+) -> Checked:
+    if WORKING_DIRECTORY_ANNOTATION in annotations_of(each.manifest):
+        return each
+    assert each.job is not None
+    scripts = list(read_scripts(each.job, environments))
+    missing, refusal = plan_scripts(scripts, directory, lambda path: (directory / path).is_file())
+    if refusal is not None:
+        raise UserError(phrase("{option}: {problem}", option=each.file, problem=refusal))
+    if not missing:
+        return each
+    for path in missing:
+        notify(phrase("{script} is in no image: taken from {directory}", script=path, directory=str(directory)))
+    return _start_in(each, directory)
+
+
+def _start_in(each: Checked, directory: Path) -> Checked:
+    annotations = {**annotations_of(each.manifest), WORKING_DIRECTORY_ANNOTATION: str(directory)}
+    metadata = {**each.manifest["metadata"], "annotations": annotations}
+    return each.with_manifest({**each.manifest, "metadata": metadata})
+
+
+def read_refusal(job: Job, environments: Sequence[Manifest], directory: Path) -> Phrase | None:
+    """Why a job that is submitted from `directory` would be refused; None if each script is found."""
+    if WORKING_DIRECTORY_ANNOTATION in job.annotations:
+        return None
+    scripts = list(read_scripts(job, environments))
+    return plan_scripts(scripts, directory, lambda path: (directory / path).is_file())[1]
+
+
+def read_scripts(job: Job, environments: Iterable[Manifest]) -> Iterator[Script]:
+    """The scripts that roles start by a relative path, and whether their images have them."""
+    from paddock.app.programs import read_content
+
+    known = tuple(environments)
+    for role in job.roles:
+        pod = build_pod(job, Rank(role.name, 0), 0, None, Settings())
+        containers = pod["spec"]["containers"]
+        container = containers[main_container(job, containers)]
+        image = str(container.get("image") or "")
+        content = read_content(image, pod, known)
+        if content is not None and not container.get("command"):
+            container = {**container, "command": list(content.command)}
+        if path := find_script(container):
+            brought = None if content is None else content.files is not None and (content.files / path).is_file()
+            yield Script(path, image, brought)
+
+
+def plan_scripts(
+    scripts: Sequence[Script], directory: Path, is_there: Callable[[str], bool]
+) -> tuple[tuple[str, ...], Phrase | None]:
+    """The scripts that are taken from `directory`, and the error if that is impossible. All roles then start in it, so
+    it must have the scripts of all roles."""
+    missing = tuple(script for script in scripts if script.brought is False)
+    others = tuple(script for script in scripts if script.brought)
+    for script in (*missing, *others) if missing else ():
+        if directory == Path("/") or not is_there(script.path):
+            return (), phrase(
+                "{script} is not in the image {image} nor in {directory}: call paddock where it lies, or mount a "
+                "volume that has it and name its place in workingDir",
+                script=script.path,
+                image=script.image,
+                directory=str(directory),
+            )
+    return tuple(dict.fromkeys(script.path for script in missing)), None

@@ -1,0 +1,67 @@
+"""Parts of a manifest that only the local cluster supports: reported before anything is sent, with an alternative.
+
+A manifest for a laptop should also train on a cluster, so harmless parts (an annotation that only the laptop reads) are
+notices; parts that cannot work are refused. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from paddock.cli.submit.submission import Checked
+from paddock.jobs.labels import ENVIRONMENT_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
+from paddock.jobs.model import Job
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.views.outputs import trained_container
+from paddock.kube.meta import ENVIRONMENTS, annotations_of
+
+_OUTPUT_VARIABLES = re.compile(r"PADDOCK_(?:OUTPUT|CHECKPOINT)_DIR")
+
+
+def find_refusals(checked: Sequence[Checked]) -> list[Phrase]:
+    """What cannot work on any remote cluster, with its file."""
+    return [phrase("{file}: {why}", file=each.file, why=why) for each in checked for why in find_reasons(each)]
+
+
+def find_reasons(each: Checked) -> Iterator[Phrase]:
+    """Why one document cannot work on any remote cluster."""
+    if each.resource == ENVIRONMENTS:
+        yield phrase(
+            "an Environment stands for an image on the local cluster alone; on a cluster the image itself is run: "
+            "leave it out"
+        )
+    if each.is_job and (directory := annotations_of(each.manifest).get(WORKING_DIRECTORY_ANNOTATION)):
+        yield phrase(
+            "the annotation {name} names a directory of this machine, which a cluster's nodes do not have: remove it, "
+            "and --workdir {directory} sends the directory",
+            name=WORKING_DIRECTORY_ANNOTATION, directory=directory,
+        )  # fmt: skip
+
+
+def find_notices(checked: Sequence[Checked]) -> list[Phrase]:
+    """What works, but differently from the local cluster."""
+    return [said for each in checked if each.job for said in _notices(each.job)]
+
+
+def _notices(job: Job) -> Iterator[Phrase]:
+    for role in job.roles:
+        metadata = role.template.get("metadata") or {}
+        own = (metadata.get("annotations") or {}).get(ENVIRONMENT_ANNOTATION)
+        if named := own or job.annotations.get(ENVIRONMENT_ANNOTATION):
+            yield phrase(
+                "{role}: the environment {name} is one of the local cluster; here the image {image} itself is run, "
+                "which must have the same packages",
+                role=role.name, name=named, image=str(trained_container(job, role).get("image")),
+            )  # fmt: skip
+    if any(_OUTPUT_VARIABLES.search(text) for role in job.roles for text in _texts(trained_container(job, role))):
+        yield phrase(
+            "PADDOCK_OUTPUT_DIR and PADDOCK_CHECKPOINT_DIR are not set on a cluster: mount a volume, for example a "
+            "persistentVolumeClaim, and write there"
+        )
+
+
+def _texts(container: Mapping[str, Any]) -> Iterator[str]:
+    yield from map(str, (*(container.get("command") or ()), *(container.get("args") or ())))
+    yield from (str(entry.get("value") or "") for entry in container.get("env") or ())

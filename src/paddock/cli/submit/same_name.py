@@ -1,0 +1,51 @@
+"""Whether an existing job may be replaced by a new one of the same name (decision 4). Pure.
+
+A finished job may, and one that `paddock run` has suspended; any other may still be needed.
+"""
+
+from __future__ import annotations
+
+from paddock.cli.cluster.flags import LOCAL, Flags
+from paddock.jobs.model import Phase
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.views.given_up import read_given_up
+from paddock.jobs.views.stored import StoredJob
+from paddock.kube.meta import metadata
+from paddock.kube.times import Moment, format_duration, read_time
+
+
+def can_be_replaced(job: StoredJob) -> bool:
+    return job.status.phase.terminal or _is_given_up(job)
+
+
+def _is_given_up(job: StoredJob) -> bool:
+    return job.status.phase is Phase.SUSPENDED and job.is_given_up
+
+
+def explain_replaced(job: StoredJob, label: str, now: Moment) -> Phrase:
+    """The notice about the job that is replaced."""
+    age = read_age(job, now)
+    if not _is_given_up(job):
+        return phrase("replacing {job}, {phase} ({age} old)", job=label, phase=str(job.status.phase), age=age)
+    if read_given_up(job.manifest) is not None:
+        return phrase("replacing {job}, whose environment could not be built ({age} old)", job=label, age=age)
+    return phrase("replacing {job}, which --timeout suspended ({age} old)", job=label, age=age)
+
+
+def read_age(job: StoredJob, now: Moment) -> str:
+    return format_duration(now - (read_time(metadata(job.manifest).get("creationTimestamp")) or now))
+
+
+def explain_taken(job: StoredJob, now: Moment, flags: Flags = LOCAL) -> Phrase | None:
+    """The error, with commands that follow or delete the existing job; None if it can be replaced."""
+    if can_be_replaced(job):
+        return None
+    key, where = job.key, flags.of(job.key.namespace)
+    return phrase(
+        "{job} exists already, {phase} for {age}: `{follow}` follows it, `{delete}` ends it",
+        job=f"{job.resource.kind} {key}",
+        phase=str(job.status.phase or Phase.PENDING),
+        age=read_age(job, now),
+        follow=f"paddock logs {key.name} -f{where}",
+        delete=f"paddock delete {key.name}{where}",
+    )

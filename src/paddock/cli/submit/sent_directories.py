@@ -1,0 +1,217 @@
+"""Sends the working directory of a job to a cluster, as a ConfigMap that the job owns.
+
+The ConfigMap is created first, then the job, then the owner reference, so that garbage collection deletes both; if the
+job is refused, the ConfigMap is deleted. The content of images is not known here, so a directory is sent only with
+--workdir, or if the image is a known framework's without such a script (`cli.submit.local_directories` reads that) and
+the current directory has it; the home directory only with --workdir. Files that look like secrets
+(`cli.submit.secret_files`) are refused before anything is sent.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.output.os_errors import explain_unreadable
+from paddock.cli.submit.directory_files import find_files
+from paddock.cli.submit.directory_map import (
+    MOUNT,
+    build_directory_map,
+    explain_sending,
+    find_own_directory,
+    mount_directory_map,
+    plan_entries,
+)
+from paddock.cli.submit.local_directories import plan_scripts, read_scripts
+from paddock.cli.submit.secret_files import explain_secrets, is_secret
+from paddock.cli.submit.submission import Checked, create_all
+from paddock.environments.defaults import build_defaults
+from paddock.jobs.preflight import Document
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.kube.errors import ApiError, NotFound
+from paddock.kube.meta import CONFIG_MAPS, Manifest, name_of, namespace_of, uid_of
+
+if TYPE_CHECKING:
+    from paddock.kube.api import Api
+
+_LONGEST_PREFIX = 200
+Notify = Callable[[Phrase], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """The directory to send. `shown`: as it is printed."""
+
+    path: Path
+    shown: str
+
+
+def add_directory_maps(checked: Sequence[Checked], named: str | None, notify: Notify) -> list[Checked]:
+    """The documents, with a ConfigMap before each job whose directory is sent. `named`: the value of --workdir. Raises
+    `UserError`; sends nothing."""
+    result: list[Checked] = []
+    for each in checked:
+        directory = _choose(each, named, notify) if each.is_job else None
+        result += _pack(each, directory, notify) if directory else [each]
+    return result
+
+
+def _choose(each: Checked, named: str | None, notify: Notify) -> Directory | None:
+    assert each.job is not None
+    job = replace(each.job, annotations={})
+    if named is not None:
+        if own := find_own_directory(job):
+            raise UserError(
+                phrase(
+                    "{job} starts in {own}, its container's workingDir, and --workdir would have it start in the sent "
+                    "directory: remove one of the two",
+                    job=each.label, own=own,
+                )
+            )  # fmt: skip
+        return Directory(Path(named), named)
+    here = Path.cwd()
+    scripts = list(read_scripts(job, build_defaults()))
+    missing, refusal = plan_scripts(scripts, here, lambda path: (here / path).is_file())
+    if missing and refusal is None:
+        if is_too_wide(here, Path("~").expanduser().resolve()):
+            raise UserError(
+                phrase(
+                    "{script} is in no image, and {directory}, where it lies, is sent only where --workdir names it: "
+                    "put the program into a directory of its own and call paddock there, or --workdir DIR",
+                    script=missing[0], directory=str(here),
+                )
+            )  # fmt: skip
+        return Directory(here, ".")
+    for script in scripts:
+        if script.brought is None and (here / script.path).is_file():
+            notify(
+                phrase(
+                    "{script} is expected in the image {image}; --workdir . sends the one that is here",
+                    script=script.path, image=script.image,
+                )
+            )  # fmt: skip
+    return None
+
+
+def is_too_wide(directory: Path, home: Path) -> bool:
+    """Whether it is the root, the home directory or a parent of it. Both paths are absolute and resolved. If `home` is
+    the root, as in some containers, only the root is too wide."""
+    return home.is_relative_to(directory)
+
+
+def _pack(each: Checked, directory: Directory, notify: Notify) -> list[Checked]:
+    """The documents of the ConfigMap and of the job that mounts it."""
+    found = find_files(directory.path)
+    entries, refusal = plan_entries(found, directory.shown)
+    if refusal is not None:
+        raise UserError(refusal)
+    contents = {entry.path: _read(directory.path / entry.path) for entry in entries}
+    secrets_found = [
+        file.path for file in found.files if not file.negated_by_name and is_secret(file.path, contents[file.path])
+    ]
+    if secrets_found:
+        raise UserError(explain_secrets(secrets_found, directory.shown))
+    notify(explain_sending(found, directory.shown))
+    prefix = (each.key.name or str(each.manifest["metadata"].get("generateName") or "job")).rstrip("-.")
+    name = f"{prefix[:_LONGEST_PREFIX]}-workdir-{secrets.token_hex(3)}"
+    config_map = build_directory_map(name, namespace_of(each.manifest), entries, contents)
+    assert each.job is not None
+    notify(phrase("the job starts in it, read-only, at {path} (ConfigMap {name})", path=MOUNT, name=name))
+    mounted = each.with_manifest(mount_directory_map(each.manifest, each.job, name, entries))
+    return [Checked(directory.shown, Document(config_map), config_map, CONFIG_MAPS), mounted]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UserError(
+            phrase("{path} cannot be read: {why}", path=str(path), why=explain_unreadable(error))
+        ) from error
+
+
+async def create_with_maps(
+    api: Api, checked: Sequence[Checked], notify: Notify, *, update: bool = False
+) -> list[Manifest]:
+    """`create_all`, then sets the job as owner of its ConfigMap. A ConfigMap without its job is deleted; `notify` gets
+    a line if that fails."""
+    created: list[Manifest] = []
+    pairs = [(one, job) for one, job in pairwise(checked) if _is_sent(one)]
+    try:
+        await create_all(api, checked, update=update, created=created)
+    except BaseException as error:  # also Ctrl-C: a ConfigMap without an owner is never garbage collected
+        made = len(created)
+        for config_map, job in pairs:
+            place = list(checked).index(job)
+            there = created[place] if place < made else None
+            asked = place < made or (place == made and not isinstance(error, UserError))
+            await _own_or_delete(api, config_map, job, there, notify, asked=asked)
+        raise
+    for config_map, job in pairs:
+        await _set_owner(api, config_map.manifest, job, created[list(checked).index(job)], notify)
+    return created
+
+
+def _is_sent(each: Checked) -> bool:
+    return each.resource == CONFIG_MAPS and not each.document.places  # generated here
+
+
+async def _own_or_delete(
+    api: Api, config_map: Checked, job: Checked, there: Manifest | None, notify: Notify, *, asked: bool
+) -> None:
+    """After a failure. `there`: the created job. Without it the job may still exist, if its create request was sent
+    (`asked`) and the response lost: then it keeps its ConfigMap. A job with generateName cannot be looked up."""
+    namespace, name = config_map.key
+    try:
+        if there is None and asked and not job.key.name:
+            notify(_explain_left(name, namespace, phrase("it is not known whether the job was created")))
+            return
+        there = there or await _fetch(api, job)
+        if there is not None and name in json.dumps(there.get("spec")):
+            await _set_owner(api, config_map.manifest, job, there, notify)
+        else:
+            await api.delete(CONFIG_MAPS, namespace, name)
+    except NotFound:
+        pass  # the ConfigMap was not created
+    except ApiError as error:
+        notify(_explain_left(name, namespace, error.message))
+
+
+def _explain_left(name: str, namespace: str, why: Phrase | str) -> Phrase:
+    return phrase(
+        "the ConfigMap {name} in namespace {namespace} may be left behind ({why}): delete it if no job uses it",
+        name=name, namespace=namespace, why=why,
+    )  # fmt: skip
+
+
+async def _fetch(api: Api, job: Checked) -> Manifest | None:
+    try:
+        return await api.get(job.resource, *job.key) if job.key.name else None
+    except NotFound:
+        return None
+
+
+async def _set_owner(api: Api, config_map: Manifest, job: Checked, there: Manifest, notify: Notify) -> None:
+    """Sets the job as owner, not as controller: the operator treats controlled objects as its own."""
+    owner = {
+        "apiVersion": job.resource.api_version,
+        "kind": job.resource.kind,
+        "name": name_of(there),
+        "uid": uid_of(there),
+    }
+    namespace, name = namespace_of(config_map), name_of(config_map)
+    try:
+        await api.patch(CONFIG_MAPS, namespace, name, {"metadata": {"ownerReferences": [owner]}})
+    except ApiError as error:
+        notify(
+            phrase(
+                "the ConfigMap {name} will not go with the job ({why}): delete it yourself then",
+                name=name, why=error.message,
+            )
+        )  # fmt: skip

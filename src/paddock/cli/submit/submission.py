@@ -1,0 +1,279 @@
+"""Files -> checked manifests -> objects in the cluster. If one document is wrong, nothing is created."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from paddock.cli.cluster.errors import Failed, UserError
+from paddock.cli.cluster.flags import LOCAL, Flags
+from paddock.cli.cluster.kinds import name_for_kubectl
+from paddock.cli.output.language import localized, readers_language
+from paddock.cli.output.os_errors import explain_unreadable
+from paddock.cli.output.terminal import stderr
+from paddock.cli.submit.report import LARGEST, read_file
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.model import Job
+from paddock.jobs.objects.substitutions import without
+from paddock.jobs.preflight import (
+    Document,
+    check,
+    check_together,
+    format_problem,
+    read_bytes,
+    without_server_fields,
+)
+from paddock.jobs.text.phrases import counted, phrase, render
+from paddock.kube import meta
+from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound, Unauthorized
+from paddock.kube.meta import NODES, Key, Manifest, Resource, name_of, namespace_of
+from paddock.kube.quantities import read_amounts
+
+if TYPE_CHECKING:
+    from paddock.kube.api import Api
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A document without errors, with its namespace and resource. `job`: parsed from it once; None for other kinds."""
+
+    file: str
+    document: Document
+    manifest: Manifest
+    resource: Resource
+    job: Job | None = None
+
+    @property
+    def key(self) -> Key:
+        return Key(namespace_of(self.manifest), name_of(self.manifest))
+
+    @property
+    def label(self) -> str:
+        return f"{self.resource.kind} {self.key}"
+
+    @property
+    def is_job(self) -> bool:
+        return self.job is not None
+
+    def with_manifest(self, manifest: Manifest) -> Checked:
+        """The same document with another content."""
+        return build_checked(self.file, self.document, manifest, self.resource)
+
+
+def build_checked(file: str, document: Document, manifest: Manifest, resource: Resource) -> Checked:
+    """The only place that parses a manifest to be submitted as a job."""
+    api = KINDS.get(resource)
+    return Checked(file, document, manifest, resource, api.read_job(manifest) if api else None)
+
+
+def read_files(files: Sequence[str], namespace: str) -> list[Checked]:
+    """Every document of every file, checked. All problems of all files at once as `UserError`; warnings on stderr."""
+    checked: list[Checked] = []
+    wrong: list[str] = []
+    language = readers_language()
+    for file in files:
+        shown = "stdin" if file == "-" else file
+        documents = read_bytes(_read(file))
+        for document, twice in zip(documents, check_together(documents), strict=True):
+            problems = (*check(document), *([twice] if twice else ()))
+            wrong += [format_problem(each, shown, language) for each in problems if each.severity == "error"]
+            for each in problems:
+                if each.severity != "error":
+                    stderr().print(format_problem(each, shown, language))
+            if not any(each.severity == "error" for each in problems):
+                checked.append(place_document(shown, document, namespace))
+    wrong += list(_find_duplicates(checked))
+    if wrong:
+        nothing = counted(
+            "{count} problem; nothing was submitted", "{count} problems; nothing was submitted", count=len(wrong)
+        )
+        raise UserError(*wrong, nothing)
+    return checked
+
+
+def _find_duplicates(checked: Iterable[Checked]) -> Iterator[str]:
+    """Objects that occur twice, also in two files or after the default namespace: the dry run cannot see that."""
+    seen: dict[tuple[Resource, Key], Checked] = {}
+    for each in checked:
+        first = seen.setdefault((each.resource, each.key), each)
+        if first is not each and each.key.name:
+            place, before = (f"{one.file}:{one.document.line_of('metadata.name')}" for one in (each, first))
+            said = phrase("a {kind} of this name stands in {place} already", kind=each.resource.kind, place=before)
+            yield f"{place}: metadata.name: {render(said, readers_language())}"
+
+
+def _read(file: str) -> bytes:
+    try:
+        data = read_file(file)
+    except OSError as error:
+        said = phrase("{file}: {why}; a manifest in YAML or JSON is wanted", file=file, why=explain_unreadable(error))
+        raise UserError(said) from error
+    if len(data) > LARGEST:
+        said = phrase("larger than {most} MiB: this is no manifest", most=LARGEST >> 20)
+        raise UserError(phrase("{option}: {problem}", option=file, problem=said))
+    return data
+
+
+def place_document(file: str, document: Document, namespace: str) -> Checked:
+    """A document without errors as it is sent. `namespace`: the default."""
+    manifest, resource = without_server_fields(document.manifest), find_resource(document.manifest)
+    if resource.namespaced and not namespace_of(manifest):
+        manifest = {**manifest, "metadata": {**manifest["metadata"], "namespace": namespace}}
+    return build_checked(file, document, manifest, resource)
+
+
+def find_resource(manifest: Mapping[str, Any]) -> Resource:
+    """The resource of a manifest whose kind the checks have accepted."""
+    from paddock.jobs.preflight import KNOWN
+
+    wanted = (manifest.get("apiVersion"), manifest.get("kind"))
+    return next(each for each in KNOWN if (each.api_version, each.kind) == wanted)
+
+
+def read_devices(jobs: Iterable[Job]) -> dict[str, Fraction]:
+    """How many of each device (extended resource: `nvidia.com/gpu`) the jobs' pods ask for together."""
+    asked: dict[str, Fraction] = {}
+    for job in jobs:
+        for role in job.roles:
+            for container in (role.template.get("spec") or {}).get("containers") or ():
+                for name, amount in _amounts(container).items():
+                    if "/" in name:
+                        asked[name] = asked.get(name, Fraction(0)) + amount * role.replicas
+    return asked
+
+
+def _amounts(container: Mapping[str, Any]) -> dict[str, Fraction]:
+    resources = container.get("resources") or {}
+    return read_amounts(resources.get("requests")) | read_amounts(resources.get("limits"))
+
+
+async def fetch_devices(api: Api) -> set[str]:
+    """The devices that at least one node of the cluster has."""
+    return read_offered((await api.list(NODES)).items)
+
+
+def find_lacking(jobs: Iterable[Job], nodes: Iterable[Manifest]) -> list[str]:
+    """The devices that the jobs ask for and no node has."""
+    there = read_offered(nodes)
+    return [name for name in read_devices(jobs) if name not in there]
+
+
+def read_offered(nodes: Iterable[Manifest]) -> set[str]:
+    """The resources that at least one of the nodes has (allocatable)."""
+    return {
+        name
+        for node in nodes
+        for name, amount in read_amounts((node.get("status") or {}).get("allocatable")).items()
+        if amount > 0
+    }
+
+
+def drop_devices(checked: Sequence[Checked], devices: Iterable[str]) -> list[Checked]:
+    """The documents without requests for `devices`; an annotation of each job keeps the original requests."""
+    wanted = tuple(devices)
+    return [_drop(each, wanted) for each in checked]
+
+
+def _drop(each: Checked, devices: Sequence[str]) -> Checked:
+    manifest, removed = each.manifest, False
+    for device in devices:
+        manifest, removals = without(manifest, device)
+        removed = removed or bool(removals)
+    return each.with_manifest(manifest) if removed else each
+
+
+async def check_with_server(
+    api: Api, checked: Sequence[Checked], *, update: bool = False, flags: Flags = LOCAL
+) -> None:
+    """Sends every document as a dry run (dryRun=All, strict) before any is created. Raises `UserError`.
+
+    `update`: an existing object that is no job is accepted, as `create_all` replaces it.
+    """
+    wrong: list[str] = []
+    for each in sorted(checked, key=lambda each: not each.document.places):  # generated documents last
+        if wrong and not each.document.places:
+            break
+        try:
+            await api.create(each.resource, each.manifest, strict=True, dry_run=True)
+        except AlreadyExists:
+            if each.is_job or not update:
+                said = phrase(
+                    "{file}: {object} exists already: `{command}` removes it",
+                    file=each.file, object=each.label, command=_deletion(each, flags),
+                )  # fmt: skip
+                wrong.append(localized(said))
+        except (Forbidden, Unauthorized):  # about the user, not the document; `explained_refusals` explains it
+            raise
+        except ApiError as error:
+            if error.code >= 500:
+                raise
+            wrong.append(f"{each.file}:{each.document.line}: {explain_refused(each, error, flags)}")
+    if wrong:
+        raise UserError(*wrong, phrase("nothing was submitted"))
+
+
+def explain_refused(each: Checked, error: ApiError, flags: Flags) -> str:
+    """The server's message; for a missing namespace or kind what to do."""
+    if not isinstance(error, NotFound):
+        return error.message
+    language = readers_language()
+    if error.kind == "namespaces" and error.name:
+        said = phrase(
+            "there is no namespace {name}: `{command}` makes it, -n names another",
+            name=error.name, command=f"{flags.kubectl} create namespace {error.name}",
+        )  # fmt: skip
+        return render(said, language)
+    if error.name:
+        return error.message
+    if each.is_job:
+        name = each.resource.qualified
+        said = phrase(
+            "the cluster serves no {kind} of {version}: `{command}` installs the kind, and the operator takes it with "
+            "--kinds={name}",
+            kind=each.resource.kind, version=each.resource.api_version, name=name,
+            command=f"paddock manifests crd --kinds {name} | {flags.kubectl} apply -f -",
+        )  # fmt: skip
+        return render(said, language)
+    said = phrase(
+        "the cluster serves no {kind} of {version}: leave it out, or have it installed (`{command}` shows what there "
+        "is)",
+        kind=each.resource.kind, version=each.resource.api_version, command=f"{flags.kubectl} api-resources",
+    )  # fmt: skip
+    return render(said, language)
+
+
+def _deletion(each: Checked, flags: Flags) -> str:
+    where = flags.of(each.key.namespace)
+    if each.is_job:
+        return f"paddock delete {each.key.name}{where}"
+    namespace = where.removeprefix(flags.options)
+    return f"{flags.kubectl} delete {name_for_kubectl(each.resource)} {each.key.name}{namespace}"
+
+
+async def create_all(
+    api: Api, checked: Sequence[Checked], *, update: bool = False, created: list[Manifest] | None = None
+) -> list[Manifest]:
+    """Creates in the order of the documents. A refusal after an accepted dry run is a race; then `created` holds the
+    objects that exist."""
+    created = [] if created is None else created
+    for each in checked:
+        try:
+            created.append(await _create(api, each, update=update and not each.is_job))
+        except ApiError as error:
+            done = ", ".join(f"{meta.key_of(other)}" for other in created)
+            said = phrase("{option}: {problem}", option=each.file, problem=error.message)
+            if done:
+                said = phrase("{said}; created before it: {names}", said=said, names=done)
+            raise (Failed if error.code >= 500 else UserError)(said) from error
+    return created
+
+
+async def _create(api: Api, each: Checked, *, update: bool) -> Manifest:
+    try:
+        return await api.create(each.resource, each.manifest, strict=True)
+    except AlreadyExists:
+        if not update:
+            raise
+        return await api.replace(each.resource, each.manifest)

@@ -1,0 +1,94 @@
+"""Submits the job of `paddock run`: adapted to the cluster's devices, in place of a finished job of the same name."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from paddock.cli.cluster.deletion import delete_job
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.cluster.places import Place
+from paddock.cli.submit.same_name import explain_replaced, explain_taken
+from paddock.cli.submit.sent_directories import create_with_maps
+from paddock.cli.submit.submission import Checked, check_with_server, drop_devices, fetch_devices, read_devices
+from paddock.cli.submit.workdir import place_directories
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.views.stored import StoredJob, read_stored
+from paddock.kube.errors import NotFound
+from paddock.kube.meta import NODES
+from paddock.kube.quantities import format_quantity
+
+if TYPE_CHECKING:
+    from paddock.client.client import Client
+
+_WAITING_FOR_PODS = phrase("waiting for the pods of that job to end")
+
+
+@dataclass(frozen=True, slots=True)
+class Submitter:
+    """Submits a file with one job. `notify` gets each deviation from the manifest; `creating` is called before the
+    first create request: from then on a job may exist."""
+
+    client: Client
+    place: Place
+    notify: Callable[[Phrase], None]
+    creating: Callable[[], None]
+
+    async def submit(self, checked: list[Checked], without: tuple[str, ...], workdir: str | None) -> StoredJob:
+        """The created job. `without`: devices to remove from requests; `workdir`: the value of --workdir. Raises
+        `UserError`, `ApiError`."""
+        checked = await self._adapt(checked, without)
+        checked = await place_directories(self.client, self.place, checked, workdir, self.notify)
+        job = next(each for each in checked if each.is_job)
+        # before the dry run, which refuses a job whose name exists
+        await self._replace_finished(job)
+        await check_with_server(self.client, checked, update=True, flags=self.place.flags)
+        self.creating()
+        created = await create_with_maps(self.client, checked, self.notify, update=True)
+        return read_stored(job.resource, created[checked.index(job)])
+
+    async def _adapt(self, checked: list[Checked], without: tuple[str, ...]) -> list[Checked]:
+        """Removes the devices that the user named, and on the local cluster those that no node has. A job that would
+        not fit without them either keeps its requests, so that its cause has all reasons. Remote clusters may add
+        nodes."""
+        checked = drop_devices(checked, without)
+        if self.place.home is None:
+            return checked
+        asked = read_devices(each.job for each in checked if each.job)
+        there = await fetch_devices(self.client) if asked else set()
+        lacking = [name for name in asked if name not in there]
+        fewer = drop_devices(checked, lacking)
+        if not lacking or not await self._fits(fewer):
+            return checked
+        for name in lacking:
+            said = phrase(
+                "the job asks for {amount} {device} and this machine has none: training on the CPU "
+                "(--without {device})",
+                amount=format_quantity(asked[name]),
+                device=name,
+            )
+            self.notify(said)
+        return fewer
+
+    async def _fits(self, checked: Sequence[Checked]) -> bool:
+        """Whether the job's pods would fit on the empty cluster."""
+        from paddock.cli.submit.why_not import plan_why_not
+
+        job = next(each.job for each in checked if each.job)
+        nodes = (await self.client.list(NODES)).items
+        return plan_why_not(job, [], nodes, [], time.time()) is None
+
+    async def _replace_finished(self, job: Checked) -> None:
+        """Deletes a job of this name if it has finished or `paddock run` suspended it; else raises `UserError`."""
+        if not job.key.name:  # generateName: the server generates a new name
+            return
+        try:
+            current = read_stored(job.resource, await self.client.get(job.resource, *job.key))
+        except NotFound:
+            return
+        if taken := explain_taken(current, time.time(), self.place.flags):
+            raise UserError(taken)
+        self.notify(explain_replaced(current, job.label, time.time()))
+        await delete_job(self.client, current, notify=lambda _: self.notify(_WAITING_FOR_PODS))

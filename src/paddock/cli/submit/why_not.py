@@ -1,0 +1,209 @@
+"""Why a job that is not submitted yet would not start: `paddock explain --why-not FILE`.
+
+The answer has the problems of the file; what `paddock run` would refuse (an existing name, a missing script), by the
+checks of `run`; and what the job would wait for (an environment, free resources), by the functions of the kubelet and
+of the scheduler (`app.why_not`). Writes nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paddock import __version__
+from paddock.app.programs import explain_no_content
+from paddock.app.why_not import explain_placement
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.cluster.flags import LOCAL, Flags, build_next
+from paddock.cli.cluster.session import choose_place, run_with_client
+from paddock.cli.output.terminal import stdout
+from paddock.cli.submit.local_directories import read_refusal
+from paddock.cli.submit.local_only import find_reasons
+from paddock.cli.submit.report import Report, build_lines, fetch_report
+from paddock.cli.submit.same_name import explain_taken
+from paddock.cli.submit.submission import Checked, drop_devices, explain_refused, find_lacking, place_document
+from paddock.jobs.causes import ImageUnavailable, WaitingForScheduler
+from paddock.jobs.model import CauseRecord, Job, Rank, Settings
+from paddock.jobs.objects.pods import build_pod, build_pod_group
+from paddock.jobs.text.explain import explain
+from paddock.jobs.text.phrases import Phrase, phrase, render
+from paddock.jobs.views.steps import build_steps
+from paddock.jobs.views.stored import read_stored
+from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound
+from paddock.kube.meta import ENVIRONMENTS, NODES, POD_GROUPS, PODS, Key, Manifest
+from paddock.kube.times import Moment
+
+if TYPE_CHECKING:
+    from paddock.cli.cluster.places import Place
+    from paddock.client.client import Client
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`refused`: why `paddock run` would refuse the job; `waits`: causes to wait; `lacking`: devices that no node has
+    and without which the job fits, so `paddock run` removes them; `unread`: nodes cannot be listed (403)."""
+
+    job: Job
+    refused: Sequence[str | Phrase] = ()
+    waits: Sequence[CauseRecord] = ()
+    lacking: Sequence[str] = ()
+    unread: bool = False
+
+
+def explain_file(file: str, namespace: str, language: str) -> int:
+    """Prints the answer for each job of the file; the exit code."""
+    report = fetch_report(file)
+    if report.problems:
+        for line in build_lines([report], language):
+            stdout().print(line)
+    if report.wrong:
+        return 1
+    jobs = list(_read_jobs(report, namespace))
+    if not jobs:
+        raise UserError(phrase("{file}: there is no job in it", file=report.file))
+
+    flags = choose_place().flags
+
+    async def work(client: Client, place: Place) -> list[Answer]:
+        fetch = _fetch_answer if place.home is not None else partial(_ask_cluster, place)
+        return [await fetch(client, each) for each in jobs]
+
+    answers = run_with_client(work)
+    for answer in answers:
+        for line in build_answer(answer, file, language, flags):
+            stdout().print(line)
+    if flags.options:
+        stdout().print(render(_COMPUTED, language))
+    return int(any(answer.refused or answer.waits for answer in answers))
+
+
+def _read_jobs(report: Report, namespace: str) -> Iterator[Checked]:
+    for document in report.documents:
+        each = place_document(report.file, document, namespace)
+        if each.job is not None:
+            yield replace(each, job=_with_name(each.job, each.manifest))
+
+
+def _with_name(job: Job, manifest: Manifest) -> Job:
+    """Gives a job with generateName a name of the same length."""
+    generated = manifest["metadata"].get("generateName")
+    return job if job.key.name else replace(job, key=Key(job.key.namespace, f"{generated}xxxxx"))
+
+
+async def _fetch_answer(client: Client, each: Checked) -> Answer:
+    assert each.job is not None
+    kinds = (PODS, NODES, POD_GROUPS, ENVIRONMENTS)
+    pods, nodes, groups, environments = [(await client.list(kind)).items for kind in kinds]
+    job, now = each.job, time.time()
+    try:
+        taken = explain_taken(read_stored(job.resource, await client.get(job.resource, *job.key)), now)
+    except NotFound:
+        taken = None
+    refusal = read_refusal(job, environments, Path.cwd())
+    cause = plan_why_not(job, pods, nodes, groups, now)
+    return Answer(
+        job,
+        [why for why in (taken, refusal) if why is not None],
+        [*plan_images(job, environments, now), *([cause] if cause else [])],
+        plan_lacking(each, nodes, now) if cause else (),
+    )
+
+
+async def _ask_cluster(place: Place, client: Client, each: Checked) -> Answer:
+    """The result of a server-side dry run, and the wait by the nodes and pods that can be listed. Whether the cluster
+    can pull the images is not known."""
+    assert each.job is not None
+    job, now = each.job, time.time()
+    refused: list[str | Phrase] = list(find_reasons(each))
+    try:
+        await client.create(each.resource, each.manifest, strict=True, dry_run=True)
+    except AlreadyExists:
+        current = read_stored(each.resource, await client.get(each.resource, *job.key))
+        taken = explain_taken(current, now, place.flags)
+        refused += [taken] if taken else []
+    except Forbidden:
+        raise
+    except ApiError as error:
+        if error.code >= 500:
+            raise
+        refused.append(explain_refused(each, error, place.flags))
+    try:
+        pods, nodes = [(await client.list(kind)).items for kind in (PODS, NODES)]
+    except Forbidden:
+        return Answer(job, refused, unread=True)
+    cause = plan_why_not(job, pods, nodes, [], now)
+    return Answer(job, refused, [cause] if cause else [])
+
+
+_COMPUTED = phrase(
+    "computed by this command, paddock {version}, from the nodes and pods that it may read: the cluster's own "
+    "scheduler decides",
+    version=__version__,
+)
+
+
+def plan_images(job: Job, environments: Sequence[Manifest], now: Moment) -> list[CauseRecord]:
+    """The cause that the operator would record for each image that stands for no environment here. Pure."""
+    found: dict[str, CauseRecord] = {}
+    for role in job.roles:
+        rank = Rank(role.name, 0)
+        pod = build_pod(job, rank, 0, None, Settings())
+        for container in (*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"]):
+            message = explain_no_content(str(container.get("image") or ""), pod, environments)
+            if message and message not in found:
+                found[message] = ImageUnavailable(str(rank), message).record(now)
+    return list(found.values())
+
+
+def plan_lacking(each: Checked, nodes: list[Manifest], now: Moment) -> tuple[str, ...]:
+    """The devices that `paddock run` would leave out: those that no node has, if the job fits without them. Pure."""
+    assert each.job is not None
+    lacking = find_lacking([each.job], nodes)
+    (fewer,) = drop_devices([each], lacking)
+    fits = fewer.job is not None and plan_why_not(fewer.job, [], nodes, [], now) is None
+    return tuple(lacking) if fits else ()
+
+
+def plan_why_not(
+    job: Job, pods: list[Manifest], nodes: list[Manifest], groups: list[Manifest], now: Moment
+) -> CauseRecord | None:
+    """The cause that the operator would record if the job were submitted now; None if all of its pods fit. Pure."""
+    settings = Settings(pod_groups=POD_GROUPS)
+    wanted = [build_pod(job, rank, 0, None, settings) for role in job.roles for rank in role.ranks()]
+    group = build_pod_group(job, POD_GROUPS)
+    waits = explain_placement(wanted, pods, nodes, [*groups, group], now)
+    if not waits:
+        return None
+    return WaitingForScheduler(len(waits), len(wanted), next(iter(waits.values()))).record(now)
+
+
+def build_answer(answer: Answer, file: str, language: str, flags: Flags = LOCAL) -> list[str]:
+    """A sentence for each reason, with what to type; or that it would start. Pure."""
+    job = answer.job
+    label = f"{job.resource.kind} {job.key}"
+    if answer.unread and not answer.refused:
+        said = phrase("{job} would be accepted; whether its pods fit is not known: you may not list nodes", job=label)
+        return [render(said, language)]
+    if not answer.refused and not answer.waits:
+        said = phrase("{job} would start now: all of its {count} pods fit", job=label, count=job.size)
+        return [render(said, language)]
+    refused = [phrase("{job} would be refused: {why}", job=label, why=why) for why in answer.refused]
+    lines = [render(each, language) for each in refused]
+    for cause in answer.waits:
+        why = explain(cause, language)
+        if cause.reason == "WaitingForScheduler" and answer.lacking:
+            devices = " ".join(f"--without {device}" for device in answer.lacking)
+            said = phrase(
+                "{job}: paddock submit would wait: {why}; paddock run would train on the CPU ({devices})",
+                job=label, why=why, devices=devices,
+            )  # fmt: skip
+            lines.append(render(said, language))
+            continue
+        steps = build_steps(cause, job.key.name, job.key.namespace, file, local=flags.local)
+        lines.append(render(phrase("{job} would wait: {why}", job=label, why=why), language))
+        lines += [render(each, language) for each in build_next(steps, flags)]
+    return lines

@@ -1,0 +1,56 @@
+"""Working directories of jobs, and the checks that depend on the cluster: used by `run` and `submit`.
+
+On the local cluster a directory is used in place (`cli.submit.local_directories`); to a remote one it is sent
+(`cli.submit.sent_directories`), after the check for parts that only the local cluster supports
+(`cli.submit.local_only`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.cluster.places import Place
+from paddock.cli.submit.local_directories import add_working_directories
+from paddock.cli.submit.local_only import find_notices, find_refusals
+from paddock.cli.submit.sent_directories import add_directory_maps
+from paddock.cli.submit.submission import Checked
+from paddock.jobs.text.phrases import Phrase, phrase
+
+if TYPE_CHECKING:
+    from paddock.kube.api import Api
+
+Notify = Callable[[Phrase], None]
+
+workdir_option = click.option(
+    "--workdir",
+    type=click.Path(exists=True, file_okay=False),
+    default=None,
+    metavar="DIR",
+    help="Start the programs in this directory. To a cluster it is sent: at most 900 KiB, without hidden files and "
+    "what .gitignore names.",
+)
+
+
+def refuse_impossible(place: Place, checked: Sequence[Checked], notify: Notify) -> None:
+    """Raises `UserError` with all that the place does not support; notifies of differences. Sends nothing."""
+    if place.home is not None:
+        return
+    if refusals := find_refusals(checked):
+        raise UserError(*refusals, phrase("nothing was submitted"))
+    for each in find_notices(checked):
+        notify(each)
+
+
+async def place_directories(
+    api: Api, place: Place, checked: Sequence[Checked], named: str | None, notify: Notify
+) -> list[Checked]:
+    """The documents, with the working directories of their jobs. Raises `UserError`."""
+    if place.home is None:
+        return add_directory_maps(checked, named, notify)
+    directory = Path.cwd() if named is None else Path(named).resolve()
+    return await add_working_directories(api, checked, directory, notify, named=named is not None)

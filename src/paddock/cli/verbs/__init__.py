@@ -1,0 +1,1 @@
+"""One module for each verb of `paddock`, and what two verbs share."""

@@ -1,0 +1,188 @@
+"""paddock describe"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import click
+from rich.cells import cell_len
+
+from paddock.cli.cluster.complete import complete_jobs
+from paddock.cli.cluster.lookup import fetch_job, fetch_pods
+from paddock.cli.cluster.options import namespace_option
+from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.session import run_with_client
+from paddock.cli.output.language import readers_language
+from paddock.cli.output.rows import POD_HEADER, build_pod_cells
+from paddock.cli.output.terminal import print_table, stdout
+from paddock.cli.verb import Verb
+from paddock.jobs.model import CauseRecord, Job, Status
+from paddock.jobs.text.explain import explain
+from paddock.jobs.text.phrases import Phrase, phrase, render
+from paddock.jobs.text.problems import InvalidJob
+from paddock.jobs.views.outputs import find_places
+from paddock.jobs.views.pods import read_pod_row
+from paddock.jobs.views.stored import StoredJob
+from paddock.kube.errors import Forbidden
+from paddock.kube.meta import EVENTS, Manifest, Resource, annotations_of, metadata
+from paddock.kube.times import format_duration, format_time, read_time
+
+if TYPE_CHECKING:
+    from paddock.client.client import Client
+
+_LABEL = 11
+"""Columns of a line's name."""
+
+
+@click.command(name="describe", cls=Verb)
+@click.argument("job", metavar="JOB", shell_complete=complete_jobs)
+@namespace_option
+def command(job: str, namespace: str) -> None:
+    """Everything about one job: its state and why, its ranks, its events.
+
+    \b
+    paddock describe resnet
+    """
+
+    async def work(client: Client, place: Place) -> None:
+        stored = await fetch_job(client, namespace, job, place.flags)
+        pods = await fetch_pods(client, stored)
+        events = await _fetch_events(client, stored)
+        language = readers_language()
+        for line in build_description(stored, place, language):
+            stdout().print(line)
+        _print_pods(pods, language)
+        _print_events(events, language)
+
+    run_with_client(work)
+
+
+async def _fetch_events(client: Client, job: StoredJob) -> list[Manifest] | None:
+    """None if RBAC forbids it: the other facts are still printed."""
+    try:
+        return (await client.list(EVENTS, job.key.namespace, fields=f"involvedObject.uid={job.uid}")).items
+    except Forbidden:
+        return None
+
+
+def build_description(stored: StoredJob, place: Place, language: str = "en") -> list[str]:
+    """The lines above the pods; for an invalid job those from its metadata and status."""
+    if stored.job is None:
+        return build_facts_of_invalid(stored, language)
+    return build_facts(stored.job, stored, place, language)
+
+
+def build_facts_of_invalid(stored: StoredJob, language: str = "en") -> list[str]:
+    """`Why` is the recorded cause, or the problems of the manifest before the first reconcile."""
+    status = stored.shown_status
+    problems = tuple(f"{each.path}: {each.message}" for each in stored.problems)
+    cause = status.cause or CauseRecord(InvalidJob.__name__, {"problems": problems}, 0.0)
+    facts: Mapping[Phrase, Phrase | str] = {
+        phrase("Name"): str(stored.key),
+        phrase("Kind"): _kind(stored.resource),
+        phrase("Status"): str(status.phase or "Pending"),
+        phrase("Why"): explain(cause, language),
+        phrase("Created"): _moment(read_time(metadata(stored.manifest).get("creationTimestamp"))),
+        phrase("Started"): _moment(status.started),
+        phrase("Finished"): _moment(status.finished),
+    }
+    return _lines(facts, language)
+
+
+def build_facts(job: Job, stored: StoredJob, place: Place, language: str = "en") -> list[str]:
+    """One line for each known fact, with its name in the first column."""
+    status = stored.shown_status
+    attempt = phrase(
+        "{attempt}, restarts {restarts} ({limit})",
+        attempt=status.attempt, restarts=status.restarts, limit=_limit(job),
+    )  # fmt: skip
+    facts: Mapping[Phrase, Phrase | str] = {
+        phrase("Name"): str(job.key),
+        phrase("Kind"): _kind(job.resource),
+        phrase("Mode"): job.mode,
+        phrase("Status"): str(status.phase or "Pending"),
+        phrase("Why"): explain(status.cause, language) if status.cause else "",
+        phrase("Created"): _moment(job.created),
+        phrase("Started"): _moment(status.started),
+        phrase("Finished"): _moment(status.finished),
+        phrase("Attempt"): attempt,
+        phrase("Clean-up"): f"cleanPodPolicy {job.policies.clean_pods}",
+        phrase("Without"): annotations_of(stored.manifest).get("paddock.dev/without", ""),
+        phrase("Outputs"): _outputs(job, stored, place),
+    }
+    roles = [_label(phrase("Role"), language) + render(each, language) for each in _roles(job, status)]
+    return _lines(facts, language) + roles
+
+
+def _lines(facts: Mapping[Phrase, Phrase | str], language: str) -> list[str]:
+    said = [(name, text if isinstance(text, str) else render(text, language)) for name, text in facts.items()]
+    return [_label(name, language) + text for name, text in said if text]
+
+
+def _kind(resource: Resource) -> str:
+    return f"{resource.kind}.{resource.group}/{resource.version}"
+
+
+def _outputs(job: Job, stored: StoredJob, place: Place) -> str:
+    if place.home is None:
+        return ", ".join(find_places(job))
+    return str(place.find_outputs(stored) or "")
+
+
+def _label(name: Phrase, language: str) -> str:
+    """The label, padded to one width in terminal columns (a Chinese character has two)."""
+    text = f"{render(name, language)}:"
+    return text + " " * max(1, _LABEL - cell_len(text))
+
+
+def _roles(job: Job, status: Status) -> Iterator[Phrase]:
+    for role in job.roles:
+        counts = status.roles.get(role.name)
+        told = phrase("no pods yet") if counts is None else phrase(
+            "{wanted} wanted: {pending} pending, {starting} starting, {running} running, {succeeded} succeeded, "
+            "{failed} failed",
+            wanted=counts.wanted, pending=counts.pending, starting=counts.starting, running=counts.running,
+            succeeded=counts.succeeded, failed=counts.failed,
+        )  # fmt: skip
+        if counts is not None and status.phase.terminal:  # the pods may be deleted: these are final counts
+            told = phrase("as it stood at the end: {counts}", counts=told)
+        yield phrase("{role}, {counts}; restartPolicy {policy}", role=role.name, counts=told, policy=str(role.restart))
+
+
+def _limit(job: Job) -> Phrase:
+    limit = job.policies.backoff_limit
+    return phrase("no limit") if limit is None else phrase("at most {count}", count=limit)
+
+
+def _moment(moment: float | None) -> Phrase | str:
+    if moment is None:
+        return ""
+    return phrase("{time} ({age} ago)", time=format_time(moment), age=format_duration(time.time() - moment))
+
+
+def _print_pods(pods: list[Manifest], language: str) -> None:
+    label = _label(phrase("Pods"), language)
+    if not pods:
+        stdout().print(label + render(phrase("none"), language))
+        return
+    stdout().print(label.rstrip())
+    now = time.time()
+    cells = [build_pod_cells(read_pod_row(pod), now, language) for pod in pods]
+    rows = [["  " + first, *others] for first, *others in cells]
+    print_table(stdout(), ("  NAME", *POD_HEADER[1:]), rows, cut=False)
+
+
+def _print_events(events: list[Manifest] | None, language: str) -> None:
+    label = _label(phrase("Events"), language)
+    nothing = phrase("none") if events is not None else phrase("not yours to read")
+    stdout().print(label.rstrip() if events else label + render(nothing, language))
+    now = time.time()
+    for event in sorted(events or (), key=lambda each: str(each.get("lastTimestamp"))):
+        last = read_time(event.get("lastTimestamp"))
+        age = "" if last is None else format_duration(now - last)
+        times = f" (x{event['count']})" if int(event.get("count") or 1) > 1 else ""
+        stdout().print(
+            f"  {age:<6}{event.get('type', ''):<8} {event.get('reason', ''):<20} {event.get('message', '')}{times}"
+        )

@@ -1,0 +1,79 @@
+"""paddock down"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import click
+
+from paddock.app import launch
+from paddock.app.home import Home, find_running
+from paddock.cli.cluster.lookup import fetch_all
+from paddock.cli.cluster.places import Local
+from paddock.cli.cluster.session import connect, home, run
+from paddock.cli.output.language import localized
+from paddock.cli.output.terminal import stderr
+from paddock.cli.verb import Verb
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.model import Phase
+from paddock.jobs.text.phrases import Phrase, counted, phrase
+from paddock.kube.errors import ApiError
+from paddock.kube.meta import name_of
+
+_ANSWER_SECONDS = 3.0
+"""Seconds to wait for the list of jobs: the cluster is stopped in any case."""
+_NAMED = 4
+
+
+@click.command(name="down", cls=Verb)
+def command() -> None:
+    """Stop the local cluster, and end every process that it started.
+
+    Jobs, their logs and outputs are kept: unfinished jobs begin a new attempt at the next command that starts the
+    cluster, also `get` and `logs`. Also cleans up after a cluster that was killed.
+
+    \b
+    paddock down
+    """
+    place = home()
+    unfinished = run(_fetch_unfinished(place)) if find_running(place) else []
+    stopped = launch.stop(place)
+    if stopped.was_up:
+        said = build_stopped(unfinished)
+    elif stopped.leftovers:
+        said = counted(
+            "embedded cluster was not up; ended {count} process that it had left behind",
+            "embedded cluster was not up; ended {count} processes that it had left behind",
+            count=stopped.leftovers,
+        )
+    else:
+        said = phrase("embedded cluster is not up")
+    stderr().print(localized(said))
+
+
+def build_stopped(unfinished: Sequence[str]) -> Phrase:
+    """The result. `unfinished`: names of jobs that restart with the cluster."""
+    if not unfinished:
+        return phrase("embedded cluster stopped")
+    named: Phrase | str = ", ".join(unfinished[:_NAMED])
+    if len(unfinished) > _NAMED:
+        named = phrase("{names} and {count} more", names=named, count=len(unfinished) - _NAMED)
+    return counted(
+        "embedded cluster stopped; {count} unfinished job ({names}) starts again with it: `paddock delete` removes it",
+        "embedded cluster stopped; {count} unfinished jobs ({names}) start again with it: `paddock delete` removes "
+        "them",
+        count=len(unfinished),
+        names=named,
+    )
+
+
+async def _fetch_unfinished(place: Home) -> list[str]:
+    """Names of jobs that are neither finished nor suspended; empty if the cluster does not answer."""
+    try:
+        async with asyncio.timeout(_ANSWER_SECONDS), connect(Local(place)) as client:
+            found = await fetch_all(client, KINDS, "")
+    except (ApiError, OSError, TimeoutError):
+        return []
+    phases = {name_of(job): KINDS[resource].read_status(job).phase for resource, job in found}
+    return [name for name, phase in phases.items() if not phase.terminal and phase is not Phase.SUSPENDED]

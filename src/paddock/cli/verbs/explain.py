@@ -1,0 +1,137 @@
+"""paddock explain
+
+For a job: the cause that the operator recorded, unchanged, then the next steps. For a file: see `cli.submit.why_not`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from paddock.cli.cluster.complete import complete_jobs
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.cluster.flags import LOCAL, Flags, build_next
+from paddock.cli.cluster.kinds import name_for_kubectl
+from paddock.cli.cluster.options import namespace_option
+from paddock.cli.cluster.session import run_with_client
+from paddock.cli.output.language import readers_language
+from paddock.cli.output.terminal import stdout
+from paddock.cli.verb import Verb
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.model import Status
+from paddock.jobs.text.explain import explain
+from paddock.jobs.text.phrases import Phrase, phrase, render
+from paddock.jobs.views.given_up import read_given_up
+from paddock.jobs.views.steps import build_steps
+from paddock.kube.meta import Resource
+from paddock.kube.times import Moment, format_duration
+
+if TYPE_CHECKING:
+    from paddock.cli.cluster.places import Place
+    from paddock.client.client import Client
+
+
+@click.command(name="explain", cls=Verb)
+@click.argument("job", required=False, metavar="[JOB]", shell_complete=complete_jobs)
+@click.option("--why-not", "file", default=None, metavar="FILE", help="Why the job in FILE would not start now.")
+@namespace_option
+def command(job: str | None, file: str | None, namespace: str) -> int:
+    """Why a job waits, restarts or failed, or why one that is not submitted yet would not start.
+
+    \b
+    paddock explain JOB
+    paddock explain --why-not job.yaml
+
+    Exit code with --why-not: 0 it would start now, 1 it would wait, be refused or is wrong.
+    """
+    if (job is None) == (file is None):
+        raise UserError(phrase("paddock explain wants one of two: the name of a job, or --why-not FILE"))
+    language = readers_language()
+    if job:
+        return _explain_job(job, namespace, language)
+    from paddock.cli.submit.why_not import explain_file
+
+    return explain_file(str(file), namespace, language)
+
+
+def _explain_job(name: str, namespace: str, language: str) -> int:
+    from paddock.cli.cluster.lookup import fetch_job
+
+    async def work(client: Client, place: Place) -> list[str]:
+        job = await fetch_job(client, namespace, name, place.flags)
+        status = job.shown_status
+        lines = build_explanation(job.manifest, status, time.time(), language, place.flags)
+        if place.home is None and status.cause is None:
+            lines += [
+                render(each, language)
+                for each in await _explain_no_cause(client, job.resource, namespace, status, place)
+            ]
+        return lines
+
+    for line in run_with_client(work):
+        stdout().print(line)
+    return 0
+
+
+async def _explain_no_cause(
+    client: Client, resource: Resource, namespace: str, status: Status, place: Place
+) -> list[Phrase]:
+    """Without a recorded cause: the operators that could record one, and all versions."""
+    from paddock.cli.cluster.operators import explain_no_status, fetch_versions
+
+    versions = await fetch_versions(client, namespace)
+    untaken = [await explain_no_status(client, resource, namespace, place.flags)] if not status.phase else []
+    return [*untaken, versions]
+
+
+def build_explanation(
+    manifest: Mapping[str, Any], status: Status, now: Moment, language: str, flags: Flags = LOCAL
+) -> list[str]:
+    """The lines about a job: its name, the cause, who recorded it and when, next steps. Pure."""
+    metadata = manifest.get("metadata") or {}
+    name, namespace = str(metadata.get("name")), str(metadata.get("namespace"))
+    head = f"{manifest.get('kind')} {namespace}/{name}: {status.phase or 'Pending'}"
+    cause = status.cause
+    if cause is None:
+        said = phrase("nothing is recorded: {why}", why=_WITHOUT_CAUSE.get(str(status.phase), _UNSEEN))
+        return [head, render(said, language), render(_COMPUTED, language)]
+    lines = [head, explain(cause, language)]
+    if cause.reason == "InvalidJob":
+        lines = [head, render(phrase("the manifest is wrong; edit the job:"), language), *_problems(manifest, language)]
+    age = format_duration(max(now - cause.since, 0)) if cause.since else "?"
+    by = phrase("recorded by the operator in status.cause: {reason}, {age} ago", reason=cause.reason, age=age)
+    if read_given_up(manifest) == cause:
+        by = phrase("`paddock run` gave the job up for it and suspended it: {reason}, {age} ago",
+                    reason=cause.reason, age=age)  # fmt: skip
+    lines.append(render(by, language))
+    steps = build_steps(cause, name, namespace, local=flags.local, kind=_name_kind(manifest))
+    return [*lines, *(render(each, language) for each in build_next(steps, flags))]
+
+
+def _name_kind(manifest: Mapping[str, Any]) -> str:
+    version, kind = manifest.get("apiVersion"), manifest.get("kind")
+    found = next((each for each in KINDS if (each.api_version, each.kind) == (version, kind)), next(iter(KINDS)))
+    return name_for_kubectl(found)
+
+
+_COMPUTED = phrase("computed by this command: the operator records a cause only where something is to be told")
+_UNSEEN = phrase("no operator has looked at the job yet")
+_WITHOUT_CAUSE = {
+    "Running": phrase("all of its pods run"),
+    "Completed": phrase("it completed"),
+    "Failed": phrase("it failed, and whoever ran it left no reason; its events may have one"),
+}
+
+
+def _problems(manifest: Mapping[str, Any], language: str) -> list[str]:
+    from paddock.jobs.preflight import Document, check
+
+    problems = check(Document(dict(manifest)))
+    return [f"  {each.path}: {render(each.said or each.message, language)}" for each in problems if _is_error(each)]
+
+
+def _is_error(problem: Any) -> bool:
+    return bool(problem.severity == "error")

@@ -1,0 +1,172 @@
+"""paddock get"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from paddock.cli.cluster.complete import complete_objects
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.cluster.kinds import KINDS_BY_WORD
+from paddock.cli.cluster.lookup import explain_near, fetch_all, printed_name
+from paddock.cli.cluster.options import namespace_option
+from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.session import choose_place, run_with_client
+from paddock.cli.output import rows
+from paddock.cli.output.language import readers_language
+from paddock.cli.output.terminal import print_table, stderr, stdout
+from paddock.cli.verb import Verb
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.text.phrases import NOTHING, Phrase, phrase, render
+from paddock.jobs.text.sentences import nearest
+from paddock.jobs.views.environments import read_environment_row
+from paddock.jobs.views.jobs import read_job_row
+from paddock.jobs.views.pods import read_pod_row
+from paddock.kube.meta import ENVIRONMENTS, Manifest, Resource, metadata, name_of
+
+if TYPE_CHECKING:
+    from paddock.client.client import Client
+
+PLURALS = ("jobs", "pods", "environments")
+_WORDS = {"jobs": phrase("jobs"), "pods": phrase("pods"), "environments": phrase("environments")}
+_WIDE_ONLY = {"pods": ("IP", "NODE")}
+_OUTPUTS = ("table", "wide", "json", "yaml", "name")
+
+
+@click.command(name="get", cls=Verb)
+@click.argument(
+    "kind",
+    default="jobs",
+    metavar="[jobs|pods|environments]",
+    shell_complete=lambda _context, _parameter, start: [each for each in PLURALS if each.startswith(start)],
+)
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=complete_objects)
+@click.option("-o", "--output", type=click.Choice(_OUTPUTS), default="table", show_default=True, help="How to print.")
+@click.option("-A", "--all-namespaces", is_flag=True, help="Of every namespace.")
+@click.option("-l", "--selector", default="", metavar="LABELS", help="Only with these labels: a=b,c!=d.")
+@namespace_option
+def command(
+    kind: str, names: tuple[str, ...], output: str, all_namespaces: bool, selector: str, namespace: str
+) -> None:
+    """List jobs, pods or environments.
+
+    \b
+    paddock get                     the jobs, and why each waits or failed
+    paddock get pods -o wide
+    paddock get jobs resnet -o yaml
+
+    PS counts parameter servers, which kubeflow.org calls Master.
+    """
+    resources = KINDS_BY_WORD.get(kind.lower())
+    if resources is None:
+        near = nearest(kind, PLURALS)
+        hint = explain_near(near) if near else phrase("; kubectl lists every kind")
+        raise UserError(
+            phrase("paddock get knows jobs, pods and environments, not {kind}{hint}", kind=repr(kind), hint=hint)
+        )
+
+    if resources == (ENVIRONMENTS,) and choose_place().home is None:
+        raise UserError(
+            phrase(
+                "environments belong to the local cluster: on a cluster the image itself is run; leave --context out"
+            )
+        )
+
+    async def work(client: Client, place: Place) -> list[tuple[Resource, Manifest]]:
+        where = "" if all_namespaces else namespace
+        items = await fetch_all(client, resources, where, selector)
+        return sorted(items, key=lambda each: str(metadata(each[1]).get("creationTimestamp")))
+
+    found = run_with_client(work)
+    if names:
+        found = _only(found, names, resources[0])
+    if not found and output in ("table", "wide"):
+        missing = explain_none(_WORDS[_plural(kind)], "" if all_namespaces else namespace, selector)
+        stderr().print(render(missing, readers_language()))
+        return
+    _print(found, kind, output, all_namespaces, bool(names))
+
+
+def explain_none(kind: Phrase | str, namespace: str, selector: str) -> Phrase:
+    """The notice for an empty result; `namespace`: empty for all. Pure."""
+    if selector and namespace:
+        return phrase(
+            "no {kind} with labels {selector} in namespace {namespace}",
+            kind=kind, selector=selector, namespace=namespace,
+        )  # fmt: skip
+    if selector:
+        return phrase("no {kind} with labels {selector}", kind=kind, selector=selector)
+    if namespace:
+        return phrase("no {kind} in namespace {namespace}", kind=kind, namespace=namespace)
+    return phrase("no {kind}", kind=kind)
+
+
+def _only(
+    found: list[tuple[Resource, Manifest]], names: tuple[str, ...], resource: Resource
+) -> list[tuple[Resource, Manifest]]:
+    known = [name_of(item) for _, item in found]
+    for name in names:
+        if name not in known:
+            near = nearest(name, known)
+            hint = explain_near(near) if near else NOTHING
+            raise UserError(
+                phrase("there is no {kind} {name} here{hint}", kind=resource.kind, name=repr(name), hint=hint)
+            )
+    return [(each, item) for each, item in found if name_of(item) in names]
+
+
+def _print(found: list[tuple[Resource, Manifest]], kind: str, output: str, everywhere: bool, single: bool) -> None:
+    if output in ("json", "yaml"):
+        document = found[0][1] if single and len(found) == 1 else _list_of([item for _, item in found])
+        _print_document(document, output)
+        return
+    if output == "name":
+        for resource, item in found:
+            print(printed_name(resource, name_of(item)))
+        return
+    header, cells = _table(found, _plural(kind), wide=output == "wide")
+    if everywhere:
+        header, cells = rows.with_namespace([item for _, item in found], header, cells)
+    print_table(stdout(), header, cells, cut=output != "wide")
+
+
+def _plural(kind: str) -> str:
+    resource = KINDS_BY_WORD[kind.lower()][0]
+    return "jobs" if resource in KINDS else resource.plural
+
+
+def _table(found: list[tuple[Resource, Manifest]], kind: str, *, wide: bool) -> tuple[list[str], list[list[str]]]:
+    now, language = time.time(), readers_language()
+    tables: dict[str, tuple[tuple[str, ...], Callable[[Resource, Manifest], list[str]]]] = {
+        "jobs": (
+            rows.JOB_HEADER,
+            lambda kind, item: rows.build_job_cells(read_job_row(kind, item), now, language, wide=wide),
+        ),
+        "pods": (rows.POD_HEADER, lambda _, item: rows.build_pod_cells(read_pod_row(item), now, language)),
+        "environments": (
+            rows.ENVIRONMENT_HEADER,
+            lambda _, item: rows.build_environment_cells(read_environment_row(item), now, language),
+        ),
+    }
+    header, build = tables[kind]
+    hidden = () if wide else _WIDE_ONLY.get(kind, ())
+    kept = [place for place, name in enumerate(header) if name not in hidden]
+    table = [build(resource, item) for resource, item in found]
+    return [header[place] for place in kept], [[row[place] for place in kept] for row in table]
+
+
+def _list_of(items: list[Manifest]) -> Manifest:
+    return {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": items}
+
+
+def _print_document(document: Any, output: str) -> None:
+    if output == "json":
+        print(json.dumps(document, indent=4, ensure_ascii=False))
+        return
+    import yaml
+
+    print(yaml.safe_dump(document, allow_unicode=True, sort_keys=True), end="")

@@ -1,0 +1,151 @@
+"""paddock manifests
+
+Prints the files of `deploy/`, which `jobs.install.crd` (CRDs) and `jobs.install.deployment` (operator) build from the
+typed models; this module only formats them. tests/cli/test_manifests.py compares them with deploy/.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+import yaml
+
+from paddock.cli.cluster.kinds import KindsOfJob
+from paddock.cli.output.language import localized
+from paddock.cli.verb import DescribedDefault, Verb
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.install.crd import build_crd, build_old_crd
+from paddock.jobs.install.deployment import IMAGE, NAMESPACE, Installation, Scope, build_operator
+from paddock.jobs.install.deployment import KINDS as DEFAULT_KINDS
+from paddock.jobs.text.phrases import phrase
+from paddock.kube.meta import Manifest, Resource
+from paddock.kube.validation.names import DNS_LABEL
+
+_HEAD = "# Printed by `paddock manifests`. How to install, edit and remove it is in docs/kubernetes.md.\n"
+
+_COMMENTS: Mapping[str, Sequence[str]] = {
+    "- --namespace=": (
+        "The namespace whose jobs are run. Write another one here to submit jobs there, or take the line out to run",
+        "those of every namespace.",
+    ),
+}
+"""Comments to print above a line with this prefix."""
+
+_ONE_LINE = 10_000  # characters: a sentence stays on its line, and a change of it is one line of a diff
+
+
+def _check_namespace(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    if not DNS_LABEL.allows(value):
+        said = phrase("{name} is no name of a namespace: a-z, 0-9 and - are allowed, at most 63", name=repr(value))
+        raise click.BadParameter(localized(said), context, parameter)
+    return value
+
+
+@click.command(name="manifests", cls=Verb)
+@click.argument("what", type=click.Choice(["crd", "operator", "all"]), default="all")
+@click.option(
+    "-n",
+    "--namespace",
+    default=NAMESPACE,
+    show_default=True,
+    metavar="NAME",
+    callback=_check_namespace,
+    help="Where the operator runs, and the jobs.",
+)
+@click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Run the jobs of every namespace.")
+@click.option(
+    "--scope",
+    type=click.Choice([each.value for each in Scope]),
+    default=Scope.CLUSTER.value,
+    show_default=True,
+    help="How far the operator's rights go.",
+)
+@click.option(
+    "--kinds",
+    type=KindsOfJob(),
+    default=DEFAULT_KINDS,
+    cls=DescribedDefault,
+    show_default=",".join(kind.qualified for kind in DEFAULT_KINDS),
+    help="Which kinds of job, joined by commas.",
+)
+@click.option("--image", default=IMAGE, show_default=True, metavar="NAME", help="The operator's image.")
+@click.option(
+    "--api-version",
+    "version",
+    type=click.Choice(["v1", "v1beta1"]),
+    default="v1",
+    show_default=True,
+    help="v1beta1 is for Kubernetes 1.15 and older.",
+)
+@click.option("-o", "output", type=click.Choice(["yaml", "json"]), default="yaml", help="How to print it.")
+def command(
+    what: str,
+    namespace: str,
+    everywhere: bool,
+    scope: str,
+    kinds: tuple[Resource, ...],
+    image: str,
+    version: str,
+    output: str,
+) -> None:
+    """Print what a cluster needs: the definitions of jobs, and the operator.
+
+    \b
+    paddock manifests | kubectl apply -f -
+    paddock manifests operator -n team-a --scope namespace
+    paddock manifests crd --kinds paddlejobs.kubeflow.org
+
+    The files in deploy/ are what it prints without options.
+    """
+    if everywhere and scope == Scope.NAMESPACE:
+        said = phrase("--all-namespaces needs rights in all of them, which --scope namespace does not give")
+        raise click.UsageError(localized(said))
+    installation = Installation(
+        namespace=namespace,
+        watched="" if everywhere else namespace,
+        image=image,
+        kinds=kinds,
+        scope=Scope(scope),
+        old=version == "v1beta1",
+    )
+    found = build_manifests(what, installation)
+    print(write_json(found) if output == "json" else write_yaml(found), end="")
+
+
+def build_manifests(what: str, installation: Installation) -> list[Manifest]:
+    """`what`: crd, operator or all. CRDs come first: without them the operator cannot watch jobs."""
+    build = build_old_crd if installation.old else build_crd
+    crds = [build(KINDS[resource]) for resource in installation.kinds]
+    return [
+        *(crds if what != "operator" else ()),
+        *(build_operator(installation) if what != "crd" else ()),
+    ]
+
+
+def write_json(manifests: Sequence[Manifest]) -> str:
+    """One object as itself, several as a List, for `kubectl create -f`."""
+    several = {"apiVersion": "v1", "kind": "List", "items": list(manifests)}
+    return json.dumps(manifests[0] if len(manifests) == 1 else several, indent=2, ensure_ascii=False) + "\n"
+
+
+def write_yaml(manifests: Sequence[Manifest]) -> str:
+    documents = [yaml.dump(each, Dumper=_Dumper, sort_keys=False, width=_ONE_LINE) for each in manifests]
+    lines = "---\n".join(documents).splitlines(keepends=True)
+    return _HEAD + "".join(comment + line for line in lines for comment in (_comment(line),))
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes shared parts of schemas in full instead of YAML anchors, for human readers."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _comment(line: str) -> str:
+    text = line.lstrip()
+    indent = line[: len(line) - len(text)]
+    said = next((said for start, said in _COMMENTS.items() if text.startswith(start)), ())
+    return "".join(f"{indent}# {sentence}\n" for sentence in said)

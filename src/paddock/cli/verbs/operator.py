@@ -1,0 +1,223 @@
+"""paddock operator
+
+The flags are a superset of paddle-operator's, in Go's syntax: `-x` is `--x`, and switches may have a value. Imports
+only what the operator's image has (the group `operator` in pyproject.toml).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from paddock.cli.cluster.errors import Failed
+from paddock.cli.cluster.kinds import KindsOfJob
+from paddock.cli.output.language import localized
+from paddock.cli.verb import DescribedDefault, Verb
+from paddock.jobs.install.deployment import HEALTH_PORT, KINDS, METRICS_PORT
+from paddock.jobs.text.phrases import phrase
+from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Resource
+from paddock.kube.validation.names import DNS_LABEL
+
+if TYPE_CHECKING:
+    from paddock.app.health import Address
+
+_TRUTHS = {
+    **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
+}
+"""The values that Go's strconv.ParseBool accepts."""
+_SWITCHES = ("leader-elect", "zap-devel")
+
+SCHEDULERS: Mapping[str, Resource | None] = {
+    "": None,
+    "volcano": VOLCANO_POD_GROUPS,
+    "scheduler-plugins": POD_GROUPS,
+    "coscheduling": POD_GROUPS,
+}
+
+_LOGS = "logs are set by --log-format"
+IGNORED: Mapping[str, str] = {
+    "initImage": "pods find their peers without an init container",
+    "port-range": "the operator finds each job's ports by itself",
+    "etcd-server": "the operator starts a gang again by itself, and no etcd takes part",
+    **dict.fromkeys(("zap-encoder", "zap-log-level", "zap-stacktrace-level", "zap-time-encoding"), _LOGS),
+}
+"""Flags of paddle-operator that have no effect, and the reason."""
+
+
+class GoCommand(Verb):
+    """Accepts arguments in the syntax of Go's flag package."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [_read_go(argument) for argument in args])
+
+
+def _read_go(argument: str) -> str:
+    """An argument in click's syntax. Raises `click.UsageError`."""
+    match = re.fullmatch(r"--?([A-Za-z][-\w]+)(?:=(.*))?", argument, re.DOTALL)
+    if match is None:
+        return argument
+    name, value = match.groups()
+    if name in _SWITCHES and value is not None:
+        if value not in _TRUTHS:
+            said = phrase("{flag}: true or false is allowed", flag=f"--{name}={value}")
+            raise click.UsageError(localized(said))
+        return f"--{name}" if _TRUTHS[value] else f"--no-{name}"
+    return f"--{name}" if value is None else f"--{name}={value}"
+
+
+def read_namespaces(_context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> tuple[str, ...]:
+    """Comma-separated or repeated; empty, which means all, if any name is empty."""
+    names = [name.strip() for value in values for name in value.split(",")]
+    for name in names:
+        if name and not DNS_LABEL.allows(name):
+            said = phrase(
+                "{name} is no name of a namespace: small letters, digits and '-', at most 63", name=repr(name)
+            )
+            raise click.BadParameter(localized(said), param=parameter)
+    return () if "" in names else tuple(dict.fromkeys(names))
+
+
+def _read_scheduler(_context: click.Context, parameter: click.Parameter, value: str) -> Resource | None:
+    if value not in SCHEDULERS:
+        known = ", ".join(filter(None, SCHEDULERS))
+        said = phrase(
+            "{name} is no gang scheduler that Paddock knows; there are {known}", name=repr(value), known=known
+        )
+        raise click.BadParameter(localized(said), param=parameter)
+    return SCHEDULERS[value]
+
+
+def _read_address(_context: click.Context, parameter: click.Parameter, value: str) -> Address | None:
+    from paddock.app.health import read_address
+
+    try:
+        return read_address(value)
+    except ValueError as error:
+        raise click.BadParameter(localized(error.args[0]), param=parameter) from None
+
+
+def _build_address(port: int) -> str:
+    """The default address: in a pod (which has KUBERNETES_SERVICE_HOST) all addresses, as in paddle-operator, for the
+    kubelet's probes and Prometheus; elsewhere the loopback address."""
+    return f":{port}" if os.environ.get("KUBERNETES_SERVICE_HOST") else f"127.0.0.1:{port}"
+
+
+def _ignored(command: Callable[..., Any]) -> Callable[..., Any]:
+    for name in reversed(list(IGNORED)):
+        command = click.option(f"--{name}", f"ignored_{name.replace('-', '_').lower()}", hidden=True)(command)
+    return click.option("--zap-devel/--no-zap-devel", "ignored_zap_devel", default=None, hidden=True)(command)
+
+
+@click.command(name="operator", cls=GoCommand)
+@click.option(
+    "--namespace",
+    "namespaces",
+    multiple=True,
+    callback=read_namespaces,
+    metavar="NAME[,NAME]",
+    help="Serve jobs of these namespaces alone (default: of all).",
+)
+@click.option("--leader-elect/--no-leader-elect", default=False, help="Work only while holding the operators' Lease.")
+@click.option("--lease-namespace", metavar="NAME", help="Where that Lease is (default: the operator's own).")
+@click.option(
+    "--scheduling",
+    "pod_groups",
+    default="",
+    callback=_read_scheduler,
+    metavar="SCHEDULER",
+    help="Make a PodGroup for each job, for volcano or scheduler-plugins (coscheduling).",
+)
+@click.option("--kinds", type=KindsOfJob(), default=KINDS, metavar="KIND[,KIND]", help="Kinds of job to serve.")
+@click.option(
+    "--metrics-bind-address",
+    "metrics",
+    default=lambda: _build_address(METRICS_PORT),
+    cls=DescribedDefault,
+    show_default="127.0.0.1:8080; in a pod :8080",
+    callback=_read_address,
+    metavar="HOST:PORT",
+    help="Where /metrics is; :8080 is every address of the machine, 0 is off.",
+)
+@click.option(
+    "--health-probe-bind-address",
+    "probes",
+    default=lambda: _build_address(HEALTH_PORT),
+    cls=DescribedDefault,
+    show_default="127.0.0.1:8081; in a pod :8081",
+    callback=_read_address,
+    metavar="HOST:PORT",
+    help="Where /healthz and /readyz are.",
+)
+@click.option("--kubeconfig", metavar="FILE", help="Default: $KUBECONFIG, ~/.kube/config, the pod's service account.")
+@click.option("--context", "context_name", metavar="NAME", help="A context of the kubeconfig.")
+@click.option(
+    "--log-format",
+    type=click.Choice(["json", "text"]),
+    help="Default: text on a terminal, json elsewhere.",
+)
+@_ignored
+def command(
+    namespaces: tuple[str, ...],
+    leader_elect: bool,
+    lease_namespace: str | None,
+    pod_groups: Resource | None,
+    kinds: tuple[Resource, ...],
+    metrics: Address | None,
+    probes: Address | None,
+    kubeconfig: str | None,
+    context_name: str | None,
+    log_format: str | None,
+    **ignored: object,
+) -> int:
+    """Run the operator of a Kubernetes cluster, until it is told to stop.
+
+    \b
+    paddock operator --kubeconfig ~/.kube/config --namespace team-a
+    paddock operator --leader-elect --metrics-bind-address=:8080 --health-probe-bind-address=:8081
+
+    `paddock manifests operator` prints what runs it inside the cluster.
+    """
+    from paddock.app import cluster
+    from paddock.app.health import CannotServe
+    from paddock.app.json_logs import start_logging
+    from paddock.client.kubeconfig import read_config
+
+    config = read_config(kubeconfig, context_name)
+    start_logging(sys.stderr, "text" if log_format == "text" or (not log_format and sys.stderr.isatty()) else "json")
+    _log_ignored(ignored)
+    options = cluster.Options(
+        lease_namespace=lease_namespace or config.namespace,
+        namespaces=namespaces,
+        kinds=kinds,
+        pod_groups=pod_groups,
+        leader_elect=leader_elect,
+        metrics=metrics,
+        probes=probes,
+    )
+    import uvloop
+
+    # Imported objects are never freed, and a reconcile creates thousands of short-lived dictionaries: with Python's
+    # default thresholds garbage collection takes a tenth of the operator's time.
+    gc.freeze()
+    gc.set_threshold(5_000, 20, 50)
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            return runner.run(cluster.serve(config, options))
+    except CannotServe as error:
+        raise Failed(*error.args) from None
+
+
+def _log_ignored(values: Mapping[str, object]) -> None:
+    """Logs each given flag of `IGNORED` once."""
+    for name, reason in {**IGNORED, "zap-devel": _LOGS}.items():
+        if values.get(f"ignored_{name.replace('-', '_').lower()}") is not None:
+            logging.getLogger("paddock.operator").info("--%s is not needed and changes nothing: %s", name, reason)

@@ -1,0 +1,234 @@
+"""paddock run"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import click
+
+from paddock.cli.cluster.errors import Failed, UserError
+from paddock.cli.cluster.options import namespace_option
+from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.session import choose_place, connect, typed_command
+from paddock.cli.follow.failed_environment import ENVIRONMENT_FAILED
+from paddock.cli.follow.follow import Follower, JobDeleted
+from paddock.cli.follow.give_up import FAILURES, RepeatedFailures
+from paddock.cli.follow.outcome import Outcome, cancel
+from paddock.cli.follow.ranks import choose_ranks
+from paddock.cli.follow.suspend import read_run_policy
+from paddock.cli.output.display import build_head
+from paddock.cli.output.interrupts import queue_interrupts
+from paddock.cli.output.language import localized, readers_language
+from paddock.cli.output.screen import Screen
+from paddock.cli.submit.submission import Checked, read_files
+from paddock.cli.submit.submitter import Submitter
+from paddock.cli.submit.workdir import refuse_impossible, workdir_option
+from paddock.cli.verb import Verb
+from paddock.jobs.model import Rank
+from paddock.jobs.text.phrases import phrase
+from paddock.jobs.views.followed import FollowedJob
+from paddock.jobs.views.stored import StoredJob
+from paddock.kube.errors import Conflict, NotFound
+
+if TYPE_CHECKING:
+    from paddock.client.client import Client
+
+
+def read_seconds(text: str) -> float:
+    """`60`, `60s`, `10m`, `1.5h`, as kubectl takes a timeout; a number alone is seconds."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
+    seconds = float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]] if match else 0
+    if not seconds:
+        said = phrase("{text} is no time: seconds, or a number with s, m or h, such as 60 or 10m", text=repr(text))
+        raise click.BadParameter(localized(said))
+    return seconds
+
+
+@click.command(name="run", cls=Verb)
+@click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
+@click.option("--without", multiple=True, metavar="RESOURCE", help="Do not ask for it, e.g. nvidia.com/gpu.")
+@click.option(
+    "--timeout",
+    type=read_seconds,
+    default=None,
+    metavar="SECONDS",
+    help="Suspend a job that has not completed by then: 60, 10m.",
+)
+@click.option("--role", default="", metavar="ROLE", help="Print the lines of this role alone.")
+@click.option("--rank", "index", type=int, default=None, metavar="N", help="Print the lines of this rank alone.")
+@click.option(
+    "--sandbox",
+    type=click.Choice(["auto", "bubblewrap", "none"]),
+    default="auto",
+    help="What pods run in, if the local cluster is not up yet.",
+)
+@workdir_option
+@namespace_option
+def command(
+    file: str,
+    without: tuple[str, ...],
+    timeout: float | None,
+    role: str,
+    index: int | None,
+    sandbox: str,
+    workdir: str | None,
+    namespace: str,
+) -> int:
+    """Train: start what is needed, submit the manifest, follow the job to its end.
+
+    \b
+    paddock run job.yaml
+    paddock run job.yaml --without nvidia.com/gpu
+    paddock run job.yaml --rank 0 | tee log
+    paddock run job.yaml --context prod --workdir .
+
+    On the local cluster a script that no image brings (python train.py) is taken from the directory that this is
+    called in. With --context the job goes to that Kubernetes, and a directory goes with it only where --workdir names
+    one (--workdir . for this one): at most 900 KiB, and no file that looks like a secret.
+    What else the file holds (a ConfigMap, a PodGroup) is created, or brought to the file's state. A job of the same
+    name gives way if it has finished or --timeout suspended it, else not. A job without runPolicy.backoffLimit is
+    given up after three failures alike.
+
+    Exit code: 0 completed, 1 failed, 2 the manifest is wrong, 130 interrupted. Ctrl-C ends the job politely, a second
+    one at once.
+    """
+    checked = read_files([file], namespace)
+    jobs = [each.job for each in checked if each.job]
+    if not jobs:
+        said = phrase("{file}: there is no job in it: `paddock submit {file}` creates what it has", file=file)
+        raise UserError(said)
+    if len(jobs) != 1:
+        raise UserError(
+            phrase(
+                "{file}: run follows one job, here are {count}: `paddock submit {file}` submits them all",
+                file=file, count=len(jobs),
+            )
+        )  # fmt: skip
+    (job,) = jobs
+    which = choose_ranks(job.key.name, job.ranks(), role, index, None)
+    place = choose_place()
+    if place.home is None and sandbox != "auto":
+        raise UserError(
+            phrase(
+                "--sandbox is for the local cluster: on a cluster pods run in containers of their images; leave it out"
+            )
+        )
+    with Screen(language=readers_language()) as screen:
+        refuse_impossible(place, checked, screen.notify)
+    place.start(sandbox=sandbox)
+    with Screen(language=readers_language()) as screen:
+        run = Run(place, screen, which.shows, timeout, workdir, "" if file == "-" else typed_command())
+        return asyncio.run(run.run(checked, without))
+
+
+class Run:
+    """One `paddock run`, from the checked manifest to the exit code."""
+
+    def __init__(
+        self,
+        place: Place,
+        screen: Screen,
+        shows: Callable[[Rank], bool],
+        timeout: float | None = None,
+        workdir: str | None = None,
+        command: str = "",
+    ) -> None:
+        self._command = command
+        """The typed command, for a sentence that advises it again; empty if its file was stdin."""
+        self._place, self._screen, self._shows, self._timeout = place, screen, shows, timeout
+        self._workdir = workdir
+        self._interrupts: asyncio.Queue[None] = asyncio.Queue()
+        self._creating = False
+        """A create request was sent: from now on an interrupt must delete the job."""
+        self._failures = RepeatedFailures()
+        self._limits: set[asyncio.Task[None]] = set()
+        self._gave_up = False
+        """The job's backoffLimit was set by this command."""
+        self._cannot_start = asyncio.Event()
+        self._failed_environment: FollowedJob | None = None
+        """The job as it was when its environment was first reported as failed."""
+
+    async def run(self, checked: list[Checked], without: tuple[str, ...]) -> int:
+        async with connect(self._place) as client, queue_interrupts(self._interrupts):
+            submitter = Submitter(client, self._place, self._screen.notify, self._note_creating)
+            interrupt = asyncio.create_task(self._interrupts.get())
+            submitting = asyncio.create_task(submitter.submit(checked, without, self._workdir))
+            try:
+                await asyncio.wait([interrupt, submitting], return_when=asyncio.FIRST_COMPLETED)
+                if not submitting.done() and not self._creating:
+                    self._screen.notify(phrase("interrupted: nothing was submitted"))
+                    return 130
+                job = await submitting
+                assert job.job is not None, "the server took what was checked"
+                self._screen.line(build_head(job.job, self._screen.language))
+                return await self._follow(client, job, interrupt, checked[0].file)
+            finally:
+                await cancel(interrupt, submitting, *self._limits)
+
+    def _note_creating(self) -> None:
+        self._creating = True
+
+    async def _follow(self, client: Client, job: StoredJob, interrupt: asyncio.Task[None], file: str) -> int:
+        def look(view: FollowedJob) -> None:
+            limit = self._failures.add(view)
+            if limit is not None:
+                self._limits.add(asyncio.create_task(self._set_limit(client, job, limit)))
+            if (
+                view.status.cause
+                and view.status.cause.reason == ENVIRONMENT_FAILED
+                and self._failed_environment is None
+            ):
+                self._failed_environment = view
+                self._cannot_start.set()
+
+        follower = Follower(client, self._place, job, self._screen, self._shows, on_view=look,
+                            unreported=frozenset({ENVIRONMENT_FAILED}))  # fmt: skip
+        outcome = Outcome(client, self._place, self._screen, job)
+        following = asyncio.create_task(follower.run())
+        watching = asyncio.create_task(self._place.attend(client, job, self._screen.notify))
+        cannot_start = asyncio.create_task(self._cannot_start.wait())
+        try:
+            parts = (following, interrupt, watching, cannot_start)
+            await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED, timeout=self._timeout)
+            if following.done():
+                return await outcome.end(following.result(), limited=self._gave_up)
+            if watching.done():
+                raise Failed(watching.result())
+            if interrupt.done():
+                return await self._interrupt(outcome, follower.view)
+            await cancel(following)  # it would report the suspension that follows
+            if self._failed_environment is not None:
+                return await outcome.give_up_environment(self._failed_environment, self._command, interrupt)
+            return await outcome.time_out(follower.view, self._timeout or 0, file, interrupt)
+        except JobDeleted:
+            raise Failed(phrase("the job was deleted while it ran")) from None
+        finally:
+            await cancel(following, watching, cannot_start)
+
+    async def _interrupt(self, outcome: Outcome, view: FollowedJob) -> int:
+        again = asyncio.create_task(self._interrupts.get())
+        try:
+            return await outcome.interrupt(view, again)
+        finally:
+            await cancel(again)
+
+    async def _set_limit(self, client: Client, job: StoredJob, limit: int) -> None:
+        """See `cli.follow.give_up`. Does nothing if the job was deleted meanwhile."""
+        try:
+            patch = {"metadata": {"uid": job.uid}, "spec": {"runPolicy": {"backoffLimit": limit}}}
+            patched = await client.patch(job.resource, *job.key, patch)
+        except (NotFound, Conflict):
+            return
+        if (
+            read_run_policy(patched).get("backoffLimit") != limit
+        ):  # another operator's CRD has no such field and pruned it
+            return
+        self._gave_up = True
+        said = phrase(
+            "it has failed alike {count} times: once more, and the job is given up",
+            count=FAILURES - 1,
+        )
+        self._screen.notify(said)

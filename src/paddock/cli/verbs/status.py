@@ -1,0 +1,107 @@
+"""paddock status"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from paddock.app.home import Home, find_running
+from paddock.cli.cluster.options import context_options
+from paddock.cli.cluster.places import Cluster, Local
+from paddock.cli.cluster.session import choose_place, connect, home, run
+from paddock.cli.help import columns
+from paddock.cli.output.language import localized
+from paddock.cli.output.terminal import stdout
+from paddock.cli.verb import Verb
+from paddock.jobs.text.phrases import phrase
+from paddock.kube.quantities import format_bytes
+from paddock.kube.times import format_duration
+
+if TYPE_CHECKING:
+    from paddock.app.home import Running
+
+
+@click.command(name="status", cls=Verb)
+@click.option("-o", "output", type=click.Choice(["text", "json"]), default="text", help="How to print it.")
+@context_options
+def command(output: str) -> int:
+    """Whether the local cluster is up, and what it runs on; of a context, who acts on its jobs. Exit code 1 when it is
+    not up, or nobody acts.
+
+    \b
+    paddock status
+    paddock status -o json
+    paddock status --context prod
+    """
+    chosen = choose_place()
+    if isinstance(chosen, Cluster):
+        from paddock.cli.cluster.cluster_status import print_cluster
+
+        return print_cluster(chosen, output)
+    place = home()
+    running = find_running(place)
+    facts = run(_facts(place, running)) if running else {"up": False}
+    if output == "json":
+        print(json.dumps(facts | {"home": str(place.root)}, indent=2))
+    elif running:
+        _print(place, running, facts)
+    else:
+        said = phrase(
+            "embedded cluster is not up (home {path}): `paddock up` or `paddock run FILE` starts it",
+            path=str(place.root),
+        )
+        stdout().print(localized(said))
+    return 0 if running else 1
+
+
+async def _facts(place: Home, running: Running) -> dict[str, Any]:
+    import psutil
+
+    from paddock.cli.cluster.lookup import fetch_all
+    from paddock.jobs.apis.registry import KINDS
+    from paddock.kube.meta import PODS
+
+    async with connect(Local(place)) as client:
+        jobs = [job for _, job in await fetch_all(client, KINDS, "")]
+        pods = (await client.list(PODS)).items
+    return {
+        "up": True,
+        **asdict(running),
+        "pinned": place.pinned.exists(),
+        "memory": psutil.Process(running.pid).memory_info().rss,
+        "jobs": Counter(str((job.get("status") or {}).get("phase") or "Pending") for job in jobs),
+        "pods": Counter(str((pod.get("status") or {}).get("phase") or "Pending") for pod in pods),
+    }
+
+
+def _print(place: Home, running: Running, facts: dict[str, Any]) -> None:
+    up = format_duration(time.time() - running.started)
+    said = phrase("up for {time}, until ten minutes after the last job and the last client", time=up)
+    if facts["pinned"]:
+        said = phrase("up for {time}, until `paddock down`", time=up)
+    serves = phrase(
+        "{url} (process {pid}, {memory}, paddock {version})",
+        url=running.url, pid=running.pid, memory=format_bytes(facts["memory"]), version=running.version,
+    )  # fmt: skip
+    machine = phrase("{machine}; pods in {sandbox}", machine=running.machine, sandbox=running.sandbox)
+    lines = {
+        phrase("embedded cluster:"): localized(said),
+        phrase("serves:"): localized(serves),
+        phrase("machine:"): localized(machine),
+        phrase("jobs:"): _counted(facts["jobs"]),
+        phrase("pods:"): _counted(facts["pods"]),
+        phrase("home:"): str(place.root),
+        phrase("kubeconfig:"): str(place.kubeconfig),
+    }
+    for name, text in lines.items():
+        label = localized(name)
+        stdout().print(label + " " * (18 - columns(label)) + text)
+
+
+def _counted(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {phase}" for phase, count in sorted(counts.items())) or localized(phrase("none"))

@@ -1,0 +1,66 @@
+"""The common part of `read_job` of every kind: metadata, the limit of pods, and the final check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from paddock.jobs.apis import JobApi
+from paddock.jobs.frameworks.registry import FRAMEWORKS
+from paddock.jobs.model import Job, Network, Policies, Role, Scheduling
+from paddock.jobs.objects.substitutions import read_notices
+from paddock.jobs.reading.fields import Fields
+from paddock.jobs.text.phrases import phrase
+from paddock.jobs.text.problems import InvalidJob
+from paddock.jobs.text.sentences import wrong
+from paddock.kube.meta import Key
+from paddock.kube.times import read_time
+
+MOST_PODS = 10_000
+"""Pods of one job. A larger number is a typing mistake, and would keep an API server busy for an hour."""
+
+
+def check_size(spec: Fields, roles: Sequence[Role]) -> None:
+    """Adds a problem if the roles have too many pods together. A single role over the limit has its own problem."""
+    size = sum(role.replicas for role in roles)
+    if size > MOST_PODS and all(role.replicas <= MOST_PODS for role in roles):
+        spec.add(wrong("spec", size, phrase("a job of at most {most} pods in all", most=MOST_PODS)))
+
+
+def build_job(
+    api: JobApi,
+    metadata: Fields,
+    roles: tuple[Role, ...],
+    network: Network,
+    policies: Policies,
+    scheduling: Scheduling,
+    *,
+    elastic: bool,
+) -> Job:
+    """The job of a manifest of `api`. Its manifest may have problems: call `accept` next."""
+    return Job(
+        resource=api.resource,
+        framework=api.framework,
+        key=Key(metadata.text("namespace"), metadata.text("name")),
+        uid=metadata.text("uid"),
+        generation=metadata.whole("generation", 0, 2**63) or 0,
+        mode=FRAMEWORKS[api.framework].find_mode(roles),
+        roles=roles,
+        network=network,
+        policies=policies,
+        scheduling=scheduling,
+        elastic=elastic,
+        labels=metadata.texts("labels"),
+        annotations=metadata.texts("annotations"),
+        created=read_time(metadata.text("creationTimestamp")),
+        deleting=bool(metadata.text("deletionTimestamp")),
+    )
+
+
+def accept(job: Job, root: Fields, path_of: Callable[[Role], str]) -> Job:
+    """The job with its warnings. Raises `InvalidJob` if a problem of `root` is an error. `path_of`: the path of a role
+    in the manifest."""
+    problems = root.problems
+    if any(problem.severity == "error" for problem in problems):
+        raise InvalidJob(tuple(problems))
+    return replace(job, warnings=(*problems, *read_notices(job, path_of)))

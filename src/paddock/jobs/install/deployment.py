@@ -1,0 +1,203 @@
+"""The objects that install the operator on a cluster: Namespace, ServiceAccount, RBAC, Deployment.
+
+Names are paddle-operator's, so that its documented commands work and `kubectl apply` replaces its installation. The
+RBAC rules are in `jobs.install.rights`, the CRDs in `jobs.install.crd`. `paddock manifests` (cli/verbs/manifests.py)
+prints the files in `deploy/` from here; a test compares them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from paddock import __version__
+from paddock.jobs.apis.registry import PADDLEPADDLE
+from paddock.jobs.install.rights import AGGREGATED, Right, Where, build_rights, build_rules, build_user_rules
+from paddock.kube.meta import Manifest, Resource
+
+NAMESPACE = "paddle-system"
+IMAGE = f"ghcr.io/paddock/paddock:{__version__}"
+KINDS = (PADDLEPADDLE.resource,)
+"""The kinds that an operator on a cluster serves by default. A cluster may already have an operator of kubeflow.org."""
+
+METRICS_PORT, HEALTH_PORT = 8080, 8081
+USER = 65532
+"""UID of distroless images and of paddle-operator."""
+
+ACCOUNT, LEADER_ROLE, LEADER_BINDING = (
+    "paddle-manager-sa",
+    "paddle-leader-election-role",
+    "paddle-leader-election-rolebinding",
+)
+ROLE, BINDING = "paddle-manager-role", "paddle-manager-rolebinding"
+DEPLOYMENT, CONTAINER = "paddle-controller-manager", "manager"
+LABELS = {"control-plane": "controller-manager"}
+
+_RBAC = "rbac.authorization.k8s.io/v1"
+_GRACE_SECONDS = 20
+"""Running reconciles have 10 s; then events are sent and the Lease is released."""
+
+
+class Scope(StrEnum):
+    """CLUSTER: ClusterRoles, so that `--namespace` of the Deployment may be edited. NAMESPACE: a Role in the operator's
+    own namespace only; without the right to read nodes, no pod of a lost node is deleted by force."""
+
+    CLUSTER = "cluster"
+    NAMESPACE = "namespace"
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """`watched`: the namespace whose jobs are reconciled, empty for all. `old`: for Kubernetes before 1.16."""
+
+    namespace: str = NAMESPACE
+    watched: str = NAMESPACE
+    image: str = IMAGE
+    kinds: tuple[Resource, ...] = KINDS
+    scope: Scope = Scope.CLUSTER
+    old: bool = False
+
+    @property
+    def arguments(self) -> list[str]:
+        """The arguments of `paddock operator` that differ from its defaults. By default it listens on localhost only,
+        which the kubelet and Prometheus cannot reach."""
+        kinds = ",".join(kind.qualified for kind in self.kinds)
+        return [
+            "--leader-elect",
+            *([f"--namespace={self.watched}"] if self.watched else []),
+            *([f"--kinds={kinds}"] if self.kinds != KINDS else []),
+            f"--metrics-bind-address=:{METRICS_PORT}",
+            f"--health-probe-bind-address=:{HEALTH_PORT}",
+        ]
+
+    def cluster_name(self, name: str) -> str:
+        """The name of a cluster-scoped object: paddle-operator's in the default namespace, else with the namespace
+        appended, so that two installations do not collide."""
+        return name if self.namespace == NAMESPACE else f"{name}-{self.namespace}"
+
+
+def build_operator(installation: Installation) -> tuple[Manifest, ...]:
+    """All objects, in the order in which they must be created."""
+    whole = installation.scope is Scope.CLUSTER
+    namespace: Manifest = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": installation.namespace, "labels": dict(LABELS)},
+    }
+    return (
+        *((namespace,) if whole else ()),
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _metadata(ACCOUNT, installation.namespace)},
+        *_build_own_rights(installation),
+        *(_build_cluster_rights(installation) if whole else ()),
+        *(_build_user_rights(installation) if whole else ()),
+        _build_deployment(installation),
+    )
+
+
+def _build_own_rights(installation: Installation) -> tuple[Manifest, ...]:
+    """The Role for the Lease; with `Scope.NAMESPACE` also the Role for jobs."""
+    rights = build_rights(installation.kinds)
+    own = _bound(LEADER_ROLE, LEADER_BINDING, [right for right in rights if right.where is Where.OWN], installation)
+    if installation.scope is Scope.CLUSTER:
+        return own
+    return own + _bound(ROLE, BINDING, [right for right in rights if right.where is Where.JOBS], installation)
+
+
+def _build_cluster_rights(installation: Installation) -> tuple[Manifest, ...]:
+    rights = [right for right in build_rights(installation.kinds) if right.where is not Where.OWN]
+    return _bound(installation.cluster_name(ROLE), installation.cluster_name(BINDING), rights, installation, whole=True)
+
+
+def _bound(
+    role: str, binding: str, rights: list[Right], installation: Installation, *, whole: bool = False
+) -> tuple[Manifest, Manifest]:
+    """A role of these rights, and its binding to the operator's account; for the whole cluster or the namespace."""
+    kind, namespace = ("ClusterRole", "") if whole else ("Role", installation.namespace)
+    account = {"kind": "ServiceAccount", "name": ACCOUNT, "namespace": installation.namespace}
+    return (
+        {"apiVersion": _RBAC, "kind": kind, "metadata": _metadata(role, namespace), "rules": build_rules(rights)},
+        {
+            "apiVersion": _RBAC,
+            "kind": f"{kind}Binding",
+            "metadata": _metadata(binding, namespace),
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role},
+            "subjects": [account],
+        },
+    )
+
+
+def _build_user_rights(installation: Installation) -> tuple[Manifest, ...]:
+    """ClusterRoles of users, aggregated to Kubernetes' `edit` and `view`."""
+    return tuple(
+        {
+            "apiVersion": _RBAC,
+            "kind": "ClusterRole",
+            "metadata": {
+                "name": installation.cluster_name(f"paddlejob-{user}-role"),
+                "labels": {f"rbac.authorization.k8s.io/aggregate-to-{whose}": "true"},
+            },
+            "rules": build_user_rules(installation.kinds, user),
+        }
+        for user, whose in AGGREGATED.items()
+    )
+
+
+def _build_deployment(installation: Installation) -> Manifest:
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {**_metadata(DEPLOYMENT, installation.namespace), "labels": dict(LABELS)},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": dict(LABELS)},
+            "template": {"metadata": _pod_metadata(installation), "spec": _pod_spec(installation)},
+        },
+    }
+
+
+def _pod_metadata(installation: Installation) -> Manifest:
+    seccomp = {"annotations": {"seccomp.security.alpha.kubernetes.io/pod": "runtime/default"}}
+    return {"labels": dict(LABELS), **(seccomp if installation.old else {})}
+
+
+def _pod_spec(installation: Installation) -> Manifest:
+    """Fulfils Kubernetes' Pod Security Standard "restricted"."""
+    seccomp = {} if installation.old else {"seccompProfile": {"type": "RuntimeDefault"}}
+    return {
+        "serviceAccountName": ACCOUNT,
+        "terminationGracePeriodSeconds": _GRACE_SECONDS,
+        "securityContext": {"runAsNonRoot": True, "runAsUser": USER, "runAsGroup": USER, **seccomp},
+        "containers": [_container(installation)],
+    }
+
+
+def _container(installation: Installation) -> Manifest:
+    """The memory limit is paddle-operator's. Its CPU limit of 100m made it slow; one process can use one core."""
+    ports = (("metrics", METRICS_PORT), ("health", HEALTH_PORT))
+    return {
+        "name": CONTAINER,
+        "image": installation.image,
+        "imagePullPolicy": "IfNotPresent",
+        "command": ["paddock", "operator"],
+        "args": installation.arguments,
+        "ports": [{"name": name, "containerPort": port} for name, port in ports],
+        "livenessProbe": _probe("/healthz", delay=15, period=20),
+        "readinessProbe": _probe("/readyz", delay=1, period=5),
+        "resources": {
+            "requests": {"cpu": "100m", "memory": "128Mi"},
+            "limits": {"cpu": "1", "memory": "300Mi"},
+        },
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+    }
+
+
+def _probe(path: str, *, delay: int, period: int) -> Manifest:
+    return {"httpGet": {"path": path, "port": "health"}, "initialDelaySeconds": delay, "periodSeconds": period}
+
+
+def _metadata(name: str, namespace: str = "") -> Manifest:
+    return {"name": name, **({"namespace": namespace} if namespace else {})}

@@ -1,0 +1,1 @@
+"""Progress and error lines in the log of a training program."""

@@ -1,0 +1,101 @@
+"""A line of a training program's log -> the error in it. Finds the line that says what went wrong, among thousands.
+
+    traceback        the last line of a Python traceback: `ModuleNotFoundError: No module named 'pandas'`
+    enforce          PaddlePaddle's checks: `ValueError: (InvalidArgument) …`, `(External) CUDA error(2)`
+    device           CUDA, NCCL and memory of the device
+    process group    ranks that did not find each other: `Error initializing process group: …`
+    memory           the machine's memory: `std::bad_alloc`, `MemoryError`
+    crash            what PaddlePaddle prints of a signal: `FatalError: `Segmentation fault` is detected …`
+
+A program may catch an error, print it and exit with 0: the job "succeeded" and has trained nothing. So an error line
+explains a failed job, and a fatal one (`is_fatal`) makes a completed job suspicious. Warnings of libraries do not
+count: a wrong reason is worse than none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """An error line. `text`: the line, cut. `is_fatal`: a program that prints it has not trained as intended."""
+
+    kind: str
+    text: str
+    is_fatal: bool = False
+
+
+_LONGEST_LINE = 2_000
+_LONGEST_TEXT = 300
+
+_ENFORCED = (
+    "InvalidArgument|NotFound|OutOfRange|AlreadyExists|ResourceExhausted|PreconditionNotMet|PermissionDenied|"
+    "ExecutionTimeout|Unimplemented|Unavailable|Fatal|External"
+)
+"""PaddlePaddle's error types (phi/core/enforce.h)."""
+
+_FORMS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (kind, re.compile(form))
+    for kind, form in (
+        ("process group", r"Error initializing process group: .+|Distributed package doesn't have NCCL built in"),
+        ("process group", r"(?:torch\.distributed\.)?Dist\w*Error: .+"),
+        ("device", r"\(External\)\s+\w*(?:CUDA|NCCL|cuDNN|cublas)\w* error.*"),
+        ("device", r"CUDA (?:error|out of memory).*|.*\bNCCL (?:error|WARN).*|.*CUDA driver version is insufficient.*"),
+        ("device", r"(?:torch\.)?(?:cuda\.)?OutOfMemoryError: .+|ResourceExhaustedError.*"),
+        ("memory", r"MemoryError\b.*|.*\bstd::bad_alloc\b.*"),
+        ("crash", r"FatalError: .+"),
+        ("enforce", rf"(?:\w+(?:\.\w+)*(?:Error|Exception): )?\((?:{_ENFORCED})\) .+"),
+    )
+)
+_RAISED = re.compile(r"(?P<name>[A-Za-z_]\w*(?:\.\w+)*(?:Error|Exception|Interrupt|Exit|Timeout|Refused))(?::\s.*)?")
+"""The last line of a traceback. It is not indented; lines of loggers begin with a time or a level."""
+
+_SETTINGS = re.compile(
+    r"Error setting device: .+|Error (?:creating|moving|generating)\b.+: .+|Error during training .+: .+"
+)
+"""What PaddlePaddle's example programs print of an exception that they catch."""
+
+_ECHO = re.compile(r"Connection (?:closed|reset) by peer|Broken pipe|ConnectionResetError|EOFError|TIMEOUT self_rank")
+"""Errors that follow from a peer's end: not the root cause."""
+
+
+_ASKED_TO_END = "FatalError: `Termination signal` is detected"
+"""What PaddlePaddle prints of SIGTERM: a parameter server's ordinary end."""
+
+
+def read_complaint(line: str) -> Complaint | None:
+    """The error in `line`, or None."""
+    text = line.strip()
+    if not text or len(text) > _LONGEST_LINE or text.startswith(_ASKED_TO_END):
+        return None
+    for kind, form in _FORMS:
+        if form.fullmatch(text):
+            return Complaint(kind, _cut(text), is_fatal=True)
+    if _SETTINGS.fullmatch(text):
+        return Complaint("caught", _cut(text), is_fatal=True)
+    if line[:1] == text[:1] and _RAISED.fullmatch(text):
+        return Complaint("traceback", _cut(text))
+    return None
+
+
+def find_complaint(lines: Iterable[str]) -> Complaint | None:
+    """The first error that does not follow from a peer's end, or else the first one that does.
+
+    Of chained tracebacks ("During handling of …") the last one ended the program; the first is nearest to the cause.
+    """
+    echo: Complaint | None = None
+    for line in lines:
+        found = read_complaint(line)
+        if found is None:
+            continue
+        if not _ECHO.search(found.text):
+            return found
+        echo = echo or found
+    return echo
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"

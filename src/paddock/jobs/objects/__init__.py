@@ -1,0 +1,1 @@
+"""The Kubernetes objects of a job: built from it, and read back."""

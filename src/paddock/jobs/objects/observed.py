@@ -1,0 +1,180 @@
+"""A Pod's manifest -> the state of its rank: `model.Pod`. Pods of paddle-operator and of Kubeflow are read too.
+
+A rank has ended when its training container has, whatever its side-cars do: the container never restarts. A reason of
+the whole pod (Evicted, DeadlineExceeded, preempted) takes precedence over a container's exit code, which follows from
+it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.frameworks.registry import FRAMEWORKS
+from paddock.jobs.labels import ATTEMPT_LABEL, INDEX_LABEL, PORT_ANNOTATION, ROLE_LABEL, WOKEN_ANNOTATION
+from paddock.jobs.model import Exit, Pod, PodPhase, Rank
+from paddock.kube.meta import annotations_of, is_deleting, labels_of, metadata, name_of, uid_of
+from paddock.kube.times import read_time
+
+NO_EXIT_CODE = -1
+"""`Exit.code` of a pod that failed without an exit code of a program: evicted before it ran, or its node was lost."""
+
+_CONTAINER_ANNOTATION = "kubectl.kubernetes.io/default-container"
+FOREIGN_ANNOTATIONS = frozenset({_CONTAINER_ANNOTATION}).union(*(api.rank_annotations for api in KINDS.values()))
+"""The annotations, besides `paddock.dev/`, that `read_pod` reads; a cache of pods must keep them."""
+
+_NORMAL_REASONS = frozenset({"ContainerCreating", "PodInitializing"})
+
+
+def read_pod(manifest: Mapping[str, Any]) -> Pod | None:
+    """The rank of this pod; None for a pod of no job."""
+    rank = _rank(manifest)
+    if rank is None:
+        return None
+    labels, status, spec = labels_of(manifest), _mapping(manifest, "status"), _mapping(manifest, "spec")
+    main = _main_status(manifest)
+    phase = _phase(spec, status, main)
+    return Pod(
+        name=name_of(manifest),
+        uid=uid_of(manifest),
+        rank=rank,
+        attempt=_number(labels.get(ATTEMPT_LABEL)) or 0,
+        phase=phase,
+        address=str(status.get("podIP") or ""),
+        node=str(spec.get("nodeName") or ""),
+        exit=_exit(status, main, phase),
+        waiting=None if phase in (PodPhase.SUCCEEDED, PodPhase.FAILED) else _waiting(status),
+        deleting=is_deleting(manifest),
+        port=_number(annotations_of(manifest).get(PORT_ANNOTATION)),
+        started=read_time(status.get("startTime")),
+        gone_by=read_time(metadata(manifest).get("deletionTimestamp")),
+        forced=is_deleting(manifest) and metadata(manifest).get("deletionGracePeriodSeconds") == 0,
+        disrupted=_disruption(status)[0],
+        woken=WOKEN_ANNOTATION in annotations_of(manifest),
+    )
+
+
+def _rank(manifest: Mapping[str, Any]) -> Rank | None:
+    """From Paddock's labels, or from those of another operator of an API group."""
+    labels = labels_of(manifest)
+    index = _number(labels.get(INDEX_LABEL))
+    if labels.get(ROLE_LABEL) and index is not None:
+        return Rank(labels[ROLE_LABEL], index)
+    return next((rank for api in KINDS.values() if (rank := api.read_rank(manifest)) is not None), None)
+
+
+def _phase(spec: Mapping[str, Any], status: Mapping[str, Any], main: Mapping[str, Any]) -> PodPhase:
+    phase = status.get("phase")
+    if phase == "Running" and spec.get("restartPolicy") == "Never" and (ended := _terminated(main)):
+        return PodPhase.SUCCEEDED if _code(ended) == 0 else PodPhase.FAILED
+    if phase in ("Succeeded", "Failed"):
+        return PodPhase(phase)
+    if phase == "Running":
+        return PodPhase.RUNNING if all(map(_is_up, _statuses(status, "containerStatuses"))) else PodPhase.STARTING
+    initializing = any("running" in _state(each) for each in _statuses(status, "initContainerStatuses"))
+    return PodPhase.STARTING if spec.get("nodeName") and initializing else PodPhase.PENDING
+
+
+def _is_up(container: Mapping[str, Any]) -> bool:
+    ended = _terminated(container)
+    return bool(container.get("ready")) or (ended is not None and _code(ended) == 0)
+
+
+def _exit(status: Mapping[str, Any], main: Mapping[str, Any], phase: PodPhase) -> Exit | None:
+    ended = _terminated(main)
+    if phase not in (PodPhase.SUCCEEDED, PodPhase.FAILED):
+        return None
+    whole = _reason_of_pod(status) if phase is PodPhase.FAILED else ("", "")
+    if ended is None:
+        failed = _failed_init(status)
+        if failed is None:
+            return Exit(0 if phase is PodPhase.SUCCEEDED else NO_EXIT_CODE, *whole)
+        ended = failed
+    return Exit(
+        code=_code(ended),
+        reason=whole[0] or str(ended.get("reason") or ""),
+        message=whole[1] or str(ended.get("message") or ""),
+        finished=read_time(ended.get("finishedAt")),
+    )
+
+
+def _failed_init(status: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    ends = (_terminated(each) for each in _statuses(status, "initContainerStatuses"))
+    return next((end for end in ends if end is not None and _code(end) != 0), None)
+
+
+def _reason_of_pod(status: Mapping[str, Any]) -> tuple[str, str]:
+    """Why the whole pod was ended: `status.reason`, or the condition DisruptionTarget (Kubernetes 1.26)."""
+    if status.get("reason"):
+        return str(status["reason"]), str(status.get("message") or "")
+    return _disruption(status)
+
+
+def _disruption(status: Mapping[str, Any]) -> tuple[str, str]:
+    """Why the cluster ends a pod: preempted, evicted, its node tainted."""
+    for condition in _items(status, "conditions"):
+        if condition.get("type") == "DisruptionTarget" and condition.get("status") == "True":
+            return str(condition.get("reason") or ""), str(condition.get("message") or "")
+    return "", ""
+
+
+def _waiting(status: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The reason and message of the scheduler, or of a container. Prefers a reason beyond ContainerCreating."""
+    for condition in _items(status, "conditions"):
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            return str(condition.get("reason") or ""), str(condition.get("message") or "")
+    found = [
+        (str(waiting.get("reason") or ""), str(waiting.get("message") or ""))
+        for key in ("initContainerStatuses", "containerStatuses")
+        for each in _statuses(status, key)
+        if isinstance(waiting := _state(each).get("waiting"), Mapping)
+    ]
+    return next((each for each in found if each[0] not in _NORMAL_REASONS), next(iter(found), None))
+
+
+def _main_status(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The status of the container that trains, as in `frameworks.registry.main_container`; empty before it exists."""
+    names = [str(each.get("name")) for each in _items(_mapping(manifest, "spec"), "containers")]
+    marked = {framework.container for framework in FRAMEWORKS.values()}
+    default = annotations_of(manifest).get(_CONTAINER_ANNOTATION)
+    first = [name for name in names if name in marked] + [name for name in names if name == default] + names
+    statuses = {each.get("name"): each for each in _statuses(_mapping(manifest, "status"), "containerStatuses")}
+    return statuses.get(first[0], {}) if first else {}
+
+
+def _terminated(container: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    ended = _state(container).get("terminated")
+    return ended if isinstance(ended, Mapping) else None
+
+
+def _code(ended: Mapping[str, Any]) -> int:
+    """The exit code as a shell reports it: 128 + signal, if the runtime reports the signal only."""
+    code, signal = _number(ended.get("exitCode")) or 0, _number(ended.get("signal")) or 0
+    return code or (128 + signal if signal else 0)
+
+
+def _state(container: Mapping[str, Any]) -> Mapping[str, Any]:
+    return _mapping(container, "state")
+
+
+def _statuses(status: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]]:
+    return list(_items(status, key))
+
+
+def _items(value: Mapping[str, Any], key: str) -> Iterator[Mapping[str, Any]]:
+    found = value.get(key)
+    yield from (item for item in (found if isinstance(found, list) else ()) if isinstance(item, Mapping))
+
+
+def _mapping(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = value.get(key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _number(value: Any) -> int | None:
+    """A whole number, also as text (labels); None for anything else."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    return int(value) if isinstance(value, str) and re.fullmatch(r"\d{1,9}", value) else None

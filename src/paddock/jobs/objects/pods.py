@@ -1,0 +1,214 @@
+"""Job + rank -> its Pod. It has the labels and annotations of the job's API group too, so that its tools find the pods.
+
+The pod is the user's template with these changes: owner and labels, the rank's environment variables in the container
+that trains, host name and network, the PodGroup, and `restartPolicy: Never`, as only whole gangs restart. The
+template's variables override those that all ranks share; the rank's own variables override the template's.
+
+`read_job` has checked the template. Services, ConfigMaps and PodGroups are in `jobs.objects.children`; pods are read
+back in `jobs.objects.observed`. This module exports the functions of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.frameworks.registry import FRAMEWORKS, main_container
+from paddock.jobs.labels import (
+    ATTEMPT_LABEL,
+    ENVIRONMENT_ANNOTATION,
+    INDEX_LABEL,
+    JOB_LABEL,
+    PORT_ANNOTATION,
+    ROLE_LABEL,
+    WORKING_DIRECTORY_ANNOTATION,
+)
+from paddock.jobs.model import Intranet, Job, Rank, Role, Settings
+from paddock.jobs.names import config_map_name, host_name, job_label, output_name, pod_group_name, pod_name
+from paddock.jobs.objects.children import (
+    build_config_map,
+    build_pod_group,
+    build_service,
+    hash_addresses,
+    needs_config_map,
+)
+from paddock.jobs.objects.observed import read_pod
+from paddock.jobs.objects.substitutions import SUBSTITUTED_ANNOTATION, substitute, write_original
+from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Manifest, owner_reference
+
+__all__ = [
+    "build_config_map",
+    "build_pod",
+    "build_pod_group",
+    "build_service",
+    "config_map_name",
+    "hash_addresses",
+    "host_name",
+    "main_container",
+    "needs_config_map",
+    "output_directory",
+    "pod_group_name",
+    "pod_name",
+    "read_pod",
+    "working_directory",
+]
+
+VOLCANO = "volcano"
+POD_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
+DEFAULT_CONTAINER_ANNOTATION = "kubectl.kubernetes.io/default-container"
+OUTPUT_VOLUME = "paddock-output"
+WORKING_DIRECTORY_VOLUME = "paddock-working-directory"
+
+
+def build_pod(job: Job, rank: Rank, attempt: int, port: int | None, settings: Settings) -> Manifest:
+    """The pod of `rank` in `attempt`. `port`: the first port of the job's block, None for the default."""
+    role = job.role(rank.role)
+    assert role is not None, f"{rank} is no rank of {job.key}"
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": _metadata(job, role, rank, attempt, port, settings),
+        "spec": _spec(job, role, rank, attempt, port, settings),
+    }
+
+
+def output_directory(job: Job, settings: Settings) -> str | None:
+    """The job's output directory on the node, which all its attempts share; None on a cluster, which has volumes."""
+    if settings.output_root is None:
+        return None
+    return f"{settings.output_root.rstrip('/')}/{job.key.namespace}/{output_name(job.key.name, job.uid)}"
+
+
+def working_directory(job: Job, settings: Settings) -> str | None:
+    """The directory in which the job's programs start, on a laptop; None if the job names none."""
+    path = job.annotations.get(WORKING_DIRECTORY_ANNOTATION, "").rstrip("/")
+    return path if settings.output_root is not None and path.startswith("/") else None
+
+
+def _metadata(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, settings: Settings) -> Manifest:
+    name = pod_name(job, rank)
+    template: Mapping[str, Any] = role.template.get("metadata") or {}
+    containers = role.template["spec"]["containers"]
+    trained = containers[main_container(job, containers)]
+    of_group = KINDS[job.resource].build_pod_labels(job, rank)
+    labels = {
+        **(template.get("labels") or {}),
+        **of_group.labels,
+        JOB_LABEL: job_label(job.key.name),
+        ROLE_LABEL: role.name,
+        INDEX_LABEL: str(rank.index),
+        ATTEMPT_LABEL: str(attempt),
+    }
+    annotations = {
+        DEFAULT_CONTAINER_ANNOTATION: trained["name"],
+        **{key: job.annotations[key] for key in (ENVIRONMENT_ANNOTATION,) if key in job.annotations},
+        **(template.get("annotations") or {}),
+        **of_group.annotations,
+    }
+    if substitute(job, trained)[1] is not None:
+        annotations[SUBSTITUTED_ANNOTATION] = write_original(trained)
+    if port is not None:
+        annotations[PORT_ANNOTATION] = str(port)
+    if settings.pod_groups == POD_GROUPS:
+        labels[POD_GROUP_LABEL] = pod_group_name(job, settings.pod_groups)
+    elif _is_of_volcano(job, settings):
+        annotations |= _volcano_annotations(job, role)
+    return {
+        "name": name,
+        "namespace": job.key.namespace,
+        "labels": labels,
+        "annotations": annotations,
+        "ownerReferences": [owner_reference(job.owner())],
+    }
+
+
+def _spec(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, settings: Settings) -> Manifest:
+    spec: Manifest = dict(role.template["spec"])
+    name = host_name(job, rank)
+    spec["hostname"] = spec.get("hostname") or name
+    spec["subdomain"] = spec.get("subdomain") or name
+    if job.network.intranet is Intranet.HOST:
+        spec["hostNetwork"] = True
+        spec["dnsPolicy"] = spec.get("dnsPolicy") or "ClusterFirstWithHostNet"
+    if _is_of_volcano(job, settings):
+        spec["schedulerName"] = spec.get("schedulerName") or VOLCANO
+    spec["restartPolicy"] = "Never"
+    containers = list(spec["containers"])
+    main = main_container(job, containers)
+    container, _ = substitute(job, containers[main])
+    directory, work = output_directory(job, settings), working_directory(job, settings)
+    containers[main] = _trained(job, rank, attempt, port, directory, container)
+    if directory is not None:
+        _add_volume(spec, OUTPUT_VOLUME, directory, "DirectoryOrCreate")
+    if directory is not None and work is not None and not container.get("workingDir"):
+        _add_volume(spec, WORKING_DIRECTORY_VOLUME, work, "Directory")
+        containers[main] = _started_in(work, job, f"{directory}/log/{rank}", containers[main])
+    spec["containers"] = containers
+    return spec
+
+
+def _add_volume(spec: Manifest, name: str, path: str, kind: str) -> None:
+    spec["volumes"] = [*(spec.get("volumes") or ()), {"name": name, "hostPath": {"path": path, "type": kind}}]
+
+
+def _started_in(work: str, job: Job, logs: str, container: Manifest) -> Manifest:
+    """The container with `work` as its working directory, mounted at the same path, as programs print paths. All ranks
+    share it, so each rank gets its own directory of logs, unless the template sets one."""
+    mount = {"name": WORKING_DIRECTORY_VOLUME, "mountPath": work}
+    env = list(container.get("env") or ())
+    said = {entry["name"] for entry in env}
+    env += [entry for entry in FRAMEWORKS[job.framework].build_log_environment(logs) if entry["name"] not in said]
+    mounts = [*(container.get("volumeMounts") or ()), mount]
+    return {**container, "workingDir": work, "env": env, "volumeMounts": mounts}
+
+
+def _trained(
+    job: Job, rank: Rank, attempt: int, port: int | None, directory: str | None, container: Mapping[str, Any]
+) -> Manifest:
+    """The container that trains, with its rank's environment."""
+    framework = FRAMEWORKS[job.framework]
+    result: Manifest = dict(container)
+    ours = [*framework.build_environment(job, rank, port), {"name": "PADDOCK_ATTEMPT", "value": str(attempt)}]
+    for name, key in framework.build_references(job, rank).items():
+        reference = {"name": config_map_name(job, attempt), "key": key}
+        ours.append({"name": name, "valueFrom": {"configMapKeyRef": reference}})
+    if directory is not None:
+        ours.append({"name": "PADDOCK_OUTPUT_DIR", "value": directory})
+        ours.append({"name": "PADDOCK_CHECKPOINT_DIR", "value": f"{directory}/checkpoint"})
+        mount = {"name": OUTPUT_VOLUME, "mountPath": directory}
+        result["volumeMounts"] = [*(result.get("volumeMounts") or ()), mount]
+    names = {entry["name"] for entry in ours}
+    result["env"] = [entry for entry in result.get("env") or () if entry["name"] not in names] + ours
+    if needs_config_map(job):
+        source = {"configMapRef": {"name": config_map_name(job, attempt)}}
+        result["envFrom"] = [*(result.get("envFrom") or ()), source]
+    if ports := framework.build_ports(job, rank, port):
+        result["ports"] = _with_ports(result.get("ports") or (), ports)
+    return result
+
+
+def _with_ports(ports: Sequence[Manifest], ours: Sequence[Manifest]) -> list[Manifest]:
+    """The user's ports, and those of `ours` whose number and name are not used."""
+    taken = {entry.get(key) for entry in ports for key in ("containerPort", "name")} - {None}
+    return [*ports, *(entry for entry in ours if taken.isdisjoint(entry.values()))]
+
+
+def _is_of_volcano(job: Job, settings: Settings) -> bool:
+    """Whether Volcano schedules the job: by the settings, or because a role names it. paddle-operator's examples name
+    it for the workers only and mean all roles."""
+    if settings.pod_groups is not None:
+        return settings.pod_groups == VOLCANO_POD_GROUPS
+    return any(role.template["spec"].get("schedulerName") == VOLCANO for role in job.roles)
+
+
+def _volcano_annotations(job: Job, role: Role) -> dict[str, str]:
+    annotations = {
+        "scheduling.k8s.io/group-name": job.key.name,
+        "volcano.sh/job-name": job.key.name,
+        "volcano.sh/task-spec": role.name,
+        "volcano.sh/job-version": "0",
+    }
+    if job.scheduling.queue:
+        annotations["volcano.sh/queue-name"] = job.scheduling.queue
+    return annotations

@@ -1,0 +1,1 @@
+"""From text to manifests and typed fields, with the line of every value."""

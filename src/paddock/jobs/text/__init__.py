@@ -1,0 +1,1 @@
+"""Sentences for users, built from values, in English and Chinese."""

@@ -1,0 +1,347 @@
+"""One sentence for every cause, with its numbers, and with advice if there is any.
+
+A row builds a `Phrase` from a cause's recorded arguments. They come from the API, and another version may have written
+them: a missing argument gives `?`, and no row raises. To add a cause, add a row; `make catalogues` then asks for its
+translations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from paddock.jobs.text.awaited import find_awaited
+from paddock.jobs.text.formats import Joint
+from paddock.jobs.text.phrases import Foreign, Names, Phrase, counted, phrase
+
+Args = Mapping[str, Any]
+
+
+def _of(args: Args, name: str) -> str | int:
+    value = args.get(name, "?")
+    return value if isinstance(value, int) else str(value)
+
+
+def _items(args: Args, name: str) -> tuple[str, ...]:
+    found = args.get(name)
+    return tuple(map(str, found)) if isinstance(found, Sequence) and not isinstance(found, str) else ()
+
+
+def _names(args: Args, name: str, joint: Joint = "and") -> Names:
+    """The names in `args`; a long list is cut, as a job may have a thousand ranks."""
+    return Names(_items(args, name), joint)
+
+
+def _many(args: Args, name: str) -> int:
+    """The number of names, for singular and plural; 1 if it is unknown."""
+    return len(_items(args, name)) or 1
+
+
+def _words(args: Args, name: str) -> str:
+    """All names, separated by spaces, as in a command."""
+    return " ".join(_items(args, name)) or "?"
+
+
+def _part(args: Args, name: str) -> Phrase:
+    """`2 of 4 pods`."""
+    return counted("{part} of {count} pod", "{part} of {count} pods", part=_of(args, name), count=_of(args, "wanted"))
+
+
+def _ranks(args: Args) -> Phrase:
+    return counted("{count} rank", "{count} ranks", count=_of(args, "succeeded"))
+
+
+def _message(args: Args) -> str:
+    return str(args.get("message") or "").strip().rstrip(".")
+
+
+def _said(args: Args, said: Phrase) -> Phrase:
+    """`said` with the message of the other program, if there is one."""
+    message = _message(args)
+    return phrase("{said}: {message}", said=said, message=Foreign(message)) if message else said
+
+
+def _scheduler(args: Args) -> Phrase:
+    """Names first the one object that pods wait for: the number of nodes does not matter then."""
+    found = find_awaited(_message(args))
+    if found is None:
+        return _said(args, phrase("waiting for room for {pods}", pods=_part(args, "pods")))
+    return _AWAITED[found.form](found.facts)
+
+
+def _unbound(facts: Mapping[str, str]) -> Phrase:
+    said = (
+        phrase("waiting for the claim {name} to be bound", name=facts["name"])
+        if facts["name"]
+        else phrase("waiting for a claim of its volumes to be bound")
+    )
+    return phrase("{said}: {message}", said=said, message=Foreign(facts["why"])) if facts["why"] else said
+
+
+def _missing_claim(facts: Mapping[str, str]) -> Phrase:
+    name, namespace, there, where = (facts[each] for each in ("name", "namespace", "there", "where"))
+    said = (
+        phrase("waiting for the claim {name}, which namespace {namespace} lacks", name=name, namespace=namespace)
+        if namespace
+        else phrase("waiting for the claim {name}, which does not exist", name=name)
+    )
+    if there not in ("", "none"):
+        said = phrase("{said}; it has {there}", said=said, there=there)
+    return phrase("{said}; one of this name is in {where}", said=said, where=where) if where else said
+
+
+_AWAITED: Mapping[str, Callable[[Mapping[str, str]], Phrase]] = {
+    "missing": _missing_claim,
+    "deleted": lambda facts: phrase("waiting for the claim {name}, which is being deleted", name=facts["name"]),
+    "unbound": _unbound,
+    "group": lambda facts: phrase("waiting for the PodGroup {name}, which does not exist yet", name=facts["name"]),
+}
+
+
+def signal(args: Args) -> int:
+    """The signal that ended the program; 0 for none. A shell and the kubelet report 128 + n, PaddlePaddle's launcher
+    256 - n for its training process."""
+    code = args.get("code")
+    if not isinstance(code, int):
+        return 0
+    return code - 128 if 128 < code < 160 else 256 - code if code in (247, 250) else 0
+
+
+def _end(args: Args) -> Phrase:
+    """How the program ended, in a shell's terms."""
+    code, ranks = args.get("code"), _names(args, "ranks", "or")
+    if args.get("message"):
+        return _said(args, phrase("{ranks} was not started", ranks=ranks))
+    if args.get("memory"):
+        return phrase("{ranks} ran out of memory and was killed (exit code 137)", ranks=ranks)
+    if not isinstance(code, int) or code < 0:
+        return phrase("{ranks} failed without an exit code", ranks=ranks)
+    if 128 < code < 160:
+        return phrase(
+            "{ranks} was killed by signal {signal} (exit code {code})", ranks=ranks, signal=signal(args), code=code
+        )
+    if code in (247, 250):
+        return phrase(
+            "{ranks} saw its training process killed by signal {signal} (exit code {code})",
+            ranks=ranks, signal=signal(args), code=code,
+        )  # fmt: skip
+    return phrase("{ranks} ended with exit code {code}", ranks=ranks, code=code)
+
+
+def _failure(args: Args) -> Phrase:
+    end = _end(args)
+    if args.get("server") and not args.get("message"):
+        return phrase("{failure} before the workers were done", failure=end)
+    return end
+
+
+def _with_remedy(args: Args, said: Phrase) -> Phrase:
+    if args.get("memory"):
+        return phrase("{said}; raise its memory limit or lower the batch size", said=said)
+    if args.get("message") or signal(args) not in (0, 9):
+        return said
+    if signal(args):
+        return phrase("{said}; signal 9 is often the machine's memory", said=said)
+    return phrase("{said}; its log has the reason", said=said)
+
+
+def _server_ended(args: Args) -> Phrase:
+    said = phrase("failed: {failure}", failure=_failure(args))
+    if not args.get("message"):
+        said = phrase("{said}, and what they learned since is lost", said=said)
+    return _with_remedy(args, said)
+
+
+def _restart(args: Args) -> Phrase:
+    restart, failure = _of(args, "restart"), _failure(args)
+    if "limit" in args and args.get("delay"):
+        return phrase(
+            "restart {restart} of {limit} in {delay} s: {failure}",
+            restart=restart, limit=_of(args, "limit"), delay=_of(args, "delay"), failure=failure,
+        )  # fmt: skip
+    if "limit" in args:
+        return phrase(
+            "restart {restart} of {limit}: {failure}", restart=restart, limit=_of(args, "limit"), failure=failure
+        )
+    if args.get("delay"):
+        return phrase(
+            "restart {restart} in {delay} s: {failure}", restart=restart, delay=_of(args, "delay"), failure=failure
+        )
+    return phrase("restart {restart}: {failure}", restart=restart, failure=failure)
+
+
+def _nodes(args: Args) -> Phrase:
+    """`its node n1 is`, `their nodes n1 and n2 are`."""
+    nodes, count = _names(args, "nodes"), _many(args, "nodes")
+    if _many(args, "ranks") > 1:
+        return counted("their node {nodes} is", "their nodes {nodes} are", nodes=nodes, count=count)
+    return counted("its node {nodes} is", "its nodes {nodes} are", nodes=nodes, count=count)
+
+
+def _waiting_for_node(args: Args) -> Phrase:
+    return counted(
+        "waiting for {ranks} to go: {nodes} lost; {seconds} s after that, and after its grace, it is deleted by force",
+        "waiting for {ranks} to go: {nodes} lost; {seconds} s after that, and after their grace, they are deleted by "
+        "force",
+        ranks=_names(args, "ranks"), nodes=_nodes(args), seconds=_of(args, "seconds"), count=_many(args, "ranks"),
+    )  # fmt: skip
+
+
+def _by_force(args: Args) -> str:
+    return f"kubectl -n {_of(args, 'namespace')} delete pod --force --grace-period=0 {_words(args, 'pods')}"
+
+
+def _node_not_ready(args: Args) -> Phrase:
+    ranks, nodes, count, command = _names(args, "ranks"), _nodes(args), _many(args, "nodes"), _by_force(args)
+    if _many(args, "ranks") > 1:
+        return counted(
+            "waiting for {ranks} to go: {nodes} not ready, but not lost, and has to end them by itself; if it never "
+            "does: {command}",
+            "waiting for {ranks} to go: {nodes} not ready, but not lost, and have to end them by themselves; if they "
+            "never do: {command}",
+            ranks=ranks, nodes=nodes, count=count, command=command,
+        )  # fmt: skip
+    return counted(
+        "waiting for {ranks} to go: {nodes} not ready, but not lost, and has to end it by itself; if it never does: "
+        "{command}",
+        "waiting for {ranks} to go: {nodes} not ready, but not lost, and have to end it by themselves; if they never "
+        "do: {command}",
+        ranks=ranks, nodes=nodes, count=count, command=command,
+    )  # fmt: skip
+
+
+def _node_unknown(args: Args) -> Phrase:
+    return counted(
+        "waiting for {ranks} to go, long overdue; this operator may not ask whether {nodes} ready, so if it is lost: "
+        "{command}",
+        "waiting for {ranks} to go, long overdue; this operator may not ask whether {nodes} ready, so if they are "
+        "lost: {command}",
+        ranks=_names(args, "ranks"), nodes=_nodes(args), count=_many(args, "nodes"), command=_by_force(args),
+    )  # fmt: skip
+
+
+def _in_the_way(args: Args) -> Phrase:
+    objects = _names(args, "objects")
+    if args.get("former"):
+        return phrase("waiting for what is left of the former job of this name to go: {objects}", objects=objects)
+    return counted(
+        "waiting: {objects} has a name that this job needs and belongs to somebody else; delete what is there or "
+        "rename the job",
+        "waiting: {objects} have names that this job needs and belong to somebody else; delete what is there or "
+        "rename the job",
+        objects=objects, count=_many(args, "objects"),
+    )  # fmt: skip
+
+
+def _refused(args: Args) -> Phrase:
+    said = phrase("waiting: the API server refuses {objects}", objects=_names(args, "objects"))
+    return phrase("{said}; it is asked again within a minute", said=_said(args, said))
+
+
+def _container_waiting(args: Args) -> Phrase:
+    rank, why, message = _of(args, "rank"), _of(args, "why"), _message(args)
+    if not message:
+        return phrase("waiting for {rank}: {why}", rank=rank, why=why)
+    return phrase("waiting for {rank}: {why}, {message}", rank=rank, why=why, message=Foreign(message))
+
+
+def _servers_kept(args: Args) -> Phrase:
+    return counted(
+        "completed: {ranks} succeeded; {kept} is kept running by cleanPodPolicy {policy}, as servers never end by "
+        "themselves; delete the job to end them",
+        "completed: {ranks} succeeded; {kept} are kept running by cleanPodPolicy {policy}, as servers never end by "
+        "themselves; delete the job to end them",
+        ranks=_ranks(args), kept=_names(args, "kept"), policy=_of(args, "policy"), count=_many(args, "kept"),
+    )  # fmt: skip
+
+
+def _limit_exceeded(args: Args) -> Phrase:
+    said = counted(
+        "failed after {count} restart, as many as runPolicy.backoffLimit allows: {failure}",
+        "failed after {count} restarts, as many as runPolicy.backoffLimit allows: {failure}",
+        count=_of(args, "limit"), failure=_failure(args),
+    )  # fmt: skip
+    return _with_remedy(args, said)
+
+
+CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
+    "InvalidJob": lambda args: phrase(
+        "waiting: the manifest is wrong: {problems}; edit the job", problems=_names(args, "problems")
+    ),
+    "NoReplicas": lambda _: phrase(
+        "waiting: the job asks for no pod; set the replicas of a role to 1 or more"
+    ),
+    "ObjectInTheWay": _in_the_way,
+    "ObjectsRefused": _refused,
+    "NoFreePort": lambda args: phrase(
+        "waiting: every port from {first} to {last} is taken on this machine; end a job that is not needed",
+        first=_of(args, "first"), last=_of(args, "last"),
+    ),
+    "WaitingForOldPods": lambda args: counted(
+        "waiting for {count} pod of an earlier attempt to end", "waiting for {count} pods of an earlier attempt to end",
+        count=_of(args, "pods"),
+    ),
+    "WaitingForNode": _waiting_for_node,
+    "NodeNotReady": _node_not_ready,
+    "NodeUnknown": _node_unknown,
+    "WaitingForPods": lambda args: phrase("waiting for {pods} to be created", pods=_part(args, "missing")),
+    "WaitingForScheduler": _scheduler,
+    "BuildingEnvironment": lambda args: _said(
+        args, phrase("waiting for the environment of {pods} to be built", pods=_part(args, "pods"))
+    ),
+    "EnvironmentFailed": lambda args: _said(args, phrase("{rank} cannot start", rank=_of(args, "rank"))),
+    "ImageUnavailable": lambda args: _said(
+        args, phrase("waiting for the image of {rank}", rank=_of(args, "rank"))
+    ),
+    "ConfigurationWrong": lambda args: _said(
+        args, phrase("waiting: {rank} cannot be started as it is written", rank=_of(args, "rank"))
+    ),
+    "ContainerWaiting": _container_waiting,
+    "WaitingForAddresses": lambda args: phrase(
+        "waiting for the addresses of {pods}", pods=_part(args, "missing")
+    ),
+    "WaitingForConfigMap": lambda args: phrase(
+        "waiting for ConfigMap {name}, which tells ranks of each other", name=_of(args, "name")
+    ),
+    "PodsStarting": lambda args: counted(
+        "{pods} is starting", "{pods} are starting", pods=_part(args, "starting"), count=_of(args, "starting")
+    ),
+    "RankRestarted": _restart,
+    "PodsDeleted": lambda args: counted(
+        "starting all ranks again: {ranks} was deleted; not counted as a restart",
+        "starting all ranks again: {ranks} were deleted; not counted as a restart",
+        ranks=_names(args, "ranks"), count=_many(args, "ranks"),
+    ),
+    "PodsLost": lambda args: phrase(
+        "starting all ranks again: {ranks} went with the node ({why}); not counted as a restart",
+        ranks=_names(args, "ranks"), why=_of(args, "why"),
+    ),
+    "Resized": lambda args: counted(
+        "starting all ranks again: the job was resized to {count} pod",
+        "starting all ranks again: the job was resized to {count} pods",
+        count=_of(args, "wanted"),
+    ),
+    "PortsDiffer": lambda args: phrase(
+        "starting all ranks again: pods were given different ports ({ports}) and would never meet",
+        ports=_names(args, "ports"),
+    ),
+    "AddressesChanged": lambda _: phrase(
+        "starting all ranks again: pods have other addresses than their peers were told; not counted as a restart"
+    ),
+    "Resumed": lambda _: phrase("resumed: starting all ranks again"),
+    "PodsAdopted": lambda args: phrase(
+        "taken over with its pods, of attempt {attempt}", attempt=_of(args, "attempt")
+    ),
+    "Suspended": lambda _: phrase("suspended, holds no pods; set runPolicy.suspend to false to go on"),
+    "Deleting": lambda _: phrase("being deleted, together with its pods"),
+    "Completed": lambda args: phrase("completed: {ranks} succeeded", ranks=_ranks(args)),
+    "CompletedServersKept": _servers_kept,
+    "RankFailed": lambda args: _with_remedy(args, phrase("failed: {failure}", failure=_failure(args))),
+    "ServerEnded": _server_ended,
+    "BackoffLimitExceeded": _limit_exceeded,
+    "DeadlineExceeded": lambda args: phrase(
+        "failed: still active {seconds} s after it began; raise runPolicy.activeDeadlineSeconds or train less",
+        seconds=_of(args, "seconds"),
+    ),
+}  # fmt: skip
+"""By the name of the cause's class in `jobs.causes`."""

@@ -1,0 +1,69 @@
+"""Renders a recorded cause as a sentence, in any language.
+
+It needs the record only, no job and no cluster. So events, `paddock explain` and the console show the same sentence,
+for a status of any version of the operator. The sentences are in `jobs.text.cause_phrases`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from paddock.jobs.model import CauseRecord
+from paddock.jobs.text.cause_phrases import CAUSE_PHRASES
+from paddock.jobs.text.phrases import render
+
+
+def explain(cause: CauseRecord, language: str = "en") -> str:
+    """One sentence, without a full stop. An unknown reason is printed with its arguments."""
+    build = CAUSE_PHRASES.get(cause.reason)
+    if build is not None:
+        return render(build(cause.args), language)
+    numbers = ", ".join(f"{name}={value}" for name, value in sorted(cause.args.items()))
+    return f"{cause.reason} ({numbers})" if numbers else cause.reason
+
+
+MOST_COLUMNS = 100
+"""Columns of a cause in a table, in which other columns come before it."""
+
+# A colon is no end: what follows it is the substance.
+_CLAUSE_ENDS = re.compile(r"(?=; |, | \()|(?=[；，（])")
+_INTRODUCTION_ENDS = re.compile(r"(?<=: )|(?<=：)")
+_FEWEST_COLUMNS = 20
+
+
+def explain_briefly(cause: CauseRecord, language: str = "en") -> str:
+    """The sentence for a table: the whole clauses that fit. `paddock describe` shows the full sentence."""
+    sentence = explain(cause, language)
+    # A scheduler introduces its reason two or three times: the gang, the number of nodes, then what they lack.
+    return shorten(drop_introductions(sentence) if cause.reason == "WaitingForScheduler" else sentence)
+
+
+def drop_introductions(sentence: str, most: int = MOST_COLUMNS) -> str:
+    """`waiting for room: … 1 Insufficient cpu`: the first clause and the last, if the whole is too long."""
+    first, *others = _INTRODUCTION_ENDS.split(sentence)
+    if _columns(sentence) <= most or len(others) < 2:
+        return sentence
+    shorter = [f"{first}… {''.join(others[left:])}" for left in range(1, len(others))]
+    return next((each for each in shorter if _columns(each) <= most), shorter[-1])
+
+
+def shorten(sentence: str, most: int = MOST_COLUMNS) -> str:
+    """The sentence cut at the end of a clause, or of a word if the clause is very short; … marks the cut."""
+    if _columns(sentence) <= most:
+        return sentence
+    ends = [match.start() for match in _CLAUSE_ENDS.finditer(sentence)]
+    fitting = [end for end in ends if _FEWEST_COLUMNS <= _columns(sentence[:end]) < most]
+    end = fitting[-1] if fitting else _end_of_word(sentence, most - 1)
+    return f"{sentence[:end].rstrip()}…"
+
+
+def _end_of_word(sentence: str, most: int) -> int:
+    end = next(number for number in range(len(sentence), 0, -1) if _columns(sentence[:number]) <= most)
+    space = sentence.rfind(" ", _FEWEST_COLUMNS, end + 1)
+    return space if space > 0 else end
+
+
+def _columns(text: str) -> int:
+    """The width on a terminal: Chinese characters take two columns."""
+    return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)

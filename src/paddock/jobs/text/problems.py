@@ -1,0 +1,44 @@
+"""The problems of a manifest, as values: a `Problem` for each mistake, and the exception with all of them.
+
+`jobs.apis` and `jobs.preflight` find problems; `jobs.text.sentences` builds their sentences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from paddock.jobs.text.phrases import Phrase
+from paddock.kube.validation.field_errors import Code
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One problem, at a field path (`spec.worker.replicas`). `message`: in English; `said`: for every language. `line`
+    and `column`, from 1, if the text is known: of the field's name if `about_key`, else of its value. `code`: the
+    broken rule; code compares it, never a sentence. `lacks`: the path of the missing value, if that is not `path`."""
+
+    path: str
+    message: str
+    found: str = ""
+    allowed: str = ""
+    suggestion: str = ""
+    severity: str = "error"
+    line: int | None = None
+    column: int | None = None
+    about_key: bool = False
+    said: Phrase | None = None
+    code: Code = Code.INVALID
+    lacks: str = ""
+
+    @property
+    def missing(self) -> str:
+        """The path of the missing value; empty for another problem."""
+        return self.path if self.code is Code.REQUIRED else self.lacks
+
+
+class InvalidJob(Exception):
+    """The manifest is invalid, and a retry does not help. It has every problem, each with its path."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__("; ".join(f"{problem.path}: {problem.message}" for problem in problems))
+        self.problems = problems

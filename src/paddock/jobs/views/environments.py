@@ -1,0 +1,41 @@
+"""An Environment as a row. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from paddock.kube.meta import metadata, name_of
+from paddock.kube.times import Moment, read_time
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentRow:
+    """`progress`: per cent, or None; `size`: bytes, 0 if unknown; `message`: the builder's, on one line;
+    `requirements`: empty for the programs of this machine."""
+
+    name: str
+    phase: str
+    progress: int | None
+    python: str
+    size: int
+    images: tuple[str, ...]
+    requirements: tuple[str, ...]
+    message: str
+    created: Moment | None
+
+
+def read_environment_row(environment: Mapping[str, Any]) -> EnvironmentRow:
+    spec, status = environment.get("spec") or {}, environment.get("status") or {}
+    return EnvironmentRow(
+        name=name_of(environment),
+        phase=str(status.get("phase") or "Pending"),
+        progress=status.get("progress"),
+        python=str(status.get("python") or spec.get("python") or ""),
+        size=status.get("sizeBytes") or 0,
+        images=tuple(spec.get("images") or ()),
+        requirements=tuple(spec.get("requirements") or ()),
+        message=" ".join(str(status.get("message") or "").split()),
+        created=read_time(metadata(environment).get("creationTimestamp")),
+    )

@@ -1,0 +1,60 @@
+"""The state of a job that is being followed, from its status, its pods and their logs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from paddock.jobs.logs.complaints import Complaint
+from paddock.jobs.logs.progress import Progress
+from paddock.jobs.model import Job, Phase, Rank, Status
+from paddock.kube.times import Moment
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedJob:
+    """`messages`: the termination message of each rank; `complaints`: the first fatal error in the log of each rank.
+
+    `submitted` and `ended` are measured by the follower, as the API's times are whole seconds.
+    """
+
+    job: Job
+    status: Status
+    submitted: Moment
+    ended: Moment | None = None
+    progress: Mapping[Rank, Progress] = field(default_factory=dict)
+    messages: Mapping[Rank, str] = field(default_factory=dict)
+    complaints: Mapping[Rank, Complaint] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds from the submission to the end; 0 before the end."""
+        return max(0.0, (self.ended or self.submitted) - self.submitted)
+
+
+def _first_deciding(view: FollowedJob, known: Mapping[Rank, T]) -> Rank | None:
+    """The first deciding rank in `known`. It represents all, as the ranks of a gang train in step."""
+    deciding = {role.name for role in view.job.roles if role.decides}
+    return min((rank for rank in known if rank.role in deciding), default=None)
+
+
+def find_progress(view: FollowedJob) -> Progress | None:
+    """The progress of the job: that of its first deciding rank."""
+    rank = _first_deciding(view, view.progress)
+    return view.progress[rank] if rank else None
+
+
+def find_termination_message(view: FollowedJob) -> str:
+    """The termination message of the first deciding rank, on one line."""
+    rank = _first_deciding(view, view.messages)
+    return " ".join(view.messages[rank].split())[:300] if rank else ""
+
+
+def find_caught_error(view: FollowedJob) -> tuple[Rank, Complaint] | None:
+    """The fatal error in the log of a completed job: the program caught it and exited with 0, and may have trained
+    nothing."""
+    rank = _first_deciding(view, view.complaints) if view.status.phase is Phase.COMPLETED else None
+    return (rank, view.complaints[rank]) if rank else None

@@ -1,0 +1,48 @@
+"""A job as a row of a table: its phase, how many of its ranks run, and why it waits or failed. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.frameworks.registry import COLUMNS, FRAMEWORKS
+from paddock.jobs.model import CauseRecord, Counts, Phase, Status
+from paddock.jobs.views.given_up import show_status
+from paddock.kube.meta import Resource, metadata, name_of, namespace_of
+from paddock.kube.times import Moment, read_time
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """`counts`: the ranks under each heading of `frameworks.registry.COLUMNS`; None without such a role or without a
+    status. `cause`: why the job waits or failed, for `jobs.text.explain`."""
+
+    namespace: str
+    name: str
+    phase: Phase
+    mode: str
+    counts: tuple[Counts | None, ...]
+    created: Moment | None
+    cause: CauseRecord | None
+
+
+def read_job_row(resource: Resource, job: Mapping[str, Any]) -> JobRow:
+    """The row of a stored job, from its status only: an invalid job has a row too."""
+    status = show_status(KINDS[resource].read_status(job), job)
+    columns = FRAMEWORKS[KINDS[resource].framework].columns
+    return JobRow(
+        namespace=namespace_of(job),
+        name=name_of(job),
+        phase=status.phase or Phase.PENDING,
+        mode=status.mode,
+        counts=tuple(_count(status, columns.get(heading, ())) for heading in COLUMNS),
+        created=read_time(metadata(job).get("creationTimestamp")),
+        cause=status.cause,
+    )
+
+
+def _count(status: Status, roles: Sequence[str]) -> Counts | None:
+    """The counts of the first of these roles that the job has; API groups differ in the name of parameter servers."""
+    return next((status.roles[role] for role in roles if role in status.roles), None)

@@ -1,0 +1,60 @@
+"""Parses the messages of pods and Environments for facts that no other field has. Pure.
+
+A scheduler and a kubelet record a reason and one sentence, and Kubernetes has no field for what is missing. Only this
+module parses these sentences; each function names the writer of its sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_ENVIRONMENT = re.compile(r"environment (\S+):")
+_NO_ENVIRONMENT = re.compile(r'image "([^"]+)" stands for no environment')
+_LACKS = re.compile(r"Insufficient ([\w.-]+/[\w.-]*\w)")
+_LABELS = re.compile(r"affinity/selector \((?:on [^:]+: )?([\w./-]+=[\w.-]+(?:, [\w./-]+=[\w.-]+)*); node has")
+_PERCENT = re.compile(r",? *\d+ *%(?:, (?P<pace>.*))?$")
+_STAGE = re.compile(r"try \d+ of \d+|^fetching")
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """What all nodes lack. `labels`: `gpu=a100`; `devices`: extended resources, `nvidia.com/gpu`."""
+
+    labels: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+
+
+def read_shortage(message: str) -> Shortage:
+    """From the message of the condition PodScheduled. `Insufficient NAME` is kube-scheduler's (the plugin
+    NodeResourcesFit); the labels in brackets are added by `node.scheduler.placement`."""
+    labels = _LABELS.search(message)
+    return Shortage(
+        tuple(labels[1].split(", ")) if labels else (),
+        tuple(dict.fromkeys(_LACKS.findall(message))),
+    )
+
+
+def read_environment(message: str) -> str:
+    """The Environment that a pod waits for; empty if the message names none (written by `environments.states`)."""
+    named = _ENVIRONMENT.match(message)
+    return named[1] if named else ""
+
+
+def read_unknown_image(message: str) -> str:
+    """The image without an Environment; empty if that is not the reason (written by `environments.images`)."""
+    found = _NO_ENVIRONMENT.search(message)
+    return found[1] if found else ""
+
+
+def split_progress(message: str) -> tuple[str, str]:
+    """`building (paddle)` and `12 MB/s, 9 s left`, of `building (paddle), 61 %, 12 MB/s, 9 s left` (written by
+    `environments.progress`); the percentage is a field of the status."""
+    found = _PERCENT.search(message)
+    return _PERCENT.sub("", message), (found["pace"] or "") if found else ""
+
+
+def read_stage(message: str) -> str:
+    """What the percentage belongs to, if not to the Environment itself: `fetching` an interpreter, or another try."""
+    found = _STAGE.search(message)
+    return found[0] if found else ""

@@ -1,0 +1,77 @@
+"""A pod as a row of a table: the columns of `kubectl get pods`, and the reason of its state. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from paddock.jobs.labels import ROLE_LABEL
+from paddock.kube.meta import annotations_of, labels_of, metadata, name_of, namespace_of
+from paddock.kube.times import Moment, read_time
+
+
+@dataclass(frozen=True, slots=True)
+class PodRow:
+    """`ready` of `containers` are ready. `state`: kubectl's STATUS; `message`: the sentence for it, on one line."""
+
+    namespace: str
+    name: str
+    ready: int
+    containers: int
+    state: str
+    message: str
+    restarts: int
+    created: Moment | None
+    address: str
+    node: str
+
+
+def read_pod_row(pod: Mapping[str, Any]) -> PodRow:
+    spec, status = pod.get("spec") or {}, pod.get("status") or {}
+    containers = status.get("containerStatuses") or []
+    state, message = _read_state(pod)
+    return PodRow(
+        namespace=namespace_of(pod),
+        name=name_of(pod),
+        ready=sum(1 for each in containers if each.get("ready")),
+        containers=len(spec.get("containers") or ()),
+        state=state,
+        message=" ".join(message.split()),
+        restarts=sum(int(each.get("restartCount") or 0) for each in containers),
+        created=read_time(metadata(pod).get("creationTimestamp")),
+        address=str(status.get("podIP") or ""),
+        node=str(spec.get("nodeName") or ""),
+    )
+
+
+def _read_state(pod: Mapping[str, Any]) -> tuple[str, str]:
+    status = pod.get("status") or {}
+    phase = str(status.get("phase") or "Pending")
+    if metadata(pod).get("deletionTimestamp"):
+        return "Terminating", ""
+    for each in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
+        state = each.get("state") or {}
+        if waiting := state.get("waiting"):
+            return str(waiting.get("reason") or phase), str(waiting.get("message") or "")
+        if (ended := state.get("terminated")) and ended.get("exitCode"):
+            return str(ended.get("reason") or "Error"), str(ended.get("message") or f"exit code {ended['exitCode']}")
+    for condition in status.get("conditions") or ():
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            return phase, str(condition.get("message") or "")
+    return {"Succeeded": "Completed"}.get(phase, phase), str(status.get("message") or "")
+
+
+def ended_message(pod: Mapping[str, Any]) -> str:
+    """The termination message of a container, written by its program or by the kubelet; empty without one."""
+    for each in (pod.get("status") or {}).get("containerStatuses") or ():
+        if message := ((each.get("state") or {}).get("terminated") or {}).get("message"):
+            return " ".join(str(message).split())
+    return ""
+
+
+def rank_name(pod: Mapping[str, Any]) -> str:
+    """`worker-0`: the pod's name without the job's."""
+    role = labels_of(pod).get(ROLE_LABEL) or annotations_of(pod).get("paddle-resource")
+    name = name_of(pod)
+    return f"{role}-{name.rpartition('-')[2]}" if role else name

@@ -1,0 +1,133 @@
+"""The next commands for the user, as values, from a cause and a few facts. Pure.
+
+A command has placeholders for the cluster's options (context, kubeconfig) and the namespace; the caller fills them in.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from paddock.jobs.labels import JOB_LABEL
+from paddock.jobs.model import CauseRecord
+from paddock.jobs.names import job_label
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.views.messages import read_environment, read_shortage, read_unknown_image
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One command. Its text is a format string with the fields of `args` and these:
+
+        {where}    the options that name the cluster, and `namespace` if it is not the default one
+        {options}  the options only
+        {on}       the namespace only, for kubectl
+        {kubectl}  kubectl with the options that name the cluster
+
+    `sentence`: the command with a remark; its field {command} takes the command.
+    """
+
+    text: str
+    args: Mapping[str, str] = field(default_factory=dict)
+    namespace: str = ""
+    sentence: Phrase | None = None
+
+
+def build_steps(
+    cause: CauseRecord, name: str, namespace: str, file: str = "", *, local: bool = True, kind: str = "paddlejob"
+) -> list[Step]:
+    """The steps for a cause; empty if there are none. `file`: of a job that is not submitted yet; `local`: the job is
+    on the local cluster, whose only node is this machine and whose images are Environments; `kind`: kubectl's name of
+    the job's kind."""
+    message = str(cause.args.get("message") or "")
+    if cause.reason == "WaitingForScheduler":
+        return list(_steps_to_nodes(message, name, namespace, file, local=local))
+    if cause.reason == "ImageUnavailable":
+        return _steps_to_image(message, name, namespace, local=local)
+    if cause.reason == "EnvironmentFailed":
+        environment = read_environment(message)
+        return [Step("paddock env build {environment}", {"environment": environment})] if environment else []
+    ranks = cause.args.get("ranks")
+    if isinstance(ranks, list | tuple) and ranks:
+        role, _, index = str(ranks[0]).rpartition("-")
+        if message:  # the program was not started: there is no log
+            return [Step("paddock describe {name}{where}", {"name": name}, namespace)]
+        args = {"name": name, "role": role, "index": index}
+        return [Step("paddock logs {name}{where} --role {role} --rank {index}", args, namespace)]
+    text = _COMMANDS.get(cause.reason)
+    return [Step(text, {"name": name, "kind": kind, "resume": _RESUME}, namespace)] if text else []
+
+
+_RESUME = shlex.quote('{"spec":{"runPolicy":{"suspend":false}}}')
+_EDIT = "{kubectl} edit {kind} {name}{on}"
+_DELETE = "paddock delete {name}{where}"
+_COMMANDS = {
+    "BuildingEnvironment": "paddock get environments",
+    "CompletedServersKept": _DELETE,
+    "Suspended": "{kubectl} patch {kind} {name}{on} --type merge -p {resume}",
+    "InvalidJob": _EDIT,
+    "NoFreePort": "paddock get -A{options}",
+    "NoReplicas": _EDIT,
+}
+
+
+def _steps_to_nodes(message: str, name: str, namespace: str, file: str, *, local: bool) -> Iterator[Step]:
+    """The steps for missing labels and devices."""
+    lacking = read_shortage(message)
+    if lacking.labels:
+        # the local cluster's only node is this machine; on a cluster, a label on all nodes would send pods to nodes
+        # without the device
+        labels = {"labels": " ".join(lacking.labels)}
+        yield (
+            Step("{kubectl} label nodes --all {labels}", labels)
+            if local
+            else Step(
+                "{kubectl} label node NODE {labels}",
+                labels,
+                sentence=phrase("{command}  # where a node NODE has what the label says"),
+            )
+        )
+    run = "paddock run {file}" if file else f"{_DELETE} && paddock run FILE"
+    for device in lacking.devices:
+        args = {"name": name, "file": file, "device": device}
+        yield Step(run + "{options} --without {device}", args, namespace)
+
+
+def _steps_to_image(message: str, name: str, namespace: str, *, local: bool) -> list[Step]:
+    if not local:
+        args = {"label": JOB_LABEL, "value": job_label(name)}
+        return [Step("{kubectl}{on} describe pods -l {label}={value}", args, namespace)]
+    image = read_unknown_image(message)
+    if not image:
+        return []
+    return [Step("paddock env create NAME -r requirements.txt --image {image}", {"image": _quote(image)})]
+
+
+def _quote(image: str) -> str:
+    """The image in quotes, always: users add a * to it."""
+    return f"'{image}'" if shlex.quote(image) == image else shlex.quote(image)
+
+
+def build_environment_steps(
+    environment: str, name: str, namespace: str, *, fault: str, settings: Sequence[str] = (), again: str = ""
+) -> list[Step]:
+    """The steps after a failed build of a job's Environment. `fault`: its `status.fault`; `settings` as in
+    `build_restart_steps`; `again`: the user's command, empty if it cannot be repeated."""
+    last = [Step("{again}", {"again": again})] if again else []
+    if fault != "definition":  # the same definition can succeed with other settings, or later
+        return [*build_restart_steps(settings), *last]
+    args = {"name": name, "environment": environment}
+    texts = (_DELETE, "paddock env rm {environment}", "paddock env create {environment} -r requirements.txt")
+    return [*(Step(text, args, namespace) for text in texts), *last]
+
+
+def build_restart_steps(settings: Sequence[str]) -> list[Step]:
+    """The first step if the local cluster was started with other values of `settings` (names of environment variables)
+    than the shell has now."""
+    if not settings:
+        return []
+    remark = phrase(
+        "paddock down  # the local cluster was started with other settings: {names}", names=", ".join(settings)
+    )
+    return [Step("paddock down", sentence=remark)]

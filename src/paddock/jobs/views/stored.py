@@ -1,0 +1,51 @@
+"""A job as it is stored on a cluster, read once for all users of it. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.model import Job, Status
+from paddock.jobs.text.problems import InvalidJob, Problem
+from paddock.jobs.views.given_up import GIVEN_UP, show_status
+from paddock.kube.meta import Key, Manifest, Resource, annotations_of, key_of, uid_of
+
+
+@dataclass(frozen=True, slots=True)
+class StoredJob:
+    """`status`: as recorded. `job`: None if the manifest is invalid, which the API server may accept (`kubectl create`,
+    `patch`); then `problems` has the reasons."""
+
+    resource: Resource
+    manifest: Manifest
+    status: Status
+    job: Job | None
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def key(self) -> Key:
+        return key_of(self.manifest)
+
+    @property
+    def uid(self) -> str:
+        return uid_of(self.manifest)
+
+    @property
+    def shown_status(self) -> Status:
+        """The status for display: see `views.given_up.show_status`."""
+        return show_status(self.status, self.manifest)
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether `paddock run` has suspended the job; it may have been resumed since."""
+        return GIVEN_UP in annotations_of(self.manifest)
+
+
+def read_stored(resource: Resource, manifest: Manifest) -> StoredJob:
+    """Never raises."""
+    api = KINDS[resource]
+    status = api.read_status(manifest)
+    try:
+        return StoredJob(resource, manifest, status, api.read_job(manifest))
+    except InvalidJob as invalid:
+        return StoredJob(resource, manifest, status, None, tuple(invalid.problems))

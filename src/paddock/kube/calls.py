@@ -1,0 +1,101 @@
+"""The calls of a Kubernetes API as values: one class for each verb, with the type of its response.
+
+Callers use the methods of `kube.api.Api`, which build these values; implementations and wrappers of `Api` read them.
+The verbs are Kubernetes' (kubernetes.io, "Kubernetes API Concepts"), without watch: it has no single response.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+from paddock.kube.meta import Manifest, Resource
+
+PatchKind = Literal["merge", "strategic", "json"]
+Propagation = Literal["Background", "Foreground", "Orphan"]
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The objects of a list and its resourceVersion."""
+
+    items: list[Manifest] = field(default_factory=list)
+    resource_version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T_co]):
+    """A call with a response of type `T_co`. The fields are those of Kubernetes' RequestInfo.
+
+    An empty `namespace` means all namespaces, or a cluster-scoped resource. `name` is empty for a list, and for a new
+    object that the server names. A `subresource` can be created, replaced or patched."""
+
+    verb: ClassVar[str]
+    """Kubernetes' name of the verb, as in RBAC and metrics."""
+
+    resource: Resource
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Get(Call[Manifest]):
+    verb = "get"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class List(Call[Listing]):
+    """`labels` and `fields` are selectors as kubectl writes them: `a=b,c!=d`, `metadata.name=x`."""
+
+    verb = "list"
+
+    labels: str = ""
+    fields: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Create(Call[Manifest]):
+    """`strict` refuses unknown and duplicate fields instead of dropping them (fieldValidation=Strict). `dry_run`
+    returns the object without storing it. With a `subresource`, `name` is that of its object (`pods/x/binding`)."""
+
+    verb = "create"
+
+    manifest: Mapping[str, Any]
+    strict: bool = False
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replace(Call[Manifest]):
+    """Guarded by the manifest's resourceVersion, if it has one: `Conflict` if the object has changed since."""
+
+    verb = "update"
+
+    manifest: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patch(Call[Manifest]):
+    """Guarded by the `metadata.resourceVersion` of a merge patch, if it has one: `Conflict` if the object has changed
+    since."""
+
+    verb = "patch"
+
+    patch: Mapping[str, Any] | Sequence[Mapping[str, Any]]
+    kind: PatchKind = "merge"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delete(Call[None]):
+    """Guarded by `uid`: `Conflict` if another object has the name now. `grace`: a pod's grace period in seconds."""
+
+    verb = "delete"
+
+    uid: str = ""
+    grace: int | None = None
+    propagation: Propagation = "Background"

@@ -1,0 +1,168 @@
+"""Reads a value along its structural schema: prunes unknown fields, sets defaults, and finds all wrong values at once.
+
+Source: apiextensions' structural schemas (pruning, defaulting, nullable, int-or-string, embedded-resource).
+`values` has the rules of a single value, `metadata` those of an object's metadata. Left out: CEL rules
+(`x-kubernetes-validations`). Invariant: reading is idempotent.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from paddock.kube import schemas
+from paddock.kube.validation.field_errors import Code, FieldError, Path
+from paddock.kube.validation.values import TYPES, check_value, is_integer, is_number, type_error
+
+Schema = Mapping[str, Any]
+_EMBEDDED = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
+_OPEN: Schema = {"x-kubernetes-preserve-unknown-fields": True}
+_OPEN_KEYWORDS = {"x-kubernetes-preserve-unknown-fields", "type", "nullable", "description"}
+
+
+@dataclass
+class Reading:
+    """One walk and its errors. `unknown`: an error for each pruned field, with the names of the known fields.
+
+    `lenient`: as Kubernetes decodes its own kinds: null means absent, and a quantity may be a number.
+    """
+
+    lenient: bool = False
+    errors: list[FieldError] = field(default_factory=list)
+    unknown: list[FieldError] = field(default_factory=list)
+
+    def read(self, value: Any, schema: Schema, path: Path = ()) -> Any:
+        """A copy of `value`, pruned and defaulted. Wrong values are kept, and listed in `errors`.
+
+        Parts whose schema says nothing are shared with `value`: a CRD's own schemas are 100 KB each.
+        """
+        if value is None:
+            if not (schema.get("nullable") or _accepts_anything(schema)):
+                self.errors.append(type_error(path, None, _type_name(schema)))
+            return None
+        if schema.keys() <= _OPEN_KEYWORDS and _accepts_anything(schema) and _has_type(value, schema):
+            return value
+        found = len(self.errors)
+        read = self._read_typed(value, schema, path)
+        if len(self.errors) == found:
+            self.errors += check_value(read, schema, path)
+            self._check_junctors(read, schema, path)
+        return read
+
+    def _read_typed(self, value: Any, schema: Schema, path: Path) -> Any:
+        if schema.get("x-kubernetes-int-or-string"):
+            return self._read_int_or_string(value, path)
+        wanted = schema.get("type")
+        if wanted == "object" or (wanted is None and isinstance(value, dict)):
+            return self._read_object(value, schema, path)
+        if wanted == "array" or (wanted is None and isinstance(value, list)):
+            return self._read_array(value, schema, path)
+        if wanted is None or TYPES[wanted](value):
+            return int(value) if wanted == "integer" else value
+        self.errors.append(type_error(path, value, wanted))
+        return value
+
+    def _read_int_or_string(self, value: Any, path: Path) -> Any:
+        if isinstance(value, str) or is_integer(value) or (self.lenient and is_number(value)):
+            return value
+        self.errors.append(type_error(path, value, "integer,string"))
+        return value
+
+    def _read_object(self, value: Any, schema: Schema, path: Path) -> Any:
+        if not isinstance(value, dict):
+            self.errors.append(type_error(path, value, "object"))
+            return value
+        properties = schema.get("properties") or {}
+        if schema.get("x-kubernetes-embedded-resource"):
+            properties = _embedded(properties)
+            self._require(value, ("apiVersion", "kind"), properties, path)
+        read = {}
+        for name, item in value.items():
+            kept, item_schema = self._schema_of(name, schema, properties, path)
+            if kept and not self._is_absent(item, item_schema):
+                read[name] = self.read(item, item_schema, (*path, name))
+        for name, property_schema in properties.items():
+            if name not in read and "default" in property_schema:
+                filled = copy.deepcopy(property_schema["default"])
+                read[name] = self.read(filled, property_schema, (*path, name))
+        self._require(read, schema.get("required") or (), properties, path)
+        return read
+
+    def _schema_of(
+        self, name: str, schema: Schema, properties: Mapping[str, Schema], path: Path
+    ) -> tuple[bool, Schema]:
+        """Whether the field is kept, and its schema."""
+        if name in properties:
+            return True, properties[name]
+        additional = schema.get("additionalProperties")
+        if isinstance(additional, Mapping):
+            return True, additional
+        if additional is True or _accepts_anything(schema) or ("type" not in schema and not properties):
+            return True, _OPEN
+        self.unknown.append(FieldError(Code.UNKNOWN_FIELD, (*path, name), name, {"known": tuple(properties)}))
+        return False, _OPEN
+
+    def _is_absent(self, value: Any, schema: Schema) -> bool:
+        """Whether a null counts as absent: Kubernetes prunes a null that is not allowed if there is a default."""
+        if value is not None or _accepts_anything(schema) or (schema.get("nullable") and not self.lenient):
+            return False
+        return self.lenient or "default" in schema
+
+    def _require(self, value: Mapping[str, Any], names: Any, properties: Mapping[str, Schema], path: Path) -> None:
+        for name in names:
+            if name not in value:
+                wanted = (properties.get(name) or {}).get("type", "")
+                self.errors.append(FieldError(Code.REQUIRED, (*path, name), None, {"type": wanted}))
+
+    def _read_array(self, value: Any, schema: Schema, path: Path) -> Any:
+        if not isinstance(value, list):
+            self.errors.append(type_error(path, value, "array"))
+            return value
+        items = schema.get("items")
+        items = items if isinstance(items, Mapping) else _OPEN
+        return [self.read(item, items, (*path, index)) for index, item in enumerate(value)]
+
+    def _check_junctors(self, value: Any, schema: Schema, path: Path) -> None:
+        for one in schema.get("allOf") or ():
+            self.validate(value, one, path)
+        for junctor, holds, code in _JUNCTORS:
+            if junctor in schema:
+                valid = sum(not self._errors(value, one, path) for one in schema[junctor])
+                if not holds(valid):
+                    self.errors.append(FieldError(code, path, value))
+        if "not" in schema and not self._errors(value, schema["not"], path):
+            self.errors.append(FieldError(Code.MATCHES_NOT, path, value))
+
+    def validate(self, value: Any, schema: Schema, path: Path) -> None:
+        """Validates a value against one more schema, without pruning and defaults."""
+        self.errors += self._errors(value, schema, path)
+
+    def _errors(self, value: Any, schema: Schema, path: Path) -> list[FieldError]:
+        """The errors by a schema that only validates, as those inside allOf, anyOf, oneOf and not."""
+        reading = Reading(lenient=self.lenient)
+        reading.read(value, schema, path)
+        return reading.errors
+
+
+_JUNCTORS: tuple[tuple[str, Callable[[int], bool], Code], ...] = (
+    ("anyOf", lambda valid: valid >= 1, Code.MATCHES_NONE),
+    ("oneOf", lambda valid: valid == 1, Code.MATCHES_NOT_ONE),
+)
+
+
+def _embedded(properties: Mapping[str, Schema]) -> dict[str, Schema]:
+    return {**_EMBEDDED, "metadata": schemas.definition("ObjectMeta"), **properties}
+
+
+def _accepts_anything(schema: Schema) -> bool:
+    return bool(schema.get("x-kubernetes-preserve-unknown-fields"))
+
+
+def _has_type(value: Any, schema: Schema) -> bool:
+    return "type" not in schema or TYPES[schema["type"]](value)
+
+
+def _type_name(schema: Schema) -> str:
+    return "integer,string" if schema.get("x-kubernetes-int-or-string") else str(schema.get("type", "object"))

@@ -1,0 +1,1 @@
+"""The kubelet: reconciles the pods of this machine, their status and their events."""

@@ -1,0 +1,392 @@
+"""The kubelet: runs the pods that are bound to this machine, and writes their status.
+
+To reconcile a pod: plan (`node.kubelet.pod_plan`, pure), start, signal, write the status if it differs, clean up and
+delete. A pod is reconciled when something has happened to it, or at the time that its last plan named. One pod is never
+reconciled twice at the same time; an exception backs off this pod only.
+
+Left out: probes (a container that runs is ready), lifecycle hooks, memory limits by cgroup, sidecars (restartable init
+containers), environment variables of Services.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+from paddock.controllers.events import EventSink, build_event
+from paddock.controllers.reflector import Reflector
+from paddock.controllers.tasks import CoalescedTask, KeyedTasks
+from paddock.kube.api import Api, Event
+from paddock.kube.errors import Conflict, NotFound
+from paddock.kube.meta import PODS, SERVICES, Manifest, Resource, name_of, namespace_of, uid_of
+from paddock.node.kubelet.neighbours import Neighbours
+from paddock.node.kubelet.pod_events import COMPONENT, PodEvents
+from paddock.node.kubelet.pod_plan import PodPlan, is_terminal, plan_pod
+from paddock.node.kubelet.pod_status import build_status_patch
+from paddock.node.kubelet.pod_table import KnownPod, PodTable, is_older, read_address_state
+from paddock.node.kubelet.starts import CREATE_ERROR, Starts
+from paddock.node.runtime import processes
+from paddock.node.runtime.containers import Containers, find_container
+from paddock.node.runtime.hosts import address_of
+from paddock.node.runtime.images import Images
+from paddock.node.runtime.logs import NodeLogs, remove_orphaned_logs
+from paddock.node.runtime.machine import Machine
+from paddock.node.runtime.mounts import explain_unenforced
+from paddock.node.runtime.orphans import OrphanProcesses
+from paddock.node.runtime.pod_state import LOST, Ending, Obstacle, PodState, Run
+from paddock.node.runtime.processes import ExitWatcher, Process
+from paddock.node.runtime.records import Records
+from paddock.node.runtime.runs import Runs
+from paddock.node.runtime.sandbox import Sandbox
+
+READ_ONLY = "ReadOnlyNotEnforced"
+STOPPED_MESSAGE = "the cluster was stopped while the pod was running"
+
+_SETTLE = 0.05  # seconds after a start until Running is written: a program that ends at once is never shown as running
+_TERM_RETRY = 0.02  # seconds until SIGTERM is sent again to a container whose program has not started yet
+_RETRY = 5.0  # seconds until a container is tried again that could not be created on this machine
+
+_log = logging.getLogger(__name__)
+
+
+class Kubelet:
+    """Runs the pods of one machine. `directory`: records, scratch directories and logs; for one kubelet at a time."""
+
+    def __init__(
+        self,
+        api: Api,
+        images: Images,
+        directory: Path,
+        machine: Machine,
+        *,
+        sandbox: Sandbox,
+        clock: Callable[[], float] = time.time,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._api = api
+        self._images = images
+        self._machine = machine
+        self._sandbox = sandbox
+        self._clock = clock
+        self._directory = directory
+        self._records = Records(directory)
+        containers = Containers(
+            self._records,
+            images,
+            sandbox,
+            inherited=os.environ if environment is None else environment,
+            capacity={"cpu": machine.cpus, "memory": Fraction(machine.memory)},
+            hides_gpus=bool(machine.gpus),
+        )
+        self._runs = Runs(self._records, sandbox)
+        self._pods = PodTable()
+        self._neighbours = Neighbours(api, self._on_neighbour)
+        self._reflector = Reflector(
+            api, PODS, self._on_pod, fields=f"spec.nodeName={machine.name}", on_synced=self._on_all_pods
+        )
+        self._starts = Starts(self._pods, self._neighbours, containers, machine.gpus, binds=sandbox.binds)
+        self._exits = ExitWatcher()
+        self._orphans = OrphanProcesses(lambda uid, container: self._pods.find_run(uid, container) is not None)
+        self._boot = processes.read_boot()
+        self._tasks = KeyedTasks(self._reconcile)
+        self._sink = EventSink(api, counts=False)
+        self._events = PodEvents(self._sink, self._pods, clock)
+        self._hosts = CoalescedTask(0.05, self._write_hosts)
+        self._old_logs = CoalescedTask(1.0, self._remove_old_logs)
+        self._stopping = False
+        self._stopped = asyncio.Event()
+        self._all_ended = asyncio.Event()
+        self._adopted = False
+        self.logs = NodeLogs(directory, self._log_may_grow)
+
+    async def run(self) -> None:
+        """Runs until it is cancelled or stopped. After a cancel the pods run on, and the next kubelet adopts them."""
+        try:
+            await self._adopt()
+            async with asyncio.TaskGroup() as group:
+                tasks = []
+                # Before pods: with an empty cache, a ConfigMap that exists would be reported as missing.
+                for informer in self._neighbours.informers:
+                    tasks.append(group.create_task(informer.run()))
+                    await informer.synced.wait()
+                tasks += [group.create_task(self._reflector.run()), group.create_task(self._follow_images())]
+                await self._stopped.wait()
+                for task in tasks:
+                    task.cancel()
+        finally:
+            self._exits.close()
+            self._tasks.close()
+            self._hosts.close()
+            self._events.close()
+            self._old_logs.close()
+
+    async def stop(self, grace: float) -> None:
+        """Ends every pod: SIGTERM, and SIGKILL after `grace` seconds or the pod's grace period, whichever is less.
+
+        The pods become Failed with reason Lost, as their end is not the programs' fault. Then `run` returns.
+        """
+        self._stopping = True
+        for pod in self._pods:
+            if pod.state is not None and pod.running:
+                ending = pod.state.ending or Ending(LOST, STOPPED_MESSAGE, self._clock())
+                self._save(pod, replace(pod.state, ending=replace(ending, grace=grace)))
+                self._tasks.wake(pod.uid)
+        self._check_all_ended()
+        try:
+            async with asyncio.timeout(grace + 10):
+                await self._all_ended.wait()
+                await self._tasks.wait_until_idle()
+            for pod in self._pods:  # also pods without a process, which wait for a restart
+                self._clean_up(pod)
+        except TimeoutError:
+            _log.warning("pods could not be ended: %s", ", ".join(sorted(pod.uid for pod in self._pods if pod.running)))
+        finally:
+            self._stopped.set()
+
+    # Inputs: each is recorded, and wakes the pods that may depend on it.
+
+    def _log_may_grow(self, uid: str, container: str, number: int) -> bool:
+        """Whether the log of this run may still grow."""
+        # Logs are served before pods are adopted: until then, nobody knows what has ended.
+        return not self._adopted or self._pods.is_running(uid, container, number)
+
+    async def _adopt(self) -> None:
+        """Takes over the containers of an earlier kubelet: watches the running ones, records the end of the others."""
+        for uid, state in self._records.load().items():
+            pod = self._pods.add(KnownPod(uid, state=state))
+            for run in state.running:
+                # Birth times count from boot, so after a reboot another process may have the same PID and birth.
+                if state.boot == self._boot and self._runs.is_alive(run):
+                    self._watch(pod, run)
+                else:
+                    self._record_end(pod, run, seen=False)
+        self._adopted = True
+        await asyncio.gather(*(self._orphans.kill(uid) for uid in self._pods.uids))
+
+    def _on_all_pods(self) -> None:
+        """The first list of pods is complete: a recorded pod that is not in it has been deleted."""
+        for pod in self._pods:
+            pod.gone = pod.gone or pod.manifest is None
+            self._tasks.wake(pod.uid)
+        self._old_logs.ask()
+
+    async def _follow_images(self) -> None:
+        while True:
+            await self._images.changed()
+            self._wake_waiting("")
+
+    def _on_pod(self, event: Event) -> None:
+        uid = uid_of(event.object)
+        pod = self._pods.get(uid)
+        if event.type == "DELETED":
+            self._on_address_change(event)
+            if pod is not None:
+                pod.gone = True
+                self._tasks.wake(uid)
+            return
+        if pod is None:
+            pod = self._pods.add(KnownPod(uid))
+        if pod.manifest is not None and is_older(event.object, pod.manifest):
+            return
+        before, pod.manifest = pod.manifest, event.object
+        if before is None or read_address_state(before) != read_address_state(event.object):
+            self._on_address_change(event)
+        self._tasks.wake(uid)
+
+    def _on_address_change(self, event: Event) -> None:
+        """A pod's address has changed: hosts files change, and pods that wait for the address may start."""
+        self._neighbours.take_pod(event)
+        self._hosts.ask()
+        self._wake_waiting(namespace_of(event.object))
+
+    def _on_neighbour(self, resource: Resource, namespace: str) -> None:
+        if resource is SERVICES:
+            self._hosts.ask()
+        self._wake_waiting(namespace)
+
+    def _wake_waiting(self, namespace: str) -> None:
+        for pod in self._pods.waiting(namespace):
+            self._tasks.wake(pod.uid)
+
+    def _watch(self, pod: KnownPod, run: Run) -> None:
+        def ended() -> None:
+            self._record_end(pod, run)
+            pod.may_have_orphans = pod.may_have_orphans or not self._runs.is_bound(run)
+            self._tasks.wake(pod.uid)
+
+        self._exits.watch(Process(run.pid, run.birth), ended)
+
+    def _record_end(self, pod: KnownPod, run: Run, *, seen: bool = True) -> None:
+        assert pod.state is not None
+        ended = self._runs.finish(pod.manifest or {}, pod.state, run, self._clock(), seen=seen)
+        self._save(pod, pod.state.with_run(ended))
+        self._check_all_ended()
+
+    def _check_all_ended(self) -> None:
+        if self._stopping and not any(pod.running for pod in self._pods):
+            self._all_ended.set()
+
+    # Reconciling
+
+    async def _reconcile(self, uid: str) -> None:
+        pod = self._pods.get(uid)
+        if pod is None:
+            return
+        if pod.gone:
+            await self._forget(pod)
+        elif pod.manifest is not None:
+            await self._reconcile_pod(pod, pod.manifest)
+
+    async def _reconcile_pod(self, pod: KnownPod, manifest: Manifest) -> None:
+        while pod.may_have_orphans:  # a loop, as another container may end while processes are searched
+            pod.may_have_orphans = False
+            await self._orphans.kill(pod.uid)
+        now = self._clock()
+        state = self._admit(pod, manifest, now)
+        plan = plan_pod(manifest, state, {}, now)
+        if plan.ending is not None and state.ending is None:
+            self._save(pod, replace(state, ending=plan.ending))
+        if plan.start and not self._stopping:
+            plan = await self._start(pod, plan, now)
+        self._signal(pod, plan)
+        if plan.wake is not None:
+            self._tasks.wake_in(pod.uid, plan.wake - now)
+        if not self._is_settling(pod, plan):
+            manifest = await self._publish(pod, plan.status)
+        if is_terminal(manifest) and not pod.running and not pod.cleaned_up:
+            self._clean_up(pod)
+        if plan.remove:
+            await self._remove(manifest)
+
+    def _admit(self, pod: KnownPod, manifest: Manifest, now: float) -> PodState:
+        """The pod's state. A pod that is new here gets an address and a record."""
+        if pod.state is not None:
+            return pod.state
+        state = self._pods.plan_state(pod, manifest, now, self._boot)
+        if not state.address:
+            return state
+        self._save(pod, state)
+        return state
+
+    async def _start(self, pod: KnownPod, plan: PodPlan, now: float) -> PodPlan:
+        """Starts the containers of the plan. Returns the next plan, from the result."""
+        assert pod.manifest is not None
+        assert pod.state is not None
+        # The address is written before any start: the operator's ConfigMap of endpoints waits for all addresses.
+        if address_of(pod.manifest) != pod.state.address:
+            await self._publish(pod, plan.status)
+        pod.obstacles = {}
+        for start in plan.start:
+            container = find_container(pod.manifest, start.container)
+            answer = self._starts.start(pod, pod.manifest, container, start, now)
+            if isinstance(answer, Obstacle):
+                pod.obstacles[start.container] = answer
+                continue
+            self._save(pod, answer)
+            self._watch_new_run(pod, answer.runs[start.container])
+            if not self._sandbox.binds and (sentence := explain_unenforced(pod.manifest, container)):
+                about = pod.manifest
+                await self._sink.write(
+                    build_event(about, READ_ONLY, sentence, now, component=COMPONENT, type="Warning")
+                )
+        following = plan_pod(pod.manifest, pod.state, pod.obstacles, now)
+        if any(obstacle.reason == CREATE_ERROR for obstacle in pod.obstacles.values()):
+            retry = now + self._tasks.back_off(pod.uid, _RETRY)
+            following = replace(following, wake=min(following.wake or retry, retry))
+        if following.start:  # a command that does not exist, and a restart policy without back-off at first
+            self._tasks.wake(pod.uid)
+        return following
+
+    def _watch_new_run(self, pod: KnownPod, run: Run) -> None:
+        """Watches a started container. It is a new process, so an earlier SIGTERM does not count."""
+        if run.running:
+            pod.signalled.discard(run.container)
+            pod.hides_running_until = asyncio.get_running_loop().time() + _SETTLE
+            self._watch(pod, run)
+
+    def _signal(self, pod: KnownPod, plan: PodPlan) -> None:
+        state = pod.state
+        if state is None:
+            return
+        for name in plan.term:
+            if name not in pod.signalled and self._runs.terminate(state, state.runs[name]):
+                pod.signalled.add(name)
+        for name in plan.kill:
+            self._runs.kill(state, state.runs[name])
+        if set(plan.term) - pod.signalled:
+            asyncio.get_running_loop().call_later(_TERM_RETRY, self._tasks.wake, pod.uid)
+
+    def _is_settling(self, pod: KnownPod, plan: PodPlan) -> bool:
+        """Whether to delay the status Running, as a short program may end within `_SETTLE` seconds."""
+        left = pod.hides_running_until - asyncio.get_running_loop().time()
+        if left <= 0 or plan.ending is not None or not pod.running:
+            return False
+        self._tasks.wake_in(pod.uid, left)
+        return True
+
+    async def _publish(self, pod: KnownPod, status: Manifest) -> Manifest:
+        """Writes the status if it differs, guarded by UID as kubelet's patches are. Returns the object after that."""
+        known = pod.manifest
+        assert known is not None
+        patch = build_status_patch(known.get("status") or {}, status)
+        if not patch:
+            return known
+        guarded = {"metadata": {"uid": pod.uid}, "status": patch}
+        answer = await self._api.patch(PODS, namespace_of(known), name_of(known), guarded, subresource="status")
+        # The watch may have delivered a newer object while the patch was under way.
+        if pod.manifest is None or not is_older(answer, pod.manifest):
+            pod.manifest = answer
+        self._events.ask(pod.uid)
+        if read_address_state(known) != read_address_state(answer) and not pod.gone:
+            self._on_address_change(Event("MODIFIED", answer))
+        return pod.manifest
+
+    async def _remove(self, manifest: Manifest) -> None:
+        try:
+            await self._api.delete(PODS, namespace_of(manifest), name_of(manifest), uid=uid_of(manifest), grace=0)
+        except (NotFound, Conflict):
+            return
+
+    async def _forget(self, pod: KnownPod) -> None:
+        """Ends and removes everything of a pod whose object is deleted, except its logs: they stay while the owner
+        exists."""
+        if pod.state is not None and pod.running:
+            for run in pod.running:
+                self._runs.kill(pod.state, run)
+            self._tasks.wake_in(pod.uid, 0.1)
+            return
+        if pod.state is not None:
+            await self._orphans.kill(pod.uid)
+            self._clean_up(pod)
+            self._records.remove(pod.state)
+        self._pods.remove(pod.uid)
+        self._tasks.forget(pod.uid)
+        self._old_logs.ask()
+
+    def _clean_up(self, pod: KnownPod) -> None:
+        """Removes what the pod created outside its own directory, except what other pods still use."""
+        if pod.state is not None:
+            self._records.remove_outside(pod.state, self._pods.used_by_others(pod))
+        pod.cleaned_up = True
+
+    def _save(self, pod: KnownPod, state: PodState) -> None:
+        """Keeps the state in memory and on disk. With a full disk it is lost only if a crash comes before the next
+        save."""
+        pod.state = state
+        self._records.try_save(state)
+
+    # Coalesced: caused by many pods, done once for all
+
+    async def _write_hosts(self) -> None:
+        for pod in self._pods:
+            if pod.manifest is not None and any(map(self._runs.is_bound, pod.running)):
+                self._runs.write_hosts(pod.uid, self._neighbours.hosts(pod.manifest))
+
+    async def _remove_old_logs(self) -> None:
+        await remove_orphaned_logs(self._api, self._directory, self._pods.uids)

@@ -1,0 +1,62 @@
+"""The objects of its namespace that a pod depends on: ConfigMaps, Secrets, Services, claims, other pods. In memory."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+from paddock.controllers.informer import Informer
+from paddock.controllers.mirror import Change, Mirror
+from paddock.kube.api import Api, Event
+from paddock.kube.meta import CLAIMS, CONFIG_MAPS, SECRETS, SERVICES, Manifest, Resource, namespace_of
+from paddock.node.runtime.container_env import Configs
+from paddock.node.runtime.hosts import build_addresses, build_hosts, build_pod_line, build_service_lines
+
+_log = logging.getLogger(__name__)
+
+
+class _Pod(NamedTuple):
+    """`line`: its line in hosts files. Built once: every start of a pod in its namespace needs it."""
+
+    manifest: Manifest
+    line: str
+
+
+class Neighbours:
+    """Caches of these objects. `on_change(resource, namespace)` is called after each change that `informers` see. The
+    kubelet passes pods in (`take_pod`), as it knows its own writes before the watch does."""
+
+    def __init__(self, api: Api, on_change: Callable[[Resource, str], None]) -> None:
+        def follow(resource: Resource) -> Informer[Manifest]:
+            def note(change: Change[Manifest]) -> None:
+                on_change(resource, change.key.namespace)
+
+            return Informer(api, resource, lambda manifest: manifest, note)
+
+        self._config_maps, self._secrets = follow(CONFIG_MAPS), follow(SECRETS)
+        self._services, self._claims = follow(SERVICES), follow(CLAIMS)
+        self.informers = (self._config_maps, self._secrets, self._services, self._claims)
+        self._pods = Mirror(lambda pod: _Pod(pod, build_pod_line(pod)))
+
+    def take_pod(self, event: Event) -> None:
+        change = self._pods.take(event)
+        if change.problem is not None:
+            _log.warning("pod %s has no names for other pods: %s", change.key, change.problem)
+
+    def configs(self, namespace: str) -> Configs:
+        found = (self._config_maps, self._secrets, self._claims)
+        return Configs(namespace, *(informer.mirror.inside(namespace) for informer in found))
+
+    def hosts(self, pod: Manifest) -> str:
+        """The pod's hosts file."""
+        namespace = namespace_of(pod)
+        pods, services = self._pods.inside(namespace).values(), self._services.mirror.inside(namespace).values()
+        lines = [each.line for each in pods if each.line]
+        return build_hosts(pod, [*lines, *build_service_lines(services, (each.manifest for each in pods))])
+
+    def addresses(self, pod: Manifest) -> dict[str, str]:
+        """The addresses of the pod's group by name; empty if not assigned yet."""
+        namespace = namespace_of(pod)
+        pods = [each.manifest for each in self._pods.inside(namespace).values()]
+        return build_addresses(pod, pods, self._services.mirror.inside(namespace).values())

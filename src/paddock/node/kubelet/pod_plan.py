@@ -1,0 +1,214 @@
+"""The plan of one pod: containers to start and to signal, and its status. Pure; the kubelet acts.
+
+    plan_pod(pod, state, obstacles, now) -> PodPlan
+
+The rules are kubelet's: init containers one after the other, then all containers; restarts by `restartPolicy` after a
+back-off; a terminal phase never changes. One rule is ours: a started pod whose processes are gone without an exit code
+is `Failed` with reason `Lost`, whatever its restart policy, because the machine or the cluster was stopped and only the
+owner of the pod knows whether to start again.
+
+`paddock.node.kubelet.pod_status` builds the status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from paddock.kube.meta import Manifest, is_deleting, metadata
+from paddock.kube.times import Moment, exponential_backoff
+from paddock.node.kubelet.pod_status import build_pod_status
+from paddock.node.runtime.pod_state import DEADLINE, DELETED, LOST, Ending, Obstacle, PodState, Run
+
+DEFAULT_GRACE = 30.0
+"""Seconds between SIGTERM and SIGKILL (core/v1, terminationGracePeriodSeconds)."""
+FIRST_BACKOFF, LONGEST_BACKOFF = 10.0, 300.0
+BACKOFF_RESET = 600.0
+"""Seconds: the back-off of a container that ran this long starts from zero again (kubelet's)."""
+_KILL_AGAIN = 0.2  # seconds until SIGKILL is repeated
+
+DEADLINE_MESSAGE = "Pod was active on the node longer than the specified deadline"
+LOST_MESSAGE = "the machine or the cluster was stopped while the pod was running, so nobody saw how it ended"
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    container: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class PodPlan:
+    """The whole decision. `term` and `kill`: containers to signal, in each plan until their processes are gone; the
+    caller sends SIGTERM once. `ending`: record it before any signal. `wake`: the moment to plan again if nothing
+    happens before. `remove`: delete the pod object, after its status is written."""
+
+    status: Manifest
+    start: tuple[Start, ...] = ()
+    term: tuple[str, ...] = ()
+    kill: tuple[str, ...] = ()
+    ending: Ending | None = None
+    remove: bool = False
+    wake: Moment | None = None
+
+
+@dataclass(slots=True)
+class _Collected:
+    """The starts, times and obstacles of all containers, collected one by one."""
+
+    start: list[Start] = field(default_factory=list)
+    wakes: list[Moment] = field(default_factory=list)
+    waiting: dict[str, Obstacle] = field(default_factory=dict)
+
+
+def plan_pod(pod: Manifest, state: PodState, obstacles: Mapping[str, Obstacle], now: Moment) -> PodPlan:
+    """The plan of one pod. `obstacles`: why containers cannot start yet, by name. See `PodPlan`."""
+    ending = state.ending or find_ending(pod, state, now)
+    if is_terminal(pod):
+        return _plan_terminal(pod, state, ending, now)
+    if ending is not None:
+        return _plan_ending(pod, state, ending, now)
+    collected = _Collected()
+    if _plan_init_containers(pod, state, obstacles, now, collected):
+        for container in _containers(pod):
+            _plan_container(pod, state, container, obstacles, now, collected)
+    deadline = _deadline(pod, state)
+    wakes = [*collected.wakes, *([deadline] if deadline else [])]
+    status = build_pod_status(pod, state, collected.waiting, now)
+    if status["phase"] in ("Succeeded", "Failed"):
+        return PodPlan(status)
+    return PodPlan(status, start=tuple(collected.start), wake=min(wakes, default=None))
+
+
+def is_terminal(pod: Mapping[str, Any]) -> bool:
+    return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+
+
+def find_ending(pod: Manifest, state: PodState, now: Moment) -> Ending | None:
+    """Why the pod has to end now: deleted, lost, or past activeDeadlineSeconds; None if it does not have to."""
+    if is_deleting(pod):
+        return Ending(DELETED, "", now)
+    if is_terminal(pod):
+        return None
+    if any(run.reason == LOST for run in state.runs.values()) or (not state.runs and _was_started(pod)):
+        return Ending(LOST, LOST_MESSAGE, now)
+    deadline = _deadline(pod, state)
+    if deadline is not None and now >= deadline:
+        return Ending(DEADLINE, DEADLINE_MESSAGE, now)
+    return None
+
+
+def plan_backoff(run: Run) -> float:
+    """Seconds between the end of `run` and its restart: none at first, then 10 s doubling to 5 min (kubelet's).
+
+    It depends on the count of restarts only, so a restart of the kubelet does not change it.
+    """
+    if run.number == 0 or (run.finished is not None and run.finished - run.started >= BACKOFF_RESET):
+        return 0.0
+    return exponential_backoff(run.number, FIRST_BACKOFF, LONGEST_BACKOFF)
+
+
+def grace_period(pod: Mapping[str, Any]) -> float:
+    """Seconds: the grace period of the deletion, else of the pod's spec, else 30."""
+    asked = metadata(pod).get("deletionGracePeriodSeconds")
+    if asked is None:
+        asked = pod["spec"].get("terminationGracePeriodSeconds")
+    return DEFAULT_GRACE if asked is None else float(asked)
+
+
+def _plan_terminal(pod: Manifest, state: PodState, ending: Ending | None, now: Moment) -> PodPlan:
+    """A terminal pod keeps its status: kill a process that is left, and remove the object if it is being deleted."""
+    status = dict(pod["status"])
+    running = tuple(run.container for run in state.running)
+    if running:
+        return PodPlan(status, kill=running, ending=ending, wake=now + _KILL_AGAIN)
+    return PodPlan(status, ending=ending, remove=is_deleting(pod))
+
+
+def _plan_ending(pod: Manifest, state: PodState, ending: Ending, now: Moment) -> PodPlan:
+    if not state.runs and ending.reason == DELETED:  # never started, so there is no exit code to report
+        return PodPlan(dict(pod.get("status") or {}), ending=ending, remove=True)
+    running = tuple(run.container for run in state.running)
+    status = build_pod_status(pod, state, {}, now, ending=None if running else ending)
+    if not running:
+        return PodPlan(status, ending=ending, remove=is_deleting(pod))
+    grace = grace_period(pod)
+    kill_at = ending.since + (grace if ending.grace is None else min(grace, ending.grace))
+    if now < kill_at:
+        return PodPlan(status, term=running, ending=ending, wake=kill_at)
+    return PodPlan(status, kill=running, ending=ending, wake=now + _KILL_AGAIN)
+
+
+def _plan_init_containers(
+    pod: Manifest, state: PodState, obstacles: Mapping[str, Obstacle], now: Moment, collected: _Collected
+) -> bool:
+    """Whether all have succeeded. Otherwise only the first that has not is planned."""
+    for container in pod["spec"].get("initContainers") or ():
+        run = state.runs.get(container["name"])
+        if run is None or not run.succeeded:
+            _plan_container(pod, state, container, obstacles, now, collected)
+            return False
+    return True
+
+
+def _plan_container(
+    pod: Manifest,
+    state: PodState,
+    container: Manifest,
+    obstacles: Mapping[str, Obstacle],
+    now: Moment,
+    collected: _Collected,
+) -> None:
+    name = container["name"]
+    run = state.runs.get(name)
+    if run is not None and (run.running or not _restarts(pod, container, run)):
+        return
+    if run is not None and run.finished is not None:
+        delay = plan_backoff(run)
+        if now < run.finished + delay:
+            collected.wakes.append(run.finished + delay)
+            collected.waiting[name] = _crash_loop(pod, name, delay)
+            return
+    if obstacle := obstacles.get(name):
+        collected.waiting[name] = obstacle
+        return
+    collected.start.append(Start(name, 0 if run is None else run.number + 1))
+
+
+def _restarts(pod: Manifest, container: Manifest, run: Run) -> bool:
+    policy = pod["spec"].get("restartPolicy") or "Always"
+    is_init = container in (pod["spec"].get("initContainers") or ())
+    if policy == "Always" and not is_init:
+        return True
+    return policy != "Never" and not run.succeeded
+
+
+def _crash_loop(pod: Manifest, container: str, delay: float) -> Obstacle:
+    found = metadata(pod)
+    who = f"{found.get('name')}_{found.get('namespace')}({found.get('uid')})"
+    message = f"back-off {_go_duration(delay)} restarting failed container={container} pod={who}"
+    return Obstacle("CrashLoopBackOff", message)
+
+
+def _go_duration(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes}m{rest}s" if minutes else f"{rest}s"
+
+
+def _deadline(pod: Manifest, state: PodState) -> Moment | None:
+    seconds = pod["spec"].get("activeDeadlineSeconds")
+    return None if seconds is None else state.accepted + float(seconds)
+
+
+def _was_started(pod: Manifest) -> bool:
+    status = pod.get("status") or {}
+    return any(
+        "running" in (found.get("state") or {}) or "terminated" in (found.get("state") or {})
+        for found in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ()))
+    )
+
+
+def _containers(pod: Manifest) -> Sequence[Manifest]:
+    found: Sequence[Manifest] = pod["spec"]["containers"]
+    return found

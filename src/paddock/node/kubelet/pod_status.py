@@ -1,0 +1,189 @@
+"""A pod's status, from the state of its containers: phase, conditions, container statuses. Pure.
+
+Source: kubelet's generateAPIPodStatus and getPhase. Fields of other writers are kept: foreign conditions, qosClass. The
+lastTransitionTime of a condition changes only with its status, so a reconcile that changes nothing writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from paddock.kube.meta import Manifest
+from paddock.kube.times import Moment, format_time
+from paddock.node.runtime.pod_state import DELETED, LOST, Ending, Obstacle, PodState, Run
+
+HOST_ADDRESS = "127.0.0.1"
+
+
+def build_pod_status(
+    pod: Manifest, state: PodState, waiting: Mapping[str, Obstacle], now: Moment, ending: Ending | None = None
+) -> Manifest:
+    """The whole status. `waiting`: why containers do not run, by name; `ending`: set once all containers have ended."""
+    inits, mains = pod["spec"].get("initContainers") or (), pod["spec"]["containers"]
+    phase = _ended_phase(pod, state, ending) if ending else _phase(pod, state, inits, mains)
+    status: Manifest = dict(pod.get("status") or {})
+    status |= {
+        "phase": phase,
+        "hostIP": HOST_ADDRESS,
+        "hostIPs": [{"ip": HOST_ADDRESS}],
+        "podIP": state.address,
+        "podIPs": [{"ip": state.address}],
+        "startTime": format_time(state.accepted),
+        "containerStatuses": [_container_status(item, pod, state, waiting) for item in mains],
+    }
+    if inits:
+        status["initContainerStatuses"] = [_container_status(item, pod, state, waiting, init=True) for item in inits]
+    for key in ("reason", "message"):
+        status.pop(key, None)
+    if ending is not None and ending.reason != DELETED:
+        status |= {"reason": ending.reason, "message": ending.message}
+    status["conditions"] = _conditions(status, state, inits, mains, now)
+    return status
+
+
+def build_status_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> Manifest:
+    """The JSON merge patch from `old` to `new`; empty if they are equal."""
+    patch: Manifest = {key: value for key, value in new.items() if old.get(key) != value}
+    return patch | {key: None for key in old if key not in new}
+
+
+def _phase(pod: Manifest, state: PodState, inits: Iterable[Manifest], mains: Iterable[Manifest]) -> str:
+    policy = pod["spec"].get("restartPolicy") or "Always"
+    for container in inits:
+        run = state.runs.get(container["name"])
+        if run is None or not run.succeeded:
+            return "Failed" if run is not None and not run.running and policy == "Never" else "Pending"
+    runs = [state.runs.get(container["name"]) for container in mains]
+    known = [run for run in runs if run is not None]
+    if len(known) < len(runs):
+        return "Running" if known and any(run.running for run in known) else "Pending"
+    if any(run.running for run in known) or policy == "Always":
+        return "Running"
+    if all(run.succeeded for run in known):
+        return "Succeeded"
+    return "Failed" if policy == "Never" else "Running"
+
+
+def _ended_phase(pod: Manifest, state: PodState, ending: Ending) -> str:
+    if ending.reason != DELETED:
+        return "Failed"
+    if not state.runs:
+        return str((pod.get("status") or {}).get("phase") or "Pending")
+    runs = [state.runs.get(container["name"]) for container in pod["spec"]["containers"]]
+    return "Succeeded" if all(run is not None and run.succeeded for run in runs) else "Failed"
+
+
+def _container_status(
+    container: Manifest, pod: Manifest, state: PodState, waiting: Mapping[str, Obstacle], *, init: bool = False
+) -> Manifest:
+    name = container["name"]
+    run, earlier = state.runs.get(name), state.earlier.get(name)
+    obstacle = waiting.get(name)
+    if run is not None and not run.running and obstacle is not None:
+        current, last = _waiting(obstacle), _terminated(run, state.uid)
+    elif run is not None:
+        current, last = _run_state(run, state.uid), _terminated(earlier, state.uid) if earlier else {}
+    else:
+        current, last = _waiting(obstacle or _first_wait(pod, state, init=init)), {}
+    ready = run is not None and (run.succeeded if init else run.running)
+    status = {
+        "name": name,
+        "image": container.get("image") or "",
+        "imageID": "",
+        "ready": ready,
+        "started": run is not None and run.running,
+        "restartCount": run.number if run is not None else 0,
+        "state": current,
+        "lastState": last,
+    }
+    if run is not None:
+        status["containerID"] = _container_id(state.uid, run)
+    return status
+
+
+def _first_wait(pod: Manifest, state: PodState, *, init: bool) -> Obstacle:
+    """What kubelet shows for a container that has not been started yet."""
+    if pod["spec"].get("initContainers"):
+        return Obstacle("PodInitializing")
+    return Obstacle("ContainerCreating")
+
+
+def _waiting(obstacle: Obstacle) -> Manifest:
+    message = {"message": obstacle.message} if obstacle.message else {}
+    return {"waiting": {"reason": obstacle.reason, **message}}
+
+
+def _run_state(run: Run, uid: str) -> Manifest:
+    if run.running:
+        return {"running": {"startedAt": format_time(run.started)}}
+    return _terminated(run, uid)
+
+
+def _terminated(run: Run, uid: str) -> Manifest:
+    reason = {LOST: "ContainerStatusUnknown", "": "Completed" if run.exit_code == 0 else "Error"}
+    ended: Manifest = {
+        "exitCode": run.exit_code,
+        "reason": reason.get(run.reason, run.reason),
+        "startedAt": format_time(run.started),
+        "finishedAt": format_time(run.finished or run.started),
+        "containerID": _container_id(uid, run),
+    }
+    if 128 < run.exit_code < 160:  # a shell's exit code of a signal (128 + number); only signals up to 31 have names
+        ended["signal"] = run.exit_code - 128
+    if run.message:
+        ended["message"] = run.message
+    return {"terminated": ended}
+
+
+def _container_id(uid: str, run: Run) -> str:
+    return f"paddock://{uid}/{run.container}/{run.number}"
+
+
+def _conditions(
+    status: Manifest, state: PodState, inits: Sequence[Manifest], mains: Sequence[Manifest], now: Moment
+) -> list[Manifest]:
+    phase = status["phase"]
+    undone = [item["name"] for item in inits if not _succeeded(state, item["name"])]
+    unready = [item["name"] for item in mains if not _is_running(state, item["name"])]
+    over = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}.get(phase)
+    unready_why = (over or "ContainersNotReady", "" if over else f"containers with unready status: {_names(unready)}")
+    wanted = {
+        "PodScheduled": ("True", "", ""),
+        "Initialized": ("False", "ContainersNotInitialized", f"containers with incomplete status: {_names(undone)}")
+        if undone
+        else ("True", "PodCompleted" if phase == "Succeeded" else "", ""),
+        "ContainersReady": ("False", *unready_why) if unready else ("True", "", ""),
+        "Ready": ("False", *unready_why) if unready else ("True", "", ""),
+    }
+    old: list[Manifest] = list(status.get("conditions") or ())
+    known = {condition.get("type"): condition for condition in old}
+    ours = [_condition(kind, *values, known.get(kind), now) for kind, values in wanted.items()]
+    return [condition for condition in old if condition.get("type") not in wanted] + ours
+
+
+def _condition(
+    kind: str, status: str, reason: str, message: str, known: Mapping[str, Any] | None, now: Moment
+) -> Manifest:
+    moved = known is None or known.get("status") != status
+    since = format_time(now) if known is None or moved else known.get("lastTransitionTime")
+    condition: Manifest = {"type": kind, "status": status, "lastTransitionTime": since or format_time(now)}
+    if reason:
+        condition["reason"] = reason
+    if message:
+        condition["message"] = message
+    return condition
+
+
+def _succeeded(state: PodState, name: str) -> bool:
+    run = state.runs.get(name)
+    return run is not None and run.succeeded
+
+
+def _is_running(state: PodState, name: str) -> bool:
+    run = state.runs.get(name)
+    return run is not None and run.running
+
+
+def _names(names: Iterable[str]) -> str:
+    return f"[{' '.join(names)}]"

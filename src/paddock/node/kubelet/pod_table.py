@@ -1,0 +1,125 @@
+"""All pods of this node, and what each holds exclusively: address, GPUs, links at mount paths. In memory, no I/O."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from paddock.kube.meta import Manifest, is_deleting, name_of, namespace_of, version_of
+from paddock.kube.times import Moment
+from paddock.node.kubelet.pod_plan import is_terminal
+from paddock.node.runtime.addresses import plan_address
+from paddock.node.runtime.container_env import ContainerWaiting
+from paddock.node.runtime.gpus import GPU_RESOURCE, Gpu, NotEnoughGpus, plan_gpus
+from paddock.node.runtime.hosts import address_of
+from paddock.node.runtime.pod_state import Obstacle, PodState, Run
+from paddock.node.scheduler.pod_request import read_pod_amounts
+
+
+@dataclass(slots=True)
+class KnownPod:
+    """A pod of this node: its object as last seen, and its local state. Either may come first.
+
+    `gone`: the object is deleted. `cleaned_up`: what it created outside its directory is removed. `may_have_orphans`: a
+    container has ended and may have left processes. `signalled`: containers that have been sent SIGTERM. `published`:
+    its events. `hides_running_until`, by the event loop's clock: no status Running is written before.
+    """
+
+    uid: str
+    manifest: Manifest | None = None
+    state: PodState | None = None
+    gone: bool = False
+    cleaned_up: bool = False
+    may_have_orphans: bool = False
+    obstacles: dict[str, Obstacle] = field(default_factory=dict)
+    signalled: set[str] = field(default_factory=set)
+    published: set[tuple[str, str, str]] = field(default_factory=set)
+    hides_running_until: float = 0.0
+
+    @property
+    def running(self) -> list[Run]:
+        return self.state.running if self.state is not None else []
+
+    @property
+    def is_over(self) -> bool:
+        return self.manifest is not None and is_terminal(self.manifest)
+
+
+class PodTable:
+    """The known pods by UID."""
+
+    def __init__(self) -> None:
+        self._pods: dict[str, KnownPod] = {}
+
+    def __iter__(self) -> Iterator[KnownPod]:
+        return iter(list(self._pods.values()))
+
+    @property
+    def uids(self) -> Collection[str]:
+        return self._pods.keys()
+
+    def get(self, uid: str) -> KnownPod | None:
+        return self._pods.get(uid)
+
+    def add(self, pod: KnownPod) -> KnownPod:
+        self._pods[pod.uid] = pod
+        return pod
+
+    def remove(self, uid: str) -> None:
+        self._pods.pop(uid, None)
+
+    def waiting(self, namespace: str) -> list[KnownPod]:
+        """The pods with a container that could not be started; an empty namespace means all."""
+        return [
+            pod
+            for pod in self._pods.values()
+            if pod.obstacles and pod.manifest is not None and namespace in ("", namespace_of(pod.manifest))
+        ]
+
+    def plan_state(self, pod: KnownPod, manifest: Manifest, now: Moment, boot: str) -> PodState:
+        """The first state of a pod: its own address, or none if it has ended before or is being deleted."""
+        over = is_terminal(manifest) or is_deleting(manifest)
+        taken = {other.state.address for other in self._pods.values() if other.state is not None}
+        address = address_of(manifest) or ("" if over else plan_address(taken, zlib.crc32(pod.uid.encode())))
+        return PodState(pod.uid, namespace_of(manifest), name_of(manifest), address, now, boot)
+
+    def plan_gpus(self, pod: KnownPod, manifest: Manifest, gpus: Collection[Gpu]) -> tuple[int, ...]:
+        """The indices of the pod's GPUs: those that it has, or free ones. `ContainerWaiting` if there are too few."""
+        count = int(read_pod_amounts(manifest["spec"]).get(GPU_RESOURCE, 0))
+        if pod.state is not None and count == len(pod.state.gpus):
+            return pod.state.gpus
+        others = (other for other in self._others(pod) if not other.is_over)
+        try:
+            return plan_gpus(count, gpus, {other.uid: other.state.gpus for other in others if other.state is not None})
+        except NotEnoughGpus as error:
+            raise ContainerWaiting(str(error), "CreateContainerError") from error
+
+    def used_by_others(self, pod: KnownPod) -> frozenset[str]:
+        """The paths outside their own directories that other pods still use."""
+        others = (other.state for other in self._others(pod) if not other.cleaned_up)
+        return frozenset(path for state in others if state is not None for path in state.outside)
+
+    def find_run(self, uid: str, container: str) -> Run | None:
+        """The current run of a running container."""
+        pod = self._pods.get(uid)
+        return next((run for run in pod.running if run.container == container), None) if pod is not None else None
+
+    def is_running(self, uid: str, container: str, number: int) -> bool:
+        run = self.find_run(uid, container)
+        return run is not None and run.number == number
+
+    def _others(self, pod: KnownPod) -> Iterator[KnownPod]:
+        return (other for other in self._pods.values() if other is not pod)
+
+
+def read_address_state(manifest: Manifest) -> tuple[str, bool]:
+    """The pod's address, and whether it has ended: a change of either changes the hosts files of others."""
+    return address_of(manifest), is_terminal(manifest)
+
+
+def is_older(manifest: Manifest, known: Manifest) -> bool:
+    """Whether `manifest` is not newer than `known`: an event may arrive after the response to our own later write. The
+    embedded API's resourceVersions are numbers."""
+    ours, theirs = version_of(known), version_of(manifest)
+    return ours.isdecimal() and theirs.isdecimal() and int(theirs) <= int(ours)

@@ -1,0 +1,61 @@
+"""Starts a container: collects what it needs from its namespace and from other pods, or returns its obstacle.
+
+The kubelet decides when, `node.runtime.containers` does it. Every failure of a start is an obstacle in the status of
+this container, also a bug of ours: users look there.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+from paddock.kube.meta import Manifest
+from paddock.kube.times import Moment
+from paddock.node.kubelet.neighbours import Neighbours
+from paddock.node.kubelet.pod_plan import Start
+from paddock.node.kubelet.pod_table import KnownPod, PodTable
+from paddock.node.runtime.container_env import ContainerWaiting
+from paddock.node.runtime.containers import Containers, PodContext
+from paddock.node.runtime.gpus import Gpu
+from paddock.node.runtime.pod_state import Obstacle, PodState
+
+CREATE_ERROR = "CreateContainerError"
+
+_log = logging.getLogger(__name__)
+
+
+class Starts:
+    """Starts containers. `binds`: the sandbox mounts volumes and hosts files (see `paddock.node.runtime.sandbox`)."""
+
+    def __init__(
+        self, pods: PodTable, neighbours: Neighbours, containers: Containers, gpus: Sequence[Gpu], *, binds: bool
+    ) -> None:
+        self._pods = pods
+        self._neighbours = neighbours
+        self._containers = containers
+        self._gpus = gpus
+        self._binds = binds
+
+    def start(
+        self, pod: KnownPod, manifest: Manifest, container: Manifest, start: Start, now: Moment
+    ) -> PodState | Obstacle:
+        """The state with the new run, or the obstacle."""
+        try:
+            return self._start(pod, manifest, container, start, now)
+        except ContainerWaiting as error:
+            return error.obstacle
+        except Exception as error:
+            _log.exception("container %s of pod %s cannot be started", start.container, pod.uid)
+            return Obstacle(CREATE_ERROR, f"{type(error).__name__}: {error} (a bug of Paddock; see cluster.log)")
+
+    def _start(self, pod: KnownPod, manifest: Manifest, container: Manifest, start: Start, now: Moment) -> PodState:
+        assert pod.state is not None
+        state = replace(pod.state, gpus=self._pods.plan_gpus(pod, manifest, self._gpus))
+        context = PodContext(
+            configs=self._neighbours.configs(state.namespace),
+            hosts=self._neighbours.hosts(manifest) if self._binds else "",
+            addresses={} if self._binds else self._neighbours.addresses(manifest),
+            shared=self._pods.used_by_others(pod),
+        )
+        return self._containers.start(manifest, container, start.number, state, context, now)

@@ -1,0 +1,1 @@
+"""The container runtime: containers as processes, with sandboxes, mounts, addresses, logs and records."""

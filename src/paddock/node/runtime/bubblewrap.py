@@ -1,0 +1,134 @@
+"""The arguments of bubblewrap (0.8 and later), and its status output. Pure, except for reading directories.
+
+Rules, each learnt from a failure:
+
+- The root is a new tmpfs into which each entry of `/` is bound; missing mount paths are created there. The deepest
+  existing directory above a missing mount path is rebuilt in the same way. New files directly in such a directory are
+  in memory and are lost when the program ends; entries that existed before are the machine's own.
+- No `--die-with-parent` and no `--as-pid-1` (see `sandbox.Bubblewrap`). So bubblewrap ends with the program, but
+  process 1 of the PID namespace lives as long as any process that the program left. Killing process 1 ends the
+  namespace.
+- The hosts file is bound by inode: it is written in place, never replaced.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from paddock.node.runtime.mounts import Mount
+
+# No network namespace: programs download data, reach databases and call the API.
+NAMESPACES: Final = ("--unshare-pid", "--unshare-ipc", "--unshare-uts")
+_SPECIAL_FILE_SYSTEMS: Final = frozenset({"/proc", "/dev"})
+# The entries of a rebuilt directory; each takes three arguments, and bubblewrap accepts 9000.
+_MAX_ENTRIES = 2000
+_DEVICES = ("nvidia*", "dri", "kfd", "infiniband")
+
+Entries = Mapping[str, str | None]
+"""The entries of a directory by name: the target of a symbolic link, None for an entry to bind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The output of --json-status-fd so far."""
+
+    child: int | None = None
+    exit_code: int | None = None
+
+
+def read_status(text: str) -> Status:
+    """Reads one JSON object per line; an invalid line, for example cut by a full disk, is skipped."""
+    found: dict[str, object] = {}
+    for line in text.splitlines():
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            continue
+        found |= entry if isinstance(entry, dict) else {}
+    child, code = found.get("child-pid"), found.get("exit-code")
+    return Status(child if isinstance(child, int) else None, code if isinstance(code, int) else None)
+
+
+def build_root(targets: Iterable[str], read: Callable[[str], Entries | None]) -> list[str]:
+    """The arguments that bind the machine's file system, so that missing `targets` can be created in it.
+
+    `read` returns a directory's entries, or None if the path is not a directory.
+    """
+    # `--bind / /` would create missing mount paths on the machine itself (as root), or fail (as a user).
+    rebuilt = {"/"}
+    for target in targets:
+        above = _deepest_existing(target, read)
+        if above is not None and not _is_below(above, _SPECIAL_FILE_SYSTEMS):
+            rebuilt.add(above)
+    words: list[str] = []
+    # Parents come first, because a new tmpfs hides what was bound below it before.
+    for directory in sorted(rebuilt, key=lambda path: path.count("/") if path != "/" else -1):
+        words += _rebuild(directory, read(directory) or {})
+    return words
+
+
+def _deepest_existing(target: str, read: Callable[[str], Entries | None]) -> str | None:
+    """The directory to rebuild for a missing target; None if the target exists."""
+    directory = "/"
+    for part in Path(target).parts[1:]:
+        entries = read(directory) or {}
+        if part not in entries:
+            return directory
+        directory = os.path.join(directory, part)  # noqa: PTH118 - paths are strings here, as bubblewrap takes them
+    return None
+
+
+def _is_below(path: str, roots: Iterable[str]) -> bool:
+    return any(path == root or path.startswith(f"{root}/") for root in roots)
+
+
+def _rebuild(directory: str, entries: Entries) -> list[str]:
+    if len(entries) > _MAX_ENTRIES:
+        raise OSError(f"{directory} has {len(entries)} entries, too many to add a mount path to; choose another one")
+    words = ["--tmpfs", directory]
+    for name, link in sorted(entries.items()):
+        path = f"{directory.rstrip('/')}/{name}"
+        # `build_devices` makes new ones.
+        if path in _SPECIAL_FILE_SYSTEMS:
+            continue
+        # An entry may vanish before bubblewrap reaches it: --bind-try goes on, where --bind would fail.
+        words += ["--symlink", link, path] if link is not None else ["--bind-try", path, path]
+    return words
+
+
+def build_devices(devices: Path) -> list[str]:
+    """A new /proc and /dev with the machine's accelerators, and a private /dev/shm."""
+    words = ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm"]  # noqa: S108 - a new one
+    for pattern in _DEVICES:
+        for path in sorted(devices.glob(pattern)):
+            words += ["--dev-bind", str(path), str(path)]
+    return words
+
+
+def build_binds(mounts: Iterable[Mount]) -> list[str]:
+    """Binds the mounts."""
+    words: list[str] = []
+    # Shorter paths come first, so that no mount hides one inside it.
+    for mount in sorted(mounts, key=lambda mount: mount.target.count("/")):
+        words += ["--ro-bind" if mount.read_only else "--bind", str(mount.source), mount.target]
+    return words
+
+
+def read_directory(path: Path) -> Entries | None:
+    """The entries of a directory of this machine; None if it is no directory or cannot be read."""
+    found: dict[str, str | None] = {}
+    try:
+        with os.scandir(path) as entries:
+            for entry in entries:
+                with suppress(OSError):  # the link has vanished since
+                    found[entry.name] = str(Path(entry).readlink()) if entry.is_symlink() else None
+    except OSError:
+        return None
+    return found

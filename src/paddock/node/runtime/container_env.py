@@ -1,0 +1,241 @@
+"""Builds the environment and the arguments of a container's program. Pure.
+
+Order, later wins: defaults (PATH, HOME, …), the image's environment, `envFrom`, `env`. `$(VAR)` is expanded as in
+Kubernetes, from `envFrom` and the earlier entries of `env`, not from the image's variables; the shell's `$VAR` is not
+expanded. Sources: core/v1 EnvVar and Container, third_party/forked/golang/expansion.
+
+A reference to a missing ConfigMap, Secret, key or field raises `ContainerWaiting` with kubelet's message.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from paddock.kube.meta import Manifest, annotations_of, labels_of, metadata
+from paddock.kube.quantities import format_quantity, read_quantity
+from paddock.node.runtime.images import Image
+from paddock.node.runtime.pod_state import Obstacle
+
+CONFIG_ERROR = "CreateContainerConfigError"
+DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+INHERITED = frozenset(
+    {"HOME", "USER", "LANG", "TZ", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"}
+    | {"http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"}
+)
+"""The variables that pods inherit from the daemon, with LC_*. Pods see no others."""
+
+_SUBSCRIPT = re.compile(r"metadata\.(labels|annotations)\['([^']*)'\]")
+
+
+class ContainerWaiting(Exception):
+    """A container cannot start yet; becomes its waiting state."""
+
+    def __init__(self, message: str, reason: str = CONFIG_ERROR) -> None:
+        super().__init__(message)
+        self.obstacle = Obstacle(reason, message)
+
+
+@dataclass(frozen=True, slots=True)
+class Configs:
+    """The ConfigMaps, Secrets and PersistentVolumeClaims of one namespace, by name."""
+
+    namespace: str = ""
+    config_maps: Mapping[str, Manifest] = field(default_factory=dict)
+    secrets: Mapping[str, Manifest] = field(default_factory=dict)
+    claims: Mapping[str, Manifest] = field(default_factory=dict)
+
+    def data(self, kind: str, name: str) -> dict[str, bytes] | None:
+        """The keys and values of a `configmap` or `secret`; None if it does not exist."""
+        found = (self.config_maps if kind == "configmap" else self.secrets).get(name)
+        if found is None:
+            return None
+        if kind == "configmap":
+            plain = {key: str(value).encode() for key, value in (found.get("data") or {}).items()}
+            return plain | _decoded(found.get("binaryData"))
+        return _decoded(found.get("data")) | {
+            key: str(value).encode() for key, value in (found.get("stringData") or {}).items()
+        }
+
+
+def _decoded(data: Mapping[str, str] | None) -> dict[str, bytes]:
+    return {key: base64.b64decode(value) for key, value in (data or {}).items()}
+
+
+def select_inherited(environment: Mapping[str, str]) -> dict[str, str]:
+    """The part of the daemon's environment that programs inherit."""
+    return {name: value for name, value in environment.items() if name in INHERITED or name.startswith("LC_")}
+
+
+def build_environment(
+    pod: Manifest,
+    container: Manifest,
+    image: Image,
+    configs: Configs,
+    *,
+    inherited: Mapping[str, str],
+    capacity: Mapping[str, Fraction],
+    rename: Callable[[str], str] = str,
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The whole environment, and the part of it that `$(VAR)` in command and args can use.
+
+    `inherited` is the daemon's part (`select_inherited`). `capacity` is what a resourceFieldRef reads if the container
+    sets no limit. `rename` is applied to the values of `envFrom` and `env` (see `node.runtime.hosts`), but not to a
+    fieldRef.
+    """
+    # Without PYTHONUNBUFFERED, Python holds lines back, and a log shows them late.
+    defaults = {"PATH": DEFAULT_PATH, "HOME": "/root", "PYTHONUNBUFFERED": "1", "HOSTNAME": host_name(pod), **inherited}
+    own: dict[str, str] = {}
+    for source in container.get("envFrom") or ():
+        own |= {name: rename(value) for name, value in _read_source(source, configs).items()}
+    for entry in container.get("env") or ():
+        value = _read_value(entry, pod, container, configs, capacity, own)
+        if value is not None:
+            # A fieldRef tells the pod's identity, not its address.
+            own[entry["name"]] = value if "fieldRef" in (entry.get("valueFrom") or {}) else rename(value)
+    return {**defaults, **image.environment, **own}, own
+
+
+def build_arguments(container: Manifest, image: Image, variables: Mapping[str, str]) -> tuple[str, ...]:
+    """The program and its arguments: `command`, or else the image's ENTRYPOINT, followed by `args`.
+
+    Raises `ContainerWaiting` if both are empty.
+    """
+    command = tuple(container.get("command") or image.command)
+    words = (*command, *(container.get("args") or ()))
+    if not words:
+        raise ContainerWaiting(
+            f"no command: the container has neither command nor args, and image {image.name!r} brings none; "
+            "set spec.containers[].command",
+            "CreateContainerError",
+        )
+    # Kubernetes expands `command` and `args`, not the image's ENTRYPOINT.
+    given = bool(container.get("command"))
+    return tuple(
+        word if index < len(command) and not given else expand(str(word), variables) for index, word in enumerate(words)
+    )
+
+
+def host_name(pod: Mapping[str, Any]) -> str:
+    # Kubelet, too, cuts a longer name to 63 characters.
+    return str(pod["spec"].get("hostname") or metadata(pod).get("name"))[:63].rstrip("-.")
+
+
+def expand(text: str, variables: Mapping[str, str]) -> str:
+    """Replaces `$(NAME)` by its value; unknown names stay, `$$` becomes `$`."""
+
+    def replaced(match: re.Match[str]) -> str:
+        name = match["name"]
+        return "$" if name is None else variables.get(name, match[0])
+
+    return re.sub(r"\$\$|\$\((?P<name>[^)]*)\)", replaced, text)
+
+
+def _read_source(source: Manifest, configs: Configs) -> dict[str, str]:
+    prefix = source.get("prefix") or ""
+    for field_name, kind in (("configMapRef", "configmap"), ("secretRef", "secret")):
+        if (reference := source.get(field_name)) is not None:
+            data = read_config(configs, kind, reference.get("name") or "", optional=bool(reference.get("optional")))
+            return {prefix + key: value.decode(errors="replace") for key, value in data.items()}
+    return {}
+
+
+def read_config(configs: Configs, kind: str, name: str, *, optional: bool = False) -> dict[str, bytes]:
+    """The data of a ConfigMap or Secret. If missing: empty when optional, else `ContainerWaiting`."""
+    data = configs.data(kind, name)
+    if data is None and not optional:
+        raise ContainerWaiting(f'{kind} "{name}" not found')
+    return data or {}
+
+
+def _read_value(
+    entry: Manifest,
+    pod: Manifest,
+    container: Manifest,
+    configs: Configs,
+    capacity: Mapping[str, Fraction],
+    variables: Mapping[str, str],
+) -> str | None:
+    origin = entry.get("valueFrom")
+    if not origin:
+        return expand(str(entry.get("value") or ""), variables)
+    if (reference := origin.get("fieldRef")) is not None:
+        return read_field(pod, reference.get("fieldPath") or "")
+    if (reference := origin.get("resourceFieldRef")) is not None:
+        return _read_resource(pod, container, reference, capacity)
+    for field_name, kind in (("configMapKeyRef", "configmap"), ("secretKeyRef", "secret")):
+        if (reference := origin.get(field_name)) is not None:
+            return _read_key(configs, kind, reference)
+    raise ContainerWaiting(
+        f"env {entry.get('name')!r}: valueFrom has none of fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef"
+    )
+
+
+def _read_key(configs: Configs, kind: str, reference: Manifest) -> str | None:
+    name, key, optional = reference.get("name") or "", reference.get("key") or "", bool(reference.get("optional"))
+    data = read_config(configs, kind, name, optional=optional)
+    if key in data:
+        return data[key].decode(errors="replace")
+    if optional:
+        return None
+    title = "ConfigMap" if kind == "configmap" else "Secret"
+    raise ContainerWaiting(f"couldn't find key {key} in {title} {configs.namespace}/{name}")
+
+
+def read_field(pod: Manifest, path: str) -> str:
+    """The value of a fieldRef of the downward API (core/v1 ObjectFieldSelector)."""
+    spec, status, meta = pod["spec"], pod.get("status") or {}, metadata(pod)
+    if match := _SUBSCRIPT.fullmatch(path):
+        found = labels_of(pod) if match[1] == "labels" else annotations_of(pod)
+        return str(found.get(match[2], ""))
+    values: dict[str, Callable[[], Any]] = {
+        "metadata.name": lambda: meta.get("name"),
+        "metadata.namespace": lambda: meta.get("namespace"),
+        "metadata.uid": lambda: meta.get("uid"),
+        "metadata.labels": lambda: _lines(labels_of(pod)),
+        "metadata.annotations": lambda: _lines(annotations_of(pod)),
+        "spec.nodeName": lambda: spec.get("nodeName"),
+        "spec.serviceAccountName": lambda: spec.get("serviceAccountName") or "default",
+        "status.hostIP": lambda: status.get("hostIP"),
+        "status.hostIPs": lambda: _addresses(status.get("hostIPs")),
+        "status.podIP": lambda: status.get("podIP"),
+        "status.podIPs": lambda: _addresses(status.get("podIPs")),
+    }
+    if path not in values:
+        raise ContainerWaiting(
+            f"fieldPath {path!r} is not supported; supported are {', '.join(values)} and labels['…']"
+        )
+    return str(values[path]() or "")
+
+
+def _lines(values: Mapping[str, str]) -> str:
+    """Labels as a downward API volume writes them: sorted lines of `key="value"`."""
+    escaped = ((key, str(value).replace("\\", "\\\\").replace('"', '\\"')) for key, value in sorted(values.items()))
+    return "\n".join(f'{key}="{value}"' for key, value in escaped)
+
+
+def _addresses(found: Sequence[Manifest] | None) -> str:
+    return ",".join(str(item.get("ip")) for item in found or ())
+
+
+def _read_resource(pod: Manifest, container: Manifest, reference: Manifest, capacity: Mapping[str, Fraction]) -> str:
+    """A resourceFieldRef, rounded up to whole divisors. No limit: the node's capacity. No request: the limit."""
+    wanted, _, resource = str(reference.get("resource") or "").partition(".")
+    named = reference.get("containerName")
+    everyone = (*pod["spec"]["containers"], *(pod["spec"].get("initContainers") or ()))
+    target = next((item for item in everyone if item["name"] == named), container)
+    amounts = target.get("resources") or {}
+    found = (amounts.get(wanted) or {}).get(resource)
+    if found is None and wanted == "requests":
+        found = (amounts.get("limits") or {}).get(resource)
+    if found is None:
+        amount = capacity.get(resource, Fraction(0)) if wanted == "limits" else Fraction(0)
+    else:
+        amount = read_quantity(found)
+    divisor = read_quantity(reference.get("divisor") or 1) or Fraction(1)
+    return format_quantity(Fraction(math.ceil(amount / divisor)))

@@ -1,0 +1,293 @@
+"""Starts a container's program. `paddock.node.runtime.runs` follows it afterwards; neither uses the API.
+
+`node.kubelet.pod_plan` decides what to start. `start` prepares all that the program needs (files, volumes, environment)
+and is the only place that spawns. A missing image or ConfigMap, a full disk or a taken path raises `ContainerWaiting`:
+the container waits, with the message. A command that does not exist ends the run with 127: waiting would not help.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+from paddock.kube.meta import Manifest
+from paddock.kube.times import Moment
+from paddock.node.runtime import gpus, processes
+from paddock.node.runtime.container_env import (
+    Configs,
+    ContainerWaiting,
+    build_arguments,
+    build_environment,
+    host_name,
+    select_inherited,
+)
+from paddock.node.runtime.hosts import find_names, replace_names
+from paddock.node.runtime.images import Image, Images, Preparing, Unavailable
+from paddock.node.runtime.logs import write_owner
+from paddock.node.runtime.mounts import Mount, apply_links, apply_sub_paths, apply_volumes, plan_mounts, remove_outside
+from paddock.node.runtime.pod_state import PodState, Run
+from paddock.node.runtime.records import Records, temporary_directory
+from paddock.node.runtime.runs import build_failed_start, write_in_place
+from paddock.node.runtime.sandbox import Program, Sandbox
+
+_IMPOSSIBLE = "which no program can be given"
+_LONGEST_PATH = 120  # characters of a $PATH in a message
+
+
+@dataclass(frozen=True, slots=True)
+class PodContext:
+    """What a container needs from the pod's namespace and from other pods. `addresses` are the names of its group,
+    `shared` the links of other pods; both are used only without bind mounts."""
+
+    configs: Configs
+    hosts: str
+    addresses: Mapping[str, str]
+    shared: Collection[str]
+
+
+class Containers:
+    """Starts containers in one sandbox and one node directory."""
+
+    def __init__(
+        self,
+        records: Records,
+        images: Images,
+        sandbox: Sandbox,
+        *,
+        inherited: Mapping[str, str],
+        capacity: Mapping[str, Fraction],
+        hides_gpus: bool,
+    ) -> None:
+        """`hides_gpus`: the machine has GPUs, so a pod sees only those assigned to it."""
+        self._records = records
+        self._images = images
+        self._sandbox = sandbox
+        self._inherited = select_inherited(inherited)
+        self._capacity = capacity
+        self._hides_gpus = hides_gpus
+
+    def start(
+        self, pod: Manifest, container: Manifest, number: int, state: PodState, context: PodContext, now: Moment
+    ) -> PodState:
+        """Starts the container and returns the state with the new run. `ContainerWaiting`: nothing was started."""
+        image = self._resolve(pod, container)
+        run = Run(container["name"], number, now, sandbox=self._sandbox.name, ooms=processes.read_oom_kills())
+        environment, variables = build_environment(
+            pod,
+            container,
+            image,
+            context.configs,
+            inherited=self._inherited,
+            capacity=self._capacity,
+            rename=str if self._sandbox.binds else _rename_with(context.addresses),
+        )
+        arguments = build_arguments(container, image, variables)
+        # Filled while paths are created, so that a failure removes exactly these.
+        outside: list[str] = []
+        try:
+            mounts = self._apply_files(pod, container, state, run, image, context, outside)
+            environment |= self._reserved_variables(state, run, environment)
+            program = self._program(pod, container, state, run, arguments, environment, mounts)
+            problem = self._find_problem(program)
+            run = build_failed_start(run, now, problem) if problem else self._spawn(program, state, run)
+        except (OSError, ContainerWaiting) as error:
+            # Paths of other containers, earlier runs and other pods stay: they may be in use.
+            remove_outside(outside, state.uid, kept=frozenset((*state.outside, *context.shared)))
+            if isinstance(error, ContainerWaiting):
+                raise
+            raise ContainerWaiting(_explain_os_error(error), "CreateContainerError") from error
+        # The previous run stays, because `lastState` and `logs --previous` need it.
+        if number > 1:
+            self._records.remove_run(state, replace(run, number=number - 2))
+        return state.with_outside(outside).with_run(run)
+
+    def _resolve(self, pod: Manifest, container: Manifest) -> Image:
+        answer = self._images.resolve(str(container.get("image") or ""), pod)
+        if isinstance(answer, Preparing | Unavailable):
+            raise ContainerWaiting(answer.message, answer.reason)
+        return answer
+
+    def _apply_files(
+        self,
+        pod: Manifest,
+        container: Manifest,
+        state: PodState,
+        run: Run,
+        image: Image,
+        context: PodContext,
+        outside: list[str],
+    ) -> tuple[Mount, ...]:
+        """Creates all files that the program needs. Paths outside the pod's own directory are appended to `outside`."""
+        uid = state.uid
+        scratch = self._records.scratch(uid)
+        scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary_directory(uid).mkdir(mode=0o700, exist_ok=True)
+        self._records.termination_file(uid, run).touch(0o600)
+        mounts = plan_mounts(pod, container, scratch, context.configs)
+        apply_volumes(pod, scratch, context.configs, outside)
+        apply_sub_paths(mounts)
+        if self._sandbox.binds:
+            write_in_place(self._records.hosts(uid), context.hosts)
+        else:
+            apply_links(mounts, context.shared, outside)
+        self._records.log_file(state, run).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_owner(self._records.directory, pod)
+        if not container.get("workingDir"):
+            _copy_image_files(self._records.work_directory(uid, run), image.files)
+        return mounts
+
+    def _reserved_variables(self, state: PodState, run: Run, environment: Mapping[str, str]) -> dict[str, str]:
+        """Variables that override the manifest's: the pod's mark, its GPUs. A pod may still hide its GPUs."""
+        own = {
+            processes.POD_VARIABLE: state.uid,
+            processes.CONTAINER_VARIABLE: run.container,
+            "PADDOCK_TERMINATION_LOG": str(self._records.termination_file(state.uid, run)),
+        }
+        # Without GPUs the variable is not set at all: Paddle's launcher counts an empty value as one GPU.
+        hidden = environment.get("CUDA_VISIBLE_DEVICES") in ("", "-1")
+        seen = {} if hidden or not self._hides_gpus else gpus.build_environment(state.gpus)
+        temporary = {} if "TMPDIR" in environment else {"TMPDIR": str(temporary_directory(state.uid))}
+        return own | seen | temporary
+
+    def _program(
+        self,
+        pod: Manifest,
+        container: Manifest,
+        state: PodState,
+        run: Run,
+        arguments: tuple[str, ...],
+        environment: Mapping[str, str],
+        mounts: tuple[Mount, ...],
+    ) -> Program:
+        work = self._records.work_directory(state.uid, run)
+        return Program(
+            arguments=arguments,
+            environment=environment,
+            directory=str(container.get("workingDir") or work),
+            host_name=host_name(pod),
+            exit_file=self._records.exit_file(state.uid, run),
+            termination=self._records.termination_file(state.uid, run),
+            termination_path=str(container.get("terminationMessagePath") or "/dev/termination-log"),
+            hosts=self._records.hosts(state.uid) if self._sandbox.binds else None,
+            mounts=mounts,
+        )
+
+    def _find_problem(self, program: Program) -> str:
+        """Why the program cannot be started, or ''."""
+        if problem := explain_characters(program):
+            return problem
+        directory = _on_machine(program.directory, program.mounts)
+        if not directory.is_dir():
+            return f"working directory {program.directory!r} does not exist; correct workingDir or mount a volume there"
+        return explain_command(program.arguments[0], program.environment.get("PATH", ""), directory, program.mounts)
+
+    def _spawn(self, program: Program, state: PodState, run: Run) -> Run:
+        # A full path, because a shell starts the program: a bare name could be a shell builtin.
+        if not self._sandbox.binds:
+            found = find_command(program.arguments[0], program.environment.get("PATH", ""), Path(program.directory), ())
+            program = replace(program, arguments=(str(found), *program.arguments[1:]))
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+        status = os.open(program.exit_file, flags, 0o600)
+        try:
+            command = self._sandbox.build_command(program, status)
+            # The working directory may exist only inside bubblewrap, which changes to it by itself (`--chdir`).
+            where = self._records.scratch(state.uid) if self._sandbox.binds else Path(program.directory)
+            # Without bubblewrap the shell opens the exit file itself, and a program must inherit no file of the daemon.
+            inherit = (status,) if self._sandbox.binds else ()
+            process = processes.spawn(
+                command, program.environment, where, self._records.log_file(state, run), inherit=inherit
+            )
+        finally:
+            os.close(status)
+        return replace(run, pid=process.pid, birth=process.birth)
+
+
+def find_container(pod: Manifest, name: str) -> Manifest:
+    """The container or init container with this name."""
+    spec = pod["spec"]
+    everyone: tuple[Manifest, ...] = (*spec["containers"], *(spec.get("initContainers") or ()))
+    return next(item for item in everyone if item["name"] == name)
+
+
+def find_command(command: str, path: str, directory: Path, mounts: Collection[Mount]) -> Path | None:
+    """The path on this machine of a container's command; None if there is none."""
+    if "/" in command:
+        found = _on_machine(str(directory / command) if not command.startswith("/") else command, mounts)
+        return found if found.is_file() and os.access(found, os.X_OK) else None
+    # An empty entry of PATH is the working directory (POSIX).
+    for place in path.split(":"):
+        candidate = _on_machine(str(Path(place or directory) / command), mounts)
+        if candidate.is_file() and os.access(candidate, os.X_OK):
+            return candidate
+    return None
+
+
+def explain_characters(program: Program) -> str:
+    """The character in arguments, environment or paths that the operating system refuses, or ''."""
+    if wrong := next((word for word in program.arguments if "\0" in word), ""):
+        return f"command or args: {wrong!r} has a NUL character, {_IMPOSSIBLE}"
+    for name, value in program.environment.items():
+        if "\0" in name or "=" in name:
+            what = "a NUL character" if "\0" in name else "a = in its name"
+            return f"env {name!r} has {what}, {_IMPOSSIBLE}"
+        if "\0" in value:
+            return f"env {name!r}: its value has a NUL character, {_IMPOSSIBLE}"
+    paths = {"workingDir": program.directory, "terminationMessagePath": program.termination_path}
+    wrong = next((field for field, path in paths.items() if "\0" in path), "")
+    return f"{wrong}: {paths[wrong]!r} has a NUL character, {_IMPOSSIBLE}" if wrong else ""
+
+
+def explain_command(command: str, path: str, directory: Path, mounts: Collection[Mount]) -> str:
+    """Why a command cannot be started, in container engines' words, or ''."""
+    if find_command(command, path, directory, mounts) is not None:
+        return ""
+    if "/" not in command:
+        return f'exec: "{command}": executable file not found in $PATH ({_shorten(path)})'
+    found = _on_machine(str(directory / command) if not command.startswith("/") else command, mounts)
+    if found.is_dir():
+        return f'exec: "{command}": is a directory'
+    return f'exec: "{command}": {"permission denied" if found.exists() else "no such file or directory"}'
+
+
+def _shorten(path: str) -> str:
+    """The first directories of a long $PATH, to keep the message readable."""
+    kept = path
+    while len(kept) > _LONGEST_PATH and ":" in kept:
+        kept = kept.rpartition(":")[0]
+    return kept if kept == path else f"{kept}:…"
+
+
+def _on_machine(path: str, mounts: Collection[Mount]) -> Path:
+    """The path on this machine of a container's path: inside the deepest mount above it, or unchanged."""
+    # The deepest mount comes first, because it hides the others at its path.
+    for mount in sorted(mounts, key=lambda mount: len(mount.target), reverse=True):
+        target = mount.target.rstrip("/")
+        if path == target or path.startswith(f"{target}/"):
+            return Path(f"{mount.source}{path[len(target) :]}")
+    return Path(path)
+
+
+def _rename_with(addresses: Mapping[str, str]) -> Callable[[str], str]:
+    def rename(value: str) -> str:
+        missing = sorted(name for name in find_names(value, addresses) if not addresses[name])
+        if missing:
+            raise ContainerWaiting(f"waiting for the address of {', '.join(missing)}", "ContainerCreating")
+        return replace_names(value, addresses)
+
+    return rename
+
+
+def _copy_image_files(work: Path, files: Path | None) -> None:
+    if files is None:
+        work.mkdir(mode=0o700, exist_ok=True)
+    else:
+        shutil.copytree(files, work, symlinks=True, dirs_exist_ok=True)
+
+
+def _explain_os_error(error: OSError) -> str:
+    where = f": {error.filename}" if error.filename else ""
+    return f"{error.strerror or error}{where}"

@@ -1,0 +1,55 @@
+"""The protocol that resolves images on a machine without a container engine.
+
+The kubelet calls an `Images` before it starts a container. `paddock.environments` implements it and `paddock.app`
+connects the two, which do not import each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from paddock.kube.meta import Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image that is ready to run, with the settings of a container image.
+
+    `environment` is the image's ENV (PATH with the environment's bin directory first); the container's own env wins.
+    `command` is its ENTRYPOINT. `files` is a directory whose content is the image's WORKDIR: it is copied to
+    the container's working directory before each start, because writes to an image do not outlive a container.
+    """
+
+    name: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
+    files: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Preparing:
+    """The image is being built: the container waits. `message` has the progress (`paddle-ps: installing, 61 %`)."""
+
+    message: str
+    reason: str = "EnvironmentBuilding"
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """The image cannot be used: `message` says why and what to do. Resolved again after `Images.changed`."""
+
+    message: str
+    reason: str = "ErrImagePull"
+
+
+class Images(Protocol):
+    """Resolves images from memory, without blocking; starts a background build if one is needed."""
+
+    def resolve(self, image: str, pod: Manifest) -> Image | Preparing | Unavailable: ...
+
+    async def changed(self) -> None:
+        """Returns when the result of `resolve` may have changed for any image."""
+        ...

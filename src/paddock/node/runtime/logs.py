@@ -1,0 +1,215 @@
+"""Reads the logs of pods on disk, and removes those whose pod and controller are gone.
+
+A container writes directly into its log file (`node.runtime.records` has the layout), so the log is complete even if
+the daemon dies. Lines have no timestamps: `timestamps` is refused, and `sinceSeconds` returns the whole log or nothing.
+
+A log outlives its pod as long as the pod's controller exists, and is removed with the pod if there is no controller.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import shutil
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from paddock.kube.api import Api
+from paddock.kube.errors import ApiError, BadRequest, NotFound
+from paddock.kube.meta import CRDS, Manifest, Resource, controller_of, name_of, namespace_of, uid_of
+from paddock.node.runtime.records import log_directory
+
+_CHUNK = 65536
+_POLL_SECONDS = 0.1  # between two reads of a followed file
+_OWNER = ".owner.json"
+
+_log = logging.getLogger(__name__)
+
+
+class LogOptions(Protocol):
+    """The options of a log request (core/v1 PodLogOptions)."""
+
+    @property
+    def container(self) -> str: ...
+    @property
+    def follow(self) -> bool: ...
+    @property
+    def previous(self) -> bool: ...
+    @property
+    def timestamps(self) -> bool: ...
+    @property
+    def tail_lines(self) -> int | None: ...
+    @property
+    def since_seconds(self) -> float | None: ...
+    @property
+    def limit_bytes(self) -> int | None: ...
+
+
+class NodeLogs:
+    """The logs in a node directory. `is_running(uid, container, number)`: whether the run may still write."""
+
+    def __init__(self, directory: Path, is_running: Callable[[str, str, int], bool] = lambda *_: False) -> None:
+        self._directory = directory
+        self._is_running = is_running
+
+    async def read(self, pod: Manifest, options: LogOptions) -> AsyncIterator[bytes]:
+        """Yields chunks of the log. `BadRequest` with kubelet's message if there is none."""
+        # The program itself writes the file, so no line has a time; invented times would be worse than none.
+        if options.timestamps:
+            raise BadRequest("this node keeps no time for each line of a log, so timestamps are not available")
+        number = self._find_number(pod, options)
+        path = self._container_directory(pod, options.container) / f"{number}.log"
+        left = options.limit_bytes
+        with path.open("rb") as file:
+            self._seek(file.fileno(), options)
+            async for chunk in self._chunks(file.fileno(), pod, options, number):
+                piece = chunk if left is None else chunk[:left]
+                if piece:
+                    yield piece
+                if left is not None:
+                    left -= len(piece)
+                    if left <= 0:
+                        return
+
+    async def _chunks(self, file: int, pod: Manifest, options: LogOptions, number: int) -> AsyncIterator[bytes]:
+        uid = uid_of(pod)
+        while True:
+            # Asked before the read: the last lines of a run that ends meanwhile are still read.
+            running = options.follow and self._is_running(uid, options.container, number)
+            while chunk := os.read(file, _CHUNK):
+                yield chunk
+            if not running:
+                return
+            await asyncio.sleep(_POLL_SECONDS)
+
+    def _seek(self, file: int, options: LogOptions) -> None:
+        size = os.fstat(file).st_size
+        since = options.since_seconds
+        # Only the time of the last write is known, so it decides for the whole log.
+        if since is not None and os.fstat(file).st_mtime < time.time() - since:
+            os.lseek(file, size, os.SEEK_SET)
+        elif options.tail_lines is not None:
+            os.lseek(file, find_tail(file, size, options.tail_lines), os.SEEK_SET)
+
+    def _find_number(self, pod: Manifest, options: LogOptions) -> int:
+        directory = self._container_directory(pod, options.container)
+        numbers = sorted(int(path.stem) for path in directory.glob("*.log") if path.stem.isdecimal())
+        if options.previous:
+            if len(numbers) < 2:
+                what = f'previous terminated container "{options.container}" in pod "{name_of(pod)}" not found'
+                raise BadRequest(what)
+            return numbers[-2]
+        if not numbers:
+            raise BadRequest(explain_no_log(pod, options.container))
+        return numbers[-1]
+
+    def _container_directory(self, pod: Manifest, container: str) -> Path:
+        return log_directory(self._directory, namespace_of(pod), name_of(pod), uid_of(pod)) / container
+
+
+def find_tail(file: int, size: int, lines: int, block_size: int = _CHUNK) -> int:
+    """The offset of the last `lines` lines. Reads backwards, so the cost does not grow with the file."""
+    if lines <= 0:
+        return size
+    end, found = size, 0
+    while end > 0:
+        start = max(0, end - block_size)
+        block = os.pread(file, end - start, start)
+        # The line break at the end of the file ends the last line and begins no other.
+        search = len(block) - 1 if end == size and block.endswith(b"\n") else len(block)
+        while (search := block.rfind(b"\n", 0, search)) >= 0:
+            found += 1
+            if found == lines:
+                return start + search + 1
+        end = start
+    return 0
+
+
+def explain_no_log(pod: Manifest, container: str) -> str:
+    """Kubelet's message for a container that has not been started."""
+    status: Mapping[str, Any] = pod.get("status") or {}
+    everyone = (*(status.get("containerStatuses") or ()), *(status.get("initContainerStatuses") or ()))
+    found: Mapping[str, Any] = next((item for item in everyone if item.get("name") == container), {})
+    waiting = (found.get("state") or {}).get("waiting") or {}
+    reason, message = waiting.get("reason") or "ContainerCreating", waiting.get("message")
+    detail = f"{reason}: {message}" if message else reason
+    return f'container "{container}" in pod "{name_of(pod)}" is waiting to start: {detail}'
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The controller of a pod whose logs are kept."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+
+
+def write_owner(directory: Path, pod: Manifest) -> None:
+    """Writes the pod's controller beside its logs, for `remove_orphaned_logs` after the pod is gone."""
+    owner = controller_of(pod)
+    if owner is None:
+        return
+    found = Owner(owner["apiVersion"], owner["kind"], namespace_of(pod), owner["name"], owner["uid"])
+    path = log_directory(directory, namespace_of(pod), name_of(pod), uid_of(pod))
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (path / _OWNER).write_bytes(msgspec.json.encode(found))
+
+
+async def remove_orphaned_logs(api: Api, directory: Path, living: Collection[str]) -> int:
+    """Removes the logs of pods whose controller is gone too, and returns their number. `living`: UIDs of existing pods.
+
+    If the API cannot tell whether a controller exists, its logs stay.
+    """
+    kept: dict[str, bool] = {}
+    removed = 0
+    root = directory / "pods"
+    for path in sorted(root.iterdir()) if root.is_dir() else ():
+        if path.name.rpartition("_")[2] in living:
+            continue
+        owner = _read_owner(path)
+        if owner is not None and owner.uid not in kept:
+            kept[owner.uid] = await _exists(api, owner)
+        if owner is None or not kept[owner.uid]:
+            shutil.rmtree(path, ignore_errors=True)
+            removed += 1
+    return removed
+
+
+def _read_owner(path: Path) -> Owner | None:
+    try:
+        return msgspec.json.decode((path / _OWNER).read_bytes(), type=Owner)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+async def _exists(api: Api, owner: Owner) -> bool:
+    group, _, version = owner.api_version.rpartition("/")
+    try:
+        plural = await _plural(api, group, owner.kind)
+        found = await api.get(Resource(group, version, owner.kind, plural), owner.namespace, owner.name)
+    except NotFound:
+        return False
+    except ApiError as error:
+        _log.info("whether %s %s is still there cannot be told, so its logs stay: %s", owner.kind, owner.name, error)
+        return True
+    # A new object of the old name is not the owner.
+    return uid_of(found) == owner.uid
+
+
+async def _plural(api: Api, group: str, kind: str) -> str:
+    """The plural of a kind, from its CRD. The built-in kinds that control pods form it with an s."""
+    for crd in (await api.list(CRDS)).items if group else ():
+        spec = crd.get("spec") or {}
+        names = spec.get("names") or {}
+        if spec.get("group") == group and names.get("kind") == kind:
+            return str(names.get("plural"))
+    return f"{kind.lower()}s"

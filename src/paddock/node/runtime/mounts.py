@@ -1,0 +1,323 @@
+"""The volumes of a pod on this machine, and their mounts in its containers.
+
+`plan_mounts` is pure: it maps each path of the container to a directory or file of this machine. `apply_volumes`
+creates these. The sandbox mounts them: `bubblewrap` binds them; without a sandbox `apply_links` creates a symlink at a
+free path, or says why the container waits.
+
+A claim is the directory that the binder wrote on it. Other kinds of volumes are refused with a message, and tokens of
+service accounts too. An emptyDir's sizeLimit is not enforced. The files of a ConfigMap or Secret are written when the
+container starts and not updated later.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from paddock.kube.meta import Key, Manifest, uid_of
+from paddock.node.runtime.container_env import CONFIG_ERROR, Configs, ContainerWaiting, read_config, read_field
+from paddock.node.volumes.storage import explain_unbound, read_claim
+
+MEMORY = Path("/dev/shm")  # noqa: S108 - the machine's memory-backed file system is what is asked for
+PREFIX = "paddock-"
+"""The name prefix of a pod's directories in shared places, such as /dev/shm, outside its own directory."""
+_CREATE_ERROR = "CreateContainerError"
+_CREATED_KINDS = ("emptyDir", "configMap", "secret", "downwardAPI", "projected")
+"""The kinds of volumes that are created in the pod's own directory."""
+_HOST_TYPES = ("", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice")
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """`source`, a path of this machine, is mounted at `target`, a path of the container."""
+
+    source: Path
+    target: str
+    read_only: bool = False
+
+
+def plan_mounts(pod: Manifest, container: Manifest, scratch: Path, configs: Configs) -> tuple[Mount, ...]:
+    """The mounts of a container; `scratch` is the pod's own directory. `ContainerWaiting` for a volume that is not
+    supported or does not exist yet."""
+    volumes = {volume["name"]: volume for volume in pod["spec"].get("volumes") or ()}
+    mounts = []
+    for wanted in container.get("volumeMounts") or ():
+        name, target = wanted["name"], str(wanted["mountPath"])
+        if name not in volumes:
+            raise ContainerWaiting(
+                f"volumeMounts: volume {name!r} is not in spec.volumes ({', '.join(volumes) or 'none'})"
+            )
+        source = volume_path(volumes[name], pod, scratch, configs)
+        below = wanted.get("subPath") or ""
+        if problem := _explain_target(target):
+            raise ContainerWaiting(f"volumeMounts: mountPath {problem}")
+        if below and not _is_inside(below):
+            raise ContainerWaiting(f"volumeMounts: subPath {below!r} of volume {name!r} {_INSIDE_RULE}")
+        mounts.append(Mount(source / below if below else source, target, _is_read_only(wanted, volumes[name])))
+    return tuple(mounts)
+
+
+def _explain_target(path: str) -> str:
+    """Why nothing can be mounted at this path, or ''."""
+    if "\0" in path:
+        return f"{path!r} has a NUL character"
+    if not path.startswith("/"):
+        return f"{path!r} must begin with /"
+    return f"{path!r} would hide the whole file system; name a directory in it" if Path(path) == Path("/") else ""
+
+
+_INSIDE_RULE = "must be relative, without '..' and without NUL characters"
+
+
+def _is_inside(path: str) -> bool:
+    """Whether a relative path stays inside its directory."""
+    parts = Path(path).parts
+    return bool(parts) and not path.startswith("/") and ".." not in parts and "\0" not in path
+
+
+def _is_read_only(mount: Manifest, volume: Manifest) -> bool:
+    return bool(mount.get("readOnly") or (volume.get("persistentVolumeClaim") or {}).get("readOnly"))
+
+
+def volume_path(volume: Manifest, pod: Manifest, scratch: Path, configs: Configs) -> Path:
+    """The volume's path on this machine. `ContainerWaiting` for an unsupported kind of volume or an unbound claim."""
+    name = str(volume["name"])
+    if (host := volume.get("hostPath")) is not None:
+        if "\0" in host["path"]:
+            raise ContainerWaiting(f"volume {name!r}: hostPath {host['path']!r} has a NUL character")
+        return Path(host["path"])
+    if (empty := volume.get("emptyDir")) is not None and empty.get("medium") == "Memory":
+        return MEMORY / f"{PREFIX}{uid_of(pod)}-{name}"
+    if any(volume.get(kind) is not None for kind in _CREATED_KINDS):
+        return scratch / "volumes" / name
+    if (claim := volume.get("persistentVolumeClaim")) is not None:
+        return _claim_path(str(claim.get("claimName") or ""), configs)
+    kinds = sorted(set(volume) - {"name"})
+    # A volume without a source is an emptyDir, as in Kubernetes.
+    if not kinds:
+        return scratch / "volumes" / name
+    hint = "a hostPath names a directory of this machine"
+    supported = ", ".join((*_CREATED_KINDS, "hostPath", "persistentVolumeClaim"))
+    raise ContainerWaiting(
+        f"volume {name!r}: {', '.join(kinds)} is not supported on this machine ({supported} are); {hint}"
+    )
+
+
+def _claim_path(name: str, configs: Configs) -> Path:
+    claims = {Key(configs.namespace, other): read_claim(found) for other, found in configs.claims.items()}
+    key = Key(configs.namespace, name)
+    if unbound := explain_unbound(key, claims):
+        text, detail = unbound
+        raise ContainerWaiting(f"{text} ({detail})" if detail else text)
+    return Path(claims[key].directory)
+
+
+def read_files(volume: Manifest, pod: Manifest, configs: Configs) -> dict[str, bytes] | None:
+    """The files of a configMap, secret, downwardAPI or projected volume by relative path; None for other kinds. Pure.
+
+    `ContainerWaiting` for a path (of an item or a key) outside the volume.
+    """
+    if (projected := volume.get("projected")) is not None:
+        files: dict[str, bytes] = {}
+        for source in projected.get("sources") or ():
+            files |= _read_projection(source, pod, configs)
+        return files
+    for field, kind, key in (("configMap", "configmap", "name"), ("secret", "secret", "secretName")):
+        if (source := volume.get(field)) is not None:
+            name = str(source.get(key) or "")
+            return _checked(_read_items(source, kind, name, configs), f"{kind} {name!r}")
+    if (source := volume.get("downwardAPI")) is not None:
+        items = source.get("items") or ()
+        found = {it["path"]: read_field(pod, (it.get("fieldRef") or {}).get("fieldPath", "")).encode() for it in items}
+        return _checked(found, "downwardAPI")
+    return None
+
+
+def _checked(files: dict[str, bytes], where: str) -> dict[str, bytes]:
+    for path in files:
+        if not _is_inside(path):
+            raise ContainerWaiting(f"{where}: path {path!r} {_INSIDE_RULE}")
+    return files
+
+
+def _read_projection(source: Manifest, pod: Manifest, configs: Configs) -> dict[str, bytes]:
+    """One source of a projected volume: like a volume of its kind, but the field of a secret's name is `name`."""
+    if (secret := source.get("secret")) is not None:
+        source = {"secret": {**secret, "secretName": secret.get("name")}}
+    files = read_files(source, pod, configs)
+    if files is None:
+        kinds = ", ".join(source) or "no kind"
+        supported = "configMap, secret and downwardAPI are"
+        raise ContainerWaiting(f"projected volume: {kinds} is not supported on this machine ({supported})")
+    return files
+
+
+def _read_items(source: Manifest, kind: str, name: str, configs: Configs) -> dict[str, bytes]:
+    optional = bool(source.get("optional"))
+    data = read_config(configs, kind, name, optional=optional)
+    if not source.get("items"):
+        return data
+    chosen = {}
+    for item in source["items"]:
+        if item["key"] in data:
+            chosen[str(item["path"])] = data[item["key"]]
+        elif not optional:
+            raise ContainerWaiting(f"{kind} {name!r}: references non-existent config key: {item['key']}")
+    return chosen
+
+
+def apply_volumes(pod: Manifest, scratch: Path, configs: Configs, outside: list[str]) -> None:
+    """Creates every volume of the pod. Paths outside `scratch` are appended to `outside`, also on error. Raises
+    `ContainerWaiting` and `OSError`."""
+    for volume in pod["spec"].get("volumes") or ():
+        path = volume_path(volume, pod, scratch, configs)
+        if volume.get("persistentVolumeClaim") is not None:
+            _check_claim_path(path, volume)
+            continue
+        if (host := volume.get("hostPath")) is not None:
+            _check_host_path(path, str(host.get("type") or ""), volume["name"])
+            continue
+        if MEMORY in path.parents:
+            outside.append(str(path))
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        files = read_files(volume, pod, configs)
+        if files is not None:
+            kind = next(kind for kind in _CREATED_KINDS if volume.get(kind) is not None)
+            mode = volume[kind].get("defaultMode")
+            _write_files(path, files, 0o644 if mode is None else int(mode))
+
+
+def _check_claim_path(path: Path, volume: Manifest) -> None:
+    if not path.is_dir():
+        claim = volume["persistentVolumeClaim"].get("claimName")
+        missing = f"the directory {path} of persistentvolumeclaim {claim!r} does not exist; make it: mkdir -p {path}"
+        raise ContainerWaiting(f"volume {volume['name']!r}: {missing}", _CREATE_ERROR)
+
+
+def apply_sub_paths(mounts: Iterable[Mount]) -> None:
+    """Creates the directories of subPaths, as kubelet does. The volumes must exist."""
+    for mount in mounts:
+        if not mount.source.exists():
+            mount.source.mkdir(parents=True)
+
+
+def _write_files(directory: Path, files: Mapping[str, bytes], mode: int) -> None:
+    for name, content in files.items():
+        path = directory / name
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Written aside and renamed, because other containers of the pod may be reading the file.
+        fresh = path.with_name(f".{path.name}.new")
+        fresh.touch(0o600)
+        fresh.write_bytes(content)
+        fresh.chmod(mode & 0o777)
+        fresh.replace(path)
+
+
+def _check_host_path(path: Path, kind: str, name: str) -> None:
+    """Checks a hostPath type as kubelet does. For '' it checks nothing; the container engine creates a directory."""
+    if kind not in _HOST_TYPES:
+        raise ContainerWaiting(
+            f"volume {name!r}: hostPath type {kind!r} is none of {', '.join(filter(None, _HOST_TYPES))}"
+        )
+    if kind in ("DirectoryOrCreate", "") and not path.exists():
+        path.mkdir(mode=0o755, parents=True)
+    if kind == "FileOrCreate" and not path.exists():
+        path.touch(0o644)
+    checks: dict[str, tuple[Any, str]] = {
+        "Directory": (Path.is_dir, "a directory"),
+        "DirectoryOrCreate": (Path.is_dir, "a directory"),
+        "File": (Path.is_file, "a file"),
+        "FileOrCreate": (Path.is_file, "a file"),
+        "Socket": (Path.is_socket, "a socket"),
+        "CharDevice": (Path.is_char_device, "a character device"),
+        "BlockDevice": (Path.is_block_device, "a block device"),
+    }
+    check, noun = checks.get(kind, (Path.exists, "there"))
+    if not check(path):
+        raise ContainerWaiting(f"volume {name!r}: hostPath type check failed: {path} is not {noun}", CONFIG_ERROR)
+
+
+def apply_links(mounts: Iterable[Mount], shared: Collection[str], made: list[str]) -> None:
+    """Without a sandbox: creates symlinks at the mount paths, for the lifetime of the pod. New links and directories
+    are appended to `made`, also on error.
+
+    A mount path that already is the volume needs no link. A link of other pods (`shared`) is used together and removed
+    with the last of them. `ContainerWaiting` names a path that is taken.
+    """
+    for mount in mounts:
+        target = Path(mount.target)
+        if str(target) in shared and _is_same(target, mount.source):
+            made.append(str(target))
+            continue
+        if _is_same(target, mount.source) or (target == MEMORY and MEMORY in mount.source.parents):
+            continue
+        # `lexists` also sees a broken link, which may be the user's and is never replaced.
+        if os.path.lexists(target):
+            raise ContainerWaiting(_explain_conflict(target, mount.source), _CREATE_ERROR)
+        try:
+            _make_directories(target.parent, made)
+            target.symlink_to(mount.source)
+        except OSError as error:
+            why = f"cannot make a link at {target}: {error.strerror}"
+            raise ContainerWaiting(f"mountPath {mount.target}: {why}. {_ADVICE}", _CREATE_ERROR) from error
+        made.append(str(target))
+
+
+def explain_unenforced(pod: Manifest, container: Manifest) -> str:
+    """Without a sandbox: a warning about read-only mounts that are writable; '' if there are none."""
+    volumes = {volume["name"]: volume for volume in pod["spec"].get("volumes") or ()}
+    wanted = container.get("volumeMounts") or ()
+    mounts = [str(it["mountPath"]) for it in wanted if _is_read_only(it, volumes.get(it["name"], {}))]
+    where = f"container {container['name']} can write to {', '.join(mounts)} all the same"
+    return f"readOnly is not enforced without a sandbox: {where}; install bubblewrap to have it" if mounts else ""
+
+
+_ADVICE = (
+    "Without a sandbox a volume can only be a link at a path that is free and writable: "
+    "install bubblewrap, or choose another mountPath"
+)
+
+
+def _explain_conflict(target: Path, source: Path) -> str:
+    what = f"a link to {target.readlink()}, perhaps of another pod" if target.is_symlink() else "something else"
+    return f"mountPath {target}: {what} is there, and {source} belongs there. {_ADVICE}"
+
+
+def _is_same(target: Path, source: Path) -> bool:
+    try:
+        return target.samefile(source)
+    except OSError:
+        return False
+
+
+def _make_directories(directory: Path, made: list[str]) -> None:
+    missing = [path for path in (directory, *directory.parents) if not path.exists()]
+    for path in reversed(missing):
+        path.mkdir()
+        made.append(str(path))
+
+
+def remove_outside(paths: Iterable[str], uid: str, kept: frozenset[str] = frozenset()) -> None:
+    """Removes paths created outside a pod's scratch directory, except `kept`, which other pods use. Follows no link.
+
+    The pod's own memory-backed volumes are removed with their content. Any other directory may hold files of users by
+    now: only links and empty directories are removed.
+    """
+    # Backwards, because a link is created after the directories above it.
+    for path in map(Path, reversed(list(paths))):
+        if str(path) in kept:
+            continue
+        try:
+            if path.is_symlink():
+                path.unlink()
+            elif path.parent == MEMORY and path.name.startswith(f"{PREFIX}{uid}-"):
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.is_dir():
+                path.rmdir()
+        except OSError:
+            # The directory has files of users, or the path was already removed.
+            continue

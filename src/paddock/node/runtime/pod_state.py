@@ -1,0 +1,98 @@
+"""The kubelet's own state of one pod: its address, its GPUs and the runs of its containers. Pure.
+
+`node.runtime.records` keeps these values on disk, and `node.kubelet.pod_plan` decides from them. A container has at
+most two runs here, the latest and the previous one: `state` and `lastState` of a container status need no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from paddock.kube.times import Moment
+
+LOST = "Lost"
+DELETED = "Deleted"
+DEADLINE = "DeadlineExceeded"
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why a container cannot start yet: reason and message of its waiting state."""
+
+    reason: str
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a container. `number` is 0 for the first one and grows with each restart.
+
+    `pid` is the process to wait for (the sandbox's own, not the program). `birth` is its start time in clock ticks
+    after boot, which detects a reused pid. `sandbox` is the name of its sandbox. `ooms` is the kernel's count of
+    out-of-memory kills at the start.
+    """
+
+    container: str
+    number: int
+    started: Moment
+    pid: int = 0
+    birth: int = 0
+    sandbox: str = ""
+    ooms: int = 0
+    finished: Moment | None = None
+    exit_code: int = 0
+    reason: str = ""
+    message: str = ""
+
+    @property
+    def running(self) -> bool:
+        return self.finished is None
+
+    @property
+    def succeeded(self) -> bool:
+        return self.finished is not None and self.exit_code == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Why all containers of the pod must end, and since when. `grace` (seconds) shortens the pod's own grace period;
+    None keeps it."""
+
+    reason: str
+    message: str
+    since: Moment
+    grace: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PodState:
+    """One pod on this machine. `boot` is the machine's boot id. `outside` are its paths outside its scratch directory:
+    links at mount paths, memory-backed volumes."""
+
+    uid: str
+    namespace: str
+    name: str
+    address: str
+    accepted: Moment
+    boot: str = ""
+    gpus: tuple[int, ...] = ()
+    runs: dict[str, Run] = field(default_factory=dict)
+    earlier: dict[str, Run] = field(default_factory=dict)
+    ending: Ending | None = None
+    outside: tuple[str, ...] = ()
+
+    @property
+    def running(self) -> list[Run]:
+        return [run for run in self.runs.values() if run.running]
+
+    def with_run(self, run: Run) -> PodState:
+        """The state with a new or changed `run`. A new run moves the previous one to `earlier`."""
+        known = self.runs.get(run.container)
+        earlier = self.earlier
+        if known is not None and known.number != run.number:
+            earlier = {**earlier, run.container: known}
+        return replace(self, runs={**self.runs, run.container: run}, earlier=earlier)
+
+    def with_outside(self, paths: Iterable[str]) -> PodState:
+        return replace(self, outside=tuple(dict.fromkeys((*self.outside, *paths))))

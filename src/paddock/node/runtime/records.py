@@ -1,0 +1,105 @@
+"""The node's records of pods, and the layout of a pod's files. Survives a `kill -9` of the daemon.
+
+DIRECTORY/records/UID.json                       the state of a pod (`PodState`); 0600, replaced atomically
+DIRECTORY/scratch/UID/hosts, volumes/NAME/       the pod's own files; removed with the pod object
+DIRECTORY/scratch/UID/CONTAINER-N/               working directory of run N
+DIRECTORY/scratch/UID/CONTAINER-N.exit, .message exit code and termination message of run N
+DIRECTORY/pods/NAMESPACE_POD_UID/CONTAINER/N.log kubelet's layout; outlives the pod (`paddock.node.runtime.logs`)
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from paddock.node.runtime.mounts import PREFIX, remove_outside
+from paddock.node.runtime.pod_state import PodState, Run
+
+_log = logging.getLogger(__name__)
+
+
+class Records:
+    """The records of one node directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._records = directory / "records"
+
+    def load(self) -> dict[str, PodState]:
+        """Loads all records, by pod UID. An unreadable one (cut by a full disk) is renamed, with a warning."""
+        found = {}
+        for path in sorted(self._records.glob("*.json")) if self._records.is_dir() else ():
+            try:
+                state = msgspec.json.decode(path.read_bytes(), type=PodState)
+            except (OSError, msgspec.MsgspecError) as error:
+                _log.warning("the record of a pod, %s, cannot be read and is put aside: %s", path, error)
+                path.replace(path.with_suffix(".unreadable"))
+                continue
+            found[state.uid] = state
+        return found
+
+    def save(self, state: PodState) -> None:
+        self._records.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self._records / f"{state.uid}.json"
+        # Written aside and renamed: a `kill -9` of the daemon must not leave half a record.
+        fresh = path.with_suffix(".new")
+        fresh.touch(0o600)
+        fresh.write_bytes(msgspec.json.encode(state))
+        fresh.replace(path)
+
+    def try_save(self, state: PodState) -> None:
+        """Saves, or warns on error: for a change that has already happened and must not fail because of a full disk."""
+        try:
+            self.save(state)
+        except OSError as error:
+            _log.warning("the record of pod %s/%s cannot be written: %s", state.namespace, state.name, error)
+
+    def remove(self, state: PodState) -> None:
+        """Removes a pod's scratch directory and record. Its logs stay."""
+        shutil.rmtree(self.scratch(state.uid), ignore_errors=True)
+        (self._records / f"{state.uid}.json").unlink(missing_ok=True)
+
+    def remove_run(self, state: PodState, run: Run) -> None:
+        """Removes all files of one run, including its log."""
+        shutil.rmtree(self.work_directory(state.uid, run), ignore_errors=True)
+        for path in (self.exit_file, self.termination_file):
+            path(state.uid, run).unlink(missing_ok=True)
+        self.log_file(state, run).unlink(missing_ok=True)
+
+    def remove_outside(self, state: PodState, kept: frozenset[str] = frozenset()) -> None:
+        """Removes a pod's paths in shared places, except those that other pods still use (`kept`)."""
+        remove_outside(state.outside, state.uid, kept)
+        shutil.rmtree(temporary_directory(state.uid), ignore_errors=True)
+
+    def scratch(self, uid: str) -> Path:
+        return self.directory / "scratch" / uid
+
+    def hosts(self, uid: str) -> Path:
+        return self.scratch(uid) / "hosts"
+
+    def work_directory(self, uid: str, run: Run) -> Path:
+        return self.scratch(uid) / f"{run.container}-{run.number}"
+
+    def log_file(self, state: PodState, run: Run) -> Path:
+        logs = log_directory(self.directory, state.namespace, state.name, state.uid)
+        return logs / run.container / f"{run.number}.log"
+
+    def exit_file(self, uid: str, run: Run) -> Path:
+        return self.scratch(uid) / f"{run.container}-{run.number}.exit"
+
+    def termination_file(self, uid: str, run: Run) -> Path:
+        return self.scratch(uid) / f"{run.container}-{run.number}.message"
+
+
+def temporary_directory(uid: str) -> Path:
+    """A pod's TMPDIR. A short path outside its scratch directory: a Unix socket's path has at most 107 characters."""
+    return Path(tempfile.gettempdir()) / f"{PREFIX}{uid}"
+
+
+def log_directory(directory: Path, namespace: str, name: str, uid: str) -> Path:
+    """The log directory of a pod. A long name is cut (file names have at most 255 bytes); the UID is unique."""
+    return directory / "pods" / f"{namespace}_{name[:128]}_{uid}"

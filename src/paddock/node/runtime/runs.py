@@ -1,0 +1,170 @@
+"""Signals the programs of runs, and reads how they ended. Does not use the API.
+
+A run may have been started by an earlier kubelet in another sandbox. So this module uses the sandbox recorded for the
+run, never the one in use now. A run whose files cannot be read is lost: it must not stop the kubelet from handling the
+others. `paddock.node.runtime.containers` starts programs.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from paddock.kube.times import Moment
+from paddock.node.runtime import processes
+from paddock.node.runtime.pod_state import LOST, PodState, Run
+from paddock.node.runtime.processes import Process
+from paddock.node.runtime.records import Records
+from paddock.node.runtime.sandbox import Sandbox, find_sandbox
+
+START_ERROR = "StartError"
+NOT_FOUND_CODE = 127
+"""The exit code of a shell for a missing command."""
+_KILLED = 128 + signal.SIGKILL
+# Bytes of the termination log (core/v1, terminationMessagePath).
+_MESSAGE_SIZE = 4096
+# The end of the log that core/v1 takes for FallbackToLogsOnError.
+_FALLBACK_LINES, _FALLBACK_SIZE = 80, 2048
+
+_log = logging.getLogger(__name__)
+
+
+class Runs:
+    """The runs in one node directory. `sandbox` is used for records without one."""
+
+    def __init__(self, records: Records, sandbox: Sandbox) -> None:
+        self._records = records
+        self._sandbox = sandbox
+
+    def is_bound(self, run: Run) -> bool:
+        """Whether its sandbox bind-mounts volumes and hosts file, and leaves no orphan processes."""
+        return self._sandbox_of(run).binds
+
+    def is_alive(self, run: Run) -> bool:
+        return processes.is_alive(Process(run.pid, run.birth))
+
+    def terminate(self, state: PodState, run: Run) -> bool:
+        """Sends SIGTERM to the program. False if it has not started yet: retry a little later."""
+        targets = self._sandbox_of(run).find_signal_targets(run.pid, self._exit_text(state, run))
+        for target in targets:
+            processes.send_signal(target, signal.SIGTERM)
+        return bool(targets)
+
+    def kill(self, state: PodState, run: Run) -> None:
+        """Sends SIGKILL to all processes of the container. Repeat until the run has ended: programs may fork."""
+        namespace_init = self._sandbox_of(run).find_namespace_init(self._exit_text(state, run))
+        # The recorded pid may be another process's by now; the pod's mark in its environment tells.
+        if namespace_init is not None and processes.belongs_to_pod(namespace_init, state.uid):
+            processes.send_signal(namespace_init, signal.SIGKILL)
+            return
+        # The watched process comes last, when it has no descendants left, because it reports the exit code.
+        for pid in processes.find_descendants(run.pid) or (run.pid,):
+            processes.send_signal(pid, signal.SIGKILL)
+
+    def finish(self, pod: Mapping[str, Any], state: PodState, run: Run, now: Moment, *, seen: bool = True) -> Run:
+        """The ended run with exit code, reason and message. Kills the processes left in its PID namespace or group.
+
+        Unless the end was `seen`, its time is that of the exit file.
+        """
+        try:
+            return self._finish(pod, state, run, now if seen else self._ended_at(state, run) or now)
+        # The files of one run must not stop the kubelet from handling the others.
+        except Exception as error:
+            _log.exception("how %s of pod %s/%s ended cannot be read", run.container, state.namespace, state.name)
+            message = f"how it ended cannot be read: {error}"
+            return replace(run, finished=now, exit_code=_KILLED, reason=LOST, message=message)
+
+    def _finish(self, pod: Mapping[str, Any], state: PodState, run: Run, now: Moment) -> Run:
+        sandbox, text = self._sandbox_of(run), self._exit_text(state, run)
+        namespace_init = sandbox.find_namespace_init(text)
+        if namespace_init is not None and processes.belongs_to_pod(namespace_init, state.uid):
+            processes.send_signal(namespace_init, signal.SIGKILL)
+        if not sandbox.binds and processes.is_child(run.pid):
+            # Before `reap`: until then the pid, and with it the group id, is not reused.
+            processes.send_signal(-run.pid, signal.SIGKILL)
+        returned = processes.reap(run.pid)
+        log = self._records.log_file(state, run)
+        code = sandbox.read_exit(text)
+        # bubblewrap fails with code 1, as a program may; its message and the missing exit code tell the two apart.
+        if code is None and (problem := _last_line(log)).startswith("bwrap: "):
+            return build_failed_start(run, now, problem)
+        if code is None and returned is not None:
+            code = returned if returned >= 0 else 128 - returned
+        # Killed before the sandbox could write an exit code: expected while the pod is ending, lost otherwise.
+        if code is None and state.ending is not None:
+            code = _KILLED
+        if code is None:
+            return replace(run, finished=now, exit_code=_KILLED, reason=LOST)
+        # The kernel's counter is machine-wide, so SIGKILL and a higher count together are taken for an OOM kill.
+        out_of_memory = code == _KILLED and not state.ending and processes.read_oom_kills() > run.ooms
+        ended = replace(run, finished=now, exit_code=code, reason="OOMKilled" if out_of_memory else "")
+        return replace(ended, message=self._read_message(pod, state, ended, log))
+
+    def _ended_at(self, state: PodState, run: Run) -> Moment | None:
+        path = self._records.exit_file(state.uid, run)
+        told = self._sandbox_of(run).read_exit(self._exit_text(state, run)) is not None
+        return path.stat().st_mtime if told else None
+
+    def _read_message(self, pod: Mapping[str, Any], state: PodState, run: Run, log: Path) -> str:
+        message = _read_head(self._records.termination_file(state.uid, run), _MESSAGE_SIZE)
+        spec = pod.get("spec") or {}
+        everyone = (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))
+        policy = next((item.get("terminationMessagePolicy") for item in everyone if item["name"] == run.container), "")
+        if message or run.exit_code == 0 or policy != "FallbackToLogsOnError":
+            return message
+        return "\n".join(_read_tail(log, _FALLBACK_SIZE).splitlines()[-_FALLBACK_LINES:])
+
+    def _exit_text(self, state: PodState, run: Run) -> str:
+        return _read_head(self._records.exit_file(state.uid, run), 65536)
+
+    def _sandbox_of(self, run: Run) -> Sandbox:
+        return find_sandbox(run.sandbox) or self._sandbox
+
+    def write_hosts(self, uid: str, text: str) -> None:
+        """Updates the hosts file of a running pod, if it differs."""
+        path = self._records.hosts(uid)
+        if path.exists() and path.read_text() != text:
+            write_in_place(path, text)
+
+
+def build_failed_start(run: Run, now: Moment, message: str) -> Run:
+    """A run that failed to start; waiting would not help."""
+    return replace(run, finished=now, exit_code=NOT_FOUND_CODE, reason=START_ERROR, message=message)
+
+
+def write_in_place(path: Path, text: str) -> None:
+    """Changes a file that is bound into running pods by inode."""
+    # Running pods would not see a file that replaces this one. Overwritten first and then cut, it is never empty.
+    data = text.encode()
+    file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+    try:
+        os.pwrite(file, data, 0)
+        os.ftruncate(file, len(data))
+    finally:
+        os.close(file)
+
+
+def _read_head(path: Path, size: int) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(size).decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def _read_tail(path: Path, size: int) -> str:
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - size))
+            return file.read().decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def _last_line(path: Path) -> str:
+    return (_read_tail(path, 4096).splitlines() or [""])[-1]

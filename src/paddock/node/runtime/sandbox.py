@@ -1,0 +1,182 @@
+"""The sandboxes in which containers run: the interface between the kubelet and the operating system.
+
+Two sandboxes, both fully supported: `Bubblewrap` (namespaces, own host name and hosts file, volumes at their paths) and
+`Plain` (a process group on the machine). `choose_sandbox` tries bubblewrap once.
+
+A sandbox returns the command to run and the processes to signal. Its exit code goes to a file, which survives a
+`kill -9` of the daemon; the programs survive too and are adopted by the next daemon.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+from paddock.node.runtime import bubblewrap, processes
+from paddock.node.runtime.mounts import Mount
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One program to run. `directory` is the working directory inside the container; `exit_file` and `termination` are
+    files of this machine."""
+
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str]
+    directory: str
+    host_name: str
+    exit_file: Path
+    termination: Path
+    termination_path: str = "/dev/termination-log"
+    hosts: Path | None = None
+    mounts: tuple[Mount, ...] = field(default_factory=tuple)
+
+
+class Sandbox(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def binds(self) -> bool:
+        """Whether volumes and the hosts file are bind-mounted. If not, links and replaced names are used."""
+        ...
+
+    def build_command(self, program: Program, status_fd: int) -> list[str]:
+        """The command to start. `status_fd` is the exit file, open for writing and inherited."""
+        ...
+
+    def read_exit(self, text: str) -> int | None:
+        """The exit code in the text of an exit file, or None; 128 + n for signal n."""
+        ...
+
+    def find_signal_targets(self, pid: int, text: str) -> tuple[int, ...]:
+        """The targets of SIGTERM: pids, or a process group as a negative number. Empty if not started yet."""
+        ...
+
+    def find_namespace_init(self, text: str) -> int | None:
+        """Process 1 of the container's PID namespace, whose SIGKILL ends all others; None without a namespace."""
+        ...
+
+
+class Plain:
+    """Plain processes in their own session. A shell is the parent: it writes the exit code and exits with it.
+
+    User input is never part of the script. The program is given by path, so that it is never a shell builtin.
+    """
+
+    name = "none"
+    binds = False
+    _SCRIPT = (
+        # Signals to the group reach the shell too. It traps them by `:`, so the program gets the default handlers.
+        "trap : HUP INT QUIT TERM USR1 USR2; file=$1; shift; "
+        # This keeps the shell's own "Killed" out of the program's log.
+        "exec 3>&2 2>/dev/null; "
+        # The shell also exits with the code, for when a full disk refuses the file.
+        '(exec "$@" 2>&3 3>&-); code=$?; echo $code >"$file"; exit $code'
+    )
+
+    def build_command(self, program: Program, status_fd: int) -> list[str]:
+        return ["/bin/sh", "-c", self._SCRIPT, "sh", str(program.exit_file), *program.arguments]
+
+    def read_exit(self, text: str) -> int | None:
+        return int(text) if text.strip().isdecimal() else None
+
+    def find_signal_targets(self, pid: int, text: str) -> tuple[int, ...]:
+        # Until the shell has its child, only the shell would get the signal, and it ignores it.
+        return (-pid,) if processes.find_first_child(pid) else ()
+
+    def find_namespace_init(self, text: str) -> int | None:
+        return None
+
+
+class Bubblewrap:
+    """Runs each container in bubblewrap; `paddock.node.runtime.bubblewrap` has the arguments and their reasons."""
+
+    name = "bubblewrap"
+    binds = True
+
+    def __init__(self, program: str) -> None:
+        self._program = program
+
+    def build_command(self, program: Program, status_fd: int) -> list[str]:
+        mounts = _all_mounts(program)
+        view = bubblewrap.build_root(
+            [mount.target for mount in mounts], lambda path: bubblewrap.read_directory(Path(path))
+        )
+        # No --die-with-parent, because pods outlive the daemon. No --as-pid-1, because as process 1 a program without
+        # a handler ignores SIGTERM.
+        return [
+            self._program,
+            *view,
+            *bubblewrap.build_devices(Path("/dev")),
+            *bubblewrap.build_binds(mounts),
+            *bubblewrap.NAMESPACES,
+            *("--hostname", program.host_name, "--json-status-fd", str(status_fd)),
+            *("--chdir", program.directory, "--", *program.arguments),
+        ]
+
+    def read_exit(self, text: str) -> int | None:
+        return bubblewrap.read_status(text).exit_code
+
+    def find_signal_targets(self, pid: int, text: str) -> tuple[int, ...]:
+        namespace_init = bubblewrap.read_status(text).child
+        # SIGTERM would kill bubblewrap itself, and its process 1 ignores it: the program is the child of process 1.
+        return processes.find_first_child(namespace_init) if namespace_init else ()
+
+    def find_namespace_init(self, text: str) -> int | None:
+        return bubblewrap.read_status(text).child
+
+
+def _all_mounts(program: Program) -> tuple[Mount, ...]:
+    own = [Mount(program.termination, program.termination_path)]
+    if program.hosts is not None:
+        own.append(Mount(program.hosts, "/etc/hosts", read_only=True))
+    return tuple(replace(mount, target=_resolve(mount.target)) for mount in (*own, *program.mounts))
+
+
+def _resolve(target: str) -> str:
+    """The target without symbolic links: bubblewrap cannot create a mount point through one (/var/run)."""
+    # /dev and /proc are made new inside, so the machine's links there say nothing.
+    return target if target.startswith(("/dev/", "/proc/")) else os.path.realpath(target)
+
+
+def find_sandbox(name: str) -> Sandbox | None:
+    """The sandbox by its name, to read exit files and find processes of old runs. It need not work here now."""
+    known: tuple[Sandbox, ...] = (Plain(), Bubblewrap("bwrap"))
+    return next((sandbox for sandbox in known if sandbox.name == name), None)
+
+
+class NoSandbox(Exception):
+    """The requested sandbox does not work here; the message says why and what to do."""
+
+
+def choose_sandbox(wanted: str = "auto") -> Sandbox:
+    """`bubblewrap`, `none`, or `auto`: bubblewrap where it works. Blocks for about 10 ms. Raises `NoSandbox`."""
+    if wanted not in ("auto", "bubblewrap", "none"):
+        raise NoSandbox(f"sandbox {wanted!r} is unknown; there are auto, bubblewrap and none")
+    if wanted == "none":
+        return Plain()
+    program = shutil.which("bwrap")
+    # Trying takes about 10 ms, and no setting of a machine tells reliably whether namespaces work.
+    problem = "bubblewrap (bwrap) is not installed" if program is None else _probe(program)
+    if program is not None and not problem:
+        return Bubblewrap(program)
+    if wanted == "bubblewrap":
+        raise NoSandbox(f"{problem}; install it (apt install bubblewrap) or choose the sandbox none")
+    return Plain()
+
+
+def _probe(program: str) -> str:
+    """Why bubblewrap does not work here, or ''. Tried with the same arguments as for pods."""
+    view = bubblewrap.build_root((), lambda path: bubblewrap.read_directory(Path(path)))
+    words = [program, *view, *bubblewrap.build_devices(Path("/dev")), *bubblewrap.NAMESPACES, "--hostname", "try"]
+    try:
+        answer = subprocess.run([*words, "--", "/bin/sh", "-c", ":"], capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.SubprocessError) as error:
+        return f"bubblewrap does not start: {error}"
+    return "" if answer.returncode == 0 else answer.stderr.strip() or f"bwrap ended with {answer.returncode}"

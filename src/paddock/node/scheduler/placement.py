@@ -1,0 +1,312 @@
+"""The scheduling decision: which pod is bound to which node, and why the others wait. Pure.
+
+Order. Higher priority first, then the older one. A gang has one entry in the queue, as old as its PodGroup.
+
+Gangs. Pods that name a PodGroup are bound only if at least `minMember` of them fit at the same time. Pods of every
+schedulerName are scheduled: this cluster has no other scheduler.
+
+Overtaking. Entries that fit overtake entries that do not. Against starvation, an entry that has waited for
+`STARVATION_SECONDS`, and would fit on empty nodes, gets a reservation: entries behind it that request a resource it
+lacks wait too, and their message says for which entry. Capacity becomes free only when a pod ends, and each end of a
+pod starts a new plan, so no timer is needed.
+
+Claims. A pod whose PersistentVolumeClaim does not exist or is not bound fits on no node.
+
+Ports. Pods share the network of their node, so ports of different owners must not overlap. Pods of one owner may share
+a port, as each has its own address.
+
+Messages describe the nodes after this plan. The next plan then gives the same messages, and nothing is written twice.
+Manifests are read in `pod_request`, `nodes` and `pod_groups`; `scheduler` acts.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from paddock.kube.meta import Key, Manifest, key_of
+from paddock.kube.times import Moment
+from paddock.node.scheduler.capacity import (
+    NodeInfo,
+    build_empty_infos,
+    build_node_infos,
+    build_shortage,
+    format_facts,
+    sum_free,
+)
+from paddock.node.scheduler.nodes import Fact, Node, explain_mismatch, read_node
+from paddock.node.scheduler.pod_groups import Group, find_group, read_group
+from paddock.node.scheduler.pod_request import GroupKey, Request, read_request, sum_amounts
+from paddock.node.volumes.storage import Claim, explain_unbound, read_claim
+
+STARVATION_SECONDS = 300.0
+"""How long a pod or gang can be overtaken until it gets a reservation."""
+PRIORITIES: Mapping[str, int] = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+"""The priority classes that every Kubernetes cluster has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """Bind this pod to this node now."""
+
+    namespace: str
+    name: str
+    uid: str
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """This pod stays unbound: reason and message of its PodScheduled condition."""
+
+    namespace: str
+    name: str
+    uid: str
+    reason: str
+    message: str
+
+
+Decision = Bind | Wait
+
+
+def plan_placement(
+    pods: Iterable[Manifest],
+    nodes: Iterable[Manifest],
+    groups: Iterable[Manifest] = (),
+    now: Moment = 0.0,
+    priorities: Mapping[str, int] = PRIORITIES,
+    claims: Iterable[Manifest] = (),
+) -> tuple[Decision, ...]:
+    """One decision for each pod that is not bound, not finished and not being deleted; from manifests.
+
+    `ValueError` if an amount of a node is not a quantity. A mistake in a pod's manifest becomes the `Wait` of this pod.
+    """
+    known = {key_of(claim): read_claim(claim) for claim in claims}
+    return plan_requests(
+        map(read_request, pods), map(read_node, nodes), map(read_group, groups), now, priorities, known
+    )
+
+
+def plan_requests(
+    requests: Iterable[Request],
+    nodes: Iterable[Node],
+    groups: Iterable[Group] = (),
+    now: Moment = 0.0,
+    priorities: Mapping[str, int] = PRIORITIES,
+    claims: Mapping[Key, Claim] | None = None,
+) -> tuple[Decision, ...]:
+    """Like `plan_placement`, from values. Binds come first. The result does not depend on the order of the arguments'
+    elements."""
+    known = {group.key: group for group in groups}
+    looked_up = (_with_unbound(it, claims or {}) for it in requests if not it.finished or it.groups)
+    relevant = sorted(looked_up, key=lambda it: it.key)
+    infos = build_node_infos(nodes, relevant)
+    queue, waits = _build_queue(relevant, known, priorities)
+    binds: list[Bind] = []
+    # Repeats until nothing more fits: messages must describe the nodes after all binds of this plan.
+    while True:
+        left, placed = _place_queue(queue, infos, now)
+        if not placed:
+            break
+        binds += placed
+        queue = [entry for entry, _ in left]
+    return (
+        *binds,
+        *waits,
+        *(wait for entry, reservation in left for wait in _explain_entry(entry, reservation, infos)),
+    )
+
+
+def _with_unbound(request: Request, claims: Mapping[Key, Claim]) -> Request:
+    if not (request.claims and request.pending):
+        return request
+    found = (explain_unbound(Key(request.key.namespace, name), claims) for name in request.claims)
+    return replace(request, unbound=tuple(fact for fact in found if fact))
+
+
+@dataclass(frozen=True, slots=True)
+class _QueueEntry:
+    """One entry of the queue: a pod, or the unbound pods of a gang. `present`: how many of the gang's pods are on nodes
+    or have succeeded."""
+
+    requests: tuple[Request, ...]
+    rank: tuple[int, Moment, Key]
+    group: Group | None = None
+    present: int = 0
+
+    @property
+    def needed(self) -> int:
+        """How many of `requests` must be placed together; 0 once a gang has its minimum."""
+        return max(0, self.group.minimum - self.present) if self.group else 1
+
+    @property
+    def name(self) -> str:
+        return f'the gang "{self.group.key[1]}"' if self.group else f'the pod "{self.requests[0].key}"'
+
+
+@dataclass(frozen=True, slots=True)
+class _Reservation:
+    """Keeps the resources in `lacked` for a starving entry: later entries that request one of them wait."""
+
+    name: str
+    lacked: frozenset[str]
+
+
+def _build_queue(
+    requests: Sequence[Request], groups: Mapping[GroupKey, Group], priorities: Mapping[str, int]
+) -> tuple[list[_QueueEntry], list[Wait]]:
+    """The queue, and the waits of the pods that cannot be queued yet."""
+    queue: list[_QueueEntry] = []
+    waits: list[Wait] = []
+    gangs: dict[GroupKey, list[Request]] = defaultdict(list)
+    there: dict[GroupKey, list[Request]] = defaultdict(list)
+    for request in requests:
+        group = find_group(request, groups)
+        if not request.pending:
+            if group and not request.deleting and (request.holds or request.phase == "Succeeded"):
+                there[group.key].append(request)
+        elif obstacle := _explain_obstacle(request, group):
+            waits.append(obstacle)
+        elif group:
+            gangs[group.key].append(request)
+        else:
+            rank = (-_priority(request, priorities), request.created or 0.0, request.key)
+            queue.append(_QueueEntry((request,), rank))
+    queue += [_build_gang_entry(groups[key], members, there[key], priorities) for key, members in gangs.items()]
+    return sorted(queue, key=lambda entry: entry.rank), waits
+
+
+def _build_gang_entry(
+    group: Group, members: Sequence[Request], present: Sequence[Request], priorities: Mapping[str, int]
+) -> _QueueEntry:
+    """`members` wait, `present` are placed. Both count for the priority of the gang: its place in the queue must not
+    change while it is placed."""
+    ordered = tuple(sorted(members, key=lambda member: (member.created or 0.0, member.key)))
+    own = max(_priority(member, priorities) for member in (*members, *present))
+    priority = max(own, priorities.get(group.priority_class, own))
+    return _QueueEntry(ordered, (-priority, group.created or 0.0, group.key[1]), group, len(present))
+
+
+def _priority(request: Request, priorities: Mapping[str, int]) -> int:
+    return priorities.get(request.priority_class, 0) if request.priority is None else request.priority
+
+
+def _explain_obstacle(request: Request, group: Group | None) -> Wait | None:
+    """Why a pod cannot be queued yet, regardless of capacity."""
+    if request.gated:
+        return _wait(request, "waiting until its spec.schedulingGates are removed", "SchedulingGated")
+    if request.problem:
+        return _wait(request, f"cannot be placed as it is written: {request.problem}")
+    if request.groups and group is None:
+        return _wait(request, f'waiting for the PodGroup "{request.groups[0][1].name}", which does not exist yet')
+    return None
+
+
+def _wait(request: Request, message: str, reason: str = "Unschedulable") -> Wait:
+    return Wait(request.key.namespace, request.key.name, request.uid, reason, message)
+
+
+def _place_queue(
+    queue: Iterable[_QueueEntry], infos: Sequence[NodeInfo], now: Moment
+) -> tuple[list[tuple[_QueueEntry, _Reservation | None]], list[Bind]]:
+    """Tries every entry once, in order: what remains, each with the reservation that holds it back, and the binds."""
+    left: list[tuple[_QueueEntry, _Reservation | None]] = []
+    binds: list[Bind] = []
+    reservations: list[_Reservation] = []
+    for entry in queue:
+        asked = {name for request in entry.requests for name in request.amounts}
+        ahead = next((reservation for reservation in reservations if reservation.lacked & asked), None)
+        placed = [] if ahead else _place(entry, infos)
+        binds += [Bind(*request.key, request.uid, info.node.name) for request, info in placed]
+        done = {request.key for request, _ in placed}
+        rest = tuple(request for request in entry.requests if request.key not in done)
+        if rest:
+            remaining = replace(entry, requests=rest, present=entry.present + len(placed))
+            left.append((remaining, ahead))
+            if ahead is None and (reservation := _reserve(remaining, infos, now)):
+                reservations.append(reservation)
+    return left, binds
+
+
+def _place(entry: _QueueEntry, infos: Sequence[NodeInfo]) -> list[tuple[Request, NodeInfo]]:
+    """Places each pod on the first node where it fits; a gang below its minimum is removed from all nodes again."""
+    if len(entry.requests) < entry.needed:
+        return []
+    placed = _try(entry.requests, infos)
+    if len(placed) >= entry.needed:
+        return placed
+    _undo(placed)
+    return []
+
+
+def _try(requests: Iterable[Request], infos: Sequence[NodeInfo]) -> list[tuple[Request, NodeInfo]]:
+    placed = []
+    for request in requests:
+        info = next((info for info in infos if info.fits(request)), None)
+        if info is not None:
+            info.take(request)
+            placed.append((request, info))
+    return placed
+
+
+def _undo(placed: Iterable[tuple[Request, NodeInfo]]) -> None:
+    for request, info in placed:
+        info.give_back(request)
+
+
+def _reserve(entry: _QueueEntry, infos: Sequence[NodeInfo], now: Moment) -> _Reservation | None:
+    """A reservation for an entry that has waited long and lacks resources."""
+    since = max(now if request.created is None else request.created for request in entry.requests)
+    # An entry that does not fit on empty nodes would hold back the others for ever.
+    if (
+        now - since < STARVATION_SECONDS
+        or len(entry.requests) < entry.needed
+        or not _place(entry, build_empty_infos(infos))
+    ):
+        return None
+    lacked = {fact.resource for facts in _explain_nodes(entry, infos)[1].values() for fact in facts if fact.resource}
+    return _Reservation(entry.name, frozenset(lacked)) if lacked else None
+
+
+def _explain_nodes(entry: _QueueEntry, infos: Sequence[NodeInfo]) -> tuple[int, dict[str, list[Fact]]]:
+    """How many pods of the entry fit together now, and each node's facts about the first pod that does not fit."""
+    placed = _try(entry.requests, infos)
+    done = {request.key for request, _ in placed}
+    failed = next(request for request in entry.requests if request.key not in done)
+    facts = {info.node.name: info.explain(failed) for info in infos}
+    _undo(placed)
+    return len(placed), facts
+
+
+def _explain_entry(entry: _QueueEntry, ahead: _Reservation | None, infos: Sequence[NodeInfo]) -> list[Wait]:
+    """One wait for each pod of an entry that was not placed."""
+    group, needed, there = entry.group, entry.needed, len(entry.requests)
+    if ahead:
+        lacked = ", ".join(sorted(ahead.lacked))
+        message = f"held back for {ahead.name}, which has waited longer and lacks {lacked}"
+    elif group is None or needed == 0:
+        return [_wait(it, format_facts({info.node.name: info.explain(it) for info in infos})) for it in entry.requests]
+    else:
+        message = f'waiting for the gang "{group.key[1].name}": {group.minimum} pods are needed at once, '
+        if there < needed:
+            message += f"{entry.present + there} exist"
+        else:
+            fit, facts = _explain_nodes(entry, infos)
+            message += f"{entry.present + fit} fit: {format_facts(_add_up(entry, infos, facts))}"
+    return [_wait(request, message) for request in entry.requests]
+
+
+def _add_up(entry: _QueueEntry, infos: Sequence[NodeInfo], facts: Mapping[str, list[Fact]]) -> dict[str, list[Fact]]:
+    """The facts with numbers of the whole gang: the sum that it needs, the sum that is free on nodes it may use."""
+    total = sum_amounts(entry.requests[: entry.needed])
+    usable = [info for info in infos if not explain_mismatch(entry.requests[0], info.node)] or infos
+    free = sum_free(usable)
+
+    def add_up(fact: Fact) -> Fact:
+        if fact.resource not in total:
+            return fact
+        return build_shortage(fact.resource, total[fact.resource], *free.get(fact.resource, (Fraction(0), Fraction(0))))
+
+    return {node: [add_up(fact) for fact in reasons] for node, reasons in facts.items()}

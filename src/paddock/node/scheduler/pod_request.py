@@ -1,0 +1,219 @@
+"""What a pod requests of its node, read from the manifest once: amounts, ports, gang, constraints. Pure.
+
+Amounts follow kube-scheduler: for each resource the sum over containers or the largest init container, whichever is
+more; without a request the limit counts. Nodes are chosen in `paddock.node.scheduler.placement`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from paddock.kube.meta import (
+    POD_GROUPS,
+    VOLCANO_POD_GROUPS,
+    Key,
+    Manifest,
+    annotations_of,
+    controller_of,
+    is_deleting,
+    key_of,
+    labels_of,
+    metadata,
+    namespace_of,
+    uid_of,
+)
+from paddock.kube.quantities import read_quantity
+from paddock.kube.times import Moment, read_time
+from paddock.node.volumes.storage import read_claim_names
+
+PORT_ANNOTATION = "paddock.dev/port"
+"""The first port of the job's block; the creator of the pod writes it."""
+PORTS_IN_BLOCK = 20
+GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
+GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
+
+Amounts = Mapping[str, Fraction]
+GroupKey = tuple[str, Key]
+"""Identifies a PodGroup: the API group (two have the kind) and the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One pod as the scheduler sees it. `node` is empty until it is bound; `amounts` always has one of `pods`.
+
+    `owner`: the UID of the controller, or of the pod itself; `holder`: the same for messages (`PaddleJob default/x`).
+    `grace`: the grace period of the deletion in seconds; with 0 the object is deleted without the node. `groups`: the
+    PodGroups that it names, best first. `claims`: the claims that its volumes name; `unbound`: (text, detail) for each
+    claim that is not bound. `problem`: why it can never be placed as written. `reported`: (reason, message) of its
+    PodScheduled condition; no decision depends on it, and equality ignores it.
+    """
+
+    key: Key
+    uid: str
+    created: Moment | None = None
+    node: str = ""
+    phase: str = "Pending"
+    deleting: bool = False
+    grace: int = 0
+    gated: bool = False
+    amounts: Amounts = field(default_factory=dict)
+    ports: tuple[range, ...] = ()
+    owner: str = ""
+    holder: str = ""
+    groups: tuple[GroupKey, ...] = ()
+    priority: int | None = None
+    priority_class: str = ""
+    selector: Mapping[str, str] = field(default_factory=dict)
+    terms: Sequence[Mapping[str, Any]] | None = None
+    tolerations: Sequence[Mapping[str, Any]] = ()
+    claims: tuple[str, ...] = ()
+    unbound: tuple[tuple[str, str], ...] = ()
+    problem: str = ""
+    reported: tuple[str, str] = field(default=("", ""), compare=False)
+
+    @property
+    def finished(self) -> bool:
+        return self.phase in ("Succeeded", "Failed")
+
+    @property
+    def holds(self) -> bool:
+        """Whether it occupies its amounts on a node: from the bind until its last process has ended."""
+        return bool(self.node) and not self.finished
+
+    @property
+    def pending(self) -> bool:
+        """Whether the scheduler has to place it."""
+        return not self.node and not self.finished and not self.deleting
+
+
+def read_request(pod: Manifest) -> Request:
+    """Reads the request of a pod. An invalid quantity becomes its `problem`, so that it stops no other pod."""
+    spec: Mapping[str, Any] = pod.get("spec") or {}
+    status: Mapping[str, Any] = pod.get("status") or {}
+    phase = str(status.get("phase") or "Pending")
+    amounts: Amounts = {}
+    problem = ""
+    if phase not in ("Succeeded", "Failed"):
+        try:
+            amounts = read_pod_amounts(spec)
+        except ValueError as error:
+            problem = str(error)
+    owner = controller_of(pod)
+    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+    return Request(
+        key=key_of(pod),
+        uid=uid_of(pod),
+        created=read_time(metadata(pod).get("creationTimestamp")),
+        node=str(spec.get("nodeName") or ""),
+        phase=phase,
+        deleting=is_deleting(pod),
+        grace=int(metadata(pod).get("deletionGracePeriodSeconds") or 0),
+        gated=bool(spec.get("schedulingGates")),
+        amounts=amounts,
+        ports=_read_ports(pod, spec),
+        owner=str(owner.get("uid")) if owner else uid_of(pod),
+        holder=f"{owner.get('kind')} {namespace_of(pod)}/{owner.get('name')}" if owner else f"pod {key_of(pod)}",
+        groups=_read_groups(pod),
+        priority=spec.get("priority"),
+        priority_class=str(spec.get("priorityClassName") or ""),
+        selector=spec.get("nodeSelector") or {},
+        terms=None if required is None else required.get("nodeSelectorTerms") or (),
+        tolerations=spec.get("tolerations") or (),
+        claims=read_claim_names(spec),
+        problem=problem,
+        reported=_read_reported(status),
+    )
+
+
+def read_pod_amounts(spec: Mapping[str, Any]) -> Amounts:
+    """The amounts that a pod of this spec occupies, by resource. `ValueError` names the field and its value.
+
+    An init container with restartPolicy Always is a sidecar: it is added to the containers. `overhead` is added too.
+    Source: k8s.io/component-helpers, resource.PodRequests.
+    """
+    running: dict[str, Fraction] = {"pods": Fraction(1)}
+    peak: dict[str, Fraction] = {}
+    for index, container in enumerate(spec.get("initContainers") or ()):
+        wanted = _container_amounts(container, f"spec.initContainers[{index}].resources")
+        if container.get("restartPolicy") == "Always":
+            running = _sum(running, wanted)
+            wanted = running
+        else:
+            wanted = _sum(running, wanted)
+        peak = _largest(peak, wanted)
+    for index, container in enumerate(spec.get("containers") or ()):
+        running = _sum(running, _container_amounts(container, f"spec.containers[{index}].resources"))
+    overhead = {name: _amount(text, "spec.overhead") for name, text in (spec.get("overhead") or {}).items()}
+    total = _sum(_largest(peak, running), overhead)
+    return {name: amount for name, amount in total.items() if amount > 0}
+
+
+def _container_amounts(container: Mapping[str, Any], path: str) -> dict[str, Fraction]:
+    resources = container.get("resources") or {}
+    wanted = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
+    return {name: _amount(text, path) for name, text in wanted.items()}
+
+
+def _amount(text: str | int | float, path: str) -> Fraction:
+    try:
+        return _quantity(text)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+@lru_cache(maxsize=1024)
+def _quantity(text: str | int | float) -> Fraction:
+    """Cached: the pods of a job all have the same few amounts."""
+    return read_quantity(text)
+
+
+def _sum(left: Amounts, right: Amounts) -> dict[str, Fraction]:
+    return {**left, **{name: left.get(name, Fraction(0)) + amount for name, amount in right.items()}}
+
+
+def _largest(left: Amounts, right: Amounts) -> dict[str, Fraction]:
+    return {**left, **{name: max(left.get(name, Fraction(0)), amount) for name, amount in right.items()}}
+
+
+def sum_amounts(requests: Iterable[Request]) -> dict[str, Fraction]:
+    """The sum of the amounts of several pods."""
+    total: dict[str, Fraction] = {}
+    for request in requests:
+        total = _sum(total, request.amounts)
+    return total
+
+
+def _read_ports(pod: Manifest, spec: Mapping[str, Any]) -> tuple[range, ...]:
+    """Ports of the machine that the pod holds: its job's block and host ports. With hostNetwork each port is a host
+    port."""
+    ports: list[range] = []
+    first = str(annotations_of(pod).get(PORT_ANNOTATION) or "")
+    if first.isdecimal():
+        ports.append(range(int(first), int(first) + PORTS_IN_BLOCK))
+    for container in spec.get("containers") or ():
+        for port in container.get("ports") or ():
+            number = port.get("hostPort") or (port.get("containerPort") if spec.get("hostNetwork") else None)
+            if isinstance(number, int) and number:
+                ports.append(range(number, number + 1))
+    return tuple(ports)
+
+
+def _read_groups(pod: Manifest) -> tuple[GroupKey, ...]:
+    """The PodGroups that the pod may name. Label and annotation count for both API groups, so that a PodGroup that the
+    user created is found in either."""
+    label, annotation = labels_of(pod).get(GROUP_LABEL), annotations_of(pod).get(GROUP_ANNOTATION)
+    ours, volcano = POD_GROUPS.group, VOLCANO_POD_GROUPS.group
+    named = [(ours, label), (volcano, annotation), (volcano, label), (ours, annotation)]
+    return tuple(dict.fromkeys((api, Key(namespace_of(pod), name)) for api, name in named if name))
+
+
+def _read_reported(status: Mapping[str, Any]) -> tuple[str, str]:
+    for condition in status.get("conditions") or ():
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            return str(condition.get("reason") or ""), str(condition.get("message") or "")
+    return "", ""

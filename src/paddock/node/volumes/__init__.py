@@ -1,0 +1,1 @@
+"""PersistentVolumes and their claims: values, decisions, and the binder, which applies them."""

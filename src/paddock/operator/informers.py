@@ -1,0 +1,225 @@
+"""The informers of the operator: one view of jobs and children (`operator.observe.View`), and the ports of pods.
+
+One cache for each resource, or for each resource and namespace if the operator watches single namespaces: it sends no
+request to others, as it may have no rights there. Caches keep only what a plan reads. The data of ConfigMaps, the
+annotations of other tools (kubectl's contains the whole manifest) and managedFields are dropped: on a fleet they would
+be most of the memory. Of pods of no job, the metadata, phase and port are kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from paddock.controllers.cache import Cache
+from paddock.jobs.install import deployment
+from paddock.jobs.objects.observed import FOREIGN_ANNOTATIONS
+from paddock.kube.api import Api
+from paddock.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
+from paddock.kube.meta import (
+    CONFIG_MAPS,
+    PODS,
+    SERVICES,
+    Key,
+    Manifest,
+    Resource,
+    annotations_of,
+    controller_of,
+    namespace_of,
+)
+from paddock.kube.times import exponential_backoff
+from paddock.operator.observe import owner_in, read_held_port
+
+_OWNER, _PORT = "owner", "port"
+_FIRST_DELAY, _LONGEST_DELAY = 1.0, 5.0
+OnChange = Callable[[Resource, Manifest], None]
+Trim = Callable[[Manifest], Manifest]
+
+_OUR_PREFIX = "paddock.dev/"
+
+_log = logging.getLogger(__name__)
+
+
+class Informers:
+    """`on_change` gets every added, changed or deleted job and child. `namespaces`: those to watch; "" is all."""
+
+    def __init__(
+        self,
+        api: Api,
+        jobs: Iterable[Resource],
+        pod_groups: Resource | None,
+        on_change: OnChange,
+        namespaces: Sequence[str] = ("",),
+    ) -> None:
+        self.jobs = tuple(jobs)
+        self.optional = (*self.jobs, *([pod_groups] if pod_groups else []))
+        self.namespaces = ("",) if "" in namespaces else tuple(dict.fromkeys(namespaces))
+        self._logged: set[str] = set()
+        self._caches: dict[Resource, dict[str, Cache]] = {
+            resource: {name: _build_cache(api, resource, on_change, name, self.jobs) for name in self.namespaces}
+            for resource in (PODS, SERVICES, CONFIG_MAPS, *self.optional)
+        }
+
+    async def follow(self) -> None:
+        """Keep all caches up to date until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for resource, caches in self._caches.items():
+                for namespace, cache in caches.items():
+                    group.create_task(self._mirror(resource, namespace, cache))
+
+    async def synced(self) -> None:
+        """Returns once all caches are synced."""
+        for cache in chain.from_iterable(caches.values() for caches in self._caches.values()):
+            await cache.synced.wait()
+
+    def unsynced(self) -> tuple[str, ...]:
+        """The plurals of the resources whose caches are not synced."""
+        return tuple(
+            resource.plural
+            for resource, caches in self._caches.items()
+            if not all(cache.synced.is_set() for cache in caches.values())
+        )
+
+    def get(self, resource: Resource, key: Key) -> Manifest | None:
+        cache = self._find(resource, key.namespace)
+        return None if cache is None else cache.get(key)
+
+    def keys(self, resource: Resource) -> list[Key]:
+        return [key for cache in self._caches[resource].values() for key in cache.keys()]  # noqa: SIM118 - no mapping
+
+    def owned(self, resource: Resource, uid: str) -> list[Manifest]:
+        return [child for cache in self._caches[resource].values() for child in cache.find(_OWNER, uid)]
+
+    def assume(self, resource: Resource, manifest: Manifest) -> None:
+        if (cache := self._find(resource, namespace_of(manifest))) is not None:
+            cache.assume(manifest)
+
+    def assume_deleting(self, resource: Resource, key: Key, uid: str, time: str) -> None:
+        if (cache := self._find(resource, key.namespace)) is not None:
+            cache.assume_deleting(key, uid, time)
+
+    def held_ports(self, *, excluding: str) -> frozenset[int]:
+        """First ports of the blocks that unfinished pods hold, without those of the job with the UID `excluding`."""
+        held = chain.from_iterable(cache.values(_PORT) for cache in self._caches[PODS].values())
+        return frozenset(int(port) for port, _, owner in (value.partition(" ") for value in held) if owner != excluding)
+
+    def _find(self, resource: Resource, namespace: str) -> Cache | None:
+        """Compare the result with None: an empty cache is false, as it has a length."""
+        caches = self._caches.get(resource, {})
+        return caches.get("" if "" in self.namespaces else namespace)
+
+    async def _mirror(self, resource: Resource, namespace: str, cache: Cache) -> None:
+        """Run one cache. A kind that is not served, or not allowed, is tried again: both may change. An optional kind
+        that is not served counts as synced, with no objects."""
+        tries = 0
+        while True:
+            try:
+                await cache.run()
+            except (NotFound, Forbidden, Unauthorized) as error:
+                sentence = explain_unwatched(resource, namespace, error, job=resource in self.jobs)
+                if sentence not in self._logged:
+                    _log.warning("%s", sentence)
+                self._logged.add(sentence)
+                if isinstance(error, NotFound) and resource in self.optional:
+                    cache.synced.set()
+            tries += 1
+            await asyncio.sleep(exponential_backoff(tries, _FIRST_DELAY, _LONGEST_DELAY))
+
+
+def explain_unwatched(resource: Resource, namespace: str, error: ApiError, *, job: bool) -> str:
+    """For the log: why a kind cannot be watched, and what to do. The server's message on a missing right names the
+    right and the account."""
+    name = resource.qualified
+    if isinstance(error, NotFound) and job:
+        file = "`kubectl create -f deploy/v1/crd.yaml` or " if resource in deployment.KINDS else ""
+        kinds = "" if resource in deployment.KINDS else f" --kinds {name}"
+        return (
+            f"{name} is not installed in this cluster: waiting for it. Install it with {file}`paddock manifests crd"
+            f"{kinds} | kubectl create -f -`"
+        )
+    if isinstance(error, NotFound):
+        return f"{name} is not served by this cluster: waiting for it. Is the scheduler that it belongs to installed?"
+    where = f"in namespace {namespace}" if namespace else "in all namespaces"
+    said = f"cannot watch {name} {where}, trying again: {error.message}."
+    if isinstance(error, Unauthorized):
+        return f"{said} The token or certificate of the operator is not taken by this cluster"
+    rights = "The rights that the operator needs are in deploy/v1/operator.yaml (`paddock manifests operator`)"
+    return f"{said} {rights}" + ("" if namespace else "; with --namespace it watches single namespaces alone")
+
+
+def _build_cache(api: Api, resource: Resource, on_change: OnChange, namespace: str, jobs: Sequence[Resource]) -> Cache:
+    indexes = {_OWNER: _owners}
+    if resource == PODS:
+        indexes[_PORT] = _ports
+    return Cache(
+        api,
+        resource,
+        namespace,
+        on_change=lambda manifest: on_change(resource, manifest),
+        indexes=indexes,
+        trim=_choose_trim(resource, jobs),
+    )
+
+
+def _choose_trim(resource: Resource, jobs: Sequence[Resource]) -> Trim:
+    if resource == PODS:
+        owners = {(job.group, job.kind): job for job in jobs}
+        return lambda pod: _keep_rank(pod) if owner_in(pod, owners) else _keep_identity(pod)
+    if resource in jobs:
+        return _keep_status
+    return _keep_metadata if resource in (SERVICES, CONFIG_MAPS) else _keep_members
+
+
+def _owner_of(manifest: Mapping[str, Any]) -> str:
+    return str((controller_of(manifest) or {}).get("uid") or "")
+
+
+def _owners(manifest: Manifest) -> list[str]:
+    owner = _owner_of(manifest)
+    return [owner] if owner else []
+
+
+def _ports(manifest: Manifest) -> list[str]:
+    """Port and owner in one value, so ports are filtered by owner without decoding pods."""
+    port = read_held_port(manifest)
+    return [] if port is None else [f"{port} {_owner_of(manifest)}"]
+
+
+def _keep_rank(pod: Manifest) -> Manifest:
+    """Metadata, status and what `jobs.objects.observed.read_pod` reads of the spec: node, restartPolicy, containers."""
+    spec = pod.get("spec") or {}
+    kept = {name: spec[name] for name in ("nodeName", "restartPolicy") if name in spec}
+    kept["containers"] = [{"name": each.get("name")} for each in spec.get("containers") or ()]
+    return {**_keep_metadata(pod), "spec": kept, "status": pod.get("status") or {}}
+
+
+def _keep_metadata(manifest: Manifest) -> Manifest:
+    kept = {name: value for name, value in manifest["metadata"].items() if name not in ("annotations", "managedFields")}
+    annotations = {name: text for name, text in annotations_of(manifest).items() if _is_read(name)}
+    kept |= {"annotations": annotations} if annotations else {}
+    return {"apiVersion": manifest["apiVersion"], "kind": manifest["kind"], "metadata": kept}
+
+
+def _is_read(annotation: str) -> bool:
+    return annotation.startswith(_OUR_PREFIX) or annotation in FOREIGN_ANNOTATIONS
+
+
+def _keep_identity(pod: Manifest) -> Manifest:
+    """Its name may be one that a job needs, and it may hold a port, as a pod of a deleted job does."""
+    kept = _keep_metadata(pod)
+    metadata = {name: value for name, value in kept["metadata"].items() if name not in ("labels", "finalizers")}
+    return {**kept, "metadata": metadata, "status": {"phase": (pod.get("status") or {}).get("phase")}}
+
+
+def _keep_status(job: Manifest) -> Manifest:
+    """Reconciles read jobs live: the cache needs metadata and status only."""
+    return {**_keep_metadata(job), "status": job.get("status") or {}}
+
+
+def _keep_members(group: Manifest) -> Manifest:
+    """Of a PodGroup: metadata and minMember."""
+    members = (group.get("spec") or {}).get("minMember")
+    return {**_keep_metadata(group), "spec": {"minMember": members}}

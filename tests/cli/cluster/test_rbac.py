@@ -1,0 +1,114 @@
+"""401 and 403 of a cluster, explained with what to do."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from paddock.cli.cluster.errors import Failed, explain_error
+from paddock.cli.cluster.places import build_cluster
+from paddock.cli.cluster.rbac import explain_forbidden, explain_unauthorized, explained_refusals, read_expiry
+from paddock.client.kubeconfig import Config
+from paddock.kube.errors import Forbidden, NotFound, Unauthorized
+
+NOW = 1_800_000_000.0
+
+
+def test_a_missing_right_is_named_with_what_gives_it() -> None:
+    message = (
+        'paddlejobs.batch.paddlepaddle.org is forbidden: User "system:serviceaccount:ci:runner" cannot create resource '
+        '"paddlejobs" in API group "batch.paddlepaddle.org" in the namespace "team"'
+    )
+    assert str(explain_forbidden(Forbidden(message))).splitlines() == [
+        "system:serviceaccount:ci:runner may not create paddlejobs.batch.paddlepaddle.org in namespace team. Who "
+        "administers the cluster can allow what paddock needs there:",
+        "",
+        "kubectl apply -f - <<'END'",
+        "apiVersion: rbac.authorization.k8s.io/v1",
+        "kind: Role",
+        "metadata: {name: paddock-user, namespace: team}",
+        "rules:",
+        "- {apiGroups: [batch.paddlepaddle.org], resources: [paddlejobs], "
+        "verbs: [get, list, watch, create, patch, delete]}",
+        '- {apiGroups: [""], resources: [pods], verbs: [get, list, watch, delete]}',
+        '- {apiGroups: [""], resources: [pods/log], verbs: [get]}',
+        '- {apiGroups: [""], resources: [configmaps], verbs: [create, patch, delete]}',
+        '- {apiGroups: [""], resources: [events], verbs: [list]}',
+        "END",
+        "kubectl create rolebinding paddock-user -n team --role=paddock-user --serviceaccount=ci:runner",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verb", "resource", "group", "rule"),
+    [
+        ("update", "configmaps", "",
+         '- {apiGroups: [""], resources: [configmaps], verbs: [create, patch, delete, update]}'),
+        ("create", "podgroups", "scheduling.volcano.sh",
+         "- {apiGroups: [scheduling.volcano.sh], resources: [podgroups], verbs: [create]}"),
+        ("list", "paddlejobs", "kubeflow.org",
+         "- {apiGroups: [kubeflow.org], resources: [paddlejobs], verbs: [get, list, watch, create, patch, delete]}"),
+    ],
+)  # fmt: skip
+def test_what_was_refused_is_among_the_rights(verb: str, resource: str, group: str, rule: str) -> None:
+    message = f'x: User "alice" cannot {verb} resource "{resource}" in API group "{group}" in the namespace "team"'
+    lines = str(explain_forbidden(Forbidden(message))).splitlines()
+    assert rule in lines
+    assert not any("pods]" in line and "create" in line for line in lines), "a pod reads any Secret of its namespace"
+
+
+def test_a_missing_right_of_the_whole_cluster_asks_for_no_more_than_it() -> None:
+    message = 'nodes is forbidden: User "alice" cannot list resource "nodes" in API group "" at the cluster scope'
+    assert str(explain_forbidden(Forbidden(message))).splitlines()[1:] == [
+        "",
+        "kubectl create clusterrole paddock-user-nodes --verb=get,list --resource=nodes",
+        "kubectl create clusterrolebinding paddock-user-nodes --clusterrole=paddock-user-nodes --user=alice",
+    ]
+
+
+def test_a_403_of_an_admission_plugin_is_unchanged() -> None:
+    assert explain_forbidden(Forbidden("pods x is forbidden: exceeded quota: y")) == (
+        "pods x is forbidden: exceeded quota: y"
+    )
+
+
+def make_certificate(until: float) -> str:
+    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "me")])
+    end = datetime.datetime.fromtimestamp(until, datetime.UTC)
+    built = x509.CertificateBuilder(name, name, key.public_key(), 1, end - datetime.timedelta(days=1), end)
+    return built.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
+
+
+@pytest.mark.parametrize(
+    ("until", "said"),
+    [
+        (NOW - 60, "does not accept the client certificate of f, context c: it expired at 2027-01-15T07:59:00Z"),
+        (NOW + 60, "does not know who you are (Unauthorized): the token or certificate of f, context c is wrong"),
+        (None, "does not know who you are (Unauthorized)"),
+    ],
+)
+def test_a_401_is_explained(until: float | None, said: str) -> None:
+    certificate = None if until is None else make_certificate(until)
+    config = Config("https://1.2.3.4", source="f, context c", certificate=certificate)
+    place = build_cluster(config, "c", None)
+    assert said in str(explain_unauthorized(place, Unauthorized("Unauthorized"), NOW))
+
+
+def test_a_certificate_that_cannot_be_read_has_no_end() -> None:
+    assert read_expiry("nonsense") is None
+
+
+@pytest.mark.parametrize("error", [Unauthorized("x"), Forbidden("x")])
+def test_a_refusal_fails_the_command(error: Exception) -> None:
+    place = build_cluster(Config("https://1.2.3.4", source="f"), "c", None)
+    with pytest.raises(Failed) as failed, explained_refusals(place):
+        raise error
+    known = explain_error(failed.value)
+    assert known is not None and known.exit_code == 1
+    with pytest.raises(NotFound), explained_refusals(place):
+        raise NotFound("x")

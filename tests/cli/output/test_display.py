@@ -1,0 +1,230 @@
+"""What `paddock run` shows, by tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.views import RESOURCE, build_job, build_manifest, build_restart, build_view
+from paddock.app.home import Home
+from paddock.cli.cluster.places import Local
+from paddock.cli.follow.failure import build_failure
+from paddock.cli.output.display import (
+    build_building,
+    build_doubt,
+    build_end,
+    build_head,
+    build_live_line,
+    build_timeout,
+)
+from paddock.cli.verbs.describe import build_facts
+from paddock.cli.verbs.down import build_stopped
+from paddock.jobs.logs.complaints import find_complaint
+from paddock.jobs.model import CauseRecord, Phase, Rank
+from paddock.jobs.text.explain import explain
+from paddock.jobs.text.phrases import render
+from paddock.jobs.views.building import read_building
+from paddock.jobs.views.stored import StoredJob
+
+FAILED = CauseRecord("RankFailed", {"ranks": ["worker-1"], "code": 3})
+DOCUMENTED = "epoch 1  step 100/400  loss 0.5213"
+
+
+@pytest.mark.parametrize(
+    ("replicas", "said"),
+    [
+        ({"ps": 2}, "PaddleJob default/demo: PS mode, 2 servers, 2 workers"),
+        ({"ps": 1, "workers": 1}, "PaddleJob default/demo: PS mode, 1 server, 1 worker"),
+        ({"workers": 2}, "PaddleJob default/demo: Collective mode, 2 workers"),
+    ],
+)
+def test_the_head_counts_servers_and_workers(replicas: dict[str, int], said: str) -> None:
+    assert build_head(build_job(**replicas)) == said
+
+
+@pytest.mark.parametrize(
+    ("view", "said"),
+    [
+        (build_view(), "Running 12s · ps 2/2 · worker 2/2"),
+        (build_view(line=DOCUMENTED), "Running 12s · ps 2/2 · worker 2/2 · epoch 1 step 100/400 · loss 0.5213"),
+        (build_view(phase=Phase.NONE), "Submitted 12s · ps 2/2 · worker 2/2"),
+        (
+            build_view(phase=Phase.STARTING, cause=CauseRecord("PodsStarting", {"starting": 1, "wanted": 4})),
+            "Starting 12s · ps 2/2 · worker 2/2 · 1 of 4 pods is starting",
+        ),
+        (build_view(restarts=2), "Running 12s · ps 2/2 · worker 2/2 · restarts 2"),
+    ],
+)
+def test_the_live_line_says_phase_ranks_progress_and_what_it_waits_for(view: Any, said: str) -> None:
+    assert build_live_line(view, now=112.0) == said
+
+
+@pytest.mark.parametrize(
+    ("view", "said"),
+    [
+        (build_view(phase=Phase.COMPLETED, ended=131.2), "Completed in 31 s: ps 2/2, worker 2/2 succeeded."),
+        (build_view(phase=Phase.COMPLETED, ended=101.26), "Completed in 1.3 s: ps 2/2, worker 2/2 succeeded."),
+        (build_view(phase=Phase.COMPLETED, ended=400.0), "Completed in 5m: ps 2/2, worker 2/2 succeeded."),
+        (
+            build_view(phase=Phase.COMPLETED, ended=131.2, messages={Rank("worker", 0): "AUC 0.81\n(chance 0.50)"}),
+            "Completed in 31 s: ps 2/2, worker 2/2 succeeded. AUC 0.81 (chance 0.50)",
+        ),
+        (
+            build_view(phase=Phase.COMPLETED, ended=131.2, messages={Rank("ps", 0): "a server's words"}),
+            "Completed in 31 s: ps 2/2, worker 2/2 succeeded.",
+        ),
+        (
+            build_view(phase=Phase.FAILED, cause=FAILED, ended=112.0),
+            "Failed after 12 s: worker-1 ended with exit code 3; its log has the reason",
+        ),
+        (build_view(phase=Phase.FAILED, ended=112.0), "Failed after 12 s: no cause is recorded"),
+    ],
+)
+def test_the_end_says_how_long_who_and_why(view: Any, said: str) -> None:
+    assert build_end(view) == said
+
+
+WAITING = CauseRecord("WaitingForScheduler", {"pods": 4, "wanted": 4, "message": "no room"})
+
+
+@pytest.mark.parametrize(
+    ("view", "said"),
+    [
+        (build_view(phase=Phase.PENDING, cause=WAITING), "waiting for room for 4 of 4 pods: no room"),
+        (build_view(), "Running, all of its pods run"),
+        (build_view(line=DOCUMENTED), "Running, epoch 1 step 100/400, loss 0.5213"),
+        (build_view(phase=Phase.RESTARTING, cause=build_restart(1)), explain(build_restart(1))),
+        (build_view(phase=Phase.NONE), "no cause is recorded"),
+    ],
+)
+def test_a_timeout_says_how_far_the_job_is_or_what_it_waits_for(view: Any, said: str) -> None:
+    assert build_timeout(view, 60) == f"Not completed in 60 s (--timeout): {said}"
+    assert build_timeout(view, 600).startswith("Not completed in 10m (--timeout): ")
+
+
+def test_all_of_it_in_chinese() -> None:
+    running = build_view(
+        phase=Phase.STARTING, cause=CauseRecord("PodsStarting", {"starting": 1, "wanted": 4}), restarts=2
+    )
+    failed = build_view(phase=Phase.FAILED, cause=FAILED, ended=112.0)
+    building = read_building("paddle-ps", {"phase": "Building", "progress": 61, "message": "building (paddle), 61 %"})
+    assert building is not None
+    assert (
+        build_head(build_job(ps=2, workers=1), "zh") == "PaddleJob default/demo：PS 模式，2 个参数服务器、1 个 worker"
+    )
+    assert build_live_line(running, 112.0, "zh") == (
+        "Starting 12s · ps 2/2 · worker 2/2 · 4 个 Pod 中的 1 个正在启动 · 已重启 2 次"
+    )
+    assert build_end(failed, "zh") == "运行 12 s 后失败：worker-1 以退出码 3 结束；原因见它的日志"
+    assert (
+        build_end(build_view(phase=Phase.COMPLETED, ended=131.2), "zh")
+        == "已完成，用时 31 s：ps 2/2、worker 成功 2/2。"
+    )
+    assert build_timeout(build_view(), 60, "zh") == "60 s 内未完成（--timeout）：Running，它的全部 Pod 都在运行"
+    assert build_building(building, bar=False, language="zh") == "环境 paddle-ps：正在构建（paddle）, 61 %"
+
+
+def test_the_end_does_not_say_failed_twice() -> None:
+    given_up = CauseRecord("BackoffLimitExceeded", {**build_restart(2).args, "limit": 2})
+    said = build_end(build_view(phase=Phase.FAILED, cause=given_up, ended=140.0))
+    assert said.startswith("Failed after 40 s: after 2 restarts, as many as runPolicy.backoffLimit allows: worker-0")
+
+
+@pytest.mark.parametrize(
+    ("message", "percent", "line", "drawn"),
+    [
+        (
+            "building (paddlepaddle 3.0.0, 193 MB), 61 %",
+            61,
+            "environment paddle-ps: building (paddlepaddle 3.0.0, 193 MB), 61 %",
+            "environment paddle-ps: building (paddlepaddle 3.0.0, 193 MB) ██████░░░░ 61 %",
+        ),
+        (
+            "building (paddlepaddle 3.0.0, 193 MB), 61 %, 12 MB/s, 9 s left",
+            61,
+            "environment paddle-ps: building (paddlepaddle 3.0.0, 193 MB), 61 %, 12 MB/s, 9 s left",
+            "environment paddle-ps: building (paddlepaddle 3.0.0, 193 MB) ██████░░░░ 61 %, 12 MB/s, 9 s left",
+        ),
+        (
+            "building (paddlepaddle 3.0.0), installing, 90 %",
+            90,
+            "environment paddle-ps: building (paddlepaddle 3.0.0), installing, 90 %",
+            "environment paddle-ps: building (paddlepaddle 3.0.0), installing █████████░ 90 %",
+        ),
+        (
+            "waiting for another build of paddlepaddle 3.0.0",
+            0,
+            "environment paddle-ps: waiting for another build of paddlepaddle 3.0.0, 0 %",
+            "environment paddle-ps: waiting for another build of paddlepaddle 3.0.0 ░░░░░░░░░░ 0 %",
+        ),
+    ],
+)
+def test_a_build_is_a_bar_on_a_terminal_and_a_line_in_a_pipe(message: str, percent: int, line: str, drawn: str) -> None:
+    building = read_building("paddle-ps", {"phase": "Building", "progress": percent, "message": message})
+    assert building is not None
+    assert (build_building(building, bar=False), build_building(building, bar=True)) == (line, drawn)
+
+
+@pytest.mark.parametrize("phase", ["Ready", "Failed", "Pending", None])
+def test_what_is_not_being_built_is_not_shown(phase: str | None) -> None:
+    assert read_building("paddle-ps", {"phase": phase, "progress": 0}) is None
+
+
+def test_a_job_that_completes_after_an_error_is_doubted() -> None:
+    line = "Error initializing process group: Distributed package doesn't have NCCL built in"
+    complaint = find_complaint([line])
+    assert complaint is not None
+    worker, server = {Rank("worker", 1): complaint}, {Rank("ps", 0): complaint}
+    doubt = build_doubt(replace(build_view(phase=Phase.COMPLETED), complaints=worker))
+    assert doubt is not None
+    assert render(doubt, "en").startswith(f"warning: worker-1 printed “{line}” and still ended with 0")
+    assert build_doubt(replace(build_view(phase=Phase.COMPLETED), complaints=server)) is None
+    assert build_doubt(replace(build_view(phase=Phase.FAILED), complaints=worker)) is None
+    assert build_doubt(build_view(phase=Phase.COMPLETED)) is None
+
+
+@pytest.mark.parametrize(
+    ("phase", "said"),
+    [
+        (Phase.RUNNING, "Role:      worker, 2 wanted: 0 pending"),
+        (Phase.FAILED, "Role:      worker, as it stood at the end: 2 wanted: 0 pending"),
+    ],
+)
+def test_the_role_counts_of_an_ended_job_are_marked_as_final(phase: Phase, said: str, tmp_path: Path) -> None:
+    view = build_view(phase=phase)
+    stored = StoredJob(RESOURCE, build_manifest(ps=2), view.status, view.job)
+    facts = build_facts(view.job, stored, Local(Home(tmp_path, tmp_path)))
+    assert [line for line in facts if line.startswith("Role:")][1].startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("unfinished", "said"),
+    [
+        ([], "embedded cluster stopped"),
+        (["lst"], "embedded cluster stopped; 1 unfinished job (lst) starts again with it: `paddock delete` removes it"),
+        (
+            ["hangs", "lst"],
+            "embedded cluster stopped; 2 unfinished jobs (hangs, lst) start again with it: `paddock delete` removes "
+            "them",
+        ),
+        (
+            list("abcdef"),
+            "embedded cluster stopped; 6 unfinished jobs (a, b, c, d and 2 more) start again with it: `paddock "
+            "delete` removes them",
+        ),
+    ],
+)
+def test_down_names_the_jobs_that_restart(unfinished: list[str], said: str) -> None:
+    assert str(build_stopped(unfinished)) == said
+
+
+def test_a_failure_names_the_line_that_says_why() -> None:
+    text = (
+        "Traceback (most recent call last):\n  File 'train.py', line 1\nModuleNotFoundError: No module named 'pandas'\n"
+    )
+    *_, last = build_failure("worker-1", text, "")
+    assert render(last, "en") == "worker-1 says what went wrong: ModuleNotFoundError: No module named 'pandas'"
+    assert len(build_failure("worker-1", "out of ideas\n", "")) == 2

@@ -1,0 +1,140 @@
+"""Jobs, pods and environments as rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cli.views import RESOURCE, build_manifest
+from paddock.cli.output import rows
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.views.environments import read_environment_row
+from paddock.jobs.views.jobs import read_job_row
+from paddock.jobs.views.pods import rank_name, read_pod_row
+from paddock.kube.times import format_time
+
+NOW = 1_700_000_000.0
+CREATED = format_time(NOW - 41)
+
+
+def build_pod(status: dict[str, Any], **metadata: Any) -> dict[str, Any]:
+    return {
+        "metadata": {"name": "demo-worker-0", "creationTimestamp": CREATED, **metadata},
+        "spec": {"containers": [{"name": "paddle"}], "nodeName": "here"},
+        "status": status,
+    }
+
+
+def container(state: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"containerStatuses": [{"name": "paddle", "state": state, **more}]}
+
+
+@pytest.mark.parametrize(
+    ("status", "row"),
+    [
+        ({}, ["demo", "Pending", "", "", "", "41s", ""]),
+        (
+            {"phase": "Completed", "mode": "PS", "ps": {"refs": 2, "running": 2, "ready": "2/2"}},
+            ["demo", "Completed", "PS", "2/2", "0/2", "41s", ""],
+        ),
+    ],
+)
+def test_a_job_is_a_row_of_the_documents_table(status: dict[str, Any], row: list[str]) -> None:
+    job = build_manifest(ps=2)
+    job["metadata"]["creationTimestamp"] = CREATED
+    job["status"] = status
+    assert rows.build_job_cells(read_job_row(RESOURCE, job), NOW) == row
+
+
+def test_the_master_of_kubeflow_is_in_the_column_of_servers() -> None:
+    template = {"spec": {"containers": [{"name": "paddle", "image": "busybox"}]}}
+    roles = {"Master": {"replicas": 1, "template": template}, "Worker": {"replicas": 2, "template": template}}
+    counts = {"Master": {"active": 1, "ready": 1}, "Worker": {"active": 2, "ready": 2}}
+    (kubeflow,) = (each for each in KINDS if each.group == "kubeflow.org")
+    job = {
+        "metadata": {"name": "demo", "creationTimestamp": CREATED},
+        "spec": {"paddleReplicaSpecs": roles},
+        "status": {"replicaStatuses": counts},
+    }
+    row = dict(zip(rows.JOB_HEADER, rows.build_job_cells(read_job_row(kubeflow, job), NOW), strict=True))
+    assert row["PS"] and row["WORKER"]
+
+
+def test_why_is_in_the_readers_language() -> None:
+    job = build_manifest()
+    job["status"] = {"phase": "Pending", "cause": {"reason": "Deleting", "args": {}, "since": CREATED}}
+    assert rows.build_job_cells(read_job_row(RESOURCE, job), NOW, "zh")[-1] == "正在删除作业及其 Pod"
+
+
+@pytest.mark.parametrize(
+    ("status", "ready", "reason", "why"),
+    [
+        ({}, "0/1", "Pending", ""),
+        ({"phase": "Running", **container({"running": {}}, ready=True)}, "1/1", "Running", ""),
+        ({"phase": "Succeeded", **container({"terminated": {"exitCode": 0}})}, "0/1", "Completed", ""),
+        ({"phase": "Failed", **container({"terminated": {"exitCode": 3}})}, "0/1", "Error", "exit code 3"),
+        (
+            {"phase": "Failed", **container({"terminated": {"exitCode": 127, "reason": "StartError", "message": "x"}})},
+            "0/1",
+            "StartError",
+            "x",
+        ),
+        (
+            {"phase": "Pending", **container({"waiting": {"reason": "EnvironmentBuilding", "message": "of\n paddle"}})},
+            "0/1",
+            "EnvironmentBuilding",
+            "of paddle",
+        ),
+        (
+            {"conditions": [{"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available"}]},
+            "0/1",
+            "Pending",
+            "0/1 nodes are available",
+        ),
+    ],
+)  # fmt: skip
+def test_a_pod_says_what_kubectl_says_and_why(status: dict[str, Any], ready: str, reason: str, why: str) -> None:
+    row = dict(zip(rows.POD_HEADER, rows.build_pod_cells(read_pod_row(build_pod(status)), NOW), strict=True))
+    assert (row["READY"], row["STATUS"], row["WHY"], row["AGE"]) == (ready, reason, why, "41s")
+
+
+def test_a_pod_that_is_being_deleted_is_terminating() -> None:
+    pod = build_pod({"phase": "Running", **container({"running": {}})}, deletionTimestamp=CREATED)
+    assert rows.build_pod_cells(read_pod_row(pod), NOW)[2] == "Terminating"
+
+
+@pytest.mark.parametrize(
+    ("labels", "annotations", "name"),
+    [
+        ({"paddock.dev/role": "worker"}, {}, "worker-0"),
+        ({}, {"paddle-resource": "ps"}, "ps-0"),  # another operator's pod
+        ({}, {}, "demo-worker-0"),
+    ],
+)
+def test_a_rank_s_name_is_without_the_job_s(labels: dict[str, str], annotations: dict[str, str], name: str) -> None:
+    assert rank_name(build_pod({}, labels=labels, annotations=annotations)) == name
+
+
+@pytest.mark.parametrize(
+    ("status", "row"),
+    [
+        ({}, ["paddle-ps", "Pending", "", "41s", "paddlepaddle==3.0.0, protobuf<7"]),
+        (
+            {"phase": "Building", "progress": 61, "message": "building (paddlepaddle 3.0.0), 61 %"},
+            ["paddle-ps", "Building", "61 %", "41s", "building (paddlepaddle 3.0.0), 61 %"],
+        ),
+    ],
+)
+def test_an_environment_says_how_far_it_is(status: dict[str, Any], row: list[str]) -> None:
+    environment = {
+        "metadata": {"name": "paddle-ps", "creationTimestamp": CREATED},
+        "spec": {"requirements": ["paddlepaddle==3.0.0", "protobuf<7"]},
+        "status": status,
+    }
+    assert rows.build_environment_cells(read_environment_row(environment), NOW) == row
+
+
+def test_namespaces_come_first() -> None:
+    header, cells = rows.with_namespace([{"metadata": {"namespace": "team"}}], ["NAME"], [["demo"]])
+    assert (header, cells) == (["NAMESPACE", "NAME"], [["team", "demo"]])

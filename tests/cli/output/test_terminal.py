@@ -1,0 +1,86 @@
+"""Tables in kubectl's layout; what goes to stdout and what to stderr."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from paddock.cli.output import screen, terminal
+from paddock.cli.output.terminal import build_table, pod_colour
+
+HEADER = ("NAME", "STATUS", "WHY")
+WHY = "worker-1 ended with exit code 3"
+ROWS = [("one", "Running", ""), ("the-second", "Failed", WHY)]
+
+
+@pytest.mark.parametrize(
+    ("width", "lines"),
+    [
+        (
+            None,
+            [
+                "NAME         STATUS    WHY",
+                "one          Running",
+                f"the-second   Failed    {WHY}",
+            ],
+        ),
+        (40, ["NAME         STATUS    WHY", "one          Running", "the-second   Failed    worker-1 ended w…"]),
+        (20, ["NAME         STATUS    WHY", "one          Running", "the-second   Failed    worker-1 …"]),
+        (200, ["NAME         STATUS    WHY", "one          Running", f"the-second   Failed    {WHY}"]),
+    ],
+)  # fmt: skip
+def test_only_the_last_column_is_shortened(width: int | None, lines: list[str]) -> None:
+    assert [line.plain for line in build_table(HEADER, ROWS, width)] == lines
+
+
+def test_wide_characters_keep_columns_straight() -> None:
+    lines = [line.plain for line in build_table(("NAME", "WHY"), [("训练", "a"), ("ab", "b")])]
+    assert lines == ["NAME   WHY", "训练   a", "ab     b"]
+
+
+def test_a_table_without_rows_is_its_header() -> None:
+    assert [line.plain for line in build_table(HEADER, [])] == ["NAME   STATUS   WHY"]
+
+
+def test_a_pod_has_the_same_colour_every_time() -> None:
+    assert pod_colour("worker-0") == pod_colour("worker-0")
+    assert len({pod_colour(f"worker-{index}") for index in range(8)}) > 3
+
+
+def console(*, is_terminal: bool) -> tuple[Console, io.StringIO]:
+    text = io.StringIO()
+    made = Console(file=text, force_terminal=is_terminal, color_system="standard" if is_terminal else None, width=60)
+    return made, text
+
+
+def test_in_a_pipe_a_rank_s_lines_are_unchanged() -> None:
+    out, text = console(is_terminal=False)
+    shown = screen.Screen(out, terminal.stderr())
+    with shown:
+        shown.status("Running 3s")
+        shown.rank_lines("ps-0", 8, ["[bold]no markup[/bold]", "\x1b[31mred\x1b[0m", ""])
+        shown.rank_lines("", 8, ["alone"])
+    assert text.getvalue() == "ps-0     │ [bold]no markup[/bold]\nps-0     │ \x1b[31mred\x1b[0m\nps-0     │ \nalone\n"
+
+
+def test_on_a_terminal_colours_pass_and_other_commands_to_it_do_not() -> None:
+    out, text = console(is_terminal=True)
+    screen.Screen(out, terminal.stderr()).rank_lines("ps-0", 4, ["\x1b[2J\x1b[31mred\x1b[0m \x1b[5Aup"])
+    shown = text.getvalue()
+    assert "\x1b[31mred" in shown and "up" in shown
+    assert "\x1b[2J" not in shown and "\x1b[5A" not in shown
+
+
+def test_the_live_line_is_gone_at_the_end_and_the_lines_remain() -> None:
+    out, text = console(is_terminal=True)
+    shown = screen.Screen(out, out)
+    with shown:
+        shown.status("Running 3s")
+        shown.notify("a word")
+        shown.notify_unless_live("needless on a terminal")
+        shown.line("Completed")
+    said = text.getvalue()
+    assert "a word" in said and "Completed" in said and "needless" not in said
+    assert said.rstrip().endswith("\x1b[2K") or "Running 3s" not in said.splitlines()[-1]

@@ -1,0 +1,127 @@
+"""Where the script that a job starts comes from: its image, the directory of the command, or nowhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.views import RESOURCE, build_manifest
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.submit.local_directories import Script, add_working_directories, plan_scripts, read_scripts
+from paddock.cli.submit.submission import Checked, build_checked
+from paddock.environments.defaults import build_defaults
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
+from paddock.jobs.preflight import Document
+from paddock.kube.calls import Listing
+from paddock.kube.meta import ENVIRONMENTS, Resource
+
+HERE = Path("/home/mine")
+PADDLE = "registry.baidubce.com/paddlepaddle/paddle:2.4.0rc0-cpu"
+WIDE_AND_DEEP = "registry.baidubce.com/paddle-operator/demo-wide-and-deep:v1"
+
+
+def read(image: str, **container: Any) -> list[Script]:
+    manifest = build_manifest(workers=1)
+    manifest["spec"]["worker"]["template"]["spec"]["containers"] = [{"name": "paddle", "image": image, **container}]
+    return list(read_scripts(KINDS[RESOURCE].read_job(manifest), build_defaults()))
+
+
+@pytest.mark.parametrize(
+    ("image", "container", "found"),
+    [
+        (PADDLE, {"command": ["python", "train.py"]}, [("train.py", False)]),
+        (PADDLE, {"command": ["python", "/mnt/train.py"]}, []),
+        (PADDLE, {"command": ["python", "train.py"], "workingDir": "/mnt"}, []),
+        (PADDLE, {"command": ["python", "-m", "paddle.distributed.launch", "run_check"]}, []),
+        (WIDE_AND_DEEP, {}, [("train.py", True)]),
+        (WIDE_AND_DEEP, {"args": ["--epochs=1"]}, [("train.py", True)]),
+        (WIDE_AND_DEEP, {"command": ["python3", "mine.py"]}, [("mine.py", False)]),
+        ("nobody/knows:v1", {"command": ["python", "train.py"]}, [("train.py", None)]),
+        ("busybox", {"command": ["sh", "-c", "cd /mnt; python train.py"]}, []),
+    ],
+)
+def test_the_image_has_the_script_or_not(image: str, container: Any, found: list[tuple[str, bool | None]]) -> None:
+    assert [(script.path, script.brought) for script in read(image, **container)] == found
+
+
+BROUGHT, MISSING, UNKNOWN = (
+    Script("a.py", "image", True), Script("b.py", "image", False), Script("c.py", "image", None),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("scripts", "there", "taken", "refused"),
+    [
+        ([], set(), (), ""),
+        ([BROUGHT], set(), (), ""),
+        ([UNKNOWN], {"c.py"}, (), ""),
+        ([MISSING], {"b.py"}, ("b.py",), ""),
+        ([MISSING, MISSING], {"b.py"}, ("b.py",), ""),
+        (
+            [MISSING],
+            set(),
+            (),
+            "b.py is not in the image image nor in /home/mine: call paddock where it lies, or mount",
+        ),
+        ([BROUGHT, MISSING], {"a.py", "b.py"}, ("b.py",), ""),
+        ([UNKNOWN, MISSING], {"b.py"}, ("b.py",), ""),
+        ([BROUGHT, MISSING], {"b.py"}, (), "a.py is not in"),  # all roles start in one directory
+    ],
+)
+def test_it_is_taken_from_here_or_refused(
+    scripts: list[Script], there: set[str], taken: tuple[str, ...], refused: str
+) -> None:
+    found, refusal = plan_scripts(scripts, HERE, there.__contains__)
+    assert found == taken
+    assert str(refusal or "").startswith(refused) and bool(refusal) == bool(refused)
+
+
+class Environments:
+    """As much of an API as is asked: the environments that there are."""
+
+    async def list(self, resource: Resource) -> Listing:
+        assert resource == ENVIRONMENTS
+        return Listing(list(build_defaults()), "1")
+
+
+def check(**annotations: str) -> Checked:
+    manifest = build_manifest(workers=1)
+    container = {"name": "paddle", "image": PADDLE, "command": ["python", "train.py"]}
+    manifest["spec"]["worker"]["template"]["spec"]["containers"] = [container]
+    manifest["metadata"]["annotations"] = annotations
+    return build_checked("job.yaml", Document(manifest), manifest, RESOURCE)
+
+
+async def add(each: Checked, directory: Path) -> tuple[str | None, list[str]]:
+    """The directory in the job's annotation, and the notices."""
+    api: Any = Environments()
+    said: list[str] = []
+    (placed,) = await add_working_directories(api, [each], directory, lambda words: said.append(str(words)))
+    return placed.manifest["metadata"]["annotations"].get(WORKING_DIRECTORY_ANNOTATION), said
+
+
+async def test_the_job_names_the_directory_and_the_user_is_notified(tmp_path: Path) -> None:
+    with pytest.raises(
+        UserError, match=f"^job.yaml: train.py is not in the image {PADDLE} nor in {tmp_path}: call paddock"
+    ):
+        await add(check(), tmp_path)
+    (tmp_path / "train.py").touch()
+    assert await add(check(), tmp_path) == (str(tmp_path), [f"train.py is in no image: taken from {tmp_path}"])
+
+
+async def test_an_annotation_that_is_there_wins(tmp_path: Path) -> None:
+    assert await add(check(**{WORKING_DIRECTORY_ANNOTATION: "/elsewhere"}), tmp_path) == ("/elsewhere", [])
+
+
+async def test_a_directory_that_is_named_is_taken_for_every_job(tmp_path: Path) -> None:
+    api: Any = Environments()
+    each = check(**{WORKING_DIRECTORY_ANNOTATION: "/elsewhere"})
+    (placed,) = await add_working_directories(api, [each], tmp_path, lambda _: None, named=True)
+    assert placed.manifest["metadata"]["annotations"][WORKING_DIRECTORY_ANNOTATION] == str(tmp_path)
+
+
+def test_the_root_of_the_machine_is_no_working_directory() -> None:
+    assert plan_scripts([MISSING], Path("/"), lambda _: True)[1] is not None

@@ -1,0 +1,79 @@
+"""Parts of a manifest that only the local cluster supports are reported before anything is sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cli.views import RESOURCE, build_manifest
+from paddock.cli.follow.locations import explain_outputs
+from paddock.cli.submit.local_only import find_notices, find_refusals
+from paddock.cli.submit.submission import Checked, build_checked
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.preflight import Document
+from paddock.jobs.text.phrases import phrase, render
+from paddock.kube.meta import ENVIRONMENTS, Resource
+
+
+def checked(manifest: dict[str, Any], resource: Resource = RESOURCE) -> list[Checked]:
+    return [build_checked("job.yaml", Document(manifest), manifest, resource)]
+
+
+def job_with(annotations: dict[str, str] | None = None, **container: Any) -> dict[str, Any]:
+    manifest = build_manifest(workers=1)
+    manifest["metadata"]["annotations"] = annotations or {}
+    manifest["spec"]["worker"]["template"]["spec"]["containers"][0].update(container)
+    return manifest
+
+
+def test_a_directory_of_this_machine_is_refused() -> None:
+    (said,) = find_refusals(checked(job_with({"paddock.dev/working-directory": "/home/me"})))
+    assert str(said).startswith("job.yaml: the annotation paddock.dev/working-directory names a directory of this")
+    assert str(said).endswith("--workdir /home/me sends the directory")
+
+
+def test_an_environment_is_refused() -> None:
+    manifest = {"apiVersion": ENVIRONMENTS.api_version, "kind": "Environment", "metadata": {"name": "mine"}}
+    (said,) = find_refusals(checked(manifest, ENVIRONMENTS))
+    assert "on a cluster the image itself is run: leave it out" in str(said)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "said"),
+    [
+        (job_with(), []),
+        (job_with({"paddock.dev/environment": "paddle-ps"}), ["worker: the environment paddle-ps is one of the local"]),
+        (job_with(command=["sh", "-c", "cp x $PADDOCK_OUTPUT_DIR"]), ["PADDOCK_OUTPUT_DIR and PADDOCK_CHECKPOINT_DIR"]),
+        (job_with(args=["--save=$(PADDOCK_CHECKPOINT_DIR)"]), ["PADDOCK_OUTPUT_DIR and PADDOCK_CHECKPOINT_DIR are"]),
+        (job_with(env=[{"name": "OUT", "value": "$(PADDOCK_OUTPUT_DIR)/x"}]), ["PADDOCK_OUTPUT_DIR and"]),
+    ],
+)
+def test_differences_on_a_cluster_are_notices(manifest: dict[str, Any], said: list[str]) -> None:
+    found = [str(each) for each in find_notices(checked(manifest))]
+    assert len(found) == len(said) and all(one.startswith(other) for one, other in zip(found, said, strict=True))
+    assert find_refusals(checked(manifest)) == []
+
+
+@pytest.mark.parametrize(
+    ("volume", "read_only", "said"),
+    [
+        ({}, False, "outputs: the job has no volume that outlives its pods"),
+        ({"persistentVolumeClaim": {"claimName": "data"}}, False, "outputs: /mnt (persistentVolumeClaim data)"),
+        ({"persistentVolumeClaim": {"claimName": "data"}}, True, "outputs: the job has no volume"),
+        ({"hostPath": {"path": "/data"}}, False, "outputs: /mnt (hostPath /data)"),
+        ({"emptyDir": {}}, False, "outputs: the job has no volume"),
+        ({"nfs": {"server": "s", "path": "/e"}}, False, "outputs: /mnt (nfs /e)"),
+    ],
+)
+def test_outputs_are_in_the_volumes_that_last(volume: dict[str, Any], read_only: bool, said: str) -> None:
+    mount = {"name": "mine", "mountPath": "/mnt", "readOnly": read_only}
+    manifest = job_with(volumeMounts=[mount])
+    manifest["spec"]["worker"]["template"]["spec"]["volumes"] = [{"name": "mine", **volume}]
+    assert str(explain_outputs(KINDS[RESOURCE].read_job(manifest))).startswith(said)
+
+
+def test_it_is_said_in_chinese() -> None:
+    (said,) = find_notices(checked(job_with(args=["$(PADDOCK_OUTPUT_DIR)"])))
+    assert render(said, "zh").startswith("在 Kubernetes 上没有 PADDOCK_OUTPUT_DIR")
+    assert render(phrase("nothing was submitted"), "zh") == "没有提交任何内容"

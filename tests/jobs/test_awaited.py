@@ -1,0 +1,108 @@
+"""A sentence begins with the object that pods wait for, and in a table it has whole clauses."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paddock.jobs.model import CauseRecord
+from paddock.jobs.text.explain import MOST_COLUMNS, drop_introductions, explain, shorten
+
+LOCAL = "0/1 nodes are available: 2 {}."
+
+
+def told(message: str, language: str = "en") -> str:
+    return explain(CauseRecord("WaitingForScheduler", {"pods": 2, "wanted": 2, "message": message}, 0.0), language)
+
+
+@pytest.mark.parametrize(
+    ("message", "english", "chinese"),
+    [
+        (
+            LOCAL.format('persistentvolumeclaim "nfs-pvc" not found (namespace r023 has none)'),
+            "waiting for the claim nfs-pvc, which namespace r023 lacks",
+            "等待存储卷声明 nfs-pvc，命名空间 r023 中没有它",
+        ),
+        (
+            LOCAL.format('persistentvolumeclaim "nfs" not found (namespace a has b, c; one of this name is in d)'),
+            "waiting for the claim nfs, which namespace a lacks; it has b, c; one of this name is in d",
+            "等待存储卷声明 nfs，命名空间 a 中没有它；那里有 b, c；d 中有同名的",
+        ),
+        (
+            '0/3 nodes are available: persistentvolumeclaim "nfs-pvc" not found. preemption: 0/3 nodes are available',
+            "waiting for the claim nfs-pvc, which does not exist",
+            "等待存储卷声明 nfs-pvc，它不存在",
+        ),
+        (
+            LOCAL.format('persistentvolumeclaim "data" is being deleted'),
+            "waiting for the claim data, which is being deleted",
+            "等待存储卷声明 data，它正在被删除",
+        ),
+        (
+            LOCAL.format("pod has unbound immediate PersistentVolumeClaims (data: no volume (hostPath) fits)"),
+            "waiting for the claim data to be bound: no volume (hostPath) fits",
+            "等待存储卷声明 data 绑定：no volume (hostPath) fits",
+        ),
+        (
+            "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims. preemption: none",
+            "waiting for a claim of its volumes to be bound",
+            "等待存储卷声明绑定",
+        ),
+        (
+            'waiting for the PodGroup "resnet", which does not exist yet',
+            "waiting for the PodGroup resnet, which does not exist yet",
+            "等待 PodGroup resnet，它尚不存在",
+        ),
+        (
+            "0/1 nodes are available: 1 Insufficient cpu.",
+            "waiting for room for 2 of 2 pods: 0/1 nodes are available: 1 Insufficient cpu",
+            "2 个 Pod 中的 2 个正在等待资源：1 个节点中没有可用的：1 个节点的 cpu 不足",
+        ),
+    ],
+)
+def test_what_is_waited_for_comes_first(message: str, english: str, chinese: str) -> None:
+    assert told(message) == english
+    assert told(message, "zh") == chinese
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("waiting: short", "waiting: short"),
+        ("worker-0 failed (" + "a" * 90 + "); restarted", "worker-0 failed (" + "a" * 82 + "…"),
+        ("a" * 40 + ", " + "b" * 40 + "; " + "c" * 40, "a" * 40 + ", " + "b" * 40 + "…"),
+        ("word " * 30, "word " * 19 + "word…"),
+        ("等待" * 15 + "；" + "原因" * 30, "等待" * 15 + "…"),
+        ("worker-0 cannot start: " + "word " * 30, "worker-0 cannot start: " + "word " * 14 + "word…"),
+    ],
+    ids=["all of it", "a word without an end", "at a clause", "at a word", "in Chinese", "not at a colon"],
+)
+def test_a_sentence_in_a_table_has_whole_clauses(sentence: str, expected: str) -> None:
+    assert shorten(sentence) == expected.rstrip()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        (
+            'waiting for room for 2 of 2 pods: waiting for the gang "big": 2 pods are needed at once, 0 fit: '
+            "0/1 nodes are available: 1 Insufficient nvidia.com/gpu (needs 2, 0 of 0 free)",
+            "waiting for room for 2 of 2 pods: … 1 Insufficient nvidia.com/gpu (needs 2, 0 of 0 free)",
+        ),
+        (
+            "2 个 Pod 中的 2 个正在等待资源：2 个 Pod 须同时放下，现能放下 0 个：1 个节点中没有可用的："
+            "1 个节点的 nvidia.com/gpu 不足（需要 2，可用 0）",
+            "2 个 Pod 中的 2 个正在等待资源：… 1 个节点的 nvidia.com/gpu 不足（需要 2，可用 0）",
+        ),
+        ("waiting for room: 1 Insufficient cpu", "waiting for room: 1 Insufficient cpu"),
+    ],
+    ids=["English", "Chinese", "short"],
+)
+def test_the_introductions_of_a_scheduler_give_way_to_its_reason(sentence: str, expected: str) -> None:
+    assert drop_introductions(sentence) == expected
+
+
+@given(st.text())
+def test_no_sentence_is_wider_than_the_table(sentence: str) -> None:
+    assert len(shorten(sentence)) <= max(MOST_COLUMNS, 1)

@@ -1,0 +1,31 @@
+"""A stored job, read once; also an invalid one."""
+
+from __future__ import annotations
+
+from jobs.samples import read_manifest
+from paddock.jobs.apis.registry import PADDLEPADDLE
+from paddock.jobs.model import CauseRecord, Phase
+from paddock.jobs.views.given_up import GIVEN_UP, write_given_up
+from paddock.jobs.views.stored import read_stored
+from paddock.kube.meta import Key
+
+CAUSE = CauseRecord("EnvironmentFailed", {"rank": "worker-0", "message": "environment mine: no wheel"}, 100.0)
+
+
+def test_an_invalid_job_has_its_problems_and_its_status() -> None:
+    manifest = {"metadata": {"name": "demo", "namespace": "team", "uid": "u"}, "status": {"phase": "Running"}}
+    stored = read_stored(PADDLEPADDLE.resource, manifest)
+    assert (stored.job, stored.key, stored.uid) == (None, Key("team", "demo"), "u")
+    assert stored.status.phase is Phase.RUNNING
+    assert stored.problems
+    assert not read_stored(PADDLEPADDLE.resource, read_manifest("wide_and_deep")).problems
+
+
+def test_a_job_that_run_has_suspended_is_shown_with_the_reason_and_keeps_its_recorded_status() -> None:
+    manifest = read_manifest("wide_and_deep")
+    manifest["metadata"]["annotations"] = {GIVEN_UP: write_given_up(CAUSE)}
+    manifest["status"] = {"phase": "Suspended", "attempt": 0, "cause": {"reason": "Suspended", "args": {}}}
+    stored = read_stored(PADDLEPADDLE.resource, manifest)
+    assert stored.is_given_up
+    assert stored.shown_status.cause == CAUSE
+    assert stored.status.cause is not None and stored.status.cause.reason == "Suspended"

@@ -1,0 +1,60 @@
+"""The walk along a structural schema: its errors, what it prunes, and the defaults that it sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from paddock.kube.validation.field_errors import Code
+from paddock.kube.validation.structural import Reading
+
+TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
+ROWS: list[tuple[dict[str, Any], Any, list[tuple[Code, tuple[str | int, ...]]]]] = [
+    (TEXT, 1, [(Code.WRONG_TYPE, ())]),
+    (TEXT, None, [(Code.WRONG_TYPE, ())]),
+    ({**TEXT, "nullable": True}, None, []),
+    (WHOLE, 2.0, []),
+    (WHOLE, True, [(Code.WRONG_TYPE, ())]),
+    (WHOLE, 2**63, [(Code.NUMBER_TOO_LARGE, ())]),
+    ({"type": "number"}, float("inf"), [(Code.NUMBER_TOO_LARGE, ())]),
+    ({"x-kubernetes-int-or-string": True}, [], [(Code.WRONG_TYPE, ())]),
+    ({**TEXT, "enum": ["a"]}, "b", [(Code.NOT_IN_ENUM, ())]),
+    ({**TEXT, "pattern": "^a", "maxLength": 1}, "bb", [(Code.TOO_LONG, ()), (Code.NO_MATCH, ())]),
+    ({**TEXT, "format": "date-time"}, "soon", [(Code.NO_TIME, ())]),
+    ({**WHOLE, "minimum": 1}, 0, [(Code.TOO_SMALL, ())]),
+    ({**WHOLE, "minimum": 1, "exclusiveMinimum": True}, 1, [(Code.NOT_ABOVE, ())]),
+    ({**WHOLE, "maximum": 1, "multipleOf": 2}, 3, [(Code.TOO_LARGE, ()), (Code.NO_MULTIPLE, ())]),
+    ({**WHOLE, "format": "int32"}, 2**31, [(Code.OUT_OF_FORMAT, ())]),
+    ({"type": "array", "items": WHOLE}, [1, "2"], [(Code.WRONG_TYPE, (1,))]),
+    ({"type": "array", "items": WHOLE, "x-kubernetes-list-type": "set"}, [1, 1], [(Code.DUPLICATE, (1,))]),
+    ({"type": "object", "additionalProperties": WHOLE, "minProperties": 2}, {"a": 1}, [(Code.TOO_FEW, ())]),
+    ({"type": "object", "required": ["a"]}, {}, [(Code.REQUIRED, ("a",))]),
+    ({"type": "object", "properties": {"a": TEXT}}, {"b": 1}, [(Code.UNKNOWN_FIELD, ("b",))]),
+    ({"anyOf": [WHOLE, TEXT]}, True, [(Code.MATCHES_NONE, ())]),
+    ({"oneOf": [WHOLE, WHOLE]}, 1, [(Code.MATCHES_NOT_ONE, ())]),
+    ({"not": WHOLE}, 1, [(Code.MATCHES_NOT, ())]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("schema", "value", "found"), ROWS)
+def test_a_value_is_checked_against_its_schema(schema: dict[str, Any], value: Any, found: object) -> None:
+    reading = Reading()
+    reading.read(value, schema)
+    assert [(error.code, error.path) for error in (*reading.errors, *reading.unknown)] == found
+
+
+def test_unknown_fields_are_pruned_and_defaults_are_set() -> None:
+    schema = {"type": "object", "properties": {"a": {**TEXT, "default": "x"}, "b": WHOLE}}
+    reading = Reading()
+    assert reading.read({"b": 1, "c": 2}, schema) == {"a": "x", "b": 1}
+    assert reading.unknown[0].args["known"] == ("a", "b")
+
+
+def test_a_lenient_null_means_absent() -> None:
+    schema = {"type": "object", "required": ["b"], "properties": {"a": TEXT, "b": WHOLE}}
+    reading = Reading(lenient=True)
+    assert reading.read({"a": None, "b": None}, schema) == {}
+    assert [(error.code, error.path, error.args) for error in reading.errors] == [
+        (Code.REQUIRED, ("b",), {"type": "integer"})
+    ]

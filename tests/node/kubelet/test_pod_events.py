@@ -1,0 +1,83 @@
+"""The events of pods: which of them follow from a status, and that they are written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from node.cluster import Cluster, container, pod, shell, until, waiting
+from paddock.kube.meta import CONFIG_MAPS, EVENTS, Manifest
+from paddock.node.kubelet.pod_events import read_notes
+
+RUNNING: Manifest = {"running": {"startedAt": "t"}}
+NO_PROGRAM: Manifest = {"terminated": {"exitCode": 127, "reason": "StartError", "message": "exec: x"}}
+FAILED: Manifest = {"terminated": {"exitCode": 1, "reason": "Error"}}
+LOOP: Manifest = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 10s restarting"}}
+CONFIG: Manifest = {"waiting": {"reason": "CreateContainerConfigError", "message": "no map"}}
+BUILDING: Manifest = {"waiting": {"reason": "EnvironmentBuilding", "message": "paddle: 61 %"}}
+STARTED = ("Started", "Started container main", "Normal")
+STOPPING = ("Killing", "Stopping container main", "Normal")
+BACK_OFF = ("BackOff", "Back-off restarting failed container main in pod p_default(u)", "Warning")
+
+
+@pytest.mark.parametrize(
+    ("state", "last", "more", "notes"),
+    [
+        ({}, {}, {}, []),
+        ({"waiting": {"reason": "ContainerCreating"}}, {}, {}, []),
+        (BUILDING, {}, {}, []),
+        (RUNNING, {}, {}, [STARTED]),
+        (FAILED, {}, {}, [STARTED]),
+        (NO_PROGRAM, {}, {}, [("Failed", "Error: exec: x", "Warning")]),
+        (CONFIG, {}, {}, [("Failed", "Error: no map", "Warning")]),
+        (LOOP, FAILED, {}, [STARTED, BACK_OFF]),
+        (LOOP, NO_PROGRAM, {}, [("Failed", "Error: exec: x", "Warning"), BACK_OFF]),
+        (RUNNING, FAILED, {"deletionTimestamp": "t"}, [STARTED, STOPPING]),
+        (FAILED, {}, {"deletionTimestamp": "t"}, [STARTED]),
+    ],
+)
+def test_what_follows_from_a_status(state: Manifest, last: Manifest, more: Manifest, notes: list[Any]) -> None:
+    status = {"containerStatuses": [{"name": "main", "state": state, "lastState": last}]}
+    made = {"metadata": {"name": "p", "namespace": "default", "uid": "u", **more}, "status": status}
+    assert read_notes(made) == notes
+
+
+def test_a_pod_that_was_ended_says_why() -> None:
+    status = {"phase": "Failed", "reason": "Lost", "message": "the machine was stopped"}
+    assert read_notes({"metadata": {}, "status": status}) == [("Lost", "the machine was stopped", "Warning")]
+
+
+async def events(cluster: Cluster) -> list[Manifest]:
+    return (await cluster.api.list(EVENTS)).items
+
+
+async def reasons(cluster: Cluster, *wanted: str) -> list[Manifest]:
+    """The events, once these exist."""
+    found: list[Manifest] = []
+
+    async def look() -> bool:
+        found[:] = await events(cluster)
+        return {event["reason"] for event in found} == set(wanted)
+
+    await until(look)
+    return found
+
+
+async def test_events_are_written_once_each(cluster: Cluster) -> None:
+    await cluster.create(pod(shell("exit 1"), policy="Always"))
+    await cluster.create(pod(container("no-such-program"), name="q"))
+    found = await reasons(cluster, "Started", "BackOff", "Failed")
+    assert len(found) == 3
+    failed = next(event for event in found if event["reason"] == "Failed")
+    assert failed["involvedObject"]["name"] == "q"
+    assert failed["message"].startswith('Error: exec: "no-such-program": executable file not found')
+
+
+async def test_what_was_over_soon_has_no_event(cluster: Cluster) -> None:
+    """Like the ConfigMap of endpoints, for which every pod of a job waits a short time."""
+    await cluster.create(pod(shell("exec sleep 60", envFrom=[{"configMapRef": {"name": "later"}}])))
+    await cluster.see("p", lambda found: waiting(found).get("reason") == "CreateContainerConfigError")
+    later = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "later", "namespace": "default"}}
+    await cluster.api.create(CONFIG_MAPS, later)
+    assert len(await reasons(cluster, "Started")) == 1

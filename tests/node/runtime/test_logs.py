@@ -1,0 +1,103 @@
+"""Reading pod logs, and removing orphaned ones."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from node.cluster import Options, pod, shell
+from paddock.apiserver.objects.in_process import LocalApi
+from paddock.kube.errors import BadRequest
+from paddock.kube.meta import CONFIG_MAPS, Manifest, owner_reference
+from paddock.node.runtime.logs import NodeLogs, find_tail, remove_orphaned_logs, write_owner
+from paddock.node.runtime.records import log_directory
+
+POD = pod(shell("true"))
+POD["metadata"]["uid"] = "u"
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> NodeLogs:
+    directory = log_directory(tmp_path, "default", "p", "u") / "main"
+    directory.mkdir(parents=True)
+    (directory / "0.log").write_text("before\n")
+    (directory / "1.log").write_text("one\ntwo\nthree\n")
+    return NodeLogs(tmp_path)
+
+
+async def read(logs: NodeLogs, **options: object) -> str:
+    return b"".join([chunk async for chunk in logs.read(POD, Options(**options))]).decode()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({}, "one\ntwo\nthree\n"),
+        ({"tail_lines": 2}, "two\nthree\n"),
+        ({"tail_lines": 0}, ""),
+        ({"tail_lines": 99}, "one\ntwo\nthree\n"),
+        ({"limit_bytes": 5}, "one\nt"),
+        ({"previous": True}, "before\n"),
+        ({"since_seconds": 60}, "one\ntwo\nthree\n"),
+        ({"follow": True}, "one\ntwo\nthree\n"),
+    ],
+)
+async def test_log_options(logs: NodeLogs, options: dict[str, object], text: str) -> None:
+    assert await read(logs, **options) == text
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"timestamps": True}, "keeps no time for each line"),
+        ({"container": "other"}, 'container "other" in pod "p" is waiting to start: ContainerCreating'),
+        ({"container": "other", "previous": True}, 'previous terminated container "other" in pod "p" not found'),
+    ],
+)
+async def test_unavailable_logs_are_explained(logs: NodeLogs, options: dict[str, object], sentence: str) -> None:
+    with pytest.raises(BadRequest, match=sentence):
+        await read(logs, **options)
+
+
+@given(st.binary(max_size=400).map(lambda data: data.replace(b"\x00", b"\n")), st.integers(0, 9), st.integers(1, 20))
+def test_the_tail_is_the_last_lines(data: bytes, lines: int, block: int) -> None:
+    pieces = [piece for piece in data.replace(b"\n", b"\n\0").split(b"\0") if piece]
+    file = os.memfd_create("log")
+    try:
+        os.write(file, data)
+        assert data[find_tail(file, len(data), lines, block) :] == b"".join(pieces[max(0, len(pieces) - lines) :])
+    finally:
+        os.close(file)
+
+
+@pytest.fixture
+async def api(tmp_path: Path) -> AsyncIterator[LocalApi]:
+    api = await LocalApi.open(tmp_path / "api")
+    yield api
+    await api.close()
+
+
+def keep_log(directory: Path, uid: str, owner: Manifest | None) -> Path:
+    owners = {"ownerReferences": [owner_reference(owner)]} if owner else {}
+    made = {**POD, "metadata": {**POD["metadata"], "uid": uid, **owners}}
+    path = log_directory(directory, "default", "p", uid)
+    (path / "main").mkdir(parents=True)
+    write_owner(directory, made)
+    return path
+
+
+async def test_logs_are_kept_as_long_as_their_owner_exists(api: LocalApi, tmp_path: Path) -> None:
+    owner = await api.create(
+        CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "o", "namespace": "default"}}
+    )
+    owned, alone, living = keep_log(tmp_path, "1", owner), keep_log(tmp_path, "2", None), keep_log(tmp_path, "3", None)
+    assert await remove_orphaned_logs(api, tmp_path, {"3"}) == 1
+    assert [path.exists() for path in (owned, alone, living)] == [True, False, True]
+    await api.delete(CONFIG_MAPS, "default", "o")
+    assert await remove_orphaned_logs(api, tmp_path, {"3"}) == 1
+    assert not owned.exists()

@@ -1,0 +1,244 @@
+"""Volumes and mounts on this machine."""
+
+from __future__ import annotations
+
+import base64
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from node.cluster import pod, shell
+from paddock.kube.meta import Manifest
+from paddock.node.runtime.container_env import Configs, ContainerWaiting
+from paddock.node.runtime.mounts import (
+    MEMORY,
+    Mount,
+    apply_links,
+    apply_sub_paths,
+    apply_volumes,
+    plan_mounts,
+    read_files,
+    remove_outside,
+    volume_path,
+)
+
+SCRATCH = Path("/scratch")
+WHERE = {"annotations": {"paddock.dev/directory": "/srv/data"}}
+NO_ROOM = [{"type": "Bound", "status": "False", "reason": "FailedBinding", "message": "no room"}]
+CONFIGS = Configs(
+    "default",
+    {"cm": {"data": {"a": "1", "b": "2"}}, "dots": {"data": {"..": "1"}}, "dot": {"data": {".": "1"}}},
+    {"key": {"data": {"token": base64.b64encode(b"t").decode()}}},
+    {
+        "data": {"metadata": {"name": "data", **WHERE}, "status": {"phase": "Bound"}},
+        "early": {"metadata": {"name": "early"}, "status": {"phase": "Pending", "conditions": NO_ROOM}},
+    },
+)
+
+
+def claim_volume(claim: str, **more: Any) -> Manifest:
+    return {"name": "v", "persistentVolumeClaim": {"claimName": claim, **more}}
+
+
+def with_uid(volumes: list[Manifest], **mount: Any) -> Manifest:
+    made = pod(shell("true", volumeMounts=[{"name": "v", "mountPath": "/data", **mount}]), volumes=volumes)
+    made["metadata"] |= {"uid": "u", "labels": {"b": '"q"', "a": "1"}}
+    return made
+
+
+@pytest.mark.parametrize(
+    ("volume", "path"),
+    [
+        ({"emptyDir": {}}, SCRATCH / "volumes/v"),
+        ({}, SCRATCH / "volumes/v"),
+        ({"configMap": {"name": "cm"}}, SCRATCH / "volumes/v"),
+        ({"hostPath": {"path": "/srv"}}, Path("/srv")),
+        ({"emptyDir": {"medium": "Memory"}}, MEMORY / "paddock-u-v"),
+        ({"projected": {"sources": []}}, SCRATCH / "volumes/v"),
+        (claim_volume("data"), Path("/srv/data")),
+    ],
+)
+def test_the_path_of_a_volume(volume: Manifest, path: Path) -> None:
+    assert volume_path({"name": "v", **volume}, with_uid([]), SCRATCH, CONFIGS) == path
+
+
+@pytest.mark.parametrize(
+    ("volumes", "mount", "sentence"),
+    [
+        ([claim_volume("no")], {}, r'persistentvolumeclaim "no" not found \(namespace default has data, early\)'),
+        ([claim_volume("early")], {}, r"pod has unbound immediate PersistentVolumeClaims \(early: no room\)"),
+        ([{"name": "v", "nfs": {"server": "s"}}], {}, "volume 'v': nfs is not supported on this machine"),
+        ([{"name": "w", "emptyDir": {}}], {}, r"volume 'v' is not in spec.volumes \(w\)"),
+        ([{"name": "v", "emptyDir": {}}], {"subPath": "../x"}, "subPath '../x' of volume 'v' must be relative"),
+        (
+            [{"name": "v", "emptyDir": {}}],
+            {"subPath": "a\0b"},
+            r"subPath 'a\\x00b' of volume 'v' must be .* NUL",
+        ),
+        ([{"name": "v", "emptyDir": {}}], {"mountPath": "data"}, "mountPath 'data' must begin with /"),
+        ([{"name": "v", "emptyDir": {}}], {"mountPath": "/./"}, "mountPath '/./' would hide the whole file system"),
+        ([{"name": "v", "emptyDir": {}}], {"mountPath": "/a\0b"}, r"mountPath '/a\\x00b' has a NUL character"),
+        ([{"name": "v", "hostPath": {"path": "/a\0b"}}], {}, r"volume 'v': hostPath '/a\\x00b' has a NUL character"),
+    ],
+)
+def test_unsupported_mounts_are_explained(volumes: list[Manifest], mount: Manifest, sentence: str) -> None:
+    made = with_uid(volumes, **mount)
+    with pytest.raises(ContainerWaiting, match=sentence):
+        plan_mounts(made, made["spec"]["containers"][0], SCRATCH, CONFIGS)
+
+
+@pytest.mark.parametrize(("volume", "mount"), [({"readOnly": True}, {}), ({}, {"readOnly": True})])
+def test_a_claim_is_read_only_if_the_volume_or_the_mount_says_so(volume: Manifest, mount: Manifest) -> None:
+    made = with_uid([claim_volume("data", **volume)], **mount)
+    found = plan_mounts(made, made["spec"]["containers"][0], SCRATCH, CONFIGS)
+    assert found == (Mount(Path("/srv/data"), "/data", read_only=True),)
+
+
+def test_a_missing_directory_of_a_claim_is_named() -> None:
+    with pytest.raises(
+        ContainerWaiting, match="the directory /srv/data of persistentvolumeclaim 'data' does not exist; make"
+    ):
+        apply_volumes(with_uid([claim_volume("data")]), SCRATCH, CONFIGS, [])
+
+
+def test_a_token_is_not_projected() -> None:
+    volume = {"name": "v", "projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}
+    with pytest.raises(ContainerWaiting, match="projected volume: serviceAccountToken is not supported"):
+        read_files(volume, with_uid([]), CONFIGS)
+
+
+def test_a_sub_path_is_below_the_volume() -> None:
+    made = with_uid([{"name": "v", "emptyDir": {}}], subPath="a/b", readOnly=True)
+    assert plan_mounts(made, made["spec"]["containers"][0], SCRATCH, CONFIGS) == (
+        Mount(SCRATCH / "volumes/v/a/b", "/data", read_only=True),
+    )
+
+
+@pytest.mark.parametrize(
+    ("volume", "files"),
+    [
+        ({"configMap": {"name": "cm"}}, {"a": b"1", "b": b"2"}),
+        ({"configMap": {"name": "cm", "items": [{"key": "b", "path": "x/y"}]}}, {"x/y": b"2"}),
+        ({"configMap": {"name": "no", "optional": True}}, {}),
+        ({"downwardAPI": {"items": [{"path": "l", "fieldRef": {"fieldPath": "metadata.labels"}}]}},
+         {"l": b'a="1"\nb="\\"q\\""'}),
+        ({"projected": {"sources": [
+            {"configMap": {"name": "cm", "items": [{"key": "a", "path": "x/a"}]}},
+            {"secret": {"name": "key"}},
+            {"downwardAPI": {"items": [{"path": "name", "fieldRef": {"fieldPath": "metadata.name"}}]}},
+        ]}}, {"x/a": b"1", "token": b"t", "name": b"p"}),
+        ({"emptyDir": {}}, None),
+        (claim_volume("data"), None),
+    ],
+)  # fmt: skip
+def test_the_files_of_a_volume(volume: Manifest, files: dict[str, bytes] | None) -> None:
+    assert read_files({"name": "v", **volume}, with_uid([]), CONFIGS) == files
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        ({"name": "no"}, 'configmap "no" not found'),
+        ({"name": "cm", "items": [{"key": "z", "path": "z"}]}, "references non-existent config key: z"),
+        ({"name": "cm", "items": [{"key": "a", "path": "/etc/x"}]}, "must be relative"),
+        ({"name": "dots"}, "configmap 'dots': path '..' must be relative, without '..'"),
+        ({"name": "dot"}, "configmap 'dot': path '.' must be relative, without '..'"),
+    ],
+)
+def test_missing_files_are_named(source: Manifest, sentence: str) -> None:
+    with pytest.raises(ContainerWaiting, match=sentence):
+        read_files({"name": "v", "configMap": source}, with_uid([]), CONFIGS)
+
+
+@pytest.mark.parametrize("path", ["../../out", "/out", "a/../../out", "", ".", "..", "a\0b"])
+def test_a_path_outside_the_volume_is_refused(path: str) -> None:
+    item = {"path": path, "fieldRef": {"fieldPath": "metadata.name"}}
+    volume = {"name": "v", "downwardAPI": {"items": [item]}}
+    with pytest.raises(ContainerWaiting, match=r"downwardAPI: path .* must be relative, without '..'"):
+        read_files(volume, with_uid([]), CONFIGS)
+    with pytest.raises(ContainerWaiting, match=r"downwardAPI: path .* must be relative, without '..'"):
+        read_files({"name": "v", "projected": {"sources": [{"downwardAPI": {"items": [item]}}]}}, with_uid([]), CONFIGS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [("Directory", "is not a directory"), ("File", "is not a file"), ("Odd", "is none of")],
+)
+def test_a_host_path_of_the_wrong_type_is_refused(tmp_path: Path, kind: str, sentence: str) -> None:
+    made = with_uid([{"name": "v", "hostPath": {"path": str(tmp_path / "no"), "type": kind}}])
+    with pytest.raises(ContainerWaiting, match=sentence):
+        apply_volumes(made, tmp_path / "scratch", CONFIGS, [])
+
+
+def test_links_live_as_long_as_the_pod(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    made: list[str] = []
+    apply_links([Mount(source, str(tmp_path / "x/y"))], (), made)
+    assert (tmp_path / "x/y").samefile(source)
+    remove_outside(made, "u")
+    assert not (tmp_path / "x").exists()
+    assert source.exists()
+
+
+def test_files_written_beside_a_link_are_kept(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "paddock-out/cache"
+    source.mkdir()
+    made: list[str] = []
+    apply_links([Mount(source, str(target))], (), made)
+    (target.parent / "model.bin").write_text("trained for a week")
+    remove_outside(made, "u")
+    assert (target.parent / "model.bin").exists()
+    assert not target.is_symlink()
+
+
+@pytest.mark.parametrize(("uid", "kept"), [("u", False), ("other", True)])
+def test_a_memory_backed_volume_is_removed_with_its_pod_only(uid: str, kept: bool) -> None:
+    mine = MEMORY / f"paddock-u-{os.getpid()}"
+    mine.mkdir()
+    try:
+        (mine / "file").touch()
+        remove_outside([str(mine)], uid)
+        assert mine.exists() == kept
+    finally:
+        shutil.rmtree(mine, ignore_errors=True)
+
+
+def test_a_missing_sub_path_is_created_in_every_volume(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    made = with_uid([{"name": "v", "hostPath": {"path": str(data)}}], subPath="a/b")
+    mounts = plan_mounts(made, made["spec"]["containers"][0], tmp_path, CONFIGS)
+    apply_volumes(made, tmp_path, CONFIGS, [])
+    apply_sub_paths(mounts)
+    assert (data / "a/b").is_dir()
+
+
+def test_a_shared_link_is_removed_with_the_last_pod(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "nas"
+    source.mkdir()
+    first: list[str] = []
+    second: list[str] = []
+    apply_links([Mount(source, str(target))], (), first)
+    apply_links([Mount(source, str(target))], first, second)
+    remove_outside(first, "u", kept=frozenset(second))
+    assert target.is_symlink()
+    remove_outside(second, "u")
+    assert not target.is_symlink()
+
+
+def test_a_link_of_the_user_is_not_removed(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "nas"
+    source.mkdir()
+    target.symlink_to(source)
+    made: list[str] = []
+    apply_links([Mount(source, str(target))], (), made)
+    assert made == []
+
+
+def test_a_taken_mount_path_is_named_with_advice(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    with pytest.raises(ContainerWaiting, match=r"mountPath .*data: something else is there.*install bubblewrap"):
+        apply_links([Mount(tmp_path, str(tmp_path / "data"))], (), [])

@@ -1,0 +1,218 @@
+"""Differences between the sandboxes, and the kubelet's handling of images and errors."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from node.cluster import PYTHON, Cluster, container, need_sandbox, open_cluster, pod, shell, terminated, until, waiting
+from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, uid_of
+from paddock.node.runtime.images import Image, Preparing, Unavailable
+from paddock.node.runtime.sandbox import NoSandbox, Plain, Program, choose_sandbox
+
+
+@pytest.fixture
+async def wrapped(tmp_path: Path) -> AsyncIterator[Cluster]:
+    async with open_cluster(tmp_path, need_sandbox("bubblewrap")) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+async def plain(tmp_path: Path) -> AsyncIterator[Cluster]:
+    async with open_cluster(tmp_path, choose_sandbox("none")) as cluster:
+        yield cluster
+
+
+def test_a_sandbox_that_does_not_exist_is_refused_by_name() -> None:
+    with pytest.raises(NoSandbox, match="sandbox 'docker' is unknown; there are auto, bubblewrap and none"):
+        choose_sandbox("docker")
+
+
+def owned(manifest: Manifest) -> Manifest:
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "job", "uid": "", "controller": True}
+    manifest["metadata"]["ownerReferences"] = [owner]
+    return manifest
+
+
+async def make_owner(cluster: Cluster, *manifests: Manifest) -> None:
+    job = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "job", "namespace": "default"}}
+    uid = uid_of(await cluster.api.create(CONFIG_MAPS, job))
+    for manifest in manifests:
+        owned(manifest)["metadata"]["ownerReferences"][0]["uid"] = uid
+
+
+@pytest.mark.parametrize("code", [0, 7, 137])
+def test_without_a_sandbox_a_full_disk_changes_no_exit_code(code: int) -> None:
+    full = Path("/dev/full")
+    program = Program(("/bin/sh", "-c", f"exit {code}"), {}, "/", "p", exit_file=full, termination=full)
+    answer = subprocess.run(choose_sandbox("none").build_command(program, -1), timeout=20)
+    assert answer.returncode == code
+
+
+async def test_bubblewrap_gives_a_pod_its_own_host_name_and_termination_log(wrapped: Cluster) -> None:
+    script = "hostname; getent hosts p; echo done >/dev/termination-log; ls /proc | grep -c '^[0-9]'"
+    found = await wrapped.run(pod(shell(script)))
+    name, hosts, count = (await wrapped.log(found)).splitlines()
+    assert name == "p"
+    assert hosts.split() == [found["status"]["podIP"], "p"]
+    assert int(count) < 10
+    assert terminated(found)["message"] == "done\n"
+
+
+async def test_names_of_later_pods_are_resolved(wrapped: Cluster) -> None:
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "svc", "namespace": "default"}}
+    await wrapped.api.create(SERVICES, service | {"spec": {"clusterIP": "None", "selector": {"a": "b"}}})
+    wait = "while ! getent hosts q && sleep 0.02; do :; done; getent hosts svc.default.svc"
+    await wrapped.create(pod(shell(wait)))
+    await wrapped.see("p", lambda found: found["status"].get("phase") == "Running")
+    later = pod(shell("exec sleep 30"), name="q", hostname="q", subdomain="sub")
+    later["metadata"]["labels"] = {"a": "b"}
+    made = await wrapped.create(later)
+    found = await wrapped.end()
+    address = (await wrapped.api.get(PODS, "default", "q"))["status"]["podIP"]
+    lines = [line.split() for line in (await wrapped.log(found)).splitlines()]
+    assert [line[0] for line in lines] == [address, address], (lines, made)
+    assert lines[0][1:3] == ["q", "q.sub"]
+
+
+async def test_a_volume_at_a_path_that_does_not_exist_leaves_no_trace(wrapped: Cluster, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there/file").write_text("seen\n")
+    targets = ["/paddock-test-nas/data", f"{tmp_path}/there/new/deep"]
+    mounts = [{"name": "data", "mountPath": target} for target in targets]
+    script = f"echo 1 >{targets[0]}/x; cat {targets[1]}/x {tmp_path}/there/file"
+    volumes = [{"name": "data", "emptyDir": {}}]
+    found = await wrapped.run(pod(shell(script, volumeMounts=mounts), volumes=volumes))
+    assert await wrapped.log(found) == "1\nseen\n"
+    assert not Path("/paddock-test-nas").exists()
+    assert not (tmp_path / "there/new").exists()
+
+
+async def test_a_program_on_a_volume_is_found(wrapped: Cluster, tmp_path: Path) -> None:
+    program = tmp_path / "bin/greet"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho hi\n")
+    program.chmod(0o755)
+    volumes = [{"name": "tools", "hostPath": {"path": str(program.parent)}}]
+    main = container("/opt/tools/greet", volumeMounts=[{"name": "tools", "mountPath": "/opt/tools"}])
+    assert await wrapped.log(await wrapped.run(pod(main, volumes=volumes))) == "hi\n"
+
+
+async def test_an_error_of_bubblewrap_itself_is_shown(wrapped: Cluster, tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("#!/no/such/interpreter\n")
+    script.chmod(0o755)
+    found = await wrapped.run(pod(container(str(script))))
+    assert terminated(found)["reason"] == "StartError"
+    assert terminated(found)["message"].startswith("bwrap: execvp")
+
+
+async def test_without_a_sandbox_names_of_the_group_become_addresses(plain: Cluster) -> None:
+    env = [{"name": "PEERS", "value": "p:1,q:2"}, {"name": "ALL", "value": "$(PEERS)"}]
+    one, two = pod(shell("echo $PEERS $ALL", env=env)), pod(shell("exec sleep 30"), name="q")
+    await make_owner(plain, one, two)
+    await plain.create(two)
+    found = await plain.run(one)
+    other = (await plain.api.get(PODS, "default", "q"))["status"]["podIP"]
+    peers = f"{found['status']['podIP']}:1,{other}:2"
+    assert await plain.log(found) == f"{peers} {peers}\n"
+
+
+async def test_without_a_sandbox_a_taken_mount_path_makes_the_container_wait(plain: Cluster) -> None:
+    volumes = [{"name": "v", "emptyDir": {}}]
+    await plain.create(pod(shell("true", volumeMounts=[{"name": "v", "mountPath": "/usr/bin"}]), volumes=volumes))
+    found = await plain.see("p", lambda found: waiting(found).get("message"))
+    assert waiting(found)["reason"] == "CreateContainerError"
+    assert waiting(found)["message"].startswith("mountPath /usr/bin: something else is there")
+    assert (await plain.run(pod(shell("true"), name="q")))["status"]["phase"] == "Succeeded"
+
+
+class BuildingImages:
+    """Images that are built while the kubelet waits; the lookup of an unknown image raises."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Image | Preparing | Unavailable] = {}
+        self._changed = asyncio.Event()
+
+    def resolve(self, image: str, pod: Manifest) -> Image | Preparing | Unavailable:
+        return self.answers[image]
+
+    async def changed(self) -> None:
+        await self._changed.wait()
+        self._changed.clear()
+
+    def set(self, image: str, answer: Image | Preparing | Unavailable) -> None:
+        self.answers[image] = answer
+        self._changed.set()
+
+
+async def test_a_container_waits_for_its_image_and_gets_its_environment_and_files(tmp_path: Path) -> None:
+    files = tmp_path / "image"
+    files.mkdir()
+    (files / "train.py").write_text("import os; print(os.environ['FROM'], os.listdir('.'))\n")
+    images = BuildingImages()
+    images.set("any", Preparing("paddle: installing, 61 %"))
+    async with open_cluster(tmp_path, choose_sandbox(), images) as cluster:
+        main = {"name": "main", "image": "any", "args": ["train.py"]}
+        await cluster.create(pod(main))
+        found = await cluster.see("p", lambda found: waiting(found).get("message"))
+        assert waiting(found) == {"reason": "EnvironmentBuilding", "message": "paddle: installing, 61 %"}
+        images.set("any", Unavailable("no network: connect, then try again"))
+        found = await cluster.see("p", lambda found: waiting(found).get("reason") == "ErrImagePull")
+        images.set("any", Image("any", {"FROM": "image"}, (PYTHON,), files))
+        assert await cluster.log(await cluster.end()) == "image ['train.py']\n"
+
+
+async def test_an_error_of_one_pod_does_not_affect_the_others(tmp_path: Path) -> None:
+    images = BuildingImages()
+    images.set("good", Image("good"))
+    async with open_cluster(tmp_path, choose_sandbox(), images) as cluster:
+        await cluster.create(pod({**shell("true"), "image": "breaks"}, name="bad"))
+        await cluster.see("bad", lambda found: found["status"].get("podIP"))
+        good = await cluster.run(pod({**shell("true"), "image": "good"}, name="good"))
+        assert good["status"]["phase"] == "Succeeded"
+        images.set("breaks", Image("breaks"))
+        assert (await cluster.end("bad"))["status"]["phase"] == "Succeeded"
+
+
+async def test_a_disk_error_is_a_clear_message(plain: Cluster) -> None:
+    scratch = plain.directory / "scratch"
+    scratch.parent.mkdir(parents=True, exist_ok=True)
+    scratch.write_text("a file where a directory belongs")
+    await plain.create(pod(shell("true")))
+    found = await plain.see("p", lambda found: waiting(found).get("message"))
+    assert waiting(found)["reason"] == "CreateContainerError"
+    assert waiting(found)["message"].startswith(("Not a directory: ", "File exists: "))
+    assert str(scratch) in waiting(found)["message"]
+
+
+async def test_temporary_files_are_removed_with_the_pod(plain: Cluster) -> None:
+    found = await plain.run(pod(shell('touch "$TMPDIR/x"; echo "$TMPDIR"')))
+    directory = Path((await plain.log(found)).strip())
+    assert directory.name == f"paddock-{uid_of(found)}"
+    await until(lambda: not directory.exists())
+
+
+def test_a_shell_that_has_not_started_the_program_yet_is_not_signalled() -> None:
+    """It ignores SIGTERM, so the program would start afterwards and never hear of it."""
+    shell = subprocess.Popen(["/bin/sh", "-c", "read line; sleep 60; :"], stdin=subprocess.PIPE, start_new_session=True)
+    assert shell.stdin is not None
+    try:
+        assert Plain().find_signal_targets(shell.pid, "") == ()
+        shell.stdin.write(b"\n")
+        shell.stdin.flush()
+        until = time.monotonic() + 10
+        while not (targets := Plain().find_signal_targets(shell.pid, "")) and time.monotonic() < until:
+            time.sleep(0.01)
+        assert targets == (-shell.pid,)
+    finally:
+        os.killpg(shell.pid, signal.SIGKILL)
+        shell.stdin.close()
+        shell.wait()

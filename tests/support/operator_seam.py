@@ -1,0 +1,175 @@
+"""Shared by tests of the operator: the real embedded API with a seam before it, jobs, and functions that wait."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from paddock.apiserver.objects.in_process import LocalApi
+from paddock.jobs.apis.registry import PADDLEPADDLE
+from paddock.jobs.install.crd import build_crds
+from paddock.jobs.labels import JOB_LABEL
+from paddock.jobs.model import Settings
+from paddock.jobs.names import job_label
+from paddock.kube.api import Api, Event
+from paddock.kube.calls import Call, Get, List, T
+from paddock.kube.meta import CRDS, POD_GROUPS, PODS, Manifest, Resource, name_of
+from paddock.operator.operator import Operator
+
+JOBS = PADDLEPADDLE.resource
+SETTINGS = Settings(shared_network=True)
+
+Request = tuple[str, str, str]
+"""Verb, plural (with subresource, if any) and name: ("create", "pods", "demo-ps-0")."""
+
+
+class Seam(Api):
+    """A client of the same API that records requests, can fail or delay them, and can delay events.
+
+    `namespace`: it follows only this namespace where a caller follows all, so several can share one API. `before` is
+    called before each request, `after` after each write and before its answer. Both may raise.
+    """
+
+    def __init__(self, api: Api, namespace: str = "") -> None:
+        self.api = api
+        self.namespace = namespace
+        self.requests: list[Request] = []
+        self.before: Callable[[Request], Awaitable[None]] | None = None
+        self.after: Callable[[Request], Awaitable[None]] | None = None
+        self.answers: Callable[[Request, Manifest], Manifest] = lambda request, answer: answer
+        self.told: Callable[[Resource, Event], bool] = lambda resource, event: True
+        self.lag: Callable[[Resource, Event], Awaitable[None]] | None = None
+
+    async def send(self, call: Call[T]) -> T:
+        request = name_request(call)
+        self.requests.append(request)
+        if self.before is not None:
+            await self.before(request)
+        answer: Any = await self.api.send(call)
+        if self.after is not None and not isinstance(call, Get | List):
+            await self.after(request)
+        return self.answers(request, answer) if isinstance(answer, dict) else answer
+
+    async def follow(self, resource: Resource, namespace: str = "", **selectors: str) -> AsyncIterator[Event]:
+        async for event in self.api.follow(resource, namespace or self._reach(resource), **selectors):
+            if self.lag is not None:
+                await self.lag(resource, event)
+            if event.type == "SYNCED" or self.told(resource, event):
+                yield event
+
+    def _reach(self, resource: Resource) -> str:
+        return self.namespace if resource.namespaced else ""
+
+
+def name_request(call: Call[Any]) -> Request:
+    resource = f"{call.resource.plural}/{call.subresource}" if call.subresource else call.resource.plural
+    return type(call).__name__.lower(), resource, call.name
+
+
+@asynccontextmanager
+async def open_cluster(directory: Path) -> AsyncIterator[LocalApi]:
+    api = await LocalApi.open(directory)
+    try:
+        await install_jobs(api)
+        yield api
+    finally:
+        await api.close()
+
+
+async def install_jobs(api: Api) -> None:
+    for crd in build_crds():
+        await api.create(CRDS, crd)
+
+
+async def install_pod_groups(api: Api) -> None:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    names = {"plural": POD_GROUPS.plural, "kind": POD_GROUPS.kind}
+    version = {"name": POD_GROUPS.version, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    spec = {"group": POD_GROUPS.group, "names": names, "scope": "Namespaced", "versions": [version]}
+    crd = {
+        "apiVersion": CRDS.api_version,
+        "kind": CRDS.kind,
+        "metadata": {"name": f"{POD_GROUPS.plural}.{POD_GROUPS.group}"},
+        "spec": spec,
+    }
+    await api.create(CRDS, crd)
+
+
+@asynccontextmanager
+async def running(api: Api, settings: Settings = SETTINGS, **options: Any) -> AsyncIterator[Operator]:
+    """A ready operator; it is cancelled at the end, like a crash."""
+    operator = Operator(api, settings, **options)
+    task = asyncio.create_task(operator.run())
+    try:
+        async with asyncio.timeout(10):
+            await operator.ready.wait()
+        yield operator
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def build_job(name: str = "demo", *, ps: int = 2, worker: int = 2, namespace: str = "default", **spec: Any) -> Manifest:
+    container = {"name": "paddle", "image": "paddle:test", "command": ["python", "train.py"]}
+    roles = {
+        role: {"replicas": replicas, "template": {"spec": {"containers": [container]}}}
+        for role, replicas in (("ps", ps), ("worker", worker))
+        if replicas
+    }
+    return {
+        "apiVersion": "batch.paddlepaddle.org/v1",
+        "kind": "PaddleJob",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {**roles, **spec},
+    }
+
+
+async def until(condition: Callable[[], Awaitable[Any]], seconds: float = 10.0) -> Any:
+    """Wait until the condition returns a true value, and return it. It is polled: the embedded API answers at once."""
+    async with asyncio.timeout(seconds):
+        while True:
+            if found := await condition():
+                return found
+            await asyncio.sleep(0.01)
+
+
+async def settled(seam: Seam, seconds: float = 0.2) -> None:
+    """Returns once the API has got no request for this long: the operator has finished its work."""
+    async with asyncio.timeout(10):
+        before = -1
+        while len(seam.requests) != before:
+            before = len(seam.requests)
+            await asyncio.sleep(seconds)
+
+
+async def pods_of(api: Api, name: str = "demo", namespace: str = "default") -> dict[str, Manifest]:
+    """The pods of a job by name, without those that are being deleted."""
+    listing = await api.list(PODS, namespace, labels=f"{JOB_LABEL}={job_label(name)}")
+    return {name_of(pod): pod for pod in listing.items if not pod["metadata"].get("deletionTimestamp")}
+
+
+async def have_pods(api: Api, count: int, name: str = "demo", namespace: str = "default") -> dict[str, Manifest]:
+    found = await pods_of(api, name, namespace)
+    return found if len(found) == count else {}
+
+
+async def set_phase(
+    api: Api, pod: str, phase: str, code: int = 0, address: str = "127.0.0.2", namespace: str = "default"
+) -> None:
+    """Writes the status that a kubelet would write."""
+    state: Manifest = {"running": {"startedAt": "2026-01-01T00:00:00Z"}}
+    if phase in ("Succeeded", "Failed"):
+        state = {"terminated": {"exitCode": code, "reason": "Error" if code else "Completed",
+                                "finishedAt": "2026-01-01T00:01:00Z"}}  # fmt: skip
+    container = {"name": "paddle", "ready": phase == "Running", "state": state, "image": "x", "imageID": "x",
+                 "restartCount": 0}  # fmt: skip
+    status = {"phase": phase, "podIP": address, "containerStatuses": [container]}
+    await api.patch(PODS, namespace, pod, {"status": status}, subresource="status")
+
+
+async def status_of(api: Api, name: str = "demo", namespace: str = "default") -> Manifest:
+    job = await api.get(JOBS, namespace, name)
+    return dict(job.get("status") or {})
