@@ -6,18 +6,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+from paddock.jobs.actions import Create, Delete, Plan
 from paddock.jobs.conditions import build_refs
 from paddock.jobs.model import (
     CauseRecord,
     Child,
     Counts,
-    Create,
-    Delete,
     Exit,
     Job,
     Observed,
     Phase,
-    Plan,
     Pod,
     PodPhase,
     Policies,

@@ -27,19 +27,15 @@ from jobs.gangs import (
     with_pod,
     workers_succeeded,
 )
+from paddock.jobs.actions import Create, Delete, EventNote, Patch, Plan
 from paddock.jobs.labels import PORT_ANNOTATION
 from paddock.jobs.model import (
     Child,
     CleanPods,
     Counts,
-    Create,
-    Delete,
-    EventNote,
     Job,
     Observed,
-    Patch,
     Phase,
-    Plan,
     Pod,
     PodPhase,
     Refusal,

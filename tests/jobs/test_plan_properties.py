@@ -8,19 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobs.gangs import NOW, build_config_maps, build_job, build_services
+from paddock.jobs.actions import Create, Delete, Plan
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.labels import ATTEMPT_LABEL
 from paddock.jobs.model import (
     Child,
     CleanPods,
     Counts,
-    Create,
-    Delete,
     Exit,
     Job,
     Observed,
     Phase,
-    Plan,
     Pod,
     PodPhase,
     RestartPolicy,

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from paddock.jobs.actions import Action, Create, Delete, Patch
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.model import Action, Create, Delete, Job, Patch, Settings
+from paddock.jobs.model import Job, Settings
 from paddock.jobs.objects.pods import build_pod, build_service
 from paddock.kube.errors import Conflict, Forbidden
 from paddock.kube.meta import PODS, SERVICES, Key, Resource, annotations_of, uid_of

@@ -1,7 +1,7 @@
-"""The values of every decision: Job, Role, Rank, Status, Observed, Action, Plan. Frozen; nothing here decides.
+"""What a decision is made from: Job, Role, Rank, Status, Observed, Settings. Frozen; nothing here decides.
 
 A `Job` is the user's manifest, with defaults, independent of its API group. `Status` is what the operator has recorded.
-`Observed` is what exists now. `plan` maps the three and a moment to a `Plan`.
+`Observed` is what exists now. `plan` maps the three and a moment to a `Plan` (`jobs.actions`).
 
 Two numbers differ: `Status.attempt` names the gang and only grows; `Status.restarts` counts the attempts that the
 program itself ended, and `backoffLimit` is compared with it alone (docs/architecture.md, "Attempts and restarts").
@@ -363,58 +363,3 @@ class Settings:
     pod_groups: Resource | None = None
     output_root: str | None = None
     shared_network: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Create:
-    """Create `manifest`; its owner, labels and names are complete."""
-
-    resource: Resource
-    manifest: Manifest
-
-
-@dataclass(frozen=True, slots=True)
-class Delete:
-    """Delete by UID, never by name alone. `grace` in seconds, None for the pod's own."""
-
-    resource: Resource
-    key: Key
-    uid: str
-    grace: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Patch:
-    """A merge patch, guarded by UID. `optional`: best effort; a failure is logged, and nothing else."""
-
-    resource: Resource
-    key: Key
-    uid: str
-    patch: Manifest
-    optional: bool = False
-
-
-Action = Create | Delete | Patch
-
-
-@dataclass(frozen=True, slots=True)
-class EventNote:
-    """An event to publish on the job: `type` Normal or Warning, `reason` in CamelCase, one English sentence."""
-
-    reason: str
-    message: str
-    type: str = "Normal"
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The whole decision of one reconcile, printable and comparable.
-
-    If `status` differs from the recorded one, record it first. If it differs in what is `decisive`, `actions` is empty
-    and the next reconcile acts. `requeue_after`: seconds until time alone changes the decision.
-    """
-
-    status: Status
-    actions: tuple[Action, ...] = ()
-    events: tuple[EventNote, ...] = ()
-    requeue_after: float | None = None

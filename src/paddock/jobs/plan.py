@@ -20,23 +20,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from paddock.jobs import causes
+from paddock.jobs.actions import Action, Create, EventNote, Plan
 from paddock.jobs.conditions import build_counts, build_phase, build_refs
 from paddock.jobs.frameworks.registry import FRAMEWORKS
-from paddock.jobs.model import (
-    Action,
-    CauseRecord,
-    Child,
-    Create,
-    EventNote,
-    Job,
-    Observed,
-    Phase,
-    Plan,
-    Pod,
-    Rank,
-    Settings,
-    Status,
-)
+from paddock.jobs.model import CauseRecord, Child, Job, Observed, Phase, Pod, Rank, Settings, Status
 from paddock.jobs.objects import pods
 from paddock.jobs.policies import addresses, children, deadline, gang, lost, ports, restart, success, suspend, ttl, wake
 from paddock.jobs.policies.cleanup import read_situation

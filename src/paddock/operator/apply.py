@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from paddock.jobs.model import Action, Create, Delete, Job, Patch, Refusal
+from paddock.jobs.actions import Action, Create, Delete, Patch
+from paddock.jobs.model import Job, Refusal
 from paddock.jobs.objects import pods
 from paddock.kube.api import Api
 from paddock.kube.errors import (

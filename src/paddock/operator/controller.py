@@ -16,19 +16,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from paddock.controllers.events import EventRecorder
+from paddock.jobs.actions import Create, EventNote, Plan
 from paddock.jobs.apis import JobApi
-from paddock.jobs.model import (
-    Create,
-    EventNote,
-    Job,
-    NodeCondition,
-    NodeState,
-    Observed,
-    Plan,
-    Refusal,
-    Settings,
-    Status,
-)
+from paddock.jobs.model import Job, NodeCondition, NodeState, Observed, Refusal, Settings, Status
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.lost import overdue
 from paddock.jobs.policies.ports import shares_network

@@ -13,8 +13,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
+from paddock.jobs.actions import Delete, Plan
 from paddock.jobs.labels import ADDRESSES_ANNOTATION, PORT_ANNOTATION
-from paddock.jobs.model import Child, Delete, Job, NodeCondition, NodeState, Observed, Plan, Pod, Status
+from paddock.jobs.model import Child, Job, NodeCondition, NodeState, Observed, Pod, Status
 from paddock.jobs.objects import pods
 from paddock.kube.meta import (
     CONFIG_MAPS,

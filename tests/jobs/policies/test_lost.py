@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from jobs.gangs import NOW, build_job, build_pods, build_status, cause, observe, with_pod
+from paddock.jobs.actions import Delete
 from paddock.jobs.causes import NodeNotReady, NodeUnknown, WaitingForNode
-from paddock.jobs.model import Delete, NodeCondition, NodeState, Phase, Pod, Status
+from paddock.jobs.model import NodeCondition, NodeState, Phase, Pod, Status
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.lost import FORCE_AFTER, READ_NODE_AGAIN, overdue, plan_overdue
 

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.gangs import NOW, build_job, build_pods, build_status
+from paddock.jobs.actions import Create, Plan
 from paddock.jobs.labels import PORT_ANNOTATION
-from paddock.jobs.model import PORTS_IN_BLOCK, Create, Intranet, Network, Observed, Plan, Settings, Status
+from paddock.jobs.model import PORTS_IN_BLOCK, Intranet, Network, Observed, Settings, Status
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.ports import FIRST_PORT, LAST_PORT, choose_port, kept_port, plan_one_port, shares_network
 from paddock.kube.meta import PODS, annotations_of

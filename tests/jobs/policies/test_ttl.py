@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from jobs.gangs import NOW, build_job, build_status
-from paddock.jobs.model import Delete, Phase
+from paddock.jobs.actions import Delete
+from paddock.jobs.model import Phase
 from paddock.jobs.policies.ttl import plan_expiry, ttl_left
 
 

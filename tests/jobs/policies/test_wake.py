@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from jobs.gangs import build_job
-from paddock.jobs.model import Child, Observed, Patch, Pod, PodPhase, Rank, Settings, Status
+from paddock.jobs.actions import Patch
+from paddock.jobs.model import Child, Observed, Pod, PodPhase, Rank, Settings, Status
 from paddock.jobs.policies.wake import plan_wakes
 from paddock.kube.meta import CONFIG_MAPS, PODS, Key
 

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from jobs.samples import JOBS, read_text
 from paddock.jobs.preflight import check, check_together, format_problem, without_server_fields
 from paddock.jobs.reading import documents
-from paddock.jobs.reading.documents import read_documents, read_scalar
+from paddock.jobs.reading.documents import read_documents
+from paddock.jobs.reading.nodes import Document, Place
+from paddock.jobs.reading.scalars import read_scalar
 from paddock.jobs.reading.structure import check_structure
 from paddock.kube.meta import name_of
 
@@ -350,7 +352,7 @@ def test_the_documents_manifests_get_no_new_warning(name: str) -> None:
     assert [each.path for document in read_documents(read_text(name)) for each in check(document)] == expected
 
 
-class _Paths(dict[str, documents.Place]):
+class _Paths(dict[str, Place]):
     """Counts how often the paths of a text are gone through."""
 
     passes = 0
@@ -362,8 +364,8 @@ class _Paths(dict[str, documents.Place]):
 
 def test_the_paths_of_a_list_are_gone_through_once() -> None:
     items = [{"apiVersion": "v1", "kind": "ConfigMap"} for _ in range(12)]
-    paths = {f"items[{index}].kind": documents.Place(index, 1, 1) for index in range(12)}
-    document = documents.Document({"kind": "List", "items": items}, _Paths(paths))
+    paths = {f"items[{index}].kind": Place(index, 1, 1) for index in range(12)}
+    document = Document({"kind": "List", "items": items}, _Paths(paths))
     found = list(documents._unwrap(document))
     assert _Paths.passes == 1
-    assert [dict(each.places) for each in found] == [{"kind": documents.Place(index, 1, 1)} for index in range(12)]
+    assert [dict(each.places) for each in found] == [{"kind": Place(index, 1, 1)} for index in range(12)]

@@ -20,17 +20,15 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from jobs.gangs import NOW, build_job
 from jobs.simulated.sentences import Violation
+from paddock.jobs.actions import Create, Delete, Plan
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import (
     Child,
     CleanPods,
-    Create,
-    Delete,
     Exit,
     Job,
     Observed,
     Phase,
-    Plan,
     Pod,
     PodPhase,
     RestartPolicy,

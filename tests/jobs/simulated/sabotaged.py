@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jobs.simulated.planned import World
-from paddock.jobs.model import Delete, Job, Observed, Plan, Settings, Status
+from paddock.jobs.actions import Delete, Plan
+from paddock.jobs.model import Job, Observed, Settings, Status
 from paddock.jobs.plan import plan
 
 

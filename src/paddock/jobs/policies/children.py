@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from paddock.jobs.model import Child, Create, Delete, Job, Observed, Patch, Pod, Rank, Settings, Status
+from paddock.jobs.actions import Create, Delete, Patch
+from paddock.jobs.model import Child, Job, Observed, Pod, Rank, Settings, Status
 from paddock.jobs.objects import pods
 from paddock.jobs.policies.ports import kept_port
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Key

@@ -16,7 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from paddock.jobs import causes
-from paddock.jobs.model import Delete, EventNote, Job, NodeState, Observed, Pod
+from paddock.jobs.actions import Delete, EventNote
+from paddock.jobs.model import Job, NodeState, Observed, Pod
 from paddock.kube.meta import PODS, Key
 from paddock.kube.times import Moment
 

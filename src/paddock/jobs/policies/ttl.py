@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from paddock.jobs.model import Delete, Job, Status
+from paddock.jobs.actions import Delete
+from paddock.jobs.model import Job, Status
 from paddock.kube.times import Moment
 
 

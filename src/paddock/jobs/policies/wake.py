@@ -7,8 +7,9 @@ seconds (its backOffPeriod with jitter), and at once when the pod changes: so an
 
 from __future__ import annotations
 
+from paddock.jobs.actions import Patch
 from paddock.jobs.labels import WOKEN_ANNOTATION
-from paddock.jobs.model import Job, Observed, Patch, Pod, PodPhase, Settings, Status
+from paddock.jobs.model import Job, Observed, Pod, PodPhase, Settings, Status
 from paddock.jobs.objects import pods
 from paddock.kube.meta import PODS, Key
 

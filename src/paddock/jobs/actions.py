@@ -1,0 +1,63 @@
+"""What a decision is: a Plan, and the Actions in it. Frozen; `jobs.plan` makes them, the operator carries them out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from paddock.jobs.model import Status
+from paddock.kube.meta import Key, Manifest, Resource
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """Create `manifest`; its owner, labels and names are complete."""
+
+    resource: Resource
+    manifest: Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Delete by UID, never by name alone. `grace` in seconds, None for the pod's own."""
+
+    resource: Resource
+    key: Key
+    uid: str
+    grace: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A merge patch, guarded by UID. `optional`: best effort; a failure is logged, and nothing else."""
+
+    resource: Resource
+    key: Key
+    uid: str
+    patch: Manifest
+    optional: bool = False
+
+
+Action = Create | Delete | Patch
+
+
+@dataclass(frozen=True, slots=True)
+class EventNote:
+    """An event to publish on the job: `type` Normal or Warning, `reason` in CamelCase, one English sentence."""
+
+    reason: str
+    message: str
+    type: str = "Normal"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The whole decision of one reconcile, printable and comparable.
+
+    If `status` differs from the recorded one, record it first. If it differs in what is `decisive`, `actions` is empty
+    and the next reconcile acts. `requeue_after`: seconds until time alone changes the decision.
+    """
+
+    status: Status
+    actions: tuple[Action, ...] = ()
+    events: tuple[EventNote, ...] = ()
+    requeue_after: float | None = None
