@@ -320,18 +320,18 @@ def test_a_suspended_job_of_either_group_goes_on_by_the_command_that_explain_adv
         until(f"{name} goes on", lambda name=name: "Suspended" not in cluster.paddock("explain", name).out)
 
 
-@pytest.mark.parametrize("reason", ["InvalidJob", "NoReplicas", "NoFreePort", "BuildingEnvironment"])
 @pytest.mark.parametrize("resource", KINDS, ids=lambda each: each.group)
-def test_what_is_advised_for_a_cause_is_a_command_that_works(cluster: Cluster, reason: str, resource: Any) -> None:
+def test_what_is_advised_for_a_cause_is_a_command_that_works(cluster: Cluster, resource: Any) -> None:
     theirs = resource.group == "kubeflow.org"
     job = build_kubeflow_job("edited", "true", namespace="default") if theirs else build_light_job("edited", "true")
     assert cluster.paddock("submit", cluster.write(job)).code == 0
-    (step,) = build_steps(CauseRecord(reason, {}, 0.0), "edited", "default", kind=name_for_kubectl(resource))
-    command = str(LOCAL.fill(step))
-    ended = run_advised(cluster, command)
-    if "edit" in command:
-        assert "Edit cancelled, no changes made" in ended.out + ended.err
-        assert ("paddlejobs.kubeflow.org" in command) is theirs
+    for reason in ("InvalidJob", "NoReplicas", "NoFreePort", "BuildingEnvironment"):
+        (step,) = build_steps(CauseRecord(reason, {}, 0.0), "edited", "default", kind=name_for_kubectl(resource))
+        command = str(LOCAL.fill(step))
+        ended = run_advised(cluster, command)
+        if "edit" in command:
+            assert "Edit cancelled, no changes made" in ended.out + ended.err, reason
+            assert ("paddlejobs.kubeflow.org" in command) is theirs, reason
 
 
 def test_nodes_are_labelled_by_the_command_that_is_advised(cluster: Cluster) -> None:

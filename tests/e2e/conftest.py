@@ -1,37 +1,19 @@
-"""Every end-to-end test runs in both sandboxes; where bubblewrap does not work, its half is skipped with the reason."""
+"""Every end-to-end test has a half for each sandbox; where bubblewrap does not work, its half is skipped."""
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 
 import pytest
 
 from e2e.commands import Cluster, open_cluster
-from support.programs import lack, need
+from support.programs import need
+from support.sandboxes import SANDBOXES, need_sandbox
 
 
-def _why_no_bubblewrap() -> str:
-    try:
-        tried = subprocess.run(
-            ["bwrap", "--dev-bind", "/", "/", "--unshare-pid", "--unshare-uts", "true"],
-            capture_output=True,
-            text=True,
-            timeout=20,
-        )
-    except OSError as error:
-        return str(error)
-    return "" if tried.returncode == 0 else tried.stderr.strip() or f"bwrap ended with {tried.returncode}"
-
-
-@pytest.fixture(scope="session", params=["bubblewrap", "none"])
+@pytest.fixture(scope="session", params=SANDBOXES)
 def sandbox(request: pytest.FixtureRequest) -> str:
-    name: str = request.param
-    if name == "bubblewrap":
-        need("bwrap")
-        if why := _why_no_bubblewrap():
-            lack("bwrap", f"does not work here: {why}")
-    return name
+    return need_sandbox(request.param).name
 
 
 @pytest.fixture(scope="session")

@@ -20,10 +20,9 @@ from paddock.node.kubelet.kubelet import Kubelet
 from paddock.node.runtime import processes
 from paddock.node.runtime.images import Images
 from paddock.node.runtime.machine import Machine
-from paddock.node.runtime.sandbox import NoSandbox, Sandbox, choose_sandbox
+from paddock.node.runtime.sandbox import Sandbox
 from support.host_programs import HostPrograms
 from support.process_state import read_children
-from support.programs import lack, need
 
 PYTHON = sys.executable
 NODE = "here"
@@ -121,16 +120,6 @@ class Cluster:
     async def log(self, found: Manifest, **options: Any) -> str:
         assert self.kubelet is not None
         return b"".join([chunk async for chunk in self.kubelet.logs.read(found, Options(**options))]).decode()
-
-
-def need_sandbox(name: str) -> Sandbox:
-    """The sandbox of this name; skips the test where bubblewrap is not installed or does not work."""
-    if name == "bubblewrap":
-        need("bwrap")
-    try:
-        return choose_sandbox(name)
-    except NoSandbox as error:
-        lack("bwrap", f"does not work here: {error}")
 
 
 @contextlib.asynccontextmanager

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from node.cluster import Cluster, need_sandbox, open_cluster
+from node.cluster import Cluster, open_cluster
 from paddock.node.runtime.sandbox import Sandbox
+from support.sandboxes import SANDBOXES, need_sandbox
 
 
-@pytest.fixture(params=["bubblewrap", "none"])
+@pytest.fixture(params=SANDBOXES)
 def sandbox(request: pytest.FixtureRequest) -> Sandbox:
     return need_sandbox(request.param)
 

@@ -16,7 +16,6 @@ from node.cluster import (
     Cluster,
     is_running,
     marked,
-    need_sandbox,
     open_cluster,
     pod,
     processes_of,
@@ -26,6 +25,7 @@ from node.cluster import (
 )
 from paddock.kube.meta import PODS
 from paddock.node.runtime.sandbox import Sandbox, choose_sandbox
+from support.sandboxes import need_sandbox
 
 
 async def test_a_new_kubelet_adopts_what_runs(cluster: Cluster) -> None:

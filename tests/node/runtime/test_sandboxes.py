@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from node.cluster import PYTHON, Cluster, container, need_sandbox, open_cluster, pod, shell, terminated, until, waiting
+from node.cluster import PYTHON, Cluster, container, open_cluster, pod, shell, terminated, until, waiting
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, uid_of
 from paddock.node.runtime.images import Image, Preparing, Unavailable
 from paddock.node.runtime.sandbox import NoSandbox, Plain, Program, choose_sandbox
+from support.sandboxes import need_sandbox
 
 
 @pytest.fixture

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from node.cluster import PYTHON, Cluster, container, need_sandbox, open_cluster, pod, shell
+from node.cluster import PYTHON, Cluster, container, open_cluster, pod, shell
 from paddock.kube.meta import CONFIG_MAPS, SECRETS, Manifest
+from support.sandboxes import SANDBOXES, need_sandbox
 
 
-@pytest.fixture(params=["bubblewrap", "none"])
+@pytest.fixture(params=SANDBOXES)
 async def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Cluster]:
     async with open_cluster(tmp_path, need_sandbox(request.param)) as cluster:
         yield cluster

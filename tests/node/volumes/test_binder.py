@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from node.cluster import Cluster, need_sandbox, open_cluster, pod, shell, until, waiting
+from node.cluster import Cluster, open_cluster, pod, shell, until, waiting
 from node.cluster_objects import claim, node, volume
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.errors import NotFound
@@ -19,6 +19,7 @@ from paddock.kube.meta import CLAIMS, EVENTS, NODES, PODS, VOLUMES, Manifest, Re
 from paddock.node.runtime.sandbox import Sandbox, choose_sandbox
 from paddock.node.scheduler.scheduler import Scheduler
 from paddock.node.volumes.binder import Binder
+from support.sandboxes import SANDBOXES, need_sandbox
 
 DOCUMENTS = Path(__file__).parents[3] / "examples/documents"
 
@@ -225,7 +226,7 @@ async def test_at_rest_nothing_is_written_and_a_restart_writes_nothing(storage: 
 # Pods.
 
 
-@pytest.fixture(params=["bubblewrap", "none"])
+@pytest.fixture(params=SANDBOXES)
 def sandbox(request: pytest.FixtureRequest) -> Sandbox:
     return need_sandbox(request.param)
 
