@@ -81,8 +81,10 @@ asyncio.run(run_on_terminal(["/bin/sh", "-c", "echo $$; exec sleep 60"], os.envi
 """
 
 
-async def test_kill_9_of_the_parent_ends_the_child_by_hangup() -> None:
-    parent = await asyncio.create_subprocess_exec(sys.executable, "-c", ALONE, stdout=asyncio.subprocess.PIPE)
+@pytest.mark.parametrize("signals", ["", "trap '' HUP; "], ids=["plain", "nohup"])
+async def test_kill_9_of_the_parent_ends_the_child_by_hangup(signals: str) -> None:
+    shell = ("/bin/sh", "-c", f'{signals}exec "$0" -c "$1"', sys.executable, ALONE)
+    parent = await asyncio.create_subprocess_exec(*shell, stdout=asyncio.subprocess.PIPE)
     assert parent.stdout is not None
     child = psutil.Process(int(await asyncio.wait_for(parent.stdout.readline(), 30)))
     parent.kill()

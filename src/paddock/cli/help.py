@@ -18,7 +18,6 @@ from typing import TypeVar
 import click
 
 from paddock.jobs.text.catalogues import DOMAIN, TRANSLATED
-from paddock.jobs.text.phrases import phrase, render
 
 Translate = Callable[[str], str]
 CommandT = TypeVar("CommandT", bound=click.Command)
@@ -55,27 +54,27 @@ def click_in_language(language: str) -> Iterator[None]:
         gettext.textdomain(before)
 
 
-_NUMBERS = {
-    "integer": phrase("integer"),
-    "integer range": phrase("integer"),
-    "float": phrase("number"),
-    "float range": phrase("number"),
-}
-"""Names of click's types, which click does not translate."""
-
-
 def translate_error(error: click.ClickException, language: str) -> click.ClickException:
     """The error with those of its parts in `language` that click leaves in English."""
     if language not in TRANSLATED:
         return error
     if isinstance(error, click.MissingParameter):
         return click.UsageError(re.sub(r"'\.\s*", "'。", error.format_message(), count=1), error.ctx)
-    if isinstance(error, click.BadParameter) and error.param and error.param.type.name in _NUMBERS:
-        name = error.param.type.name
-        before, found, after = error.message.rpartition(name)
+    if isinstance(error, click.BadParameter) and error.param and (kind := _number(error.param.type.name, language)):
+        before, found, after = error.message.rpartition(error.param.type.name)
         if found:
-            return click.BadParameter(before + render(_NUMBERS[name], language) + after, error.ctx, error.param)
+            return click.BadParameter(before + kind + after, error.ctx, error.param)
     return error
+
+
+def _number(name: str, language: str) -> str:
+    """The word for one of click's types of numbers, which click does not translate; empty for other types."""
+    # Imported here, as the modules of phrases take a tenth of the time of `paddock --help`; English help needs none.
+    from paddock.jobs.text.phrases import phrase, render
+
+    if name in ("integer", "integer range"):
+        return render(phrase("integer"), language)
+    return render(phrase("number"), language) if name in ("float", "float range") else ""
 
 
 def translate_command(command: CommandT, translate: Translate) -> CommandT:

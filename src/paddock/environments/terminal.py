@@ -21,8 +21,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-_LOGIN = "import os, sys; os.login_tty(int(sys.argv[1])); os.execv(sys.argv[2], sys.argv[2:])"
-"""Makes the terminal the child's controlling terminal, which only the child itself can do."""
+_LOGIN = """import os, signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+os.login_tty(int(sys.argv[1]))
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+"""Makes the terminal the child's controlling terminal, which only the child itself can do. A cluster that was started
+under nohup ignores SIGHUP, and its children would inherit that."""
 
 # Rows: more bars than uv downloads at once. Columns: uv wraps its errors at this width.
 _ROWS, _COLUMNS = 100, 240

@@ -7,8 +7,9 @@ The verbs are Kubernetes' (kubernetes.io, "Kubernetes API Concepts"), without wa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+import msgspec
 
 from paddock.kube.meta import Manifest, Resource
 
@@ -19,16 +20,15 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+# Structs, as every command line imports this module: a dataclass takes 0.5 to 1.5 ms to make, a Struct 0.05 ms.
+class Listing(msgspec.Struct, frozen=True):
     """The objects of a list and its resourceVersion."""
 
-    items: list[Manifest] = field(default_factory=list)
+    items: list[Manifest] = []
     resource_version: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Generic[T_co]):
+class Call(msgspec.Struct, Generic[T_co], frozen=True):
     """A call with a response of type `T_co`. The fields are those of Kubernetes' RequestInfo.
 
     An empty `namespace` means all namespaces, or a cluster-scoped resource. `name` is empty for a list, and for a new
@@ -43,13 +43,11 @@ class Call(Generic[T_co]):
     subresource: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Get(Call[Manifest]):
+class Get(Call[Manifest], frozen=True):
     verb = "get"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class List(Call[Listing]):
+class List(Call[Listing], frozen=True, kw_only=True):
     """`labels` and `fields` are selectors as kubectl writes them: `a=b,c!=d`, `metadata.name=x`."""
 
     verb = "list"
@@ -58,8 +56,7 @@ class List(Call[Listing]):
     fields: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Create(Call[Manifest]):
+class Create(Call[Manifest], frozen=True, kw_only=True):
     """`strict` refuses unknown and duplicate fields instead of dropping them (fieldValidation=Strict). `dry_run`
     returns the object without storing it. With a `subresource`, `name` is that of its object (`pods/x/binding`)."""
 
@@ -70,8 +67,7 @@ class Create(Call[Manifest]):
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Replace(Call[Manifest]):
+class Replace(Call[Manifest], frozen=True, kw_only=True):
     """Guarded by the manifest's resourceVersion, if it has one: `Conflict` if the object has changed since."""
 
     verb = "update"
@@ -79,8 +75,7 @@ class Replace(Call[Manifest]):
     manifest: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patch(Call[Manifest]):
+class Patch(Call[Manifest], frozen=True, kw_only=True):
     """Guarded by the `metadata.resourceVersion` of a merge patch, if it has one: `Conflict` if the object has changed
     since."""
 
@@ -90,8 +85,7 @@ class Patch(Call[Manifest]):
     kind: PatchKind = "merge"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delete(Call[None]):
+class Delete(Call[None], frozen=True, kw_only=True):
     """Guarded by `uid`: `Conflict` if another object has the name now. `grace`: a pod's grace period in seconds."""
 
     verb = "delete"
