@@ -11,11 +11,16 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from support.process_state import State, explain_changes
 from support.worlds import ControlPlane, World, open_control_plane, open_embedded, open_real
 
 pytest_plugins = ["support.order", "support.skips"]
+
+# Seconds say more of the machine than of the code: Hypothesis times no example.
+settings.register_profile("paddock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("paddock")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -67,7 +67,7 @@ def config_map(name: str = "c", owners: tuple[Manifest, ...] = (), **metadata: A
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}
 
 
-async def eventually(condition: Callable[[], Any], seconds: float = 10.0) -> Any:
+async def eventually(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
     """Returns the first true result of `condition`; fails after `seconds`."""
     end = asyncio.get_running_loop().time() + seconds
     while True:
@@ -92,7 +92,7 @@ class Follower:
         self._events = api.follow(*args, **kwargs)
 
     async def next(self) -> Event:
-        return await asyncio.wait_for(anext(self._events), 5)
+        return await asyncio.wait_for(anext(self._events), 60)
 
     async def until_synced(self) -> list[str]:
         names = []

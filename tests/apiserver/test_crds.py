@@ -4,7 +4,7 @@ import copy
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.apiserver.admission.validation import read_object
@@ -229,7 +229,6 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(sorted(SPEC_SCHEMA["properties"])), JSON, max_size=3))
 def test_any_spec_is_read_once_and_for_all_or_refused(spec):
     manifest = {**WIDGET, "spec": {"size": 2, **spec}}
@@ -299,7 +298,6 @@ def test_a_wrong_definition_is_refused(path, value, field, message):
     assert [cause.field for cause in again.value.causes] == [cause.field for cause in refused.value.causes]
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(
         [

@@ -163,10 +163,10 @@ async def test_it_watches(widgets: LocalApi, kubectl: Kubectl) -> None:
     await widgets.create(PODS, pod("first"), namespace="default")
     watch = await kubectl.start("get", "pods", "-w", "--no-headers")
     assert watch.stdout is not None
-    line = await asyncio.wait_for(watch.stdout.readline(), 20)
+    line = await asyncio.wait_for(watch.stdout.readline(), 60)
     assert line.split()[0] == b"first"
     await widgets.create(PODS, pod("second"), namespace="default")
-    line = await asyncio.wait_for(watch.stdout.readline(), 20)
+    line = await asyncio.wait_for(watch.stdout.readline(), 60)
     assert line.split()[:3] == [b"second", b"0/1", b"Pending"]
     watch.terminate()
     await watch.communicate()

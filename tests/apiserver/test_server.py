@@ -423,7 +423,7 @@ async def _ask_raw(server: Server, request: bytes) -> bytes:
     port = int(server.url.rsplit(":", 1)[1])
     reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
     writer.write(request.replace(b"HOST", f"127.0.0.1:{port}".encode()).replace(b"TOKEN", server.token.encode()))
-    answer = await asyncio.wait_for(reader.readuntil(b"\r\n"), 5)
+    answer = await asyncio.wait_for(reader.readuntil(b"\r\n"), 60)
     writer.close()
     return answer.strip()
 

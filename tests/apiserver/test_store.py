@@ -91,7 +91,7 @@ async def test_a_listener_that_fails_stops_neither_the_writers_nor_the_other_lis
     told: list[Change] = []
     store.listen(bad)
     store.listen(told.extend)
-    await asyncio.wait_for(asyncio.gather(_put(store, "a"), _put(store, "b")), 5)
+    await asyncio.wait_for(asyncio.gather(_put(store, "a"), _put(store, "b")), 60)
     assert [change.name for change in told] == ["a", "b"]
     assert "a listener of the store failed" in caplog.text
 
@@ -100,7 +100,7 @@ async def test_a_write_that_raises_stop_iteration_is_an_error_like_others(store:
     def bad(tx: Transaction) -> None:
         next(iter(()))
 
-    results = await asyncio.wait_for(asyncio.gather(store.write(bad), _put(store, "a"), return_exceptions=True), 5)
+    results = await asyncio.wait_for(asyncio.gather(store.write(bad), _put(store, "a"), return_exceptions=True), 60)
     assert isinstance(results[0], InternalError)
     assert [stored.name for stored in store.select(KEY)] == ["a"]
 

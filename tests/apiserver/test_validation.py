@@ -3,7 +3,7 @@
 import copy
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.apiserver.admission.validation import DEPTH_LIMIT, read_object
@@ -349,13 +349,11 @@ def check_reading(served, manifest):
     assert read_object(served, first, strict=True) == (first, ())
 
 
-@settings(deadline=None)
 @given(st.sampled_from(PLACES), JSON)
 def test_any_json_anywhere_in_a_pod_is_read_or_refused(path, value):
     check_reading(PODS, changed(POD, path, value))
 
 
-@settings(deadline=None)
 @given(st.sampled_from(BUILT_INS), st.dictionaries(st.sampled_from(["spec", "data", "rules", "value"]), JSON), JSON)
 def test_any_json_is_read_or_refused_for_every_kind(served, body, whole):
     check_reading(served, {"metadata": {"name": "x"}, **body})

@@ -110,7 +110,7 @@ class Watcher:
         await self._request.__aexit__(*exc)
 
     async def next(self) -> tuple[str, Any]:
-        line = await asyncio.wait_for(self.answer.content.readline(), 10)
+        line = await asyncio.wait_for(self.answer.content.readline(), 60)
         assert line, "the watch has ended"
         event = msgspec.json.decode(line)
         return event["type"], event["object"]
@@ -163,7 +163,7 @@ async def test_watches_end_when_their_crd_is_deleted(widgets: LocalApi, http: Ht
         assert await watcher.names(1) == [("ADDED", "w")]
         await widgets.delete(CRDS, "", "widgets.example.org")
         assert await watcher.names(1) == [("DELETED", "w")]
-        assert await asyncio.wait_for(watcher.answer.content.readline(), 5) == b""
+        assert await asyncio.wait_for(watcher.answer.content.readline(), 60) == b""
         await widgets.create(CONFIG_MAPS, config_map("a"), namespace="default")
         assert await other.names(1) == [("ADDED", "a")]
     assert (await follower.next()).type == "DELETED"
@@ -181,7 +181,7 @@ async def test_watches_of_a_version_end_when_it_is_no_longer_served(widgets: Loc
         beta = crd["spec"]["versions"][0] | {"name": "v1beta1"}
         versions = [crd["spec"]["versions"][0] | {"served": False, "storage": False}, beta]
         await widgets.patch(CRDS, "", "widgets.example.org", {"spec": {"versions": versions}})
-        assert await asyncio.wait_for(watcher.answer.content.readline(), 5) == b""
+        assert await asyncio.wait_for(watcher.answer.content.readline(), 60) == b""
 
 
 async def test_initial_events_end_with_a_bookmark(widgets: LocalApi, http: Http) -> None:
@@ -249,8 +249,8 @@ async def test_a_disconnected_watcher_is_unsubscribed(widgets: LocalApi, http: H
 
 async def test_watches_end_when_the_server_stops(widgets: LocalApi, http: Http, server: Server) -> None:
     async with Watcher(http, "") as watcher:
-        await asyncio.wait_for(server.stop(), 5)
-        assert await asyncio.wait_for(watcher.answer.content.readline(), 5) == b""
+        await asyncio.wait_for(server.stop(), 60)
+        assert await asyncio.wait_for(watcher.answer.content.readline(), 60) == b""
 
 
 async def test_a_watcher_is_closed_by_bytes_too_and_keeps_no_events() -> None:

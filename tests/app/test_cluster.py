@@ -102,13 +102,13 @@ async def test_a_standby_is_ready_before_it_leads(tmp_path: Path) -> None:
         both = [ClusterOperator(api, api, options, Prometheus("1")) for _ in stops]
         tasks = [asyncio.create_task(each.run(stop)) for each, stop in zip(both, stops, strict=True)]
         for each in both:
-            await asyncio.wait_for(each.operator.ready.wait(), 5)
+            await asyncio.wait_for(each.operator.ready.wait(), 60)
             assert await fetch(f"http://{each.endpoints.addresses['/readyz']}/readyz") == (200, "ok\n")
         await until(lambda: _leads(both))
         assert sum(each.election.leads for each in both if each.election) == 1
         for stop in stops:
             stop.set()
-        await asyncio.wait_for(asyncio.gather(*tasks), 5)
+        await asyncio.wait_for(asyncio.gather(*tasks), 60)
 
 
 async def _leads(both: list[ClusterOperator]) -> bool:
@@ -125,7 +125,7 @@ async def test_a_bug_in_the_election_is_raised(tmp_path: Path) -> None:
         cluster = ClusterOperator(api, api, Options("default", leader_elect=True), Prometheus("1"))
         cluster.election = Broken(api, "default", "us")
         with pytest.raises(KeyError, match="a bug of ours"):
-            await asyncio.wait_for(cluster.run(asyncio.Event()), 5)
+            await asyncio.wait_for(cluster.run(asyncio.Event()), 60)
 
 
 async def test_an_unexpected_error_is_logged_before_the_process_ends(caplog: pytest.LogCaptureFixture) -> None:
@@ -151,10 +151,10 @@ async def test_probes_are_answered_while_the_operator_waits_for_the_cluster(tmp_
         assert await fetch(urls["/healthz"]) == (200, "ok\n")
         assert await fetch(urls["/readyz"]) == (503, "waiting for the cluster\n")
         connected.set()
-        await asyncio.wait_for(cluster.operator.ready.wait(), 5)
+        await asyncio.wait_for(cluster.operator.ready.wait(), 60)
         assert await fetch(urls["/readyz"]) == (200, "ok\n")
         stop.set()
-        await asyncio.wait_for(running, 5)
+        await asyncio.wait_for(running, 60)
 
 
 async def _is_listening(cluster: ClusterOperator) -> bool:
@@ -239,10 +239,10 @@ async def _contains(log: Path, text: str) -> bool:
 
 async def test_the_operator_waits_for_a_cluster_that_does_not_answer_and_logs_it_once(tmp_path: Path) -> None:
     async with started(tmp_path, "--initImage=alpine:3.10", "--zap-devel") as (process, log):
-        await until(lambda: _contains(log, "waiting for the cluster"), 20)
+        await until(lambda: _contains(log, "waiting for the cluster"), 60)
         await asyncio.sleep(1.5)  # it has tried again
         process.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(process.wait(), 10) == 0
+        assert await asyncio.wait_for(process.wait(), 60) == 0
         said = [json.loads(line)["msg"] for line in log.read_text().splitlines()]
     assert said[:2] == [
         "--initImage is not needed and changes nothing: pods find their peers without an init container",
@@ -256,13 +256,13 @@ async def test_a_second_signal_ends_the_process_at_once(tmp_path: Path) -> None:
     """After the first, the process waits for the reconcile, whose request is never answered."""
     async with hanging_cluster() as (server, asked), started(tmp_path, "--log-format=json", server=server) as found:
         process, log = found
-        await asyncio.wait_for(asked.wait(), 20)
+        await asyncio.wait_for(asked.wait(), 60)
         process.send_signal(signal.SIGTERM)
         await until(lambda: _contains(log, "SIGTERM: ending in order"))
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(process.wait(), 0.5)
         process.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(process.wait(), 2) == 128 + signal.SIGTERM
+        assert await asyncio.wait_for(process.wait(), 60) == 128 + signal.SIGTERM
 
 
 @asynccontextmanager

@@ -29,7 +29,7 @@ def call(cluster: Cluster, *words: str, directory: Path | None = None, **variabl
     """Runs a command in a directory, with additional environment variables."""
     environment = {**cluster.environment, **variables}
     ended = subprocess.run(
-        (*PADDOCK, *words), env=environment, cwd=directory, capture_output=True, text=True, timeout=60
+        (*PADDOCK, *words), env=environment, cwd=directory, capture_output=True, text=True, timeout=120
     )
     return Ended(ended.returncode, ended.stdout, ended.stderr)
 
@@ -50,7 +50,7 @@ def run_advised(cluster: Cluster, command: str, status: int = 0) -> Ended:
     need("kubectl")
     path = f"{Path(sys.executable).parent}:{cluster.environment.get('PATH', os.defpath)}"
     environment = {**cluster.environment, "PATH": path, "KUBE_EDITOR": "true"}
-    ended = subprocess.run(["sh", "-c", command], env=environment, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(["sh", "-c", command], env=environment, capture_output=True, text=True, timeout=120)
     assert ended.returncode == status, f"{command}: {ended.stderr}"
     return Ended(ended.returncode, ended.stdout, ended.stderr)
 

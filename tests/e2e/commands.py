@@ -31,7 +31,7 @@ T = TypeVar("T")
 PADDOCK = (sys.executable, "-m", "paddock.cli.main")
 
 
-def until(what: str, look: Callable[[], T], seconds: float = 30.0) -> T:
+def until(what: str, look: Callable[[], T], seconds: float = 90.0) -> T:
     """The first true answer of `look`, asked 20 times a second."""
     deadline = time.monotonic() + seconds
     while True:
@@ -117,7 +117,7 @@ class Cluster:
     def paddock(self, *words: str, seconds: float = 60.0) -> Ended:
         return self._end(*PADDOCK, *words, seconds=seconds)
 
-    def kubectl(self, *words: str, seconds: float = 30.0) -> Ended:
+    def kubectl(self, *words: str, seconds: float = 90.0) -> Ended:
         return self._end(need("kubectl"), *words, seconds=seconds)
 
     def start(self, *words: str) -> Running:
@@ -178,7 +178,7 @@ class Cluster:
         who = {"Authorization": f"Bearer {user['token']}"}
         request = urllib.request.Request(server["server"] + path, headers=who, method=method)
         context = ssl.create_default_context(cadata=authority)
-        with urllib.request.urlopen(request, context=context, timeout=20) as answer:
+        with urllib.request.urlopen(request, context=context, timeout=60) as answer:
             found: dict[str, Any] = json.load(answer)
             return found
 

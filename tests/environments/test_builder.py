@@ -96,13 +96,13 @@ async def test_two_builders_at_the_same_time_build_once(tmp_path: Path, index: I
     index.add("tiny", filler=400_000)
     index.hold = True
     first = asyncio.create_task(build(make_builder(tmp_path, index.url)))
-    await asyncio.wait_for(index.stalled.wait(), 20)
+    await asyncio.wait_for(index.stalled.wait(), 60)
     waiting = asyncio.Event()
     other = make_builder(tmp_path, index.url)
     second = asyncio.create_task(
         other.build(TINY, lambda progress: waiting.set() if progress.phase == "waiting" else None)
     )
-    await asyncio.wait_for(waiting.wait(), 20)
+    await asyncio.wait_for(waiting.wait(), 60)
     index.hold = False
     assert (await first)[0] == await second
     assert len(list(other.root.glob("*/paddock.json"))) == 1
@@ -114,7 +114,7 @@ async def test_a_cancelled_build_leaves_no_process_and_the_next_starts_clean(tmp
     builder = make_builder(tmp_path, index.url)
     before = psutil.Process().children(recursive=True)  # clusters of other tests
     task = asyncio.create_task(build(builder))
-    await asyncio.wait_for(index.stalled.wait(), 20)
+    await asyncio.wait_for(index.stalled.wait(), 60)
     children = set(await wait_for_uv(psutil.Process(), builder)) - set(before)
     assert children
     task.cancel()
@@ -148,7 +148,7 @@ async def test_kill_9_of_the_builder_ends_uv_and_the_next_build_starts_clean(tmp
     children = await wait_for_uv(psutil.Process(alone.pid), builder)
     alone.send_signal(signal.SIGKILL)
     await alone.wait()
-    _, alive = await asyncio.to_thread(psutil.wait_procs, children, 5)
+    _, alive = await asyncio.to_thread(psutil.wait_procs, children, 20)
     assert not alive
     assert len(leftovers(builder)) == 1
     index.hold = False

@@ -29,10 +29,10 @@ async def test_output_arrives_as_it_is_written_and_is_complete_at_the_end() -> N
         seen.append(text)
         first.set()
 
-    script = "echo one; test -t 1 && echo terminal; sleep 60 & echo $!; wait"
+    script = "echo one; test -t 1 && echo terminal; sleep 600 & echo $!; wait"
     task = asyncio.create_task(run_on_terminal(["/bin/sh", "-c", script], os.environ, HERE, on_text))
-    await asyncio.wait_for(first.wait(), 20)
-    async with asyncio.timeout(20):
+    await asyncio.wait_for(first.wait(), 60)
+    async with asyncio.timeout(60):
         while len(lines := "".join(seen).split()) < 3:
             first.clear()
             await first.wait()
@@ -48,8 +48,8 @@ async def test_large_output_is_complete() -> None:
 
 
 async def test_a_process_that_the_child_leaves_does_not_block_the_caller() -> None:
-    script = "trap '' HUP; sleep 60 & echo $!"
-    _, text = await asyncio.wait_for(run_on_terminal(["/bin/sh", "-c", script], os.environ, HERE), 20)
+    script = "trap '' HUP; sleep 600 & echo $!"
+    _, text = await asyncio.wait_for(run_on_terminal(["/bin/sh", "-c", script], os.environ, HERE), 60)
     os.kill(int(text), signal.SIGKILL)
 
 
@@ -61,14 +61,14 @@ async def test_cancellation_kills_the_whole_session() -> None:
         pids.extend(text.split())
         ready.set()
 
-    script = "trap '' HUP TERM; sleep 60 & echo $!; sleep 60"
+    script = "trap '' HUP TERM; sleep 600 & echo $!; sleep 600"
     task = asyncio.create_task(run_on_terminal(["/bin/sh", "-c", script], os.environ, HERE, on_text))
-    await asyncio.wait_for(ready.wait(), 20)
+    await asyncio.wait_for(ready.wait(), 60)
     sleeper = psutil.Process(int(pids[0]))
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await asyncio.to_thread(psutil.wait_procs, [sleeper], 10)
+    await asyncio.to_thread(psutil.wait_procs, [sleeper], 60)
     assert not sleeper.is_running() or sleeper.status() == psutil.STATUS_ZOMBIE
 
 
@@ -76,7 +76,7 @@ ALONE = """
 import asyncio, os
 from pathlib import Path
 from paddock.environments.terminal import run_on_terminal
-asyncio.run(run_on_terminal(["/bin/sh", "-c", "echo $$; exec sleep 60"], os.environ, Path("/"),
+asyncio.run(run_on_terminal(["/bin/sh", "-c", "echo $$; exec sleep 600"], os.environ, Path("/"),
                             lambda text: print(text, flush=True)))
 """
 
@@ -89,7 +89,7 @@ async def test_kill_9_of_the_parent_ends_the_child_by_hangup(signals: str) -> No
     child = psutil.Process(int(await asyncio.wait_for(parent.stdout.readline(), 30)))
     parent.kill()
     await parent.wait()
-    _, alive = await asyncio.to_thread(psutil.wait_procs, [child], 10)
+    _, alive = await asyncio.to_thread(psutil.wait_procs, [child], 60)
     assert not alive
 
 
@@ -119,7 +119,7 @@ def test_a_coloured_line_is_complete() -> None:
 async def test_a_cancelled_read_output_kills_the_program(tmp_path: Path) -> None:
     file = tmp_path / "pid"
     task = asyncio.create_task(read_output(["/bin/sh", "-c", f"echo $$ >{file}; exec sleep 1000"], os.environ))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not file.exists() or not file.read_text().strip():  # noqa: ASYNC110 - a file, no event
             await asyncio.sleep(0.02)
     task.cancel()

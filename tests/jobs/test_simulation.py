@@ -22,9 +22,7 @@ from jobs.simulated.sentences import Violation
 from jobs.simulated.world import ACTIONS, CLEAN, Run, Sabotage, Start, run_seed
 from jobs.simulated.world import World as OperatorWorld
 
-QUICK = settings(
-    max_examples=60, stateful_step_count=60, deadline=None, suppress_health_check=list(HealthCheck), database=None
-)
+QUICK = settings(max_examples=60, stateful_step_count=60, suppress_health_check=list(HealthCheck), database=None)
 STARTS = st.builds(
     Start,
     ps=st.integers(0, 1),

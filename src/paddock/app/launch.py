@@ -23,7 +23,7 @@ from paddock.jobs.text.phrases import phrase
 
 START_SECONDS = 60.0
 STOP_SECONDS = 30.0
-_EXIT_SECONDS = 5.0
+_EXIT_SECONDS = 20.0
 
 
 class StartError(Exception):

@@ -137,4 +137,4 @@ async def test_a_node_that_registers_again_keeps_user_labels_and_loses_removed_g
     assert "nvidia.com/gpu.product" not in again["metadata"]["labels"]
     assert again["status"]["capacity"] == {"cpu": "2", "memory": f"{23 * 2**20}Ki", "pods": "110"}
     assert await fetch_node_name(api) == "laptop"
-    await asyncio.wait_for(api.close(), 10)
+    await asyncio.wait_for(api.close(), 60)

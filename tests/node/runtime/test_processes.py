@@ -32,7 +32,7 @@ async def test_a_process_whose_pid_is_reused_has_ended(tmp_path: Path) -> None:
     other = Process(process.pid, process.birth - 1)
     told = asyncio.Event()
     ExitWatcher().watch(other, told.set)
-    await asyncio.wait_for(told.wait(), 5)
+    await asyncio.wait_for(told.wait(), 60)
     assert not processes.is_alive(other)
     assert processes.is_alive(process)
     processes.send_signal(process.pid, signal.SIGKILL)

@@ -320,7 +320,7 @@ def pairs_of(claims: list[Manifest], volumes: list[Manifest]) -> dict[str, str]:
     return {key.name: name for key, name in match_claims([read_claim(it) for it in claims], known).items()}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(claims_and_volumes())
 def test_plans_converge_and_bound_claims_stay_bound(start: tuple[list[Manifest], list[Manifest]]) -> None:
     claims, volumes = start
@@ -347,7 +347,7 @@ def test_plans_converge_and_bound_claims_stay_bound(start: tuple[list[Manifest],
             assert its["spec"]["claimRef"]["uid"] == uid_of(it)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(claims_and_volumes(), st.randoms())
 def test_the_plan_does_not_depend_on_the_order_of_objects(
     start: tuple[list[Manifest], list[Manifest]], random: Any
