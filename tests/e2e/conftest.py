@@ -8,12 +8,15 @@ import pytest
 
 from e2e.commands import Cluster, open_cluster
 from support.programs import need
-from support.sandboxes import SANDBOXES, need_sandbox
+from support.sandboxes import SANDBOXES, need_bubblewrap
 
 
 @pytest.fixture(scope="session", params=SANDBOXES)
 def sandbox(request: pytest.FixtureRequest) -> str:
-    return need_sandbox(request.param).name
+    name: str = request.param
+    if name == "bubblewrap":
+        need_bubblewrap()
+    return name
 
 
 @pytest.fixture(scope="session")

@@ -32,7 +32,6 @@ from support import operator_seam
 from support.operator_seam import JOBS, Request, Seam, build_job, have_pods, pods_of, running, set_phase, status_of
 from support.worlds import ControlPlane, World, create_namespace, install_jobs, remove_namespace
 
-"""Seconds from a leader's death to the pods of the next job by another."""
 PATIENCE = 40.0
 """Seconds after which a test gives up: far more than anything takes, for machines that are busy."""
 until = partial(operator_seam.until, seconds=PATIENCE)
@@ -102,9 +101,12 @@ async def test_a_released_lease_is_acquired_at_once(world: World) -> None:
             await _make_pods(world, "before")
             await first.operator.drain(1)
             await first.kill()
+            # Whoever waited for this Lease to expire would wait for an hour.
+            an_hour = {"spec": {"leaseDurationSeconds": 3600}}
+            await world.api.patch(LEASES, world.namespace, LEASE, an_hour)
             await first.election.release()
-            assert await holder_of(world) != "first"
             await _make_pods(world, "after")
+            assert await holder_of(world) == "second"
 
 
 async def test_a_standby_reconciles_nothing_and_has_synced_caches(world: World) -> None:

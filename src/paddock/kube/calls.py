@@ -20,7 +20,7 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
-# Structs, as every command line imports this module: a dataclass takes 0.5 to 1.5 ms to make, a Struct 0.05 ms.
+# Structs, as every command imports this module: the class of a frozen dataclass takes thirty times as long to make.
 class Listing(msgspec.Struct, frozen=True):
     """The objects of a list and its resourceVersion."""
 

@@ -11,7 +11,7 @@ from cli.views import RESOURCE, build_manifest
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.submit.sent_directories import add_directory_maps, create_with_maps, is_too_wide
 from paddock.cli.submit.submission import Checked, place_document
-from paddock.jobs.reading.nodes import Document, Place
+from paddock.jobs.reading.yaml_nodes import Document, Place
 from paddock.jobs.text.phrases import Phrase
 from paddock.kube.errors import ApiError, Forbidden, NotFound, Unavailable
 from paddock.kube.meta import CONFIG_MAPS, Manifest, Resource, name_of

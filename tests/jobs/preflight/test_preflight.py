@@ -13,9 +13,9 @@ from jobs.samples import JOBS, read_text
 from paddock.jobs.preflight import check, check_together, format_problem, without_server_fields
 from paddock.jobs.reading import documents
 from paddock.jobs.reading.documents import read_documents
-from paddock.jobs.reading.nodes import Document, Place
 from paddock.jobs.reading.scalars import read_scalar
 from paddock.jobs.reading.structure import check_structure
+from paddock.jobs.reading.yaml_nodes import Document, Place
 from paddock.kube.meta import name_of
 
 WIDE = read_text("wide_and_deep")

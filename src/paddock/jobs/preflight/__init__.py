@@ -29,8 +29,8 @@ from paddock.jobs.preflight.placeholders import check_placeholders
 from paddock.jobs.preflight.quotes import check_quotes
 from paddock.jobs.preflight.spelling import correct_names, find_near_api
 from paddock.jobs.reading.documents import read_bytes, read_documents
-from paddock.jobs.reading.nodes import Document
 from paddock.jobs.reading.structure import check_structure
+from paddock.jobs.reading.yaml_nodes import Document
 from paddock.jobs.text.phrases import phrase, render
 from paddock.jobs.text.problems import InvalidJob, Problem
 from paddock.jobs.text.sentences import told

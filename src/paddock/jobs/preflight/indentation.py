@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from paddock.jobs.apis import JobApi
-from paddock.jobs.reading.nodes import Document
+from paddock.jobs.reading.yaml_nodes import Document
 from paddock.jobs.text.phrases import phrase
 from paddock.jobs.text.problems import Problem
 from paddock.jobs.text.sentences import told

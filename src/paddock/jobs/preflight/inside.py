@@ -9,7 +9,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.preflight.kinds import explain_foreign
 from paddock.jobs.preflight.parts import mapping
 from paddock.jobs.reading.inside import Inside, is_training
-from paddock.jobs.reading.nodes import Document
+from paddock.jobs.reading.yaml_nodes import Document
 from paddock.jobs.text.phrases import NOTHING, Phrase, phrase
 from paddock.jobs.text.problems import Problem
 from paddock.jobs.text.sentences import told

@@ -20,10 +20,10 @@ from yaml.reader import Reader
 from yaml.resolver import BaseResolver
 from yaml.scanner import Scanner
 
-from paddock.jobs.reading.nodes import Document, DocumentReader, is_empty
 from paddock.jobs.reading.pasted import recognise, recognise_bytes
 from paddock.jobs.reading.scalars import PLAIN, TAG
 from paddock.jobs.reading.yaml_errors import explain_yaml, recover_yaml
+from paddock.jobs.reading.yaml_nodes import Document, DocumentReader, is_empty
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.text.problems import Problem
 from paddock.jobs.text.sentences import told, wrong
