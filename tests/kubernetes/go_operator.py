@@ -36,7 +36,7 @@ async def leave_job(world: World, name: str = "demo", status: Manifest | None = 
 
 async def leave_pod(world: World, job: Manifest, role: str, index: int, phase: str = "Running") -> None:
     name = f"{job['metadata']['name']}-{role}-{index}"
-    await until(lambda: _create_pod(world, _pod(job, role, index)), 30)
+    await until(lambda: _create_pod(world, _pod(job, role, index)))
     ready = phase == "Running"
     ended = {"terminated": {"exitCode": 0, "reason": "Completed", "finishedAt": "2023-05-19T09:00:00Z"}}
     state = ended if phase == "Succeeded" else {"running": {"startedAt": STARTED}}

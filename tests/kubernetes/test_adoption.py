@@ -13,7 +13,7 @@ from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, name_of, ui
 from support.operator_seam import JOBS, Seam, pods_of, running, settled, status_of, until
 from support.worlds import World
 
-WAIT = 20.0
+WAIT = 180.0
 TWO = {"ps": 2, "worker": 2}
 
 

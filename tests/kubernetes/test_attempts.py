@@ -18,7 +18,7 @@ from support.worlds import World
 
 RANKS = ("demo-ps-0", "demo-worker-0", "demo-worker-1")
 AGAIN = ("demo-ps-0", "demo-worker-0", "demo-worker-1", "demo-worker-2")
-WAIT = 30.0
+WAIT = 180.0
 """Seconds that anything may take: the machine may be busy."""
 
 

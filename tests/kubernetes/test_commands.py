@@ -31,7 +31,7 @@ from paddock.kube.times import format_micro_time
 from support.operator_seam import JOBS, build_job, have_pods, running, set_phase, until
 from support.worlds import ControlPlane, World, open_real
 
-pytestmark = [pytest.mark.kubernetes, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.kubernetes, pytest.mark.timeout(600)]
 
 PADDLE = "registry.baidubce.com/paddlepaddle/paddle:2.4.0rc0-cpu"
 GHOST: Manifest = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "ghost"}}
@@ -90,7 +90,7 @@ class User:
     async def says(self, phase: str, code: int = 0, name: str = "demo") -> None:
         """What a kubelet would say of the worker, once it is there."""
         api, namespace = self.world.api, self.world.namespace
-        await until(lambda: have_pods(api, 1, name, namespace), 30)
+        await until(lambda: have_pods(api, 1, name, namespace))
         await set_phase(api, f"{name}-worker-0", phase, code, "10.98.0.2", namespace)
 
     async def until_phase(self, phase: str, name: str = "demo") -> Manifest:
@@ -101,7 +101,7 @@ class User:
                     return job
             return None
 
-        found: Manifest = await until(look, 30)
+        found: Manifest = await until(look)
         return found
 
     async def config_maps(self) -> list[Manifest]:
@@ -111,7 +111,7 @@ class User:
 
 async def end(process: asyncio.subprocess.Process) -> Ended:
     try:
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(180):
             out, err = await process.communicate()
     finally:
         if process.returncode is None:
@@ -221,7 +221,7 @@ async def test_ctrl_c_ends_the_job_and_its_directory(user: User) -> None:
         pods = asyncio.create_task(_end_pods(user))
         ended = await end(run)
         await pods
-        await until(lambda: _no(user.config_maps), 30)
+        await until(lambda: _no(user.config_maps))
     assert ended.code == 130, ended
     assert "interrupted: the job and its pods are gone" in ended.err
     assert sent["data"]["train.py"] == "print('hello')\n"
@@ -237,7 +237,7 @@ async def _end_pods(user: User) -> None:
                 await user.world.api.delete(PODS, user.world.namespace, name_of(pod), grace=0)
         return not pods
 
-    await until(look, 30)
+    await until(look)
 
 
 async def _no(find: Callable[[], Awaitable[list[Manifest]]]) -> bool:
@@ -270,7 +270,7 @@ async def test_a_directory_travels_with_the_job_that_owns_it(user: User) -> None
     container = job["spec"]["worker"]["template"]["spec"]["containers"][0]
     assert container["workingDir"] == container["volumeMounts"][0]["mountPath"] == "/paddock/workdir"
     await user.paddock("delete", "demo", "--context", "prod")
-    await until(lambda: _no(user.config_maps), 30)
+    await until(lambda: _no(user.config_maps))
 
 
 async def test_a_secret_does_not_travel_and_neither_does_the_home_directory(user: User) -> None:
@@ -317,9 +317,9 @@ async def test_what_cannot_be_is_said_before_anything_is_sent(
 async def test_a_job_that_nobody_takes_says_why(user: User) -> None:
     file = user.write()
     run = await user.start("run", file, "--context", "prod")
-    await until(lambda: _job_is_there(user), 30)
+    await until(lambda: _job_is_there(user))
     explained = await user.paddock("explain", "demo", "--context", "prod")
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         await _read_line(run)
     run.send_signal(signal.SIGINT)
     ended = await end(run)

@@ -21,7 +21,7 @@ from support.lives import LIVES, End, Life, Scene, live
 from support.operator_seam import Request, Seam
 from support.worlds import World, create_namespace, remove_namespace
 
-pytestmark = pytest.mark.timeout(300)  # lives are given 90 seconds on a busy machine, some more than once
+pytestmark = pytest.mark.timeout(600)  # lives are given three minutes on a busy machine, some more than once
 
 _LANES = 10
 """Lives at once, each in a namespace of its own."""

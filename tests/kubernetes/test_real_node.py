@@ -40,7 +40,7 @@ def cluster() -> Iterator[Cluster]:
     with open_node() as plane:
         found = Cluster(Kubectl(plane))
         found.kubectl("create", "-f", "deploy/v1/crd.yaml", "-f", "deploy/v1/operator.yaml")
-        found.kubectl("-n", NAMESPACE, "rollout", "status", f"deployment/{DEPLOYMENT}", "--timeout=60s")
+        found.kubectl("-n", NAMESPACE, "rollout", "status", f"deployment/{DEPLOYMENT}", "--timeout=180s")
         yield found
 
 
@@ -145,10 +145,10 @@ def test_collective_trains(cluster: Cluster, all_reduce: Program, tmp_path: Path
 def test_ranks_of_the_nodes_own_network_that_one_node_cannot_hold_wait_and_say_so(cluster: Cluster) -> None:
     """The launcher counts nodes by their addresses: two ranks on one would wait for a third for ever."""
     with cluster.created(build_shell_job("crowded", ["sleep", "600"], workers=2, intranet="Host")):
-        cluster.until("a rank that waits", lambda: "free ports" in str(cluster.pods("crowded")), 30)
+        cluster.until("a rank that waits", lambda: "free ports" in str(cluster.pods("crowded")))
         waiting = [pod for pod in cluster.pods("crowded").values() if not pod["spec"].get("nodeName")]
         assert len(waiting) == 1
-        cluster.until("the cause", lambda: "free ports" in str(cluster.read("pdj", "crowded")["status"]), 30)
+        cluster.until("the cause", lambda: "free ports" in str(cluster.read("pdj", "crowded")["status"]))
         assert cluster.phase("crowded") in ("Pending", "Starting")
 
 

@@ -69,7 +69,7 @@ async def _install(plane: ControlPlane) -> None:
     kubectl("create", "-f", "deploy/v1/crd.yaml", "-f", "deploy/v1/operator.yaml")
     async with Client(read_config(str(plane.kubeconfig))) as administrator:
         await install_volcano(administrator)
-    await until(lambda: _may_own(kubectl), 90)
+    await until(lambda: _may_own(kubectl))
 
 
 class Asked(NamedTuple):
@@ -140,7 +140,7 @@ async def _is_deleted(scene: Scene) -> None:
     async def deleted() -> bool:
         return scene.name not in map(name_of, (await scene.api.list(JOBS, scene.namespace)).items)
 
-    await until(deleted, 30)
+    await until(deleted)
 
 
 _EXPIRED = replace(EXPIRED, user=_is_deleted, spec={"runPolicy": {"ttlSecondsAfterFinished": 1}})
@@ -151,15 +151,15 @@ async def live_in_a_gang(scene: Scene) -> None:
     job = build_job(ps=1, worker=1, namespace=scene.namespace)
     job["metadata"]["finalizers"] = ["finalizers.paddlepaddle.org"]
     await scene.api.create(JOBS, job)
-    await until(lambda: have_pods(scene.api, 2, namespace=scene.namespace), 30)
+    await until(lambda: have_pods(scene.api, 2, namespace=scene.namespace))
     await scene.patch({"spec": {"worker": {"replicas": 2}}})
-    pods = await until(lambda: have_pods(scene.api, 3, namespace=scene.namespace), 30)
+    pods = await until(lambda: have_pods(scene.api, 3, namespace=scene.namespace))
     assert (await scene.api.get(VOLCANO_POD_GROUPS, scene.namespace, "demo"))["spec"]["minMember"] == 3
     for pod in pods:
         await set_phase(scene.api, pod, "Succeeded" if "worker" in pod else "Running", namespace=scene.namespace)
     await scene.phase("Completed")
-    await until(scene.pods_are_gone, 30)
-    await until(lambda: _has_no_group(scene), 30)
+    await until(scene.pods_are_gone)
+    await until(lambda: _has_no_group(scene))
     assert "finalizers" not in (await scene.api.get(JOBS, scene.namespace, "demo"))["metadata"]
 
 
@@ -173,10 +173,10 @@ async def live_on_a_lost_node(scene: Scene) -> None:
         await scene.api.create(JOBS, build_job(ps=1, worker=1, namespace=scene.namespace))
         await scene.phase("Running")
     await scene.api.delete(PODS, scene.namespace, "demo-worker-0", grace=1)
-    await until(lambda: _is_attempted_anew(scene), 30)
+    await until(lambda: _is_attempted_anew(scene))
     scene.clock.offset += 600
     await scene.patch({"metadata": {"annotations": {"time": "went by"}}})
-    await until(lambda: have_pods(scene.api, 2, namespace=scene.namespace), 30)
+    await until(lambda: have_pods(scene.api, 2, namespace=scene.namespace))
 
 
 async def _is_attempted_anew(scene: Scene) -> bool:
@@ -247,7 +247,7 @@ def test_the_table_is_read_as_rbac_reads_it(asked: Asked, allowed: bool) -> None
 
 
 @pytest.mark.kubernetes
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 async def test_the_shipped_account_is_enough_for_a_jobs_whole_life(strict: ControlPlane, tmp_path: Path) -> None:
     async with (
         Client(read_config(str(strict.kubeconfig))) as administrator,
@@ -262,7 +262,7 @@ async def test_the_shipped_account_is_enough_for_a_jobs_whole_life(strict: Contr
 
 @pytest.mark.kubernetes
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 async def test_the_shipped_process_needs_no_more(strict: ControlPlane, tmp_path: Path) -> None:
     """The program, its arguments and its account as `deploy/v1/operator.yaml` has them; real time, so a restart waits
     its ten seconds. A second one stands by, and acts when the first has ended."""

@@ -29,7 +29,7 @@ from support.lives import FAILED_ONCE, Clock, End, Life, Scene, live
 from support.operator_seam import JOBS, Seam, build_job, running, settled, until
 from support.worlds import ControlPlane, World, open_control_plane, open_embedded, open_real
 
-pytestmark = pytest.mark.timeout(300)  # lives are given 90 seconds on a busy machine, some more than once
+pytestmark = pytest.mark.timeout(600)  # lives are given three minutes on a busy machine, some more than once
 
 CAME_THROUGH = End(
     "Completed",

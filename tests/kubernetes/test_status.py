@@ -23,7 +23,7 @@ from support.operator_seam import (
 )
 from support.worlds import ControlPlane, World, open_real
 
-WAIT = 30.0
+WAIT = 180.0
 
 
 async def _in_phase(world: World, phase: str) -> Manifest:
@@ -110,9 +110,9 @@ async def test_kubectl_waits_and_scales(control_plane: ControlPlane) -> None:
         pods = await until(lambda: _has_two(world), WAIT)
         for number, pod in enumerate(sorted(pods)):
             await set_phase(world.api, pod, "Running", address=f"10.98.1.{number + 2}", namespace=world.namespace)
-        await kubectl(control_plane, world, "wait", job, "--for=condition=Running", "--timeout=20s")
+        await kubectl(control_plane, world, "wait", job, "--for=condition=Running", "--timeout=180s")
         await set_phase(world.api, "demo-worker-0", "Succeeded", namespace=world.namespace)
-        told = await kubectl(control_plane, world, "wait", job, "--for=condition=Succeeded", "--timeout=20s")
+        told = await kubectl(control_plane, world, "wait", job, "--for=condition=Succeeded", "--timeout=180s")
     assert "condition met" in told
 
 

@@ -41,7 +41,7 @@ class Kubectl:
         assert ended.returncode == 0, f"kubectl {' '.join(words)}: {ended.stderr}"
         return ended.stdout
 
-    def run(self, *words: str, stdin: str | None = None, seconds: float = 60) -> subprocess.CompletedProcess[str]:
+    def run(self, *words: str, stdin: str | None = None, seconds: float = 180) -> subprocess.CompletedProcess[str]:
         """Runs in `deploy/..`, as the documents' paths are relative to it."""
         program = shutil.which("kubectl") or str(self.control_plane.kubectl)
         command = [program, "--kubeconfig", str(self.control_plane.kubeconfig), *words]

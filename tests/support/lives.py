@@ -22,7 +22,7 @@ from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, labels_of, 
 from support.fake_kubelet import Ends, Kubelet, walking
 from support.operator_seam import JOBS, build_job, status_of, until
 
-_LIFE_SECONDS = 90.0
+_LIFE_SECONDS = 180.0
 _TTL = 3600
 
 

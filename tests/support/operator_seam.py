@@ -104,7 +104,7 @@ async def running(api: Api, settings: Settings = SETTINGS, **options: Any) -> As
     operator = Operator(api, settings, **options)
     task = asyncio.create_task(operator.run())
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             await operator.ready.wait()
         yield operator
     finally:
@@ -127,7 +127,7 @@ def build_job(name: str = "demo", *, ps: int = 2, worker: int = 2, namespace: st
     }
 
 
-async def until(condition: Callable[[], Awaitable[Any]], seconds: float = 60.0) -> Any:
+async def until(condition: Callable[[], Awaitable[Any]], seconds: float = 180.0) -> Any:
     """Wait until the condition returns a true value, and return it. It is polled: the embedded API answers at once."""
     async with asyncio.timeout(seconds):
         while True:
@@ -138,7 +138,7 @@ async def until(condition: Callable[[], Awaitable[Any]], seconds: float = 60.0) 
 
 async def settled(seam: Seam, seconds: float = 0.2) -> None:
     """Returns once the API has got no request for this long: the operator has finished its work."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         before = -1
         while len(seam.requests) != before:
             before = len(seam.requests)

@@ -196,7 +196,7 @@ class Cluster:
     def phase(self, job: str) -> str:
         return str(self.read("pdj", job).get("status", {}).get("phase") or "")
 
-    def until(self, what: str, look: Callable[[], object], seconds: float) -> None:
+    def until(self, what: str, look: Callable[[], object], seconds: float = 180) -> None:
         deadline = time.monotonic() + seconds
         while not look():
             assert time.monotonic() < deadline, f"after {seconds:.0f} s there is still not: {what}\n{self.story()}"

@@ -155,7 +155,7 @@ async def _until_pods_may_be_made(api: Api, namespace: str) -> None:
         "metadata": {"name": "asking", "namespace": namespace},
         "spec": {"containers": [{"name": "main", "image": "none"}]},
     }
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         while True:
             try:
                 await api.create(PODS, pod, dry_run=True)
@@ -171,7 +171,7 @@ async def install_jobs(api: Api) -> None:
             await api.create(CRDS, crd)
         except AlreadyExists:
             continue
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         for crd in build_crds():
             await _until_served(api, name_of(crd))
         await _until_listed(api)
