@@ -67,7 +67,7 @@ def config_map(name: str = "c", owners: tuple[Manifest, ...] = (), **metadata: A
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}
 
 
-async def eventually(condition: Callable[[], Any], seconds: float = 60.0) -> Any:
+async def eventually(condition: Callable[[], Any], seconds: float = 180.0) -> Any:
     """Returns the first true result of `condition`; fails after `seconds`."""
     end = asyncio.get_running_loop().time() + seconds
     while True:

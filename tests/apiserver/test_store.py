@@ -238,7 +238,7 @@ def test_a_store_of_another_format_is_refused(tmp_path: Path) -> None:
 def test_one_process_at_a_time_serves_a_store(tmp_path: Path, store: Store) -> None:
     imports = "from pathlib import Path; from paddock.apiserver.storage.store import Store"
     script = f"{imports}; Store(Path({str(store.path)!r})).open()"
-    second = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    second = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=180)
     assert second.returncode != 0
     assert "in use by another process" in second.stderr
 

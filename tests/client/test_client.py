@@ -222,7 +222,7 @@ def line(kind: str, body: dict[str, Any]) -> bytes:
 async def follow(config: Config, count: int) -> tuple[list[tuple[str, str]], list[float]]:
     """The first `count` events, and the delays of the client."""
     sleeps, told = Sleeps(), []
-    async with Client(config, sleep=sleeps) as api, asyncio.timeout(60):
+    async with Client(config, sleep=sleeps) as api, asyncio.timeout(180):
         events = api.follow(PODS)
         async for event in events:
             told.append((event.type, event.object.get("metadata", {}).get("name", "")))
@@ -313,7 +313,7 @@ async def test_a_server_that_breaks_every_watch_at_once_gets_fewer_requests(tmp_
     """An ERROR event is no progress: only a newer version is."""
     broken = [line("ERROR", {"kind": "Status", "code": 500, "reason": "InternalError", "message": "no"})]
     handler, _ = scripted(page(version=5), broken, broken, broken, [line("ADDED", pod("a", 6)), broken[0]], broken)
-    async with serve(handler, tmp_path) as config, asyncio.timeout(60):
+    async with serve(handler, tmp_path) as config, asyncio.timeout(180):
         sleeps = Sleeps()
         async with Client(config, sleep=sleeps) as api:
             following = asyncio.create_task(_count(api))

@@ -77,7 +77,7 @@ async def test_following_survives_a_restart_of_the_server(tmp_path: Path) -> Non
     first = Server(local, tmp_path)
     await first.start()
     port = int(first.url.rpartition(":")[2])
-    async with connect(first) as api, asyncio.timeout(60):
+    async with connect(first) as api, asyncio.timeout(180):
         events = aiter(api.follow(CONFIG_MAPS, "default"))
         while (await anext(events)).type != "SYNCED":
             pass

@@ -41,7 +41,7 @@ class Stream:
         """Returns once these and their consequences have been processed."""
         for item in items:
             self.queue(resource).put_nowait(item)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             await self.queue(resource).join()
         for _ in range(5):
             await asyncio.sleep(0)

@@ -76,7 +76,7 @@ class Running:
     def err(self) -> str:
         return self._err.read_text(errors="replace")
 
-    def until_it_prints(self, text: str, seconds: float = 60.0) -> None:
+    def until_it_prints(self, text: str, seconds: float = 180.0) -> None:
         def look() -> bool:
             assert text in self.out or self._process.poll() is None, f"{text!r} never came: {self.out}{self.err}"
             return text in self.out
@@ -86,7 +86,7 @@ class Running:
     def interrupt(self) -> None:
         self._process.send_signal(signal.SIGINT)
 
-    def end(self, seconds: float = 60.0) -> Ended:
+    def end(self, seconds: float = 180.0) -> Ended:
         try:
             code = self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -114,7 +114,7 @@ class Cluster:
         own = {"PADDOCK_HOME": str(self.home), "TMPDIR": str(self.temporary), "COLUMNS": "200", "NO_COLOR": "1"}
         return {**os.environ, **own, "KUBECONFIG": str(self.home / "api" / "kubeconfig")}
 
-    def paddock(self, *words: str, seconds: float = 60.0) -> Ended:
+    def paddock(self, *words: str, seconds: float = 180.0) -> Ended:
         return self._end(*PADDOCK, *words, seconds=seconds)
 
     def kubectl(self, *words: str, seconds: float = 90.0) -> Ended:
@@ -178,7 +178,7 @@ class Cluster:
         who = {"Authorization": f"Bearer {user['token']}"}
         request = urllib.request.Request(server["server"] + path, headers=who, method=method)
         context = ssl.create_default_context(cadata=authority)
-        with urllib.request.urlopen(request, context=context, timeout=60) as answer:
+        with urllib.request.urlopen(request, context=context, timeout=180) as answer:
             found: dict[str, Any] = json.load(answer)
             return found
 

@@ -60,13 +60,13 @@ class Library:
 
     async def until(self, holds: Callable[[Answer], bool], image: str = IMAGE, pod: Manifest | None = None) -> Answer:
         """As the kubelet does: ask, wait for a change, ask again."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             while not holds(answer := self.ask(image, pod)):
                 await self.environments.changed()
             return answer
 
     async def status(self, holds: Callable[[Manifest], bool], name: str = "tiny") -> Manifest:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             async for event in self.api.follow(ENVIRONMENTS):
                 if event.object and event.object["metadata"]["name"] == name:
                     status: Manifest = event.object.get("status") or {}
@@ -208,7 +208,7 @@ async def test_a_deleted_object_ends_its_build(tmp_path: Path, api: LocalApi, in
         await library.until(lambda _: index.stalled.is_set())
         await api.delete(ENVIRONMENTS, "", "tiny")
         await library.until(is_a(Unavailable))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             while list((tmp_path / "cache/environments").glob("*.building-*")):  # noqa: ASYNC110 - a file, no event
                 await asyncio.sleep(0.02)
 
@@ -283,7 +283,7 @@ async def test_the_kubelets_words_for_the_answers(tmp_path: Path, api: LocalApi,
         assert (image.name, image.command, image.environment["FLAG"]) == (IMAGE, ("python3",), "1")
         assert isinstance(images.resolve("nginx", {}), node.Unavailable)
         await api.delete(ENVIRONMENTS, "", "tiny")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             await images.changed()
 
 

@@ -32,7 +32,7 @@ async def test_output_arrives_as_it_is_written_and_is_complete_at_the_end() -> N
     script = "echo one; test -t 1 && echo terminal; sleep 600 & echo $!; wait"
     task = asyncio.create_task(run_on_terminal(["/bin/sh", "-c", script], os.environ, HERE, on_text))
     await asyncio.wait_for(first.wait(), 60)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         while len(lines := "".join(seen).split()) < 3:
             first.clear()
             await first.wait()
@@ -119,7 +119,7 @@ def test_a_coloured_line_is_complete() -> None:
 async def test_a_cancelled_read_output_kills_the_program(tmp_path: Path) -> None:
     file = tmp_path / "pid"
     task = asyncio.create_task(read_output(["/bin/sh", "-c", f"echo $$ >{file}; exec sleep 1000"], os.environ))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         while not file.exists() or not file.read_text().strip():  # noqa: ASYNC110 - a file, no event
             await asyncio.sleep(0.02)
     task.cancel()

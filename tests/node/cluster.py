@@ -88,7 +88,7 @@ class Cluster:
     async def create(self, manifest: Manifest) -> Manifest:
         return await self.api.create(PODS, manifest)
 
-    async def see(self, name: str, seen: Callable[[Manifest], Any], seconds: float = 60) -> Manifest:
+    async def see(self, name: str, seen: Callable[[Manifest], Any], seconds: float = 180.0) -> Manifest:
         """The pod as soon as `seen` says so of it."""
         latest: Manifest = {}
         try:
@@ -101,14 +101,14 @@ class Cluster:
             raise AssertionError(f"pod {name} is still {latest.get('status')}") from None
         raise AssertionError("the API ended")
 
-    async def end(self, name: str = "p", seconds: float = 60) -> Manifest:
+    async def end(self, name: str = "p", seconds: float = 180.0) -> Manifest:
         return await self.see(name, lambda found: found["status"].get("phase") in ("Succeeded", "Failed"), seconds)
 
-    async def run(self, manifest: Manifest, seconds: float = 60) -> Manifest:
+    async def run(self, manifest: Manifest, seconds: float = 180.0) -> Manifest:
         await self.create(manifest)
         return await self.end(manifest["metadata"]["name"], seconds)
 
-    async def gone(self, name: str = "p", seconds: float = 60) -> None:
+    async def gone(self, name: str = "p", seconds: float = 180.0) -> None:
         async with asyncio.timeout(seconds):
             while True:
                 try:
@@ -163,7 +163,7 @@ def log_text(cluster: Cluster, found: Manifest) -> str:
     return paths[0].read_text() if paths else ""
 
 
-async def until(holds: Callable[[], Any], seconds: float = 60) -> None:
+async def until(holds: Callable[[], Any], seconds: float = 180.0) -> None:
     """Returns as soon as the condition holds, or what it promises; what it waits for happens outside this process."""
     async with asyncio.timeout(seconds):
         while not (await found if inspect.isawaitable(found := holds()) else found):  # noqa: ASYNC110 - no events there

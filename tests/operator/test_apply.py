@@ -83,7 +83,7 @@ async def test_pods_and_services_of_a_small_job_are_created_concurrently(seam: S
         await together.wait()
 
     seam.before = meet
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         assert await apply_actions(seam, job, *actions) == Outcome()
 
 

@@ -65,7 +65,7 @@ async def informers_of(*manifests: Manifest) -> AsyncIterator[Informers]:
     informers = Informers(World(*manifests), KINDS, None, lambda resource, manifest: None)  # type: ignore[arg-type]
     following = asyncio.create_task(informers.follow())
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             await informers.synced()
         yield informers
     finally:

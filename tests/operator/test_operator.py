@@ -301,7 +301,7 @@ async def test_a_crash_between_two_writes_loses_nothing_and_repeats_nothing(
 
     await cluster.create(JOBS, build_job())
     seam.before = crash
-    async with running(seam), asyncio.timeout(60):
+    async with running(seam), asyncio.timeout(180):
         await reached.wait()
     survivors = {name: pod["metadata"]["uid"] for name, pod in (await pods_of(cluster)).items()}
     async with running(cluster):
@@ -326,7 +326,7 @@ async def test_a_crash_between_record_and_act_acts_on_what_was_recorded(cluster:
             await asyncio.Event().wait()
 
     seam.before = crash
-    async with running(seam), asyncio.timeout(60):
+    async with running(seam), asyncio.timeout(180):
         await cluster.delete(PODS, "default", "demo-worker-0", grace=0)
         await reached.wait()
     status = await status_of(cluster)

@@ -160,7 +160,7 @@ def run_paddock(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "paddock.cli.main", *words]
     environment = os.environ | {"PADDOCK_HOME": str(home), "NO_COLOR": "1", "COLUMNS": "200"}
     return subprocess.run(
-        command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120
+        command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300
     )
 
 

@@ -23,7 +23,7 @@ def _find_fault() -> str:
         return "it is not installed"
     words = ("bwrap", "--dev-bind", "/", "/", "--unshare-pid", "--unshare-uts", "true")
     try:
-        tried = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        tried = subprocess.run(words, capture_output=True, text=True, timeout=180)
     except OSError as error:
         return str(error)
     return "" if tried.returncode == 0 else tried.stderr.strip() or f"bwrap ended with {tried.returncode}"

@@ -299,7 +299,7 @@ def portal() -> Iterator[str]:
 
 def test_a_page_that_is_no_index_ends_the_set_up_with_2(clone: Path, portal: str) -> None:
     process = _start(clone, PIP_INDEX_URL=f"http://me:secret@{portal}/simple")
-    said = process.communicate(timeout=60)[1].splitlines()
+    said = process.communicate(timeout=180)[1].splitlines()
     assert process.returncode == 2
     assert said[-1].startswith(f"{portal} answers, but not as a package index: if this network asks for a login")
     assert said[-1].endswith(f"{clone}/.venv/setup.log)")
@@ -317,5 +317,5 @@ def test_the_second_of_two_waits_and_finds_all_done(clone: Path) -> None:
         assert second.stderr.readline() == "another make is setting up .venv; this one waits for it\n"
         version = ".".join(map(str, sys.version_info[:2]))
         (clone / ".venv" / READY.stamp).write_text(read_key(READY, clone, version))
-    assert second.communicate(timeout=60)[1] == ""
+    assert second.communicate(timeout=180)[1] == ""
     assert second.returncode == 0

@@ -290,7 +290,7 @@ async def test_a_followed_log_ends_with_its_container(cluster: Cluster) -> None:
     running = await cluster.see("p", is_running)
     assert cluster.kubelet is not None
     chunks = []
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         async for chunk in cluster.kubelet.logs.read(running, Options(follow=True)):
             chunks.append(chunk)
             go.touch()

@@ -62,7 +62,7 @@ def test_a_file_that_vanishes_meanwhile_is_no_error(tmp_path: Path) -> None:
 
     view = build_root([f"{tmp_path}/new"], read)
     words = [bubblewrap, *view, "--", "/bin/ls", str(tmp_path)]
-    answer = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    answer = subprocess.run(words, capture_output=True, text=True, timeout=180)
     assert (answer.stdout, answer.stderr) == ("kept\n", "")
 
 

@@ -53,7 +53,7 @@ async def make_owner(cluster: Cluster, *manifests: Manifest) -> None:
 def test_without_a_sandbox_a_full_disk_changes_no_exit_code(code: int) -> None:
     full = Path("/dev/full")
     program = Program(("/bin/sh", "-c", f"exit {code}"), {}, "/", "p", exit_file=full, termination=full)
-    answer = subprocess.run(choose_sandbox("none").build_command(program, -1), timeout=60)
+    answer = subprocess.run(choose_sandbox("none").build_command(program, -1), timeout=180)
     assert answer.returncode == code
 
 

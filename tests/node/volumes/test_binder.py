@@ -49,7 +49,7 @@ class Storage:
         latest: Manifest = {}
         namespace = "default" if resource is CLAIMS else ""
         try:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(180):
                 async for event in self.api.follow(resource, namespace, fields=f"metadata.name={name}"):
                     latest = event.object or latest
                     if event.type in ("ADDED", "MODIFIED") and event.object["status"].get("phase") == phase:
