@@ -14,6 +14,7 @@ import asyncio
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,8 @@ CONTAINER_VARIABLE = "PADDOCK_CONTAINER"
 _UMASK = 0o022
 _PROC = Path("/proc")
 _POLL_SECONDS = 0.5  # for a process without a file descriptor
+# execve hides the environment for up to 3 ms (measured), and shows it as empty before it is copied.
+_EXEC_READS, _EMPTY_READS, _EXEC_SECONDS = 50, 3, 0.001
 _children: dict[int, subprocess.Popen[bytes]] = {}
 """The children of this process that are not reaped yet. Global, like the table of the operating system."""
 
@@ -222,8 +225,32 @@ def _process_numbers() -> Iterator[int]:
 
 
 def _read_environment(pid: int) -> bytes:
-    """The environment of a process; empty for other users' processes, which are no pod's."""
-    try:
-        return (_PROC / str(pid) / "environ").read_bytes()
-    except OSError:
-        return b""
+    """The environment of a process; empty for other users' processes, which are no pod's.
+
+    While a process is in execve its environment reads as empty, so it is read again.
+    """
+    empty = 0
+    for _ in range(_EXEC_READS):
+        try:
+            if environment := (_PROC / str(pid) / "environ").read_bytes():
+                return environment
+            memory, start, end = _read_layout(pid)
+        except OSError:
+            return b""
+        if not memory:
+            return b""
+        empty += start == end != 0
+        if empty == _EMPTY_READS:
+            return b""
+        time.sleep(_EXEC_SECONDS)
+    return b""
+
+
+def _read_layout(pid: int) -> tuple[int, int, int]:
+    """A process's memory (0: a kernel thread or zombie) and where its environment starts and ends (0: not yet set).
+
+    proc(5): `vsize`, `env_start` and `env_end` of stat. Raises OSError if the process is gone.
+    """
+    fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    # The third field of stat comes first here.
+    return int(fields[20]), int(fields[47]), int(fields[48])
