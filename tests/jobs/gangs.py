@@ -34,7 +34,7 @@ def build_job(*, ps: int = 0, workers: int = 2, restart: RestartPolicy = Restart
     """Collective with two workers; with `ps`, parameter servers. Further keywords are fields of `Policies` or `Job`."""
     roles = (Role("worker", workers, TEMPLATE, restart),)
     if ps:
-        roles = (Role("ps", ps, TEMPLATE, restart, decides=False), *roles)
+        roles = (Role("ps", ps, TEMPLATE, restart, decides=False, trains=False), *roles)
     names = Policies.__dataclass_fields__
     policies = {name: value for name, value in changes.items() if name in names}
     rest = {name: value for name, value in changes.items() if name not in names}

@@ -205,6 +205,23 @@ class PodsStarting(Cause):
     wanted: int
 
 
+@dataclass(frozen=True, slots=True)
+class WaitingForStatuses(Cause):
+    """Ranks have ended (`ranks`), and the ends of others may be on their way: after `seconds` the job is judged."""
+
+    ranks: tuple[str, ...]
+    awaited: tuple[str, ...]
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingForMaster(Cause):
+    """All workers have succeeded, and Masters still run (`ranks`): after `seconds` the job is completed."""
+
+    ranks: tuple[str, ...]
+    seconds: int
+
+
 # A new attempt: the whole gang is recreated.
 
 
@@ -315,6 +332,14 @@ class CompletedServersKept(Cause):
 
 
 @dataclass(frozen=True, slots=True)
+class CompletedWithoutMaster(Cause):
+    """All workers succeeded, and Masters (`ranks`) ran `seconds` longer."""
+
+    ranks: tuple[str, ...]
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
 class RankFailed(Failure):
     """A rank failed for good: its role's policy does not restart."""
 
@@ -344,9 +369,9 @@ CAUSES: dict[str, type[Cause]] = {
         InvalidJob, NoReplicas, ObjectInTheWay, ObjectsRefused, NoFreePort, WaitingForOldPods, WaitingForNode,
         NodeNotReady, NodeUnknown, WaitingForPods, WaitingForScheduler, BuildingEnvironment, EnvironmentFailed,
         ImageUnavailable, ConfigurationWrong, ContainerWaiting, WaitingForAddresses, WaitingForConfigMap,
-        PodsStarting, RankRestarted, PodsDeleted,
+        PodsStarting, WaitingForStatuses, WaitingForMaster, RankRestarted, PodsDeleted,
         PodsLost, Resized, PortsDiffer, AddressesChanged, Resumed, PodsAdopted, Suspended, Deleting, Completed,
-        CompletedServersKept, RankFailed, ServerEnded, BackoffLimitExceeded, DeadlineExceeded,
+        CompletedServersKept, CompletedWithoutMaster, RankFailed, ServerEnded, BackoffLimitExceeded, DeadlineExceeded,
     )
 }  # fmt: skip
 

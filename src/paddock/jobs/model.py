@@ -84,13 +84,19 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """One kind of rank. `decides`: the job succeeds when these ranks do (workers, not parameter servers)."""
+    """One kind of rank. `decides`: the job succeeds when these ranks do. `trains`: not a parameter server."""
 
     name: str
     replicas: int
     template: Mapping[str, Any]
     restart: RestartPolicy = RestartPolicy.NEVER
     decides: bool = True
+    trains: bool = True
+
+    @property
+    def serves(self) -> bool:
+        """The deciding ranks need these as long as they run, so an earlier end is a failure, whatever its exit code."""
+        return not self.decides and not self.trains
 
     def ranks(self) -> tuple[Rank, ...]:
         return tuple(Rank(self.name, index) for index in range(self.replicas))
@@ -358,8 +364,12 @@ class Settings:
     `pod_groups`: the resource of the PodGroups to make, or None to make none (always set on a laptop).
     `output_root`: a directory of the node where each job has its own; None on a cluster, where volumes do that.
     `shared_network`: pods share the machine's network, so each job needs ports of its own (a laptop).
+    `status_wait`: seconds that a verdict waits for statuses on their way (`policies.arrival`).
+    `master_wait`: seconds that a deciding Master may run after all workers have succeeded (`policies.success`).
     """
 
     pod_groups: Resource | None = None
     output_root: str | None = None
     shared_network: bool = False
+    status_wait: float = 10.0
+    master_wait: float = 300.0

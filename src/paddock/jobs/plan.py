@@ -1,6 +1,7 @@
 """The reconcile decision: what to record of a job and what to do about it now, as one value. No other module decides.
 
-    decide   policies are asked in order (`_LADDER`); the first verdict is recorded alone, the next reconcile acts on it
+    decide   policies are asked in order (`_LADDER`); the first verdict is recorded alone, the next reconcile acts on it;
+             a verdict that must wait is recorded as the cause, and nothing else happens meanwhile
     record   counts, phase and cause of an unfinished job; those of a finished job do not change
     act      the fate of each pod (one table), then what the gang still needs
 
@@ -25,11 +26,24 @@ from paddock.jobs.conditions import build_counts, build_phase, build_refs
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import CauseRecord, Child, Job, Observed, Phase, Pod, Rank, Settings, Status
 from paddock.jobs.objects import pods
-from paddock.jobs.policies import addresses, children, deadline, gang, lost, ports, restart, success, suspend, ttl, wake
+from paddock.jobs.policies import (
+    addresses,
+    arrival,
+    children,
+    deadline,
+    gang,
+    lost,
+    ports,
+    restart,
+    success,
+    suspend,
+    ttl,
+    wake,
+)  # fmt: skip
 from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import FATES, Age, Fate, Situation, State, plan_fate
 from paddock.jobs.policies.root_cause import read_deaths
-from paddock.jobs.policies.verdict import Verdict
+from paddock.jobs.policies.verdict import Verdict, Wait
 from paddock.jobs.text.explain import explain
 from paddock.jobs.waiting import plan_waiting_cause
 from paddock.kube.meta import CONFIG_MAPS, name_of
@@ -67,6 +81,8 @@ def plan(job: Job, status: Status, observed: Observed, now: Moment, settings: Se
     if status.phase.terminal:
         return _with_force(facts, _plan_finished(facts))
     verdict = next((found for policy in _LADDER if (found := policy(facts)) is not None), None)
+    if isinstance(verdict, Wait):
+        return _with_force(facts, _plan_wait(facts, verdict))
     if verdict is not None:
         return _plan_record(facts, verdict)
     if status.phase is Phase.SUSPENDED:
@@ -93,11 +109,18 @@ def _read_facts(job: Job, status: Status, observed: Observed, now: Moment, setti
 # Decide.
 
 
-def _judge_deaths(facts: _Facts) -> Verdict | None:
-    early = success.early_servers(facts.job, facts.gang)
+def _judge_success(facts: _Facts) -> Verdict | None:
     gone = facts.missing if facts.whole else ()
-    deaths = read_deaths(facts.job, facts.gang, early, gone, whole=facts.whole)
-    return restart.plan_restart(facts.job, facts.status, deaths)
+    return success.plan_success(facts.job, _vouched(facts), gone, arrival.first_noticed(facts.status))
+
+
+def _judge_deaths(facts: _Facts) -> Verdict | Wait | None:
+    job, status = facts.job, facts.status
+    early = success.early_servers(job, facts.gang, arrival.first_noticed(status))
+    gone = facts.missing if facts.whole else ()
+    deaths = read_deaths(job, facts.gang, early, gone, whole=facts.whole)
+    wait = arrival.plan_wait(job, status, facts.gang, deaths, facts.now, facts.settings)
+    return wait or restart.plan_restart(job, status, deaths)
 
 
 def _vouched(facts: _Facts) -> tuple[Pod, ...]:
@@ -108,18 +131,18 @@ def _vouched(facts: _Facts) -> tuple[Pod, ...]:
     return tuple(pod for pod in facts.gang if not pod.deleting)
 
 
-_LADDER: tuple[Callable[[_Facts], Verdict | None], ...] = (
+_LADDER: tuple[Callable[[_Facts], Verdict | Wait | None], ...] = (
     # First, as all other policies compare pods with the recorded attempt.
     lambda facts: gang.plan_adoption(facts.status, facts.observed),
     # Before suspension and deadline: a job whose deciding ranks have succeeded is complete, even if that is seen late.
-    lambda facts: success.plan_success(facts.job, _vouched(facts), facts.missing if facts.whole else ()),
+    _judge_success,
     lambda facts: suspend.plan_suspension(facts.job, facts.status),
     # The operator itself ends the pods of a suspended job, so their exits say nothing about the program.
     lambda facts: None if facts.status.phase is Phase.SUSPENDED else _judge_active(facts),
 )
 
 
-def _judge_active(facts: _Facts) -> Verdict | None:
+def _judge_active(facts: _Facts) -> Verdict | Wait | None:
     return (
         # A resize comes before failed ranks: added ranks have no pods yet, and removed ranks may fail.
         gang.plan_resize(facts.job, facts.status, facts.observed)
@@ -127,6 +150,7 @@ def _judge_active(facts: _Facts) -> Verdict | None:
         or deadline.plan_deadline(facts.job, facts.status, facts.now)
         or ports.plan_one_port(facts.status, facts.gang)
         or addresses.plan_addresses(facts.job, facts.status, facts.observed)
+        or success.plan_master(facts.job, facts.status, facts.gang, facts.now, facts.settings)
     )
 
 
@@ -151,6 +175,22 @@ def _plan_record(facts: _Facts, verdict: Verdict) -> Plan:
     if verdict.phase is Phase.SUSPENDED:
         recorded = replace(recorded, started=None)
     return Plan(recorded, events=(_note(verdict.phase, cause),), requeue_after=0.0)
+
+
+def _plan_wait(facts: _Facts, wait: Wait) -> Plan:
+    """Records counts and the cause, which keeps its time while other ranks end. Nothing of this attempt is touched."""
+    recorded, now = facts.status.cause, facts.now
+    cause = wait.cause.record(now, recorded)
+    if recorded is not None and recorded.reason == cause.reason:
+        cause = replace(cause, since=recorded.since)
+    status = replace(
+        _mark(facts, facts.status),
+        phase=build_phase(facts.status.phase, facts.gang, whole=facts.whole),
+        **_gang_counted(facts, facts.gang),
+        cause=cause,
+    )
+    left = deadline.deadline_left(facts.job, status, now)
+    return Plan(status, tuple(_pod_deletes(facts)), requeue_after=_earliest(wait.left, left))
 
 
 def _gang_counted(facts: _Facts, gang: Sequence[Pod]) -> dict[str, Any]:

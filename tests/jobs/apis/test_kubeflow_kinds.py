@@ -23,7 +23,7 @@ OTHER = KubeflowJob(
     replica_specs="otherReplicaSpecs",
     replica_types=(
         ReplicaType("Chief", "chief", is_master=True, restart=RestartPolicy.EXIT_CODE),
-        ReplicaType("Worker", "worker", decides=False),
+        ReplicaType("Worker", "worker"),
     ),
     framework="paddle",
     needs=phrase("a mapping with Chief"),

@@ -115,7 +115,7 @@ class Follower:
     def _ranks_without_log(self) -> set[Rank]:
         if self.view.status.phase is not Phase.COMPLETED:
             return set()
-        return {rank for role in self.view.job.roles if role.decides for rank in role.ranks()} - self._streamed
+        return {rank for role in self.view.job.roles if role.trains for rank in role.ranks()} - self._streamed
 
     async def _follow_job(self) -> None:
         async for event in self._client.follow(

@@ -146,7 +146,7 @@ class Outcome:
 def _servers_kept(view: FollowedJob) -> bool:
     """Whether cleanPodPolicy Never keeps parameter servers running after the job has completed."""
     kept = read_situation(view.job, view.status) is Situation.COMPLETED_KEPT
-    return kept and view.job.policies.clean_pods is CleanPods.NEVER and any(not r.decides for r in view.job.roles)
+    return kept and view.job.policies.clean_pods is CleanPods.NEVER and any(not r.trains for r in view.job.roles)
 
 
 async def _retry_unavailable(work: Callable[[], Awaitable[None]]) -> None:

@@ -18,7 +18,7 @@ _BAR = 10
 def build_head(job: Job, language: str = "en") -> str:
     """`PaddleJob default/wide-ande-deep: PS mode, 2 servers, 2 workers`."""
     count = FRAMEWORKS[job.framework].count_role
-    counted = (render(count(role), language) for role in sorted(job.roles, key=lambda role: role.decides))
+    counted = (render(count(role), language) for role in sorted(job.roles, key=lambda role: role.trains))
     roles = format_of(language).comma.join(counted)
     said = phrase(
         "{kind} {job}: {mode} mode, {roles}", kind=job.resource.kind, job=str(job.key), mode=job.mode, roles=roles
@@ -71,7 +71,7 @@ def build_end(view: FollowedJob, language: str = "en") -> str:
         for failed in ("failed", "失败"):  # the sentence already begins with it
             why = why.removeprefix(failed).lstrip(":： ")
         return render(phrase("Failed after {time}: {why}", time=_seconds(view.seconds), why=why), language)
-    ended = (_ended(role, status, language) for role in sorted(view.job.roles, key=lambda role: role.decides))
+    ended = (_ended(role, status, language) for role in sorted(view.job.roles, key=lambda role: role.trains))
     roles = format_of(language).comma.join(ended)
     words = find_termination_message(view)
     said = f" {words}" if words else ""
@@ -105,7 +105,7 @@ def _ended(role: Role, status: Status, language: str) -> str:
     counts = status.roles.get(role.name)
     if counts is None:
         return f"{role.name} {role.replicas}"
-    if not role.decides:
+    if not role.trains:
         return f"{role.name} {counts.ready}"
     said = phrase("{role} {count}/{wanted} succeeded", role=role.name, count=counts.succeeded, wanted=counts.wanted)
     return render(said, language)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -56,13 +56,14 @@ _CLEAN_PODS = {_Clean.ALL: CleanPods.ALWAYS, _Clean.RUNNING: CleanPods.RUNNING, 
 
 @dataclass(frozen=True, slots=True)
 class ReplicaType:
-    """A key of a kind's replica specs and its `Role.name`. `decides`: the job succeeds when these ranks do.
-    `is_master`: its pods have Kubeflow's label `job-role: master`. `restart`: the default restartPolicy."""
+    """A key of a kind's replica specs and its `Role.name`. `is_master`: these ranks decide whether the job has
+    succeeded, where there are any, and their pods have Kubeflow's label `job-role: master`. `trains`: as in `Role`.
+    `restart`: the default restartPolicy."""
 
     name: str
     role: str
-    decides: bool = True
     is_master: bool = False
+    trains: bool = True
     restart: RestartPolicy = RestartPolicy.ON_FAILURE
 
 
@@ -160,7 +161,10 @@ class KubeflowJob:
             spec.refuse(self.replica_specs, self.needs)
         roles = tuple(_read_role(specs.child(each.name), each) for each in found)
         check_size(spec, roles)
-        return roles
+        masters = {each.role for each in self.replica_types if each.is_master}
+        if not any(role.replicas for role in roles if role.name in masters):
+            return roles
+        return tuple(replace(role, decides=role.name in masters) for role in roles)
 
 
 def _read_role(fields: Fields, replica_type: ReplicaType) -> Role:
@@ -173,7 +177,7 @@ def _read_role(fields: Fields, replica_type: ReplicaType) -> Role:
         pod.warn("restartPolicy", said)
     number = 1 if replicas is None else replicas
     template = template if isinstance(template, Mapping) else {}
-    return Role(replica_type.role, number, template, restart, replica_type.decides)
+    return Role(replica_type.role, number, template, restart, trains=replica_type.trains)
 
 
 def _read_elastic(spec: Fields) -> bool:

@@ -29,7 +29,7 @@ from paddock.kube.meta import Manifest, Resource, annotations_of, labels_of, nam
 from paddock.kube.times import Moment
 from paddock.kube.validation.field_errors import Code
 
-_DECIDES = frozenset({"worker"})
+_TRAINS = frozenset({"worker"})
 _NAME_LABEL, _ROLE_LABEL, _ROLE_ANNOTATION = "paddle-res-name", "paddle-res-type", "paddle-resource"
 
 _NO_HETER = phrase(
@@ -148,8 +148,8 @@ def _read_role(fields: Fields, name: str, network: Network, elastic: bool) -> Ro
             fields.warn(unread, _UNREAD)
     check_template(fields)
     restart = _read_restart(fields.child("template").child("spec"), name, network, elastic)
-    template = fields.value.get("template")
-    return Role(name, replicas or 0, template if isinstance(template, Mapping) else {}, restart, name in _DECIDES)
+    template, trains = fields.value.get("template"), name in _TRAINS
+    return Role(name, replicas or 0, template if isinstance(template, Mapping) else {}, restart, trains, trains)
 
 
 def _read_restart(spec: Fields, role: str, network: Network, elastic: bool) -> RestartPolicy:

@@ -17,7 +17,7 @@ KUBEFLOW_PADDLE = KubeflowJob(
     kind="PaddleJob",
     replica_specs="paddleReplicaSpecs",
     replica_types=(
-        ReplicaType("Master", "master", decides=False, is_master=True),  # parameter servers
+        ReplicaType("Master", "master", is_master=True, trains=False),  # parameter servers
         ReplicaType("Worker", "worker"),
     ),
     framework="paddle",

@@ -1,16 +1,26 @@
-"""When a job has succeeded: all ranks of the deciding roles have, whatever the other ranks do.
+"""When a job has succeeded: all deciding ranks have, and nothing that they needed ended clearly before them.
 
-Parameter servers never exit by themselves (PaddlePaddle's `run_server`), so the workers decide, as in paddle-operator
-v0.2.0 and its documents. But the job has not succeeded if a server ended before the last worker.
+- batch.paddlepaddle.org: the workers decide, as in paddle-operator v0.2.0 and its documents. Parameter servers never
+  exit by themselves (PaddlePaddle's `run_server`); a server that ended before the workers lost what they learned since.
+- kubeflow.org: the Masters decide where there are any, else the workers (training-operator). A Master that goes on
+  after all workers have succeeded may be saving; it is given `Settings.master_wait` seconds.
+
+The clocks of two nodes differ, so finish times nearer than `SAME_TIME` have no order, and count as the same time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from paddock.jobs import causes
-from paddock.jobs.model import CleanPods, Job, Pod, PodPhase, Rank
-from paddock.jobs.policies.verdict import Verdict, plan_completion
+from paddock.jobs.model import CleanPods, Job, Pod, PodPhase, Rank, Settings, Status
+from paddock.jobs.policies.verdict import Verdict, Wait, noticed, plan_completion
+from paddock.kube.times import Moment
+
+SAME_TIME = 10
+"""Seconds."""
+
+_ALIVE = (PodPhase.STARTING, PodPhase.RUNNING)
 
 
 def deciding_ranks(job: Job) -> tuple[Rank, ...]:
@@ -18,30 +28,66 @@ def deciding_ranks(job: Job) -> tuple[Rank, ...]:
     return tuple(rank for role in job.roles if role.decides for rank in role.ranks()) or job.ranks()
 
 
-def early_servers(job: Job, pods: Sequence[Pod]) -> tuple[Pod, ...]:
-    """Pods of ranks that do not decide and that ended before the deciding ranks, with any exit code."""
+def early_servers(job: Job, pods: Sequence[Pod], first_noticed: Moment | None = None) -> tuple[Pod, ...]:
+    """Pods of ranks that serve and ended too early, with any exit code. `first_noticed`: when an end of this attempt
+    was first seen; it stands for the finish time of a pod that has none."""
+    serving = _ranks(job, serves=True)
+    ended = [pod for pod in pods if pod.ended and pod.rank in serving]
     deciding = deciding_ranks(job)
-    wanted = set(job.ranks())
-    ended = [pod for pod in pods if pod.ended and pod.rank in wanted and pod.rank not in deciding]
     if not _all_succeeded(deciding, pods):
         return tuple(ended)
-    # Times have whole seconds: a server that ends in the same second as the last worker counts as in time.
-    last = max((_finished(pod) for pod in pods if pod.rank in deciding), default=0)
-    return tuple(pod for pod in ended if _finished(pod) < last)
+    last = _last_finish(deciding, pods)
+    return tuple(pod for pod in ended if _is_before(_finished(pod, first_noticed), last))
 
 
-def plan_success(job: Job, pods: Sequence[Pod], missing: Collection[Rank]) -> Verdict | None:
-    """Completed, or None. `pods`: the current attempt's. `missing`: ranks whose pods were there and are gone, at an
-    unknown time."""
+def plan_success(
+    job: Job, pods: Sequence[Pod], missing: Collection[Rank], first_noticed: Moment | None = None
+) -> Verdict | None:
+    """Completed, or None. `pods`: the current attempt's. `missing`: ranks whose pods were there and are gone."""
     deciding = deciding_ranks(job)
-    # Trainers go on and exit with 0 when a server fails, and what they learned after that is lost.
-    if not deciding or missing or not _all_succeeded(deciding, pods) or early_servers(job, pods):
+    if not deciding or not _all_succeeded(deciding, pods):
         return None
-    kept = tuple(str(pod.rank) for pod in pods if pod.phase in (PodPhase.STARTING, PodPhase.RUNNING))
+    last = _last_finish(deciding, pods)
+    if any(_is_before(moment, last) for moment in _needed_ends(job, pods, missing, first_noticed)):
+        return None
+    kept = tuple(str(pod.rank) for pod in pods if pod.phase in _ALIVE)
     policy = job.policies.clean_pods
     if kept and policy in (CleanPods.NEVER, CleanPods.ON_FAILURE):
         return plan_completion(causes.CompletedServersKept(len(deciding), kept, policy.value))
     return plan_completion(causes.Completed(len(deciding)))
+
+
+def plan_master(
+    job: Job, status: Status, pods: Sequence[Pod], now: Moment, settings: Settings
+) -> Verdict | Wait | None:
+    """What becomes of a Master that runs after all workers have succeeded. None where there is no such Master."""
+    workers, masters = _ranks(job, serves=False), deciding_ranks(job)
+    running = tuple(str(pod.rank) for pod in pods if pod.rank in masters and pod.phase in _ALIVE and not pod.deleting)
+    if not workers or not running or not _all_succeeded(workers, pods):
+        return None
+    seconds = int(settings.master_wait)
+    since = noticed(status, causes.WaitingForMaster)
+    left = settings.master_wait - (0.0 if since is None else max(0.0, now - since))
+    if left > 0:
+        return Wait(causes.WaitingForMaster(running, seconds), left)
+    return plan_completion(causes.CompletedWithoutMaster(running, seconds))
+
+
+def _ranks(job: Job, *, serves: bool) -> frozenset[Rank]:
+    """Ranks that do not decide: those that serve, or the others."""
+    return frozenset(rank for role in job.roles if not role.decides and role.serves is serves for rank in role.ranks())
+
+
+def _needed_ends(
+    job: Job, pods: Sequence[Pod], missing: Collection[Rank], first_noticed: Moment | None
+) -> Iterator[Moment | None]:
+    """The finish times of ends that count against a success if they came before it: of ranks that serve, of failed
+    ranks, of pods that are gone. A deciding rank that is gone would have to succeed again."""
+    serving, deciding = _ranks(job, serves=True), set(deciding_ranks(job))
+    for pod in pods:
+        if pod.rank not in deciding and pod.ended and (pod.rank in serving or pod.phase is PodPhase.FAILED):
+            yield _finished(pod, first_noticed)
+    yield from (first_noticed for _ in missing)
 
 
 def _all_succeeded(ranks: Collection[Rank], pods: Sequence[Pod]) -> bool:
@@ -49,8 +95,15 @@ def _all_succeeded(ranks: Collection[Rank], pods: Sequence[Pod]) -> bool:
     return all(rank in succeeded for rank in ranks)
 
 
-def _finished(pod: Pod) -> int:
-    """Whole seconds. A failed pod without a time counts as early."""
-    if pod.exit is not None and pod.exit.finished is not None:
-        return int(pod.exit.finished)
-    return 2**62 if pod.phase is PodPhase.SUCCEEDED else 0
+def _last_finish(ranks: Collection[Rank], pods: Sequence[Pod]) -> Moment:
+    return max((_finished(pod, None) or 0.0 for pod in pods if pod.rank in ranks), default=0.0)
+
+
+def _finished(pod: Pod, otherwise: Moment | None) -> Moment | None:
+    known = pod.exit is not None and pod.exit.finished is not None
+    return pod.exit.finished if known and pod.exit is not None else otherwise
+
+
+def _is_before(moment: Moment | None, last: Moment) -> bool:
+    """Whether `moment` lies so far before `last` that clocks cannot explain it. An unknown moment does not."""
+    return moment is not None and last - moment >= SAME_TIME

@@ -1,4 +1,4 @@
-"""What a policy may decide: the gang is recreated, the job ends, or the job is suspended. Nothing else.
+"""What a policy may decide: the gang is recreated, the job ends, or the job is suspended; or one of these, but later.
 
 A verdict changes what `Status.decisive` covers, so it is recorded alone and acted on at the next reconcile. Only a
 verdict changes the two numbers: an attempt only grows, and a restart is counted only where the program was at fault.
@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from paddock.jobs.causes import Cause
-from paddock.jobs.model import Phase
+from paddock.jobs.model import Phase, Status
+from paddock.kube.times import Moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,20 @@ class Verdict:
     cause: Cause
     attempt: int | None = None
     at_fault: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A verdict that is not due yet. `cause` is recorded, and its `since` is the start of the wait; `left`: seconds."""
+
+    cause: Cause
+    left: float
+
+
+def noticed(status: Status, cause: type[Cause]) -> Moment | None:
+    """Since when the recorded wait for this cause lasts; None if there is none."""
+    recorded = status.cause
+    return recorded.since if recorded is not None and recorded.reason == cause.__name__ else None
 
 
 def plan_completion(cause: Cause) -> Verdict:

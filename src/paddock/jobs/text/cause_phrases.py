@@ -13,6 +13,7 @@ from typing import Any
 from paddock.jobs.text.awaited import find_awaited
 from paddock.jobs.text.formats import Joint
 from paddock.jobs.text.phrases import Foreign, Names, Phrase, counted, phrase
+from paddock.kube.times import format_duration
 
 Args = Mapping[str, Any]
 
@@ -40,6 +41,12 @@ def _many(args: Args, name: str) -> int:
 def _words(args: Args, name: str) -> str:
     """All names, separated by spaces, as in a command."""
     return " ".join(_items(args, name)) or "?"
+
+
+def _duration(args: Args, name: str) -> str:
+    """`5 min`, which is the same in every language."""
+    seconds = args.get(name)
+    return format_duration(seconds) if isinstance(seconds, int) else "?"
 
 
 def _part(args: Args, name: str) -> Phrase:
@@ -306,6 +313,17 @@ CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
     "PodsStarting": lambda args: counted(
         "{pods} is starting", "{pods} are starting", pods=_part(args, "starting"), count=_of(args, "starting")
     ),
+    "WaitingForStatuses": lambda args: counted(
+        "{ranks} has ended; waiting up to {seconds} s for the ends of {awaited}, then the job is judged",
+        "{ranks} have ended; waiting up to {seconds} s for the ends of {awaited}, then the job is judged",
+        ranks=_names(args, "ranks"), count=_many(args, "ranks"), seconds=_of(args, "seconds"),
+        awaited=_names(args, "awaited"),
+    ),
+    "WaitingForMaster": lambda args: counted(
+        "all workers have succeeded; {ranks} still runs, and has {time} to end",
+        "all workers have succeeded; {ranks} still run, and have {time} to end",
+        ranks=_names(args, "ranks"), count=_many(args, "ranks"), time=_duration(args, "seconds"),
+    ),
     "RankRestarted": _restart,
     "PodsDeleted": lambda args: counted(
         "starting all ranks again: {ranks} was deleted; not counted as a restart",
@@ -336,6 +354,10 @@ CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
     "Deleting": lambda _: phrase("being deleted, together with its pods"),
     "Completed": lambda args: phrase("completed: {ranks} succeeded", ranks=_ranks(args)),
     "CompletedServersKept": _servers_kept,
+    "CompletedWithoutMaster": lambda args: phrase(
+        "completed: all workers succeeded; {ranks} ran {time} longer",
+        ranks=_names(args, "ranks"), time=_duration(args, "seconds"),
+    ),
     "RankFailed": lambda args: _with_remedy(args, phrase("failed: {failure}", failure=_failure(args))),
     "ServerEnded": _server_ended,
     "BackoffLimitExceeded": _limit_exceeded,

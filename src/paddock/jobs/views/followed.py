@@ -35,26 +35,26 @@ class FollowedJob:
         return max(0.0, (self.ended or self.submitted) - self.submitted)
 
 
-def _first_deciding(view: FollowedJob, known: Mapping[Rank, T]) -> Rank | None:
-    """The first deciding rank in `known`. It represents all, as the ranks of a gang train in step."""
-    deciding = {role.name for role in view.job.roles if role.decides}
-    return min((rank for rank in known if rank.role in deciding), default=None)
+def _first_trainer(view: FollowedJob, known: Mapping[Rank, T]) -> Rank | None:
+    """The first rank in `known` that trains. It represents all, as the ranks of a gang train in step."""
+    training = {role.name for role in view.job.roles if role.trains}
+    return min((rank for rank in known if rank.role in training), default=None)
 
 
 def find_progress(view: FollowedJob) -> Progress | None:
-    """The progress of the job: that of its first deciding rank."""
-    rank = _first_deciding(view, view.progress)
+    """The progress of the job: that of its first rank that trains."""
+    rank = _first_trainer(view, view.progress)
     return view.progress[rank] if rank else None
 
 
 def find_termination_message(view: FollowedJob) -> str:
-    """The termination message of the first deciding rank, on one line."""
-    rank = _first_deciding(view, view.messages)
+    """The termination message of the first rank that trains, on one line."""
+    rank = _first_trainer(view, view.messages)
     return " ".join(view.messages[rank].split())[:300] if rank else ""
 
 
 def find_caught_error(view: FollowedJob) -> tuple[Rank, Complaint] | None:
     """The fatal error in the log of a completed job: the program caught it and exited with 0, and may have trained
     nothing."""
-    rank = _first_deciding(view, view.complaints) if view.status.phase is Phase.COMPLETED else None
+    rank = _first_trainer(view, view.complaints) if view.status.phase is Phase.COMPLETED else None
     return (rank, view.complaints[rank]) if rank else None

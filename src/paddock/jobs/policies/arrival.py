@@ -1,0 +1,60 @@
+"""Whether a failure is judged now, or waits for statuses that are on their way.
+
+The statuses of a gang come from several kubelets, in no order: a kubelet whose patch failed tries again after 10 s
+(`kubelet/status_manager.go`). And a launcher may end seconds after the peer whose end it noticed. So the first end that
+is seen is not always the first that happened, and a worker's success may be behind the end of its server.
+
+A failure waits until every rank's end is known, at most `Settings.status_wait` seconds from the first end that was
+seen. Then it is judged by finish times (`policies.success`, `policies.root_cause`). A lost or deleted rank is judged at
+once, as no other end is a likelier cause, unless all deciding ranks may have succeeded by now. A success waits for
+nothing: no end that is still on its way can have come `SAME_TIME` before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from paddock.jobs import causes
+from paddock.jobs.model import Job, Pod, PodPhase, Rank, Settings, Status
+from paddock.jobs.policies.root_cause import Death, Kind, find_root_cause
+from paddock.jobs.policies.success import deciding_ranks
+from paddock.jobs.policies.verdict import Wait, noticed
+from paddock.kube.times import Moment
+
+
+def first_noticed(status: Status) -> Moment | None:
+    """When the first end of this attempt was seen, if a verdict waits for others."""
+    return noticed(status, causes.WaitingForStatuses)
+
+
+def plan_wait(
+    job: Job, status: Status, pods: Sequence[Pod], deaths: Collection[Death], now: Moment, settings: Settings
+) -> Wait | None:
+    """The wait before these deaths are judged; None to judge them now. `pods`: the current attempt's."""
+    root = find_root_cause(deaths)
+    awaited = _awaited(pods, {death.rank for death in deaths})
+    if not root or not awaited or (root[0].kind is Kind.LOST and not _may_succeed(job, pods, awaited)):
+        return None
+    since = first_noticed(status)
+    left = settings.status_wait - (0.0 if since is None else max(0.0, now - since))
+    if left <= 0:
+        return None
+    ended = tuple(sorted(str(death.rank) for death in deaths))
+    return Wait(causes.WaitingForStatuses(ended, tuple(map(str, awaited)), int(settings.status_wait)), left)
+
+
+def _awaited(pods: Sequence[Pod], dead: Collection[Rank]) -> tuple[Rank, ...]:
+    """Ranks whose end may have happened and is not known."""
+    return tuple(
+        sorted(
+            pod.rank
+            for pod in pods
+            if not pod.ended and pod.rank not in dead and (pod.phase is not PodPhase.PENDING or pod.node)
+        )
+    )
+
+
+def _may_succeed(job: Job, pods: Sequence[Pod], awaited: Collection[Rank]) -> bool:
+    """Whether all deciding ranks have succeeded, as far as their ends are known."""
+    succeeded = {pod.rank for pod in pods if pod.phase is PodPhase.SUCCEEDED}
+    return all(rank in succeeded or rank in awaited for rank in deciding_ranks(job))
