@@ -21,8 +21,10 @@ from paddock.jobs.model import (
     Policies,
     RestartPolicy,
     Role,
+    Settings,
     Status,
 )
+from paddock.jobs.plan import plan
 from paddock.kube.meta import CONFIG_MAPS, SERVICES, Key, Resource, name_of
 
 PADDLE_JOBS = Resource("batch.paddlepaddle.org", "v1", "PaddleJob", "paddlejobs")
@@ -127,20 +129,30 @@ def workers_succeeded(pods: Iterable[Pod], ago: float = 5) -> tuple[Pod, ...]:
     return tuple(succeeded(ago)(pod) if pod.rank.role == "worker" else pod for pod in pods)
 
 
-def created(plan: Plan) -> list[str]:
+def judge(job: Job, status: Status, observed: Observed, now: float = NOW) -> Plan:
+    """The plan; where a verdict waits for statuses on their way, the one at the end of the wait."""
+    planned = plan(job, status, observed, now)
+    if planned.status.cause is None or planned.status.cause.reason != "WaitingForStatuses":
+        return planned
+    assert planned.actions == ()
+    assert planned.requeue_after == Settings().status_wait
+    return plan(job, planned.status, observed, now + Settings().status_wait)
+
+
+def created(planned: Plan) -> list[str]:
     """`Pod demo-worker-0`, in the order of the plan."""
     return [
-        f"{action.resource.kind} {name_of(action.manifest)}" for action in plan.actions if isinstance(action, Create)
+        f"{action.resource.kind} {name_of(action.manifest)}" for action in planned.actions if isinstance(action, Create)
     ]
 
 
-def deleted(plan: Plan) -> list[str]:
+def deleted(planned: Plan) -> list[str]:
     """UIDs, in the order of the plan."""
-    return [action.uid for action in plan.actions if isinstance(action, Delete)]
+    return [action.uid for action in planned.actions if isinstance(action, Delete)]
 
 
-def reason(plan: Plan) -> str:
-    return plan.status.cause.reason if plan.status.cause else ""
+def reason(planned: Plan) -> str:
+    return planned.status.cause.reason if planned.status.cause else ""
 
 
 def cause(name: str, since: float = NOW, **args: Any) -> CauseRecord:

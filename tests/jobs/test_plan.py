@@ -21,6 +21,7 @@ from jobs.gangs import (
     deleting,
     failed,
     gone,
+    judge,
     observe,
     reason,
     succeeded,
@@ -161,7 +162,7 @@ def test_ends(
     pods = build_pods(job, status.attempt)
     for rank, change in changes.items():
         pods = with_pod(pods, rank, change)
-    planned = plan(job, status, observe(job, pods, status.attempt), NOW)
+    planned = judge(job, status, observe(job, pods, status.attempt))
     found = planned.status
     assert (found.phase, found.attempt, found.restarts, reason(planned)) == outcome
     assert planned.actions == ()
@@ -169,7 +170,7 @@ def test_ends(
 
 def test_a_job_fails_if_a_server_ended_before_the_workers_between_two_reconciles() -> None:
     pods = with_pod(workers_succeeded(build_pods(PS), ago=5), "ps-0", failed(137, ago=30))
-    assert reason(plan(PS, build_status(PS), observe(PS, pods), NOW)) == "ServerEnded"
+    assert reason(judge(PS, build_status(PS), observe(PS, pods))) == "ServerEnded"
     pods = with_pod(workers_succeeded(build_pods(PS), ago=5), "ps-0", failed(137, ago=5))
     assert plan(PS, build_status(PS), observe(PS, pods), NOW).status.phase is Phase.COMPLETED
 
@@ -187,7 +188,7 @@ def test_before_the_gang_was_complete_a_missing_pod_is_recreated_in_the_same_att
 def test_a_restart_is_recorded_then_old_pods_are_deleted_then_after_the_delay_new_pods_are_created() -> None:
     job = ON_FAILURE
     broken = observe(job, with_pod(build_pods(job), "worker-0", failed(1)))
-    recorded = plan(job, build_status(job), broken, NOW)
+    recorded = judge(job, build_status(job), broken, NOW - 10)
     assert (recorded.actions, recorded.requeue_after) == ((), 0.0)
     assert recorded.status.roles == {"ps": Counts(wanted=2), "worker": Counts(wanted=2)}
     assert [event.type for event in recorded.events] == ["Warning"]
@@ -213,7 +214,7 @@ def test_a_restart_is_recorded_then_old_pods_are_deleted_then_after_the_delay_ne
 
 
 def test_a_deleted_pod_needs_no_delay() -> None:
-    status = plan(PS, build_status(PS), observe(PS, with_pod(build_pods(PS), "ps-0", gone)), NOW).status
+    status = plan(PS, build_status(PS), observe(PS, with_pod(build_pods(PS), "worker-0", gone)), NOW).status
     assert len(created(plan(PS, status, observe(PS, (), config_maps=()), NOW))) == 4
 
 

@@ -1,7 +1,7 @@
 """The reconcile decision: what to record of a job and what to do about it now, as one value. No other module decides.
 
-    decide   policies are asked in order (`_LADDER`); the first verdict is recorded alone, the next reconcile acts on it;
-             a verdict that must wait is recorded as the cause, and nothing else happens meanwhile
+    decide   policies are asked in order (`_LADDER`); the first verdict is recorded alone, the next reconcile acts
+             on it. A verdict that must wait is recorded as the cause, and meanwhile nothing is done
     record   counts, phase and cause of an unfinished job; those of a finished job do not change
     act      the fate of each pod (one table), then what the gang still needs
 

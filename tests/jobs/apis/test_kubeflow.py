@@ -91,11 +91,11 @@ def with_master(replicas: int = 1) -> Manifest:
     return with_value(base(), (*SPECS, "Master"), worker | {"replicas": replicas})
 
 
-def test_masters_are_parameter_servers_and_workers_decide() -> None:
+def test_masters_are_parameter_servers_and_decide() -> None:
     job = KUBEFLOW_PADDLE.read_job(with_master(2))
-    assert [(role.name, role.replicas, role.decides) for role in job.roles] == [
-        ("master", 2, False),
-        ("worker", 2, True),
+    assert [(role.name, role.replicas, role.decides, role.trains) for role in job.roles] == [
+        ("master", 2, True, False),
+        ("worker", 2, False, True),
     ]
     assert job.mode == "PS"
     assert [str(rank) for rank in job.ranks()] == ["master-0", "master-1", "worker-0", "worker-1"]

@@ -1,0 +1,160 @@
+"""Statuses arrive in any order: for any ends of a gang, every order and delay within the bound gives one verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from jobs.gangs import NOW, TEMPLATE, build_job, build_pods, build_status, observe
+from paddock.jobs.model import Exit, Job, Phase, PodPhase, Rank, RestartPolicy, Role
+from paddock.jobs.plan import plan
+
+BOUND = 10
+"""Seconds: the longest delay of a status, and from the first status of a gang to the last."""
+
+
+@dataclass(frozen=True)
+class End:
+    """How a rank ends; `finished` and `delay` in seconds, from the first second and from its end."""
+
+    code: int
+    finished: int
+    delay: float
+    reason: str = ""
+
+    @property
+    def arrives(self) -> float:
+        return NOW + self.finished + self.delay
+
+
+@dataclass(frozen=True)
+class Outcome:
+    phase: Phase
+    attempt: int
+    restarts: int
+    reason: str
+    seconds: float
+    """From the first status to the verdict."""
+
+
+def judge(job: Job, ends: Mapping[Rank, End], seconds: float = 400) -> Outcome | None:
+    """The verdict of an operator that looks when a status arrives and when it has asked to; None without one."""
+    status, now, first = build_status(job), NOW, min((end.arrives for end in ends.values()), default=NOW)
+    while now < NOW + seconds:
+        pods = tuple(
+            replace(
+                pod,
+                phase=PodPhase.FAILED if end.code or end.reason else PodPhase.SUCCEEDED,
+                exit=Exit(end.code, end.reason, "", NOW + end.finished),
+            )
+            if (end := ends.get(pod.rank)) and end.arrives <= now
+            else pod
+            for pod in build_pods(job)
+        )
+        planned = plan(job, status, observe(job, pods), now)
+        if planned.status.decisive() != status.decisive():
+            found = planned.status
+            assert found.cause is not None
+            return Outcome(found.phase, found.attempt, found.restarts, found.cause.reason, now - first)
+        assert planned.actions == (), "a verdict that waits acts on nothing"
+        status = planned.status
+        later = [end.arrives for end in ends.values() if end.arrives > now]
+        if planned.requeue_after is not None:
+            later.append(now + max(planned.requeue_after, 0.001))
+        if not later:
+            return None
+        now = min(later)
+    return None
+
+
+def with_masters(masters: int, restart: RestartPolicy) -> Job:
+    job = build_job(restart=restart)
+    master = Role("master", masters, TEMPLATE, restart, decides=True, trains=False)
+    return replace(job, roles=(master, *(replace(role, decides=False) for role in job.roles)))
+
+
+jobs = st.one_of(
+    st.builds(build_job, ps=st.integers(0, 2), restart=st.sampled_from(RestartPolicy)),
+    st.builds(with_masters, st.integers(1, 2), st.sampled_from(RestartPolicy)),
+)
+codes = st.sampled_from(
+    [(0, ""), (0, ""), (0, ""), (1, ""), (137, ""), (137, "OOMKilled"), (250, ""), (-1, "NodeLost")]
+)
+
+
+@st.composite
+def two_arrivals(draw: st.DrawFn) -> tuple[Job, dict[Rank, End], dict[Rank, End]]:
+    job = draw(jobs)
+    first: dict[Rank, End] = {}
+    second: dict[Rank, End] = {}
+    for rank in job.ranks():
+        if draw(st.integers(0, 4)):
+            (code, reason), finished = draw(codes), draw(st.integers(0, 2 * BOUND))
+            for ends in (first, second):
+                ends[rank] = End(code, finished, draw(st.sampled_from([0.0, 0.5, 3.0, 9.0])), reason)
+    for ends in (first, second):
+        times = [end.arrives for end in ends.values()]
+        assume(times and max(times) - min(times) < BOUND)
+    return job, first, second
+
+
+@settings(max_examples=600)
+@given(two_arrivals())
+def test_every_order_and_delay_of_arrival_gives_the_same_verdict(
+    case: tuple[Job, dict[Rank, End], dict[Rank, End]],
+) -> None:
+    job, first, second = case
+    verdicts = [judge(job, ends) for ends in (first, second)]
+    one, other = ((each.phase, each.attempt, each.restarts) if each else None for each in verdicts)
+    assert one == other, verdicts
+
+
+PS = build_job(ps=2)
+WORKERS, SERVERS = [Rank("worker", 0), Rank("worker", 1)], [Rank("ps", 0), Rank("ps", 1)]
+
+
+@pytest.mark.parametrize("servers", range(BOUND))
+@pytest.mark.parametrize("workers", range(BOUND))
+def test_all_that_end_with_0_within_ten_seconds_have_succeeded(servers: int, workers: int) -> None:
+    """Servers that return, as in the programs of the documents: a worker may be behind them, or its status."""
+    ends = {rank: End(0, servers, 0) for rank in SERVERS} | {rank: End(0, workers, 0) for rank in WORKERS}
+    verdict = judge(PS, ends)
+    assert verdict is not None
+    assert (verdict.phase, verdict.seconds) == (Phase.COMPLETED, max(0, workers - servers))
+
+
+def test_a_server_that_ends_while_workers_go_on_fails_the_job_ten_seconds_later() -> None:
+    verdict = judge(PS, {SERVERS[0]: End(0, 0, 0)})
+    assert verdict == Outcome(Phase.FAILED, 0, 0, "ServerEnded", 10.0)
+
+
+def test_the_end_of_the_last_rank_ends_the_wait() -> None:
+    verdict = judge(build_job(), {WORKERS[0]: End(250, 0, 0), WORKERS[1]: End(137, 3, 0)})
+    assert verdict == Outcome(Phase.FAILED, 0, 0, "RankFailed", 3.0)
+
+
+def test_a_lost_rank_that_decides_is_judged_at_once() -> None:
+    verdict = judge(build_job(), {WORKERS[1]: End(-1, 0, 0, "NodeLost")})
+    assert verdict == Outcome(Phase.RESTARTING, 1, 0, "PodsLost", 0.0)
+
+
+MASTERS = with_masters(1, RestartPolicy.NEVER)
+MASTER = Rank("master", 0)
+
+
+def test_a_master_that_ends_first_decides() -> None:
+    verdict = judge(MASTERS, {MASTER: End(0, 0, 0)})
+    assert verdict == Outcome(Phase.COMPLETED, 0, 0, "Completed", 0.0)
+
+
+def test_a_master_has_five_minutes_after_the_workers() -> None:
+    workers = {rank: End(0, 0, 0) for rank in WORKERS}
+    assert judge(MASTERS, workers) == Outcome(Phase.COMPLETED, 0, 0, "CompletedWithoutMaster", 300.0)
+    saved = judge(MASTERS, {**workers, MASTER: End(0, 200, 0)})
+    assert saved == Outcome(Phase.COMPLETED, 0, 0, "Completed", 200.0)
+    failed = judge(MASTERS, {**workers, MASTER: End(1, 200, 0)})
+    assert failed is not None and (failed.phase, failed.reason) == (Phase.FAILED, "RankFailed")
