@@ -39,7 +39,7 @@ def test_every_cause_has_a_sentence_in_every_language(kind: type[Cause], languag
 
 
 def test_every_class_is_listed_and_every_sentence_has_a_class() -> None:
-    assert class_names(Cause) - {"Cause", "NewAttempt", "Failure"} == set(CAUSES)
+    assert class_names(Cause) - {"Cause", "NewAttempt", "Loss", "Failure"} == set(CAUSES)
     assert set(CAUSE_PHRASES) == set(CAUSES)
 
 

@@ -235,14 +235,16 @@ class NewAttempt(Cause):
 @dataclass(frozen=True, slots=True)
 class Failure(Cause):
     """How the program failed. `ranks`: more than one if they failed in the same second; `code`: the exit code as a
-    shell reports it; `memory`: out of memory; `server`: a parameter server, which ended before the workers; `message`:
-    the kubelet's, of a program that could not be started and so has no log."""
+    shell reports it; `memory`: out of memory; `server`: a parameter server, which ended before the workers; `evicted`:
+    its node was short of what it used; `message`: the kubelet's, of an eviction, or of a program that could not be
+    started and so has no log."""
 
     ranks: tuple[str, ...]
     code: int | None = None
     memory: bool = False
     server: bool = False
     message: str | None = field(default=None, kw_only=True)
+    evicted: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,19 +258,38 @@ class RankRestarted(Failure):
 
 
 @dataclass(frozen=True, slots=True)
-class PodsDeleted(NewAttempt):
-    """Pods of a running gang were deleted. Not the program's fault: no restart is counted."""
+class Loss(NewAttempt):
+    """The gang was lost through no fault of the program: no restart is counted. `loss`: its number of those in a row,
+    from the second on, of `limit`."""
 
-    ranks: tuple[str, ...]
+    delay: int | None = field(default=None, kw_only=True)
+    loss: int | None = field(default=None, kw_only=True)
+    limit: int | None = field(default=None, kw_only=True)
+
+    def told(self) -> tuple[tuple[str, ...], str]:
+        """The ranks that were lost and Kubernetes' reason, for `LostTooOften`."""
+        return (), ""
 
 
 @dataclass(frozen=True, slots=True)
-class PodsLost(NewAttempt):
-    """Pods were lost with their node, or evicted (`why`: NodeLost, Evicted). No restart is counted."""
+class PodsDeleted(Loss):
+    """Pods of a running gang were deleted."""
+
+    ranks: tuple[str, ...]
+
+    def told(self) -> tuple[tuple[str, ...], str]:
+        return self.ranks, ""
+
+
+@dataclass(frozen=True, slots=True)
+class PodsLost(Loss):
+    """Pods went with their node, or had to make room (`why`: NodeLost, PreemptionByScheduler)."""
 
     ranks: tuple[str, ...]
     why: str
-    delay: int = 0
+
+    def told(self) -> tuple[tuple[str, ...], str]:
+        return self.ranks, self.why
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,8 +307,8 @@ class PortsDiffer(NewAttempt):
 
 
 @dataclass(frozen=True, slots=True)
-class AddressesChanged(NewAttempt):
-    """Running pods have other addresses than the ConfigMap of endpoints. No restart is counted."""
+class AddressesChanged(Loss):
+    """Running pods have other addresses than the ConfigMap of endpoints."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,6 +384,17 @@ class DeadlineExceeded(Cause):
     seconds: int
 
 
+@dataclass(frozen=True, slots=True)
+class LostTooOften(Cause):
+    """The gang was lost more than `limit` times in a row (`Loss`), each time soon after it began. `last`: the reason of
+    the last loss, with its `ranks` and `why`."""
+
+    limit: int
+    last: str
+    ranks: tuple[str, ...] = ()
+    why: str = ""
+
+
 CAUSES: dict[str, type[Cause]] = {
     cause.__name__: cause
     for cause in (
@@ -372,6 +404,7 @@ CAUSES: dict[str, type[Cause]] = {
         PodsStarting, WaitingForStatuses, WaitingForMaster, RankRestarted, PodsDeleted,
         PodsLost, Resized, PortsDiffer, AddressesChanged, Resumed, PodsAdopted, Suspended, Deleting, Completed,
         CompletedServersKept, CompletedWithoutMaster, RankFailed, ServerEnded, BackoffLimitExceeded, DeadlineExceeded,
+        LostTooOften,
     )
 }  # fmt: skip
 

@@ -212,7 +212,8 @@ class CauseRecord:
 class Status:
     """What was recorded of a job. Decisive: attempt, restarts, a terminal phase, suspend (architecture.md, rule 1).
 
-    `refs`: pods of the attempt by role, for kinds of job that list them; empty where they do not."""
+    `losses`: gangs in a row that were lost through no fault of the program (`policies.losses`). `refs`: pods of the
+    attempt by role, for kinds of job that list them; empty where they do not."""
 
     phase: Phase = Phase.NONE
     mode: str = ""
@@ -224,6 +225,7 @@ class Status:
     finished: Moment | None = None
     observed_generation: int = 0
     refs: Mapping[str, tuple[PodRef, ...]] = field(default_factory=dict)
+    losses: int = 0
 
     def decisive(self) -> tuple[Any, ...]:
         """What must be recorded before it is acted on: the next reconcile compares these."""
@@ -366,6 +368,7 @@ class Settings:
     `shared_network`: pods share the machine's network, so each job needs ports of its own (a laptop).
     `status_wait`: seconds that a verdict waits for statuses on their way (`policies.arrival`).
     `master_wait`: seconds that a deciding Master may run after all workers have succeeded (`policies.success`).
+    `loss_limit`: losses in a row after which the job fails (`policies.losses`).
     """
 
     pod_groups: Resource | None = None
@@ -373,3 +376,4 @@ class Settings:
     shared_network: bool = False
     status_wait: float = 10.0
     master_wait: float = 300.0
+    loss_limit: int = 100

@@ -29,9 +29,11 @@ from paddock.jobs.objects import pods
 from paddock.jobs.policies import (
     addresses,
     arrival,
+    backoff,
     children,
     deadline,
     gang,
+    losses,
     lost,
     ports,
     restart,
@@ -57,7 +59,7 @@ RETRY_SECONDS = 30.0
 class _Facts:
     """The inputs of one reconcile, and what follows from them. `gang`: pods of the recorded attempt; `older`: pods of
     earlier attempts; `missing`: ranks without a pod; `whole`: every rank has had its pod in this attempt, so a missing
-    pod was deleted; `overdue`: what to do about pods that should be gone by now."""
+    pod was deleted; `overdue`: what to do about pods that should be gone by now; `losses`: what a loss counts against."""
 
     job: Job
     status: Status
@@ -69,6 +71,7 @@ class _Facts:
     missing: tuple[Rank, ...]
     whole: bool
     overdue: lost.Overdue
+    losses: losses.Losses
 
 
 def plan(job: Job, status: Status, observed: Observed, now: Moment, settings: Settings | None = None) -> Plan:
@@ -91,18 +94,19 @@ def plan(job: Job, status: Status, observed: Observed, now: Moment, settings: Se
 
 
 def _read_facts(job: Job, status: Status, observed: Observed, now: Moment, settings: Settings) -> _Facts:
-    missing = gang.missing_ranks(job, status, observed)
+    missing, current = gang.missing_ranks(job, status, observed), observed.of_attempt(status.attempt)
     return _Facts(
         job=job,
         status=status,
         observed=observed,
         now=now,
         settings=settings,
-        gang=observed.of_attempt(status.attempt),
+        gang=current,
         older=tuple(pod for pod in observed.pods if pod.attempt < status.attempt),
         missing=missing,
         whole=not missing or gang.was_whole(job, status, observed),
         overdue=lost.plan_overdue(job, observed, now),
+        losses=losses.read_losses(status, current, now, settings),
     )
 
 
@@ -120,7 +124,7 @@ def _judge_deaths(facts: _Facts) -> Verdict | Wait | None:
     gone = facts.missing if facts.whole else ()
     deaths = read_deaths(job, facts.gang, early, gone, whole=facts.whole)
     wait = arrival.plan_wait(job, status, facts.gang, deaths, facts.now, facts.settings)
-    return wait or restart.plan_restart(job, status, deaths)
+    return wait or restart.plan_restart(job, status, deaths, facts.losses)
 
 
 def _vouched(facts: _Facts) -> tuple[Pod, ...]:
@@ -149,7 +153,7 @@ def _judge_active(facts: _Facts) -> Verdict | Wait | None:
         or _judge_deaths(facts)
         or deadline.plan_deadline(facts.job, facts.status, facts.now)
         or ports.plan_one_port(facts.status, facts.gang)
-        or addresses.plan_addresses(facts.job, facts.status, facts.observed)
+        or addresses.plan_addresses(facts.job, facts.status, facts.observed, facts.losses)
         or success.plan_master(facts.job, facts.status, facts.gang, facts.now, facts.settings)
     )
 
@@ -167,6 +171,7 @@ def _plan_record(facts: _Facts, verdict: Verdict) -> Plan:
         cause=cause,
         attempt=status.attempt if verdict.attempt is None else verdict.attempt,
         restarts=status.restarts + int(verdict.at_fault),
+        losses=status.losses if verdict.losses is None else verdict.losses,
         **_gang_counted(facts, () if verdict.attempt is not None else facts.gang),
     )
     if verdict.phase.terminal:
@@ -294,7 +299,7 @@ def _plan_suspended(facts: _Facts) -> Plan:
 
 def _plan_gang(facts: _Facts) -> Plan:
     """An unfinished job without a verdict: records counts, phase and cause, and creates what the gang lacks."""
-    wait = restart.delay_left(facts.status, facts.now) if facts.missing else 0.0
+    wait = backoff.delay_left(facts.status, facts.now) if facts.missing else 0.0
     # Pods of a new attempt have the names of the old ones, so they are created once the old ones are gone.
     clearing = bool(facts.missing) and (bool(facts.older) or wait > 0)
     needs = _Needs() if clearing else _read_needs(facts)

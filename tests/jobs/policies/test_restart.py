@@ -6,9 +6,12 @@ import pytest
 
 from jobs.gangs import NOW, build_job, build_status, cause
 from paddock.jobs.model import Phase, Rank, RestartPolicy
-from paddock.jobs.policies.restart import delay_left, plan_restart, restart_delay
+from paddock.jobs.policies.backoff import delay_left, restart_delay
+from paddock.jobs.policies.losses import Losses
+from paddock.jobs.policies.restart import plan_restart
 from paddock.jobs.policies.root_cause import Death, Kind
 
+NO_LOSSES = Losses(0, 100)
 DEATH = Death(Rank("worker", 1), Kind.ERROR, 1, int(NOW))
 
 
@@ -30,7 +33,7 @@ def test_the_delay_doubles_from_10_seconds_to_5_minutes() -> None:
 )
 def test_the_roles_policy_decides(policy: RestartPolicy, code: int | None, again: bool) -> None:
     job = build_job(restart=policy)
-    verdict = plan_restart(job, build_status(job), [replace(DEATH, code=code)])
+    verdict = plan_restart(job, build_status(job), [replace(DEATH, code=code)], NO_LOSSES)
     assert verdict is not None
     assert (verdict.phase is Phase.RESTARTING, verdict.at_fault) == (again, again)
 
@@ -40,14 +43,14 @@ def test_the_roles_policy_decides(policy: RestartPolicy, code: int | None, again
 )
 def test_the_limit_is_compared_with_restarts(limit: int | None, restarts: int, again: bool) -> None:
     job = build_job(restart=RestartPolicy.ON_FAILURE, backoff_limit=limit)
-    verdict = plan_restart(job, build_status(job, restarts=restarts, attempt=50), [DEATH])
+    verdict = plan_restart(job, build_status(job, restarts=restarts, attempt=50), [DEATH], NO_LOSSES)
     assert verdict is not None
     assert (verdict.phase is Phase.RESTARTING) == again
 
 
 def test_a_restart_is_numbered_and_delayed_by_restarts_not_by_attempts() -> None:
     job = build_job(restart=RestartPolicy.ON_FAILURE, backoff_limit=5)
-    verdict = plan_restart(job, build_status(job, restarts=1, attempt=50), [DEATH])
+    verdict = plan_restart(job, build_status(job, restarts=1, attempt=50), [DEATH], NO_LOSSES)
     assert verdict is not None
     assert verdict.attempt == 51
     assert verdict.cause.args() == {"ranks": ["worker-1"], "code": 1, "restart": 2, "limit": 5, "delay": 20}

@@ -6,6 +6,7 @@ import pytest
 
 from jobs.gangs import build_job, build_pods, deleting, failed, succeeded, with_pod
 from paddock.jobs.model import Rank, Status
+from paddock.jobs.policies.losses import Losses
 from paddock.jobs.policies.restart import plan_restart
 from paddock.jobs.policies.root_cause import find_root_cause, read_deaths
 from paddock.jobs.policies.success import early_servers
@@ -43,7 +44,21 @@ ROWS = [
         ["worker-1"],
     ),
     ("an echo alone is the cause", {"worker-0": failed(250)}, ["worker-0"]),
-    ("lost before all", {"worker-0": failed(137, 9, "OOMKilled"), "worker-1": failed(137, 5, "Evicted")}, ["worker-1"]),
+    (
+        "lost before all",
+        {"worker-0": failed(137, 9, "OOMKilled"), "worker-1": failed(137, 5, "Preempting")},
+        ["worker-1"],
+    ),
+    (
+        "memory before an eviction",
+        {"worker-0": failed(137, 5, "OOMKilled"), "worker-1": failed(137, 9, "Evicted")},
+        ["worker-0"],
+    ),
+    (
+        "an eviction before an earlier signal",
+        {"worker-0": failed(139, 9), "worker-1": failed(-1, 5, "Evicted")},
+        ["worker-1"],
+    ),
     ("deleted before all", {"worker-0": failed(250, 9), "worker-1": deleting}, ["worker-1"]),
     ("a server that ended with 0", {"ps-0": succeeded(9), "worker-0": failed(1, 5)}, ["ps-0"]),
 ]
@@ -71,7 +86,7 @@ def test_a_program_that_was_not_started_has_no_log_so_its_message_is_kept(reason
     pods = with_pod(build_pods(JOB), "worker-1", failed(127, 5, reason, message))
     (death,) = find_root_cause(read_deaths(JOB, pods, (), (), whole=True))
     assert death.message == told
-    verdict = plan_restart(JOB, Status(), [death])
+    verdict = plan_restart(JOB, Status(), [death], Losses(0, 100))
     assert verdict is not None and verdict.cause.args().get("message") == told
 
 

@@ -67,5 +67,6 @@ def our_status() -> dict[str, Any]:
         "observedGeneration": GENERATION,
         "attempt": COUNT,
         "restarts": COUNT,
+        "losses": COUNT,
         "cause": build_object({"reason": TEXT, "since": TIME, "args": ANYTHING}),
     }

@@ -3,7 +3,8 @@
 The ConfigMap never changes and programs read it once, so peers can never again reach a pod whose address changes while
 it lives (its node gave it a new sandbox). The ConfigMap has a hash of the addresses
 (`objects.children.hash_addresses`). A ConfigMap without the hash, or one that holds names, is taken as correct. Once a
-rank has ended nothing is compared.
+rank has ended nothing is compared. A network whose addresses never stay is bounded as other losses are
+(`policies.losses`).
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from __future__ import annotations
 from paddock.jobs import causes
 from paddock.jobs.model import Job, Observed, Status
 from paddock.jobs.objects import pods
-from paddock.jobs.policies.verdict import Verdict, plan_new_gang
+from paddock.jobs.policies.losses import Losses, plan_loss
+from paddock.jobs.policies.verdict import Verdict
 
 
-def plan_addresses(job: Job, status: Status, observed: Observed) -> Verdict | None:
+def plan_addresses(job: Job, status: Status, observed: Observed, losses: Losses) -> Verdict | None:
     name = pods.config_map_name(job, status.attempt)
     told = next((child.addresses for child in observed.config_maps if child.name == name), "")
     gang = observed.of_attempt(status.attempt)
@@ -26,4 +28,4 @@ def plan_addresses(job: Job, status: Status, observed: Observed) -> Verdict | No
     # Names stay true whatever addresses are behind them, so they have no hash.
     if pods.hash_addresses(job, now) in (told, ""):
         return None
-    return plan_new_gang(causes.AddressesChanged(), status.attempt)
+    return plan_loss(causes.AddressesChanged(), status.attempt, losses, at_once=True)

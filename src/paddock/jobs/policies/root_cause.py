@@ -1,7 +1,8 @@
 """Which rank failed first. Peers fail within the same second, and API times have whole seconds, so a table decides:
 
-    LOST     deleted, evicted, or its node is gone: not the program's fault
+    LOST     deleted, preempted, drained, or its node is gone: not the program's fault (`FREE`)
     MEMORY   out of memory
+    EVICTED  evicted by its node, which was short of what the pod used: memory, disk, process ids
     SIGNAL   killed by a signal
     ERROR    an exit code of its own, or a server that ended early
     ECHO     what follows from a peer's end: what was sent SIGTERM (143), a complaint that a peer closed the
@@ -27,17 +28,39 @@ class Kind(IntEnum):
 
     LOST = 0
     MEMORY = 1
-    SIGNAL = 2
-    ERROR = 3
-    ECHO = 4
+    EVICTED = 2
+    SIGNAL = 3
+    ERROR = 4
+    ECHO = 5
 
 
-LOST_REASONS = frozenset({
-    "Lost", "NodeLost", "NodeShutdown", "Shutdown", "Terminated", "Evicted", "Preempted", "Preempting",
-    "PreemptionByScheduler", "DeletionByTaintManager", "EvictionByEvictionAPI", "DeletionByPodGC",
-    "TerminationByKubelet", "NodeAffinity", "UnexpectedAdmissionError", "OutOfcpu", "OutOfmemory", "OutOfpods",
-})  # fmt: skip
-"""Kubernetes' reasons of pods that the node or the cluster ended, and the embedded node's `Lost`."""
+FREE = {
+    "Lost": "the embedded node: it was ended together with its pods",
+    "NodeLost": "node lifecycle controller, until 1.25: the node no longer reports",
+    "NodeShutdown": "kubelet 1.20: the node shuts down",
+    "Shutdown": "kubelet 1.21: the node shuts down",
+    "Terminated": "kubelet since 1.22: the node shuts down",
+    "TerminationByKubelet": "kubelet: the node shuts down, or the pod makes room for a critical one",
+    "Preempting": "kubelet: the pod makes room for a critical one",
+    "Preempted": "a scheduler: the pod makes room for another",
+    "PreemptionByScheduler": "kube-scheduler: the pod makes room for one of a higher priority",
+    "DeletionByTaintManager": "taint eviction: the node is unreachable, or was tainted by somebody",
+    "EvictionByEvictionAPI": "the eviction API: kubectl drain, an autoscaler, a descheduler",
+    "DeletionByPodGC": "garbage collection of pods: the node is gone",
+    "NodeAffinity": "kubelet's admission: the node's labels have changed since the pod was bound",
+    "UnexpectedAdmissionError": "kubelet's admission: devices that were promised are taken or gone",
+    "TopologyAffinityError": "kubelet's admission: no CPUs and devices of one NUMA node are free together",
+}
+"""Every reason for which a gang starts again without a restart being counted, and who gives it. A deletion without a
+reason (`DELETED`) and the kubelet's `OutOf...` (`_OUT_OF`) are free too. All else is the program's fault. Source:
+Kubernetes' pod disruption conditions, `pkg/kubelet/{eviction,nodeshutdown,preemption,lifecycle}`."""
+
+_OUT_OF = "OutOf"
+"""Kubelet's admission: `OutOfcpu`, `OutOfnvidia.com/gpu`: another pod has taken what this one was promised."""
+
+EVICTED = "Evicted"
+"""The kubelet's `status.reason` of a pod that it ended for want of memory, disk or process ids, or as the pod used more
+disk than its limits allow. The pods that use the most beyond their requests go first."""
 
 DELETED = "Deleted"
 """`Death.why` of a pod that was deleted without a reason."""
@@ -45,15 +68,15 @@ DELETED = "Deleted"
 _TERMINATED = 143  # 128 + SIGTERM, as a shell reports it
 _ECHO_MESSAGES = ("Connection closed by peer", "Connection reset by peer")
 _NEVER = 2**62
-_NOT_STARTED = frozenset({"StartError", "ContainerCannotRun"})
-"""The kubelet's reasons of a container whose program could not be started: its message is all there is."""
+_TOLD = frozenset({"StartError", "ContainerCannotRun", EVICTED})
+"""The kubelet's reasons of a program that could not be started, or was evicted: its message says what no log does."""
 _LONGEST_MESSAGE = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """How one rank ended. `why`: the reason of a LOST rank, `Deleted` where its pod was deleted. `message`: why its
-    program was not started; None if it was."""
+    """How one rank ended. `why`: the reason of a LOST rank, `Deleted` where its pod was deleted. `message`: the
+    kubelet's, of a program that was not started or was evicted, else None."""
 
     rank: Rank
     kind: Kind
@@ -77,7 +100,7 @@ def read_deaths(
     for pod in pods:
         failed = pod.ended and (pod in early or pod.phase.value == "Failed")
         # Before the gang was complete, a live pod that is being deleted is simply created again.
-        if pod.deleting and (failed or (whole and not pod.ended)):
+        if pod.deleting and not _is_evicted(pod) and (failed or (whole and not pod.ended)):
             deaths.append(Death(pod.rank, Kind.LOST, why=pod.disrupted or DELETED))
         elif failed:
             deaths.append(_death(pod, codes, server=pod in early))
@@ -98,16 +121,23 @@ def _death(pod: Pod, codes: ExitCodes, *, server: bool) -> Death:
     return Death(pod.rank, kind, end.code, finished, why, server, message)
 
 
+def _is_evicted(pod: Pod) -> bool:
+    # Somebody may clear an evicted pod away before its end is judged.
+    return pod.exit is not None and pod.exit.reason == EVICTED
+
+
 def _read_message(end: Exit) -> str | None:
-    if end.reason not in _NOT_STARTED or not end.message.strip():
+    if end.reason not in _TOLD or not end.message.strip():
         return None
     message = " ".join(end.message.split())
     return message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]}…"
 
 
 def _kind(end: Exit, codes: ExitCodes) -> Kind:
-    if end.reason in LOST_REASONS:
+    if end.reason in FREE or end.reason.startswith(_OUT_OF):
         return Kind.LOST
+    if end.reason == EVICTED:
+        return Kind.EVICTED
     if end.reason == "OOMKilled":
         return Kind.MEMORY
     if end.code == _TERMINATED or end.code in codes.echoes or any(phrase in end.message for phrase in _ECHO_MESSAGES):

@@ -15,12 +15,14 @@ from paddock.kube.times import Moment
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`phase` and `cause` are recorded; `attempt` is the number of the new gang, if there is one."""
+    """`phase` and `cause` are recorded; `attempt` is the number of the new gang, if there is one. `losses`: the new
+    `Status.losses`; None leaves it."""
 
     phase: Phase
     cause: Cause
     attempt: int | None = None
     at_fault: bool = False
+    losses: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,6 @@ def plan_failure(cause: Cause) -> Verdict:
     return Verdict(Phase.FAILED, cause)
 
 
-def plan_new_gang(cause: Cause, attempt: int, *, at_fault: bool = False) -> Verdict:
+def plan_new_gang(cause: Cause, attempt: int, *, at_fault: bool = False, losses: int | None = None) -> Verdict:
     """Ends the gang of `attempt`; the next one follows. `at_fault`: the program failed, so it counts as a restart."""
-    return Verdict(Phase.RESTARTING, cause, attempt + 1, at_fault)
+    return Verdict(Phase.RESTARTING, cause, attempt + 1, at_fault, losses)

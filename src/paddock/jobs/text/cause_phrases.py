@@ -117,6 +117,8 @@ def signal(args: Args) -> int:
 def _end(args: Args) -> Phrase:
     """How the program ended, in a shell's terms."""
     code, ranks = args.get("code"), _names(args, "ranks", "or")
+    if args.get("evicted"):
+        return _said(args, phrase("{ranks} was evicted by its node", ranks=ranks))
     if args.get("message"):
         return _said(args, phrase("{ranks} was not started", ranks=ranks))
     if args.get("memory"):
@@ -143,6 +145,8 @@ def _failure(args: Args) -> Phrase:
 
 
 def _with_remedy(args: Args, said: Phrase) -> Phrase:
+    if args.get("evicted"):
+        return phrase("{said}; use less of it, or request as much as is used", said=said)
     if args.get("memory"):
         return phrase("{said}; raise its memory limit or lower the batch size", said=said)
     if args.get("message") or signal(args) not in (0, 9):
@@ -175,6 +179,32 @@ def _restart(args: Args) -> Phrase:
             "restart {restart} in {delay} s: {failure}", restart=restart, delay=_of(args, "delay"), failure=failure
         )
     return phrase("restart {restart}: {failure}", restart=restart, failure=failure)
+
+
+_LOSSES: Mapping[str, Callable[[Args], Phrase]] = {
+    "PodsDeleted": lambda args: counted(
+        "{ranks} was deleted", "{ranks} were deleted", ranks=_names(args, "ranks"), count=_many(args, "ranks")
+    ),
+    "PodsLost": lambda args: phrase(
+        "{ranks} went with the node ({why})", ranks=_names(args, "ranks"), why=_of(args, "why")
+    ),
+    "AddressesChanged": lambda _: phrase("pods have other addresses than their peers were told"),
+}  # fmt: skip
+
+
+def _lost(reason: str, args: Args) -> Phrase:
+    found = _LOSSES.get(reason)
+    return phrase("{reason}", reason=reason) if found is None else found(args)
+
+
+def _loss(reason: str, args: Args) -> Phrase:
+    said = _lost(reason, args)
+    if "loss" in args:
+        return phrase(
+            "starting all ranks again: {loss}; not counted as a restart, and loss {number} of {limit} in a row",
+            loss=said, number=_of(args, "loss"), limit=_of(args, "limit"),
+        )  # fmt: skip
+    return phrase("starting all ranks again: {loss}; not counted as a restart", loss=said)
 
 
 def _nodes(args: Args) -> Phrase:
@@ -325,15 +355,8 @@ CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
         ranks=_names(args, "ranks"), count=_many(args, "ranks"), time=_duration(args, "seconds"),
     ),
     "RankRestarted": _restart,
-    "PodsDeleted": lambda args: counted(
-        "starting all ranks again: {ranks} was deleted; not counted as a restart",
-        "starting all ranks again: {ranks} were deleted; not counted as a restart",
-        ranks=_names(args, "ranks"), count=_many(args, "ranks"),
-    ),
-    "PodsLost": lambda args: phrase(
-        "starting all ranks again: {ranks} went with the node ({why}); not counted as a restart",
-        ranks=_names(args, "ranks"), why=_of(args, "why"),
-    ),
+    "PodsDeleted": lambda args: _loss("PodsDeleted", args),
+    "PodsLost": lambda args: _loss("PodsLost", args),
     "Resized": lambda args: counted(
         "starting all ranks again: the job was resized to {count} pod",
         "starting all ranks again: the job was resized to {count} pods",
@@ -343,9 +366,7 @@ CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
         "starting all ranks again: pods were given different ports ({ports}) and would never meet",
         ports=_names(args, "ports"),
     ),
-    "AddressesChanged": lambda _: phrase(
-        "starting all ranks again: pods have other addresses than their peers were told; not counted as a restart"
-    ),
+    "AddressesChanged": lambda args: _loss("AddressesChanged", args),
     "Resumed": lambda _: phrase("resumed: starting all ranks again"),
     "PodsAdopted": lambda args: phrase(
         "taken over with its pods, of attempt {attempt}", attempt=_of(args, "attempt")
@@ -364,6 +385,11 @@ CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
     "DeadlineExceeded": lambda args: phrase(
         "failed: still active {seconds} s after it began; raise runPolicy.activeDeadlineSeconds or train less",
         seconds=_of(args, "seconds"),
+    ),
+    "LostTooOften": lambda args: phrase(
+        "failed: the pods were lost {limit} times in a row, through no fault of the program; the last time {loss}; look "
+        "at the nodes, then create the job again",
+        limit=_of(args, "limit"), loss=_lost(str(args.get("last")), args),
     ),
 }  # fmt: skip
 """By the name of the cause's class in `jobs.causes`."""

@@ -71,6 +71,7 @@ SENTENCES: Mapping[str, str] = {
     "status.observedGeneration": "The metadata.generation that the status was made from.",
     "status.attempt": "Which gang of pods this is: 0 the first, one more at every restart, whatever its reason.",
     "status.restarts": "How many attempts were ended by the program's own fault; backoffLimit counts these alone.",
+    "status.losses": "How many gangs in a row were lost through no fault of the program, such as preemption.",
     "status.cause": "Why the job waits, restarts or failed. `paddock explain` puts it into a sentence.",
     "status.cause.reason": "The reason as one word.",
     "status.cause.since": "When it became the reason.",

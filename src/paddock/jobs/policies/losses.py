@@ -1,0 +1,48 @@
+"""A gang that is lost through no fault of the program: it starts again, no restart is counted, and there is a bound.
+
+Preemption, a lost node, a drain, a deletion by somebody (`root_cause.FREE`), addresses that changed: `backoffLimit` is
+not asked. What ends one gang may end the next one too, so losses in a row have a bound (`Settings.loss_limit`) and a
+back-off of their own. A gang that ran for ten minutes begins the count anew, as a container's back-off does (kubelet,
+MaxContainerBackOff).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from paddock.jobs import causes
+from paddock.jobs.model import Pod, Settings, Status
+from paddock.jobs.policies.backoff import restart_delay
+from paddock.jobs.policies.verdict import Verdict, plan_failure, plan_new_gang
+from paddock.kube.times import Moment
+
+STEADY = 600.0
+"""Seconds that a gang has run when the losses before it no longer count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """Losses in a row until now, of `limit`."""
+
+    before: int
+    limit: int
+
+
+def read_losses(status: Status, pods: Sequence[Pod], now: Moment, settings: Settings) -> Losses:
+    """`pods`: the current attempt's."""
+    begun = [pod.started for pod in pods if pod.started is not None]
+    steady = bool(begun) and now - max(begun) >= STEADY
+    return Losses(0 if steady else status.losses, settings.loss_limit)
+
+
+def plan_loss(cause: causes.Loss, attempt: int, losses: Losses, *, at_once: bool) -> Verdict:
+    """The next gang, or the end of the job. `at_once`: after the first loss nothing is waited for."""
+    number = losses.before + 1
+    if number > losses.limit:
+        return plan_failure(causes.LostTooOften(losses.limit, cause.reason, *cause.told()))
+    waits = number - int(at_once)
+    told = replace(cause, delay=restart_delay(waits) if waits else None)
+    if number > 1:
+        told = replace(told, loss=number, limit=losses.limit)
+    return plan_new_gang(told, attempt, losses=number)
