@@ -23,6 +23,7 @@ from paddock import __version__
 from paddock.app.health import Address, CannotServe, Endpoints, Handlers
 from paddock.client.client import Client
 from paddock.client.kubeconfig import Config, ConfigError
+from paddock.controllers.clock import LocalClock, ServerClock
 from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE
 from paddock.jobs.labels import SETTINGS_ANNOTATION, VERSION_ANNOTATION
 from paddock.jobs.model import Settings
@@ -35,6 +36,8 @@ from paddock.operator.operator import Operator
 
 T = TypeVar("T")
 
+DEFAULTS = Settings()
+
 DRAIN_SECONDS = 10.0
 """Seconds that running reconciles have to end after SIGTERM."""
 # Seconds between two requests to a cluster that does not answer.
@@ -45,13 +48,16 @@ log = logging.getLogger("paddock.cluster")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The operator's settings. `namespaces`: empty for all. `pod_groups`: as in `Settings`. `metrics`, `probes`: the
+    """The operator's settings. `namespaces`: empty for all. `pod_groups`, `master_wait`, `loss_limit`: as in
+    `Settings`. `metrics`, `probes`: the
     addresses to listen on, None to turn them off. `lease_namespace`: the Lease's namespace."""
 
     lease_namespace: str
     namespaces: tuple[str, ...] = ()
     kinds: tuple[Resource, ...] = (PADDLEPADDLE.resource,)
     pod_groups: Resource | None = None
+    master_wait: float = DEFAULTS.master_wait
+    loss_limit: int = DEFAULTS.loss_limit
     leader_elect: bool = False
     metrics: Address | None = None
     probes: Address | None = None
@@ -68,9 +74,13 @@ def build_lease_annotations(options: Options) -> dict[str, str]:
 
 
 class ClusterOperator:
-    """The operator, its leader election and its HTTP endpoints. `lease_api` serves the Lease alone, `api` the rest."""
+    """The operator, its leader election and its HTTP endpoints. `lease_api` serves the Lease alone, `api` the rest.
+    `clock`: that of the API server; without one, this machine's."""
 
-    def __init__(self, api: Api, lease_api: Api, options: Options, measures: Prometheus) -> None:
+    def __init__(
+        self, api: Api, lease_api: Api, options: Options, measures: Prometheus, clock: ServerClock | None = None
+    ) -> None:
+        clock = clock or LocalClock()
         identity = f"{socket.gethostname()}_{uuid.uuid4()}"
         self.election = (
             Election(
@@ -84,7 +94,9 @@ class ClusterOperator:
         )
         self.operator = Operator(
             MeasuredApi(api, measures),
-            Settings(pod_groups=options.pod_groups),
+            Settings(pod_groups=options.pod_groups, master_wait=options.master_wait, loss_limit=options.loss_limit),
+            clock=clock.now,
+            clock_off=clock.disagreement,
             kinds={kind: KINDS[kind] for kind in options.kinds},
             namespaces=options.namespaces or ("",),
             leadership=self.election,
@@ -159,13 +171,17 @@ async def _serve(config: Config, options: Options) -> None:
     _install_signal_handlers(stop)
     measures = Prometheus(__version__)
     # The Lease has its own connections: a renewal must not wait behind the requests of many reconciles.
-    async with Client(config, on_watch_end=measures.watch_ended) as client, Client(config) as lease_client:
+    clock = ServerClock()
+    async with (
+        Client(config, on_watch_end=measures.watch_ended, on_date=clock.read_header) as client,
+        Client(config) as lease_client,
+    ):
 
         async def connect() -> bool:
             log.info("%s", _describe_start(config, options, await _fetch_version(client, config)))
             return True
 
-        await ClusterOperator(client, lease_client, options, measures).run(stop, connect)
+        await ClusterOperator(client, lease_client, options, measures, clock).run(stop, connect)
 
 
 def _describe_start(config: Config, options: Options, version: str) -> str:

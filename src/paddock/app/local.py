@@ -27,6 +27,7 @@ from paddock.app.idle import is_idle
 from paddock.app.images import EnvironmentImages
 from paddock.app.kinds import apply_crds, build_crds
 from paddock.app.ports import ListeningPorts
+from paddock.controllers.clock import LocalClock
 from paddock.environments.library import Environments
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Settings
@@ -79,7 +80,10 @@ class LocalCluster:
         await self.environments.seed()
         await register_node(self.api, build_node(self.machine, {}, time.time(), sandbox=self.sandbox.name))
         settings = Settings(pod_groups=POD_GROUPS, output_root=str(self.home.outputs), shared_network=True)
-        self.operator = Operator(self.api, settings, taken_ports=ListeningPorts())
+        clock = LocalClock()
+        self.operator = Operator(
+            self.api, settings, clock=clock.now, clock_off=clock.disagreement, taken_ports=ListeningPorts()
+        )
         self._spawn("scheduler", Scheduler(self.api).run)
         self._spawn("binder", Binder(self.api, self.home.node / "volumes").run)
         self._spawn("environments", self.environments.run)

@@ -41,9 +41,9 @@ _NO_QUERY: Mapping[str, str] = {}
 class Client(Api):
     """`async with Client(read_config()) as api: …`. Raises `ApiError`s only; `timeout` in seconds for a request.
 
-    `on_watch_end` is called after every watch that is started again. `relist`: a watch that ends this many seconds
-    after the last list is followed by a new list. It recovers events that a proxy or a faulty server has lost: without
-    it, a job whose last event was lost would wait for ever."""
+    `on_watch_end` is called after every watch that is started again, `on_date` with the Date of every answer.
+    `relist`: a watch that ends this many seconds after the last list is followed by a new list. It recovers events that
+    a proxy or a faulty server has lost: without it, a job whose last event was lost would wait for ever."""
 
     def __init__(
         self,
@@ -53,11 +53,12 @@ class Client(Api):
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         on_watch_end: Callable[[Resource], None] = lambda _: None,
         relist: float = 3600.0,
+        on_date: Callable[[str | None], None] = lambda _: None,
     ) -> None:
         self.config = config
         self._relist = relist
         self._on_watch_end = on_watch_end
-        self._connection = Connection(config, timeout=timeout, sleep=sleep)
+        self._connection = Connection(config, timeout=timeout, sleep=sleep, on_date=on_date)
         self._sleep = sleep
 
     async def __aenter__(self) -> Client:

@@ -38,7 +38,8 @@ _TOKEN_SECONDS = 60.0
 
 
 class Connection:
-    """Call `open` first and `close` at the end. `timeout`: seconds for a whole request; of a stream, for connecting."""
+    """Call `open` first and `close` at the end. `timeout`: seconds for a whole request; of a stream, for connecting.
+    `on_date` gets the Date header of every answer: the server's time."""
 
     def __init__(
         self,
@@ -47,8 +48,10 @@ class Connection:
         timeout: float = 30.0,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
+        on_date: Callable[[str | None], None] = lambda _: None,
     ) -> None:
         self.config = config
+        self._on_date = on_date
         self._timeout = timeout
         self._sleep = sleep
         self._token = _Token(config, clock)
@@ -120,6 +123,7 @@ class Connection:
                 proxy=self.config.proxy,
                 allow_redirects=False,
             ) as response:
+                self._on_date(response.headers.get("Date"))
                 if response.status >= 300:
                     raise read_error(response.status, response.headers, await response.read())
                 yield response

@@ -215,6 +215,14 @@ class WaitingForStatuses(Cause):
 
 
 @dataclass(frozen=True, slots=True)
+class ClockUnsure(Cause):
+    """A limit has passed by the API server's clock, but its readings disagree by `seconds` with the time that has gone
+    by: somebody has set it, or several servers have different ones. Nothing is failed or deleted meanwhile."""
+
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
 class WaitingForMaster(Cause):
     """All workers have succeeded, and Masters still run (`ranks`): after `seconds` the job is completed."""
 
@@ -401,7 +409,7 @@ CAUSES: dict[str, type[Cause]] = {
         InvalidJob, NoReplicas, ObjectInTheWay, ObjectsRefused, NoFreePort, WaitingForOldPods, WaitingForNode,
         NodeNotReady, NodeUnknown, WaitingForPods, WaitingForScheduler, BuildingEnvironment, EnvironmentFailed,
         ImageUnavailable, ConfigurationWrong, ContainerWaiting, WaitingForAddresses, WaitingForConfigMap,
-        PodsStarting, WaitingForStatuses, WaitingForMaster, RankRestarted, PodsDeleted,
+        PodsStarting, WaitingForStatuses, ClockUnsure, WaitingForMaster, RankRestarted, PodsDeleted,
         PodsLost, Resized, PortsDiffer, AddressesChanged, Resumed, PodsAdopted, Suspended, Deleting, Completed,
         CompletedServersKept, CompletedWithoutMaster, RankFailed, ServerEnded, BackoffLimitExceeded, DeadlineExceeded,
         LostTooOften,

@@ -213,7 +213,8 @@ class Status:
     """What was recorded of a job. Decisive: attempt, restarts, a terminal phase, suspend (architecture.md, rule 1).
 
     `losses`: gangs in a row that were lost through no fault of the program (`policies.losses`). `refs`: pods of the
-    attempt by role, for kinds of job that list them; empty where they do not."""
+    attempt by role, for kinds of job that list them; empty where they do not. `problem`: an edit that is not valid and
+    therefore not followed. `last_valid`: the spec that is followed (`apis.last_valid`)."""
 
     phase: Phase = Phase.NONE
     mode: str = ""
@@ -226,6 +227,8 @@ class Status:
     observed_generation: int = 0
     refs: Mapping[str, tuple[PodRef, ...]] = field(default_factory=dict)
     losses: int = 0
+    problem: CauseRecord | None = None
+    last_valid: str = ""
 
     def decisive(self) -> tuple[Any, ...]:
         """What must be recorded before it is acted on: the next reconcile compares these."""
@@ -343,7 +346,8 @@ class Observed:
 
     `taken_ports` are first ports of blocks that other unfinished jobs hold, and ports that this machine listens on.
     `nodes`: by name, the nodes of pods that should be gone by now (`policies.lost`); no other node is read.
-    `refused`: what the API server refused at the last reconcile, if anything.
+    `refused`: what the API server refused at the last reconcile, if anything. `clock_off`: seconds by which readings of
+    its clock disagree with the time that has gone by (`controllers.clock`), 0 if they do not.
     """
 
     pods: tuple[Pod, ...] = ()
@@ -354,6 +358,7 @@ class Observed:
     taken_ports: frozenset[int] = frozenset()
     nodes: Mapping[str, NodeCondition] = field(default_factory=dict)
     refused: Refusal | None = None
+    clock_off: int = 0
 
     def of_attempt(self, attempt: int) -> tuple[Pod, ...]:
         return tuple(pod for pod in self.pods if pod.attempt == attempt)

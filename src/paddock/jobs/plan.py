@@ -45,7 +45,7 @@ from paddock.jobs.policies import (
 from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import FATES, Age, Fate, Situation, State, plan_fate
 from paddock.jobs.policies.root_cause import read_deaths
-from paddock.jobs.policies.verdict import Verdict, Wait
+from paddock.jobs.policies.verdict import LOOK_AGAIN, Verdict, Wait
 from paddock.jobs.text.explain import explain
 from paddock.jobs.waiting import plan_waiting_cause
 from paddock.kube.meta import CONFIG_MAPS, name_of
@@ -59,7 +59,7 @@ RETRY_SECONDS = 30.0
 class _Facts:
     """The inputs of one reconcile, and what follows from them. `gang`: pods of the recorded attempt; `older`: pods of
     earlier attempts; `missing`: ranks without a pod; `whole`: every rank has had its pod in this attempt, so a missing
-    pod was deleted; `overdue`: what to do about pods that should be gone by now; `losses`: what a loss counts against."""
+    pod was deleted; `overdue`: what to do about pods that should be gone by now; `losses`: those in a row until now."""
 
     job: Job
     status: Status
@@ -151,10 +151,10 @@ def _judge_active(facts: _Facts) -> Verdict | Wait | None:
         # A resize comes before failed ranks: added ranks have no pods yet, and removed ranks may fail.
         gang.plan_resize(facts.job, facts.status, facts.observed)
         or _judge_deaths(facts)
-        or deadline.plan_deadline(facts.job, facts.status, facts.now)
+        or deadline.plan_deadline(facts.job, facts.status, facts.now, facts.observed.clock_off)
         or ports.plan_one_port(facts.status, facts.gang)
         or addresses.plan_addresses(facts.job, facts.status, facts.observed, facts.losses)
-        or success.plan_master(facts.job, facts.status, facts.gang, facts.now, facts.settings)
+        or success.plan_master(facts.job, facts.status, facts.gang, facts.now, facts.settings, facts.observed.clock_off)
     )
 
 
@@ -194,7 +194,7 @@ def _plan_wait(facts: _Facts, wait: Wait) -> Plan:
         **_gang_counted(facts, facts.gang),
         cause=cause,
     )
-    left = deadline.deadline_left(facts.job, status, now)
+    left = deadline.next_look(facts.job, status, now, facts.observed.clock_off)
     return Plan(status, tuple(_pod_deletes(facts)), requeue_after=_earliest(wait.left, left))
 
 
@@ -264,10 +264,14 @@ def _plan_finished(facts: _Facts) -> Plan:
         # An older operator finished the job and did not record when.
         status = replace(status, finished=_whole_seconds(facts.now))
     left = ttl.ttl_left(job, status, facts.now)
-    if left is not None and left <= 0:
+    if left is not None and left <= 0 and not facts.observed.clock_off:
         return Plan(status, (ttl.plan_expiry(job),))
     clean = read_situation(job, status) in (Situation.COMPLETED_CLEAN, Situation.FAILED_CLEAN)
     actions = (*_pod_deletes(facts), *children.plan_removal(job, facts.observed, services=clean))
+    if left is not None and left <= 0:
+        doubt = causes.ClockUnsure(facts.observed.clock_off).record(facts.now)
+        note = EventNote("ClockUnsure", explain(doubt), "Warning")
+        return Plan(status, actions, (note,), LOOK_AGAIN)
     return Plan(status, actions, requeue_after=left)
 
 
@@ -304,7 +308,8 @@ def _plan_gang(facts: _Facts) -> Plan:
     clearing = bool(facts.missing) and (bool(facts.older) or wait > 0)
     needs = _Needs() if clearing else _read_needs(facts)
     phase = Phase.RESTARTING if clearing else build_phase(facts.status.phase, facts.gang, whole=facts.whole)
-    overdue = facts.overdue.cause
+    doubt = deadline.plan_doubt(facts.job, facts.status, facts.now, facts.observed.clock_off)
+    overdue = facts.overdue.cause or doubt
     cause = _clearing_cause(facts, wait) if clearing else needs.obstacle or overdue or _waiting_cause(facts, needs)
     status = replace(
         _mark(facts, facts.status),
@@ -314,7 +319,7 @@ def _plan_gang(facts: _Facts) -> Plan:
     )
     leftovers = children.plan_leftovers(facts.job, facts.status, facts.observed)
     wakes = wake.plan_wakes(facts.job, facts.status, facts.observed, facts.settings)
-    left = deadline.deadline_left(facts.job, status, facts.now)
+    left = deadline.next_look(facts.job, status, facts.now, facts.observed.clock_off)
     return Plan(
         status,
         (*_pod_deletes(facts), *leftovers, *needs.actions, *wakes),

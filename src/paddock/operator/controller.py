@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -70,7 +71,7 @@ class _LocalState:
 
 
 class Controller:
-    """`clock` in seconds since the epoch; `taken_ports`: ports that this machine listens on; `wake` queues a job."""
+    """`clock`, `clock_off`, `taken_ports`: as in `Operator`; `wake` queues a job."""
 
     def __init__(
         self,
@@ -81,6 +82,7 @@ class Controller:
         *,
         kinds: Mapping[Resource, JobApi],
         clock: Callable[[], Moment],
+        clock_off: Callable[[], float],
         taken_ports: Callable[[], frozenset[int]],
         wake: Callable[[JobRef], None],
     ) -> None:
@@ -91,6 +93,7 @@ class Controller:
         self._events = events
         self._kinds = kinds
         self._clock = clock
+        self._clock_off = clock_off
         self._taken_ports = taken_ports
         self._executor = Executor(api, informers, clock)
         self._states: dict[JobRef, _LocalState] = {}
@@ -158,19 +161,25 @@ class Controller:
         kind, state = self._kinds[ref.resource], self._states.setdefault(ref, _LocalState())
         generation = metadata(manifest).get("generation")
         new_generation, state.reported_generation = state.reported_generation != generation, generation
+        status = kind.read_status(manifest)
         try:
-            job = kind.read_job(manifest)
-        except InvalidJob as refusal:
-            await self._record_invalid(ref, manifest, refusal, new_generation=new_generation)
+            job, refusal = _read_job(kind, manifest, status)
+        except InvalidJob as invalid:
+            await self._record_invalid(ref, manifest, status, invalid, new_generation=new_generation)
             return None
         if new_generation:
-            self._publish(manifest, map(_build_warning, job.warnings))
-        status = kind.read_status(manifest)
+            self._publish(manifest, map(_build_warning, job.warnings) if refusal is None else _build_refusal(refusal))
         nodes = await self._fetch_nodes(job)
         observed = replace(self._observe(ref, status, job), nodes=nodes, refused=state.refused)
         # Before the next await: a foreign object may go while the status is written, and its event comes once.
         self._watch_names(ref, ((child.resource, Key(job.key.namespace, child.name)) for child in observed.foreign))
-        decided = plan(job, status, observed, self._clock(), self._settings)
+        now = self._clock()
+        observed = replace(observed, clock_off=int(self._clock_off()))
+        decided = plan(job, status, observed, now, self._settings)
+        recorded = record.with_problem(decided.status, refusal, now)
+        if refusal is None:
+            recorded = record.with_valid_spec(recorded, status, manifest)
+        decided = replace(decided, status=recorded)
         return await self._execute(ref, manifest, job, status, observed, decided)
 
     async def _execute(
@@ -275,15 +284,14 @@ class Controller:
             state.seen_during_write = None
 
     async def _record_invalid(
-        self, ref: JobRef, manifest: Manifest, refusal: InvalidJob, *, new_generation: bool
+        self, ref: JobRef, manifest: Manifest, status: Status, refusal: InvalidJob, *, new_generation: bool
     ) -> None:
-        """Records the errors of the manifest, with one event. Only an edit of the manifest can change them."""
-        status = self._kinds[ref.resource].read_status(manifest)
+        """Records the errors of a manifest that was never valid, with one event. Only an edit can change them."""
         if status.phase.terminal:
             return
         await self._record(ref, manifest, record.with_invalid_job(status, refusal, self._clock()))
         if new_generation:
-            self._publish(manifest, [EventNote(record.INVALID, str(refusal), "Warning")])
+            self._publish(manifest, _build_refusal(refusal))
 
     def _reserve_port(self, ref: JobRef, decided: Plan) -> None:
         """Reserves the port that this job has chosen, before the next await: concurrent reconciles see it."""
@@ -297,6 +305,24 @@ class Controller:
     def _publish(self, manifest: Manifest, notes: Iterable[EventNote]) -> None:
         for note in notes:
             self._events.publish(manifest, note.reason, note.message, note.type)
+
+
+def _read_job(kind: JobApi, manifest: Manifest, status: Status) -> tuple[Job, InvalidJob | None]:
+    """The job as it is supervised, and what is wrong in its manifest: then the last valid spec is followed, as an edit
+    must not end the supervision of a job that trains. Raises `InvalidJob` if there was none."""
+    try:
+        return kind.read_job(manifest), None
+    except InvalidJob as refusal:
+        before = record.with_last_valid_spec(manifest, status)
+        if before is None:
+            raise
+        with suppress(InvalidJob):  # another version of Paddock took it for valid
+            return kind.read_job(before), refusal
+        raise
+
+
+def _build_refusal(refusal: InvalidJob) -> list[EventNote]:
+    return [EventNote(record.INVALID, str(refusal), "Warning")]
 
 
 def _describe_transition(before: Status, now: Status) -> str:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from paddock.controllers.clock import steady_clock
 from paddock.jobs.install.rights import LEASE
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
@@ -145,13 +146,6 @@ def build_lease(key: Key, before: Manifest | None, record: Record, notes: Mappin
         "metadata": {**kept, **({"annotations": annotations} if annotations else {})},
         "spec": {name: value for name, value in spec.items() if value != ""},
     }
-
-
-def steady_clock() -> float:
-    """Seconds of CLOCK_BOOTTIME, which nobody sets, or of the monotonic clock where the system has none."""
-    # It counts the sleep of a machine too: a leader that wakes must find its term over.
-    boot = getattr(time, "CLOCK_BOOTTIME", None)
-    return time.monotonic() if boot is None else time.clock_gettime(boot)
 
 
 class Election:

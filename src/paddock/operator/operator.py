@@ -42,7 +42,8 @@ _log = logging.getLogger(__name__)
 
 
 class Operator:
-    """`clock`: seconds since the epoch. `taken_ports`: ports that this machine listens on, read only if pods share its
+    """`clock`: seconds since the epoch by the API server; `clock_off`: seconds by which its readings disagree, or 0
+    (`controllers.clock`). `taken_ports`: ports that this machine listens on, read only if pods share its
     network. `namespaces`: those to watch, "" for all. `leadership`: jobs are reconciled only while it leads. `measures`
     takes the metrics. `monotonic`: the clock of delays, in seconds; it must be the event loop's.
 
@@ -55,6 +56,7 @@ class Operator:
         settings: Settings,
         *,
         clock: Callable[[], Moment] = time.time,
+        clock_off: Callable[[], float] = lambda: 0.0,
         taken_ports: Callable[[], frozenset[int]] = frozenset,
         kinds: Mapping[Resource, JobApi] = KINDS,
         namespaces: Sequence[str] = ("",),
@@ -83,6 +85,7 @@ class Operator:
             self._events,
             kinds=kinds,
             clock=clock,
+            clock_off=clock_off,
             taken_ports=taken_ports,
             wake=self._queue.add,
         )

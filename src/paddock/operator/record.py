@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from paddock.jobs import causes
+from paddock.jobs.apis.last_valid import decode_spec, encode_spec
 from paddock.jobs.model import Status
 from paddock.jobs.text.problems import InvalidJob
-from paddock.kube.meta import Manifest, version_of
+from paddock.kube.meta import Manifest, metadata, version_of
 from paddock.kube.times import Moment
 
 INVALID = "InvalidJob"
-"""Reason of the cause that is recorded while the manifest of a job is invalid."""
+"""Reason of the event of a manifest that is invalid, and of the cause that is recorded of it."""
 
 
 def build_difference(before: Mapping[str, Any], patch: Mapping[str, Any]) -> Manifest:
@@ -49,7 +50,32 @@ def find_dropped(answer: Mapping[str, Any], difference: Mapping[str, Any]) -> tu
 
 
 def with_invalid_job(status: Status, refusal: InvalidJob, now: Moment) -> Status:
-    """The status with the errors of the manifest as cause. The phase stays: pods that were created from an earlier,
-    valid version train on, and the user may correct the manifest."""
-    cause = causes.InvalidJob(tuple(f"{problem.path}: {problem.message}" for problem in refusal.problems))
-    return status.with_(cause=cause.record(now, status.cause))
+    """The status of a job that was never valid: the errors of the manifest are the cause."""
+    return status.with_(cause=_describe(refusal).record(now, status.cause))
+
+
+def with_problem(status: Status, refusal: InvalidJob | None, now: Moment) -> Status:
+    """The decided status, with the errors of an edit, or without. What is recorded of a finished job stays."""
+    if status.phase.terminal:
+        return status
+    return status.with_(problem=None if refusal is None else _describe(refusal).record(now, status.problem))
+
+
+def with_valid_spec(status: Status, before: Status, manifest: Mapping[str, Any]) -> Status:
+    """The decided status, with the spec of this manifest, which is valid. `before`: the recorded status."""
+    generation = metadata(manifest).get("generation")
+    # An operator without this field has finished the job: it is over, and a write for each such job would help nobody.
+    ended_before = before.phase.terminal and not before.last_valid
+    if ended_before or (before.last_valid and before.problem is None and before.observed_generation == generation):
+        return status
+    return status.with_(last_valid=encode_spec(manifest.get("spec") or {}))
+
+
+def with_last_valid_spec(manifest: Manifest, status: Status) -> Manifest | None:
+    """The manifest with the spec that was last valid; None if there was none."""
+    spec = decode_spec(status.last_valid) if status.last_valid else None
+    return None if spec is None else {**manifest, "spec": spec}
+
+
+def _describe(refusal: InvalidJob) -> causes.InvalidJob:
+    return causes.InvalidJob(tuple(f"{problem.path}: {problem.message}" for problem in refusal.problems))

@@ -22,6 +22,7 @@ from paddock.cli.cluster.kinds import KindsOfJob
 from paddock.cli.output.language import localized
 from paddock.cli.verb import DescribedDefault, Verb
 from paddock.jobs.install.deployment import HEALTH_PORT, KINDS, METRICS_PORT
+from paddock.jobs.model import Settings
 from paddock.jobs.text.phrases import phrase
 from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Resource
 from paddock.kube.validation.names import DNS_LABEL
@@ -136,6 +137,20 @@ def _ignored(command: Callable[..., Any]) -> Callable[..., Any]:
     metavar="SCHEDULER",
     help="Make a PodGroup for each job, for volcano or scheduler-plugins (coscheduling).",
 )
+@click.option(
+    "--master-wait",
+    type=click.IntRange(min=0),
+    default=int(Settings().master_wait),
+    metavar="SECONDS",
+    help="How long a Master may run after all workers have succeeded.",
+)
+@click.option(
+    "--loss-limit",
+    type=click.IntRange(min=0),
+    default=Settings().loss_limit,
+    metavar="NUMBER",
+    help="How often in a row pods may be lost with nodes, or deleted, before the job fails.",
+)
 @click.option("--kinds", type=KindsOfJob(), default=KINDS, metavar="KIND[,KIND]", help="Kinds of job to serve.")
 @click.option(
     "--metrics-bind-address",
@@ -170,6 +185,8 @@ def command(
     leader_elect: bool,
     lease_namespace: str | None,
     pod_groups: Resource | None,
+    master_wait: int,
+    loss_limit: int,
     kinds: tuple[Resource, ...],
     metrics: Address | None,
     probes: Address | None,
@@ -199,6 +216,8 @@ def command(
         namespaces=namespaces,
         kinds=kinds,
         pod_groups=pod_groups,
+        master_wait=master_wait,
+        loss_limit=loss_limit,
         leader_elect=leader_elect,
         metrics=metrics,
         probes=probes,

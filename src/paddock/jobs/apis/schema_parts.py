@@ -68,5 +68,7 @@ def our_status() -> dict[str, Any]:
         "attempt": COUNT,
         "restarts": COUNT,
         "losses": COUNT,
+        "problem": build_object({"reason": TEXT, "since": TIME, "args": ANYTHING}),
+        "lastValidSpec": TEXT,
         "cause": build_object({"reason": TEXT, "since": TIME, "args": ANYTHING}),
     }

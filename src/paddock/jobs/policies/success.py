@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from paddock.jobs import causes
 from paddock.jobs.model import CleanPods, Job, Pod, PodPhase, Rank, Settings, Status
-from paddock.jobs.policies.verdict import Verdict, Wait, noticed, plan_completion
+from paddock.jobs.policies.verdict import LOOK_AGAIN, Verdict, Wait, noticed, plan_completion
 from paddock.kube.times import Moment
 
 SAME_TIME = 10
@@ -58,7 +58,7 @@ def plan_success(
 
 
 def plan_master(
-    job: Job, status: Status, pods: Sequence[Pod], now: Moment, settings: Settings
+    job: Job, status: Status, pods: Sequence[Pod], now: Moment, settings: Settings, clock_off: int = 0
 ) -> Verdict | Wait | None:
     """What becomes of a Master that runs after all workers have succeeded. None where there is no such Master."""
     workers, masters = _ranks(job, serves=False), deciding_ranks(job)
@@ -68,6 +68,8 @@ def plan_master(
     seconds = int(settings.master_wait)
     since = noticed(status, causes.WaitingForMaster)
     left = settings.master_wait - (0.0 if since is None else max(0.0, now - since))
+    if clock_off:  # its pods would be ended, and it may be saving
+        left = max(left, LOOK_AGAIN)
     if left > 0:
         return Wait(causes.WaitingForMaster(running, seconds), left)
     return plan_completion(causes.CompletedWithoutMaster(running, seconds))

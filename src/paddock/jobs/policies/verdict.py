@@ -12,6 +12,9 @@ from paddock.jobs.causes import Cause
 from paddock.jobs.model import Phase, Status
 from paddock.kube.times import Moment
 
+LOOK_AGAIN = 60.0
+"""Seconds until the next look at a clock that jumped (`Observed.clock_off`)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:

@@ -349,6 +349,11 @@ CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
         ranks=_names(args, "ranks"), count=_many(args, "ranks"), seconds=_of(args, "seconds"),
         awaited=_names(args, "awaited"),
     ),
+    "ClockUnsure": lambda args: phrase(
+        "a time limit seems to have passed, but the API server's clock has jumped by {time}; nothing is ended or "
+        "deleted until it has been steady for half an hour",
+        time=_duration(args, "seconds"),
+    ),
     "WaitingForMaster": lambda args: counted(
         "all workers have succeeded; {ranks} still runs, and has {time} to end",
         "all workers have succeeded; {ranks} still run, and have {time} to end",
@@ -387,8 +392,8 @@ CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
         seconds=_of(args, "seconds"),
     ),
     "LostTooOften": lambda args: phrase(
-        "failed: the pods were lost {limit} times in a row, through no fault of the program; the last time {loss}; look "
-        "at the nodes, then create the job again",
+        "failed: the pods were lost {limit} times in a row, through no fault of the program; the last time {loss}; "
+        "look at the nodes, then create the job again",
         limit=_of(args, "limit"), loss=_lost(str(args.get("last")), args),
     ),
 }  # fmt: skip
