@@ -110,3 +110,10 @@ def test_a_job_that_needs_no_pods_any_more_frees_their_names_too(phase: Phase) -
     status = build_status(job, phase, cause=cause("Suspended"))
     planned = plan(job, status, observe(job, late(FORCE_AFTER), nodes={"n1": GONE}), NOW)
     assert ("demo-worker-0", 0) in [(each.key.name, each.grace) for each in planned.actions if isinstance(each, Delete)]
+
+
+def test_a_clock_that_jumped_forces_nothing() -> None:
+    seen = observe(JOB, late(FORCE_AFTER), nodes={"n1": SILENT})
+    assert len(plan_overdue(JOB, seen, NOW).actions) == 1
+    doubted = plan_overdue(JOB, replace(seen, clock_off=7100), NOW)
+    assert (doubted.actions, doubted.left) == ((), READ_NODE_AGAIN)

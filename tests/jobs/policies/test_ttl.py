@@ -1,8 +1,9 @@
 from __future__ import annotations
 
-from jobs.gangs import NOW, build_job, build_status
+from jobs.gangs import NOW, build_job, build_status, deleted, observe
 from paddock.jobs.actions import Delete
 from paddock.jobs.model import Phase
+from paddock.jobs.plan import plan
 from paddock.jobs.policies.ttl import plan_expiry, ttl_left
 
 
@@ -16,3 +17,12 @@ def test_it_counts_from_the_end_and_zero_means_at_once() -> None:
 def test_the_job_is_deleted_by_its_uid() -> None:
     job = build_job()
     assert plan_expiry(job) == Delete(job.resource, job.key, job.uid)
+
+
+def test_a_clock_that_jumped_deletes_no_job_and_an_event_says_so() -> None:
+    job = build_job(ttl=60.0)
+    over = build_status(job, Phase.COMPLETED, finished=NOW - 7200)
+    planned = plan(job, over, observe(job, (), services=(), clock_off=7100), NOW)
+    assert (planned.status, planned.actions, planned.requeue_after) == (over, (), 60.0)
+    assert ["jumped by 118m" in event.message for event in planned.events] == [True]
+    assert deleted(plan(job, over, observe(job, (), services=()), NOW)) == ["job-uid"]
