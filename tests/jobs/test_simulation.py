@@ -1,7 +1,7 @@
 """The operator and its plan in hostile little worlds (`simulated`): whatever happens, the sentences hold.
 
 A simulation that cannot fail proves nothing: each of the rules 1, 3 and 4 of docs/architecture.md is taken out, and
-must be missed within 10,000 steps. `make simulate` makes a million.
+each of those by which a job is judged, and must be missed within 10,000 steps. `make simulate` makes a million.
 """
 
 from __future__ import annotations
@@ -96,6 +96,11 @@ def test_a_plan_with_a_rule_taken_out_is_caught_within_10000_steps(sabotaged: ty
         pytest.param(Sabotage(records_later=True), id="1-decide-record-act"),
         pytest.param(Sabotage(believes_absences=True), id="3-doubt-an-absence"),
         pytest.param(Sabotage(deletes_by_name=True), id="4-deletes-carry-the-uid"),
+        pytest.param(Sabotage(hears_no_end_out=True), id="verdicts-wait-for-statuses"),
+        pytest.param(Sabotage(forgets_the_valid_spec=True), id="the-last-valid-spec-is-kept"),
+        pytest.param(Sabotage(bounds_no_losses=True), id="losses-are-bounded"),
+        pytest.param(Sabotage(forgives_evictions=True), id="evictions-are-counted"),
+        pytest.param(Sabotage(believes_the_clock=True), id="a-clock-that-is-set-is-not-believed"),
     ],
 )
 def test_an_operator_with_a_rule_taken_out_is_caught_within_10000_steps(

@@ -194,8 +194,10 @@ def _plan_wait(facts: _Facts, wait: Wait) -> Plan:
         **_gang_counted(facts, facts.gang),
         cause=cause,
     )
-    left = deadline.next_look(facts.job, status, now, facts.observed.clock_off)
-    return Plan(status, tuple(_pod_deletes(facts)), requeue_after=_earliest(wait.left, left))
+    left = deadline.deadline_left(facts.job, status, now)
+    # A deadline that passes during the wait is judged after it: these ranks ended before.
+    due = left if left is not None and 0 < left < wait.left else wait.left
+    return Plan(status, tuple(_pod_deletes(facts)), requeue_after=due)
 
 
 def _gang_counted(facts: _Facts, gang: Sequence[Pod]) -> dict[str, Any]:

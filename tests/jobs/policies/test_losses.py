@@ -45,7 +45,7 @@ def test_the_first_deletion_waits_for_nothing() -> None:
 
 
 def test_addresses_that_never_stay_are_bounded_too() -> None:
-    told = Child(CONFIG_MAPS, "demo", "config-0", addresses=hash_addresses(JOB, {rank: "::1" for rank in JOB.ranks()}))
+    told = Child(CONFIG_MAPS, "demo", "config-0", addresses=hash_addresses(JOB, dict.fromkeys(JOB.ranks(), "::1")))
     seen = observe(JOB, config_maps=(told,))
     ends = [plan(JOB, build_status(JOB, losses=before), seen, NOW).status for before in (0, 1, 99, 100)]
     assert [each.cause.reason for each in ends if each.cause] == [*["AddressesChanged"] * 3, "LostTooOften"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 from jobs.simulated.process import JOBS
@@ -27,12 +28,17 @@ from paddock.kube.times import format_time
 CHILDREN = (PODS, SERVICES, CONFIG_MAPS, POD_GROUPS)
 NODE = "node"
 
+_LATEST = 9.0
+"""Seconds until a status is told at the latest; a verdict waits for 10."""
+
 
 class Cluster:
     """One node, which may be out of reach: then nothing on it is started or ended, as far as anybody hears."""
 
-    def __init__(self, store: Store, sentences: Sentences) -> None:
-        self._store, self._sentences = store, sentences
+    def __init__(self, store: Store, sentences: Sentences, *, evicted: str = "Evicted") -> None:
+        self._store, self._sentences, self._evicted = store, sentences, evicted
+        self._unsaid: list[tuple[float, Manifest, Manifest]] = []
+        """Ends that no kubelet has told yet: the pod, and its status, since the store's time."""
         self._told: dict[str, Manifest] = {}
         self._addresses = 0
         self._store.create(NODES, {"metadata": {"name": NODE}, "status": {"conditions": [self._ready(True)]}})
@@ -42,6 +48,8 @@ class Cluster:
         return bool(self._store.get(NODES, Key("", NODE))["status"]["conditions"][0]["status"] == "True")
 
     def reach(self, reachable: bool) -> None:
+        while self._unsaid and not reachable:
+            self.tell(0)
         if reachable is not self.reachable:
             self._store.change(NODES, Key("", NODE), {"status": {"conditions": [self._ready(reachable)]}})
 
@@ -79,19 +87,53 @@ class Cluster:
 
     def finish(self, number: int, code: int) -> None:
         pod = self.pick(number)
-        if pod is None or (pod.get("status") or {}).get("phase") != "Running" or not self.reachable:
+        if pod is not None and self._end(pod, code):
+            self.tell(len(self._unsaid) - 1)
+
+    def end_together(self, number: int, code: int) -> None:
+        """All programs end at the same time, one of them with `code`; their kubelets tell it later, in any order."""
+        running = [pod for pod in self._store.all(PODS) if controller_of(pod)]
+        Random(number).shuffle(running)
+        for index, pod in enumerate(running):
+            self._end(pod, code if index == 0 else 0)
+
+    def tell(self, number: int) -> None:
+        """A kubelet gets its status through."""
+        if not self._unsaid:
             return
+        _, pod, status = self._unsaid.pop(number % len(self._unsaid))
+        there = self._store.find(PODS, key_of(pod))
+        if there is not None and uid_of(there) == uid_of(pod) and (there.get("status") or {}).get("phase") == "Running":
+            self._say(pod, status)
+
+    def pass_time(self, seconds: float) -> None:
+        """Before time goes by: no status is on its way for as long as a verdict waits."""
+        while self._unsaid and self._store.steady() + seconds - self._unsaid[0][0] > _LATEST:
+            self.tell(0)
+
+    def _end(self, pod: Manifest, code: int) -> bool:
+        if (pod.get("status") or {}).get("phase") != "Running" or not self.reachable or self._is_unsaid(pod):
+            return False
         if code or "-ps-" in name_of(pod):
             self._sentences.note(pod, "failure")
+        self._sentences.note_end(pod, code)
         ended = {"terminated": {"exitCode": code, "finishedAt": self._time()}}
-        self._say(pod, {"phase": "Failed" if code else "Succeeded", **_container(pod, ended, False)})
+        status = {"phase": "Failed" if code else "Succeeded", **_container(pod, ended, False)}
+        self._unsaid.append((self._store.steady(), pod, status))
+        return True
+
+    def _is_unsaid(self, pod: Manifest) -> bool:
+        return any(uid_of(each) == uid_of(pod) for _, each, _ in self._unsaid)
 
     def lose(self, number: int) -> None:
-        """The node of a pod is lost, or evicts it."""
+        """The node of a pod is lost, or evicts it for what it uses."""
         pod = self.pick(number)
-        if pod is not None and (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed"):
-            self._sentences.note(pod, "disturbance")
-            self._say(pod, {"phase": "Failed", "reason": "NodeLost" if number % 2 else "Evicted"})
+        ended = pod is not None and (
+            (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed") or self._is_unsaid(pod)
+        )
+        if pod is not None and not ended:
+            self._sentences.note(pod, "disturbance" if number % 2 else "failure")
+            self._say(pod, {"phase": "Failed", "reason": "NodeLost" if number % 2 else self._evicted})
 
     def delete_by_hand(self, number: int) -> None:
         pod = self.pick(number)

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from jobs.simulated.loop import VirtualLoop
 from jobs.simulated.store import Store, Write
+from paddock.controllers.clock import ServerClock
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Settings
 from paddock.kube.api import Api, Event
@@ -27,17 +28,24 @@ from paddock.operator.operator import Operator
 
 JOBS = PADDLEPADDLE.resource
 Perform = Callable[[], Any]
+_NEVER = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
 class Sabotage:
     """What is taken out. Rule 1: a status is stored after the writes that follow from it, as far as this process knows
     at once. Rule 3: a pod that the watch has not told is believed not to be there, and the first list may be an old
-    one. Rule 4: deletes go by name."""
+    one. Rule 4: deletes go by name. And of how a job is judged: a failure does not wait for statuses on their way, the
+    last valid spec is forgotten, losses have no bound, an eviction counts as a loss, the server's clock is believed."""
 
     records_later: bool = False
     believes_absences: bool = False
     deletes_by_name: bool = False
+    hears_no_end_out: bool = False
+    forgets_the_valid_spec: bool = False
+    bounds_no_losses: bool = False
+    forgives_evictions: bool = False
+    believes_the_clock: bool = False
 
 
 class Watch:
@@ -108,7 +116,10 @@ class Client(Api):
     """The API of one process. `slow`: requests wait until they are served. `faults`: errors for the next requests,
     each with whether the request had its effect before the answer was lost. `dies_in`: requests until the end."""
 
-    def __init__(self, store: Store, loop: VirtualLoop, sabotage: Sabotage, back: int = 0) -> None:
+    def __init__(self, store: Store, loop: VirtualLoop, sabotage: Sabotage, clock: ServerClock, back: int = 0) -> None:
+        self._clock = clock
+        self._read_since = _NEVER
+        self._blind = False
         self.dead = False
         self.slow = False
         self.sent = 0
@@ -183,7 +194,13 @@ class Client(Api):
     async def _get(self, resource: Resource, key: Key) -> Manifest:
         if resource == PODS and self._sabotage.believes_absences and key not in self.watches[PODS].known:
             raise NotFound(f"pods {key} not found")
-        return self._overlaid(resource, await self._ask(lambda: self._store.get(resource, key)))
+        if resource == JOBS:  # a reconcile begins
+            self._blind = False
+        found = self._overlaid(resource, await self._ask(lambda: self._store.get(resource, key)))
+        if resource == JOBS and self._sabotage.forgets_the_valid_spec and found.get("status"):
+            status = {name: value for name, value in found["status"].items() if name != "lastValidSpec"}
+            return {**found, "status": status}
+        return found
 
     async def _create(self, call: Create) -> Manifest:
         if call.resource == EVENTS:
@@ -208,7 +225,8 @@ class Client(Api):
         meta = metadata(patch)
         guard, uid = str(meta.get("resourceVersion") or ""), str(meta.get("uid") or "")
         body = {part: value for part, value in patch.items() if part != "metadata"}
-        return await self._ask(lambda: self._change(call.resource, key, body, guard=guard, uid=uid))
+        blind = self._blind or (PODS in self.watches and self.watches[PODS].behind)
+        return await self._ask(lambda: self._change(call.resource, key, body, guard=guard, uid=uid, blind=blind))
 
     async def _delete(self, call: Delete, key: Key) -> None:
         issued = self._store.records
@@ -217,7 +235,7 @@ class Client(Api):
         def perform() -> None:
             before = self._store.get(call.resource, key)
             self._store.delete(call.resource, key, guard, call.grace)
-            self._store.audit(Write("delete", call.resource, before, None, issued))
+            self._store.audit(Write("delete", call.resource, before, None, issued, read_since=self._read_since))
 
         await self._ask(perform)
 
@@ -228,6 +246,10 @@ class Client(Api):
 
     async def _ask(self, perform: Perform) -> Any:
         self.sent += 1
+        self._blind |= PODS in self.watches and self.watches[PODS].behind
+        # Every answer has a Date.
+        self._clock.read(self._store.clock())
+        self._read_since = min(self._read_since, self._loop.now)
         if self.dies_in is not None and not self.dead:
             self.dies_in -= 1
             if self.dies_in < 0:
@@ -246,10 +268,12 @@ class Client(Api):
         self.pending.append((future, perform))
         return await future
 
-    def _change(self, resource: Resource, key: Key, body: Manifest, *, guard: str = "", uid: str = "") -> Manifest:
+    def _change(
+        self, resource: Resource, key: Key, body: Manifest, *, guard: str = "", uid: str = "", blind: bool = False
+    ) -> Manifest:
         issued, before = self._store.records, self._store.get(resource, key)
         after = self._store.change(resource, key, body, guard=guard, uid=uid)
-        self._store.audit(Write("patch", resource, before, after, issued))
+        self._store.audit(Write("patch", resource, before, after, issued, blind, self._read_since))
         return after
 
     def _overlaid(self, resource: Resource, manifest: Manifest) -> Manifest:
@@ -303,12 +327,14 @@ class Process:
         self.start()
 
     def start(self, back: int = 0) -> None:
-        loop, clock = self._loop, self._store.clock
-        self.client, self.lead = Client(self._store, loop, self._sabotage, back), Lead(loop)
+        loop = self._loop
+        clock = ServerClock(loop.time, self._store.clock)
+        self.client, self.lead = Client(self._store, loop, self._sabotage, clock, back), Lead(loop)
         operator = Operator(
             self.client,
             self._settings,
-            clock=clock,
+            clock=clock.now,
+            clock_off=(lambda: 0.0) if self._sabotage.believes_the_clock else clock.disagreement,
             monotonic=loop.time,
             kinds={JOBS: PADDLEPADDLE},
             leadership=self.lead,

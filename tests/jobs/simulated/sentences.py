@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from jobs.simulated.process import JOBS
 from jobs.simulated.store import Store, Write
+from paddock.controllers.clock import HOLD
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.labels import ATTEMPT_LABEL, PORT_ANNOTATION
-from paddock.jobs.model import Phase, Status
+from paddock.jobs.model import Job, Phase, Status
 from paddock.jobs.plan import plan
+from paddock.jobs.policies.success import SAME_TIME
+from paddock.jobs.text.problems import InvalidJob
 from paddock.kube.meta import (
     PODS,
     Key,
@@ -53,8 +56,15 @@ class _Truth:
 class Sentences:
     """`note` says what happened to an attempt, so that its end can be told from an end for no reason."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, losses: int) -> None:
         self.broken: str = ""
+        self.jumped_at = -HOLD
+        """When somebody set the server's clock last, on the loop's own clock."""
+        self._losses = losses
+        self._ends: dict[tuple[str, int], dict[str, tuple[int, float]]] = {}
+        self._valid: dict[str, Job] = {}
+        self._begun: dict[str, float] = {}
+        """When all ranks of a job first ran, and when it ended, on the loop's own clock; by UID and word."""
         self._store = store
         self._happened: dict[tuple[str, int], set[str]] = {}
         self._late: set[str] = set()
@@ -72,6 +82,12 @@ class Sentences:
     def note_attempt(self, uid: str, attempt: int, what: str) -> None:
         self._happened.setdefault((uid, attempt), set()).add(what)
 
+    def note_end(self, pod: Manifest, code: int) -> None:
+        """A program has ended, whether or not anybody knows."""
+        owner = controller_of(pod) or {}
+        ends = self._ends.setdefault((str(owner.get("uid")), attempt_of(pod)), {})
+        ends[name_of(pod)] = (code, self._store.clock())
+
     def judge(self, write: Write) -> None:
         late = write.issued != self._store.records
         if write.resource == JOBS:
@@ -82,20 +98,68 @@ class Sentences:
             self._judge_delete(write)
 
     def _judge_job(self, write: Write) -> None:
+        if write.before is not None and write.verb == "delete":
+            self._judge_expiry(write, uid_of(write.before))
         if write.verb == "delete" or write.before is None or write.after is None:
             self._store.records += 1
             return
         before, after = PADDLEPADDLE.read_status(write.before), PADDLEPADDLE.read_status(write.after)
         if before.decisive() != after.decisive():
             self._store.records += 1
-        limit = PADDLEPADDLE.read_job(write.after).policies.backoff_limit
+        job = self._read_valid(write.after)
+        limit = job.policies.backoff_limit if job is not None else None
+        self._note_times(uid_of(write.after), before, after)
+        if job is not None and before.decisive() != after.decisive():
+            self._judge_end(job, before, after, write)
+        self.demand(after.losses <= self._losses, "losses in a row never exceed their limit")
         self.demand(limit is None or after.restarts <= limit, "restarts never exceed the limit")
         self.demand(after.attempt >= before.attempt, "an attempt never goes back")
         self.demand(after.attempt <= before.attempt + 1, "attempts are not skipped")
-        final = before.with_(observed_generation=after.observed_generation) == after
+        final = before.with_(observed_generation=after.observed_generation, last_valid=after.last_valid) == after
         self.demand(not before.phase.terminal or final, "what is recorded of a finished job stays as it is")
         if after.attempt > before.attempt:
             self._judge_new_attempt(uid_of(write.after), before, after)
+
+    def _read_valid(self, manifest: Manifest) -> Job | None:
+        """The job as it is supervised: an edit that is not valid is not followed."""
+        try:
+            self._valid[uid_of(manifest)] = PADDLEPADDLE.read_job(manifest)
+        except InvalidJob:
+            pass
+        return self._valid.get(uid_of(manifest))
+
+    def _note_times(self, uid: str, before: Status, after: Status) -> None:
+        now, clock = self._store.steady(), self._store.clock()
+        if after.started is not None and before.started is None:
+            self._begun[f"{uid} began"] = now - max(0.0, clock - after.started)
+        if after.finished is not None and before.finished is None:
+            self._begun[f"{uid} ended"] = now
+
+    def _is_early(self, what: str, limit: float | None, write: Write) -> bool:
+        """Whether so many seconds have not gone by, though somebody who watched the clock being set believes it."""
+        now, since = self._store.steady(), self._begun.get(what)
+        watched = write.read_since < self.jumped_at and now - self.jumped_at < HOLD
+        return watched and limit is not None and since is not None and now - since < limit - 2
+
+    def _judge_expiry(self, write: Write, uid: str) -> None:
+        job = self._valid.get(uid)
+        early = job is not None and self._is_early(f"{uid} ended", job.policies.ttl, write)
+        self.demand(not early, "no job is deleted because somebody has set a clock")
+
+    def _judge_end(self, job: Job, before: Status, after: Status, write: Write) -> None:
+        reason = after.cause.reason if after.cause is not None else ""
+        if reason == "DeadlineExceeded":
+            early = self._is_early(f"{job.uid} began", job.policies.active_deadline, write)
+            self.demand(not early, "no job fails because somebody has set a clock")
+            return
+        again = after.attempt > before.attempt or after.phase is Phase.FAILED
+        what = self._happened.get((job.uid, before.attempt), set())
+        ends = self._ends.get((job.uid, before.attempt), {})
+        if not again or write.blind or what - {"failure"} or len(ends) != job.size:
+            return
+        times = [moment for _, moment in ends.values()]
+        well = {code for code, _ in ends.values()} == {0} and int(max(times)) - int(min(times)) < SAME_TIME
+        self.demand(not well, "a gang whose ranks all ended well at the same time has succeeded")
 
     def _judge_new_attempt(self, uid: str, before: Status, after: Status) -> None:
         what = self._happened.get((uid, before.attempt))
@@ -165,7 +229,9 @@ class Sentences:
         owner = self._owner(pod)
         if owner is None or is_deleting(owner):
             return True
-        job, status = PADDLEPADDLE.read_job(owner), PADDLEPADDLE.read_status(owner)
+        job, status = self._read_valid(owner), PADDLEPADDLE.read_status(owner)
+        if job is None:
+            return True
         observed = read_observed(job, status.attempt, _Truth(self._store), pod_groups=None)
         return plan(job, status, observed, self._store.clock()).status.attempt > status.attempt
 

@@ -32,7 +32,8 @@ _GRACE = 30
 @dataclass(frozen=True, slots=True)
 class Write:
     """What an operator asked for and got. `issued`: the `Store.records` at the time when it asked. `blind`: its
-    watch of pods was behind, so that it could not know better."""
+    watch of pods was behind, so that it could not know better. `read_since`: when it first read the clock of the
+    server, on the loop's own clock."""
 
     verb: str
     resource: Resource
@@ -40,14 +41,15 @@ class Write:
     after: Manifest | None
     issued: int
     blind: bool = False
+    read_since: float = 0.0
 
 
 class Store:
-    """`clock` in seconds since the epoch. `records` grows with every decisive change of what is recorded, so that a
-    write from before it is known."""
+    """`clock` in seconds since the epoch, which may be set; `steady` goes on. `records` grows with every decisive
+    change of what is recorded, so that a write from before it is known."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self.clock = clock
+    def __init__(self, clock: Callable[[], float], steady: Callable[[], float]) -> None:
+        self.clock, self.steady = clock, steady
         self.objects: dict[tuple[Resource, Key], Manifest] = {}
         self.logs: dict[Resource, list[Event]] = defaultdict(list)
         self.records = 0

@@ -26,6 +26,12 @@ EPOCH = 1_700_000_000.0
 HOLDS_NOTHING = Sabotage()
 CLEAN = ("Always", "Never", "OnFailure", "OnCompletion", "Running")
 _DAY = 86_400.0
+_DAYS = 10**9
+LOSSES = 2
+"""The bound of losses in a row: few, so that runs reach it."""
+
+WRONG = {"containers": []}
+"""A pod's spec that no job is read from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +70,20 @@ class World:
 
     def __init__(self, start: Start, sabotage: Sabotage = HOLDS_NOTHING) -> None:
         self.loop = VirtualLoop()
-        self.store = Store(lambda: EPOCH + self.loop.now)
-        self.sentences = Sentences(self.store)
-        self.cluster = Cluster(self.store, self.sentences)
+        self._skew = 0.0
+        self.store = Store(lambda: EPOCH + self.loop.now + self._skew, self.loop.time)
+        self.sentences = Sentences(self.store, LOSSES)
+        self.cluster = Cluster(
+            self.store, self.sentences, evicted="Preempting" if sabotage.forgives_evictions else "Evicted"
+        )
         self.in_flight: list[Perform] = []
         self._start = start
-        settings = Settings(pod_groups=POD_GROUPS if start.gangs else None, shared_network=start.shared)
+        settings = Settings(
+            pod_groups=POD_GROUPS if start.gangs else None,
+            shared_network=start.shared,
+            status_wait=0.0 if sabotage.hears_no_end_out else Settings().status_wait,
+            loss_limit=_DAYS if sabotage.bounds_no_losses else LOSSES,
+        )
         self.processes = [Process(self.store, self.loop, settings, sabotage) for _ in range(2)]
         self.processes[0].lead.take()
         self.store.tell = self._tell
@@ -119,7 +133,12 @@ class World:
             for number in range(4):
                 self.cluster.advance(number)
             self.after()
-            self.loop.advance(4)
+            self._advance(4)
+
+    def _advance(self, seconds: float) -> None:
+        self.cluster.pass_time(seconds)
+        self.after()
+        self.loop.advance(seconds)
 
     def _be_kind(self, back: int) -> None:
         """To whoever leads. A standby may go on lagging, and dying between two requests is never excluded."""
@@ -131,7 +150,7 @@ class World:
                 process.client.serve_all()
 
     def wait(self, number: int) -> None:
-        self.loop.advance((0.4, 1, 7, 35, 120)[number])
+        self._advance((0.4, 1, 7, 35, 120)[number])
 
     def begin(self, which: int, back: int) -> None:
         if not self.processes[which].alive:
@@ -193,6 +212,17 @@ class World:
     def resize(self, workers: int) -> None:
         self._edit({"worker": {"replicas": workers + 1}})
 
+    def spoil(self, number: int) -> None:
+        """An edit that is not valid; or it is put right."""
+        template = {"template": {"spec": WRONG if number else {"containers": [_CONTAINER]}}}
+        if self.job is not None:
+            self.store.change(JOBS, KEY, {"spec": {"worker": template}})
+
+    def set_clock(self, number: int) -> None:
+        """Somebody sets the API server's clock."""
+        self._skew += (7200.0, -7200.0, 90.0)[number]
+        self.sentences.jumped_at = self.loop.now
+
     def _edit(self, spec: Manifest) -> None:
         before = self.job
         if before is not None and self.store.change(JOBS, KEY, {"spec": spec}) is not before:
@@ -219,6 +249,8 @@ class World:
         """Calm: nobody disturbs, everything is heard, programs succeed. Every run comes to rest."""
         self.cluster.clear()
         self.cluster.reach(True)
+        if self.job is not None and not PADDLEPADDLE.read_status(self.job).last_valid:
+            self.spoil(0)  # nobody has ever seen what it asked for
         for process in self.processes:
             process.client.dies_in = None
             if process.alive:
@@ -235,7 +267,7 @@ class World:
                 if pod is not None and "-worker-" in pod["metadata"]["name"]:
                     self.cluster.finish(number, 0)
             self.after()
-            self.loop.advance(20)
+            self._advance(20)
             self.after()
             if self._sent() == sent and self._ended():
                 break
@@ -288,11 +320,14 @@ class World:
         self.after()
 
 
+_CONTAINER = {"name": "paddle", "image": "paddle:3", "command": ["python", "train.py"]}
+
+
 def build_manifest(start: Start) -> Manifest:
     template = {
         "spec": {
             "restartPolicy": "Never" if start.never else "OnFailure",
-            "containers": [{"name": "paddle", "image": "paddle:3", "command": ["python", "train.py"]}],
+            "containers": [_CONTAINER],
         }
     }
     policy: Manifest = {"cleanPodPolicy": start.clean}
@@ -339,6 +374,12 @@ ACTIONS: dict[str, Action] = {
     "cut": Action(World.cut, (1, 4), 3),
     "advance": Action(lambda world, number: world.cluster.advance(number), (3,), 12),
     "finish": Action(lambda world, number, code: world.cluster.finish(number, (0, 1, 137, 250)[code]), (3, 3), 5),
+    "end_together": Action(
+        lambda world, number, code: world.cluster.end_together(number, (0, 0, 0, 1)[code]), (9, 3), 3
+    ),
+    "tell": Action(lambda world, number: world.cluster.tell(number), (3,), 6),
+    "spoil": Action(World.spoil, (2,), 1),
+    "set_clock": Action(World.set_clock, (2,), 2),
     "lose": Action(lambda world, number: world.cluster.lose(number), (3,), 2),
     "delete_by_hand": Action(lambda world, number: world.cluster.delete_by_hand(number), (3,), 3),
     "reap": Action(lambda world: world.cluster.reap(), (), 5),
