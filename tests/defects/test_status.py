@@ -29,7 +29,7 @@ def test_a_failed_role_and_a_pending_one_make_a_failed_job_in_any_order() -> Non
     pods = with_pod(pods, "ps-0", lambda pod: replace(pod, phase=PodPhase.PENDING))
     for recorded in (Phase.PENDING, Phase.STARTING):
         phases = {
-            plan(job, build_status(job, recorded), observe(job, order), NOW).status.phase
+            plan(job, build_status(job, recorded), observe(job, order), NOW, Settings(status_wait=0)).status.phase
             for order in permutations(pods)
         }
         assert phases == {Phase.FAILED}

@@ -126,10 +126,13 @@ async def test_a_failed_rank_restarts_the_whole_gang_once(cluster: LocalApi) -> 
         await start_gang(cluster, first)
         await until(lambda: in_phase(cluster, "Running"))
         await set_phase(cluster, "demo-worker-1", "Failed", code=1)
+        await until(lambda: _waits(cluster, "WaitingForStatuses"))
+        now[0] += 10.0  # the ends of the others are waited for, but the operator has to be woken
+        await cluster.patch(JOBS, "default", "demo", {"metadata": {"annotations": {"wake": "up"}}})
         await until(lambda: in_phase(cluster, "Restarting"))
         await until(lambda: have_no_pods(cluster))
-        now[0] += 1000.0  # past any backoff, but the operator has to be woken
-        await cluster.patch(JOBS, "default", "demo", {"metadata": {"annotations": {"wake": "up"}}})
+        now[0] += 1000.0  # past any backoff
+        await cluster.patch(JOBS, "default", "demo", {"metadata": {"annotations": {"wake": "up again"}}})
         second = await until(lambda: have_pods(cluster, 4))
         status = await status_of(cluster)
     assert (status["attempt"], status["restarts"]) == (1, 1)
