@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from random import Random
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from jobs.gangs import NOW, TEMPLATE, build_job, build_pods, build_status, observe
-from paddock.jobs.model import Exit, Job, Phase, PodPhase, Rank, RestartPolicy, Role
+from paddock.jobs.model import Exit, Job, Phase, Pod, PodPhase, Rank, RestartPolicy, Role
 from paddock.jobs.plan import plan
 
 BOUND = 10
@@ -109,7 +110,7 @@ def test_every_order_and_delay_of_arrival_gives_the_same_verdict(
 ) -> None:
     job, first, second = case
     verdicts = [judge(job, ends) for ends in (first, second)]
-    one, other = ((each.phase, each.attempt, each.restarts) if each else None for each in verdicts)
+    one, other = ((each.phase, each.attempt, each.restarts, each.reason) if each else None for each in verdicts)
     assert one == other, verdicts
 
 
@@ -125,6 +126,27 @@ def test_all_that_end_with_0_within_ten_seconds_have_succeeded(servers: int, wor
     verdict = judge(PS, ends)
     assert verdict is not None
     assert (verdict.phase, verdict.seconds) == (Phase.COMPLETED, max(0, workers - servers))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_300_servers_and_300_workers_that_end_within_a_second_have_succeeded_in_any_order(seed: int) -> None:
+    job, random = build_job(ps=300, workers=300), Random(seed)
+    pods, status, now = {pod.rank: pod for pod in build_pods(job)}, build_status(job), NOW + 1
+    for count, rank in enumerate(random.sample(job.ranks(), 600), 1):
+        end = Exit(0, "Completed", "", NOW + random.randint(0, 1))
+        pods[rank] = replace(pods[rank], phase=PodPhase.SUCCEEDED, exit=end)
+        now += 8 / 600
+        if count % 20 == 0:  # statuses come in bunches, and a reconcile sees several
+            planned = plan(job, status, observe(job, pods.values()), now)
+            assert planned.actions == ()
+            assert planned.status.phase is (Phase.COMPLETED if succeeded(job, pods) else Phase.RUNNING)
+            status = planned.status
+            if status.phase.terminal:
+                return
+
+
+def succeeded(job: Job, pods: Mapping[Rank, Pod]) -> bool:
+    return all(pods[rank].phase is PodPhase.SUCCEEDED for rank in job.ranks() if rank.role == "worker")
 
 
 def test_a_server_that_ends_while_workers_go_on_fails_the_job_ten_seconds_later() -> None:
