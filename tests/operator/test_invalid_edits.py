@@ -3,6 +3,7 @@ operator. The problem is told beside the state."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -153,3 +154,28 @@ async def test_the_problem_is_told_beside_the_state_once_and_goes_when_it_is_men
 
 async def mended(cluster: LocalApi) -> bool:
     return not await problem_of(cluster)
+
+
+async def test_ten_edits_a_second_half_of_them_invalid_change_nothing_of_a_whole_life(cluster: LocalApi) -> None:
+    job = build_job(ps=1, worker=1)
+    worker = job["spec"]["worker"]
+
+    async def edit() -> None:
+        for number in range(1000):
+            wrong = number % 2 == 0
+            await cluster.patch(JOBS, "default", "demo", {"spec": {"worker": None if wrong else worker}})
+            await asyncio.sleep(0.1)
+
+    async with running(cluster):
+        await cluster.create(JOBS, job)
+        await until(lambda: have_pods(cluster, 2))
+        editing = asyncio.create_task(edit())
+        try:
+            await start(cluster)
+            await until(lambda: problem_of(cluster))
+            await completes(cluster, [])
+        finally:
+            editing.cancel()
+            await asyncio.gather(editing, return_exceptions=True)
+    status = await status_of(cluster)
+    assert (status["attempt"], status["restarts"], status["cause"]["reason"]) == (0, 0, "Completed")
