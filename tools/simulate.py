@@ -39,15 +39,21 @@ def main() -> int:
 
 def simulate(steps: int, seed: int) -> int:
     first, done, begun, told = seed, 0, time.monotonic(), 0.0
+    waits: list[float] = []
     while done < steps:
         run = run_seed(seed)
         done, seed = done + run.steps, seed + 1
+        waits += run.waits
         if run.broken:
             return _report(run)
         if time.monotonic() - told > _EVERY or done >= steps:
             told = time.monotonic()
             rate = done / (told - begun)
             print(f"{done} of {steps} steps, seeds {first} to {seed - 1}, {rate:.0f} steps/s, all clean", flush=True)
+    if waits:
+        waits.sort()
+        median, late = (waits[min(int(len(waits) * part), len(waits) - 1)] for part in (0.5, 0.99))
+        print(f"{len(waits)} verdicts waited for other statuses: median {median:g} s, 99 % at most {late:.1f} s")
     return 0
 
 

@@ -32,6 +32,12 @@ from paddock.kube.meta import (
 )
 from paddock.operator.observe import read_observed
 
+_VERDICTS = frozenset({
+    "Completed", "CompletedServersKept", "RankFailed", "ServerEnded", "RankRestarted", "BackoffLimitExceeded",
+    "PodsLost", "PodsDeleted", "LostTooOften",
+})  # fmt: skip
+"""Causes that tell how ranks ended."""
+
 KEY = Key("team", "demo")
 """Of the one job that there is."""
 
@@ -60,6 +66,8 @@ class Sentences:
         self.broken: str = ""
         self.jumped_at = -HOLD
         """When somebody set the server's clock last, on the loop's own clock."""
+        self.waits: list[float] = []
+        """Seconds that each verdict on an end waited for other statuses."""
         self._losses = losses
         self._ends: dict[tuple[str, int], dict[str, tuple[int, float]]] = {}
         self._valid: dict[str, Job] = {}
@@ -111,6 +119,7 @@ class Sentences:
         self._note_times(uid_of(write.after), before, after)
         if job is not None and before.decisive() != after.decisive():
             self._judge_end(job, before, after, write)
+            self._note_wait(before, after)
         self.demand(after.losses <= self._losses, "losses in a row never exceed their limit")
         self.demand(limit is None or after.restarts <= limit, "restarts never exceed the limit")
         self.demand(after.attempt >= before.attempt, "an attempt never goes back")
@@ -127,6 +136,14 @@ class Sentences:
         except InvalidJob:
             pass
         return self._valid.get(uid_of(manifest))
+
+    def _note_wait(self, before: Status, after: Status) -> None:
+        """An operator that was away, or was slow, made others wait longer: that is no wait of the rule."""
+        if after.cause is None or after.cause.reason not in _VERDICTS:
+            return
+        waited = before.cause is not None and before.cause.reason == "WaitingForStatuses"
+        since = before.cause.since if before.cause is not None and waited else None
+        self.waits.append(0.0 if since is None else min(max(0.0, self._store.clock() - since), float(SAME_TIME)))
 
     def _note_times(self, uid: str, before: Status, after: Status) -> None:
         now, clock = self._store.steady(), self._store.clock()

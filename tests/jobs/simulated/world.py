@@ -398,12 +398,14 @@ _WEIGHTS = [action.weight for action in ACTIONS.values()]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How one seed went: its steps, and the sentence that broke, if any."""
+    """How one seed went: its steps, and the sentence that broke, if any. `waits`: seconds that each verdict on an end
+    waited for other statuses."""
 
     seed: int
     steps: int
     broken: str = ""
     story: tuple[str, ...] = ()
+    waits: tuple[float, ...] = ()
 
 
 def run_seed(seed: int, length: int = 120, sabotage: Sabotage = HOLDS_NOTHING) -> Run:
@@ -420,4 +422,4 @@ def run_seed(seed: int, length: int = 120, sabotage: Sabotage = HOLDS_NOTHING) -
         return Run(seed, len(story), str(violation), (str(start), *story))
     finally:
         world.close()
-    return Run(seed, len(story), "", (str(start), *story))
+    return Run(seed, len(story), "", (str(start), *story), tuple(world.sentences.waits))
