@@ -9,7 +9,8 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from io import StringIO
 from pathlib import Path
@@ -17,6 +18,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 from aiohttp import web
+from prometheus_client import Metric
+from prometheus_client.core import GaugeMetricFamily
 
 from paddock.app.cluster import ClusterOperator, Options, build_lease_annotations, serve
 from paddock.app.health import Address, CannotServe, Endpoints, Handlers, read_address
@@ -61,9 +64,13 @@ async def fetch(url: str) -> tuple[int, str]:
         return answer.status, await answer.text()
 
 
+async def nothing() -> tuple[bytes, str]:
+    return b"", "text/plain"
+
+
 async def test_readiness_names_unsynced_caches_and_liveness_ignores_them() -> None:
     why = ["not all is known yet of pods"]
-    async with listening(Handlers(lambda: (b"", "text/plain"), lambda: why[0]), None, FREE) as urls:
+    async with listening(Handlers(nothing, lambda: why[0]), None, FREE) as urls:
         assert await fetch(urls["/readyz"]) == (503, "not all is known yet of pods\n")
         assert await fetch(urls["/healthz"]) == (200, "ok\n")
         why[0] = ""
@@ -74,11 +81,28 @@ async def test_readiness_names_unsynced_caches_and_liveness_ignores_them() -> No
 
 async def test_one_address_can_serve_metrics_and_probes() -> None:
     measures = Prometheus("1.2.3")
-    async with listening(Handlers(measures.scrape, str), FREE, FREE) as urls:
+    async with listening(Handlers(measures.scrape_aside, str), FREE, FREE) as urls:
         assert len({url.rpartition("/")[0] for url in urls.values()}) == 1
         status, text = await fetch(urls["/metrics"])
     assert status == 200
     assert 'paddock_build_info{version="1.2.3"} 1.0' in text
+
+
+async def test_a_scrape_does_not_stop_the_event_loop() -> None:
+    """It may take seconds, in which a leader renews its Lease: this one takes until the loop has gone on."""
+    measures, went_on = Prometheus("1"), threading.Event()
+
+    class Slow:
+        def collect(self) -> Iterator[Metric]:
+            assert went_on.wait(60)
+            yield GaugeMetricFamily("slow", "Waits for the event loop.", 1)
+
+    measures.registry.register(Slow())
+    async with listening(Handlers(measures.scrape_aside, str), FREE, FREE) as urls:
+        scraping = asyncio.create_task(fetch(urls["/metrics"]))
+        assert await fetch(urls["/healthz"]) == (200, "ok\n")
+        went_on.set()
+        assert "slow 1.0" in (await scraping)[1]
 
 
 async def test_the_error_for_an_address_in_use_names_the_flag_to_change() -> None:
@@ -87,7 +111,7 @@ async def test_the_error_for_an_address_in_use_names_the_flag_to_change() -> Non
         taken.listen()
         address = Address("127.0.0.1", taken.getsockname()[1])
         with pytest.raises(CannotServe) as refused:
-            async with listening(Handlers(lambda: (b"", ""), str), None, address):
+            async with listening(Handlers(nothing, str), None, address):
                 pass
     assert str(refused.value) == (
         f"cannot listen at {address}: Address already in use. Choose another address with "

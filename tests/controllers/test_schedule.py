@@ -139,3 +139,17 @@ def test_replaced_times_far_in_the_future_do_not_accumulate() -> None:
         schedule.move("a", now + 100_000, now)
     assert len(schedule._heap) < 2_000
     assert schedule.next_at() == 104_999
+
+
+def test_the_age_is_that_of_the_key_that_is_due_longest() -> None:
+    schedule: Schedule[str] = Schedule(first_delay=0.1, longest_delay=60)
+    assert schedule.age(1000) == 0, "nothing waits"
+    schedule.add("a", 10)
+    schedule.add("b", 7)
+    schedule.add("later", 2000)
+    assert (schedule.age(5), schedule.age(12), schedule.age(1000)) == (0, 5, 993)
+    assert schedule.take(12) == "b"
+    assert schedule.age(12) == 2
+    schedule.add("b", 11)
+    schedule.take(12)
+    assert schedule.age(14) == 3, "a key in work that was added again waits too"

@@ -13,12 +13,31 @@ from prometheus_client.parser import text_string_to_metric_families
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.client.client import Client
 from paddock.client.kubeconfig import Config
+from paddock.jobs import causes
+from paddock.jobs.causes import CAUSES
+from paddock.jobs.model import Phase, Settings
 from paddock.kube.errors import AlreadyExists, Conflict, NotFound, Unavailable
 from paddock.kube.meta import PODS, SERVICES, Key, Resource
+from paddock.operator.job_metrics import ENDS, KEPT_SECONDS
 from paddock.operator.metrics import MeasuredApi, Prometheus
-from support.operator_seam import JOBS, Request, Seam, build_job, have_pods, open_cluster, running, settled, until
+from paddock.operator.operator import MAX_CONCURRENT_RECONCILES
+from paddock.operator.transitions import Finished, Ran, Restarted
+from support.operator_seam import (
+    JOBS,
+    Request,
+    Seam,
+    build_job,
+    have_pods,
+    open_cluster,
+    running,
+    set_phase,
+    settled,
+    status_of,
+    until,
+)
 
 KIND = "paddlejobs.batch.paddlepaddle.org"
+MANUAL = Path(__file__).resolve().parents[2] / "docs" / "operator.md"
 
 
 @pytest.fixture
@@ -134,8 +153,6 @@ async def test_a_call_that_is_cancelled_has_no_answer_and_is_not_counted(cluster
 
 
 def test_a_job_is_counted_once_whatever_its_way_through_the_phases() -> None:
-    from paddock.jobs.model import Phase
-
     measures, key = Prometheus("1"), Key("default", "demo")
     for phase in (Phase.NONE, Phase.PENDING, Phase.PENDING, Phase.RUNNING):
         measures.count_job(JOBS, key, phase)
@@ -144,6 +161,165 @@ def test_a_job_is_counted_once_whatever_its_way_through_the_phases() -> None:
     for _ in range(2):
         measures.count_job(JOBS, key, None)
     assert read(measures, "paddock_jobs") == 0
+
+
+FINISHED, RESTARTS = "paddock_jobs_finished_total", "paddock_job_restarts_total"
+TO_RUNNING, DURATION = "paddock_job_time_to_running_seconds", "paddock_job_duration_seconds"
+
+
+async def test_what_a_job_went_through_outlives_it_also_when_an_answer_is_lost(cluster: LocalApi) -> None:
+    """Four ranks run, one fails, and the operator does not hear that this was recorded."""
+    measures, seam = Prometheus("1"), Seam(cluster)
+
+    async def lose(request: Request) -> None:
+        if request[1] == "paddlejobs/status" and (await status_of(cluster)).get("phase") == "Failed":
+            seam.after = None
+            raise Unavailable("the answer was lost")
+
+    seam.after = lose
+    async with running(seam, Settings(shared_network=True, status_wait=0), measures=measures):
+        await cluster.create(JOBS, build_job())
+        pods = await until(lambda: have_pods(cluster, 4))
+        job = {"namespace": "default", "kind": KIND}
+        assert read(measures, FINISHED, **job, outcome="Failed", reason="RankFailed") == 0
+        for number, pod in enumerate(sorted(pods)):
+            await set_phase(cluster, pod, "Running", address=f"127.0.0.{number + 2}")
+        await until(lambda: _is(measures, 1, f"{TO_RUNNING}_count", **job))
+        await set_phase(cluster, "demo-worker-0", "Failed", 1)
+        await until(lambda: _is(measures, 1, FINISHED, **job, outcome="Failed"))
+        await cluster.delete(JOBS, "default", "demo")
+        await until(lambda: _have_no_jobs(measures))
+        await settled(seam)
+    assert seam.after is None, "the answer was lost"
+    assert read(measures, FINISHED) == 1
+    assert read(measures, FINISHED, reason="RankFailed") == 1
+    assert read(measures, f"{DURATION}_count", **job, outcome="Failed") == 1
+    assert read(measures, f"{TO_RUNNING}_sum") < 600
+
+
+async def _is(measures: Prometheus, value: float, name: str, **labels: str) -> bool:
+    return read(measures, name, **labels) == value
+
+
+def test_transitions_are_counted_by_namespace_and_kind() -> None:
+    measures, key = Prometheus("1"), Key("team", "demo")
+    for transition in (
+        Ran(7.0),
+        Restarted("RankRestarted", True),
+        Restarted("PodsLost", False),
+        Restarted("PodsLost", False),
+        Finished(Phase.COMPLETED, "Completed", 90.0),
+        Finished(Phase.FAILED, "RankFailed", None),
+    ):
+        measures.passed(JOBS, key, transition)
+    job = {"namespace": "team", "kind": KIND}
+    assert read(measures, RESTARTS, **job, cause="RankRestarted", counted="true") == 1
+    assert read(measures, RESTARTS, **job, cause="PodsLost", counted="false") == 2
+    assert read(measures, FINISHED, **job, outcome="Completed", reason="Completed") == 1
+    assert read(measures, FINISHED, **job, outcome="Failed", reason="RankFailed") == 1
+    assert (read(measures, f"{TO_RUNNING}_sum", **job), read(measures, f"{DURATION}_sum", **job)) == (7.0, 90.0)
+    assert [read(measures, f"{TO_RUNNING}_bucket", le=edge) for edge in ("5.0", "10.0", "3600.0")] == [0, 1, 1]
+
+
+def series_of(measures: Prometheus, namespace: str) -> int:
+    return measures.scrape()[0].decode().count(f'namespace="{namespace}"')
+
+
+def test_a_namespace_has_its_counters_from_its_first_job_on_and_until_an_hour_after_the_last() -> None:
+    """Prometheus does not see the first increment of a series that begins with it."""
+    now = [1000.0]
+    measures, keys = Prometheus("1", clock=lambda: now[0]), [Key("team", name) for name in "ab"]
+    for key in keys:
+        measures.count_job(JOBS, key, Phase.NONE)
+    body = measures.scrape()[0].decode()
+    for phase, cause in ENDS:
+        labels = f'kind="{KIND}",namespace="team",outcome="{phase}",reason="{cause.__name__}"'
+        assert f"{FINISHED}{{{labels}}} 0.0" in body
+    for reason in causes.NEW_ATTEMPT_REASONS:
+        counted = "true" if reason == "RankRestarted" else "false"
+        assert f'{RESTARTS}{{cause="{reason}",counted="{counted}",kind="{KIND}",namespace="team"}} 0.0' in body
+    measures.passed(JOBS, keys[0], Ran(5.0))
+    before = series_of(measures, "team")
+    for key in keys:
+        now[0] += 2 * KEPT_SECONDS
+        assert series_of(measures, "team") == before, "as long as it has a job"
+        measures.count_job(JOBS, key, None)
+    now[0] += KEPT_SECONDS - 1
+    assert series_of(measures, "team") == before
+    now[0] += 1
+    assert series_of(measures, "team") == 0
+    measures.count_job(JOBS, keys[0], Phase.NONE)
+    assert series_of(measures, "team") == len(ENDS) + len(causes.NEW_ATTEMPT_REASONS), "it begins anew"
+
+
+def test_the_manual_tells_how_many_series_a_namespace_has_at_most() -> None:
+    measures, key = Prometheus("1"), Key("team", "demo")
+    measures.count_job(JOBS, key, Phase.NONE)
+    measures.passed(JOBS, key, Ran(5.0))
+    for phase in (Phase.COMPLETED, Phase.FAILED):
+        measures.passed(JOBS, key, Finished(phase, "Other", 5.0))
+    assert f"at most {series_of(measures, 'team')} for each kind of job" in MANUAL.read_text()
+
+
+def test_a_namespace_that_comes_back_within_the_hour_keeps_its_counts() -> None:
+    now = [0.0]
+    measures, key = Prometheus("1", clock=lambda: now[0]), Key("team", "demo")
+    measures.passed(JOBS, key, Ran(5.0))  # before its watch has told of the job
+    for _ in range(3):
+        measures.count_job(JOBS, key, Phase.RUNNING)
+        measures.count_job(JOBS, key, None)
+        now[0] += KEPT_SECONDS - 1
+    assert read(measures, f"{TO_RUNNING}_count", namespace="team") == 1
+    measures.passed(JOBS, Key("other", "demo"), Ran(5.0))
+    now[0] += KEPT_SECONDS
+    assert (series_of(measures, "team"), series_of(measures, "other")) == (0, 0)
+
+
+def test_every_end_begins_at_zero() -> None:
+    """The causes that end a job are those of the last part of `jobs.causes`."""
+    names = list(CAUSES)
+    ends = names[names.index("Completed") :]
+    assert [cause.__name__ for _, cause in ENDS] == ends
+
+
+async def test_the_age_of_the_queue_grows_while_no_pass_begins(cluster: LocalApi) -> None:
+    measures, seam, now = Prometheus("1"), Seam(cluster), [0.0]
+    asked = asyncio.Event()
+
+    async def never(request: Request) -> None:
+        if request[:2] == ("get", "paddlejobs"):
+            asked.set()
+            await asyncio.Event().wait()
+
+    async with running(seam, measures=measures, monotonic=lambda: now[0]) as operator:
+        seam.before = never
+        assert read(measures, "paddock_queue_age_seconds") == 0
+        for number in range(MAX_CONCURRENT_RECONCILES + 3):
+            await cluster.create(JOBS, build_job(f"job-{number}"))
+        await asyncio.wait_for(asked.wait(), 60)
+        await until(lambda: _is(measures, 3, "paddock_queue_depth"))
+        now[0] += 100
+        assert read(measures, "paddock_queue_age_seconds") == 100
+        operator._leadership = Standby()
+        assert read(measures, "paddock_queue_age_seconds") == 0, "a standby's queue waits for its turn"
+
+
+class Standby:
+    leads, term = False, None
+
+    async def wait(self) -> None:
+        await asyncio.Event().wait()
+
+
+async def test_a_halted_kind_is_told(cluster: LocalApi) -> None:
+    measures, seam, now = Prometheus("1"), Seam(cluster), [1_700_000_000.0]
+    seam.answers = lambda request, answer: {**answer, "status": {}}
+    async with running(seam, measures=measures, clock=lambda: now[0]):
+        await cluster.create(JOBS, build_job())
+        await until(lambda: _is(measures, 1, "paddock_kind_halted", kind=KIND))
+        now[0] += 3600
+        assert read(measures, "paddock_kind_halted", kind=KIND) == 0, "until a job of it is tried again"
+    assert read(measures, FINISHED) + read(measures, RESTARTS) == 0
 
 
 async def test_a_watch_that_is_started_again_is_counted() -> None:
@@ -162,8 +338,7 @@ async def test_a_watch_that_is_started_again_is_counted() -> None:
 
 
 def test_the_manual_lists_every_metric_with_its_labels() -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "operator.md").read_text()
-    listed = dict(re.findall(r"^\| `(paddock_\w+)` \|([^|]*)\|", page, re.MULTILINE))
+    listed = dict(re.findall(r"^\| `(paddock_\w+)` \|([^|]*)\|", MANUAL.read_text(), re.MULTILINE))
     there = {
         vars(collector)["_name"]: vars(collector)["_labelnames"]
         for collector in Prometheus("1").registry._collector_to_names

@@ -88,6 +88,7 @@ class ClusterOperator:
                 options.lease_namespace,
                 identity,
                 notes=build_lease_annotations(options),
+                measures=measures,
             )
             if options.leader_elect
             else None
@@ -102,7 +103,7 @@ class ClusterOperator:
             leadership=self.election,
             measures=measures,
         )
-        handlers = Handlers(measures.scrape, self._explain_unready)
+        handlers = Handlers(measures.scrape_aside, self._explain_unready)
         self.endpoints = Endpoints(handlers, options.metrics, options.probes)
         self._connected = self._ending = False
 

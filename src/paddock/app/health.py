@@ -7,7 +7,7 @@ lead at once is ready too. Addresses are written as in Go.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -55,7 +55,7 @@ def read_address(text: str) -> Address | None:
 class Handlers:
     """`scrape` returns the metrics and their content type; `unready_reason` why this process is not ready, or ""."""
 
-    scrape: Callable[[], tuple[bytes, str]]
+    scrape: Callable[[], Awaitable[tuple[bytes, str]]]
     unready_reason: Callable[[], str]
 
     async def healthz(self, _: web.Request) -> web.Response:
@@ -67,7 +67,7 @@ class Handlers:
         return web.Response(text=f"{why}\n" if why else "ok\n", status=503 if why else 200)
 
     async def metrics(self, _: web.Request) -> web.Response:
-        body, kind = self.scrape()
+        body, kind = await self.scrape()
         return web.Response(body=body, headers={"Content-Type": kind})
 
 

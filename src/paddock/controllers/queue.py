@@ -43,6 +43,9 @@ class WorkQueue(Generic[K]):
     def depth(self) -> int:
         return self._schedule.depth(self._clock())
 
+    def age(self) -> float:
+        return self._schedule.age(self._clock())
+
     async def take(self) -> K:
         """Wait for the next key that is due, and return it."""
         while True:

@@ -102,6 +102,10 @@ class Schedule(Generic[K]):
         """The number of waiting keys that are due."""
         return sum(at <= now for at in self._due.values())
 
+    def age(self, now: float) -> float:
+        """How long the key that has been due longest has waited, in seconds; 0 without one."""
+        return max((now - at for at in self._due.values() if at <= now), default=0.0)
+
     def _wait(self, key: K, at: float) -> None:
         self._due[key] = at
         if key not in self._in_work:

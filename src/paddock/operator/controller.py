@@ -33,7 +33,9 @@ from paddock.kube.times import Moment
 from paddock.operator import observe, pruned_status, record
 from paddock.operator.apply import Executor, read_refusal
 from paddock.operator.informers import Informers
+from paddock.operator.metrics import UNMEASURED, Measures
 from paddock.operator.pruned_status import PrunedStatusGuard
+from paddock.operator.tally import Tally
 
 _RETRY_SECONDS = 0.5
 """Until the next reconcile when a live GET found a pod that the cache did not have."""
@@ -71,7 +73,8 @@ class _LocalState:
 
 
 class Controller:
-    """`clock`, `clock_off`, `taken_ports`: as in `Operator`; `wake` queues a job."""
+    """`clock`, `clock_off`, `taken_ports`: as in `Operator`; `wake` queues a job. `measures` takes the metrics; `term` as
+    in `operator.tally`."""
 
     def __init__(
         self,
@@ -85,6 +88,8 @@ class Controller:
         clock_off: Callable[[], float],
         taken_ports: Callable[[], frozenset[int]],
         wake: Callable[[JobRef], None],
+        measures: Measures = UNMEASURED,
+        term: Callable[[], object] = lambda: None,
     ) -> None:
         self._wake = wake
         self._api = api
@@ -98,7 +103,8 @@ class Controller:
         self._executor = Executor(api, informers, clock)
         self._states: dict[JobRef, _LocalState] = {}
         self._waiting_for: dict[tuple[Resource, Key], set[JobRef]] = {}
-        self._pruned = PrunedStatusGuard(api, events, clock)
+        self._pruned = PrunedStatusGuard(api, events, clock, measures)
+        self._tally = Tally(measures, term)
 
     async def reconcile(self, ref: JobRef) -> float | None:
         """Reconcile one job. Seconds until the next reconcile without an event, or None. Raises `ApiError`,
@@ -112,6 +118,7 @@ class Controller:
             return await self._reconcile_job(ref, await self._remove_legacy_finalizer(ref, manifest))
         except NotFound:
             self._states.pop(ref, None)
+            self._tally.forget(ref)
             return None
 
     async def _annotate_halted(self, ref: JobRef) -> None:
@@ -169,6 +176,7 @@ class Controller:
             return None
         if new_generation:
             self._publish(manifest, map(_build_warning, job.warnings) if refusal is None else _build_refusal(refusal))
+        self._tally.settle(ref, manifest, status)
         nodes = await self._fetch_nodes(job)
         observed = replace(self._observe(ref, status, job), nodes=nodes, refused=state.refused)
         # Before the next await: a foreign object may go while the status is written, and its event comes once.
@@ -254,14 +262,16 @@ class Controller:
     async def _record(self, ref: JobRef, manifest: Manifest, status: Status) -> bool:
         """Writes the status; False if the server dropped fields. Raises `Conflict` if the job has changed since it was
         read: the decision is outdated then."""
-        raw = record.read_raw_status(manifest)
-        difference = record.build_difference(raw, self._kinds[ref.resource].write_status(raw, status, self._clock()))
+        raw, kind = record.read_raw_status(manifest), self._kinds[ref.resource]
+        difference = record.build_difference(raw, kind.write_status(raw, status, self._clock()))
         if not difference:
             await self._pruned.clear(ref.resource, manifest)
             return True
         try:
-            answer = await self._write_status(ref, record.build_status_patch(manifest, difference))
-            dropped = record.find_dropped(answer, difference)
+            with self._tally.writing(ref, manifest, kind.read_status(manifest), status) as write:
+                answer = await self._write_status(ref, record.build_status_patch(manifest, difference))
+                dropped = record.find_dropped(answer, difference)
+                write.kept = not dropped
         except NotFound:  # the job is gone (raised again by the check), or its CRD has no status subresource
             await self._check_uid(ref, uid_of(manifest))
             dropped = tuple(difference)

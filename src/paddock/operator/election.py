@@ -26,6 +26,7 @@ from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from paddock.kube.meta import LEASES, Key, Manifest, metadata, version_of
 from paddock.kube.times import Moment, format_micro_time
+from paddock.operator.metrics import UNMEASURED, Measures
 
 LEASE_DURATION = 4
 """leaseDurationSeconds: how long the others wait for a renewal."""
@@ -162,8 +163,10 @@ class Election:
         name: str = LEASE,
         clock: Callable[[], float] = steady_clock,
         wall_clock: Callable[[], Moment] = time.time,
+        measures: Measures = UNMEASURED,
     ) -> None:
         self.identity = identity
+        self._measures = measures
         self._api = api
         self._key = Key(namespace, name)
         self._notes = dict(notes or {})
@@ -202,8 +205,10 @@ class Election:
                 async with asyncio.timeout(timeout_seconds):
                     pause, observed = await self.acquire_or_renew()
             except (AlreadyExists, Conflict):  # another process was faster
+                self._measures.renewed("conflict")
                 pause, observed = _CONFLICT_DELAY, False
             except (ApiError, TimeoutError) as error:
+                self._measures.renewed("error")
                 self._log_failure(error)
                 pause, observed = _CONFLICT_DELAY if self.leads else RETRY_PERIOD, False
             await asyncio.sleep(pause)
@@ -241,6 +246,7 @@ class Election:
             return min(RETRY_PERIOD, decided.seconds), False
         led = self.leads
         await self._write(decided)
+        self._measures.renewed("ok")
         self._until, self._term = started + RENEW_DEADLINE, (decided.acquired, decided.transitions)
         if not led:
             self._log_once(f"leading as {self.identity}, lease {self._key}")

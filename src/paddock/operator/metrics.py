@@ -2,20 +2,24 @@
 
 The parts of the operator report to `Measures`, which discards everything: an operator on a laptop uses it. `Prometheus`
 keeps the values in its own registry. No label names a job: each job of the past would stay in every scrape for ever.
-The depth of the queue and the leadership are read at each scrape.
+Labels that name a namespace are kept as long as it has jobs, and an hour longer (`operator.job_metrics`). The
+queue and the leadership are read at each scrape.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from paddock.jobs.model import Phase
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, Create, T
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import Key, Resource
+from paddock.operator.job_metrics import JobMetrics
+from paddock.operator.transitions import Transition
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -23,14 +27,18 @@ if TYPE_CHECKING:
 Result = Literal["ok", "conflict", "error", "bug"]
 """How a reconcile ended: `conflict`: another client wrote meanwhile; `error`: from the API; `bug`: in the operator."""
 
+Renewal = Literal["ok", "conflict", "error"]
+"""How an attempt to take or renew the Lease ended: `conflict`: another process was faster."""
+
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 class Measures:
     """Discards what is reported. Durations in seconds."""
 
-    def set_sources(self, depth: Callable[[], int], leads: Callable[[], bool]) -> None:
-        """Set the functions that a scrape reads: the depth of the queue, and whether this process leads."""
+    def set_sources(self, depth: Callable[[], int], leads: Callable[[], bool], age: Callable[[], float]) -> None:
+        """Set the functions that a scrape reads: the depth of the queue, whether this process leads, and how long the
+        job that is due longest has waited."""
 
     def count_job(self, resource: Resource, key: Key, phase: Phase | None) -> None:
         """The phase of a job now; None once it is gone."""
@@ -47,14 +55,28 @@ class Measures:
     def watch_ended(self, resource: Resource) -> None:
         """A watch ended and is started again."""
 
+    def passed(self, resource: Resource, key: Key, transition: Transition) -> None:
+        """A transition of this job was recorded."""
+
+    def renewed(self, result: Renewal) -> None:
+        """An attempt to take or renew the Lease has ended."""
+
+    def halted(self, resource: Resource, left: Callable[[], float]) -> None:
+        """This kind is halted, as the server drops its status; `left`: seconds until a job of it is tried again."""
+
 
 UNMEASURED = Measures()
 
 
 class Prometheus(Measures):
-    """`registry`: everything to scrape, with memory and CPU time of the process."""
+    """`registry`: everything to scrape, with memory and CPU time of the process. `clock` in seconds."""
 
-    def __init__(self, version: str, registry: CollectorRegistry | None = None) -> None:
+    def __init__(
+        self,
+        version: str,
+        registry: CollectorRegistry | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         import prometheus_client as prometheus
 
         prometheus.disable_created_metrics()  # type: ignore[no-untyped-call]  # twice as many series, read by nobody
@@ -93,18 +115,40 @@ class Prometheus(Measures):
             "paddock_watch_restarts_total", "Watches that ended and were begun again.", ["resource"], registry=registry
         )
         self._leader = prometheus.Gauge("paddock_leader", "1 while this process leads.", registry=registry)
+        self._age = prometheus.Gauge(
+            "paddock_queue_age_seconds",
+            "How long the job that is due longest has waited.",
+            registry=registry,
+        )
+        self._renewals = prometheus.Counter(
+            "paddock_lease_renewals_total",
+            "Attempts to take or renew the Lease, by how they ended.",
+            ["result"],
+            registry=registry,
+        )
+        for result in get_args(Renewal):
+            self._renewals.labels(result)
+        self._halted = prometheus.Gauge(
+            "paddock_kind_halted", "1 while the API server drops the status of this kind.", ["kind"], registry=registry
+        )
+        self._job_metrics = JobMetrics(registry, clock)
+        self._sources: list[tuple[prometheus.Gauge, Callable[[], float]]] = []
+        self._halts: dict[Resource, Callable[[], float]] = {}
 
-    def set_sources(self, depth: Callable[[], int], leads: Callable[[], bool]) -> None:
-        self._depth.set_function(depth)
-        self._leader.set_function(lambda: float(leads()))
+    def set_sources(self, depth: Callable[[], int], leads: Callable[[], bool], age: Callable[[], float]) -> None:
+        self._sources = [(self._depth, depth), (self._age, age), (self._leader, leads)]
 
     def count_job(self, resource: Resource, key: Key, phase: Phase | None) -> None:
         before = self._phases.pop((resource, key), None)
+        if before is None and phase is not None:
+            self._job_metrics.enter(resource.qualified, key.namespace)
         if before is not None:
             self._jobs.labels(resource.qualified, before).dec()
         if phase is not None:
             now = self._phases[resource, key] = str(phase) or "New"
             self._jobs.labels(resource.qualified, now).inc()
+        elif before is not None:
+            self._job_metrics.leave(key.namespace)
 
     def reconciled(self, resource: Resource, result: Result, seconds: float) -> None:
         self._reconciles.labels(resource.qualified, result).inc()
@@ -120,8 +164,35 @@ class Prometheus(Measures):
     def watch_ended(self, resource: Resource) -> None:
         self._watches.labels(resource.qualified).inc()
 
+    def passed(self, resource: Resource, key: Key, transition: Transition) -> None:
+        self._job_metrics.count(resource.qualified, key.namespace, transition)
+
+    def renewed(self, result: Renewal) -> None:
+        self._renewals.labels(result).inc()
+
+    def halted(self, resource: Resource, left: Callable[[], float]) -> None:
+        self._halts[resource] = left
+
     def scrape(self) -> tuple[bytes, str]:
         """The body of `/metrics` (Prometheus' text format) and its content type."""
+        self._read_sources()
+        return self._write()
+
+    async def scrape_aside(self) -> tuple[bytes, str]:
+        """As `scrape`, without stopping the event loop: with a thousand namespaces the text takes seconds, in which the
+        Lease has to be renewed."""
+        self._read_sources()
+        return await asyncio.to_thread(self._write)
+
+    def _read_sources(self) -> None:
+        """In the event loop's thread, whose values these are."""
+        self._job_metrics.expire()
+        for gauge, read in self._sources:
+            gauge.set(read())
+        for resource, left in self._halts.items():
+            self._halted.labels(resource.qualified).set(left() > 0)
+
+    def _write(self) -> tuple[bytes, str]:
         from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
         return generate_latest(self.registry), CONTENT_TYPE_LATEST

@@ -77,7 +77,7 @@ class Operator:
         self._informers = Informers(api, kinds, settings.pod_groups, self._on_event, namespaces)
         self._reconciling: set[asyncio.Task[None]] = set()
         self._starting: asyncio.Task[None] | None = None
-        self._measures.set_sources(self._queue.depth, lambda: self._leadership.leads)
+        self._measures.set_sources(self._queue.depth, lambda: self._leadership.leads, self._queue_age)
         self._controller = Controller(
             api,
             settings,
@@ -88,6 +88,8 @@ class Operator:
             clock_off=clock_off,
             taken_ports=taken_ports,
             wake=self._queue.add,
+            measures=self._measures,
+            term=lambda: self._leadership.term,
         )
 
     async def run(self) -> None:
@@ -137,6 +139,11 @@ class Operator:
     def _measure_wait(self, due: float) -> None:
         """Does not count the time as a standby."""
         self._measures.waited(self._monotonic() - max(due, self._leading_since))
+
+    def _queue_age(self) -> float:
+        """How long the job that is due longest has waited, as a leader; 0 in a standby."""
+        since_leading = self._monotonic() - self._leading_since
+        return min(self._queue.age(), since_leading) if self._leadership.leads else 0.0
 
     def _add_all(self) -> None:
         """Queue every job, at the start of a term. A leader that lost its connection for a moment, and whose Lease

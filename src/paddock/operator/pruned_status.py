@@ -16,6 +16,7 @@ from paddock.jobs.labels import HALTED_ANNOTATION
 from paddock.kube.api import Api
 from paddock.kube.meta import Manifest, Resource, annotations_of, key_of
 from paddock.kube.times import Moment
+from paddock.operator.metrics import UNMEASURED, Measures
 
 RETRY_SECONDS = 60.0
 """Until a job of a halted kind is reconciled again."""
@@ -28,7 +29,10 @@ _log = logging.getLogger(__name__)
 class PrunedStatusGuard:
     """Knows which kinds are halted. `clock` in seconds since the epoch."""
 
-    def __init__(self, api: Api, events: EventRecorder, clock: Callable[[], Moment]) -> None:
+    def __init__(
+        self, api: Api, events: EventRecorder, clock: Callable[[], Moment], measures: Measures = UNMEASURED
+    ) -> None:
+        self._measures = measures
         self._api = api
         self._events = events
         self._clock = clock
@@ -47,6 +51,7 @@ class PrunedStatusGuard:
             f"this operator. Nothing is done for this kind until that is installed: {_build_advice(resource)}"
         )
         self._until[resource] = self._clock() + RETRY_SECONDS
+        self._measures.halted(resource, lambda: self.retry_in(resource))
         _log.error("%s %s: %s", resource.kind, key_of(job), message)
         self._events.publish(job, "StatusDropped", message, "Warning")
         await self.annotate(resource, job)

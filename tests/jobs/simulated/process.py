@@ -24,6 +24,7 @@ from paddock.kube.calls import Call, Create, Delete, Get, List, Listing, Patch, 
 from paddock.kube.errors import ApiError, Conflict, InternalError, NotFound, Timeout, TooManyRequests, Unavailable
 from paddock.kube.meta import EVENTS, PODS, Key, Manifest, Resource, key_of, metadata, uid_of, version_of
 from paddock.kube.patches import merge_patch
+from paddock.operator.metrics import UNMEASURED, Measures
 from paddock.operator.operator import Operator
 
 JOBS = PADDLEPADDLE.resource
@@ -114,7 +115,8 @@ class Watch:
 
 class Client(Api):
     """The API of one process. `slow`: requests wait until they are served. `faults`: errors for the next requests,
-    each with whether the request had its effect before the answer was lost. `dies_in`: requests until the end."""
+    each with whether the request had its effect before the answer was lost. `loses`: asked after each write of a
+    status, whether its answer is lost. `dies_in`: requests until the end."""
 
     def __init__(self, store: Store, loop: VirtualLoop, sabotage: Sabotage, clock: ServerClock, back: int = 0) -> None:
         self._clock = clock
@@ -125,6 +127,7 @@ class Client(Api):
         self.sent = 0
         self.dies_in: int | None = None
         self.faults: deque[tuple[ApiError, bool]] = deque()
+        self.loses: Callable[[], bool] = lambda: False
         self.pending: deque[tuple[asyncio.Future[Any], Perform]] = deque()
         self.left: list[Perform] = []
         self.watches: dict[Resource, Watch] = {}
@@ -226,7 +229,14 @@ class Client(Api):
         guard, uid = str(meta.get("resourceVersion") or ""), str(meta.get("uid") or "")
         body = {part: value for part, value in patch.items() if part != "metadata"}
         blind = self._blind or (PODS in self.watches and self.watches[PODS].behind)
-        return await self._ask(lambda: self._change(call.resource, key, body, guard=guard, uid=uid, blind=blind))
+
+        def perform() -> Manifest:
+            answer = self._change(call.resource, key, body, guard=guard, uid=uid, blind=blind)
+            if call.subresource == "status" and self.loses():
+                raise Timeout("the answer was lost")
+            return answer
+
+        return await self._ask(perform)
 
     async def _delete(self, call: Delete, key: Key) -> None:
         issued = self._store.records
@@ -319,7 +329,15 @@ class Lead:
 class Process:
     """An operator that runs until it crashes, and what it leaves in the network when it does."""
 
-    def __init__(self, store: Store, loop: VirtualLoop, settings: Settings, sabotage: Sabotage) -> None:
+    def __init__(
+        self,
+        store: Store,
+        loop: VirtualLoop,
+        settings: Settings,
+        sabotage: Sabotage,
+        measures: Measures = UNMEASURED,
+    ) -> None:
+        self._measures = measures
         self._store, self._loop, self._settings, self._sabotage = store, loop, settings, sabotage
         self.lead: Lead
         self.client: Client
@@ -338,6 +356,7 @@ class Process:
             monotonic=loop.time,
             kinds={JOBS: PADDLEPADDLE},
             leadership=self.lead,
+            measures=self._measures,
         )
         self._task = loop.create_task(operator.run())
         loop.drain()

@@ -20,6 +20,7 @@ from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Phase, Settings
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import CONFIG_MAPS, POD_GROUPS, PODS, SERVICES, Manifest, is_deleting, uid_of
+from paddock.operator.metrics import UNMEASURED, Measures
 
 EPOCH = 1_700_000_000.0
 
@@ -68,7 +69,7 @@ def choose_start(random: Random) -> Start:
 class World:
     """Raises `Violation` as soon as a sentence does not hold."""
 
-    def __init__(self, start: Start, sabotage: Sabotage = HOLDS_NOTHING) -> None:
+    def __init__(self, start: Start, sabotage: Sabotage = HOLDS_NOTHING, measures: Measures = UNMEASURED) -> None:
         self.loop = VirtualLoop()
         self._skew = 0.0
         self.store = Store(lambda: EPOCH + self.loop.now + self._skew, self.loop.time)
@@ -84,7 +85,7 @@ class World:
             status_wait=0.0 if sabotage.hears_no_end_out else Settings().status_wait,
             loss_limit=_DAYS if sabotage.bounds_no_losses else LOSSES,
         )
-        self.processes = [Process(self.store, self.loop, settings, sabotage) for _ in range(2)]
+        self.processes = [Process(self.store, self.loop, settings, sabotage, measures) for _ in range(2)]
         self.processes[0].lead.take()
         self.store.tell = self._tell
         self._submit()
