@@ -123,13 +123,17 @@ async def test_a_standby_is_ready_before_it_leads(tmp_path: Path) -> None:
     async with open_cluster(tmp_path) as api:
         options = Options("default", leader_elect=True, probes=FREE)
         stops = asyncio.Event(), asyncio.Event()
-        both = [ClusterOperator(api, api, options, Prometheus("1")) for _ in stops]
+        measured = [Prometheus("1") for _ in stops]
+        both = [ClusterOperator(api, api, options, measures) for measures in measured]
         tasks = [asyncio.create_task(each.run(stop)) for each, stop in zip(both, stops, strict=True)]
         for each in both:
             await asyncio.wait_for(each.operator.ready.wait(), 60)
             assert await fetch(f"http://{each.endpoints.addresses['/readyz']}/readyz") == (200, "ok\n")
         await until(lambda: _leads(both))
         assert sum(each.election.leads for each in both if each.election) == 1
+        texts = [measures.scrape()[0].decode() for measures in measured]
+        assert sum("paddock_leader 1.0" in text for text in texts) == 1
+        assert sum('paddock_lease_renewals_total{result="ok"} 0.0' in text for text in texts) == 1, "the standby's"
         for stop in stops:
             stop.set()
         await asyncio.wait_for(asyncio.gather(*tasks), 60)

@@ -30,12 +30,13 @@ from paddock.operator.metrics import UNMEASURED, Measures
 
 LEASE_DURATION = 4
 """leaseDurationSeconds: how long the others wait for a renewal."""
-RENEW_DEADLINE = 3.0
+RENEW_DEADLINE = 3.4
 """Seconds that a leader leads after the start of its last successful renewal."""
-RENEW_PERIOD = 1.0
+RENEW_PERIOD = 2.0
+"""Seconds between two renewals: as client-go's default, one write every two seconds."""
 RETRY_PERIOD = 0.5
 """Seconds between two reads of the Lease by a standby."""
-_REQUEST_TIMEOUT = 1.5
+_REQUEST_TIMEOUT = 1.0
 """Seconds that a leader waits for an answer; after that it has time for one more request."""
 _CONFLICT_DELAY = 0.1
 
