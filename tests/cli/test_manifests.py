@@ -52,14 +52,19 @@ def test_the_files_in_deploy_are_what_it_prints(
 
 
 def test_there_are_no_other_manifests_in_deploy() -> None:
-    """Every file is held by a test: those of the operator above, the examples in tests/jobs/test_deployment.py."""
+    """Every file is held by a test: those of the operator above, the examples in tests/jobs/test_deployment.py, what is
+    watched and the budget in tests/monitoring."""
     assert sorted(str(path.relative_to(DEPLOY)) for path in DEPLOY.rglob("*.yaml")) == [
         "examples/resnet.yaml",
         "examples/wide_and_deep.yaml",
         "examples/wide_and_deep_podip.yaml",
         "examples/wide_and_deep_service.yaml",
         "examples/wide_and_deep_volcano.yaml",
+        "monitoring/prometheusrule.yaml",
+        "monitoring/rules.yaml",
+        "monitoring/service.yaml",
         "v1/crd.yaml",
+        "v1/disruption-budget.yaml",
         "v1/kubeflow.yaml",
         "v1/operator.yaml",
         "v1beta1/crd.yaml",

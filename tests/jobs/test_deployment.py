@@ -40,6 +40,7 @@ def test_the_names_are_paddle_operators() -> None:
         ("ClusterRoleBinding", Key("", "paddle-manager-rolebinding")),
         ("ClusterRole", Key("", "paddlejob-editor-role")),
         ("ClusterRole", Key("", "paddlejob-viewer-role")),
+        ("PriorityClass", Key("", "paddle-manager-priority")),
         ("Deployment", Key("paddle-system", "paddle-controller-manager")),
     ]
     assert find("Deployment")["spec"]["selector"] == {"matchLabels": {"control-plane": "controller-manager"}}
@@ -61,6 +62,30 @@ def test_the_pod_may_do_nothing_but_speak() -> None:
     }
     assert "tolerations" not in spec
     assert "volumes" not in spec
+
+
+def test_every_object_has_the_labels_that_tools_look_for() -> None:
+    """The selector stays paddle-operator's: Kubernetes lets nobody change that of a Deployment."""
+    ours = {"app.kubernetes.io/name": "paddock", "app.kubernetes.io/component": "operator"}
+    for each in (*SHIPPED, pod_of()):
+        assert ours.items() <= each["metadata"]["labels"].items(), each["kind"]
+    for each in (find("Deployment"), pod_of()):
+        assert each["metadata"]["labels"]["app.kubernetes.io/version"] == __version__
+    assert find("Deployment")["spec"]["selector"]["matchLabels"].items() <= pod_of()["metadata"]["labels"].items()
+
+
+def test_the_operator_is_placed_before_jobs_and_apart_from_its_standby() -> None:
+    spec = pod_of()["spec"]
+    assert spec["priorityClassName"] == name_of(find("PriorityClass"))
+    assert 0 < find("PriorityClass")["value"] < 1_000_000_000, "the largest that is not Kubernetes' own"
+    assert "globalDefault" not in find("PriorityClass")
+    (term,) = spec["affinity"]["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+    selector = term["podAffinityTerm"]["labelSelector"]["matchLabels"]
+    assert selector.items() <= pod_of()["metadata"]["labels"].items()
+    assert "control-plane" not in selector, "other operators have that label too"
+    theirs = build_operator(Installation(namespace="team-a"))
+    assert pod_of(theirs)["spec"]["priorityClassName"] == name_of(find("PriorityClass", theirs))
+    assert "priorityClassName" not in pod_of(build_operator(Installation(scope=Scope.NAMESPACE)))["spec"]
 
 
 def test_the_image_has_the_version_of_the_manifests() -> None:
@@ -154,8 +179,8 @@ def test_a_right_on_one_name_is_none_on_another() -> None:
 
 def test_users_get_their_rights_with_kubernetes_own_roles() -> None:
     editor, viewer = (find("ClusterRole", name=f"paddlejob-{user}-role") for user in ("editor", "viewer"))
-    assert editor["metadata"]["labels"] == {"rbac.authorization.k8s.io/aggregate-to-edit": "true"}
-    assert viewer["metadata"]["labels"] == {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
+    assert editor["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-edit"] == "true"
+    assert viewer["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-view"] == "true"
     verbs = {verb for rule in viewer["rules"] for verb in rule["verbs"]}
     assert verbs == {"get", "list", "watch"}
 

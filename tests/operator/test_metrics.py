@@ -235,6 +235,7 @@ def test_a_namespace_has_its_counters_from_its_first_job_on_and_until_an_hour_af
     for phase, cause in ENDS:
         labels = f'kind="{KIND}",namespace="team",outcome="{phase}",reason="{cause.__name__}"'
         assert f"{FINISHED}{{{labels}}} 0.0" in body
+    assert f'paddock_passes_total{{kind="{KIND}",result="bug"}} 0.0' in body
     for reason in causes.NEW_ATTEMPT_REASONS:
         counted = "true" if reason == "RankRestarted" else "false"
         assert f'{RESTARTS}{{cause="{reason}",counted="{counted}",kind="{KIND}",namespace="team"}} 0.0' in body

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import pytest
 
-TITLES: Mapping[str, str] = {"bwrap": "bubblewrap (bwrap)"}
+TITLES: Mapping[str, str] = {"bwrap": "bubblewrap (bwrap)", "promtool": "promtool (Debian's package prometheus)"}
 """Programs that are known by another name."""
 
 

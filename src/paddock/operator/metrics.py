@@ -142,6 +142,8 @@ class Prometheus(Measures):
         before = self._phases.pop((resource, key), None)
         if before is None and phase is not None:
             self._job_metrics.enter(resource.qualified, key.namespace)
+            for result in get_args(Result):  # from 0 on: else Prometheus does not see the first bug
+                self._reconciles.labels(resource.qualified, result)
         if before is not None:
             self._jobs.labels(resource.qualified, before).dec()
         if phase is not None:

@@ -1,4 +1,4 @@
-"""The objects that install the operator on a cluster: Namespace, ServiceAccount, RBAC, Deployment.
+"""The objects that install the operator on a cluster: Namespace, ServiceAccount, RBAC, PriorityClass, Deployment.
 
 Names are paddle-operator's, so that its documented commands work and `kubectl apply` replaces its installation. The
 RBAC rules are in `jobs.install.rights`, the CRDs in `jobs.install.crd`. `paddock manifests` (cli/verbs/manifests.py)
@@ -7,6 +7,7 @@ prints the files in `deploy/` from here; a test compares them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -31,9 +32,16 @@ ACCOUNT, LEADER_ROLE, LEADER_BINDING = (
 )
 ROLE, BINDING = "paddle-manager-role", "paddle-manager-rolebinding"
 DEPLOYMENT, CONTAINER = "paddle-controller-manager", "manager"
+PRIORITY_CLASS = "paddle-manager-priority"
 LABELS = {"control-plane": "controller-manager"}
+"""paddle-operator's, by which the Deployment selects its pods. Other operators have the same label."""
+OURS = {"app.kubernetes.io/name": "paddock", "app.kubernetes.io/component": "operator"}
+"""Kubernetes' recommended labels, on every object. Services, budgets and affinities select the pods by them."""
+VERSION = {"app.kubernetes.io/version": __version__}
 
 _RBAC = "rbac.authorization.k8s.io/v1"
+_PRIORITY = 1_000_000
+"""Above pods of jobs, which have 0 if nobody says otherwise; below Kubernetes' own, from 2,000,000,000 on."""
 _GRACE_SECONDS = 20
 """Running reconciles have 10 s; then events are sent and the Lease is released."""
 
@@ -82,7 +90,7 @@ def build_operator(installation: Installation) -> tuple[Manifest, ...]:
     namespace: Manifest = {
         "apiVersion": "v1",
         "kind": "Namespace",
-        "metadata": {"name": installation.namespace, "labels": dict(LABELS)},
+        "metadata": {"name": installation.namespace, "labels": {**LABELS, **OURS}},
     }
     return (
         *((namespace,) if whole else ()),
@@ -90,6 +98,7 @@ def build_operator(installation: Installation) -> tuple[Manifest, ...]:
         *_build_own_rights(installation),
         *(_build_cluster_rights(installation) if whole else ()),
         *(_build_user_rights(installation) if whole else ()),
+        *((_build_priority_class(installation),) if whole else ()),
         _build_deployment(installation),
     )
 
@@ -132,21 +141,32 @@ def _build_user_rights(installation: Installation) -> tuple[Manifest, ...]:
         {
             "apiVersion": _RBAC,
             "kind": "ClusterRole",
-            "metadata": {
-                "name": installation.cluster_name(f"paddlejob-{user}-role"),
-                "labels": {f"rbac.authorization.k8s.io/aggregate-to-{whose}": "true"},
-            },
+            "metadata": _metadata(
+                installation.cluster_name(f"paddlejob-{user}-role"),
+                labels={f"rbac.authorization.k8s.io/aggregate-to-{whose}": "true"},
+            ),
             "rules": build_user_rules(installation.kinds, user),
         }
         for user, whose in AGGREGATED.items()
     )
 
 
+def _build_priority_class(installation: Installation) -> Manifest:
+    """Its own: clusters may forbid `system-cluster-critical` outside kube-system."""
+    return {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": _metadata(installation.cluster_name(PRIORITY_CLASS)),
+        "value": _PRIORITY,
+        "description": "The operator of training jobs: without it, no job that fails is restarted.",
+    }
+
+
 def _build_deployment(installation: Installation) -> Manifest:
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": {**_metadata(DEPLOYMENT, installation.namespace), "labels": dict(LABELS)},
+        "metadata": _metadata(DEPLOYMENT, installation.namespace, labels={**LABELS, **VERSION}),
         "spec": {
             "replicas": 1,
             "selector": {"matchLabels": dict(LABELS)},
@@ -157,18 +177,28 @@ def _build_deployment(installation: Installation) -> Manifest:
 
 def _pod_metadata(installation: Installation) -> Manifest:
     seccomp = {"annotations": {"seccomp.security.alpha.kubernetes.io/pod": "runtime/default"}}
-    return {"labels": dict(LABELS), **(seccomp if installation.old else {})}
+    return {"labels": {**LABELS, **OURS, **VERSION}, **(seccomp if installation.old else {})}
 
 
 def _pod_spec(installation: Installation) -> Manifest:
-    """Fulfils Kubernetes' Pod Security Standard "restricted"."""
+    """Fulfils Kubernetes' Pod Security Standard "restricted". A PriorityClass belongs to the whole cluster, so an
+    operator with rights in one namespace has none."""
     seccomp = {} if installation.old else {"seccompProfile": {"type": "RuntimeDefault"}}
+    whole = installation.scope is Scope.CLUSTER
     return {
         "serviceAccountName": ACCOUNT,
+        **({"priorityClassName": installation.cluster_name(PRIORITY_CLASS)} if whole else {}),
+        "affinity": {"podAntiAffinity": _apart()},
         "terminationGracePeriodSeconds": _GRACE_SECONDS,
         "securityContext": {"runAsNonRoot": True, "runAsUser": USER, "runAsGroup": USER, **seccomp},
         "containers": [_container(installation)],
     }
+
+
+def _apart() -> Manifest:
+    """Two of them on two nodes; on one where there is no other."""
+    term = {"labelSelector": {"matchLabels": dict(OURS)}, "topologyKey": "kubernetes.io/hostname"}
+    return {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": term}]}
 
 
 def _container(installation: Installation) -> Manifest:
@@ -199,5 +229,6 @@ def _probe(path: str, *, delay: int, period: int) -> Manifest:
     return {"httpGet": {"path": path, "port": "health"}, "initialDelaySeconds": delay, "periodSeconds": period}
 
 
-def _metadata(name: str, namespace: str = "") -> Manifest:
-    return {"name": name, **({"namespace": namespace} if namespace else {})}
+def _metadata(name: str, namespace: str = "", labels: Mapping[str, str] = OURS) -> Manifest:
+    where = {"namespace": namespace} if namespace else {}
+    return {"name": name, **where, "labels": {**labels, **OURS}}
