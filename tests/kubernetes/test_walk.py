@@ -114,11 +114,11 @@ async def _has_pods_of_its_own(kubectl: Kubectl) -> bool:
 
 
 async def nothing_is_left(kubectl: Kubectl) -> None:
-    """No definition, so no job either; no namespace; no right."""
+    """No definition, so no job either; no namespace; no right; no priority."""
     assert kubectl.names("crd") == []
     assert f"namespace/{NAMESPACE}" not in kubectl.names("namespace")
-    rights = kubectl.names("clusterrole,clusterrolebinding")
-    assert [name for name in rights if "paddle" in name] == []
+    others = kubectl.names("clusterrole,clusterrolebinding,priorityclass")
+    assert [name for name in others if "paddle" in name] == []
 
 
 @pytest.mark.parametrize("order", [("crd", "operator"), ("operator", "crd")], ids=" ".join)

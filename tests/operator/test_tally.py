@@ -123,7 +123,7 @@ CRASHES = ("crash", "begin", "deliver", "lose_requests")
 FAULTY = ("refuse",)
 ELECTIONS = ("elect",)
 REMOVALS = ("remove", "submit_again")
-RUNS = 15
+RUNS = 10
 
 
 @pytest.fixture(autouse=True)
