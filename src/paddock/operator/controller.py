@@ -73,8 +73,8 @@ class _LocalState:
 
 
 class Controller:
-    """`clock`, `clock_off`, `taken_ports`: as in `Operator`; `wake` queues a job. `measures` takes the metrics; `term` as
-    in `operator.tally`."""
+    """`clock`, `clock_off`, `taken_ports`: as in `Operator`; `wake` queues a job. `measures` takes the metrics; `term`
+    is that of `operator.tally`."""
 
     def __init__(
         self,

@@ -75,7 +75,8 @@ class Store:
         if (resource, key) in self.objects:
             raise AlreadyExists(f"{resource.plural} {key} already exists")
         self._serial += 1
-        made = {**metadata(manifest), "uid": f"{key.name}#{self._serial}", "generation": 1}
+        begun = {"creationTimestamp": format_time(self.clock()), "generation": 1}
+        made = {**metadata(manifest), "uid": f"{key.name}#{self._serial}", **begun}
         return self._put("ADDED", resource, {**manifest, "metadata": made})
 
     def change(self, resource: Resource, key: Key, patch: Manifest, *, guard: str = "", uid: str = "") -> Manifest:

@@ -158,6 +158,8 @@ def _build_priority_class(installation: Installation) -> Manifest:
         "kind": "PriorityClass",
         "metadata": _metadata(installation.cluster_name(PRIORITY_CLASS)),
         "value": _PRIORITY,
+        # It is bound before pods of jobs, and ends none of them to get a place.
+        "preemptionPolicy": "Never",
         "description": "The operator of training jobs: without it, no job that fails is restarted.",
     }
 
