@@ -34,7 +34,7 @@ ROOMS = ("jobs", "client", "app", "cli")
 
 ARGUMENTS = {
     "phrase": 0, "translate": 0, "_row": 1, "_sentence": 0, "_paste": 1, "refuse": 1, "warn": 1, "missing": 1,
-    "told": 1, "wrong": 2, "ConfigError": 0,
+    "told": 1, "wrong": 2, "ConfigError": 0, "said": 0,
 }  # fmt: skip
 """By the name of a function: which of its arguments is a text, where that is a literal."""
 

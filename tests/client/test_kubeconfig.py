@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from paddock.client.kubeconfig import Config, ConfigError, read_config
+from paddock.client.errors import ConfigError
+from paddock.client.kubeconfig import Config, read_config
 
 
 def kubeconfig(**changes: Any) -> dict[str, Any]:
@@ -69,7 +70,6 @@ def test_without_any_file_a_pod_uses_its_service_account(tmp_path: Path) -> None
         (kubeconfig(users=[]), None, "context 'here': user 'u' is not in it (there: none)"),
         (kubeconfig(**{"current-context": ""}), None, "no current-context; name one of its contexts (there: here)"),
         (kubeconfig(clusters=[{"name": "c", "cluster": {"server": "host"}}]), None, "server is 'host'"),
-        (kubeconfig(users=[{"name": "u", "user": {"exec": {"command": "aws"}}}]), None, "signs in with `exec`"),
         (kubeconfig(users=[{"name": "u", "user": {"client-key-data": "%%"}}]), None, "client-key-data is not base64"),
         (kubeconfig(users=[{"name": "u", "user": {"client-key": "k.pem"}}]), None, "k.pem: No such file"),
         ("a: [\n", None, "line 2: not YAML"),

@@ -22,7 +22,8 @@ from typing import TypeVar
 from paddock import __version__
 from paddock.app.health import Address, CannotServe, Endpoints, Handlers
 from paddock.client.client import Client
-from paddock.client.kubeconfig import Config, ConfigError
+from paddock.client.errors import ConfigError
+from paddock.client.kubeconfig import Config
 from paddock.controllers.clock import LocalClock, ServerClock
 from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE
 from paddock.jobs.labels import SETTINGS_ANNOTATION, VERSION_ANNOTATION

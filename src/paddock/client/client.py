@@ -14,6 +14,7 @@ from typing import Any, cast
 import msgspec
 
 from paddock.client.connection import Connection
+from paddock.client.credentials import Credentials
 from paddock.client.kubeconfig import Config
 from paddock.client.requests import (
     PAGE,
@@ -43,7 +44,8 @@ class Client(Api):
 
     `on_watch_end` is called after every watch that is started again, `on_date` with the Date of every answer.
     `relist`: a watch that ends this many seconds after the last list is followed by a new list. It recovers events that
-    a proxy or a faulty server has lost: without it, a job whose last event was lost would wait for ever."""
+    a proxy or a faulty server has lost: without it, a job whose last event was lost would wait for ever.
+    `credentials`: shared with other clients, as a credential plug-in need run once for all of them."""
 
     def __init__(
         self,
@@ -54,11 +56,14 @@ class Client(Api):
         on_watch_end: Callable[[Resource], None] = lambda _: None,
         relist: float = 3600.0,
         on_date: Callable[[str | None], None] = lambda _: None,
+        credentials: Credentials | None = None,
     ) -> None:
         self.config = config
         self._relist = relist
         self._on_watch_end = on_watch_end
-        self._connection = Connection(config, timeout=timeout, sleep=sleep, on_date=on_date)
+        self._connection = Connection(
+            config, timeout=timeout, sleep=sleep, on_date=on_date, credentials=credentials
+        )
         self._sleep = sleep
 
     async def __aenter__(self) -> Client:

@@ -4,25 +4,26 @@
 transport (refused, reset, timed out, an untrusted certificate) becomes `Unavailable`, with a message that names the
 server and what to do.
 
-Only a 429 is retried, as the server says that it did not execute the request: at most four times, and no wait over ten
-seconds. A broken connection leaves open whether a write was executed; the caller's next reconcile finds out.
+Two answers are retried, as the server says with them that it did not execute the request: a 429, at most four times
+and with no wait over ten seconds; and a 401, once, if there is another credential then (`client.credentials`). A
+broken connection leaves open whether a write was executed; the caller's next reconcile finds out.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import ssl
-import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paddock.client.kubeconfig import Config, ConfigError
+from paddock.client.credentials import Credentials, build_credentials
+from paddock.client.kubeconfig import Config
+from paddock.client.renewal import Credential
 from paddock.client.requests import Request, read_error
-from paddock.kube.errors import TooManyRequests, Unauthorized, Unavailable
+from paddock.client.tls import Tls
+from paddock.kube.errors import TooManyRequests, Unavailable
 
 if TYPE_CHECKING:
     import aiohttp
@@ -34,12 +35,13 @@ a limit."""
 _NO_LIMIT = 0  # in aiohttp
 _MAX_RETRIES = 4
 _MAX_RETRY_AFTER = 10.0
-_TOKEN_SECONDS = 60.0
+_UNAUTHORIZED = 401
 
 
 class Connection:
-    """Call `open` first and `close` at the end. `timeout`: seconds for a whole request; of a stream, for connecting.
-    `on_date` gets the Date header of every answer: the server's time."""
+    """Call `open` first and `close` at the end. `timeout`: seconds for a whole request; of a stream, for connecting;
+    the run of a credential plug-in is not in it. `on_date` gets the Date header of every answer: the server's time.
+    `credentials`: of several connections, closed by who has opened them."""
 
     def __init__(
         self,
@@ -49,12 +51,15 @@ class Connection:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
         on_date: Callable[[str | None], None] = lambda _: None,
+        credentials: Credentials | None = None,
     ) -> None:
         self.config = config
         self._on_date = on_date
         self._timeout = timeout
         self._sleep = sleep
-        self._token = _Token(config, clock)
+        self._credentials = credentials or build_credentials(config, clock=clock)
+        self._owns_credentials = credentials is None
+        self._tls: Tls | None = None
         self._identity = _build_identity(config)
         self._requests: aiohttp.ClientSession | None = None
         self._streams: aiohttp.ClientSession | None = None
@@ -62,10 +67,10 @@ class Connection:
     async def open(self) -> None:
         import aiohttp
 
-        verify = _build_tls(self.config) if self.config.server.startswith("https:") else True
+        self._tls = Tls(self.config) if self.config.server.startswith("https:") else None
 
         def open_session(limit: int) -> aiohttp.ClientSession:
-            connector = aiohttp.TCPConnector(limit=limit, ssl=verify)
+            connector = aiohttp.TCPConnector(limit=limit)
             # An API server sets no cookies: parsing them would cost a little at every request.
             return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
 
@@ -77,6 +82,8 @@ class Connection:
         for session in sessions:
             if session is not None:
                 await session.close()
+        if self._owns_credentials:
+            await self._credentials.close()
 
     async def send(self, request: Request) -> bytes:
         """The body of the answer. Raises `ApiError`."""
@@ -111,79 +118,48 @@ class Connection:
         if session is None:
             raise RuntimeError("the client is not open: use `async with Client(config) as api`")
         limits = aiohttp.ClientTimeout(total=total, connect=self._timeout, sock_read=read_timeout)
+        credential = await self._credentials.get()
         try:
-            async with session.request(
-                request.method,
-                self.config.server + request.path,
-                params=request.query,
-                data=request.body,
-                headers=self._headers(request),
-                timeout=limits,
-                server_hostname=self.config.server_name,
-                proxy=self.config.proxy,
-                allow_redirects=False,
-            ) as response:
-                self._on_date(response.headers.get("Date"))
-                if response.status >= 300:
-                    raise read_error(response.status, response.headers, await response.read())
-                yield response
-        except (aiohttp.ClientError, TimeoutError, ConnectionError) as error:
-            raise Unavailable(_explain(self.config, error)) from error
+            for again in (True, False):
+                async with session.request(
+                    request.method,
+                    self.config.server + request.path,
+                    params=request.query,
+                    data=request.body,
+                    headers=self._headers(request, credential),
+                    timeout=limits,
+                    ssl=self._tls.find(credential) if self._tls else True,
+                    server_hostname=self.config.server_name,
+                    proxy=self.config.proxy,
+                    allow_redirects=False,
+                ) as response:
+                    self._on_date(response.headers.get("Date"))
+                    if response.status < 300:
+                        self._credentials.accept(credential)
+                        yield response
+                        return
+                    error = read_error(response.status, response.headers, await response.read())
+                if response.status != _UNAUTHORIZED:
+                    self._credentials.accept(credential)
+                    raise error
+                other = await self._credentials.replace(credential) if again else None
+                if other is None:
+                    raise error
+                credential = other
+        except (aiohttp.ClientError, TimeoutError, ConnectionError) as failure:
+            raise Unavailable(_explain(self.config, failure)) from failure
 
-    def _headers(self, request: Request) -> list[tuple[str, str]]:
+    def _headers(self, request: Request, credential: Credential) -> list[tuple[str, str]]:
         headers = {"Accept": "application/json", "User-Agent": "paddock", **request.headers}
-        if token := self._token.read():
-            headers["Authorization"] = f"Bearer {token}"
+        if credential.token:
+            headers["Authorization"] = f"Bearer {credential.token}"
         return [*headers.items(), *self._identity]
-
-
-class _Token:
-    """The bearer token. A file is read again after a minute, as the kubelet renews it; an error keeps the last."""
-
-    def __init__(self, config: Config, clock: Callable[[], float]) -> None:
-        self._file = config.token_file
-        self._clock = clock
-        self._text = config.token
-        self._read_at: float | None = None
-
-    def read(self) -> str:
-        if self._file is None or (self._read_at is not None and self._clock() - self._read_at < _TOKEN_SECONDS):
-            return self._text
-        try:
-            self._text = self._file.read_text().strip() or self._text
-            self._read_at = self._clock()
-        except OSError as error:
-            if not self._text:
-                raise Unauthorized(f"cannot read the token in {self._file}: {error.strerror}") from None
-        return self._text
 
 
 def _build_identity(config: Config) -> list[tuple[str, str]]:
     """Impersonation headers, if the kubeconfig has `as` or `as-groups`."""
     user = [("Impersonate-User", config.impersonate)] if config.impersonate else []
     return [*user, *(("Impersonate-Group", group) for group in config.impersonate_groups)]
-
-
-def _build_tls(config: Config) -> ssl.SSLContext:
-    try:
-        context = ssl.create_default_context(cadata=config.ca)
-        if config.insecure:
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        if config.certificate and config.key:
-            _load_certificate(context, config.certificate, config.key)
-    except ssl.SSLError as error:
-        raise ConfigError(f"{config.source}: its certificates cannot be used: {error.reason or error}") from None
-    return context
-
-
-def _load_certificate(context: ssl.SSLContext, certificate: str, key: str) -> None:
-    """By a temporary private file: Python's ssl reads client certificates from files only."""
-    with tempfile.TemporaryDirectory(prefix="paddock-") as directory:
-        path = Path(directory) / "client.pem"
-        path.touch(mode=0o600)
-        path.write_text(f"{certificate}\n{key}\n")
-        context.load_cert_chain(path)
 
 
 def _explain(config: Config, error: BaseException) -> str:

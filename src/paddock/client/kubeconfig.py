@@ -18,21 +18,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from paddock.client.errors import ConfigError
+from paddock.client.exec_plugin import ExecPlugin, build_cluster, read_plugin
+
 _SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-
-
-class ConfigError(Exception):
-    """The kubeconfig cannot be used. The message names the file, the value found and what to do. `text` and `places`:
-    the English template and its values, for translation."""
-
-    def __init__(self, text: str, **places: str) -> None:
-        super().__init__(text.format_map(places))
-        self.text, self.places = text, places
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """One cluster, user and namespace. Certificates are PEM. `source`: file and context, for messages."""
+    """One cluster, user and namespace. Certificates are PEM. `source`: file and context, for messages. `plugin`: the
+    program that gives the credential; None where the kubeconfig has one itself, which then wins, as in client-go."""
 
     server: str
     namespace: str = "default"
@@ -45,6 +40,7 @@ class Config:
     key: str | None = field(default=None, repr=False)
     token: str = field(default="", repr=False)
     token_file: Path | None = None
+    plugin: ExecPlugin | None = None
     proxy: str | None = None
     impersonate: str = ""
     impersonate_groups: tuple[str, ...] = ()
@@ -180,39 +176,75 @@ def _build_config(merged: _Merged, wanted: str | None, source: str) -> Config:
         if context.text("user")
         else _Entry({}, cluster.file)
     )
-    _refuse_plugins(user, name)
+    _refuse_auth_provider(user, name)
     server = cluster.text("server").rstrip("/")
     if not server.startswith(("https://", "http://")):
         raise ConfigError(
             "{file}: context {name}: server is {server}; wanted https://HOST:PORT",
             file=str(cluster.file), name=repr(name), server=repr(server),
         )  # fmt: skip
+    ca = cluster.pem("certificate-authority")
     return Config(
         server=server,
         namespace=context.text("namespace") or "default",
         context=name,
         source=f"{source}, context {name}",
-        ca=cluster.pem("certificate-authority"),
+        ca=ca,
         insecure=bool(cluster.value.get("insecure-skip-tls-verify")),
         server_name=cluster.text("tls-server-name") or None,
         certificate=user.pem("client-certificate"),
         key=user.pem("client-key"),
         token=user.text("token"),
         token_file=user.path("tokenFile"),
+        plugin=_read_plugin(user, context.text("user"), cluster, server, ca),
         proxy=cluster.text("proxy-url") or None,
         impersonate=user.text("as"),
         impersonate_groups=tuple(map(str, user.value.get("as-groups") or ())),
     )
 
 
-def _refuse_plugins(user: _Entry, context: str) -> None:
-    for kind in ("exec", "auth-provider"):
-        if kind in user.value:
-            raise ConfigError(
-                "{file}: context {name} signs in with `{kind}`, which Paddock does not run. Give that user a `token`, "
-                "a `tokenFile` or a client certificate, for example with `kubectl create token`",
-                file=str(user.file), name=repr(context), kind=kind,
-            )  # fmt: skip
+_OWN_CREDENTIALS = (
+    "token", "tokenFile", "client-certificate", "client-certificate-data", "username", "password",
+)  # fmt: skip
+"""A user who has one of them needs no plug-in: client-go does not run it (transport.Config, HasTokenAuth and
+others)."""
+
+
+def _read_plugin(user: _Entry, name: str, cluster: _Entry, server: str, ca: str | None) -> ExecPlugin | None:
+    if user.value.get("exec") is None:
+        return None
+    plugin = read_plugin(user.value["exec"], user.file, name, build_cluster(cluster.value, server, ca))
+    # As in client-go, a server without TLS gets no credential.
+    wanted = server.startswith("https:") and not any(map(user.text, _OWN_CREDENTIALS))
+    return plugin if wanted else None
+
+
+def _refuse_auth_provider(user: _Entry, context: str) -> None:
+    """kubectl 1.26 has removed gcp and azure; what is left, oidc, is a plug-in today."""
+    provider = user.value.get("auth-provider")
+    if provider is None:
+        return
+    name = str(provider.get("name") or "") if isinstance(provider, Mapping) else ""
+    places = {"file": str(user.file), "context": repr(context)}
+    if name == "gcp":
+        raise ConfigError(
+            "{file}: context {context} signs in with `auth-provider: gcp`, which kubectl 1.26 removed and Paddock does "
+            "not have. Install gke-gcloud-auth-plugin, then let `gcloud container clusters get-credentials` write this "
+            "kubeconfig again",
+            **places,
+        )
+    if name == "azure":
+        raise ConfigError(
+            "{file}: context {context} signs in with `auth-provider: azure`, which kubectl 1.26 removed and Paddock "
+            "does not have. Install kubelogin, then let `kubelogin convert-kubeconfig` write this kubeconfig again",
+            **places,
+        )
+    raise ConfigError(
+        "{file}: context {context} signs in with `auth-provider: {name}`, which Paddock does not have. Give that user "
+        "an `exec` entry with a credential plug-in (for OpenID Connect kubelogin, `kubectl oidc-login setup`), a "
+        "`token` or a client certificate",
+        name=name, **places,
+    )  # fmt: skip
 
 
 def _read_service_account(files: list[Path], environment: Mapping[str, str], directory: Path) -> Config:

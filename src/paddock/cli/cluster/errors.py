@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from paddock.app.home import HomeError
 from paddock.app.launch import StartError, StopError
@@ -10,6 +11,9 @@ from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.os_errors import explain_unreadable
 from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.kube.errors import AlreadyExists, ApiError, BadRequest, Invalid, NotFound
+
+if TYPE_CHECKING:
+    from paddock.client.errors import Said
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +42,16 @@ _WRONG = (AlreadyExists, BadRequest, Invalid, NotFound)
 
 def explain_error(error: Exception) -> Explained | None:
     """The message and exit code of an expected error; None for any other: a bug."""
-    from paddock.client.kubeconfig import ConfigError  # loads ssl, which no command needs for its start
+    from paddock.client.errors import ConfigError, PluginError
 
     if isinstance(error, _MessageError):
         language = readers_language()
         lines = [each if isinstance(each, str) else render(each, language) for each in error.said]
         return Explained("\n".join(lines), 2 if isinstance(error, UserError) else 1)
     if isinstance(error, ConfigError):
-        return Explained(localized(phrase(error.text, **error.places)), 2)
+        return Explained(localized(build_phrase(error.said)), 2)
+    if isinstance(error, PluginError):
+        return Explained(localized(build_phrase(error.said)), 2 if error.missing else 1)
     if isinstance(error, HomeError | StartError | StopError):
         (said,) = error.args
         return Explained(localized(said) if isinstance(said, Phrase) else str(said), 1)
@@ -54,3 +60,9 @@ def explain_error(error: Exception) -> Explained | None:
     if isinstance(error, OSError) and error.filename:
         return Explained(localized(phrase("{file}: {why}", file=str(error.filename), why=explain_unreadable(error))), 1)
     return None
+
+
+def build_phrase(said: Said) -> Phrase:
+    """A sentence of the client, for translation."""
+    places = {name: value if isinstance(value, str) else build_phrase(value) for name, value in said.places.items()}
+    return phrase(said.text, **places)
