@@ -20,10 +20,11 @@ from paddock.client.kubeconfig import Config
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-def make_certificate(directory: Path) -> tuple[Path, str]:
-    """A self-signed certificate for 127.0.0.1: a file with certificate and key, and the certificate as PEM."""
+def make_certificate(directory: Path, common_name: str = "test") -> tuple[Path, str]:
+    """A self-signed certificate for 127.0.0.1, also of a client: a file with certificate and key, and the certificate
+    as PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test")])
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
     now = datetime(2020, 1, 1, tzinfo=UTC)
     certificate = (
         x509.CertificateBuilder()
@@ -47,11 +48,15 @@ def make_certificate(directory: Path) -> tuple[Path, str]:
 
 
 @asynccontextmanager
-async def serve(handler: Handler, directory: Path) -> AsyncIterator[Config]:
-    """The configuration of a client that trusts this server."""
+async def serve(handler: Handler, directory: Path, *, clients: str = "") -> AsyncIterator[Config]:
+    """The configuration of a client that trusts this server. `clients`: certificates (PEM), of which each client has to
+    show one."""
     path, ca = make_certificate(directory)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(path)
+    if clients:
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(cadata=clients)
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", handler)
     runner = web.AppRunner(app, shutdown_timeout=0.1)

@@ -137,7 +137,7 @@ def _contexts(kubeconfig: Path, namespace: str) -> Mapping[str, Any]:
         "admin": user["user"],
         "alice": {**user["user"], "as": "alice"},
         "stranger": {"token": "wrong"},
-        "plugin": {"exec": {"command": "aws", "apiVersion": "client.authentication.k8s.io/v1"}},
+        "plugin": {"exec": {"command": "no-such-plugin", "apiVersion": "client.authentication.k8s.io/v1beta1"}},
     }
     contexts = {name: {"cluster": "here", "user": name, "namespace": namespace} for name in users}
     return {
@@ -373,7 +373,7 @@ async def test_an_operator_that_watches_elsewhere_is_named(user: User) -> None:
         ("nope", 2, "context 'nope' is not in it (there: alice, down, plugin, prod, stranger)"),
         ("down", 1, "nothing answers at https://127.0.0.1:9"),
         ("stranger", 1, "does not know who you are (Unauthorized): the token or certificate of"),
-        ("plugin", 2, "context 'plugin' signs in with `exec`, which Paddock does not run"),
+        ("plugin", 2, "the credential plug-in no-such-plugin (user 'plugin' in "),
         ("alice", 1, "alice may not list paddlejobs.batch.paddlepaddle.org in namespace test-"),
     ],
 )

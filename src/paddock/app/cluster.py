@@ -22,7 +22,8 @@ from typing import TypeVar
 from paddock import __version__
 from paddock.app.health import Address, CannotServe, Endpoints, Handlers
 from paddock.client.client import Client
-from paddock.client.errors import ConfigError
+from paddock.client.credentials import open_credentials
+from paddock.client.errors import ConfigError, PluginError
 from paddock.client.kubeconfig import Config
 from paddock.controllers.clock import LocalClock, ServerClock
 from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE
@@ -155,7 +156,8 @@ class ClusterOperator:
 
 async def serve(config: Config, options: Options) -> int:
     """Runs the operator until a signal, and returns the exit code. Waits for a cluster that does not answer. Raises
-    `CannotServe`, `ConfigError`, and `Unauthorized` for credentials that the cluster rejects."""
+    `CannotServe`, `ConfigError`, and `Unauthorized` for credentials that the cluster rejects or a plug-in does not
+    give."""
     try:
         await _serve(config, options)
     except (CannotServe, ConfigError, ApiError):
@@ -175,8 +177,11 @@ async def _serve(config: Config, options: Options) -> None:
     # The Lease has its own connections: a renewal must not wait behind the requests of many reconciles.
     clock = ServerClock()
     async with (
-        Client(config, on_watch_end=measures.watch_ended, on_date=clock.read_header) as client,
-        Client(config) as lease_client,
+        open_credentials(config, notify=lambda said: log.warning("%s", said)) as credentials,
+        Client(
+            config, on_watch_end=measures.watch_ended, on_date=clock.read_header, credentials=credentials
+        ) as client,
+        Client(config, credentials=credentials) as lease_client,
     ):
 
         async def connect() -> bool:
@@ -200,6 +205,8 @@ async def _fetch_version(client: Client, config: Config) -> str:
         try:
             answer: Mapping[str, object] = await client.fetch("/version")
             return str(answer.get("gitVersion") or "of an unknown version")
+        except PluginError:  # explains itself: no server was asked
+            raise
         except Unauthorized as error:
             raise Unauthorized(
                 f"{config.server} does not know who this is: {error.message}. The token or certificate of "

@@ -44,8 +44,8 @@ def plan_interaction(plugin: ExecPlugin, *, terminal: bool) -> bool:
     if plugin.mode == "Always" and not terminal:
         raise PluginError(
             said(
-                "{who} asks on a terminal (interactiveMode: Always), and there is none here: standard input is not a "
-                "terminal. Run this in a terminal, or name a plug-in in the kubeconfig that asks nothing",
+                "{who} asks on a terminal (interactiveMode: Always), and has none here: standard input is not a "
+                "terminal, or this process is an operator. Name a plug-in in the kubeconfig that asks nothing",
                 who=plugin.who,
             )
         )

@@ -11,10 +11,10 @@ import asyncio
 import os
 import shutil
 import signal
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from paddock.client.exec_failures import ERROR_BYTES, OUTPUT_BYTES, SECONDS, Ended
 
@@ -38,7 +38,7 @@ async def run_plugin(
     *,
     interactive: bool,
     detached: bool = False,
-    seconds: float = SECONDS,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> Ended:
     """Raises OSError if the program does not start. `interactive`: standard input and standard error are those of
     this process, and there is no limit of time. `detached`: in a session of its own, without this process's terminal,
@@ -59,7 +59,7 @@ async def run_plugin(
             os.close(out)
             os.close(err)
         try:
-            stopped = await _wait(process, output, None if interactive else seconds)
+            stopped = await _wait(process, output, None if interactive else sleep(SECONDS))
         finally:
             if process.returncode is None:
                 _kill(process.pid, detached=detached)
@@ -107,17 +107,18 @@ async def _open_pipe(reader: _Output) -> AsyncIterator[int]:
         transport.close()
 
 
-async def _wait(process: asyncio.subprocess.Process, output: _Output, seconds: float | None) -> _Stopped:
+async def _wait(process: asyncio.subprocess.Process, output: _Output, limit: Awaitable[None] | None) -> _Stopped:
     """Until the plug-in has ended or a limit is reached."""
-    ended, full = asyncio.create_task(process.wait()), asyncio.create_task(output.full.wait())
+    ended, full = asyncio.ensure_future(process.wait()), asyncio.ensure_future(output.full.wait())
+    waited: list[asyncio.Future[Any]] = [ended, full, *([asyncio.ensure_future(limit)] if limit else [])]
     try:
-        await asyncio.wait((ended, full), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
         if output.full.is_set():
             return "bytes"
         return "" if ended.done() else "seconds"
     finally:
-        for task in (ended, full):
-            task.cancel()
+        for each in waited:
+            each.cancel()
 
 
 def _kill(pid: int, *, detached: bool) -> None:

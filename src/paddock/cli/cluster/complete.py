@@ -1,6 +1,6 @@
 """Shell completion of names from the running local cluster, or from the cluster that the command line names.
 
-Completion never starts the local cluster, prints no error, and gives up after `_SECONDS`.
+Completion never starts the local cluster, asks and prints nothing, and gives up after `_SECONDS`.
 """
 
 from __future__ import annotations
@@ -58,6 +58,6 @@ async def _list(place: Place, kind: str, namespace: str) -> list[tuple[str, str]
     from paddock.cli.cluster.session import connect
     from paddock.kube.meta import name_of
 
-    async with connect(place) as client:
+    async with connect(place, interactive=False) as client:
         found = await fetch_all(client, KINDS_BY_WORD.get(kind, ()), namespace)
     return [(name_of(item), str((item.get("status") or {}).get("phase") or "")) for _, item in found]

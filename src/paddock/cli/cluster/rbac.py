@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from paddock.cli.cluster.errors import Failed
+from paddock.cli.cluster.errors import Failed, build_phrase
 from paddock.cli.cluster.places import Cluster
 from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE
 from paddock.jobs.text.phrases import Phrase, phrase
@@ -38,9 +38,13 @@ to create pods: with it a user can read every Secret of the namespace."""
 
 @contextmanager
 def explained_refusals(place: Cluster) -> Iterator[None]:
-    """Turns `Unauthorized` and `Forbidden` into `Failed` with an explanation."""
+    """Turns `Unauthorized` and `Forbidden` of the server into `Failed` with an explanation."""
+    from paddock.client.errors import PluginError
+
     try:
         yield
+    except PluginError:  # explains itself: no server was asked
+        raise
     except Unauthorized as error:
         raise Failed(explain_unauthorized(place, error, time.time())) from error
     except Forbidden as error:
@@ -50,6 +54,12 @@ def explained_refusals(place: Cluster) -> Iterator[None]:
 def explain_unauthorized(place: Cluster, error: ApiError, now: Moment) -> Phrase:
     """The credentials of the kubeconfig are not accepted; names an expired certificate as the reason."""
     source, server = place.config.source, place.config.server
+    if place.config.plugin is not None:
+        return phrase(
+            "{server} does not accept what {plugin} gave ({why}). Sign in again with the tools of the cluster's "
+            "provider; if that changes nothing, who administers the cluster has to let this identity in",
+            server=server, plugin=build_phrase(place.config.plugin.who), why=error.message,
+        )  # fmt: skip
     expired = read_expiry(place.config.certificate)
     if expired is not None and expired < now:
         return phrase(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,10 +14,13 @@ import click
 
 from paddock.app.home import Home, read_home
 from paddock.cli.cluster.context_flags import read_chosen
+from paddock.cli.cluster.errors import build_phrase
 from paddock.cli.cluster.places import Cluster, Local, Place, build_cluster
+from paddock.cli.output.language import localized
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
+    from paddock.client.errors import Said
 
 T = TypeVar("T")
 
@@ -52,10 +56,16 @@ def ensure_up(*, sandbox: str = "auto") -> Home:
 
 
 @asynccontextmanager
-async def connect(place: Place) -> AsyncIterator[Client]:
+async def connect(place: Place, *, interactive: bool = True) -> AsyncIterator[Client]:
+    """`interactive`: the cluster's credential plug-in may use this terminal, as for a password."""
     from paddock.client.client import Client
+    from paddock.client.credentials import open_credentials
 
-    async with Client(place.read_config()) as client:
+    config = place.read_config()
+    async with (
+        open_credentials(config, interactive=interactive, notify=_notify) as credentials,
+        Client(config, credentials=credentials) as client,
+    ):
         if isinstance(place, Cluster):
             from paddock.cli.cluster.rbac import explained_refusals
             from paddock.cli.cluster.served import check_served
@@ -65,6 +75,11 @@ async def connect(place: Place) -> AsyncIterator[Client]:
                 yield client
         else:
             yield client
+
+
+def _notify(said: Said) -> None:
+    """By `sys.stderr`, which the live line of a followed job redirects above itself."""
+    print(localized(build_phrase(said)), file=sys.stderr)
 
 
 def run_with_client(work: Callable[[Client, Place], Awaitable[T]]) -> T:
