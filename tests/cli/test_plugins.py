@@ -192,10 +192,16 @@ async def test_what_needs_no_cluster_runs_no_plugin(user: User, words: tuple[str
     assert user.was_asked() == []
 
 
-async def test_completion_says_nothing_of_a_plugin_that_fails(user: User) -> None:
+async def test_completion_lends_no_terminal_and_says_nothing(user: User) -> None:
     user.signs_in("sys.stderr.write('signed out'); sys.exit(1)")
     typed = f"paddock --context {user.context} delete "
-    ended = await user.paddock(_PADDOCK_COMPLETE="bash_complete", COMP_WORDS=typed, COMP_CWORD="4")
+    ours, theirs = pty.openpty()
+    try:
+        variables = {"_PADDOCK_COMPLETE": "bash_complete", "COMP_WORDS": typed, "COMP_CWORD": "4"}
+        ended = await end(await user.start(stdin=theirs, **variables))
+    finally:
+        os.close(ours)
+        os.close(theirs)
     assert (ended.code, ended.out.strip(), ended.err) == (0, "", "")
     assert all(spec == {"interactive": False} for spec in user.was_asked())
 

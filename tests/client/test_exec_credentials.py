@@ -23,10 +23,12 @@ from paddock.client.connection import Connection
 from paddock.client.credentials import open_credentials
 from paddock.client.errors import ConfigError, PluginError, Said
 from paddock.client.exec_credentials import PluginCredentials
+from paddock.client.exec_plugin import ExecPlugin
 from paddock.client.kubeconfig import Config
+from paddock.client.renewal import Credential
 from paddock.client.requests import build, build_watch
 from paddock.kube.calls import Get, List
-from paddock.kube.errors import Unauthorized
+from paddock.kube.errors import Unauthorized, Unavailable
 from paddock.kube.meta import PODS
 from paddock.kube.times import format_time
 from support.operator_seam import until
@@ -227,7 +229,13 @@ async def test_a_renewal_that_fails_leaves_the_old_one_until_its_end(plugin: Plu
         plugin.gives_token(TWO, START + 1800)
         scene.now[0] += 60
         await scene.get()
-    assert guard.seen == [ONE] * 4 + [TWO]
+        assert len(scene.told) == 1
+        plugin.fails("signed out")
+        scene.now[0] = START + 1750
+        await scene.get()
+        await scene.settle()
+    assert guard.seen == [ONE] * 4 + [TWO] * 2
+    assert len(scene.told) == 2, "another failure is another notice"
 
 
 async def test_a_plugin_that_fails_at_first_fails_the_request_which_is_not_sent(plugin: Plugin, tmp_path: Path) -> None:
@@ -239,6 +247,40 @@ async def test_a_plugin_that_fails_at_first_fails_the_request_which_is_not_sent(
                 await scene.get()
         assert str(plugin.script) in str(caught.value) and str(caught.value).endswith("It wrote:\nsigned out")
     assert (guard.seen, plugin.runs, scene.told) == ([], 1, [])
+
+
+@dataclass
+class FakeFetch:
+    """Gives credentials that last 900 s. `lent`: whether each run had the terminal; `detached`: its own session."""
+
+    now: list[float]
+    lent: list[bool] = field(default_factory=list)
+    detached: list[bool] = field(default_factory=list)
+
+    async def __call__(self, plugin: ExecPlugin, *, terminal: bool, detached: bool) -> Credential:
+        self.lent.append(terminal)
+        self.detached.append(detached)
+        return Credential(f"token-{len(self.lent)}", expires=self.now[0] + 900)
+
+
+@pytest.mark.parametrize(
+    ("mode", "interactive", "lent"),
+    [
+        pytest.param("IfAvailable", True, [True, False, True], id="a renewal before the end asks nobody"),
+        pytest.param("Always", True, [True, True], id="one that always asks is not renewed before the end"),
+        pytest.param("IfAvailable", False, [False, False, False], id="an operator lends nothing"),
+    ],
+)
+async def test_the_terminal_is_lent_while_a_request_waits(mode: Any, interactive: bool, lent: list[bool]) -> None:
+    now = [START]
+    fetch = FakeFetch(now)
+    credentials = PluginCredentials(build_plugin(mode=mode), interactive=interactive, now=lambda: now[0], fetch=fetch)
+    for seconds in (0, 850, 900 if mode == "Always" else 1750):
+        now[0] = START + seconds
+        await credentials.get()
+        await asyncio.sleep(0)
+    assert fetch.lent == lent and set(fetch.detached) == {not interactive}
+    await credentials.close()
 
 
 async def test_a_request_that_is_cancelled_does_not_end_the_run_of_the_others(plugin: Plugin, tmp_path: Path) -> None:
@@ -258,12 +300,12 @@ async def test_a_request_that_is_cancelled_does_not_end_the_run_of_the_others(pl
 async def test_who_closes_the_connection_ends_the_run(plugin: Plugin, tmp_path: Path) -> None:
     """The guard of all tests finds a process that is left."""
     plugin.waits()
-    async with serve(Guard(set()).handle, tmp_path) as config, connected(config, plugin) as scene:
-        request = asyncio.create_task(scene.get())
-        await plugin.until_runs(1)
-        await scene.credentials.close()
-        await asyncio.gather(request, return_exceptions=True)
-        assert request.cancelled()
+    async with serve(Guard(set()).handle, tmp_path) as config:
+        async with Client(with_plugin(config, plugin)) as api:
+            request = asyncio.ensure_future(api.get(PODS, "n", "a"))
+            await plugin.until_runs(1)
+        with pytest.raises(Unavailable, match="the connection was closed"):
+            await request
 
 
 async def test_a_watch_goes_on_with_the_old_token_and_the_next_takes_the_new_one(

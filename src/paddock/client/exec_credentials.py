@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from typing import Protocol, TypeAlias
 
 from paddock.client import renewal
 from paddock.client.errors import PluginError, Said, said
@@ -20,9 +21,16 @@ from paddock.client.exec_plugin import ExecPlugin
 from paddock.client.exec_process import find_program, run_plugin
 from paddock.client.renewal import Credential, Decision, Held
 from paddock.client.tls import find_misfit
+from paddock.kube.errors import Unavailable
 from paddock.kube.times import format_time
 
-Notify = Callable[[Said], None]
+Notify: TypeAlias = Callable[[Said], None]
+
+
+class Fetch(Protocol):
+    """`fetch_credential`, or what stands for it in a test."""
+
+    async def __call__(self, plugin: ExecPlugin, *, terminal: bool, detached: bool) -> Credential: ...
 
 
 class PluginCredentials:
@@ -36,8 +44,10 @@ class PluginCredentials:
         interactive: bool = False,
         notify: Notify = lambda _: None,
         now: Callable[[], float] = time.time,
+        fetch: Fetch | None = None,
     ) -> None:
         self._plugin, self._interactive, self._notify, self._now = plugin, interactive, notify, now
+        self._fetch = fetch or fetch_credential
         self._held = Held()
         self._running: asyncio.Task[None] | None = None
         self._notified = False
@@ -75,8 +85,13 @@ class PluginCredentials:
 
     async def _run(self) -> None:
         """Waits for a run, that of another request if there is one. Raises its error."""
-        # A request that is cancelled, as by the time limit of an election, must not end the run of the others.
-        await asyncio.shield(self._start(lend=True))
+        # `wait` cancels nothing: a request that is cancelled, as by the time limit of an election, must not end the run
+        # of the others.
+        running = self._start(lend=True)
+        await asyncio.wait([running])
+        if running.cancelled():
+            raise Unavailable("the connection was closed while a credential plug-in ran")
+        running.result()
         if self._held.error is not None:
             raise _again(self._held.error)
 
@@ -87,9 +102,8 @@ class PluginCredentials:
 
     async def _renew(self, *, lend: bool) -> None:
         try:
-            credential = await fetch_credential(
-                self._plugin, terminal=lend and self._interactive, detached=not self._interactive
-            )
+            terminal = lend and self._interactive
+            credential = await self._fetch(self._plugin, terminal=terminal, detached=not self._interactive)
         except PluginError as error:
             self._held = renewal.fail(self._held, error, self._now())
             self._tell(error)
