@@ -323,8 +323,8 @@ async def test_a_watch_goes_on_with_the_old_token_and_the_next_takes_the_new_one
         second = scene.connection.stream(watch)
         await anext(second)
         assert guard.held == [ONE, TWO]
-        await first.aclose()
-        await second.aclose()
+        await first.aclose()  # type: ignore[attr-defined]
+        await second.aclose()  # type: ignore[attr-defined]
 
 
 async def test_a_watch_that_is_answered_401_is_begun_again(plugin: Plugin, tmp_path: Path) -> None:
@@ -335,7 +335,7 @@ async def test_a_watch_that_is_answered_401_is_begun_again(plugin: Plugin, tmp_p
         plugin.gives_token(TWO, START + 900)
         stream = scene.connection.stream(build_watch(List(PODS), "1", seconds=60))
         await anext(stream)
-        await stream.aclose()
+        await stream.aclose()  # type: ignore[attr-defined]
     assert guard.seen == [ONE, TWO]
 
 
@@ -455,7 +455,7 @@ async def test_a_certificate_is_shown_and_a_new_one_makes_new_connections(plugin
         await scene.get()
         renewed.set()
         assert await anext(stream) == b"1", "the old watch goes on"
-        await stream.aclose()
+        await stream.aclose()  # type: ignore[attr-defined]
     old, new = serials[0], serials[-1]
     assert old != new and serials == [old] * 3 + [new] * 2 and held == [old] * 2
     assert plugin.runs == 2
