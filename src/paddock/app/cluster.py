@@ -178,9 +178,7 @@ async def _serve(config: Config, options: Options) -> None:
     clock = ServerClock()
     async with (
         open_credentials(config, notify=lambda said: log.warning("%s", said)) as credentials,
-        Client(
-            config, on_watch_end=measures.watch_ended, on_date=clock.read_header, credentials=credentials
-        ) as client,
+        Client(config, on_watch_end=measures.watch_ended, on_date=clock.read_header, credentials=credentials) as client,
         Client(config, credentials=credentials) as lease_client,
     ):
 

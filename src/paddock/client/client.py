@@ -61,9 +61,7 @@ class Client(Api):
         self.config = config
         self._relist = relist
         self._on_watch_end = on_watch_end
-        self._connection = Connection(
-            config, timeout=timeout, sleep=sleep, on_date=on_date, credentials=credentials
-        )
+        self._connection = Connection(config, timeout=timeout, sleep=sleep, on_date=on_date, credentials=credentials)
         self._sleep = sleep
 
     async def __aenter__(self) -> Client:
