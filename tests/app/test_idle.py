@@ -26,6 +26,7 @@ def pod(phase: str, owner: str = "") -> dict[str, Any]:
         ([job("Completed"), job("Failed", "b")], [], 600, True),
         ([job("Completed"), job("Running", "b")], [], 600, False),
         ([job("")], [], 600, False),  # not reconciled yet
+        ([job("") | {"spec": {"runPolicy": {"managedBy": "kueue.x-k8s.io/multikueue"}}}], [], 600, True),
         ([job("Suspended")], [], 600, True),  # it does nothing until a user resumes it
         ([], [pod("Running")], 600, False),  # a pod of the user, without a job
         ([], [pod("Succeeded"), pod("Failed")], 600, True),

@@ -175,6 +175,24 @@ def test_logs_of_a_job_whose_pods_are_gone(cluster: Cluster) -> None:
     assert cluster.paddock("logs", "done", "-f", "--rank", "0").lines == ["line 1", "line 2", "line 3", ""]
 
 
+def test_another_managers_job_is_refused_and_one_that_is_there_is_not_waited_for(cluster: Cluster) -> None:
+    job = build_light_job("theirs", "true")
+    job["spec"]["runPolicy"] = {"managedBy": "kueue.x-k8s.io/multikueue"}
+    file, managed = cluster.write(job), "managed by kueue.x-k8s.io/multikueue, not by Paddock"
+    for verb in ("run", "submit"):
+        refused = cluster.paddock(verb, file)
+        assert refused.code == 2
+        assert f"the job is {managed}" in refused.err and refused.err.endswith("nothing was submitted\n")
+    explained = cluster.paddock("explain", "--why-not", file)
+    assert (explained.code, "would be refused" in explained.out) == (1, True)
+    assert cluster.kubectl("create", "-f", file).code == 0
+    assert managed in cluster.paddock("get", "jobs", "theirs").out
+    assert cluster.paddock("explain", "theirs").lines[1].startswith(managed)
+    assert f"Why:       {managed}" in cluster.paddock("describe", "theirs").lines
+    logs = cluster.paddock("logs", "theirs", "-f")
+    assert (logs.code, managed in logs.err) == (2, True)
+
+
 def test_logs_that_are_followed_can_be_left(cluster: Cluster) -> None:
     follow = cluster.start("logs", "going", "-f")
     follow.until_it_prints("ready\n")

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from cli.views import RESOURCE, build_manifest
-from paddock.cli.cluster.places import Local
+from paddock.cli.cluster.flags import LOCAL
+from paddock.cli.cluster.places import Cluster, Local
 from paddock.cli.verbs.describe import build_description
 from paddock.jobs.views.stored import read_stored
 
@@ -33,3 +34,20 @@ def test_a_job_that_cannot_be_read_is_described_all_the_same(status: dict[str, A
         f"Status:    {state}",
     ]
     assert lines[3].startswith(f"Why:       {why}")
+
+
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        ({}, "managed by kueue.x-k8s.io/multikueue, not by Paddock"),
+        ({"phase": "Pending", "cause": {"reason": "Deleting", "args": {}}}, "being deleted, together with its pods"),
+    ],
+)
+def test_another_manager_is_named_and_is_why_nothing_is_recorded(status: dict[str, Any], why: str) -> None:
+    manifest = build_manifest(runPolicy={"managedBy": "kueue.x-k8s.io/multikueue"}) | {"status": status}
+    place: Any = Cluster(config=None, flags=LOCAL)  # type: ignore[arg-type]
+    lines = build_description(read_stored(RESOURCE, manifest), place)
+    assert "Manager:   kueue.x-k8s.io/multikueue" in lines
+    assert f"Why:       {why}" in lines
+    own = build_description(read_stored(RESOURCE, build_manifest()), place)
+    assert not any(line.startswith("Manager") for line in own)

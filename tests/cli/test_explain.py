@@ -103,6 +103,29 @@ def test_a_job_without_a_recorded_cause_is_explained_as_such() -> None:
     )
 
 
+def managed_elsewhere() -> Manifest:
+    manifest = read_manifest("wide_and_deep")
+    manifest["spec"]["runPolicy"] = {"managedBy": "kueue.x-k8s.io/multikueue"}
+    return manifest
+
+
+def test_a_job_of_another_manager_waits_for_no_operator_of_paddock() -> None:
+    assert build_explanation(managed_elsewhere(), Status(), NOW, "en") == [
+        "PaddleJob default/wide-ande-deep: Pending",
+        "managed by kueue.x-k8s.io/multikueue, not by Paddock: no operator of Paddock acts on it",
+    ]
+
+
+def test_a_cause_that_another_manager_has_copied_is_told_with_the_manager_and_no_step() -> None:
+    cause = CauseRecord("RankFailed", {"ranks": ["worker-1"], "code": 3}, NOW - 60)
+    lines = build_explanation(managed_elsewhere(), Status(phase=Phase.FAILED, cause=cause), NOW, "en")
+    assert lines[1:] == [
+        explain(cause),
+        "recorded by the operator in status.cause: RankFailed, 60s ago",
+        "managed by kueue.x-k8s.io/multikueue, not by Paddock",
+    ]
+
+
 def test_a_manifest_that_was_edited_wrong_is_read_again_in_the_readers_language() -> None:
     manifest = read_manifest("wide_and_deep")
     manifest["spec"]["worker"]["replicas"] = "2"

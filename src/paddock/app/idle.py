@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from paddock.jobs.model import Phase
+from paddock.jobs.policies.manager import find_other_manager
 from paddock.kube.meta import controller_of, uid_of
 from paddock.kube.times import Moment
 
@@ -28,7 +29,9 @@ def is_idle(
     """Whether the cluster may stop. Pods that a finished job keeps (cleanPodPolicy: Never) do not keep it up."""
     if now - last_request < idle_seconds:
         return False
-    phases = {uid_of(job): str((job.get("status") or {}).get("phase") or "") for job in jobs}
+    # Nobody here runs another manager's job, so it would never finish.
+    own = [job for job in jobs if not find_other_manager(job)]
+    phases = {uid_of(job): str((job.get("status") or {}).get("phase") or "") for job in own}
     finished = {uid for uid, phase in phases.items() if phase in _AT_REST}
     if len(finished) < len(phases):
         return False

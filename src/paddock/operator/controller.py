@@ -22,6 +22,7 @@ from paddock.jobs.apis import JobApi
 from paddock.jobs.model import Job, NodeCondition, NodeState, Observed, Refusal, Settings, Status
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.lost import overdue
+from paddock.jobs.policies.manager import find_other_manager
 from paddock.jobs.policies.ports import shares_network
 from paddock.jobs.policies.release import plan_release
 from paddock.jobs.text.explain import explain
@@ -115,6 +116,9 @@ class Controller:
                 await self._annotate_halted(ref)
                 return retry_in
             manifest = await self._api.get(ref.resource, *ref.key)
+            if find_other_manager(manifest):
+                self._states.pop(ref, None)
+                return None
             return await self._reconcile_job(ref, await self._remove_legacy_finalizer(ref, manifest))
         except NotFound:
             self._states.pop(ref, None)
@@ -124,7 +128,7 @@ class Controller:
     async def _annotate_halted(self, ref: JobRef) -> None:
         """Halted: only the legacy finalizer is removed."""
         # It would block the deletion of the CRD, which may be what ends the halt.
-        if (known := self._informers.get(*ref)) is None:
+        if (known := self._informers.get(*ref)) is None or find_other_manager(known):
             return
         job = await self._remove_legacy_finalizer(ref, known)
         if not self._kinds[ref.resource].read_status(job).phase.terminal:
@@ -133,6 +137,8 @@ class Controller:
     def on_job_event(self, ref: JobRef, manifest: Manifest) -> None:
         """A job was added, changed or deleted. Own status writes do not queue it."""
         state, version = self._states.get(ref), version_of(manifest)
+        if state is None and find_other_manager(manifest):
+            return
         # During a write its version is not known yet, and the watch may be faster than the answer: judge it afterwards.
         if state is not None and state.seen_during_write is not None:
             state.seen_during_write.add(version)

@@ -17,6 +17,7 @@ from typing import Any
 from paddock.controllers.cache import Cache
 from paddock.jobs.install import deployment
 from paddock.jobs.objects.observed import FOREIGN_ANNOTATIONS
+from paddock.jobs.policies.manager import find_other_manager
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
 from paddock.kube.meta import (
@@ -215,8 +216,10 @@ def _keep_identity(pod: Manifest) -> Manifest:
 
 
 def _keep_status(job: Manifest) -> Manifest:
-    """Reconciles read jobs live: the cache needs metadata and status only."""
-    return {**_keep_metadata(job), "status": job.get("status") or {}}
+    """Reconciles read jobs live: the cache needs metadata, status and whose job it is."""
+    manager = find_other_manager(job)
+    spec = {"spec": {"runPolicy": {"managedBy": manager}}} if manager else {}
+    return {**_keep_metadata(job), **spec, "status": job.get("status") or {}}
 
 
 def _keep_members(group: Manifest) -> Manifest:

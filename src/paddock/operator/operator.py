@@ -21,6 +21,7 @@ from paddock.controllers.queue import WorkQueue
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Settings
+from paddock.jobs.policies.manager import find_other_manager
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Conflict
 from paddock.kube.meta import Manifest, Resource, key_of
@@ -158,7 +159,8 @@ class Operator:
         self._controller.on_object_event(resource, key)
         if resource in self._kinds:
             job = self._informers.get(resource, key)
-            self._measures.count_job(resource, key, self._kinds[resource].read_status(job).phase if job else None)
+            own = job if job is not None and not find_other_manager(job) else None
+            self._measures.count_job(resource, key, self._kinds[resource].read_status(own).phase if own else None)
             self._controller.on_job_event(JobRef(resource, key), manifest)
         elif owner := owner_in(manifest, self._owners):
             self._queue.add(JobRef(*owner))

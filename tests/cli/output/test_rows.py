@@ -61,6 +61,18 @@ def test_the_master_of_kubeflow_is_in_the_column_of_servers() -> None:
     assert row["PS"] and row["WORKER"]
 
 
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        ({}, "managed by kueue.x-k8s.io/multikueue, not by Paddock"),
+        ({"phase": "Pending", "cause": {"reason": "Deleting", "args": {}}}, "being deleted, together with its pods"),
+    ],
+)
+def test_why_nothing_happens_to_another_managers_job_is_that_manager(status: dict[str, Any], why: str) -> None:
+    job = build_manifest(runPolicy={"managedBy": "kueue.x-k8s.io/multikueue"}) | {"status": status}
+    assert rows.build_job_cells(read_job_row(RESOURCE, job), NOW)[-1] == why
+
+
 def test_why_is_in_the_readers_language() -> None:
     job = build_manifest()
     job["status"] = {"phase": "Pending", "cause": {"reason": "Deleting", "args": {}, "since": CREATED}}

@@ -8,7 +8,7 @@ import pytest
 
 from cli.views import RESOURCE, build_manifest
 from paddock.cli.follow.locations import explain_outputs
-from paddock.cli.submit.local_only import find_notices, find_refusals
+from paddock.cli.submit.local_only import find_local_refusals, find_notices, find_refusals
 from paddock.cli.submit.submission import Checked, build_checked
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.preflight import Document
@@ -31,6 +31,18 @@ def test_a_directory_of_this_machine_is_refused() -> None:
     (said,) = find_refusals(checked(job_with({"paddock.dev/working-directory": "/home/me"})))
     assert str(said).startswith("job.yaml: the annotation paddock.dev/working-directory names a directory of this")
     assert str(said).endswith("--workdir /home/me sends the directory")
+
+
+def test_another_managers_job_is_refused_here_and_sent_to_a_cluster() -> None:
+    manifest = job_with()
+    manifest["spec"]["runPolicy"] = {"managedBy": "kueue.x-k8s.io/multikueue"}
+    (said,) = find_local_refusals(checked(manifest))
+    assert str(said) == (
+        "job.yaml: the job is managed by kueue.x-k8s.io/multikueue, not by Paddock, and nobody else runs jobs on the "
+        "local cluster: remove spec.runPolicy.managedBy"
+    )
+    assert find_refusals(checked(manifest)) == []
+    assert find_local_refusals(checked(job_with())) == []
 
 
 def test_an_environment_is_refused() -> None:

@@ -86,6 +86,16 @@ def test_a_field_is_read(path: tuple[str, ...], value: Any, attribute: str, expe
     assert found == expected
 
 
+@pytest.mark.parametrize(
+    ("manager", "warned"),
+    [("kubeflow.org/training-operator", []), ("", []), ("kueue.x-k8s.io/multikueue", ["spec.runPolicy.managedBy"])],
+)
+def test_another_manager_that_kubeflow_knows_is_a_warning(manager: str, warned: list[str]) -> None:
+    job = KUBEFLOW_PADDLE.read_job(with_value(base(), (*RUN, "managedBy"), manager))
+    assert [each.path for each in job.warnings] == warned
+    assert all(each.message.startswith(f"{manager} runs this job: ") for each in job.warnings)
+
+
 def with_master(replicas: int = 1) -> Manifest:
     worker = base()["spec"]["paddleReplicaSpecs"]["Worker"]
     return with_value(base(), (*SPECS, "Master"), worker | {"replicas": replicas})
@@ -143,9 +153,10 @@ REFUSED: list[tuple[tuple[str | int, ...], Any, str, str]] = [
     ),
     (
         (*RUN, "managedBy"),
-        "kueue.x-k8s.io/multikueue",
+        "kueue.x-k8s.io/multi-kueue",
         "spec.runPolicy.managedBy",
-        'found "kueue.x-k8s.io/multikueue", kubeflow.org/training-operator is allowed',
+        'found "kueue.x-k8s.io/multi-kueue", kubeflow.org/training-operator or kueue.x-k8s.io/multikueue is allowed; '
+        'did you mean "kueue.x-k8s.io/multikueue"?',
     ),
     (
         (*RUN, "schedulingPolicy"),

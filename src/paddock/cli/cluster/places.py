@@ -24,6 +24,7 @@ from paddock.cli.output.language import localized
 from paddock.cli.output.terminal import stderr
 from paddock.jobs.names import output_name
 from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import uid_of
@@ -171,7 +172,8 @@ class Cluster:
         try:
             current = await client.get(job.resource, *job.key)
             if not (current.get("status") or {}) and uid_of(current) == job.uid:
-                notify(await explain_no_status(client, job.resource, job.key.namespace, self.flags))
+                manager = explain_manager(current)
+                notify(manager or await explain_no_status(client, job.resource, job.key.namespace, self.flags))
         except ApiError:
             pass  # the follower of the job gets the same error and reports it
         await asyncio.Event().wait()

@@ -27,9 +27,10 @@ def format_age(created: Moment | None, now: Moment) -> str:
 
 
 def build_job_cells(row: JobRow, now: Moment, language: str = "en", *, wide: bool = False) -> list[str]:
-    """A line of `paddock get`; WHY is the cause's sentence, in full if `wide`."""
+    """A line of `paddock get`; WHY is the cause's sentence, in full if `wide`, else who runs the job if Paddock does
+    not."""
     tell = explain if wide else explain_briefly
-    why = tell(row.cause, language) if row.cause else ""
+    why = tell(row.cause, language) if row.cause else render(row.manager or "", language)
     age = format_age(row.created, now)
     return [row.name, str(row.phase), row.mode, *map(_ready, row.counts), age, why]
 

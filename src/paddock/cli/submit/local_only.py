@@ -1,4 +1,5 @@
-"""Parts of a manifest that only the local cluster supports: reported before anything is sent, with an alternative.
+"""Parts of a manifest that only the local cluster supports, or only others: reported before anything is sent, with an
+alternative.
 
 A manifest for a laptop should also train on a cluster, so harmless parts (an annotation that only the laptop reads) are
 notices; parts that cannot work are refused. Pure.
@@ -14,6 +15,7 @@ from paddock.cli.submit.submission import Checked
 from paddock.jobs.labels import ENVIRONMENT_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job
 from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.outputs import trained_container
 from paddock.kube.meta import ENVIRONMENTS, annotations_of
 
@@ -38,6 +40,20 @@ def find_reasons(each: Checked) -> Iterator[Phrase]:
             "and --workdir {directory} sends the directory",
             name=WORKING_DIRECTORY_ANNOTATION, directory=directory,
         )  # fmt: skip
+
+
+def find_local_refusals(checked: Sequence[Checked]) -> list[Phrase]:
+    """What the local cluster cannot do, with its file."""
+    return [phrase("{file}: {why}", file=each.file, why=why) for each in checked for why in find_local_reasons(each)]
+
+
+def find_local_reasons(each: Checked) -> Iterator[Phrase]:
+    """Why one document cannot work on the local cluster."""
+    if each.is_job and (manager := explain_manager(each.manifest)):
+        yield phrase(
+            "the job is {manager}, and nobody else runs jobs on the local cluster: remove spec.runPolicy.managedBy",
+            manager=manager,
+        )
 
 
 def find_notices(checked: Sequence[Checked]) -> list[Phrase]:

@@ -22,7 +22,7 @@ from paddock.cli.cluster.flags import LOCAL, Flags, build_next
 from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output.terminal import stdout
 from paddock.cli.submit.local_directories import read_refusal
-from paddock.cli.submit.local_only import find_reasons
+from paddock.cli.submit.local_only import find_local_reasons, find_reasons
 from paddock.cli.submit.report import Report, build_lines, fetch_report
 from paddock.cli.submit.same_name import explain_taken
 from paddock.cli.submit.submission import Checked, drop_devices, explain_refused, find_lacking, place_document
@@ -107,7 +107,7 @@ async def _fetch_answer(client: Client, each: Checked) -> Answer:
     cause = plan_why_not(job, pods, nodes, groups, now)
     return Answer(
         job,
-        [why for why in (taken, refusal) if why is not None],
+        [*find_local_reasons(each), *(why for why in (taken, refusal) if why is not None)],
         [*plan_images(job, environments, now), *([cause] if cause else [])],
         plan_lacking(each, nodes, now) if cause else (),
     )

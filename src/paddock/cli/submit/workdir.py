@@ -16,7 +16,7 @@ import click
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import Place
 from paddock.cli.submit.local_directories import add_working_directories
-from paddock.cli.submit.local_only import find_notices, find_refusals
+from paddock.cli.submit.local_only import find_local_refusals, find_notices, find_refusals
 from paddock.cli.submit.sent_directories import add_directory_maps
 from paddock.cli.submit.submission import Checked
 from paddock.jobs.text.phrases import Phrase, phrase
@@ -38,10 +38,11 @@ workdir_option = click.option(
 
 def refuse_impossible(place: Place, checked: Sequence[Checked], notify: Notify) -> None:
     """Raises `UserError` with all that the place does not support; notifies of differences. Sends nothing."""
+    refusals = find_refusals(checked) if place.home is None else find_local_refusals(checked)
+    if refusals:
+        raise UserError(*refusals, phrase("nothing was submitted"))
     if place.home is not None:
         return
-    if refusals := find_refusals(checked):
-        raise UserError(*refusals, phrase("nothing was submitted"))
     for each in find_notices(checked):
         notify(each)
 

@@ -19,9 +19,11 @@ from paddock.cli.output.rows import POD_HEADER, build_pod_cells
 from paddock.cli.output.terminal import print_table, stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.model import CauseRecord, Job, Status
+from paddock.jobs.policies.manager import find_other_manager
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.jobs.text.problems import InvalidJob
+from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.outputs import find_places
 from paddock.jobs.views.pods import read_pod_row
 from paddock.jobs.views.stored import StoredJob
@@ -82,6 +84,7 @@ def build_facts_of_invalid(stored: StoredJob, language: str = "en") -> list[str]
     facts: Mapping[Phrase, Phrase | str] = {
         phrase("Name"): str(stored.key),
         phrase("Kind"): _kind(stored.resource),
+        phrase("Manager"): find_other_manager(stored.manifest),
         phrase("Status"): str(status.phase or "Pending"),
         phrase("Why"): explain(cause, language),
         phrase("Created"): _moment(read_time(metadata(stored.manifest).get("creationTimestamp"))),
@@ -102,8 +105,9 @@ def build_facts(job: Job, stored: StoredJob, place: Place, language: str = "en")
         phrase("Name"): str(job.key),
         phrase("Kind"): _kind(job.resource),
         phrase("Mode"): job.mode,
+        phrase("Manager"): find_other_manager(stored.manifest),
         phrase("Status"): str(status.phase or "Pending"),
-        phrase("Why"): explain(status.cause, language) if status.cause else "",
+        phrase("Why"): explain(status.cause, language) if status.cause else explain_manager(stored.manifest) or "",
         phrase("Created"): _moment(job.created),
         phrase("Started"): _moment(status.started),
         phrase("Finished"): _moment(status.finished),

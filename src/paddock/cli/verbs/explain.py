@@ -25,6 +25,7 @@ from paddock.jobs.model import Status
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.jobs.views.given_up import read_given_up
+from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.steps import build_steps
 from paddock.kube.meta import Resource
 from paddock.kube.times import Moment, format_duration
@@ -64,7 +65,7 @@ def _explain_job(name: str, namespace: str, language: str) -> int:
         job = await fetch_job(client, namespace, name, place.flags)
         status = job.shown_status
         lines = build_explanation(job.manifest, status, time.time(), language, place.flags)
-        if place.home is None and status.cause is None:
+        if place.home is None and status.cause is None and explain_manager(job.manifest) is None:
             lines += [
                 render(each, language)
                 for each in await _explain_no_cause(client, job.resource, namespace, status, place)
@@ -94,7 +95,9 @@ def build_explanation(
     metadata = manifest.get("metadata") or {}
     name, namespace = str(metadata.get("name")), str(metadata.get("namespace"))
     head = f"{manifest.get('kind')} {namespace}/{name}: {status.phase or 'Pending'}"
-    cause = status.cause
+    cause, manager = status.cause, explain_manager(manifest)
+    if manager is not None and cause is None:
+        return [head, render(phrase("{said}: no operator of Paddock acts on it", said=manager), language)]
     if cause is None:
         said = phrase("nothing is recorded: {why}", why=_WITHOUT_CAUSE.get(str(status.phase), _UNSEEN))
         return [head, render(said, language), render(_COMPUTED, language)]
@@ -107,6 +110,9 @@ def build_explanation(
         by = phrase("`paddock run` gave the job up for it and suspended it: {reason}, {age} ago",
                     reason=cause.reason, age=age)  # fmt: skip
     lines.append(render(by, language))
+    if manager is not None:
+        # Its manager has copied the status of a job elsewhere: what to type there does not help here.
+        return [*lines, render(manager, language)]
     steps = build_steps(cause, name, namespace, local=flags.local, kind=_name_kind(manifest))
     return [*lines, *(render(each, language) for each in build_next(steps, flags))]
 

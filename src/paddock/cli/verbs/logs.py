@@ -24,6 +24,7 @@ from paddock.cli.verb import Verb
 from paddock.jobs.model import CleanPods, Rank
 from paddock.jobs.objects.pods import read_pod
 from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.pods import rank_name
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.meta import Manifest
@@ -52,6 +53,8 @@ def command(job: str, follow: bool, role: str, index: int | None, tail: int | No
         read, pods = stored.job, await fetch_pods(client, stored)
         ranks = read.ranks() if read else read_ranks(pods)
         ended = stored.status.phase.terminal
+        if not pods and (manager := explain_manager(stored.manifest)):
+            raise UserError(phrase("{job} has no pods here: it is {manager}", job=stored.key.name, manager=manager))
         if read is None and (not ranks or (follow and not ended)):
             where = place.flags.of(stored.key.namespace)
             raise UserError(explain_invalid(stored.key.name, where, bool(ranks)))

@@ -47,10 +47,6 @@ class _Clean(StrEnum):
     NONE = "None"
 
 
-class _ManagedBy(StrEnum):
-    OPERATOR = "kubeflow.org/training-operator"
-
-
 _CLEAN_PODS = {_Clean.ALL: CleanPods.ALWAYS, _Clean.RUNNING: CleanPods.RUNNING, _Clean.NONE: CleanPods.NEVER}
 
 
@@ -106,7 +102,6 @@ class KubeflowJob:
         root = Fields(manifest, "", problems)
         metadata, spec = root.child("metadata"), root.child("spec")
         roles, policy = self._read_roles(spec), spec.child("runPolicy")
-        policy.choice("managedBy", _ManagedBy, _ManagedBy.OPERATOR)
         check_name(metadata, roles)
         job = build_job(
             self,

@@ -53,7 +53,6 @@ def _run_policy() -> Manifest:
         {
             **run_policy(),
             "suspend": {"type": "boolean", "default": False},
-            "managedBy": TEXT,
             "schedulingPolicy": build_object(scheduling),
         }
     )

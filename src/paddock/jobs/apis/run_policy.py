@@ -1,6 +1,7 @@
 """`runPolicy` in Kubeflow's shape, for every API group.
 
 An absent limit means no limit. Seconds are whole, as in Kubeflow. Each group has its own values of `cleanPodPolicy`.
+`managedBy` has those of Kubeflow's webhook; what it means is decided in `jobs.policies.manager`.
 """
 
 from __future__ import annotations
@@ -8,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from paddock.jobs.model import CleanPods, Policies, Role, Scheduling
+from paddock.jobs.policies.manager import Manager
 from paddock.jobs.reading.fields import Fields
+from paddock.jobs.text.phrases import phrase
 
 _LARGEST = 2**31 - 1
 
@@ -16,6 +19,7 @@ _LARGEST = 2**31 - 1
 def read_run_policy(policy: Fields, clean_pods: CleanPods) -> Policies:
     deadline = policy.whole("activeDeadlineSeconds", 1, _LARGEST)
     ttl = policy.whole("ttlSecondsAfterFinished", 0, _LARGEST)
+    _check_manager(policy)
     return Policies(
         backoff_limit=policy.whole("backoffLimit", 0, _LARGEST),
         active_deadline=None if deadline is None else float(deadline),
@@ -23,6 +27,16 @@ def read_run_policy(policy: Fields, clean_pods: CleanPods) -> Policies:
         suspend=policy.flag("suspend"),
         clean_pods=clean_pods,
     )
+
+
+def _check_manager(policy: Fields) -> None:
+    """Refuses what Kubeflow's webhook refuses, and says so where somebody else will run the job."""
+    manager = policy.choice("managedBy", Manager, Manager.TRAINING_OPERATOR)
+    if manager is not Manager.TRAINING_OPERATOR:
+        said = phrase(
+            "{manager} runs this job: Paddock makes no pods for it and does not write its status", manager=str(manager)
+        )
+        policy.warn("managedBy", said)
 
 
 def read_scheduling(policy: Fields, roles: Sequence[Role]) -> Scheduling:

@@ -47,6 +47,7 @@ def run_policy() -> dict[str, Any]:
         "ttlSecondsAfterFinished": COUNT,
         "suspend": {"type": "boolean"},
         "cleanPodPolicy": TEXT,
+        "managedBy": TEXT,
     }
 
 

@@ -92,7 +92,8 @@ SENTENCES: Mapping[str, str] = {
     f"status.replicaStatuses.{ANY}.selector": "The labels of the role's pods, as text.",
     f"status.replicaStatuses.{ANY}.labelSelector": "The labels of the role's pods.",
     f"status.conditions.{ANY}": "One of them.",
-    "spec.runPolicy.managedBy": "Which controller has the job; another than kubeflow.org's own is left to that one.",
+    "spec.runPolicy.managedBy": "Who runs the job; Paddock leaves it alone unless this is absent or "
+    "kubeflow.org/training-operator.",
     "spec.runPolicy.schedulingPolicy": "The job's gang, for schedulers that place all pods or none.",
     "spec.runPolicy.schedulingPolicy.scheduleTimeoutSeconds": "How long the gang may wait for a place.",
     "spec.elasticPolicy.minReplicas": "The least number of workers.",

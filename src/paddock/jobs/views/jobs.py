@@ -9,7 +9,9 @@ from typing import Any
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import COLUMNS, FRAMEWORKS
 from paddock.jobs.model import CauseRecord, Counts, Phase, Status
+from paddock.jobs.text.phrases import Phrase
 from paddock.jobs.views.given_up import show_status
+from paddock.jobs.views.manager import explain_manager
 from paddock.kube.meta import Resource, metadata, name_of, namespace_of
 from paddock.kube.times import Moment, read_time
 
@@ -17,7 +19,7 @@ from paddock.kube.times import Moment, read_time
 @dataclass(frozen=True, slots=True)
 class JobRow:
     """`counts`: the ranks under each heading of `frameworks.registry.COLUMNS`; None without such a role or without a
-    status. `cause`: why the job waits or failed, for `jobs.text.explain`."""
+    status. `cause`: why the job waits or failed, for `jobs.text.explain`. `manager`: who runs it instead of Paddock."""
 
     namespace: str
     name: str
@@ -26,6 +28,7 @@ class JobRow:
     counts: tuple[Counts | None, ...]
     created: Moment | None
     cause: CauseRecord | None
+    manager: Phrase | None = None
 
 
 def read_job_row(resource: Resource, job: Mapping[str, Any]) -> JobRow:
@@ -40,6 +43,7 @@ def read_job_row(resource: Resource, job: Mapping[str, Any]) -> JobRow:
         counts=tuple(_count(status, columns.get(heading, ())) for heading in COLUMNS),
         created=read_time(metadata(job).get("creationTimestamp")),
         cause=status.cause,
+        manager=explain_manager(job),
     )
 
 
