@@ -190,11 +190,13 @@ async def _is_listening(cluster: ClusterOperator) -> bool:
 
 
 def test_the_leaders_annotations_hold_its_settings() -> None:
-    annotations = build_lease_annotations(Options("ops", namespaces=("a", "b"), pod_groups=VOLCANO_POD_GROUPS))
+    options = Options("ops", namespaces=("a", "b"), pod_groups=VOLCANO_POD_GROUPS, gang_scheduler="volcano")
+    annotations = build_lease_annotations(options)
     assert json.loads(annotations["paddock.dev/settings"]) == {
         "namespaces": ["a", "b"],
         "kinds": ["paddlejobs.batch.paddlepaddle.org"],
         "podGroups": "podgroups.scheduling.volcano.sh",
+        "gangScheduler": "volcano",
     }
 
 

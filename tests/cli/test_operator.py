@@ -9,9 +9,9 @@ import pytest
 
 from paddock.app.health import Address
 from paddock.cli.main import run
-from paddock.cli.verbs.operator import IGNORED, command
+from paddock.cli.verbs.operator import IGNORED, SCHEDULERS, choose_gangs, command
 from paddock.jobs.apis.registry import KUBEFLOW_PADDLE, PADDLEPADDLE
-from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS
+from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Resource
 
 BATCH, KUBEFLOW = PADDLEPADDLE.resource, KUBEFLOW_PADDLE.resource
 
@@ -44,6 +44,8 @@ def parse(*words: str) -> dict[str, Any]:
         (["--scheduling", "scheduler-plugins"], "pod_groups", POD_GROUPS),
         (["--scheduling=coscheduling"], "pod_groups", POD_GROUPS),
         (["--scheduling="], "pod_groups", None),
+        ([], "gang_scheduler", ""),
+        (["--gang-scheduler-name=gangs"], "gang_scheduler", "gangs"),
         (["--metrics-bind-address=:8080"], "metrics", Address(None, 8080)),
         (["--metrics-bind-address", "0"], "metrics", None),
         (["--metrics-bind-address=[::1]:1"], "metrics", Address("::1", 1)),
@@ -60,6 +62,28 @@ def parse(*words: str) -> dict[str, Any]:
 )
 def test_a_flag_means_what_it_meant(words: list[str], name: str, value: object) -> None:
     assert parse(*words)[name] == value
+
+
+@pytest.mark.parametrize(
+    ("scheduling", "name", "groups", "scheduler"),
+    [
+        ("", "", None, ""),
+        ("volcano", "", VOLCANO_POD_GROUPS, "volcano"),
+        ("scheduler-plugins", "", POD_GROUPS, "scheduler-plugins-scheduler"),
+        ("coscheduling", "", POD_GROUPS, "scheduler-plugins-scheduler"),
+        ("volcano", "volcano-2", VOLCANO_POD_GROUPS, "volcano-2"),
+        ("coscheduling", "volcano", POD_GROUPS, "volcano"),
+        # training-operator has this flag alone
+        ("", "volcano", VOLCANO_POD_GROUPS, "volcano"),
+        ("", "Volcano", VOLCANO_POD_GROUPS, "volcano"),
+        ("", "scheduler-plugins-scheduler", POD_GROUPS, "scheduler-plugins-scheduler"),
+        ("", "gangs", POD_GROUPS, "gangs"),
+    ],
+)
+def test_the_scheduler_of_gangs_has_its_usual_name_or_the_one_that_is_given(
+    scheduling: str, name: str, groups: Resource | None, scheduler: str
+) -> None:
+    assert choose_gangs(SCHEDULERS[scheduling], name) == (groups, scheduler)
 
 
 def test_in_a_pod_it_listens_where_the_kubelet_asks(monkeypatch: pytest.MonkeyPatch) -> None:

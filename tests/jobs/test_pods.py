@@ -226,7 +226,7 @@ def test_the_original_command_is_kept_on_a_pod_with_a_substitution() -> None:
 
 def test_pods_name_their_gang_in_the_schedulers_form() -> None:
     assert build(settings=LOCAL)["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"] == "resnet"
-    volcano = build(settings=Settings(VOLCANO_POD_GROUPS), schedulingPolicy={"queue": "night"})
+    volcano = build(settings=Settings(VOLCANO_POD_GROUPS, "volcano"), schedulingPolicy={"queue": "night"})
     assert volcano["spec"]["schedulerName"] == "volcano"
     assert volcano["metadata"]["annotations"]["scheduling.k8s.io/group-name"] == "resnet"
     assert volcano["metadata"]["annotations"]["volcano.sh/queue-name"] == "night"

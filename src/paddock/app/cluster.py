@@ -50,9 +50,9 @@ log = logging.getLogger("paddock.cluster")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The operator's settings. `namespaces`: empty for all. `pod_groups`, `master_wait`, `loss_limit`: as in
-    `Settings`. `metrics`, `probes`: the
-    addresses to listen on, None to turn them off. `lease_namespace`: the Lease's namespace."""
+    """The operator's settings. `namespaces`: empty for all. `pod_groups`, `gang_scheduler`, `master_wait`, `loss_limit`:
+    as in `Settings`. `metrics`, `probes`: the addresses to listen on, None to turn them off. `lease_namespace`: the
+    Lease's namespace."""
 
     lease_namespace: str
     namespaces: tuple[str, ...] = ()
@@ -60,6 +60,7 @@ class Options:
     pod_groups: Resource | None = None
     master_wait: float = DEFAULTS.master_wait
     loss_limit: int = DEFAULTS.loss_limit
+    gang_scheduler: str = ""
     leader_elect: bool = False
     metrics: Address | None = None
     probes: Address | None = None
@@ -71,6 +72,7 @@ def build_lease_annotations(options: Options) -> dict[str, str]:
         "namespaces": list(options.namespaces),
         "kinds": [kind.qualified for kind in options.kinds],
         "podGroups": options.pod_groups.qualified if options.pod_groups else None,
+        "gangScheduler": options.gang_scheduler or None,
     }
     return {VERSION_ANNOTATION: __version__, SETTINGS_ANNOTATION: json.dumps(settings)}
 
@@ -97,7 +99,12 @@ class ClusterOperator:
         )
         self.operator = Operator(
             MeasuredApi(api, measures),
-            Settings(pod_groups=options.pod_groups, master_wait=options.master_wait, loss_limit=options.loss_limit),
+            Settings(
+                pod_groups=options.pod_groups,
+                gang_scheduler=options.gang_scheduler,
+                master_wait=options.master_wait,
+                loss_limit=options.loss_limit,
+            ),
             clock=clock.now,
             clock_off=clock.disagreement,
             kinds={kind: KINDS[kind] for kind in options.kinds},
@@ -192,7 +199,8 @@ async def _serve(config: Config, options: Options) -> None:
 def _describe_start(config: Config, options: Options, version: str) -> str:
     where = f"namespaces {', '.join(options.namespaces)}" if options.namespaces else "all namespaces"
     kinds = ", ".join(kind.qualified for kind in options.kinds)
-    groups = f", gangs by {options.pod_groups.qualified}" if options.pod_groups else ""
+    by = f" and the scheduler {options.gang_scheduler}" if options.gang_scheduler else ""
+    groups = f", gangs by {options.pod_groups.qualified}{by}" if options.pod_groups else ""
     return f"paddock {__version__} serves {kinds} in {where} of {config.server} (Kubernetes {version}){groups}"
 
 

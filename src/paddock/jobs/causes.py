@@ -141,6 +141,17 @@ class WaitingForScheduler(Cause):
 
 
 @dataclass(frozen=True, slots=True)
+class SchedulerSilent(Cause):
+    """Pods that the scheduler which they name has not looked at, `seconds` after they were created: it may not be
+    installed."""
+
+    scheduler: str
+    pods: int
+    wanted: int
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
 class BuildingEnvironment(Cause):
     """The image stands for an Environment that is being built. `message` names it, without the percentage."""
 
@@ -407,9 +418,9 @@ CAUSES: dict[str, type[Cause]] = {
     cause.__name__: cause
     for cause in (
         InvalidJob, NoReplicas, ObjectInTheWay, ObjectsRefused, NoFreePort, WaitingForOldPods, WaitingForNode,
-        NodeNotReady, NodeUnknown, WaitingForPods, WaitingForScheduler, BuildingEnvironment, EnvironmentFailed,
-        ImageUnavailable, ConfigurationWrong, ContainerWaiting, WaitingForAddresses, WaitingForConfigMap,
-        PodsStarting, WaitingForStatuses, ClockUnsure, WaitingForMaster, RankRestarted, PodsDeleted,
+        NodeNotReady, NodeUnknown, WaitingForPods, WaitingForScheduler, SchedulerSilent, BuildingEnvironment,
+        EnvironmentFailed, ImageUnavailable, ConfigurationWrong, ContainerWaiting, WaitingForAddresses,
+        WaitingForConfigMap, PodsStarting, WaitingForStatuses, ClockUnsure, WaitingForMaster, RankRestarted, PodsDeleted,
         PodsLost, Resized, PortsDiffer, AddressesChanged, Resumed, PodsAdopted, Suspended, Deleting, Completed,
         CompletedServersKept, CompletedWithoutMaster, RankFailed, ServerEnded, BackoffLimitExceeded, DeadlineExceeded,
         LostTooOften,

@@ -125,12 +125,14 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class Scheduling:
-    """`schedulingPolicy`: what the job's PodGroup asks for. None and empty mean the default: every pod, no queue."""
+    """`schedulingPolicy`: what the job's PodGroup asks for. None and empty mean the default: every pod, no queue, the
+    scheduler's own timeout (`schedule_timeout` in seconds)."""
 
     min_available: int | None = None
     queue: str = ""
     priority_class: str = ""
     min_resources: Mapping[str, Any] = field(default_factory=dict)
+    schedule_timeout: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +269,8 @@ class Pod:
 
     `gone_by`: when a pod that is being deleted should be gone, with its grace period (deletionTimestamp). `forced`: it
     is being deleted without grace. `disrupted`: why the cluster evicts it (condition DisruptionTarget). `woken`: it has
-    the annotation that makes its kubelet look for the ConfigMap again (`policies.wake`).
+    the annotation that makes its kubelet look for the ConfigMap again (`policies.wake`). `scheduler`: the name of the
+    one that is to place it; `looked_at`: a scheduler has written its condition PodScheduled.
     """
 
     name: str
@@ -286,6 +289,9 @@ class Pod:
     forced: bool = False
     disrupted: str = ""
     woken: bool = False
+    scheduler: str = ""
+    created: Moment | None = None
+    looked_at: bool = False
 
     @property
     def ended(self) -> bool:
@@ -297,9 +303,9 @@ class Child:
     """A Service, ConfigMap or PodGroup of the job: enough to know that it is there and to delete it by UID.
 
     `owned` is False for a PodGroup that the user created: it is used, and never changed or deleted. `members`: a
-    PodGroup's minMember, None where it was not read. `addresses`: of a ConfigMap, the hash of the addresses in it
-    (`jobs.objects.children`); empty where it holds names, or comes from another operator. `former`: its controller is
-    a deleted job of the same kind and name.
+    PodGroup's minMember, None where it was not read; `phase`: its `status.phase`. `addresses`: of a ConfigMap, the
+    hash of the addresses in it (`jobs.objects.children`); empty where it holds names, or comes from another operator.
+    `former`: its controller is a deleted job of the same kind and name.
     """
 
     resource: Resource
@@ -308,6 +314,7 @@ class Child:
     deleting: bool = False
     owned: bool = True
     members: int | None = None
+    phase: str = ""
     addresses: str = ""
     former: bool = False
 
@@ -369,16 +376,20 @@ class Settings:
     """How this operator was started: what a plan may depend on besides the job.
 
     `pod_groups`: the resource of the PodGroups to make, or None to make none (always set on a laptop).
+    `gang_scheduler`: the name of the scheduler that places their pods; empty where any name does (a laptop).
     `output_root`: a directory of the node where each job has its own; None on a cluster, where volumes do that.
     `shared_network`: pods share the machine's network, so each job needs ports of its own (a laptop).
+    `scheduler_wait`: seconds until a scheduler that says nothing is taken for absent (`policies.silence`).
     `status_wait`: seconds that a verdict waits for statuses on their way (`policies.arrival`).
     `master_wait`: seconds that a deciding Master may run after all workers have succeeded (`policies.success`).
     `loss_limit`: losses in a row after which the job fails (`policies.losses`).
     """
 
     pod_groups: Resource | None = None
+    gang_scheduler: str = ""
     output_root: str | None = None
     shared_network: bool = False
+    scheduler_wait: float = 60.0
     status_wait: float = 10.0
     master_wait: float = 300.0
     loss_limit: int = 100

@@ -37,6 +37,7 @@ from paddock.jobs.policies import (
     lost,
     ports,
     restart,
+    silence,
     success,
     suspend,
     ttl,
@@ -312,7 +313,12 @@ def _plan_gang(facts: _Facts) -> Plan:
     phase = Phase.RESTARTING if clearing else build_phase(facts.status.phase, facts.gang, whole=facts.whole)
     doubt = deadline.plan_doubt(facts.job, facts.status, facts.now, facts.observed.clock_off)
     overdue = facts.overdue.cause or doubt
-    cause = _clearing_cause(facts, wait) if clearing else needs.obstacle or overdue or _waiting_cause(facts, needs)
+    silent = silence.plan_silence(facts.gang, facts.job.size, facts.observed.pod_group, facts.now, facts.settings)
+    cause = (
+        _clearing_cause(facts, wait)
+        if clearing
+        else needs.obstacle or overdue or _waiting_cause(facts, needs, silent.cause)
+    )
     status = replace(
         _mark(facts, facts.status),
         phase=phase,
@@ -329,7 +335,7 @@ def _plan_gang(facts: _Facts) -> Plan:
             *((_note(Phase.PENDING, status.cause),) if facts.status.phase is Phase.NONE and status.cause else ()),
             *_address_notes(facts, needs.actions),
         ),
-        _earliest(wait or None, left, needs.retry),
+        _earliest(wait or None, left, needs.retry, silent.left),
     )
 
 
@@ -411,9 +417,9 @@ def _clearing_cause(facts: _Facts, wait: float) -> causes.Cause | CauseRecord:
     return causes.WaitingForOldPods(len(facts.older))
 
 
-def _waiting_cause(facts: _Facts, needs: _Needs) -> causes.Cause | None:
-    if refused := _refused(facts, needs.actions):
-        return refused
+def _waiting_cause(facts: _Facts, needs: _Needs, silent: causes.Cause | None) -> causes.Cause | None:
+    if known := _refused(facts, needs.actions) or silent:
+        return known
     name = pods.config_map_name(facts.job, facts.status.attempt)
     exists = any(child.name == name for child in facts.observed.config_maps)
     needed = name if pods.needs_config_map(facts.job) else ""

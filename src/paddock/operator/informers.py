@@ -190,9 +190,9 @@ def _ports(manifest: Manifest) -> list[str]:
 
 
 def _keep_rank(pod: Manifest) -> Manifest:
-    """Metadata, status and what `jobs.objects.observed.read_pod` reads of the spec: node, restartPolicy, containers."""
+    """Metadata, status and what `jobs.objects.observed.read_pod` reads of the spec."""
     spec = pod.get("spec") or {}
-    kept = {name: spec[name] for name in ("nodeName", "restartPolicy") if name in spec}
+    kept = {name: spec[name] for name in ("nodeName", "restartPolicy", "schedulerName") if name in spec}
     kept["containers"] = [{"name": each.get("name")} for each in spec.get("containers") or ()]
     return {**_keep_metadata(pod), "spec": kept, "status": pod.get("status") or {}}
 
@@ -223,6 +223,6 @@ def _keep_status(job: Manifest) -> Manifest:
 
 
 def _keep_members(group: Manifest) -> Manifest:
-    """Of a PodGroup: metadata and minMember."""
-    members = (group.get("spec") or {}).get("minMember")
-    return {**_keep_metadata(group), "spec": {"minMember": members}}
+    """Of a PodGroup: metadata, minMember and phase."""
+    members, phase = (group.get("spec") or {}).get("minMember"), (group.get("status") or {}).get("phase")
+    return {**_keep_metadata(group), "spec": {"minMember": members}, "status": {"phase": phase}}

@@ -116,6 +116,7 @@ def _read_child(resource: Resource, manifest: Mapping[str, Any], job: Job) -> Ch
         deleting=is_deleting(manifest),
         owned=is_controlled_by(manifest, job.uid),
         members=members if isinstance(members, int) else None,
+        phase=str((manifest.get("status") or {}).get("phase") or ""),
         addresses=str(annotations_of(manifest).get(ADDRESSES_ANNOTATION) or ""),
         former=_belongs_to_former_job(manifest, job),
     )

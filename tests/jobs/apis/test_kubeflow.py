@@ -69,7 +69,7 @@ READ: list[tuple[tuple[str, ...], Any, str, Any]] = [
         (*RUN, "schedulingPolicy"),
         {"minAvailable": 1, "queue": "q", "priorityClass": "p", "scheduleTimeoutSeconds": 60},
         "scheduling",
-        Scheduling(1, "q", "p"),
+        Scheduling(1, "q", "p", schedule_timeout=60),
     ),
     (("spec", "elasticPolicy"), {"minReplicas": 1, "maxReplicas": 4}, "elastic", True),
     (("spec", "elasticPolicy"), ..., "elastic", False),

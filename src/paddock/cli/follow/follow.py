@@ -214,9 +214,9 @@ def _steps(cause: CauseRecord | None, key: Key, flags: Flags) -> list[Phrase]:
 
 
 _REPORTED = frozenset(
-    {"RankRestarted", "PodsDeleted", "PodsLost", "WaitingForScheduler", "ImageUnavailable", "EnvironmentFailed",
-     "ConfigurationWrong", "ObjectInTheWay", "ObjectsRefused", "NoFreePort", "Suspended", "Resized", "Resumed",
-     "ContainerWaiting"}
+    {"RankRestarted", "PodsDeleted", "PodsLost", "WaitingForScheduler", "SchedulerSilent", "ImageUnavailable",
+     "EnvironmentFailed", "ConfigurationWrong", "ObjectInTheWay", "ObjectsRefused", "NoFreePort", "Suspended",
+     "Resized", "Resumed", "ContainerWaiting"}
 )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from paddock.cli.output.language import localized
 from paddock.cli.verb import DescribedDefault, Verb
 from paddock.jobs.install.deployment import HEALTH_PORT, KINDS, METRICS_PORT
 from paddock.jobs.model import Settings
+from paddock.jobs.objects.schedulers import GANG_SCHEDULERS, VOLCANO
 from paddock.jobs.text.phrases import phrase
 from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Resource
 from paddock.kube.validation.names import DNS_LABEL
@@ -39,7 +40,7 @@ _SWITCHES = ("leader-elect", "zap-devel")
 
 SCHEDULERS: Mapping[str, Resource | None] = {
     "": None,
-    "volcano": VOLCANO_POD_GROUPS,
+    VOLCANO: VOLCANO_POD_GROUPS,
     "scheduler-plugins": POD_GROUPS,
     "coscheduling": POD_GROUPS,
 }
@@ -97,6 +98,16 @@ def _read_scheduler(_context: click.Context, parameter: click.Parameter, value: 
     return SCHEDULERS[value]
 
 
+def choose_gangs(pod_groups: Resource | None, name: str) -> tuple[Resource | None, str]:
+    """The PodGroups and the scheduler that places them. `pod_groups`: of --scheduling; `name`: --gang-scheduler-name,
+    empty for the usual one. The name alone chooses as it does in training-operator: any but volcano, in any case, is a
+    scheduler with the scheduler-plugins."""
+    if pod_groups is None and name:
+        is_volcano = name.lower() == VOLCANO
+        pod_groups, name = (VOLCANO_POD_GROUPS, VOLCANO) if is_volcano else (POD_GROUPS, name)
+    return pod_groups, name or (GANG_SCHEDULERS[pod_groups] if pod_groups else "")
+
+
 def _read_address(_context: click.Context, parameter: click.Parameter, value: str) -> Address | None:
     from paddock.app.health import read_address
 
@@ -136,6 +147,13 @@ def _ignored(command: Callable[..., Any]) -> Callable[..., Any]:
     callback=_read_scheduler,
     metavar="SCHEDULER",
     help="Make a PodGroup for each job, for volcano or scheduler-plugins (coscheduling).",
+)
+@click.option(
+    "--gang-scheduler-name",
+    "gang_scheduler",
+    default="",
+    metavar="NAME",
+    help="Which scheduler places them (default: volcano, or scheduler-plugins-scheduler).",
 )
 @click.option(
     "--master-wait",
@@ -185,6 +203,7 @@ def command(
     leader_elect: bool,
     lease_namespace: str | None,
     pod_groups: Resource | None,
+    gang_scheduler: str,
     master_wait: int,
     loss_limit: int,
     kinds: tuple[Resource, ...],
@@ -211,11 +230,13 @@ def command(
     config = read_config(kubeconfig, context_name)
     start_logging(sys.stderr, "text" if log_format == "text" or (not log_format and sys.stderr.isatty()) else "json")
     _log_ignored(ignored)
+    pod_groups, gang_scheduler = choose_gangs(pod_groups, gang_scheduler)
     options = cluster.Options(
         lease_namespace=lease_namespace or config.namespace,
         namespaces=namespaces,
         kinds=kinds,
         pod_groups=pod_groups,
+        gang_scheduler=gang_scheduler,
         master_wait=master_wait,
         loss_limit=loss_limit,
         leader_elect=leader_elect,

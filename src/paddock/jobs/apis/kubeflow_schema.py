@@ -48,12 +48,11 @@ def build_schema(replica_specs: str) -> Manifest:
 
 
 def _run_policy() -> Manifest:
-    scheduling = {**scheduling_policy(), "scheduleTimeoutSeconds": COUNT}
     return build_object(
         {
             **run_policy(),
             "suspend": {"type": "boolean", "default": False},
-            "schedulingPolicy": build_object(scheduling),
+            "schedulingPolicy": build_object(scheduling_policy()),
         }
     )
 

@@ -47,4 +47,5 @@ def read_scheduling(policy: Fields, roles: Sequence[Role]) -> Scheduling:
         queue=policy.text("queue"),
         priority_class=policy.text("priorityClass"),
         min_resources=policy.quantities("minResources"),
+        schedule_timeout=policy.whole("scheduleTimeoutSeconds", 0, _LARGEST),
     )

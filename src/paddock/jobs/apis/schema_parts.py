@@ -57,6 +57,7 @@ def scheduling_policy() -> dict[str, Any]:
         "queue": TEXT,
         "priorityClass": TEXT,
         "minResources": {"type": "object", "additionalProperties": QUANTITY},
+        "scheduleTimeoutSeconds": COUNT,
     }
 
 

@@ -70,7 +70,8 @@ def hash_addresses(job: Job, addresses: Mapping[Rank, str]) -> str:
 
 
 def build_pod_group(job: Job, resource: Resource) -> Manifest:
-    """The PodGroup of all ranks, or of `minAvailable` of them. The sum of requests is set for all ranks only."""
+    """The PodGroup of all ranks, or of `minAvailable` of them. The sum of requests is set for all ranks only. Volcano's
+    has no timeout."""
     policy = job.scheduling
     least = job.size if policy.min_available is None else policy.min_available
     spec: Manifest = {"minMember": least}
@@ -84,6 +85,8 @@ def build_pod_group(job: Job, resource: Resource) -> Manifest:
             spec["queue"] = policy.queue
         if policy.priority_class:
             spec["priorityClassName"] = policy.priority_class
+    elif policy.schedule_timeout is not None:
+        spec["scheduleTimeoutSeconds"] = policy.schedule_timeout
     return {
         "apiVersion": resource.api_version,
         "kind": resource.kind,

@@ -53,6 +53,9 @@ def read_pod(manifest: Mapping[str, Any]) -> Pod | None:
         forced=is_deleting(manifest) and metadata(manifest).get("deletionGracePeriodSeconds") == 0,
         disrupted=_disruption(status)[0],
         woken=WOKEN_ANNOTATION in annotations_of(manifest),
+        scheduler=str(spec.get("schedulerName") or ""),
+        created=read_time(metadata(manifest).get("creationTimestamp")),
+        looked_at=any(condition.get("type") == "PodScheduled" for condition in _items(status, "conditions")),
     )
 
 

@@ -34,8 +34,9 @@ from paddock.jobs.objects.children import (
     needs_config_map,
 )
 from paddock.jobs.objects.observed import read_pod
+from paddock.jobs.objects.schedulers import find_pod_groups, find_scheduler, is_of_volcano
 from paddock.jobs.objects.substitutions import SUBSTITUTED_ANNOTATION, substitute, write_original
-from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Manifest, owner_reference
+from paddock.kube.meta import POD_GROUPS, Manifest, owner_reference
 
 __all__ = [
     "build_config_map",
@@ -54,7 +55,6 @@ __all__ = [
     "working_directory",
 ]
 
-VOLCANO = "volcano"
 POD_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 DEFAULT_CONTAINER_ANNOTATION = "kubectl.kubernetes.io/default-container"
 OUTPUT_VOLUME = "paddock-output"
@@ -110,9 +110,9 @@ def _metadata(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, 
         annotations[SUBSTITUTED_ANNOTATION] = write_original(trained)
     if port is not None:
         annotations[PORT_ANNOTATION] = str(port)
-    if settings.pod_groups == POD_GROUPS:
-        labels[POD_GROUP_LABEL] = pod_group_name(job, settings.pod_groups)
-    elif _is_of_volcano(job, settings):
+    if find_pod_groups(job, settings) == POD_GROUPS:
+        labels[POD_GROUP_LABEL] = pod_group_name(job, POD_GROUPS)
+    elif is_of_volcano(job, settings):
         annotations |= _volcano_annotations(job, role)
     return {
         "name": name,
@@ -131,8 +131,8 @@ def _spec(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, sett
     if job.network.intranet is Intranet.HOST:
         spec["hostNetwork"] = True
         spec["dnsPolicy"] = spec.get("dnsPolicy") or "ClusterFirstWithHostNet"
-    if _is_of_volcano(job, settings):
-        spec["schedulerName"] = spec.get("schedulerName") or VOLCANO
+    if scheduler := find_scheduler(job, settings):
+        spec["schedulerName"] = spec.get("schedulerName") or scheduler
     spec["restartPolicy"] = "Never"
     containers = list(spec["containers"])
     main = main_container(job, containers)
@@ -192,14 +192,6 @@ def _with_ports(ports: Sequence[Manifest], ours: Sequence[Manifest]) -> list[Man
     """The user's ports, and those of `ours` whose number and name are not used."""
     taken = {entry.get(key) for entry in ports for key in ("containerPort", "name")} - {None}
     return [*ports, *(entry for entry in ours if taken.isdisjoint(entry.values()))]
-
-
-def _is_of_volcano(job: Job, settings: Settings) -> bool:
-    """Whether Volcano schedules the job: by the settings, or because a role names it. paddle-operator's examples name
-    it for the workers only and mean all roles."""
-    if settings.pod_groups is not None:
-        return settings.pod_groups == VOLCANO_POD_GROUPS
-    return any(role.template["spec"].get("schedulerName") == VOLCANO for role in job.roles)
 
 
 def _volcano_annotations(job: Job, role: Role) -> dict[str, str]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from paddock.jobs.actions import Create, Delete, Patch
 from paddock.jobs.model import Child, Job, Observed, Pod, Rank, Settings, Status
 from paddock.jobs.objects import pods
+from paddock.jobs.objects.schedulers import find_pod_groups
 from paddock.jobs.policies.ports import kept_port
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Key
 
@@ -36,12 +37,13 @@ def plan_services(job: Job, observed: Observed) -> tuple[Create, ...]:
 def plan_pod_group(job: Job, observed: Observed, settings: Settings) -> tuple[Create | Patch, ...]:
     """The gang's PodGroup, or its new size after the job was resized. A PodGroup that the user created stays as it
     is."""
-    if settings.pod_groups is None:
+    resource = find_pod_groups(job, settings)
+    if resource is None:
         return ()
     group = observed.pod_group
     if group is None:
-        return (Create(settings.pod_groups, pods.build_pod_group(job, settings.pod_groups)),)
-    spec = pods.build_pod_group(job, settings.pod_groups)["spec"]
+        return (Create(resource, pods.build_pod_group(job, resource)),)
+    spec = pods.build_pod_group(job, resource)["spec"]
     if group.deleting or not group.owned or group.members in (None, spec["minMember"]):
         return ()
     return (Patch(group.resource, Key(job.key.namespace, group.name), group.uid, {"spec": spec}),)

@@ -323,6 +323,10 @@ CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
     "NodeUnknown": _node_unknown,
     "WaitingForPods": lambda args: phrase("waiting for {pods} to be created", pods=_part(args, "missing")),
     "WaitingForScheduler": _scheduler,
+    "SchedulerSilent": lambda args: phrase(
+        "waiting: no scheduler named {scheduler} has looked at {pods} for {seconds} s; it may not be installed",
+        scheduler=_of(args, "scheduler"), pods=_part(args, "pods"), seconds=_of(args, "seconds"),
+    ),
     "BuildingEnvironment": lambda args: _said(
         args, phrase("waiting for the environment of {pods} to be built", pods=_part(args, "pods"))
     ),

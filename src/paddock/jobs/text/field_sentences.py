@@ -29,6 +29,7 @@ _GANG = {
     "queue": "The scheduler's queue that the job waits in.",
     "priorityClass": "The PriorityClass of the job's PodGroup.",
     "minResources": "What must be free for the job to start; absent, the sum over its pods.",
+    "scheduleTimeoutSeconds": "How long pods that have a place wait for the other pods; Volcano has no such field.",
 }
 _COUNTS = {
     "pending": "Pods that wait for a node or for their images.",
@@ -95,7 +96,6 @@ SENTENCES: Mapping[str, str] = {
     "spec.runPolicy.managedBy": "Who runs the job; Paddock leaves it alone unless this is absent or "
     "kubeflow.org/training-operator.",
     "spec.runPolicy.schedulingPolicy": "The job's gang, for schedulers that place all pods or none.",
-    "spec.runPolicy.schedulingPolicy.scheduleTimeoutSeconds": "How long the gang may wait for a place.",
     "spec.elasticPolicy.minReplicas": "The least number of workers.",
     "spec.elasticPolicy.maxReplicas": "The largest number of workers.",
     "spec.elasticPolicy.maxRestarts": "How often the job may restart.",
