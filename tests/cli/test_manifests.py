@@ -38,6 +38,7 @@ def read(*words: str) -> list[Manifest]:
     [
         ("v1/crd.yaml", "crd"),
         ("v1/operator.yaml", "operator"),
+        ("v1/operator-all-namespaces.yaml", "operator -A"),
         ("v1/kubeflow.yaml", f"crd --kinds {KUBEFLOW}"),
         ("v1beta1/crd.yaml", "crd --api-version v1beta1"),
         ("v1beta1/operator.yaml", "operator --api-version v1beta1"),
@@ -66,6 +67,7 @@ def test_there_are_no_other_manifests_in_deploy() -> None:
         "v1/crd.yaml",
         "v1/disruption-budget.yaml",
         "v1/kubeflow.yaml",
+        "v1/operator-all-namespaces.yaml",
         "v1/operator.yaml",
         "v1beta1/crd.yaml",
         "v1beta1/operator.yaml",
@@ -86,12 +88,41 @@ def test_the_documents_edit_is_a_line_with_a_comment_above_it() -> None:
     assert lines[place - 1].strip().startswith("#")
 
 
+def test_the_documents_edit_and_that_of_the_rights_give_what_is_printed_for_that_namespace() -> None:
+    """What the comment says: the argument, and where the Role and the RoleBinding are."""
+    text = call("operator").output
+    for kind, name in (("Role", "paddle-manager-role"), ("RoleBinding", "paddle-manager-rolebinding")):
+        old = f"kind: {kind}\nmetadata:\n  name: {name}\n  namespace: paddle-system\n"
+        assert text.count(old) == 1
+        text = text.replace(old, old.replace("paddle-system", "team-a"))
+    edited = list(yaml.safe_load_all(text.replace("--namespace=paddle-system", "--namespace=team-a")))
+    printed = read("operator", "--jobs-in", "team-a")
+    for each in printed:  # its Role has another name, for a second installation in that namespace
+        if namespace_of(each) == "team-a":
+            each["metadata"]["name"] = name_of(each).removesuffix("-paddle-system")
+            each.get("roleRef", {})["name"] = name_of(each).replace("binding", "")
+    assert edited == printed
+
+
 def test_another_namespace_is_everywhere() -> None:
     found = read("operator", "--namespace", "team-a")
     assert "paddle-system" not in yaml.safe_dump_all(found)
     assert {namespace_of(each) for each in found} == {"", "team-a"}
     assert name_of(found[0]) == "team-a"
     assert container_of(found)["args"] == ["--leader-elect", "--namespace=team-a", *LISTENS]
+
+
+def test_jobs_in_other_namespaces_are_run_with_a_role_in_each_and_no_wider_right() -> None:
+    found = read("operator", "--jobs-in", "team-a,team-b", "--jobs-in", "team-a")
+    assert container_of(found)["args"][1] == "--namespace=team-a,team-b"
+    roles = [(namespace_of(each), name_of(each)) for each in found if each["kind"] == "Role"]
+    assert roles == [
+        ("paddle-system", "paddle-leader-election-role"),
+        ("team-a", "paddle-manager-role-paddle-system"),
+        ("team-b", "paddle-manager-role-paddle-system"),
+    ]
+    (wide,) = (each for each in found if each["kind"] == "ClusterRole" and name_of(each) == "paddle-manager-role")
+    assert wide["rules"] == [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]}]
 
 
 def test_all_namespaces_and_another_image() -> None:
@@ -126,6 +157,8 @@ def test_rights_in_one_namespace_are_all_that_a_tenant_gives() -> None:
         ("crd --kinds pods", "there are paddlejobs.batch.paddlepaddle.org and paddlejobs.kubeflow.org"),
         ("operator -A --scope namespace", "--scope namespace does not give"),
         ("operator -n Team_A", "'Team_A' is no name of a namespace"),
+        ("operator --jobs-in team-a,", "'' is no name of a namespace"),
+        ("operator -A --jobs-in team-a", "--all-namespaces and --jobs-in do not go together"),
         ("operators", "'crd', 'operator', 'all'"),
     ],
 )

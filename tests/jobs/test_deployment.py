@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from paddock.jobs.install.deployment import IMAGE, Installation, Scope, build_op
 from paddock.jobs.install.rights import LEASE, Right, Where, allows, build_rights, build_rules
 from paddock.jobs.labels import SETTINGS_ANNOTATION, VERSION_ANNOTATION
 from paddock.jobs.preflight import check, read_bytes
-from paddock.kube.meta import LEASES, NODES, Key, Manifest, key_of, name_of
+from paddock.kube.meta import LEASES, NODES, Key, Manifest, key_of, name_of, namespace_of
 from paddock.kube.validation.names import DNS_LABEL
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "deploy" / "examples"
@@ -36,6 +37,8 @@ def test_the_names_are_paddle_operators() -> None:
         ("ServiceAccount", Key("paddle-system", "paddle-manager-sa")),
         ("Role", Key("paddle-system", "paddle-leader-election-role")),
         ("RoleBinding", Key("paddle-system", "paddle-leader-election-rolebinding")),
+        ("Role", Key("paddle-system", "paddle-manager-role")),
+        ("RoleBinding", Key("paddle-system", "paddle-manager-rolebinding")),
         ("ClusterRole", Key("", "paddle-manager-role")),
         ("ClusterRoleBinding", Key("", "paddle-manager-rolebinding")),
         ("ClusterRole", Key("", "paddlejob-editor-role")),
@@ -110,13 +113,17 @@ def test_an_old_cluster_hears_of_seccomp_by_an_annotation() -> None:
 
 
 @pytest.mark.parametrize("scope", Scope)
-def test_two_installations_share_nothing(scope: Scope) -> None:
+@pytest.mark.parametrize("watched", [(), ("team-a",), ("team-a", "team-b", "team-c")], ids=len)
+def test_two_installations_share_nothing(scope: Scope, watched: tuple[str, ...]) -> None:
     """The second installation would take over shared objects, and removing one would delete them."""
-    ours, theirs = (
-        {(each["kind"], key_of(each)) for each in build_operator(Installation(namespace=namespace, scope=scope))}
-        for namespace in ("team-a", "team-b")
-    )
-    assert not ours & theirs
+    three = [
+        {
+            (each["kind"], key_of(each))
+            for each in build_operator(Installation(namespace=namespace, watched=watched, scope=scope))
+        }
+        for namespace in ("team-a", "team-b", "paddle-system")
+    ]
+    assert len(set.union(*three)) == sum(map(len, three))
 
 
 def test_a_binding_gives_the_role_that_comes_with_it() -> None:
@@ -128,15 +135,53 @@ def test_a_binding_gives_the_role_that_comes_with_it() -> None:
     assert binding["subjects"][0]["namespace"] == "team-a"
 
 
-@pytest.mark.parametrize("scope", Scope)
-def test_every_right_of_the_table_is_given_where_it_is_needed(scope: Scope) -> None:
-    manifests = build_operator(Installation(scope=scope))
+CLUSTER = ("ClusterRole", "")
+WATCHED: list[tuple[tuple[str, ...], Scope, dict[tuple[str, str], set[Where]]]] = [
+    (("ops",), Scope.CLUSTER, {("Role", "ops"): {Where.OWN, Where.JOBS}, CLUSTER: {Where.CLUSTER}}),
+    (("ops",), Scope.NAMESPACE, {("Role", "ops"): {Where.OWN, Where.JOBS}}),
+    (
+        ("team-a", "team-b"),
+        Scope.CLUSTER,
+        {
+            ("Role", "ops"): {Where.OWN},
+            ("Role", "team-a"): {Where.JOBS},
+            ("Role", "team-b"): {Where.JOBS},
+            CLUSTER: {Where.CLUSTER},
+        },
+    ),
+    (
+        ("team-a",),
+        Scope.NAMESPACE,
+        {("Role", "ops"): {Where.OWN}, ("Role", "team-a"): {Where.JOBS}},
+    ),
+    ((), Scope.CLUSTER, {("Role", "ops"): {Where.OWN}, CLUSTER: {Where.JOBS, Where.CLUSTER}}),
+]
+
+
+@pytest.mark.parametrize(("watched", "scope", "given"), WATCHED)
+def test_rights_are_given_where_they_are_needed_and_nowhere_else(
+    watched: tuple[str, ...], scope: Scope, given: dict[tuple[str, str], set[Where]]
+) -> None:
+    manifests = build_operator(Installation(namespace="ops", watched=watched, scope=scope))
     rights = build_rights(Installation().kinds)
-    own = find("Role", manifests, "paddle-leader-election-role")["rules"]
-    assert own == build_rules(right for right in rights if right.where is Where.OWN)
-    wide = find("ClusterRole" if scope is Scope.CLUSTER else "Role", manifests, "paddle-manager-role")["rules"]
-    left = (Where.JOBS, Where.CLUSTER) if scope is Scope.CLUSTER else (Where.JOBS,)
-    assert wide == build_rules(right for right in rights if right.where in left)
+    found: dict[tuple[str, str], list[Manifest]] = {}
+    for binding in (each for each in manifests if each["kind"].endswith("Binding")):
+        reference, place = binding["roleRef"], namespace_of(binding)
+        assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "paddle-manager-sa", "namespace": "ops"}]
+        (role,) = (
+            each
+            for each in manifests
+            if (each["kind"], key_of(each)) == (reference["kind"], Key(place, reference["name"]))
+        )
+        found.setdefault((role["kind"], place), []).extend(role["rules"])
+    assert found == {
+        place: [
+            rule
+            for where in sorted(wheres, key=list(Where).index, reverse=Where.OWN in wheres)
+            for rule in build_rules(right for right in rights if right.where is where)
+        ]
+        for place, wheres in given.items()
+    }
 
 
 def test_rules_say_no_more_than_rights() -> None:
@@ -157,17 +202,35 @@ def test_rules_say_no_more_than_rights() -> None:
     ]
 
 
-def test_the_manual_has_every_right_with_its_reason() -> None:
-    manual = (EXAMPLES.parents[1] / "docs" / "kubernetes.md").read_text()
-    rows = [line for line in manual.splitlines() if line.startswith("| `") and line.count("|") == 5]
-    assert rows == [build_row(right) for right in build_rights(Installation().kinds)]
+PAGE = """# The operator's rights
+
+The operator asks for this and for nothing else. `paddock manifests operator` gives it these rights, from the same
+table (`src/paddock/jobs/install/rights.py`), and `pytest tests/jobs/test_deployment.py --rewrite-goldens` writes this
+page from it. A test lets an operator live with exactly these rights, and fails when it lacks one or has one that it
+does not use.
+"""
+PLACES = {
+    Where.JOBS: "In each namespace whose jobs are run: a Role there, or a ClusterRole if those of all are run.",
+    Where.CLUSTER: "Of the cluster: a ClusterRole. `--scope namespace` leaves it out; the operator goes on without it.",
+    Where.OWN: "In the operator's own namespace: a Role.",
+}
+
+
+def test_the_manual_has_every_right_with_the_request_that_needs_it(match_golden: Callable[[str, str], None]) -> None:
+    rights = build_rights(Installation().kinds)
+    lines = [PAGE]
+    for where, said in PLACES.items():
+        rows = [build_row(right) for right in rights if right.where is where]
+        lines.append(
+            "\n".join((said, "", "| Resource | Verbs | The request that needs it |", "|---|---|---|", *rows, ""))
+        )
+    match_golden(str(EXAMPLES.parents[1] / "docs" / "rights.md"), "\n".join(lines))
 
 
 def build_row(right: Right) -> str:
     group = f" of {right.resource.group}" if right.resource.group else ""
     name = f", `{right.name}`" if right.name else ""
-    verbs = ", ".join(right.verbs)
-    return f"| `{right.plural}`{group}{name} | {verbs} | {right.where.value} | {right.reason} |"
+    return f"| `{right.plural}`{group}{name} | {', '.join(right.verbs)} | {right.request} |"
 
 
 def test_a_right_on_one_name_is_none_on_another() -> None:

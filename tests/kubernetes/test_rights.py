@@ -1,5 +1,5 @@
 """The operator asks for what its table of rights allows and for nothing else, and with exactly the rights that
-`deploy/v1/operator.yaml` gives it does all of its work."""
+`deploy/v1/operator.yaml` gives it does all of its work. tests/operator/test_rights.py says so without a server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -17,12 +16,11 @@ from paddock.app.kinds import build_pod_group_crd
 from paddock.client.client import Client
 from paddock.client.kubeconfig import read_config
 from paddock.jobs.apis.registry import PADDLEPADDLE
-from paddock.jobs.install.deployment import ACCOUNT, NAMESPACE
+from paddock.jobs.install.deployment import ACCOUNT, NAMESPACE, Installation, build_operator
 from paddock.jobs.install.rights import LEASE, allows, build_rights
 from paddock.jobs.model import Settings
-from paddock.kube.api import Api, Event
-from paddock.kube.calls import Call, Create, T
-from paddock.kube.errors import AlreadyExists, Forbidden
+from paddock.kube.api import Api
+from paddock.kube.errors import AlreadyExists
 from paddock.kube.meta import (
     CRDS,
     LEASES,
@@ -30,7 +28,6 @@ from paddock.kube.meta import (
     PODS,
     SECRETS,
     VOLCANO_POD_GROUPS,
-    Resource,
     name_of,
 )
 from paddock.operator.election import Election
@@ -38,6 +35,7 @@ from support.deployed import DEPLOY, Kubectl, arguments_of, operator, write_kube
 from support.fake_kubelet import walking
 from support.lives import EXPIRED, FAILED_ONCE, SUSPENDED, Clock, Scene, live
 from support.operator_seam import JOBS, build_job, have_pods, running, set_phase, until
+from support.rights import Asked, Recorder
 from support.worlds import ControlPlane, World, create_namespace, open_control_plane, remove_namespace
 
 RIGHTS = build_rights((PADDLEPADDLE.resource,))
@@ -54,6 +52,9 @@ UNUSED = {
 }
 """Rights that the lives below do not need, and who does."""
 
+EVERYWHERE = Installation(namespace="paddle-everywhere", watched=())
+"""A second installation on the control plane: its jobs are in namespaces that do not exist yet."""
+
 
 @pytest.fixture(scope="module")
 def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
@@ -67,50 +68,12 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 async def _install(plane: ControlPlane) -> None:
     kubectl = Kubectl(plane)
     kubectl("create", "-f", "deploy/v1/crd.yaml", "-f", "deploy/v1/operator.yaml")
+    for manifest in build_operator(EVERYWHERE):
+        kubectl("create", "-f", "-", stdin=json.dumps(manifest))
     async with Client(read_config(str(plane.kubeconfig))) as administrator:
         await install_volcano(administrator)
-    await until(lambda: _may_own(kubectl))
-
-
-class Asked(NamedTuple):
-    verb: str
-    resource: Resource
-    subresource: str = ""
-    name: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.verb} {self.resource.plural}{'/' if self.subresource else ''}{self.subresource} {self.name}"
-
-
-class Recorder(Api):
-    """Records the requests of an operator, as RBAC names them, and those that were refused."""
-
-    def __init__(self, api: Api) -> None:
-        self.asked: set[Asked] = set()
-        self.refused: list[str] = []
-        self._api = api
-
-    async def send(self, call: Call[T]) -> T:
-        name = "" if isinstance(call, Create) else call.name
-        async with self._asking(call.verb, call.resource, call.subresource, name):
-            return await self._api.send(call)
-
-    async def follow(self, resource: Resource, namespace: str = "", **selectors: str) -> AsyncIterator[Event]:
-        async with self._asking("list", resource), self._asking("watch", resource):
-            async for event in self._api.follow(resource, namespace, **selectors):
-                yield event
-
-    @asynccontextmanager
-    async def _asking(
-        self, verb: str, resource: Resource, subresource: str = "", name: str = ""
-    ) -> AsyncIterator[None]:
-        asked = Asked(verb, resource, subresource, name)
-        self.asked.add(asked)
-        try:
-            yield
-        except Forbidden as error:
-            self.refused.append(f"{asked}: {error.message}")
-            raise
+    for namespace in (NAMESPACE, EVERYWHERE.namespace):
+        await until(lambda namespace=namespace: _may_own(kubectl, namespace))
 
 
 @asynccontextmanager
@@ -216,15 +179,11 @@ async def test_every_request_is_in_the_table_and_every_right_is_used(world: Worl
     recorder = Recorder(world.api)
     async with stage(world.api, 5) as scenes, operating(recorder, scenes, world.namespace):
         await live_all(scenes)
-    outside = [str(each) for each in recorder.asked if not allows(RIGHTS, *each)]
+    outside = [str(each) for each in recorder.asked if not allows(RIGHTS, *each[:4])]
     assert outside == [], "the operator asks for what deploy/ does not allow; add it to jobs.rights"
-    used = {(_plural(each), each.verb) for each in recorder.asked}
+    used = {(each.plural, each.verb) for each in recorder.asked}
     unused = {(right.plural, verb) for right in RIGHTS for verb in right.verbs} - used
     assert unused - UNUSED.keys() == set(), "a right that nobody needs: take it out of jobs.rights, or say who does"
-
-
-def _plural(asked: Asked) -> str:
-    return f"{asked.resource.plural}/{asked.subresource}" if asked.subresource else asked.resource.plural
 
 
 @pytest.mark.parametrize(
@@ -243,20 +202,24 @@ def _plural(asked: Asked) -> str:
     ids=str,
 )
 def test_the_table_is_read_as_rbac_reads_it(asked: Asked, allowed: bool) -> None:
-    assert allows(RIGHTS, *asked) is allowed
+    assert allows(RIGHTS, *asked[:4]) is allowed
 
 
 @pytest.mark.kubernetes
 @pytest.mark.timeout(600)
-async def test_the_shipped_account_is_enough_for_a_jobs_whole_life(strict: ControlPlane, tmp_path: Path) -> None:
+async def test_the_account_for_all_namespaces_is_enough_for_a_jobs_whole_life(
+    strict: ControlPlane, tmp_path: Path
+) -> None:
+    """`deploy/v1/operator-all-namespaces.yaml`, in a namespace of its own."""
+    config = write_kubeconfig(strict, tmp_path / "kubeconfig", EVERYWHERE.namespace)
     async with (
         Client(read_config(str(strict.kubeconfig))) as administrator,
-        Client(read_config(str(write_kubeconfig(strict, tmp_path / "kubeconfig")))) as account,
+        Client(read_config(str(config))) as account,
     ):
         recorder = Recorder(account)
-        async with stage(administrator, 5) as scenes, operating(recorder, scenes, NAMESPACE):
+        async with stage(administrator, 5) as scenes, operating(recorder, scenes, EVERYWHERE.namespace):
             await live_all(scenes)
-    assert recorder.refused == []
+    assert recorder.refused == set()
     assert recorder.asked
 
 
@@ -287,11 +250,11 @@ async def _holder(administrator: Api) -> str:
     return str((await administrator.get(LEASES, NAMESPACE, LEASE))["spec"].get("holderIdentity") or "")
 
 
-async def _may_own(kubectl: Kubectl) -> bool:
+async def _may_own(kubectl: Kubectl, namespace: str) -> bool:
     """Whether the account's objects may be owned by jobs by now: the server's check of owner references looks for new
     kinds every 30 seconds, and refuses until then."""
     owner = {"apiVersion": JOBS.api_version, "kind": JOBS.kind, "name": "any", "uid": "any", "blockOwnerDeletion": True}
     owned = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned", "ownerReferences": [owner]}}
-    account = f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}"
-    words = ("create", "--dry-run=server", "-n", NAMESPACE, "--as", account, "-f", "-")
+    account = f"system:serviceaccount:{namespace}:{ACCOUNT}"
+    words = ("create", "--dry-run=server", "-n", namespace, "--as", account, "-f", "-")
     return (await asyncio.to_thread(kubectl.run, *words, stdin=json.dumps(owned))).returncode == 0

@@ -138,11 +138,13 @@ async def test_it_is_removed_with_jobs_that_train(
 
 
 async def test_the_documents_edit_of_the_namespace(kubectl: Kubectl, administrator: Client, tmp_path: Path) -> None:
-    """One line of the file is edited, and jobs are submitted there."""
+    """The argument is edited, and where the Role and its binding are; then jobs are submitted there."""
     edited = tmp_path / "operator.yaml"
-    edited.write_text(
-        (DEPLOY / "v1/operator.yaml").read_text().replace("--namespace=paddle-system", "--namespace=team-a")
-    )
+    text = (DEPLOY / "v1/operator.yaml").read_text().replace("--namespace=paddle-system", "--namespace=team-a")
+    for name in ("paddle-manager-role", "paddle-manager-rolebinding"):
+        there = f"  name: {name}\n  namespace: paddle-system\n"
+        text = text.replace(there, there.replace("paddle-system", "team-a"))
+    edited.write_text(text)
     kubectl("create", "namespace", "team-a")
     kubectl("create", "-f", "deploy/v1/crd.yaml")
     kubectl("create", "-f", str(edited))
@@ -169,7 +171,7 @@ async def test_kubectl_accepts_every_file_of_deploy_and_examples(kubectl: Kubect
     await administrator.patch(JOBS, NAMESPACE, "wide-ande-deep", status, subresource="status")
     row = kubectl("-n", NAMESPACE, "get", "pdj").splitlines()[1]
     assert row.split()[:4] == ["wide-ande-deep", "Running", "PS", "1/2"]
-    for file in ("crd", "crd", "kubeflow", "operator"):
+    for file in ("crd", "crd", "kubeflow", "operator", "operator-all-namespaces"):
         kubectl("apply", "-f", f"deploy/v1/{file}.yaml")
     kubectl("create", "-f", "-", stdin=json.dumps(build_pod_group_crd(VOLCANO_POD_GROUPS)))
     await until(lambda: _takes(kubectl, DEPLOY / "examples/wide_and_deep_volcano.yaml"))

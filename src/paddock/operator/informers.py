@@ -147,8 +147,12 @@ def explain_unwatched(resource: Resource, namespace: str, error: ApiError, *, jo
     said = f"cannot watch {name} {where}, trying again: {error.message}."
     if isinstance(error, Unauthorized):
         return f"{said} The token or certificate of the operator is not taken by this cluster"
-    rights = "The rights that the operator needs are in deploy/v1/operator.yaml (`paddock manifests operator`)"
-    return f"{said} {rights}" + ("" if namespace else "; with --namespace it watches single namespaces alone")
+    if namespace:
+        return f"{said} `paddock manifests operator --jobs-in {namespace}` prints the rights that it needs there"
+    return (
+        f"{said} deploy/v1/operator-all-namespaces.yaml has the rights that it needs "
+        "(`paddock manifests operator -A`); with --namespace it watches single namespaces alone"
+    )
 
 
 def _build_cache(api: Api, resource: Resource, on_change: OnChange, namespace: str, jobs: Sequence[Resource]) -> Cache:

@@ -28,8 +28,8 @@ _HEAD = "# Printed by `paddock manifests`. How to install, edit and remove it is
 
 _COMMENTS: Mapping[str, Sequence[str]] = {
     "- --namespace=": (
-        "The namespace whose jobs are run. Write another one here to submit jobs there, or take the line out to run",
-        "those of every namespace.",
+        "The namespace whose jobs are run. To submit jobs in another one, write it here and as the namespace of the",
+        "Role paddle-manager-role and of its RoleBinding; operator-all-namespaces.yaml runs those of every namespace.",
     ),
 }
 """Comments to print above a line with this prefix."""
@@ -44,6 +44,11 @@ def _check_namespace(context: click.Context, parameter: click.Parameter, value: 
     return value
 
 
+def _check_namespaces(context: click.Context, parameter: click.Parameter, values: Sequence[str]) -> tuple[str, ...]:
+    names = [name.strip() for value in values for name in value.split(",")]
+    return tuple(dict.fromkeys(_check_namespace(context, parameter, name) for name in names))
+
+
 @click.command(name="manifests", cls=Verb)
 @click.argument("what", type=click.Choice(["crd", "operator", "all"]), default="all")
 @click.option(
@@ -55,13 +60,21 @@ def _check_namespace(context: click.Context, parameter: click.Parameter, value: 
     callback=_check_namespace,
     help="Where the operator runs, and the jobs.",
 )
+@click.option(
+    "--jobs-in",
+    "watched",
+    multiple=True,
+    callback=_check_namespaces,
+    metavar="NAME[,NAME]",
+    help="Where the jobs are, if not there; the operator has rights in these namespaces alone.",
+)
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Run the jobs of every namespace.")
 @click.option(
     "--scope",
     type=click.Choice([each.value for each in Scope]),
     default=Scope.CLUSTER.value,
     show_default=True,
-    help="How far the operator's rights go.",
+    help="namespace leaves out what is the cluster's own: the right to read nodes, users' roles.",
 )
 @click.option(
     "--kinds",
@@ -84,6 +97,7 @@ def _check_namespace(context: click.Context, parameter: click.Parameter, value: 
 def command(
     what: str,
     namespace: str,
+    watched: tuple[str, ...],
     everywhere: bool,
     scope: str,
     kinds: tuple[Resource, ...],
@@ -95,6 +109,7 @@ def command(
 
     \b
     paddock manifests | kubectl apply -f -
+    paddock manifests operator --jobs-in team-a,team-b
     paddock manifests operator -n team-a --scope namespace
     paddock manifests crd --kinds paddlejobs.kubeflow.org
 
@@ -103,9 +118,12 @@ def command(
     if everywhere and scope == Scope.NAMESPACE:
         said = phrase("--all-namespaces needs rights in all of them, which --scope namespace does not give")
         raise click.UsageError(localized(said))
+    if everywhere and watched:
+        said = phrase("--all-namespaces and --jobs-in do not go together: name the namespaces, or run the jobs of all")
+        raise click.UsageError(localized(said))
     installation = Installation(
         namespace=namespace,
-        watched="" if everywhere else namespace,
+        watched=() if everywhere else watched or (namespace,),
         image=image,
         kinds=kinds,
         scope=Scope(scope),

@@ -7,7 +7,7 @@ prints the files in `deploy/` from here; a test compares them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -47,8 +47,8 @@ _GRACE_SECONDS = 20
 
 
 class Scope(StrEnum):
-    """CLUSTER: ClusterRoles, so that `--namespace` of the Deployment may be edited. NAMESPACE: a Role in the operator's
-    own namespace only; without the right to read nodes, no pod of a lost node is deleted by force."""
+    """NAMESPACE: nothing of the cluster's own, so that who administers namespaces alone can install it: not the
+    Namespace, not the right to read nodes (no pod of a lost node is deleted by force), not the roles of users."""
 
     CLUSTER = "cluster"
     NAMESPACE = "namespace"
@@ -56,10 +56,10 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """`watched`: the namespace whose jobs are reconciled, empty for all. `old`: for Kubernetes before 1.16."""
+    """`watched`: the namespaces whose jobs are reconciled, empty for all. `old`: for Kubernetes before 1.16."""
 
     namespace: str = NAMESPACE
-    watched: str = NAMESPACE
+    watched: tuple[str, ...] = (NAMESPACE,)
     image: str = IMAGE
     kinds: tuple[Resource, ...] = KINDS
     scope: Scope = Scope.CLUSTER
@@ -72,7 +72,7 @@ class Installation:
         kinds = ",".join(kind.qualified for kind in self.kinds)
         return [
             "--leader-elect",
-            *([f"--namespace={self.watched}"] if self.watched else []),
+            *([f"--namespace={','.join(self.watched)}"] if self.watched else []),
             *([f"--kinds={kinds}"] if self.kinds != KINDS else []),
             f"--metrics-bind-address=:{METRICS_PORT}",
             f"--health-probe-bind-address=:{HEALTH_PORT}",
@@ -82,6 +82,10 @@ class Installation:
         """The name of a cluster-scoped object: paddle-operator's in the default namespace, else with the namespace
         appended, so that two installations do not collide."""
         return name if self.namespace == NAMESPACE else f"{name}-{self.namespace}"
+
+    def name_in(self, namespace: str, name: str) -> str:
+        """The name of an object in a watched namespace: with the operator's namespace appended in any other."""
+        return name if self.namespace == namespace else f"{name}-{self.namespace}"
 
 
 def build_operator(installation: Installation) -> tuple[Manifest, ...]:
@@ -96,6 +100,7 @@ def build_operator(installation: Installation) -> tuple[Manifest, ...]:
         *((namespace,) if whole else ()),
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _metadata(ACCOUNT, installation.namespace)},
         *_build_own_rights(installation),
+        *_build_job_rights(installation),
         *(_build_cluster_rights(installation) if whole else ()),
         *(_build_user_rights(installation) if whole else ()),
         *((_build_priority_class(installation),) if whole else ()),
@@ -104,24 +109,35 @@ def build_operator(installation: Installation) -> tuple[Manifest, ...]:
 
 
 def _build_own_rights(installation: Installation) -> tuple[Manifest, ...]:
-    """The Role for the Lease; with `Scope.NAMESPACE` also the Role for jobs."""
-    rights = build_rights(installation.kinds)
-    own = _bound(LEADER_ROLE, LEADER_BINDING, [right for right in rights if right.where is Where.OWN], installation)
-    if installation.scope is Scope.CLUSTER:
-        return own
-    return own + _bound(ROLE, BINDING, [right for right in rights if right.where is Where.JOBS], installation)
+    """The Role for the Lease."""
+    return _bound(LEADER_ROLE, LEADER_BINDING, _rights(installation, Where.OWN), installation, installation.namespace)
+
+
+def _build_job_rights(installation: Installation) -> Iterator[Manifest]:
+    """A Role in each namespace whose jobs are reconciled."""
+    rights = _rights(installation, Where.JOBS)
+    for namespace in installation.watched:
+        role, binding = installation.name_in(namespace, ROLE), installation.name_in(namespace, BINDING)
+        yield from _bound(role, binding, rights, installation, namespace)
 
 
 def _build_cluster_rights(installation: Installation) -> tuple[Manifest, ...]:
-    rights = [right for right in build_rights(installation.kinds) if right.where is not Where.OWN]
-    return _bound(installation.cluster_name(ROLE), installation.cluster_name(BINDING), rights, installation, whole=True)
+    """The ClusterRole: what no namespace has, and the rights for jobs only if those of all namespaces are reconciled.
+    It has one name in either case, so that `kubectl apply` takes away what is not needed any more."""
+    places = (Where.CLUSTER,) if installation.watched else (Where.JOBS, Where.CLUSTER)
+    role, binding = installation.cluster_name(ROLE), installation.cluster_name(BINDING)
+    return _bound(role, binding, _rights(installation, *places), installation, "")
+
+
+def _rights(installation: Installation, *places: Where) -> list[Right]:
+    return [right for right in build_rights(installation.kinds) if right.where in places]
 
 
 def _bound(
-    role: str, binding: str, rights: list[Right], installation: Installation, *, whole: bool = False
+    role: str, binding: str, rights: list[Right], installation: Installation, namespace: str
 ) -> tuple[Manifest, Manifest]:
-    """A role of these rights, and its binding to the operator's account; for the whole cluster or the namespace."""
-    kind, namespace = ("ClusterRole", "") if whole else ("Role", installation.namespace)
+    """A role of these rights, and its binding to the operator's account. `namespace`: empty for the whole cluster."""
+    kind = "Role" if namespace else "ClusterRole"
     account = {"kind": "ServiceAccount", "name": ACCOUNT, "namespace": installation.namespace}
     return (
         {"apiVersion": _RBAC, "kind": kind, "metadata": _metadata(role, namespace), "rules": build_rules(rights)},

@@ -1,8 +1,8 @@
-"""The operator's RBAC rights as one table, with the reason of each: the rules of its ClusterRole and Role.
+"""The operator's RBAC rights as one table, each with the request that needs it: the rules of its Roles and ClusterRole.
 
 They are the minimum. Every new kind of request of the operator needs a line here, or clusters with `deploy/` refuse it;
-tests/kubernetes/test_rights.py checks this. `USERS` has the rights of users. The Roles are built in
-`jobs.install.deployment`.
+tests/operator/test_rights.py lets an operator live with exactly these rights. docs/rights.md shows the table. `USERS`
+has the rights of users. The Roles are built in `jobs.install.deployment`.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ LEASE = "b2a304f2.paddlepaddle.org"
 class Where(Enum):
     """The namespaces in which a right is needed."""
 
-    JOBS = "wherever there are jobs"
+    JOBS = "in each namespace whose jobs are run"
     OWN = "in the operator's own namespace"
     CLUSTER = "of the cluster, in no namespace"
 
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """One right of RBAC. `name`: for the object of this name only."""
+    """One right of RBAC. `request`: what the operator asks for with it; `name`: for the object of this name only."""
 
     resource: Resource
     verbs: tuple[str, ...]
-    reason: str
+    request: str
     subresource: str = ""
     name: str = ""
     where: Where = Where.JOBS
@@ -53,7 +53,8 @@ class Right:
         return f"{self.resource.plural}/{self.subresource}" if self.subresource else self.resource.plural
 
 
-_MIRROR = ("get", "list", "watch")
+_MIRROR = ("list", "watch")
+_TAKEN = "a create was refused, as there is one of this name that the cache lacks: whose is it?"
 
 
 def build_rights(kinds: Iterable[Resource]) -> tuple[Right, ...]:
@@ -63,30 +64,63 @@ def build_rights(kinds: Iterable[Resource]) -> tuple[Right, ...]:
 
 def _of_jobs(kind: Resource) -> tuple[Right, ...]:
     return (
-        Right(kind, (*_MIRROR, "patch", "delete"), "patch: a former operator's finalizer is taken off; delete: TTL"),
+        Right(kind, _MIRROR, "the cache of jobs: their events begin reconciles"),
+        Right(kind, ("get",), "each reconcile reads its job"),
+        Right(kind, ("patch",), "paddle-operator's finalizer is taken off; the annotation paddock.dev/halted"),
+        Right(kind, ("delete",), "a finished job's ttlSecondsAfterFinished has passed"),
         Right(kind, ("patch",), "what is decided is recorded", "status"),
         Right(
-            kind, ("update",), "owner references block deletion (OwnerReferencesPermissionEnforcement)", "finalizers"
+            kind,
+            ("update",),
+            "none; the API server looks for it where owner references block deletion "
+            "(OwnerReferencesPermissionEnforcement)",
+            "finalizers",
         ),
     )
 
 
+def _of_pod_groups(resource: Resource, flag: str) -> tuple[Right, ...]:
+    return (
+        Right(resource, _MIRROR, f"the cache of PodGroups, with {flag}"),
+        Right(resource, ("get",), _TAKEN),
+        Right(resource, ("create",), f"the gang of a job, with {flag}"),
+        Right(resource, ("patch",), "the job was resized"),
+        Right(resource, ("delete",), "the job has ended or is suspended"),
+    )
+
+
 _OF_CHILDREN = (
-    Right(PODS, (*_MIRROR, "create", "patch", "delete"), "the ranks; patch: a kubelet is told of their ConfigMap"),
-    Right(SERVICES, (*_MIRROR, "create", "delete"), "the ranks' names"),
-    Right(CONFIG_MAPS, (*_MIRROR, "create", "delete"), "the endpoints of an attempt"),
-    Right(POD_GROUPS, (*_MIRROR, "create", "patch", "delete"), "gangs; patch: a resized job's"),
-    Right(VOLCANO_POD_GROUPS, (*_MIRROR, "create", "patch", "delete"), "gangs of Volcano; patch: a resized job's"),
-    Right(EVENTS, ("get", "create", "patch"), "what `kubectl describe` shows; get, patch: the count of a repeated one"),
+    Right(PODS, _MIRROR, "the cache of pods: what the ranks do"),
+    Right(PODS, ("get",), "a pod that the cache lacks is looked for before its absence decides anything"),
+    Right(PODS, ("create",), "the ranks"),
+    Right(PODS, ("patch",), "a kubelet is told that the ConfigMap of its pod is there"),
+    Right(PODS, ("delete",), "a gang restarts, is suspended or cleaned up; a pod on a lost node"),
+    Right(SERVICES, _MIRROR, "the cache of Services"),
+    Right(SERVICES, ("get",), _TAKEN),
+    Right(SERVICES, ("create",), "the ranks' names"),
+    Right(SERVICES, ("delete",), "the job has ended, is suspended or has fewer ranks"),
+    Right(CONFIG_MAPS, _MIRROR, "the cache of ConfigMaps"),
+    Right(CONFIG_MAPS, ("get",), _TAKEN),
+    Right(CONFIG_MAPS, ("create",), "the endpoints of an attempt"),
+    Right(CONFIG_MAPS, ("delete",), "the endpoints of an earlier attempt"),
+    *_of_pod_groups(POD_GROUPS, "--scheduling=scheduler-plugins"),
+    *_of_pod_groups(VOLCANO_POD_GROUPS, "--scheduling=volcano"),
+    Right(EVENTS, ("create",), "what `kubectl describe` shows of a job"),
+    Right(EVENTS, ("get", "patch"), "what was said before is said again: its count"),
 )
 
 _OF_THE_CLUSTER = (
-    Right(NODES, ("get",), "a pod that cannot end as its node is gone is deleted by force", where=Where.CLUSTER),
+    Right(
+        NODES,
+        ("get",),
+        "whether the node of a pod that does not end is lost; without this right no pod is deleted by force",
+        where=Where.CLUSTER,
+    ),
 )
 
 _OF_LEADING = (
-    Right(LEASES, ("create",), "one operator leads; RBAC cannot name what is not there yet", where=Where.OWN),
-    Right(LEASES, ("get", "update"), "one operator leads", name=LEASE, where=Where.OWN),
+    Right(LEASES, ("create",), "the first operator leads; RBAC cannot name what is not there yet", where=Where.OWN),
+    Right(LEASES, ("get", "update"), "who leads, and that it still does", name=LEASE, where=Where.OWN),
 )
 
 
@@ -101,25 +135,31 @@ def allows(rights: Iterable[Right], verb: str, resource: Resource, subresource: 
     )
 
 
+_ORDER = ("get", "list", "watch", "create", "update", "patch", "delete")
+
+
 def build_rules(rights: Iterable[Right]) -> list[Manifest]:
     """The `rules` of a Role or ClusterRole: resources of one group with the same verbs share a rule."""
-    rules: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
+    verbs: dict[tuple[str, str, str], set[str]] = {}
     for right in rights:
-        rules.setdefault((right.resource.group, right.verbs, right.name), []).append(right.plural)
+        verbs.setdefault((right.resource.group, right.plural, right.name), set()).update(right.verbs)
+    rules: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
+    for (group, plural, name), found in verbs.items():
+        rules.setdefault((group, tuple(sorted(found, key=_ORDER.index)), name), []).append(plural)
     return [
         {
             "apiGroups": [group],
             "resources": plurals,
             **({"resourceNames": [name]} if name else {}),
-            "verbs": list(verbs),
+            "verbs": list(ordered),
         }
-        for (group, verbs, name), plurals in rules.items()
+        for (group, ordered, name), plurals in rules.items()
     ]
 
 
 USERS: Mapping[str, Sequence[str]] = {
     "editor": ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"),
-    "viewer": _MIRROR,
+    "viewer": ("get", *_MIRROR),
 }
 """Users' verbs on jobs, by the names of Kubebuilder's two roles."""
 

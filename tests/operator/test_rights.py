@@ -1,0 +1,236 @@
+"""An operator lives with exactly the rights that `paddock manifests operator` gives it: none is lacking, each is used.
+
+The API is the embedded one; `support.rights.Guard` refuses what the Roles do not give. The RBAC of a real server is in
+tests/kubernetes/test_rights.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paddock.apiserver.objects.in_process import LocalApi
+from paddock.app.kinds import build_pod_group_crd
+from paddock.jobs.apis.registry import PADDLEPADDLE
+from paddock.jobs.install.deployment import Installation, Scope, build_operator
+from paddock.jobs.labels import JOB_LABEL
+from paddock.jobs.model import Settings
+from paddock.jobs.objects.schedulers import GANG_SCHEDULERS
+from paddock.kube.api import Api
+from paddock.kube.errors import NotFound
+from paddock.kube.meta import (
+    CONFIG_MAPS,
+    CRDS,
+    EVENTS,
+    NAMESPACES,
+    POD_GROUPS,
+    PODS,
+    SERVICES,
+    VOLCANO_POD_GROUPS,
+    Resource,
+    name_of,
+)
+from paddock.operator.election import Election
+from paddock.operator.operator import Operator
+from support.fake_kubelet import walking
+from support.lives import EXPIRED, FAILED_ONCE, SUSPENDED, Clock, Scene, live
+from support.operator_seam import JOBS, Seam, build_job, have_pods, open_cluster, running, until
+from support.rights import Guard
+
+KINDS = {PADDLEPADDLE.resource: PADDLEPADDLE}
+HIDDEN = (SERVICES, CONFIG_MAPS, POD_GROUPS, VOLCANO_POD_GROUPS)
+NEVER_ASKED = {("update", "paddlejobs/finalizers")}
+"""The API server looks for this right where an owner reference blocks the owner's deletion."""
+
+
+@pytest.fixture
+async def cluster(tmp_path: Path) -> AsyncIterator[LocalApi]:
+    async with open_cluster(tmp_path) as api:
+        for resource in GANG_SCHEDULERS:
+            await api.create(CRDS, build_pod_group_crd(resource))
+        for name in ("ops", "team-a"):
+            await api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        yield api
+
+
+@dataclass(slots=True)
+class Tenancy:
+    """An installation and its namespace team-a, with one job at a time. `api` is an administrator's."""
+
+    api: LocalApi
+    installation: Installation
+    guard: Guard
+    clock: Clock = field(default_factory=Clock)
+    serial: count[int] = field(default_factory=count)
+
+    def scene(self) -> Scene:
+        return Scene(self.api, "team-a", f"job-{next(self.serial)}", self.clock)
+
+    @asynccontextmanager
+    async def operating(self, groups: Resource, api: Api | None = None) -> AsyncIterator[Operator]:
+        """An operator as the Deployment runs it, elected in its own namespace."""
+        election = Election(self.guard, self.installation.namespace, "test")
+        electing = asyncio.create_task(election.run())
+        settings = Settings(pod_groups=groups, gang_scheduler=GANG_SCHEDULERS[groups], status_wait=0.1)
+        namespaces = self.installation.watched or ("",)
+        options: dict[str, Any] = {"kinds": KINDS, "clock": self.clock, "leadership": election}
+        try:
+            async with running(api or self.guard, settings, namespaces=namespaces, **options) as operator:
+                yield operator
+        finally:
+            electing.cancel()
+            await asyncio.gather(electing, return_exceptions=True)
+            await election.release()
+
+
+async def live_all(tenancy: Tenancy) -> None:
+    """Every way of a job: restart, suspension, TTL, a lost node, a gang, and a job that another operator has begun."""
+    async with tenancy.operating(VOLCANO_POD_GROUPS):
+        for life in (FAILED_ONCE, SUSPENDED, SHORT_LIVED):
+            await live(life, tenancy.scene())
+        await live_on_a_lost_node(tenancy)
+    for groups in GANG_SCHEDULERS:
+        async with tenancy.operating(groups):
+            await live_in_a_gang(tenancy.scene(), groups)
+        await live_under_two(tenancy, groups)
+
+
+async def _is_deleted(scene: Scene) -> None:
+    async def deleted() -> bool:
+        return scene.name not in map(name_of, (await scene.api.list(JOBS, scene.namespace)).items)
+
+    await until(deleted)
+
+
+SHORT_LIVED = replace(EXPIRED, user=_is_deleted, spec={"runPolicy": {"ttlSecondsAfterFinished": 1}})
+
+
+async def live_on_a_lost_node(tenancy: Tenancy) -> None:
+    """A deleted pod whose kubelet is silent: it is deleted by force after a while, if nodes may be read."""
+    scene = tenancy.scene()
+    async with walking(scene.api, scene.namespace, lambda *_: None, 2):
+        await scene.api.create(JOBS, build_job(scene.name, ps=1, worker=1, namespace=scene.namespace))
+        await scene.phase("Running")
+    await scene.api.delete(PODS, scene.namespace, f"{scene.name}-worker-0", grace=1)
+    await until(lambda: _is_attempted_anew(scene))
+    scene.clock.offset += 600
+    await scene.patch({"metadata": {"annotations": {"time": "went by"}}})
+    if tenancy.installation.scope is Scope.CLUSTER:
+        await until(lambda: have_pods(scene.api, 2, scene.name, scene.namespace))
+    else:
+        await until(lambda: _is_told(scene, "NodeUnknown"))
+    await end(scene)
+
+
+async def _is_attempted_anew(scene: Scene) -> bool:
+    return bool((await scene.status()).get("attempt") == 1)
+
+
+async def _is_told(scene: Scene, reason: str) -> bool:
+    return ((await scene.status()).get("cause") or {}).get("reason") == reason
+
+
+async def live_in_a_gang(scene: Scene, groups: Resource) -> None:
+    """Its PodGroup is created, resized with the job, and deleted. The job has paddle-operator's finalizer."""
+    job = build_job(scene.name, ps=1, worker=1, namespace=scene.namespace)
+    job["metadata"]["finalizers"] = ["finalizers.paddlepaddle.org"]
+    await scene.api.create(JOBS, job)
+    await until(lambda: have_pods(scene.api, 2, scene.name, scene.namespace))
+    await scene.patch({"spec": {"worker": {"replicas": 2}}})
+    await until(lambda: _has_members(scene, groups, 3))
+    await scene.patch({"spec": {"runPolicy": {"suspend": True}}})
+    await until(lambda: _has_no_group(scene, groups))
+    await end(scene)
+
+
+async def _has_members(scene: Scene, groups: Resource, members: int) -> bool:
+    return [each["spec"]["minMember"] for each in (await scene.api.list(groups, scene.namespace)).items] == [members]
+
+
+async def _has_no_group(scene: Scene, groups: Resource) -> bool:
+    return not (await scene.api.list(groups, scene.namespace)).items
+
+
+async def live_under_two(tenancy: Tenancy, groups: Resource) -> None:
+    """Its second operator says what the first one said, and makes what is there, as its caches are behind."""
+    scene = tenancy.scene()
+    behind = Seam(tenancy.guard)
+    behind.told = lambda resource, event: resource not in HIDDEN
+    wanted = {("get", each.group, each.plural) for each in (SERVICES, CONFIG_MAPS, groups, EVENTS)}
+    wanted.add(("patch", "", "events"))
+    async with walking(scene.api, scene.namespace, lambda *_: None, 2):
+        async with tenancy.operating(groups):
+            warned = build_job(scene.name, ps=1, worker=1, namespace=scene.namespace, elastic=1)
+            await scene.api.create(JOBS, warned)
+            await scene.phase("Running")
+        async with tenancy.operating(groups, behind):
+
+            async def asked() -> bool:
+                return wanted <= {(each.verb, each.group, each.plural) for each in tenancy.guard.used}
+
+            await until(asked)
+            await end(scene)
+
+
+async def end(scene: Scene) -> None:
+    """The job is deleted with all that it has, without a kubelet."""
+    await scene.api.delete(JOBS, scene.namespace, scene.name)
+
+    async def is_gone() -> bool:
+        for pod in (await scene.api.list(PODS, scene.namespace, labels=f"{JOB_LABEL}={scene.name}")).items:
+            with suppress(NotFound):
+                await scene.api.delete(PODS, scene.namespace, name_of(pod), grace=0)
+        return await scene.is_gone()
+
+    await until(is_gone)
+
+
+TEAM = ("team-a",)
+
+
+@pytest.mark.parametrize(
+    ("watched", "scope", "refused"),
+    [(TEAM, Scope.CLUSTER, set()), (TEAM, Scope.NAMESPACE, {"get nodes fake-node"}), ((), Scope.CLUSTER, set())],
+    ids=["one namespace", "nothing of the cluster", "all namespaces"],
+)
+async def test_no_right_is_lacking_and_each_is_used(
+    cluster: LocalApi, watched: tuple[str, ...], scope: Scope, refused: set[str]
+) -> None:
+    installation = Installation(namespace="ops", watched=watched, scope=scope)
+    tenancy = Tenancy(cluster, installation, Guard(cluster, build_operator(installation)))
+    await live_all(tenancy)
+    assert tenancy.guard.refused == refused
+    unused = {(each.verb, each.plural) for each in tenancy.guard.granted - tenancy.guard.used}
+    assert unused == NEVER_ASKED
+
+
+@pytest.mark.parametrize(
+    ("namespace", "said"),
+    [
+        ("", "cannot watch pods in all namespaces, trying again: pods is forbidden"),
+        ("", "deploy/v1/operator-all-namespaces.yaml has the rights that it needs (`paddock manifests operator -A`)"),
+        ("team-b", "`paddock manifests operator --jobs-in team-b` prints the rights that it needs there"),
+    ],
+)
+async def test_rights_in_one_namespace_are_none_elsewhere_and_the_log_names_the_cure(
+    cluster: LocalApi, caplog: pytest.LogCaptureFixture, namespace: str, said: str
+) -> None:
+    guard = Guard(cluster, build_operator(Installation(namespace="ops", watched=TEAM)))
+    operator = Operator(guard, Settings(), kinds=KINDS, namespaces=(namespace,))
+    task = asyncio.create_task(operator.run())
+
+    async def is_said() -> bool:
+        return any(said in line and "watch pods" in line for line in caplog.messages)
+
+    await until(is_said)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert not operator.ready.is_set()
+    assert "pods" in operator.unsynced()
