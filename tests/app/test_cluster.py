@@ -21,11 +21,12 @@ from aiohttp import web
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
-from paddock.app.cluster import ClusterOperator, Options, build_lease_annotations, serve
+from paddock.app.cluster import ClusterOperator, Options, build_lease_annotations, build_settings, serve
 from paddock.app.health import Address, CannotServe, Endpoints, Handlers, read_address
 from paddock.app.json_logs import JsonLines, start_logging
 from paddock.client.kubeconfig import Config
-from paddock.kube.meta import VOLCANO_POD_GROUPS, Key
+from paddock.jobs.model import Settings
+from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Key
 from paddock.operator.controller import JobRef
 from paddock.operator.election import Election
 from paddock.operator.metrics import Prometheus
@@ -189,6 +190,13 @@ async def _is_listening(cluster: ClusterOperator) -> bool:
     return bool(cluster.endpoints.addresses)
 
 
+def test_on_a_cluster_nothing_is_replaced_and_no_gang_made_unless_asked_for() -> None:
+    assert build_settings(Options("ops")) == Settings()
+    assert not Settings().substitutes
+    asked = Options("ops", pod_groups=POD_GROUPS, gang_scheduler="gangs", substitutes=True)
+    assert build_settings(asked) == Settings(pod_groups=POD_GROUPS, gang_scheduler="gangs", substitutes=True)
+
+
 def test_the_leaders_annotations_hold_its_settings() -> None:
     options = Options("ops", namespaces=("a", "b"), pod_groups=VOLCANO_POD_GROUPS, gang_scheduler="volcano")
     annotations = build_lease_annotations(options)
@@ -197,6 +205,7 @@ def test_the_leaders_annotations_hold_its_settings() -> None:
         "kinds": ["paddlejobs.batch.paddlepaddle.org"],
         "podGroups": "podgroups.scheduling.volcano.sh",
         "gangScheduler": "volcano",
+        "substitute": False,
     }
 
 

@@ -11,7 +11,7 @@ import pytest
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app.images import EnvironmentImages
 from paddock.app.kinds import apply_crds, build_crds
-from paddock.app.local import explain_failure
+from paddock.app.local import build_settings, explain_failure
 from paddock.environments import answers
 from paddock.kube.errors import Unavailable
 from paddock.kube.meta import CRDS, POD_GROUPS, VOLCANO_POD_GROUPS, name_of
@@ -30,6 +30,12 @@ from paddock.node.runtime import images
 )
 def test_the_error_of_a_failed_start_is_one_sentence(error: Exception, said: str) -> None:
     assert explain_failure(error) == said
+
+
+def test_a_laptop_places_every_job_as_a_gang_and_replaces_commands_that_cannot_work() -> None:
+    settings = build_settings(Path("/outputs"))
+    assert (settings.pod_groups, settings.gang_scheduler) == (POD_GROUPS, ""), "a gang whatever scheduler a job names"
+    assert (settings.shared_network, settings.output_root, settings.substitutes) == (True, "/outputs", True)
 
 
 async def test_crds_are_installed_and_updated(tmp_path: Path) -> None:

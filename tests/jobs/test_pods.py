@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +15,7 @@ from paddock.jobs.objects import pods
 from paddock.jobs.objects.observed import NO_EXIT_CODE
 from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Manifest, is_controlled_by
 
-LOCAL = Settings(pod_groups=POD_GROUPS, output_root="/home/ada/outputs", shared_network=True)
+LOCAL = Settings(pod_groups=POD_GROUPS, output_root="/home/ada/outputs", shared_network=True, substitutes=True)
 CLUSTER = Settings()
 WORKER = Rank("worker", 1)
 ENVIRONMENT = "paddock.dev/environment"
@@ -81,7 +80,7 @@ def test_no_container_is_added_that_a_quota_could_refuse(name: str) -> None:
         assert made.get("initContainers") == written.get("initContainers")
 
 
-@pytest.mark.parametrize("name", ["wide_and_deep", "resnet", "kubeflow_distributed"])
+@pytest.mark.parametrize("name", ["wide_and_deep", "resnet", "kubeflow_run_check", "kubeflow_distributed"])
 def test_on_a_laptop_it_becomes_these(name: str, match_golden: Callable[[str, str], None]) -> None:
     match_golden(f"{name}.laptop.yaml", as_text(build_all(read_sample(name), 40020, LOCAL)))
 
@@ -214,14 +213,6 @@ def test_the_users_directory_of_launcher_logs_is_kept() -> None:
     mine = {"name": "PADDLE_LOG_DIR", "value": "/mine"}
     entries = started_in("/home/ada/src", env=[mine])["containers"][0]["env"]
     assert [entry for entry in entries if entry["name"] == "PADDLE_LOG_DIR"] == [mine]
-
-
-def test_the_original_command_is_kept_on_a_pod_with_a_substitution() -> None:
-    job = read_sample("kubeflow_run_check")
-    pod = pods.build_pod(job, Rank("worker", 0), 0, None, CLUSTER)
-    written = {"command": ["python", "-m", "paddle.distributed.launch", "run_check"]}
-    assert json.loads(pod["metadata"]["annotations"]["paddock.dev/substituted"]) == written
-    assert "paddock.dev/substituted" not in str(pods.build_pod(read_sample("resnet"), WORKER, 0, None, CLUSTER))
 
 
 def test_pods_name_their_gang_in_the_schedulers_form() -> None:

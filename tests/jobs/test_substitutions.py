@@ -9,7 +9,8 @@ import pytest
 
 from jobs.samples import read_any, read_manifest, read_sample, with_value
 from paddock.jobs.apis.registry import PADDLEPADDLE
-from paddock.jobs.model import Job
+from paddock.jobs.model import Job, Rank, Settings
+from paddock.jobs.objects import pods
 from paddock.jobs.objects.substitutions import WITHOUT_ANNOTATION, Removal, substitute, without
 from paddock.kube.meta import annotations_of
 
@@ -76,9 +77,12 @@ CHECK = "import paddle; paddle.utils.run_check()"
 LAUNCH = ["python", "-m", "paddle.distributed.launch", "run_check"]
 
 
-def run(job: Job) -> tuple[Any, bool]:
+LAPTOP, CLUSTER = Settings(substitutes=True), Settings()
+
+
+def run(job: Job, settings: Settings = LAPTOP) -> tuple[Any, bool]:
     container = job.roles[0].template["spec"]["containers"][0]
-    result, notice = substitute(job, container)
+    result, notice = substitute(job, container, settings)
     assert (result == container) == (notice is None)
     return [*(result.get("command") or ()), *(result.get("args") or ())], notice is not None
 
@@ -115,12 +119,54 @@ def test_two_replicas_run_the_written_command() -> None:
     assert job.warnings == ()
 
 
-def test_an_annotation_of_the_job_switches_substitution_off() -> None:
+CHECKED, WRITTEN = (["python", "-c", CHECK], True), (LAUNCH, False)
+WARNING = "`launch run_check` waits for a second node for ever, and this job has one pod: "
+
+
+def annotated(decision: str | None) -> Job:
     manifest = read_manifest("kubeflow_run_check")
-    manifest["metadata"]["annotations"] = {"paddock.dev/substitute": "false"}
-    job = read_any(manifest)
-    assert run(job) == (LAUNCH, False)
-    assert job.warnings == ()
+    manifest["metadata"]["annotations"] = {} if decision is None else {"paddock.dev/substitute": decision}
+    return read_any(manifest)
+
+
+@pytest.mark.parametrize(
+    ("decision", "laptop", "cluster", "warned"),
+    [
+        (None, CHECKED, WRITTEN, "the local cluster runs the check that one pod can do, python -c "),
+        ("true", CHECKED, CHECKED, "the check that one pod can do is run instead, python -c "),
+        ("false", WRITTEN, WRITTEN, ""),
+        ("no", CHECKED, WRITTEN, "the local cluster runs the check that one pod can do, python -c "),
+    ],
+)
+def test_a_cluster_runs_what_is_written_a_laptop_what_works_and_the_job_decides_for_both(
+    decision: str | None, laptop: Any, cluster: Any, warned: str
+) -> None:
+    job = annotated(decision)
+    assert (run(job, LAPTOP), run(job, CLUSTER)) == (laptop, cluster)
+    said = [each.message for each in job.warnings if each.path.endswith(".command")]
+    assert len(said) == (1 if warned else 0)
+    assert all(each.startswith(WARNING + warned) for each in said)
+
+
+def test_another_decision_than_true_or_false_is_a_warning() -> None:
+    (warning,) = (each for each in annotated("no").warnings if "annotations" in each.path)
+    assert warning.path == "metadata.annotations[paddock.dev/substitute]"
+    assert warning.message == 'found "no", "true" or "false" is allowed'
+    assert not any("annotations" in each.path for each in annotated("true").warnings)
+
+
+@pytest.mark.parametrize(("settings", "decision"), [(LAPTOP, None), (CLUSTER, "true"), (LAPTOP, "true")])
+def test_a_pod_with_a_substitution_keeps_what_was_written(settings: Settings, decision: str | None) -> None:
+    pod = pods.build_pod(annotated(decision), Rank("worker", 0), 0, None, settings)
+    assert pod["spec"]["containers"][0]["command"] == ["python", "-c", CHECK]
+    assert json.loads(pod["metadata"]["annotations"]["paddock.dev/substituted"]) == {"command": LAUNCH}
+
+
+@pytest.mark.parametrize(("settings", "decision"), [(CLUSTER, None), (LAPTOP, "false"), (CLUSTER, "false")])
+def test_a_pod_without_one_runs_what_was_written(settings: Settings, decision: str | None) -> None:
+    pod = pods.build_pod(annotated(decision), Rank("worker", 0), 0, None, settings)
+    assert pod["spec"]["containers"][0]["command"] == LAUNCH
+    assert "paddock.dev/substituted" not in pod["metadata"]["annotations"]
 
 
 def test_the_other_api_group_says_where_it_stands_there() -> None:

@@ -50,9 +50,9 @@ log = logging.getLogger("paddock.cluster")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The operator's settings. `namespaces`: empty for all. `pod_groups`, `gang_scheduler`, `master_wait`, `loss_limit`:
-    as in `Settings`. `metrics`, `probes`: the addresses to listen on, None to turn them off. `lease_namespace`: the
-    Lease's namespace."""
+    """The operator's settings. `namespaces`: empty for all. `pod_groups`, `gang_scheduler`, `substitutes`,
+    `master_wait`, `loss_limit`: as in `Settings`. `metrics`, `probes`: the addresses to listen on, None to turn them
+    off. `lease_namespace`: the Lease's namespace."""
 
     lease_namespace: str
     namespaces: tuple[str, ...] = ()
@@ -61,9 +61,21 @@ class Options:
     master_wait: float = DEFAULTS.master_wait
     loss_limit: int = DEFAULTS.loss_limit
     gang_scheduler: str = ""
+    substitutes: bool = False
     leader_elect: bool = False
     metrics: Address | None = None
     probes: Address | None = None
+
+
+def build_settings(options: Options) -> Settings:
+    """What plans depend on."""
+    return Settings(
+        pod_groups=options.pod_groups,
+        gang_scheduler=options.gang_scheduler,
+        substitutes=options.substitutes,
+        master_wait=options.master_wait,
+        loss_limit=options.loss_limit,
+    )
 
 
 def build_lease_annotations(options: Options) -> dict[str, str]:
@@ -73,6 +85,7 @@ def build_lease_annotations(options: Options) -> dict[str, str]:
         "kinds": [kind.qualified for kind in options.kinds],
         "podGroups": options.pod_groups.qualified if options.pod_groups else None,
         "gangScheduler": options.gang_scheduler or None,
+        "substitute": options.substitutes,
     }
     return {VERSION_ANNOTATION: __version__, SETTINGS_ANNOTATION: json.dumps(settings)}
 
@@ -99,12 +112,7 @@ class ClusterOperator:
         )
         self.operator = Operator(
             MeasuredApi(api, measures),
-            Settings(
-                pod_groups=options.pod_groups,
-                gang_scheduler=options.gang_scheduler,
-                master_wait=options.master_wait,
-                loss_limit=options.loss_limit,
-            ),
+            build_settings(options),
             clock=clock.now,
             clock_off=clock.disagreement,
             kinds={kind: KINDS[kind] for kind in options.kinds},

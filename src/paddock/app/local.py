@@ -57,6 +57,11 @@ class Options:
     idle_seconds: float = 600.0
 
 
+def build_settings(outputs: Path) -> Settings:
+    """What plans depend on. `outputs`: the directory in which each job has its own."""
+    return Settings(pod_groups=POD_GROUPS, output_root=str(outputs), shared_network=True, substitutes=True)
+
+
 class LocalCluster:
     """The parts of a local cluster, started and stopped in order."""
 
@@ -79,8 +84,7 @@ class LocalCluster:
         await apply_crds(self.api, build_crds())
         await self.environments.seed()
         await register_node(self.api, build_node(self.machine, {}, time.time(), sandbox=self.sandbox.name))
-        settings = Settings(pod_groups=POD_GROUPS, output_root=str(self.home.outputs), shared_network=True)
-        clock = LocalClock()
+        settings, clock = build_settings(self.home.outputs), LocalClock()
         self.operator = Operator(
             self.api, settings, clock=clock.now, clock_off=clock.disagreement, taken_ports=ListeningPorts()
         )

@@ -420,8 +420,8 @@ CAUSES: dict[str, type[Cause]] = {
         InvalidJob, NoReplicas, ObjectInTheWay, ObjectsRefused, NoFreePort, WaitingForOldPods, WaitingForNode,
         NodeNotReady, NodeUnknown, WaitingForPods, WaitingForScheduler, SchedulerSilent, BuildingEnvironment,
         EnvironmentFailed, ImageUnavailable, ConfigurationWrong, ContainerWaiting, WaitingForAddresses,
-        WaitingForConfigMap, PodsStarting, WaitingForStatuses, ClockUnsure, WaitingForMaster, RankRestarted, PodsDeleted,
-        PodsLost, Resized, PortsDiffer, AddressesChanged, Resumed, PodsAdopted, Suspended, Deleting, Completed,
+        WaitingForConfigMap, PodsStarting, WaitingForStatuses, ClockUnsure, WaitingForMaster, RankRestarted,
+        PodsDeleted, PodsLost, Resized, PortsDiffer, AddressesChanged, Resumed, PodsAdopted, Suspended, Deleting, Completed,
         CompletedServersKept, CompletedWithoutMaster, RankFailed, ServerEnded, BackoffLimitExceeded, DeadlineExceeded,
         LostTooOften,
     )

@@ -19,7 +19,7 @@ ADDRESSES_ANNOTATION = "paddock.dev/addresses"
 
 # Annotations that a job may carry.
 SUBSTITUTE_ANNOTATION = "paddock.dev/substitute"
-"""`"false"` switches substitutions off (`jobs.objects.substitutions`)."""
+"""`"true"` switches substitutions on, `"false"` off (`jobs.objects.substitutions`)."""
 HALTED_ANNOTATION = "paddock.dev/halted"
 """Written by the operator: why it does not reconcile this job, if the API server prunes the status."""
 WORKING_DIRECTORY_ANNOTATION = "paddock.dev/working-directory"

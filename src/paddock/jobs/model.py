@@ -379,6 +379,7 @@ class Settings:
     `gang_scheduler`: the name of the scheduler that places their pods; empty where any name does (a laptop).
     `output_root`: a directory of the node where each job has its own; None on a cluster, where volumes do that.
     `shared_network`: pods share the machine's network, so each job needs ports of its own (a laptop).
+    `substitutes`: a command that cannot work is replaced, unless the job's annotation decides (a laptop).
     `scheduler_wait`: seconds until a scheduler that says nothing is taken for absent (`policies.silence`).
     `status_wait`: seconds that a verdict waits for statuses on their way (`policies.arrival`).
     `master_wait`: seconds that a deciding Master may run after all workers have succeeded (`policies.success`).
@@ -389,6 +390,7 @@ class Settings:
     gang_scheduler: str = ""
     output_root: str | None = None
     shared_network: bool = False
+    substitutes: bool = False
     scheduler_wait: float = 60.0
     status_wait: float = 10.0
     master_wait: float = 300.0

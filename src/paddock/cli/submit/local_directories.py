@@ -85,7 +85,7 @@ def read_scripts(job: Job, environments: Iterable[Manifest]) -> Iterator[Script]
 
     known = tuple(environments)
     for role in job.roles:
-        pod = build_pod(job, Rank(role.name, 0), 0, None, Settings())
+        pod = build_pod(job, Rank(role.name, 0), 0, None, Settings(substitutes=True))
         containers = pod["spec"]["containers"]
         container = containers[main_container(job, containers)]
         image = str(container.get("image") or "")

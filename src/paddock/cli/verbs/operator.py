@@ -36,7 +36,7 @@ _TRUTHS = {
     **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
 }
 """The values that Go's strconv.ParseBool accepts."""
-_SWITCHES = ("leader-elect", "zap-devel")
+_SWITCHES = ("leader-elect", "substitute", "zap-devel")
 
 SCHEDULERS: Mapping[str, Resource | None] = {
     "": None,
@@ -156,6 +156,12 @@ def _ignored(command: Callable[..., Any]) -> Callable[..., Any]:
     help="Which scheduler places them (default: volcano, or scheduler-plugins-scheduler).",
 )
 @click.option(
+    "--substitute/--no-substitute",
+    "substitutes",
+    default=False,
+    help="Replace commands that cannot work, as the local cluster does.",
+)
+@click.option(
     "--master-wait",
     type=click.IntRange(min=0),
     default=int(Settings().master_wait),
@@ -204,6 +210,7 @@ def command(
     lease_namespace: str | None,
     pod_groups: Resource | None,
     gang_scheduler: str,
+    substitutes: bool,
     master_wait: int,
     loss_limit: int,
     kinds: tuple[Resource, ...],
@@ -237,6 +244,7 @@ def command(
         kinds=kinds,
         pod_groups=pod_groups,
         gang_scheduler=gang_scheduler,
+        substitutes=substitutes,
         master_wait=master_wait,
         loss_limit=loss_limit,
         leader_elect=leader_elect,

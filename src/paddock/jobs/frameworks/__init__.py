@@ -20,9 +20,11 @@ EnvVar = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A substitution (`jobs.objects.substitutions`): what runs in place of the written command, and why."""
+    """A substitution (`jobs.objects.substitutions`): what runs in place of the written command, and why. `undecided`:
+    the same of a job that leaves it to the cluster whether it is substituted."""
 
     said: Phrase
+    undecided: Phrase
 
 
 @dataclass(frozen=True, slots=True)

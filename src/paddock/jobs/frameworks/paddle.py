@@ -54,6 +54,12 @@ _CHECKED = phrase(
     'run instead, python -c "import paddle; paddle.utils.run_check()"; two replicas run it as written, and so does the '
     'annotation paddock.dev/substitute: "false" on the job'
 )
+_UNDECIDED = phrase(
+    "`launch run_check` waits for a second node for ever, and this job has one pod: the local cluster runs the check "
+    'that one pod can do, python -c "import paddle; paddle.utils.run_check()", and a cluster runs what is written; the '
+    'annotation paddock.dev/substitute on the job decides for both, "true" for that check and "false" for what is '
+    "written; two replicas need neither"
+)
 
 
 def find_mode(roles: Sequence[Role]) -> str:
@@ -133,7 +139,7 @@ def substitute(container: Mapping[str, Any], job: Job) -> tuple[Mapping[str, Any
         return container, None
     python = words[0] if "-m" in words else "python"
     rest = {key: value for key, value in container.items() if key != "args"}
-    return {**rest, "command": [python, "-c", _CHECK]}, Notice(_CHECKED)
+    return {**rest, "command": [python, "-c", _CHECK]}, Notice(_CHECKED, _UNDECIDED)
 
 
 def check_addresses(job: Job, addresses: Mapping[Rank, str]) -> str:

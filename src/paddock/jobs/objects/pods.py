@@ -106,7 +106,7 @@ def _metadata(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, 
         **(template.get("annotations") or {}),
         **of_group.annotations,
     }
-    if substitute(job, trained)[1] is not None:
+    if substitute(job, trained, settings)[1] is not None:
         annotations[SUBSTITUTED_ANNOTATION] = write_original(trained)
     if port is not None:
         annotations[PORT_ANNOTATION] = str(port)
@@ -136,7 +136,7 @@ def _spec(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, sett
     spec["restartPolicy"] = "Never"
     containers = list(spec["containers"])
     main = main_container(job, containers)
-    container, _ = substitute(job, containers[main])
+    container, _ = substitute(job, containers[main], settings)
     directory, work = output_directory(job, settings), working_directory(job, settings)
     containers[main] = _trained(job, rank, attempt, port, directory, container)
     if directory is not None:

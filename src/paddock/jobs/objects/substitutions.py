@@ -1,7 +1,8 @@
 """Changes of a manifest that Paddock makes by itself or by a flag: each is shown to the user and recorded.
 
-`substitute` replaces a container whose command cannot work; each framework knows its cases. An annotation of the pod
-keeps the original, the job has a warning and an event, and an annotation of the job switches it off.
+`substitute` replaces a container whose command cannot work; each framework knows its cases. The local cluster does so;
+on a cluster Paddock runs the command that was written, unless the operator was started with --substitute. An annotation
+of the job decides for both, one of the pod keeps the original, and the job has a warning and an event in any case.
 
 `without` removes a resource that the machine lacks (`nvidia.com/gpu`) from the requests and limits of a job's pods, so
 that the job trains on the CPU. It returns each removal; an annotation of the object keeps the amounts.
@@ -17,9 +18,9 @@ from typing import Any
 from paddock.jobs.frameworks import Notice
 from paddock.jobs.frameworks.registry import FRAMEWORKS, main_container
 from paddock.jobs.labels import SUBSTITUTE_ANNOTATION
-from paddock.jobs.model import Job, Role
+from paddock.jobs.model import Job, Role, Settings
 from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import join_path, told
+from paddock.jobs.text.sentences import either, join_path, told, wrong
 from paddock.kube.meta import Manifest, annotations_of, metadata
 
 WITHOUT_ANNOTATION = "paddock.dev/without"
@@ -29,9 +30,12 @@ SUBSTITUTED_ANNOTATION = "paddock.dev/substituted"
 """On a pod, JSON: the original `command` and `args` of the container that trains."""
 
 
-def substitute(job: Job, container: Mapping[str, Any]) -> tuple[Mapping[str, Any], Notice | None]:
+_DECISIONS: Mapping[str | None, bool] = {"true": True, "false": False}
+
+
+def substitute(job: Job, container: Mapping[str, Any], settings: Settings) -> tuple[Mapping[str, Any], Notice | None]:
     """The container to run in place of `container`, which trains; without a notice it is the same."""
-    if job.annotations.get(SUBSTITUTE_ANNOTATION) == "false":
+    if not _DECISIONS.get(job.annotations.get(SUBSTITUTE_ANNOTATION), settings.substitutes):
         return container, None
     return FRAMEWORKS[job.framework].substitute(container, job)
 
@@ -42,19 +46,24 @@ def write_original(container: Mapping[str, Any]) -> str:
 
 
 def read_notices(job: Job, path_of: Callable[[Role], str]) -> tuple[Problem, ...]:
-    """The substitutions in `job`, as warnings. `path_of`: the path of a role in the manifest."""
+    """The substitutions in `job`, as warnings: what a manifest does not decide depends on who runs it. `path_of`: the
+    path of a role in the manifest."""
     return tuple(_notices(job, path_of))
 
 
 def _notices(job: Job, path_of: Callable[[Role], str]) -> Iterator[Problem]:
+    decision = job.annotations.get(SUBSTITUTE_ANNOTATION)
+    if decision is not None and decision not in _DECISIONS:
+        path = join_path("metadata.annotations", SUBSTITUTE_ANNOTATION)
+        yield wrong(path, decision, either(('"true"', '"false"')), severity="warning")
     for role in job.roles:
         containers = role.template["spec"]["containers"]
         index = main_container(job, containers)
-        _, notice = substitute(job, containers[index])
+        _, notice = substitute(job, containers[index], Settings(substitutes=True))
         if notice is not None:
             key = "command" if containers[index].get("command") else "args"
             path = f"{path_of(role)}.template.spec.containers[{index}].{key}"
-            yield told(path, notice.said, severity="warning")
+            yield told(path, notice.said if decision in _DECISIONS else notice.undecided, severity="warning")
 
 
 @dataclass(frozen=True, slots=True)
