@@ -421,9 +421,9 @@ CAUSES: dict[str, type[Cause]] = {
         NodeNotReady, NodeUnknown, WaitingForPods, WaitingForScheduler, SchedulerSilent, BuildingEnvironment,
         EnvironmentFailed, ImageUnavailable, ConfigurationWrong, ContainerWaiting, WaitingForAddresses,
         WaitingForConfigMap, PodsStarting, WaitingForStatuses, ClockUnsure, WaitingForMaster, RankRestarted,
-        PodsDeleted, PodsLost, Resized, PortsDiffer, AddressesChanged, Resumed, PodsAdopted, Suspended, Deleting, Completed,
-        CompletedServersKept, CompletedWithoutMaster, RankFailed, ServerEnded, BackoffLimitExceeded, DeadlineExceeded,
-        LostTooOften,
+        PodsDeleted, PodsLost, Resized, PortsDiffer, AddressesChanged, Resumed, PodsAdopted, Suspended, Deleting,
+        Completed, CompletedServersKept, CompletedWithoutMaster, RankFailed, ServerEnded, BackoffLimitExceeded,
+        DeadlineExceeded, LostTooOften,
     )
 }  # fmt: skip
 
