@@ -223,7 +223,8 @@ def _keep_status(job: Manifest) -> Manifest:
     """Reconciles read jobs live: the cache needs metadata, status and whose job it is."""
     manager = find_other_manager(job)
     spec = {"spec": {"runPolicy": {"managedBy": manager}}} if manager else {}
-    return {**_keep_metadata(job), **spec, "status": job.get("status") or {}}
+    status = {name: value for name, value in (job.get("status") or {}).items() if name != "lastValidSpec"}
+    return {**_keep_metadata(job), **spec, "status": status}
 
 
 def _keep_members(group: Manifest) -> Manifest:
