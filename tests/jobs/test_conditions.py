@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.gangs import build_job, build_pods
-from paddock.jobs.conditions import build_counts, build_phase
-from paddock.jobs.model import Counts, Phase, PodPhase
+from jobs.gangs import NOW, build_job, build_pods, build_status, cause
+from paddock.jobs.conditions import build_counts, build_phase, build_refs, follow_pods
+from paddock.jobs.model import Counts, Phase, PodPhase, Status
 
 JOB = build_job(ps=1)
 PENDING, STARTING, RUNNING, SUCCEEDED = PodPhase.PENDING, PodPhase.STARTING, PodPhase.RUNNING, PodPhase.SUCCEEDED
+FAILED = PodPhase.FAILED
 
 
 @pytest.mark.parametrize(
@@ -46,3 +47,41 @@ def test_counts_by_role_with_zeros_for_one_without_pods() -> None:
         "worker": Counts(wanted=2, succeeded=1, starting=1),
     }
     assert build_counts(JOB, ())["ps"] == Counts(wanted=1)
+
+
+DONE = {"ps": Counts(wanted=1, running=1), "worker": Counts(wanted=2, succeeded=2)}
+
+
+@pytest.mark.parametrize(
+    ("phases", "ps", "worker"),
+    [
+        ((RUNNING, SUCCEEDED, SUCCEEDED), Counts(1, running=1), Counts(2, succeeded=2)),
+        ((SUCCEEDED, SUCCEEDED, SUCCEEDED), Counts(1, succeeded=1), Counts(2, succeeded=2)),
+        ((FAILED, SUCCEEDED, SUCCEEDED), Counts(1, failed=1), Counts(2, succeeded=2)),
+        ((RUNNING, None, None), Counts(1, running=1), Counts(2, succeeded=2)),
+        ((None, SUCCEEDED, None), Counts(1), Counts(2, succeeded=2)),
+        ((None, None, None), Counts(1), Counts(2, succeeded=2)),
+    ],
+)
+def test_the_counts_of_a_finished_job_follow_its_pods_and_what_has_ended_counts_for_ever(
+    phases: tuple[PodPhase | None, ...], ps: Counts, worker: Counts
+) -> None:
+    pods = [replace(pod, phase=phase) for pod, phase in zip(build_pods(JOB), phases, strict=True) if phase]
+    status = build_status(JOB, Phase.COMPLETED, roles=DONE, finished=NOW, cause=cause("Completed", succeeded=2))
+    followed = follow_pods(JOB, status, pods)
+    assert followed == replace(status, roles={"ps": ps, "worker": worker}, refs=build_refs(JOB, pods))
+    assert follow_pods(JOB, followed, pods) == followed, "nothing new writes nothing"
+    assert follow_pods(JOB, followed, ()).roles == {
+        "ps": replace(ps, running=0),
+        "worker": worker,
+    }, "an end is not forgotten with its pod"
+
+
+def test_the_counts_of_a_finished_job_keep_its_gang_whatever_is_edited() -> None:
+    """Roles and replicas are those of the end; a role of which nothing was recorded gets no counts."""
+    status = build_status(JOB, Phase.COMPLETED, roles=DONE, refs={})
+    edited = build_job(ps=3, workers=7)
+    assert follow_pods(edited, status, ()).roles == {"ps": Counts(1), "worker": Counts(2, succeeded=2)}
+    assert follow_pods(build_job(), status, ()).roles == {"ps": Counts(1), "worker": Counts(2, succeeded=2)}
+    bare = Status(phase=Phase.COMPLETED)
+    assert follow_pods(JOB, bare, build_pods(JOB)) == bare

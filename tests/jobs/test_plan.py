@@ -98,7 +98,7 @@ def test_start_time_is_recorded_when_all_ranks_run_for_the_first_time_and_stays(
     assert plan(PS, first.status, observe(PS), NOW + 9).status == first.status
 
 
-def test_workers_decide_the_success_and_the_counts_do_not_change_after_it() -> None:
+def test_workers_decide_the_success_and_afterwards_the_counts_alone_follow_the_pods() -> None:
     job = build_job(ps=2, clean_pods=CleanPods.NEVER)
     observed = observe(job, workers_succeeded(build_pods(job)))
     planned = plan(job, build_status(job), observed, NOW)
@@ -106,8 +106,24 @@ def test_workers_decide_the_success_and_the_counts_do_not_change_after_it() -> N
     assert [planned.status.roles[role].ready for role in ("ps", "worker")] == ["2/2", "0/2"]
     assert planned.status.cause == cause("CompletedServersKept", succeeded=2, kept=["ps-0", "ps-1"], policy="Never")
     assert [event.reason for event in planned.events] == ["Completed"]
-    later = plan(job, planned.status, replace(observed, pods=()), NOW + 99)
-    assert later == Plan(planned.status)
+    assert plan(job, planned.status, observed, NOW + 99) == Plan(planned.status)
+    ended = replace(observed, pods=with_pod(observed.pods, "ps-0", failed(143)))
+    told = {"ps": Counts(wanted=2, running=1, failed=1), "worker": Counts(wanted=2, succeeded=2)}
+    later = plan(job, planned.status, ended, NOW + 99)
+    assert later == Plan(replace(planned.status, roles=told))
+    bare = plan(job, later.status, replace(observed, pods=()), NOW + 999)
+    told = {"ps": Counts(wanted=2, failed=1), "worker": Counts(wanted=2, succeeded=2)}
+    assert bare == Plan(replace(planned.status, roles=told, refs={}))
+    assert plan(job, bare.status, replace(observed, pods=()), NOW + 9999) == bare
+
+
+@pytest.mark.parametrize("phase", [Phase.COMPLETED, Phase.FAILED])
+def test_a_finished_job_whose_pods_were_deleted_shows_none_that_runs(phase: Phase) -> None:
+    status = build_status(PS, phase, finished=NOW, cause=cause("Completed", succeeded=2))
+    planned = plan(PS, status, Observed(), NOW + 9)
+    told = {"ps": Counts(wanted=2), "worker": Counts(wanted=2)}
+    assert planned == Plan(replace(status, roles=told, refs={}))
+    assert plan(PS, planned.status, Observed(), NOW + 99) == planned
 
 
 # Failure, restart, loss. Each row: one change to a running PS job, and the recorded outcome.
@@ -319,7 +335,7 @@ def test_for_a_job_that_is_being_deleted_only_the_status_is_written() -> None:
 
 def test_the_time_to_live_deletes_the_job_itself() -> None:
     job = build_job(ttl=60.0)
-    done = build_status(job, Phase.COMPLETED, finished=NOW)
+    done = build_status(job, Phase.COMPLETED, finished=NOW, roles={"worker": Counts(2, succeeded=2)}, refs={})
     assert plan(job, done, Observed(), NOW + 20) == Plan(done, requeue_after=40.0)
     assert plan(job, done, Observed(), NOW + 60).actions == (Delete(job.resource, job.key, "job-uid"),)
 
@@ -355,13 +371,13 @@ def test_clean_up(policy: CleanPods, phase: Phase, taken: list[str]) -> None:
     status = build_status(job, phase, finished=NOW - 1)
     planned = plan(job, status, observe(job, pods), NOW)
     assert deleted(planned) == taken
-    assert planned.status == status
+    assert replace(planned.status, roles={}, refs={}) == replace(status, roles={}, refs={})
 
 
 def test_a_finished_job_never_trains_again() -> None:
     for phase in (Phase.COMPLETED, Phase.FAILED):
         job = build_job(workers=5, generation=9, suspend=True, clean_pods=CleanPods.NEVER)
-        status = build_status(COLLECTIVE, phase, finished=NOW)
+        status = build_status(COLLECTIVE, phase, finished=NOW, roles={"worker": Counts(2, succeeded=2)}, refs={})
         assert plan(job, status, Observed(), NOW + 1e6) == Plan(replace(status, observed_generation=9))
 
 

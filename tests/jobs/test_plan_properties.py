@@ -139,7 +139,15 @@ def test_an_end_is_final(world: World) -> None:
     _, before, _, _ = world
     found = planned(world)
     if before.phase.terminal:
-        assert found.status == replace(before, observed_generation=found.status.observed_generation)
+        counts = {name: found.status.roles[name].wanted for name in found.status.roles}
+        assert counts == {name: before.roles[name].wanted for name in before.roles}
+        assert found.status == replace(
+            before,
+            observed_generation=found.status.observed_generation,
+            roles=found.status.roles,
+            refs=found.status.refs,
+        )
+        assert planned((world[0], found.status, *world[2:])).status == found.status, "nothing new writes nothing"
         assert not any(isinstance(action, Create) for action in found.actions)
 
 

@@ -23,8 +23,14 @@ async def test_a_job_trains_completes_and_is_cleaned_up(world: World) -> None:
             await set_phase(api, worker, "Succeeded", namespace=namespace)
         await until(lambda: _in_phase(world, "Completed"))
         await until(lambda: _has_no_pods(world))
-        status = await status_of(api, namespace=namespace)
-    assert (status["ps"]["ready"], status["worker"]["ready"], status["attempt"]) == ("2/2", "0/2", 0)
+        status = await until(lambda: _counts_no_server(world))
+    assert (status["ps"], status["worker"]) == ({"ready": "0/2"}, {"ready": "0/2", "succeeded": 2})
+    assert status["attempt"] == 0
+
+
+async def _counts_no_server(world: World) -> Manifest:
+    status = await status_of(world.api, namespace=world.namespace)
+    return status if status["ps"]["ready"] == "0/2" else {}
 
 
 async def _in_phase(world: World, phase: str) -> bool:

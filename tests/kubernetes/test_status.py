@@ -78,7 +78,7 @@ async def _asked(seam: Seam) -> bool:
     return ("get", "paddlejobs", "demo") in seam.requests
 
 
-async def test_the_status_of_a_finished_job_changes_in_its_observed_generation_only(world: World) -> None:
+async def test_the_status_of_a_finished_job_changes_in_its_counts_and_observed_generation_only(world: World) -> None:
     """`kubectl wait` ignores conditions of an earlier observedGeneration."""
     async with running(world.api, Settings()):
         await train(world, cleanPodPolicy="Always")
@@ -87,8 +87,12 @@ async def test_the_status_of_a_finished_job_changes_in_its_observed_generation_o
         await until(lambda: _has_no_pods(world), WAIT)
         await world.api.patch(JOBS, world.namespace, "demo", {"spec": {"worker": {"replicas": 5}}})
         after = await until(lambda: _seen(world, 2), WAIT)
-    assert before["worker"]["refs"], "as it stood at the end, also where the pods are gone"
-    assert after == before | {"observedGeneration": 2}
+    assert before["worker"]["refs"]
+    assert after == before | {
+        "observedGeneration": 2,
+        "ps": {"ready": "0/1"},
+        "worker": {"ready": "0/2", "failed": 1},
+    }, "no pod is left; what failed is counted, and the size is that of the gang"
 
 
 async def _has_no_pods(world: World) -> bool:

@@ -1,15 +1,16 @@
-"""Replica counts and phase of an unfinished job, from the pods of its current attempt.
+"""Replica counts of a job and the phase of an unfinished one, from the pods of its current attempt.
 
 Counts are paddle-operator's (v0.2 to v0.3.5); the phase follows one ordered rule, where paddle-operator iterated over a
 map in random order. Within an attempt the phase never goes back to Pending. Terminal phases are decided in `policies`,
-not counted here.
+not counted here; of a finished job the counts alone follow its pods.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from paddock.jobs.model import Counts, Job, Phase, Pod, PodPhase, PodRef
+from paddock.jobs.model import Counts, Job, Phase, Pod, PodPhase, PodRef, Status
 
 MOST_REFS = 500
 """Pods of a role that a status names. Each takes about 150 bytes, and the status of a job of 10,000 pods must stay
@@ -45,6 +46,30 @@ def build_refs(job: Job, pods: Sequence[Pod]) -> dict[str, tuple[PodRef, ...]]:
         if len(found) < MOST_REFS:
             found.append(PodRef(job.key.namespace, pod.name, pod.uid))
     return {role.name: tuple(refs[role.name]) for role in job.roles if role.name in refs}
+
+
+def follow_pods(job: Job, status: Status, pods: Sequence[Pod]) -> Status:
+    """The status of a finished job with the counts, and the refs, of the pods that are left; nothing else changes.
+
+    A pod counts as pending, starting or running as long as it is there; one that has ended counts for ever, as in
+    Kubernetes' Job. Kueue, `kubectl get` and `kubectl scale` read these numbers. `wanted` stays that of the gang.
+    """
+    left, refs = build_counts(job, pods), build_refs(job, pods)
+    return replace(
+        status,
+        roles={name: _join(recorded, left.get(name, Counts())) for name, recorded in status.roles.items()},
+        refs={name: refs[name] for name in status.roles if name in refs},
+    )
+
+
+def _join(recorded: Counts, left: Counts) -> Counts:
+    # Pods that ended and were deleted are not told from those that are there: the larger number is the known one.
+    return replace(
+        left,
+        wanted=recorded.wanted,
+        succeeded=max(recorded.succeeded, left.succeeded),
+        failed=max(recorded.failed, left.failed),
+    )
 
 
 def build_phase(previous: Phase, pods: Sequence[Pod], *, whole: bool) -> Phase:

@@ -37,7 +37,7 @@ class Phase(StrEnum):
 
     @property
     def terminal(self) -> bool:
-        """Final: counts do not change any more, and the job never trains again."""
+        """Final: cause and times stay, the counts alone follow the pods, and the job never trains again."""
         return self in (Phase.COMPLETED, Phase.FAILED)
 
 

@@ -2,7 +2,7 @@
 
     decide   policies are asked in order (`_LADDER`); the first verdict is recorded alone, the next reconcile acts
              on it. A verdict that must wait is recorded as the cause, and meanwhile nothing is done
-    record   counts, phase and cause of an unfinished job; those of a finished job do not change
+    record   counts, phase and cause of an unfinished job; of a finished job the counts alone
     act      the fate of each pod (one table), then what the gang still needs
 
 Invariants (docs/architecture.md): a plan that changes what `Status.decisive` covers has no actions, so a crash between
@@ -22,7 +22,7 @@ from typing import Any
 
 from paddock.jobs import causes
 from paddock.jobs.actions import Action, Create, EventNote, Plan
-from paddock.jobs.conditions import build_counts, build_phase, build_refs
+from paddock.jobs.conditions import build_counts, build_phase, build_refs, follow_pods
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import CauseRecord, Child, Job, Observed, Phase, Pod, Rank, Settings, Status
 from paddock.jobs.objects import pods
@@ -258,8 +258,8 @@ def _plan_deletion(facts: _Facts) -> Plan:
 
 
 def _plan_finished(facts: _Facts) -> Plan:
-    """Clean-up, then the time to live. The status does not change, except `observedGeneration`."""
-    job, status = facts.job, facts.status
+    """Clean-up, then the time to live. Of the status, the counts and `observedGeneration` alone change."""
+    job, status = facts.job, follow_pods(facts.job, facts.status, facts.gang)
     # `kubectl wait` ignores the conditions of a status whose generation is older than the object's.
     if status.observed_generation:
         status = replace(status, observed_generation=job.generation)

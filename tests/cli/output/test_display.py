@@ -23,7 +23,7 @@ from paddock.cli.output.display import (
 from paddock.cli.verbs.describe import build_facts
 from paddock.cli.verbs.down import build_stopped
 from paddock.jobs.logs.complaints import find_complaint
-from paddock.jobs.model import CauseRecord, Phase, Rank
+from paddock.jobs.model import CauseRecord, Counts, Phase, Rank
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import render
 from paddock.jobs.views.building import read_building
@@ -187,17 +187,27 @@ def test_a_job_that_completes_after_an_error_is_doubted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("phase", "said"),
-    [
-        (Phase.RUNNING, "Role:      worker, 2 wanted: 0 pending"),
-        (Phase.FAILED, "Role:      worker, as it stood at the end: 2 wanted: 0 pending"),
-    ],
+    "counts",
+    [{"ps": Counts(2, running=2)}, {"ps": Counts(2, running=1)}, {"ps": Counts(2)}],
+    ids=["before clean-up", "during clean-up", "after clean-up"],
 )
-def test_the_role_counts_of_an_ended_job_are_marked_as_final(phase: Phase, said: str, tmp_path: Path) -> None:
-    view = build_view(phase=phase)
-    stored = StoredJob(RESOURCE, build_manifest(ps=2), view.status, view.job)
+def test_the_end_counts_the_servers_that_served_to_the_end_whatever_clean_up_left(counts: dict[str, Counts]) -> None:
+    view = build_view(phase=Phase.COMPLETED, ended=131.2)
+    roles = {**view.status.roles, **counts}
+    assert build_end(replace(view, status=replace(view.status, roles=roles))) == (
+        "Completed in 31 s: ps 2/2, worker 2/2 succeeded."
+    )
+
+
+def test_the_role_counts_of_an_ended_job_are_those_of_the_pods_that_are_left(tmp_path: Path) -> None:
+    view = build_view(phase=Phase.COMPLETED)
+    status = replace(view.status, roles={"ps": Counts(2), "worker": Counts(2, succeeded=2)})
+    stored = StoredJob(RESOURCE, build_manifest(ps=2), status, view.job)
     facts = build_facts(view.job, stored, Local(Home(tmp_path, tmp_path)))
-    assert [line for line in facts if line.startswith("Role:")][1].startswith(said)
+    assert [line for line in facts if line.startswith("Role:")] == [
+        "Role:      ps, 2 wanted: 0 pending, 0 starting, 0 running, 0 succeeded, 0 failed; restartPolicy Never",
+        "Role:      worker, 2 wanted: 0 pending, 0 starting, 0 running, 2 succeeded, 0 failed; restartPolicy Never",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from jobs.gangs import NOW, build_job
-from jobs.simulated.sentences import Violation
+from jobs.simulated.sentences import Violation, loses_an_end, runs
 from paddock.jobs.actions import Create, Delete, Plan
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import (
@@ -66,6 +66,7 @@ class World(RuleBasedStateMachine):
         self.trained_again = False
         self.grown_for_no_reason = False
         self.left_its_end = False
+        self.lost_an_end = False
         self.uncounted = False
 
     @initialize(
@@ -173,8 +174,10 @@ class World(RuleBasedStateMachine):
         if after.attempt > before.attempt:
             self.grown_for_no_reason |= not what
             self.uncounted |= what == {"failure"} and after.restarts == before.restarts
-        seen = replace(before, observed_generation=after.observed_generation)  # an edit after the end is told
-        self.left_its_end |= before.phase.terminal and after != seen
+        # An edit after the end is told.
+        told = {"observed_generation": after.observed_generation, "roles": after.roles, "refs": after.refs}
+        self.left_its_end |= before.phase.terminal and after != replace(before, **told)
+        self.lost_an_end |= before.phase.terminal and loses_an_end(before, after)
         self.raw = merge_patch(self.raw, PADDLEPADDLE.write_status(self.raw, after, self.now))
         demand(self.status() == after, "what is recorded is what is read back")
 
@@ -335,7 +338,8 @@ class World(RuleBasedStateMachine):
         demand(not self.uncounted, "a failed gang is never made again without being counted")
         demand(not self.replacement_killed, "the replacement is never killed")
         demand(not self.trained_again, "a finished job never trains again")
-        demand(not self.left_its_end, "what is recorded of a finished job stays as it is")
+        demand(not self.left_its_end, "of what is recorded of a finished job the counts alone follow its pods")
+        demand(not self.lost_an_end, "an end that was counted of a finished job counts for ever")
         demand(not self.grown_for_no_reason, "an attempt ends only for a reason")
 
     def teardown(self) -> None:
@@ -378,6 +382,7 @@ class World(RuleBasedStateMachine):
     def clean_up_is_done(self) -> None:
         status, clean = self.status(), self.job.policies.clean_pods
         alive = [pod for pod in self.pods.values() if not pod.ended]
+        demand(runs(status) == len(alive), "at rest, the pods that a job says it has are there, and no others")
         if status.phase is Phase.SUSPENDED:
             demand(not self.pods, "a suspended job holds no pods")
         elif status.phase is Phase.FAILED:

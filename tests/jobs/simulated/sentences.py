@@ -13,7 +13,7 @@ from jobs.simulated.store import Store, Write
 from paddock.controllers.clock import HOLD
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.labels import ATTEMPT_LABEL, PORT_ANNOTATION
-from paddock.jobs.model import Job, Phase, Status
+from paddock.jobs.model import Counts, Job, Phase, Status
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.success import SAME_TIME
 from paddock.jobs.text.problems import InvalidJob
@@ -124,8 +124,16 @@ class Sentences:
         self.demand(limit is None or after.restarts <= limit, "restarts never exceed the limit")
         self.demand(after.attempt >= before.attempt, "an attempt never goes back")
         self.demand(after.attempt <= before.attempt + 1, "attempts are not skipped")
-        final = before.with_(observed_generation=after.observed_generation, last_valid=after.last_valid) == after
-        self.demand(not before.phase.terminal or final, "what is recorded of a finished job stays as it is")
+        if before.phase.terminal:
+            final = after == before.with_(
+                observed_generation=after.observed_generation,
+                last_valid=after.last_valid,
+                roles=after.roles,
+                refs=after.refs,
+            )
+            self.demand(final, "of what is recorded of a finished job the counts alone follow its pods")
+            kept = not loses_an_end(before, after)
+            self.demand(kept, "an end that was counted of a finished job counts for ever")
         if after.attempt > before.attempt:
             self._judge_new_attempt(uid_of(write.after), before, after)
 
@@ -257,6 +265,21 @@ class Sentences:
 
     def _owner(self, pod: Manifest) -> Manifest | None:
         return next((job for job in self._store.all(JOBS) if is_controlled_by(pod, uid_of(job))), None)
+
+
+def loses_an_end(before: Status, after: Status) -> bool:
+    """Whether a role has fewer ends, or another size, than before."""
+    return any(
+        (old := before.roles[name]).wanted != (new := after.roles.get(name, Counts())).wanted
+        or new.succeeded < old.succeeded
+        or new.failed < old.failed
+        for name in before.roles
+    )
+
+
+def runs(status: Status) -> int:
+    """How many pods have not ended, as the status tells."""
+    return sum(counts.pending + counts.starting + counts.running for counts in status.roles.values())
 
 
 def attempt_of(pod: Manifest) -> int:

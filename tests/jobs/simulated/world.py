@@ -14,7 +14,7 @@ from typing import Any
 from jobs.simulated.cluster import CHILDREN, Cluster
 from jobs.simulated.loop import Spinning, VirtualLoop
 from jobs.simulated.process import FAULTS, JOBS, Perform, Process, Sabotage
-from jobs.simulated.sentences import KEY, Sentences, Violation
+from jobs.simulated.sentences import KEY, Sentences, Violation, runs
 from jobs.simulated.store import Store
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Phase, Settings
@@ -309,6 +309,7 @@ class World:
         pods = self.sentences.pods_of(self.job)
         alive = [pod for pod in pods if (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed")]
         clean, ended = self._start.clean, status.phase.value
+        demand(runs(status) == len(alive), "at rest, the pods that a job says it has are there, and no others")
         if status.phase is Phase.SUSPENDED:
             demand(not pods, "a suspended job holds no pods")
         elif clean == "Always" or (clean, ended) in (("OnFailure", "Failed"), ("OnCompletion", "Completed")):

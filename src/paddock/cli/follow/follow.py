@@ -26,7 +26,7 @@ from paddock.jobs.model import CauseRecord, Phase, Rank
 from paddock.jobs.objects.pods import read_pod
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import Phrase
-from paddock.jobs.views.followed import FollowedJob
+from paddock.jobs.views.followed import FollowedJob, with_status
 from paddock.jobs.views.messages import read_environment
 from paddock.jobs.views.pods import ended_message, rank_name
 from paddock.jobs.views.steps import build_steps
@@ -125,11 +125,10 @@ class Follower:
                 continue
             if event.type == "DELETED":
                 raise JobDeleted
-            status = self._api.read_status(event.object)
-            self.view = replace(self.view, status=status, ended=time.time() if status.phase.terminal else None)
+            self.view = with_status(self.view, self._api.read_status(event.object), time.time())
             self._report_cause()
             self._on_view(self.view)
-            if status.phase.terminal:
+            if self.view.status.phase.terminal:
                 self._ended.set()
 
     def _report_cause(self) -> None:

@@ -106,7 +106,8 @@ def _ended(role: Role, status: Status, language: str) -> str:
     if counts is None:
         return f"{role.name} {role.replicas}"
     if not role.trains:
-        return f"{role.name} {counts.ready}"
+        # Servers that served to the end: those that run may be gone by now, as clean-up deletes them.
+        return f"{role.name} {counts.wanted - counts.succeeded - counts.failed}/{counts.wanted}"
     said = phrase("{role} {count}/{wanted} succeeded", role=role.name, count=counts.succeeded, wanted=counts.wanted)
     return render(said, language)
 

@@ -150,8 +150,6 @@ def _roles(job: Job, status: Status) -> Iterator[Phrase]:
             wanted=counts.wanted, pending=counts.pending, starting=counts.starting, running=counts.running,
             succeeded=counts.succeeded, failed=counts.failed,
         )  # fmt: skip
-        if counts is not None and status.phase.terminal:  # the pods may be deleted: these are final counts
-            told = phrase("as it stood at the end: {counts}", counts=told)
         yield phrase("{role}, {counts}; restartPolicy {policy}", role=role.name, counts=told, policy=str(role.restart))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from paddock.jobs.logs.complaints import Complaint
@@ -33,6 +33,13 @@ class FollowedJob:
     def seconds(self) -> float:
         """Seconds from the submission to the end; 0 before the end."""
         return max(0.0, (self.ended or self.submitted) - self.submitted)
+
+
+def with_status(view: FollowedJob, status: Status, now: Moment) -> FollowedJob:
+    """The view with the job's newest status. One that has ended stays as it is: clean-up changes the counts later."""
+    if view.ended is not None:
+        return view
+    return replace(view, status=status, ended=now if status.phase.terminal else None)
 
 
 def _first_trainer(view: FollowedJob, known: Mapping[Rank, T]) -> Rank | None:
