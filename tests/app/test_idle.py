@@ -28,6 +28,7 @@ def pod(phase: str, owner: str = "") -> dict[str, Any]:
         ([job("")], [], 600, False),  # not reconciled yet
         ([job("") | {"spec": {"runPolicy": {"managedBy": "kueue.x-k8s.io/multikueue"}}}], [], 600, True),
         ([job("Suspended")], [], 600, True),  # it does nothing until a user resumes it
+        ([job("Invalid")], [], 600, True),  # it does nothing until a user edits it
         ([], [pod("Running")], 600, False),  # a pod of the user, without a job
         ([], [pod("Succeeded"), pod("Failed")], 600, True),
         ([job("Completed")], [pod("Running", "a")], 600, True),  # a server that cleanPodPolicy Never keeps

@@ -16,7 +16,7 @@ from paddock.jobs.views.stored import read_stored
 @pytest.mark.parametrize(
     ("status", "state", "why"),
     [
-        ({}, "Pending", "waiting: the manifest is wrong: spec.worker.replicas: "),
+        ({}, "Invalid", "waiting: the manifest is wrong: spec.worker.replicas: "),
         (
             {"phase": "Running", "cause": {"reason": "InvalidJob", "args": {"problems": ["spec.worker.replicas: 0"]}}},
             "Running",

@@ -69,6 +69,15 @@ def test_a_new_job_gets_all_services_and_pods_at_once_and_an_event() -> None:
     assert planned.events == (EventNote("Created", "waiting for 4 of 4 pods to be created"),)
 
 
+def test_a_job_whose_manifest_was_invalid_from_the_first_begins_like_a_new_one() -> None:
+    invalid = Status(phase=Phase.INVALID, cause=cause("InvalidJob", problems=["spec.worker: is missing"]))
+    assert plan(PS, invalid, Observed(), NOW) == plan(PS, Status(), Observed(), NOW)
+    suspended = build_job(suspend=True)
+    assert plan(suspended, invalid, Observed(), NOW) == plan(suspended, Status(), Observed(), NOW)
+    gone = build_job(deleting=True)
+    assert plan(gone, invalid, Observed(), NOW).status.phase is Phase.TERMINATING
+
+
 def test_only_the_pods_that_are_missing_are_created() -> None:
     pods = with_pod(build_pods(PS, phase=PodPhase.PENDING), "ps-1", gone)
     planned = plan(PS, build_status(PS, Phase.PENDING), observe(PS, pods, config_maps=()), NOW)

@@ -84,6 +84,44 @@ async def test_a_parameter_server_job_runs_to_its_end_and_is_cleaned_up(cluster:
         await until(lambda: have_no_pods(cluster))
 
 
+async def test_the_counts_of_a_completed_job_follow_the_servers_that_its_policy_keeps(cluster: LocalApi) -> None:
+    seam = Seam(cluster)
+    async with running(seam):
+        await cluster.create(JOBS, build_job(cleanPodPolicy="Never"))
+        await start_gang(cluster, await until(lambda: have_pods(cluster, 4)))
+        await until(lambda: in_phase(cluster, "Running"))
+        for worker in ("demo-worker-0", "demo-worker-1"):
+            await set_phase(cluster, worker, "Succeeded")
+        done = await until(lambda: in_phase(cluster, "Completed"))
+        assert (done["ps"]["ready"], done["worker"]["ready"]) == ("2/2", "0/2")
+        await settled(seam)
+        for number, server in enumerate(("demo-ps-0", "demo-ps-1"), 1):
+            await set_phase(cluster, server, "Failed", code=143)
+            later = await until(lambda count=number: _with_ended_servers(cluster, count))
+        for pod in await pods_of(cluster):
+            await cluster.delete(PODS, "default", pod, grace=0)
+        bare = await until(lambda: _without_refs(cluster))
+        await settled(seam)
+        assert await status_of(cluster) == bare, "and then nothing more is written"
+    assert later["ps"]["ready"] == bare["ps"]["ready"] == "0/2"
+    assert [bare[role] for role in ("ps", "worker")] == [
+        {"ready": "0/2", "failed": 2},
+        {"ready": "0/2", "succeeded": 2},
+    ]
+    rest = ("phase", "cause", "conditions", "startTime", "completionTime", "attempt", "restarts")
+    assert {name: bare.get(name) for name in rest} == {name: done.get(name) for name in rest}
+
+
+async def _with_ended_servers(api: LocalApi, count: int) -> Manifest | None:
+    status = await status_of(api)
+    return status if status["ps"].get("failed") == count else None
+
+
+async def _without_refs(api: LocalApi) -> Manifest | None:
+    status = await status_of(api)
+    return None if "refs" in status["ps"] or "refs" in status["worker"] else status
+
+
 async def _found(api: LocalApi, resource: Resource, name: str) -> Manifest | None:
     try:
         return await api.get(resource, "default", name)
@@ -258,14 +296,21 @@ async def test_an_invalid_job_is_recorded_with_one_event_and_harms_no_other_job(
         await cluster.create(JOBS, build_job())
         await until(lambda: have_pods(cluster, 4))
         status = await until(lambda: _refused(cluster, "bad"))
-        assert "phase" not in status
+        assert status["phase"] == "Invalid"
         assert any("worker" in problem for problem in status["cause"]["args"]["problems"])
         (event,) = await until(lambda: events_of(cluster, "InvalidJob"))
         assert event["involvedObject"]["name"] == "bad"
         patch = {"spec": {"worker": build_job()["spec"]["worker"]}}
         await cluster.patch(JOBS, "default", "bad", patch)  # mended
         await until(lambda: have_pods(cluster, 4, "bad"))
+        assert (await until(lambda: in_phase(cluster, "Pending", "bad")))["cause"]["reason"] != "InvalidJob"
+        created = await until(lambda: _created_of(cluster, "bad"))
+    assert len(created) == 1, "it begins like a new job"
     assert [event["count"] for event in await events_of(cluster, "InvalidJob")] == [1]
+
+
+async def _created_of(api: LocalApi, name: str) -> list[Manifest]:
+    return [event for event in await events_of(api, "Created") if event["involvedObject"]["name"] == name]
 
 
 async def _refused(api: LocalApi, name: str) -> Manifest | None:

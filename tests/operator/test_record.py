@@ -50,6 +50,7 @@ def test_a_field_that_was_written_and_is_not_in_the_answer_is_lost(answer: dict[
 
 def test_a_refusal_keeps_the_phase_and_its_moment_while_it_stays_the_same() -> None:
     refusal = InvalidJob((Problem("spec.worker", "is required"),))
+    assert with_invalid_job(Status(), refusal, 10.5).phase is Phase.INVALID, "it has never been one that can run"
     first = with_invalid_job(Status(phase=Phase.RUNNING), refusal, 10.5)
     assert first.phase is Phase.RUNNING
     assert first.cause is not None

@@ -14,7 +14,7 @@ IDLE_SECONDS = 600.0
 """Seconds without a request of a client."""
 
 _ENDED = frozenset({"Succeeded", "Failed"})
-_AT_REST = frozenset(str(phase) for phase in Phase if phase.terminal or phase is Phase.SUSPENDED)
+_AT_REST = frozenset(str(phase) for phase in Phase if phase.terminal or phase in (Phase.SUSPENDED, Phase.INVALID))
 """Phases in which nothing happens by itself."""
 
 

@@ -72,6 +72,16 @@ def _join(recorded: Counts, left: Counts) -> Counts:
     )
 
 
+def find_phase_of_invalid(previous: Phase) -> Phase:
+    """The phase of a job whose manifest cannot be read. One that has begun keeps its phase."""
+    return previous or Phase.INVALID
+
+
+def as_unbegun(status: Status) -> Status:
+    """The status to plan from: that of a job whose manifest was invalid from the first begins like a new job's."""
+    return replace(status, phase=Phase.NONE) if status.phase is Phase.INVALID else status
+
+
 def build_phase(previous: Phase, pods: Sequence[Pod], *, whole: bool) -> Phase:
     """Pending, Starting or Running. `whole`: every rank's pod of the attempt has been seen.
 

@@ -23,9 +23,11 @@ PORTS_IN_BLOCK = 20
 
 
 class Phase(StrEnum):
-    """A job's phase, in paddle-operator's words where it has them."""
+    """A job's phase, in paddle-operator's words where it has them. Invalid: its manifest has never been one that can
+    run; an edit ends that."""
 
     NONE = ""
+    INVALID = "Invalid"
     PENDING = "Pending"
     STARTING = "Starting"
     RUNNING = "Running"

@@ -22,7 +22,7 @@ from typing import Any
 
 from paddock.jobs import causes
 from paddock.jobs.actions import Action, Create, EventNote, Plan
-from paddock.jobs.conditions import build_counts, build_phase, build_refs, follow_pods
+from paddock.jobs.conditions import as_unbegun, build_counts, build_phase, build_refs, follow_pods
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import CauseRecord, Child, Job, Observed, Phase, Pod, Rank, Settings, Status
 from paddock.jobs.objects import pods
@@ -78,7 +78,7 @@ class _Facts:
 def plan(job: Job, status: Status, observed: Observed, now: Moment, settings: Settings | None = None) -> Plan:
     """The whole decision of one reconcile. Pure: the same arguments give the same plan. `status`: the recorded status.
     `observed`: the objects of this job; the caller has confirmed by a live GET that a missing pod does not exist."""
-    facts = _read_facts(job, status, observed, now, settings or Settings())
+    facts = _read_facts(job, as_unbegun(status), observed, now, settings or Settings())
     if job.deleting:
         return _plan_deletion(facts)
     # A finished job never trains again, whatever is edited or deleted: clean-up and time to live are left.

@@ -11,6 +11,7 @@ from typing import Any
 
 from paddock.jobs import causes
 from paddock.jobs.apis.last_valid import decode_spec, encode_spec
+from paddock.jobs.conditions import find_phase_of_invalid
 from paddock.jobs.model import Status
 from paddock.jobs.text.problems import InvalidJob
 from paddock.kube.meta import Manifest, metadata, version_of
@@ -50,8 +51,8 @@ def find_dropped(answer: Mapping[str, Any], difference: Mapping[str, Any]) -> tu
 
 
 def with_invalid_job(status: Status, refusal: InvalidJob, now: Moment) -> Status:
-    """The status of a job that was never valid: the errors of the manifest are the cause."""
-    return status.with_(cause=_describe(refusal).record(now, status.cause))
+    """The status of a job that was never valid: it is Invalid, and the errors of the manifest are the cause."""
+    return status.with_(phase=find_phase_of_invalid(status.phase), cause=_describe(refusal).record(now, status.cause))
 
 
 def with_problem(status: Status, refusal: InvalidJob | None, now: Moment) -> Status:

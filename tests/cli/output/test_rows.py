@@ -9,10 +9,14 @@ import pytest
 from cli.views import RESOURCE, build_manifest
 from paddock.cli.output import rows
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.text.explain import shorten
+from paddock.jobs.text.problems import InvalidJob
 from paddock.jobs.views.environments import read_environment_row
 from paddock.jobs.views.jobs import read_job_row
 from paddock.jobs.views.pods import rank_name, read_pod_row
+from paddock.jobs.views.stored import read_stored
 from paddock.kube.times import format_time
+from paddock.operator.record import with_invalid_job
 
 NOW = 1_700_000_000.0
 CREATED = format_time(NOW - 41)
@@ -45,6 +49,46 @@ def test_a_job_is_a_row_of_the_documents_table(status: dict[str, Any], row: list
     job["metadata"]["creationTimestamp"] = CREATED
     job["status"] = status
     assert rows.build_job_cells(read_job_row(RESOURCE, job), NOW) == row
+
+
+TOO_FEW = "spec.worker.replicas: found 0, a whole number from 1 to 10000 is allowed"
+NO_TEMPLATE = "spec.worker.template: is missing: a pod template with at least one container is needed"
+NO_ROLE = "spec.worker: is missing: every job trains in its workers, with parameter servers too"
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        (build_manifest(workers=0)["spec"], TOO_FEW),
+        ({"worker": {"replicas": 1}}, NO_TEMPLATE),
+        ({}, NO_ROLE),
+        ({"worker": {"replicas": 0}}, f"{TOO_FEW} (and 1 more)"),
+    ],
+)
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_job_that_can_never_run_is_invalid_and_why_is_its_first_problem(
+    spec: dict[str, Any], why: str, recorded: bool
+) -> None:
+    """Also where no operator has looked at it, and one of an operator that records no phase for it."""
+    job = build_manifest() | {"spec": spec}
+    stored = read_stored(RESOURCE, job)
+    with pytest.raises(InvalidJob) as refusal:
+        KINDS[RESOURCE].read_job(job)
+    if recorded:
+        status = with_invalid_job(stored.status, refusal.value, NOW)
+        job["status"] = KINDS[RESOURCE].write_status({}, status, NOW)
+        assert job["status"]["phase"] == "Invalid"
+    cells = dict(zip(rows.JOB_HEADER, rows.build_job_cells(read_job_row(RESOURCE, job), NOW), strict=True))
+    assert (cells["STATUS"], cells["WHY"]) == ("Invalid", shorten(why))
+    wide = rows.build_job_cells(read_job_row(RESOURCE, job), NOW, wide=True)
+    assert wide[-1].startswith("waiting: the manifest is wrong: ") and why.partition(" (and")[0] in wide[-1]
+    old = {**job, "status": {key: value for key, value in job.get("status", {}).items() if key != "phase"}}
+    assert rows.build_job_cells(read_job_row(RESOURCE, old), NOW)[1] == "Invalid"
+
+
+def test_an_edit_that_is_wrong_leaves_the_phase_of_a_job_that_has_begun() -> None:
+    job = build_manifest(workers=0) | {"status": {"phase": "Running", "attempt": 0}}
+    assert rows.build_job_cells(read_job_row(RESOURCE, job), NOW)[1] == "Running"
 
 
 def test_the_master_of_kubeflow_is_in_the_column_of_servers() -> None:

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from jobs.samples import JOBS, KUBEFLOW_JOBS, read_manifest
+from paddock.apiserver.schema.json_path import find
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS, KUBEFLOW_PADDLE, PADDLEPADDLE
 from paddock.jobs.install.crd import build_crd, build_crds, build_old_crd
 from paddock.jobs.model import CauseRecord, Counts, Phase, PodRef, Status
 from paddock.jobs.reading.structure import check_structure
+from paddock.jobs.text.explain import explain
 from paddock.jobs.text.field_sentences import ANY, SENTENCES
 from paddock.kube.meta import Manifest, name_of
 
@@ -28,8 +30,10 @@ def schema(api: JobApi) -> Manifest:
     return found
 
 
-def columns(api: JobApi) -> dict[str, str]:
-    return {column["name"]: column["jsonPath"] for column in version(api)["additionalPrinterColumns"]}
+def columns(api: JobApi, *, wide: bool = False) -> dict[str, str]:
+    """The columns of `kubectl get`, and with `-o wide` those too that it hides else."""
+    found = version(api)["additionalPrinterColumns"]
+    return {column["name"]: column["jsonPath"] for column in found if wide or not column.get("priority")}
 
 
 def test_there_is_one_of_each_kind() -> None:
@@ -47,6 +51,31 @@ def test_the_names_and_columns_are_those_that_the_documents_show() -> None:
     }
     scale = {"specReplicasPath": ".spec.worker.replicas", "statusReplicasPath": ".status.worker.running"}
     assert version(PADDLEPADDLE)["subresources"] == {"status": {}, "scale": scale}
+
+
+WAITING = CauseRecord("WaitingForPods", {"missing": 2, "wanted": 2}, 3.0)
+WRONG = CauseRecord("InvalidJob", {"problems": ["spec.worker: is missing"]}, 3.0)
+ENDED = CauseRecord("RankFailed", {"ranks": ["worker-0"], "code": 1}, 3.0)
+
+
+@pytest.mark.parametrize("api", [PADDLEPADDLE, KUBEFLOW_PADDLE], ids=["paddlepaddle", "kubeflow"])
+@pytest.mark.parametrize(
+    ("status", "states"),
+    [
+        (Status(Phase.INVALID, cause=WRONG), ("Invalid", "Invalid")),
+        (Status(Phase.PENDING, cause=WAITING), ("Pending", "Created")),
+        (Status(Phase.FAILED, cause=ENDED), ("Failed", "Failed")),
+    ],
+    ids=lambda value: value.phase.value if isinstance(value, Status) else "",
+)
+def test_kubectl_prints_the_state_of_a_job_and_why_with_o_wide(
+    api: JobApi, status: Status, states: tuple[str, str]
+) -> None:
+    job = {"status": api.write_status({}, status, 3.0)}
+    cells = {name: find(path, job) for name, path in columns(api, wide=True).items()}
+    assert cells["Status" if "Status" in cells else "State"] == [states[api is KUBEFLOW_PADDLE]]
+    assert status.cause is not None
+    assert cells["Why"] == [explain(status.cause)]
 
 
 def test_kubeflows_names_and_columns_are_its_own() -> None:

@@ -85,6 +85,11 @@ def test_a_manifest_that_cannot_be_read_from_the_first_has_a_condition_that_says
     cause = CauseRecord("InvalidJob", {"problems": ["spec.paddleReplicaSpecs: is missing"]})
     assert "spec.paddleReplicaSpecs: is missing" in walk((Phase.NONE, cause))[0]["message"]
     assert walk((Phase.NONE, None)) == []
+    invalid = walk((Phase.INVALID, cause))
+    assert [each["type"] for each in invalid] == ["Created", "Invalid"], "the last one is printed as the state"
+    assert "spec.paddleReplicaSpecs: is missing" in invalid[-1]["message"]
+    assert invalid[-1]["reason"] == "PaddleJobInvalid"
+    assert shown((Phase.INVALID, cause), PENDING, RUNNING) == shown(PENDING, RUNNING), "an edit ends it"
 
 
 def test_conditions_of_other_types_stay() -> None:

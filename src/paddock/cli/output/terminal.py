@@ -20,6 +20,7 @@ _STATUS_COLOURS = {
     "Running": "cyan",
     "Failed": "red",
     "Error": "red",
+    "Invalid": "red",
     "Restarting": "yellow",
     "Pending": "yellow",
     "Starting": "yellow",

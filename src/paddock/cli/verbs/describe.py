@@ -18,11 +18,10 @@ from paddock.cli.output.language import readers_language
 from paddock.cli.output.rows import POD_HEADER, build_pod_cells
 from paddock.cli.output.terminal import print_table, stdout
 from paddock.cli.verb import Verb
-from paddock.jobs.model import CauseRecord, Job, Status
+from paddock.jobs.model import Job, Status
 from paddock.jobs.policies.manager import find_other_manager
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import Phrase, phrase, render
-from paddock.jobs.text.problems import InvalidJob
 from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.outputs import find_places
 from paddock.jobs.views.pods import read_pod_row
@@ -79,14 +78,12 @@ def build_description(stored: StoredJob, place: Place, language: str = "en") -> 
 def build_facts_of_invalid(stored: StoredJob, language: str = "en") -> list[str]:
     """`Why` is the recorded cause, or the problems of the manifest before the first reconcile."""
     status = stored.shown_status
-    problems = tuple(f"{each.path}: {each.message}" for each in stored.problems)
-    cause = status.cause or CauseRecord(InvalidJob.__name__, {"problems": problems}, 0.0)
     facts: Mapping[Phrase, Phrase | str] = {
         phrase("Name"): str(stored.key),
         phrase("Kind"): _kind(stored.resource),
         phrase("Manager"): find_other_manager(stored.manifest),
         phrase("Status"): str(status.phase or "Pending"),
-        phrase("Why"): explain(cause, language),
+        phrase("Why"): explain(status.cause, language) if status.cause else "",
         phrase("Created"): _moment(read_time(metadata(stored.manifest).get("creationTimestamp"))),
         phrase("Started"): _moment(status.started),
         phrase("Finished"): _moment(status.finished),

@@ -69,11 +69,12 @@ def build_stopped(unfinished: Sequence[str]) -> Phrase:
 
 
 async def _fetch_unfinished(place: Home) -> list[str]:
-    """Names of jobs that are neither finished nor suspended; empty if the cluster does not answer."""
+    """Names of jobs that start again; empty if the cluster does not answer."""
     try:
         async with asyncio.timeout(_ANSWER_SECONDS), connect(Local(place)) as client:
             found = await fetch_all(client, KINDS, "")
     except (ApiError, OSError, TimeoutError):
         return []
     phases = {name_of(job): KINDS[resource].read_status(job).phase for resource, job in found}
-    return [name for name, phase in phases.items() if not phase.terminal and phase is not Phase.SUSPENDED]
+    at_rest = (Phase.SUSPENDED, Phase.INVALID)
+    return [name for name, phase in phases.items() if not phase.terminal and phase not in at_rest]

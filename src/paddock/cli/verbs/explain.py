@@ -65,10 +65,10 @@ def _explain_job(name: str, namespace: str, language: str) -> int:
         job = await fetch_job(client, namespace, name, place.flags)
         status = job.shown_status
         lines = build_explanation(job.manifest, status, time.time(), language, place.flags)
-        if place.home is None and status.cause is None and explain_manager(job.manifest) is None:
+        if place.home is None and job.status.cause is None and explain_manager(job.manifest) is None:
             lines += [
                 render(each, language)
-                for each in await _explain_no_cause(client, job.resource, namespace, status, place)
+                for each in await _explain_no_cause(client, job.resource, namespace, job.status, place)
             ]
         return lines
 
@@ -105,11 +105,12 @@ def build_explanation(
     if cause.reason == "InvalidJob":
         lines = [head, render(phrase("the manifest is wrong; edit the job:"), language), *_problems(manifest, language)]
     age = format_duration(max(now - cause.since, 0)) if cause.since else "?"
+    recorded = (manifest.get("status") or {}).get("cause")
     by = phrase("recorded by the operator in status.cause: {reason}, {age} ago", reason=cause.reason, age=age)
     if read_given_up(manifest) == cause:
         by = phrase("`paddock run` gave the job up for it and suspended it: {reason}, {age} ago",
                     reason=cause.reason, age=age)  # fmt: skip
-    lines.append(render(by, language))
+    lines.append(render(by if recorded or cause.since is not None else _READ_HERE, language))
     if manager is not None:
         # Its manager has copied the status of a job elsewhere: what to type there does not help here.
         return [*lines, render(manager, language)]
@@ -123,6 +124,7 @@ def _name_kind(manifest: Mapping[str, Any]) -> str:
     return name_for_kubectl(found)
 
 
+_READ_HERE = phrase("read by this command: no operator has looked at the job yet")
 _COMPUTED = phrase("computed by this command: the operator records a cause only where something is to be told")
 _UNSEEN = phrase("no operator has looked at the job yet")
 _WITHOUT_CAUSE = {

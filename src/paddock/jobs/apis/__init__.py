@@ -10,14 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from paddock.jobs.model import Job, Rank, Status
 from paddock.kube.meta import Manifest, Resource
 from paddock.kube.times import Moment
 
-Column = tuple[str, str, str]
-"""A printer column: its name, its JSONPath, its type."""
+
+class Column(NamedTuple):
+    """A printer column of `kubectl get`. `wide`: with `-o wide` alone."""
+
+    name: str
+    path: str
+    type: str = "string"
+    wide: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,9 @@ Kubeflow's rules (training-operator v1.9, pkg/util/status.go), which its SDK, Ku
 - Success and failure set Running to False, which keeps its reason and message.
 - Suspending sets Running to False with the reason Suspended; resuming sets Suspended to False, reason Resumed.
 
+Invalid is Paddock's: a job whose manifest cannot run has it, so that `kubectl get` prints it, and loses it when an edit
+ends that.
+
 Three rules differ. A message follows the cause while the status stays, with a new lastUpdateTime. A finished job is
 not Restarting any more. A changed status always gets a new lastTransitionTime. Conditions of other types stay.
 """
@@ -24,6 +27,7 @@ from paddock.kube.times import Moment, format_time
 
 CREATED, RUNNING, RESTARTING = "Created", "Running", "Restarting"
 SUCCEEDED, FAILED, SUSPENDED = "Succeeded", "Failed", "Suspended"
+INVALID = "Invalid"
 
 _RESUMED = "Resumed"
 _CREATED = "the job is created"
@@ -60,6 +64,8 @@ def build_conditions(previous: Conditions, status: Status, now: Moment, kind: st
     listed = _ConditionList(previous, format_time(now), kind)
     if listed.find(CREATED) is None:
         listed = listed.set(CREATED, True, CREATED, _CREATED)
+    if status.phase is not Phase.INVALID:
+        listed = listed.without(INVALID)
     if status.phase is not Phase.SUSPENDED and _is_true(listed.conditions, SUSPENDED):
         listed = listed.set(SUSPENDED, False, _RESUMED, "the job goes on")
     return [dict(each) for each in _apply_phase(listed, status, sentence).conditions]
@@ -114,6 +120,8 @@ class _ConditionList:
 
 def _apply_phase(listed: _ConditionList, status: Status, sentence: str) -> _ConditionList:
     match status.phase:
+        case Phase.INVALID:
+            return listed.set(INVALID, True, INVALID, sentence or "the manifest is wrong")
         case Phase.RUNNING:
             listed = listed.set_message(CREATED, _CREATED).without(RESTARTING)
             return listed.set(RUNNING, True, RUNNING, sentence or "all ranks run")

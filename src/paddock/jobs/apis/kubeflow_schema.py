@@ -6,6 +6,7 @@ replica type; `read_job` checks them. Kubeflow's numbers have no bounds; here th
 
 from __future__ import annotations
 
+from paddock.jobs.apis import Column
 from paddock.jobs.apis.schema_parts import (
     ANYTHING,
     COUNT,
@@ -22,8 +23,9 @@ from paddock.kube.meta import Manifest
 from paddock.kube.schemas import definition
 
 COLUMNS = (
-    ("State", ".status.conditions[-1:].type", "string"),
-    ("Age", ".metadata.creationTimestamp", "date"),
+    Column("State", ".status.conditions[-1:].type"),
+    Column("Age", ".metadata.creationTimestamp", "date"),
+    Column("Why", ".status.conditions[-1:].message", wide=True),
 )
 
 

@@ -6,6 +6,7 @@ minimum 0: v0.2 read `ps: {replicas: 0}` as "no servers".
 
 from __future__ import annotations
 
+from paddock.jobs.apis import Column
 from paddock.jobs.apis.schema_parts import (
     ANYTHING,
     COUNT,
@@ -23,11 +24,12 @@ from paddock.kube.meta import Manifest
 from paddock.kube.schemas import definition
 
 COLUMNS = (
-    ("Status", ".status.phase", "string"),
-    ("Mode", ".status.mode", "string"),
-    ("PS", ".status.ps.ready", "string"),
-    ("Worker", ".status.worker.ready", "string"),
-    ("Age", ".metadata.creationTimestamp", "date"),
+    Column("Status", ".status.phase"),
+    Column("Mode", ".status.mode"),
+    Column("PS", ".status.ps.ready"),
+    Column("Worker", ".status.worker.ready"),
+    Column("Age", ".metadata.creationTimestamp", "date"),
+    Column("Why", '.status.conditions[?(@.type=="Running")].message', wide=True),
 )
 SCALE = {"specReplicasPath": ".spec.worker.replicas", "statusReplicasPath": ".status.worker.running"}
 """`kubectl scale` sets the workers. Without a selector a HorizontalPodAutoscaler cannot scale a job."""

@@ -77,7 +77,10 @@ def _subresources(api: JobApi) -> Manifest:
 
 
 def _columns(api: JobApi, path_word: str) -> list[Manifest]:
-    return [{"name": name, path_word: path, "type": kind} for name, path, kind in api.columns]
+    return [
+        {"name": column.name, path_word: column.path, "type": column.type} | ({"priority": 1} if column.wide else {})
+        for column in api.columns
+    ]
 
 
 def _without_defaults(schema: Any) -> Any:

@@ -270,6 +270,14 @@ def _in_the_way(args: Args) -> Phrase:
     )  # fmt: skip
 
 
+def name_first_problem(args: Args) -> Phrase | str:
+    """The first problem of an invalid manifest, for a table that says Invalid beside it."""
+    problems = _items(args, "problems") or ("?",)
+    if len(problems) == 1:
+        return problems[0]
+    return phrase("{problem} (and {count} more)", problem=problems[0], count=len(problems) - 1)
+
+
 def _refused(args: Args) -> Phrase:
     said = phrase("waiting: the API server refuses {objects}", objects=_names(args, "objects"))
     return phrase("{said}; it is asked again within a minute", said=_said(args, said))

@@ -10,7 +10,7 @@ import re
 import unicodedata
 
 from paddock.jobs.model import CauseRecord
-from paddock.jobs.text.cause_phrases import CAUSE_PHRASES
+from paddock.jobs.text.cause_phrases import CAUSE_PHRASES, name_first_problem
 from paddock.jobs.text.phrases import render
 
 
@@ -34,6 +34,8 @@ _FEWEST_COLUMNS = 20
 
 def explain_briefly(cause: CauseRecord, language: str = "en") -> str:
     """The sentence for a table: the whole clauses that fit. `paddock describe` shows the full sentence."""
+    if cause.reason == "InvalidJob":
+        return shorten(render(name_first_problem(cause.args), language))
     sentence = explain(cause, language)
     # A scheduler introduces its reason two or three times: the gang, the number of nodes, then what they lack.
     return shorten(drop_introductions(sentence) if cause.reason == "WaitingForScheduler" else sentence)

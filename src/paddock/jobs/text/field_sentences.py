@@ -40,7 +40,7 @@ _COUNTS = {
 }
 _UP = "Pods of which every container is up."
 _CONDITION = {
-    "type": "Created, Running, Restarting, Suspended, Succeeded or Failed.",
+    "type": "Created, Running, Restarting, Suspended, Succeeded, Failed or Invalid.",
     "status": "True, False or Unknown.",
     "reason": "Why, as one word for programs.",
     "message": "Why, as a sentence.",
@@ -64,7 +64,7 @@ SENTENCES: Mapping[str, str] = {
     "spec.paddleReplicaSpecs": "The roles of the job by name: Worker, and Master.",
     "spec.elasticPolicy": "Bounds of an elastic job; kept, and without effect.",
     "status": "What is recorded of the job; the operator writes it.",
-    "status.phase": "Pending, Starting, Running, Restarting, Suspended, Completed, Failed or Terminating.",
+    "status.phase": "Pending, Starting, Running, Restarting, Suspended, Completed, Failed, Invalid or Terminating.",
     "status.mode": "PS, Collective or Single.",
     "status.elastic": "Written by no version; kept so that what is stored stays valid.",
     "status.startTime": "When every rank ran for the first time.",

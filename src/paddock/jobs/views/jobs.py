@@ -12,6 +12,7 @@ from paddock.jobs.model import CauseRecord, Counts, Phase, Status
 from paddock.jobs.text.phrases import Phrase
 from paddock.jobs.views.given_up import show_status
 from paddock.jobs.views.manager import explain_manager
+from paddock.jobs.views.stored import read_stored
 from paddock.kube.meta import Resource, metadata, name_of, namespace_of
 from paddock.kube.times import Moment, read_time
 
@@ -32,8 +33,10 @@ class JobRow:
 
 
 def read_job_row(resource: Resource, job: Mapping[str, Any]) -> JobRow:
-    """The row of a stored job, from its status only: an invalid job has a row too."""
-    status = show_status(KINDS[resource].read_status(job), job)
+    """The row of a stored job, from its status: an invalid job has a row too."""
+    status = KINDS[resource].read_status(job)
+    # Only a job that no operator has read is read here, as that takes time: it may be one that can never run.
+    status = show_status(status, job) if status.phase else read_stored(resource, dict(job)).shown_status
     columns = FRAMEWORKS[KINDS[resource].framework].columns
     return JobRow(
         namespace=namespace_of(job),

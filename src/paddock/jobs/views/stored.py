@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from paddock.jobs import causes
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.model import Job, Status
+from paddock.jobs.model import CauseRecord, Job, Phase, Status
 from paddock.jobs.text.problems import InvalidJob, Problem
 from paddock.jobs.views.given_up import GIVEN_UP, show_status
 from paddock.kube.meta import Key, Manifest, Resource, annotations_of, key_of, uid_of
@@ -32,7 +33,14 @@ class StoredJob:
 
     @property
     def shown_status(self) -> Status:
-        """The status for display: see `views.given_up.show_status`."""
+        """The status for display. A job that no operator has read yet is Invalid here too, with its problems; else see
+        `views.given_up.show_status`."""
+        if self.status.phase is Phase.NONE and self.job is None:
+            problems = tuple(f"{each.path}: {each.message}" for each in self.problems)
+            cause = causes.InvalidJob(problems)
+            return self.status.with_(
+                phase=Phase.INVALID, cause=self.status.cause or CauseRecord(cause.reason, cause.args())
+            )
         return show_status(self.status, self.manifest)
 
     @property
