@@ -112,7 +112,7 @@ class KubeflowJob:
             read_scheduling(policy.child("schedulingPolicy"), roles),
             elastic=_read_elastic(spec),
         )
-        return accept(job, root, self._path_of)
+        return accept(job, root, self._path_of, "restartPolicy")
 
     def read_status(self, manifest: Mapping[str, Any]) -> Status:
         return kubeflow_status.read_status(manifest, self.replica_specs, self._roles())

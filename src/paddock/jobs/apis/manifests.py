@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from paddock.jobs.apis import JobApi
+from paddock.jobs.apis.run_policy import read_limit_notices
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import Job, Network, Policies, Role, Scheduling
 from paddock.jobs.objects.substitutions import read_notices
+from paddock.jobs.objects.variables import read_variable_notices
 from paddock.jobs.reading.fields import Fields
 from paddock.jobs.text.phrases import phrase
 from paddock.jobs.text.problems import InvalidJob
@@ -57,10 +59,12 @@ def build_job(
     )
 
 
-def accept(job: Job, root: Fields, path_of: Callable[[Role], str]) -> Job:
+def accept(job: Job, root: Fields, path_of: Callable[[Role], str], restart_policy: str) -> Job:
     """The job with its warnings. Raises `InvalidJob` if a problem of `root` is an error. `path_of`: the path of a role
-    in the manifest."""
+    in the manifest; `restart_policy`: the path of its restartPolicy below that."""
     problems = root.problems
     if any(problem.severity == "error" for problem in problems):
         raise InvalidJob(tuple(problems))
-    return replace(job, warnings=(*problems, *read_notices(job, path_of)))
+    notices = (*read_notices(job, path_of), *read_variable_notices(job, path_of))
+    limits = read_limit_notices(job, lambda role: f"{path_of(role)}.{restart_policy}")
+    return replace(job, warnings=(*problems, *notices, *limits))

@@ -104,7 +104,7 @@ class PaddlePaddleJob:
             read_scheduling(spec.child("schedulingPolicy"), roles),
             elastic=elastic,
         )
-        return accept(job, root, lambda role: f"spec.{role.name}")
+        return accept(job, root, lambda role: f"spec.{role.name}", "template.spec.restartPolicy")
 
     def read_status(self, manifest: Mapping[str, Any]) -> Status:
         return paddlepaddle_status.read_status(manifest)

@@ -6,12 +6,14 @@ An absent limit means no limit. Seconds are whole, as in Kubeflow. Each group ha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from paddock.jobs.model import CleanPods, Policies, Role, Scheduling
+from paddock.jobs.model import CleanPods, Job, Policies, RestartPolicy, Role, Scheduling
 from paddock.jobs.policies.manager import Manager
 from paddock.jobs.reading.fields import Fields
-from paddock.jobs.text.phrases import phrase
+from paddock.jobs.text.phrases import Names, phrase
+from paddock.jobs.text.problems import Problem
+from paddock.jobs.text.sentences import told
 
 _LARGEST = 2**31 - 1
 
@@ -37,6 +39,30 @@ def _check_manager(policy: Fields) -> None:
             "{manager} runs this job: Paddock makes no pods for it and does not write its status", manager=str(manager)
         )
         policy.warn("managedBy", said)
+
+
+def read_limit_notices(job: Job, path_of: Callable[[Role], str]) -> Iterator[Problem]:
+    """A warning if `backoffLimit` is set and a role's restartPolicy Never fails the job at the first failed rank.
+    `path_of`: the path of a role's restartPolicy in the manifest."""
+    limit, where = job.policies.backoff_limit, "spec.runPolicy.backoffLimit"
+    never = [role for role in job.roles if role.restart is RestartPolicy.NEVER]
+    if not limit or not never:
+        return
+    paths = Names(tuple(map(path_of, never)))
+    if len(never) == len(job.roles):
+        said = phrase(
+            "does nothing: with restartPolicy Never a failed rank fails the job at once; set {paths} to OnFailure, or "
+            "remove the limit",
+            paths=paths,
+        )
+    else:
+        said = phrase(
+            "does nothing for {roles}: with restartPolicy Never a failed rank fails the job at once; set {paths} to "
+            "OnFailure to restart the job then too",
+            roles=Names(tuple(role.name for role in never)),
+            paths=paths,
+        )
+    yield told(where, said, limit, severity="warning")
 
 
 def read_scheduling(policy: Fields, roles: Sequence[Role]) -> Scheduling:

@@ -7,7 +7,7 @@ line in `frameworks.registry`. Pods are built in `jobs.objects.pods`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from paddock.jobs.model import Job, Rank, Role
@@ -25,6 +25,16 @@ class Notice:
 
     said: Phrase
     undecided: Phrase
+
+
+@dataclass(frozen=True, slots=True)
+class OwnVariables:
+    """Variables that a template sets itself and that are not simply replaced by Paddock's. `kept`: names of
+    `build_endpoints` for which the template's value wins. `beside`: names that Paddock does not set -> what becomes of
+    them, as they say what others say that it sets."""
+
+    kept: frozenset[str] = frozenset()
+    beside: Mapping[str, Phrase] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +81,14 @@ class Framework(Protocol):
         first port of the job's block, None for the default."""
         ...
 
+    def build_corrected(self, job: Job, rank: Rank) -> list[EnvVar]:
+        """The variables that a rank gets only where its template sets them: one value for all ranks would be wrong."""
+        ...
+
+    def own_variables(self, job: Job) -> OwnVariables:
+        """What becomes of variables that the template sets (`objects.variables`)."""
+        ...
+
     def build_references(self, job: Job, rank: Rank) -> dict[str, str]:
         """Variables of a rank with values from the ConfigMap: name -> key of `build_endpoints`."""
         ...
@@ -101,6 +119,6 @@ class Framework(Protocol):
         ...
 
     def build_endpoints(self, job: Job, addresses: Mapping[Rank, str], port: int) -> dict[str, str]:
-        """The variables that all ranks share, as the data of the ConfigMap. The user's variables of the same names
-        override them."""
+        """The variables that all ranks share, as the data of the ConfigMap. They override the user's variables of the
+        same names, but for `own_variables(job).kept`."""
         ...

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from paddock.jobs.frameworks import EnvVar, ExitCodes, Notice, paddle_heter, paddle_rendezvous
+from paddock.jobs.frameworks import EnvVar, ExitCodes, Notice, OwnVariables, paddle_heter, paddle_rendezvous
 from paddock.jobs.model import PORTS_IN_BLOCK, Intranet, Job, Rank, Role
 from paddock.jobs.names import host_name
 from paddock.jobs.reading.scripts import read_launch, read_words
@@ -47,6 +47,26 @@ _ENDPOINT_KEYS = {
     "heter": "PADDLE_HETER_ENDPOINTS",
 }
 
+
+_OWN = OwnVariables(
+    kept=frozenset({
+        "TRAINER_PORTS_NUM", "PADDLE_WITH_GLOO", "PADDLE_GLOO_RENDEZVOUS", "PADDLE_GLOO_HTTP_ENDPOINT",
+    }),
+    beside={
+        "PADDLE_MASTER": phrase(
+            "is kept, and `paddle.distributed.launch` does not read it here: ranks meet at the first of "
+            "PADDLE_TRAINER_ENDPOINTS, which Paddock sets"
+        ),
+        "PADDLE_NNODES": phrase(
+            "is kept, and `paddle.distributed.launch` does not read it here: it counts the hosts in "
+            "PADDLE_TRAINER_ENDPOINTS, which Paddock sets"
+        ),
+        "PADDLE_RANK": phrase(
+            "is kept, and `paddle.distributed.launch` does not read it here: PADDLE_TRAINER_ID, which Paddock sets, "
+            "comes before it"
+        ),
+    },
+)  # fmt: skip
 
 _CHECK = "import paddle; paddle.utils.run_check()"
 _CHECKED = phrase(
@@ -95,6 +115,16 @@ def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
         {"name": "PADDLE_TRAINING_ROLE", "value": training_role},
         *paddle_heter.build_environment(job, rank),
     ]
+
+
+def build_corrected(job: Job, rank: Rank) -> list[EnvVar]:
+    return paddle_rendezvous.build_corrected(rank) if job.network.rendezvous else []
+
+
+def own_variables(job: Job) -> OwnVariables:
+    """Ranks need not agree on how many ports a program may use, nor on a gloo store of the user's own. Of the others,
+    `paddle.distributed.launch` (launch/plugins, 3.3.1) reads none that contradicts PADDLE_TRAINER_ENDPOINTS."""
+    return paddle_rendezvous.OWN if job.network.rendezvous else _OWN
 
 
 def build_references(job: Job, rank: Rank) -> dict[str, str]:

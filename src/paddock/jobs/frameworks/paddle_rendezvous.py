@@ -16,13 +16,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from paddock.jobs.frameworks import EnvVar
+from paddock.jobs.frameworks import EnvVar, OwnVariables
 from paddock.jobs.model import Job, Rank
 from paddock.jobs.names import host_name
+from paddock.jobs.text.phrases import phrase
 
 CONTAINER = "paddle"
 PORT_NAME = "master"
 DEFAULT_PORT = 36543
+OWN = OwnVariables(
+    beside={
+        "PADDLE_TRAINER_ENDPOINTS": phrase(
+            "is kept, and `paddle.distributed.launch` takes the master and the number of nodes from it, not from "
+            "PADDLE_MASTER and PADDLE_NNODES, which Paddock sets"
+        )
+    }
+)
 
 
 def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
@@ -40,6 +49,11 @@ def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
     if job.role("master") is None:
         return [*variables, _value("PADDLE_RANK", str(rank.index))]
     return [*variables, _value("PADDLE_SERVER_NUM" if rank.role == "master" else "PADDLE_TRAINER_NUM", "1")]
+
+
+def build_corrected(rank: Rank) -> list[EnvVar]:
+    """PADDLE_TRAINER_ID, which the launcher reads before PADDLE_RANK: with one value all nodes would be the same."""
+    return [_value("PADDLE_TRAINER_ID", str(rank.index))]
 
 
 def find_port(job: Job) -> int:

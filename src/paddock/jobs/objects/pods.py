@@ -1,8 +1,8 @@
 """Job + rank -> its Pod. It has the labels and annotations of the job's API group too, so that its tools find the pods.
 
 The pod is the user's template with these changes: owner and labels, the rank's environment variables in the container
-that trains, host name and network, the PodGroup, and `restartPolicy: Never`, as only whole gangs restart. The
-template's variables override those that all ranks share; the rank's own variables override the template's.
+that trains, host name and network, the PodGroup, and `restartPolicy: Never`, as only whole gangs restart. Which of the
+template's own variables are overwritten is decided in `jobs.objects.variables`.
 
 `read_job` has checked the template. Services, ConfigMaps and PodGroups are in `jobs.objects.children`; pods are read
 back in `jobs.objects.observed`. This module exports the functions of both.
@@ -36,6 +36,7 @@ from paddock.jobs.objects.children import (
 from paddock.jobs.objects.observed import read_pod
 from paddock.jobs.objects.schedulers import find_pod_groups, find_scheduler, is_of_volcano
 from paddock.jobs.objects.substitutions import SUBSTITUTED_ANNOTATION, substitute, write_original
+from paddock.jobs.objects.variables import ATTEMPT, CHECKPOINTS, OUTPUTS, merge_variables
 from paddock.kube.meta import POD_GROUPS, Manifest, owner_reference
 
 __all__ = [
@@ -169,17 +170,16 @@ def _trained(
     """The container that trains, with its rank's environment."""
     framework = FRAMEWORKS[job.framework]
     result: Manifest = dict(container)
-    ours = [*framework.build_environment(job, rank, port), {"name": "PADDOCK_ATTEMPT", "value": str(attempt)}]
+    ours = [*framework.build_environment(job, rank, port), {"name": ATTEMPT, "value": str(attempt)}]
     for name, key in framework.build_references(job, rank).items():
         reference = {"name": config_map_name(job, attempt), "key": key}
         ours.append({"name": name, "valueFrom": {"configMapKeyRef": reference}})
     if directory is not None:
-        ours.append({"name": "PADDOCK_OUTPUT_DIR", "value": directory})
-        ours.append({"name": "PADDOCK_CHECKPOINT_DIR", "value": f"{directory}/checkpoint"})
+        ours.append({"name": OUTPUTS, "value": directory})
+        ours.append({"name": CHECKPOINTS, "value": f"{directory}/checkpoint"})
         mount = {"name": OUTPUT_VOLUME, "mountPath": directory}
         result["volumeMounts"] = [*(result.get("volumeMounts") or ()), mount]
-    names = {entry["name"] for entry in ours}
-    result["env"] = [entry for entry in result.get("env") or () if entry["name"] not in names] + ours
+    result["env"] = merge_variables(job, rank, result.get("env") or (), ours)
     if needs_config_map(job):
         source = {"configMapRef": {"name": config_map_name(job, attempt)}}
         result["envFrom"] = [*(result.get("envFrom") or ()), source]

@@ -1,0 +1,118 @@
+"""The variables that the user's container sets itself, beside those that Paddock sets: which win, and what is told.
+
+    set for a rank     Paddock's replace the user's: PADDLE_TRAINER_ID, POD_IP, PADDLE_MASTER of kubeflow.org
+    set for all ranks  Paddock's replace the user's, as peers read the same endpoints: PADDLE_PORT, PADDLE_TRAINERS_NUM
+    kept               the user's replaces the shared one where ranks need not agree (`frameworks.OwnVariables.kept`)
+
+The shared ones come from a ConfigMap by `envFrom`, and in Kubernetes `env` wins over `envFrom`, so a pod has the user's
+entry only where it is to win (`objects.pods`). Both the pod and the warning follow from the functions here. Of a value
+that is the same as Paddock's nothing is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from paddock.jobs.frameworks import EnvVar
+from paddock.jobs.frameworks.registry import FRAMEWORKS, main_container
+from paddock.jobs.model import Job, Rank, Role
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.text.problems import Problem
+from paddock.jobs.text.sentences import told
+
+ATTEMPT = "PADDOCK_ATTEMPT"
+OUTPUTS, CHECKPOINTS = "PADDOCK_OUTPUT_DIR", "PADDOCK_CHECKPOINT_DIR"
+"""Set on a laptop; a cluster has volumes."""
+
+
+def merge_variables(job: Job, rank: Rank, theirs: Sequence[EnvVar], ours: Sequence[EnvVar]) -> list[EnvVar]:
+    """The `env` of the container that trains. `theirs`: the template's; `ours`: what Paddock sets for the rank."""
+    said = {entry["name"] for entry in theirs}
+    corrected = FRAMEWORKS[job.framework].build_corrected(job, rank)
+    ours = [*ours, *(entry for entry in corrected if entry["name"] in said)]
+    replaced = {entry["name"] for entry in ours} | _find_shared(job, said)
+    # Kubernetes expands `$(NAME)` from earlier entries alone, so the user's may refer to Paddock's.
+    return [*ours, *(entry for entry in theirs if entry["name"] not in replaced)]
+
+
+def read_variable_notices(job: Job, path_of: Callable[[Role], str]) -> Iterator[Problem]:
+    """A warning for each variable of the user's that Paddock overwrites, or that does not do what it seems to."""
+    shared = _shared_names(job)
+    for role in job.roles:
+        containers = role.template["spec"]["containers"]
+        index = main_container(job, containers)
+        entries = containers[index].get("env") or ()
+        ours = [_of_rank(job, rank) for rank in _ends(role)] if entries else []
+        for number, entry in enumerate(entries):
+            said = _judge(job, entry, [each[entry["name"]] for each in ours if entry["name"] in each], shared)
+            if said is not None:
+                path = f"{path_of(role)}.template.spec.containers[{index}].env[{number}].name"
+                yield told(path, said, entry["name"], severity="warning")
+
+
+def _judge(job: Job, entry: Mapping[str, Any], ours: Sequence[EnvVar], shared: Collection[str]) -> Phrase | None:
+    """`ours`: the entries of this name that ranks get; `shared`: the names that all ranks share."""
+    name, own = entry["name"], FRAMEWORKS[job.framework].own_variables(job)
+    if ours:
+        said = phrase("is overwritten: Paddock sets {name} for each rank; remove the entry", name=name)
+        return None if all(_same(entry, each) for each in ours) else said
+    if name in (OUTPUTS, CHECKPOINTS):
+        return phrase("is overwritten on a laptop, where Paddock sets {name}; on a cluster it is kept", name=name)
+    if name in own.beside:
+        return own.beside[name]
+    if name not in shared or entry.get("value") == _shared(job)[name]:
+        return None
+    if name in own.kept:
+        return phrase(
+            "is kept: it takes the place of the {name} that Paddock sets for all ranks; give every role the same",
+            name=name,
+        )
+    return phrase(
+        "is overwritten: Paddock sets {name} for all ranks, as it must agree with the endpoints of the job; remove the "
+        "entry",
+        name=name,
+    )
+
+
+def _ends(role: Role) -> tuple[Rank, ...]:
+    """The first rank and the last: where they have the same value, all have."""
+    ranks = role.ranks()
+    return tuple(dict.fromkeys((*ranks[:1], *ranks[-1:])))
+
+
+def _of_rank(job: Job, rank: Rank) -> dict[str, EnvVar]:
+    framework = FRAMEWORKS[job.framework]
+    entries = [*framework.build_environment(job, rank, None), *framework.build_corrected(job, rank)]
+    names = (*framework.build_references(job, rank), ATTEMPT)
+    return {name: {"name": name} for name in names} | {entry["name"]: entry for entry in entries}
+
+
+def _same(entry: Mapping[str, Any], ours: EnvVar) -> bool:
+    return (entry.get("value"), _field(entry)) == (ours.get("value"), _field(ours))
+
+
+def _field(entry: Mapping[str, Any]) -> Any:
+    """The path of a fieldRef; anything else that is not a plain value as it is."""
+    source = entry.get("valueFrom")
+    reference = source.get("fieldRef") if isinstance(source, Mapping) else None
+    return reference.get("fieldPath") if isinstance(reference, Mapping) else source
+
+
+def _find_shared(job: Job, names: Collection[str]) -> set[str]:
+    """Those of the names that Paddock sets for all ranks, and does not keep."""
+    return {name for name in names if name in _shared_names(job)} - FRAMEWORKS[job.framework].own_variables(job).kept
+
+
+def _shared_names(job: Job) -> Collection[str]:
+    """The keys of the ConfigMap. They do not depend on the number of ranks, and a pod of thousands asks for them."""
+    return _shared(replace(job, roles=tuple(replace(role, replicas=min(1, role.replicas)) for role in job.roles)))
+
+
+def _shared(job: Job) -> dict[str, str]:
+    """The data of the ConfigMap, with a rank's name for its address."""
+    framework = FRAMEWORKS[job.framework]
+    if not framework.needs_addresses(job):
+        return {}
+    return framework.build_endpoints(job, {rank: str(rank) for rank in job.ranks()}, framework.default_port)
