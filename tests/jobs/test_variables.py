@@ -105,7 +105,9 @@ ROWS: list[Row] = [
     (MEETING, "PADDLE_NNODES", {"value": "1"}, ("2", "2"), RANK),
     (MEETING, "PADDLE_NNODES", {"value": "2"}, ("2", "2"), ""),
     (MEETING, "PADDLE_RANK", {"value": "0"}, ("0", "1"), RANK),
-    (MEETING, "PADDLE_TRAINER_ID", {"value": "0"}, ("0", "1"), RANK),
+    (MEETING, "PADDLE_TRAINER_ID", {"value": "0"}, ("0", "1"),
+     "is overwritten: each rank gets a PADDLE_TRAINER_ID of its own, its index"),
+    (MEETING, "PADDLE_TRAINER_ID", INDEX, ("0", "1"), ""),
     (MEETING, "PADDLE_JOB_ID", {"value": "mine"}, ("demo", "demo"), RANK),
     (MEETING, "PYTHONUNBUFFERED", {"value": "1"}, ("1", "1"), ""),
     (MEETING, "PADDLE_PORT", {"value": "6170"}, ("6170", "6170"), ""),
@@ -157,12 +159,9 @@ def test_one_rank_with_the_value_that_paddock_would_set_is_told_nothing() -> Non
     assert [*warnings_of(read_any(build_manifest(FLEET, env, replicas=2)))] == [ENV, ENV.replace("0].name", "1].name")]
 
 
-def test_a_rank_of_the_downward_api_is_that_of_paddock() -> None:
-    job = read_any(build_manifest(MEETING, [{"name": "PADDLE_TRAINER_ID", **INDEX}]))
-    environments = read_environments(job)
-    assert [environments[f"worker-{index}"]["PADDLE_TRAINER_ID"] for index in range(2)] == ["0", "1"]
-    without = read_environments(read_any(build_manifest(MEETING, [])))
-    assert "PADDLE_TRAINER_ID" not in without["worker-0"], "the launcher ranks by PADDLE_RANK"
+def test_at_a_rendezvous_the_trainers_id_is_set_only_where_the_user_sets_it() -> None:
+    """The launcher reads it before PADDLE_RANK, and a program without the launcher reads it alone."""
+    assert "PADDLE_TRAINER_ID" not in read_environments(read_any(build_manifest(MEETING, [])))["worker-0"]
 
 
 @pytest.mark.parametrize("kind", [FLEET, MEETING])

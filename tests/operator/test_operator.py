@@ -318,6 +318,20 @@ async def _refused(api: LocalApi, name: str) -> Manifest | None:
     return status if (status.get("cause") or {}).get("reason") == "InvalidJob" else None
 
 
+async def test_an_event_says_which_variable_of_the_users_is_overwritten(cluster: LocalApi) -> None:
+    job = build_job()
+    container = job["spec"]["worker"]["template"]["spec"]["containers"][0]
+    job["spec"]["worker"]["template"]["spec"]["containers"] = [
+        {**container, "env": [{"name": "PADDLE_PORT", "value": "6170"}]}
+    ]
+    async with running(cluster):
+        await cluster.create(JOBS, job)
+        (event,) = await until(lambda: events_of(cluster, "ManifestWarning"))
+    path = "spec.worker.template.spec.containers[0].env[0].name"
+    assert event["message"].startswith(f"{path}: is overwritten: Paddock sets PADDLE_PORT for all ranks")
+    assert event["type"] == "Warning"
+
+
 async def test_a_write_of_another_client_ends_the_reconcile_and_the_next_one_acts(cluster: LocalApi) -> None:
     seam, disturbed = Seam(cluster), []
 

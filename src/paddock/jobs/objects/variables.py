@@ -11,6 +11,7 @@ that is the same as Paddock's nothing is told.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -55,6 +56,9 @@ def read_variable_notices(job: Job, path_of: Callable[[Role], str]) -> Iterator[
 def _judge(job: Job, entry: Mapping[str, Any], ours: Sequence[EnvVar], shared: Collection[str]) -> Phrase | None:
     """`ours`: the entries of this name that ranks get; `shared`: the names that all ranks share."""
     name, own = entry["name"], FRAMEWORKS[job.framework].own_variables(job)
+    if ours and _is_corrected(job, name):
+        said = phrase("is overwritten: each rank gets a {name} of its own, its index", name=name)
+        return None if _is_index(entry) or all(_same(entry, each) for each in ours) else said
     if ours:
         said = phrase("is overwritten: Paddock sets {name} for each rank; remove the entry", name=name)
         return None if all(_same(entry, each) for each in ours) else said
@@ -87,6 +91,15 @@ def _of_rank(job: Job, rank: Rank) -> dict[str, EnvVar]:
     entries = [*framework.build_environment(job, rank, None), *framework.build_corrected(job, rank)]
     names = (*framework.build_references(job, rank), ATTEMPT)
     return {name: {"name": name} for name in names} | {entry["name"]: entry for entry in entries}
+
+
+def _is_corrected(job: Job, name: str) -> bool:
+    return any(entry["name"] == name for entry in FRAMEWORKS[job.framework].build_corrected(job, job.ranks()[0]))
+
+
+def _is_index(entry: Mapping[str, Any]) -> bool:
+    """Whether the entry is the rank's index, from the label that Kubeflow's operator and ours set."""
+    return re.fullmatch(r"metadata\.labels\['.*/replica-index'\]", str(_field(entry))) is not None
 
 
 def _same(entry: Mapping[str, Any], ours: EnvVar) -> bool:
