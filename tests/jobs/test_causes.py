@@ -84,6 +84,11 @@ SENTENCES = [
         "it is asked again within a minute",
     ),
     (
+        causes.ObjectsNotCreated(("Pod demo-worker-0",), 'failed calling webhook "w.x": connection refused', 10),
+        'waiting: the API server cannot create Pod demo-worker-0: failed calling webhook "w.x": connection refused; '
+        "tried 10 times or more, and again within a minute",
+    ),
+    (
         causes.WaitingForNode(("worker-0",), ("n1",), 30),
         (
             "waiting for worker-0 to go: its node n1 is lost; 30 s after that, and after its grace, it is deleted by "

@@ -14,6 +14,7 @@ from paddock.apiserver.objects.in_process import LocalApi
 from paddock.jobs.labels import HALTED_ANNOTATION, PORT_ANNOTATION
 from paddock.jobs.model import PORTS_IN_BLOCK, Settings
 from paddock.jobs.policies.ports import FIRST_PORT, LAST_PORT
+from paddock.jobs.waiting import TRIES
 from paddock.kube.api import Event
 from paddock.kube.errors import (
     NAMESPACE_TERMINATING,
@@ -316,6 +317,36 @@ async def _created_of(api: LocalApi, name: str) -> list[Manifest]:
 async def _refused(api: LocalApi, name: str) -> Manifest | None:
     status = await status_of(api, name)
     return status if (status.get("cause") or {}).get("reason") == "InvalidJob" else None
+
+
+WEBHOOK = 'Internal error occurred: failed calling webhook "pods.x": connection refused'
+
+
+async def test_a_webhook_that_is_down_is_the_cause_until_it_answers(cluster: LocalApi) -> None:
+    seam, down = Seam(cluster), [True]
+    tries = 0
+
+    async def call_webhook(request: Request) -> None:
+        nonlocal tries
+        if request[:2] == ("create", "pods") and down[0]:
+            tries += request[2] == "demo-worker-0"
+            raise InternalError(f"{WEBHOOK} ({tries})")
+
+    seam.before = call_webhook
+    async with running(seam):
+        await cluster.create(JOBS, build_job(ps=0))
+        status = await until(lambda: _waits(cluster, "ObjectsNotCreated"))
+        assert status["cause"]["args"]["objects"] == ["Pod demo-worker-0", "Pod demo-worker-1"]
+        assert status["cause"]["args"]["message"].startswith(WEBHOOK)
+        written = [request for request in seam.requests if request[:2] == ("patch", "paddlejobs/status")]
+        assert tries >= TRIES[0]
+        assert len(written) <= 3, "the pods that are missing, then the cause"
+    async with running(seam):
+        await settled(seam, seconds=0.5)
+        assert (await status_of(cluster))["cause"] == status["cause"], "an operator that starts finds it so"
+        down[0] = False
+        await until(lambda: have_pods(cluster, 2))
+        await until(lambda: _waits(cluster, "WaitingForAddresses"))
 
 
 async def test_an_event_says_which_variable_of_the_users_is_overwritten(cluster: LocalApi) -> None:

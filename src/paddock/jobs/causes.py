@@ -78,6 +78,16 @@ class ObjectsRefused(Cause):
 
 
 @dataclass(frozen=True, slots=True)
+class ObjectsNotCreated(Cause):
+    """The API server fails to create them, `tries` times in a row or more: an admission webhook that does not answer,
+    an overloaded server. The operator retries within a minute. `message`: the server's sentence about the first."""
+
+    objects: tuple[str, ...]
+    message: str = ""
+    tries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class NoFreePort(Cause):
     """Every block of ports on this machine is taken."""
 
@@ -417,8 +427,9 @@ class LostTooOften(Cause):
 CAUSES: dict[str, type[Cause]] = {
     cause.__name__: cause
     for cause in (
-        InvalidJob, NoReplicas, ObjectInTheWay, ObjectsRefused, NoFreePort, WaitingForOldPods, WaitingForNode,
-        NodeNotReady, NodeUnknown, WaitingForPods, WaitingForScheduler, SchedulerSilent, BuildingEnvironment,
+        InvalidJob, NoReplicas, ObjectInTheWay, ObjectsRefused, ObjectsNotCreated, NoFreePort, WaitingForOldPods,
+        WaitingForNode, NodeNotReady, NodeUnknown, WaitingForPods, WaitingForScheduler, SchedulerSilent,
+        BuildingEnvironment,
         EnvironmentFailed, ImageUnavailable, ConfigurationWrong, ContainerWaiting, WaitingForAddresses,
         WaitingForConfigMap, PodsStarting, WaitingForStatuses, ClockUnsure, WaitingForMaster, RankRestarted,
         PodsDeleted, PodsLost, Resized, PortsDiffer, AddressesChanged, Resumed, PodsAdopted, Suspended, Deleting,

@@ -341,11 +341,14 @@ class NodeCondition:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What the API server refused to create at the last reconcile: `objects` (`Pod demo-worker-0`), and its message
-    about the first of them."""
+    """What the API server did not create at the last reconcile: `objects` (`Pod demo-worker-0`), and its message about
+    the first of them. `tries`: 0 if it refuses them until a person changes something; else how many times in a row it
+    failed. `last`: what it said at the last of these times; `message` is what it has said twice."""
 
     objects: tuple[str, ...]
     message: str
+    tries: int = 0
+    last: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ from paddock.jobs.policies.fates import FATES, Age, Fate, Situation, State, plan
 from paddock.jobs.policies.root_cause import read_deaths
 from paddock.jobs.policies.verdict import LOOK_AGAIN, Verdict, Wait
 from paddock.jobs.text.explain import explain
-from paddock.jobs.waiting import plan_waiting_cause
+from paddock.jobs.waiting import plan_refused_cause, plan_waiting_cause
 from paddock.kube.meta import CONFIG_MAPS, name_of
 from paddock.kube.times import Moment
 
@@ -428,12 +428,9 @@ def _waiting_cause(facts: _Facts, needs: _Needs, silent: causes.Cause | None) ->
 
 def _refused(facts: _Facts, actions: Sequence[Action]) -> causes.Cause | None:
     """Objects that the API server refused and that are still needed. This cause comes before why other pods wait."""
-    if facts.observed.refused is None:
-        return None
     creates = [action for action in actions if isinstance(action, Create)]
     needed = {f"{create.resource.kind} {name_of(create.manifest)}" for create in creates}
-    objects = tuple(each for each in facts.observed.refused.objects if each in needed)
-    return causes.ObjectsRefused(objects, facts.observed.refused.message) if objects else None
+    return plan_refused_cause(facts.observed.refused, needed)
 
 
 def _recorded(facts: _Facts, cause: causes.Cause | CauseRecord) -> CauseRecord:

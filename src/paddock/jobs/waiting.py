@@ -7,7 +7,7 @@ become one cause for the job. The causes are in `jobs.causes`; `jobs.plan` decid
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from paddock.jobs.causes import (
     BuildingEnvironment,
@@ -16,13 +16,15 @@ from paddock.jobs.causes import (
     ContainerWaiting,
     EnvironmentFailed,
     ImageUnavailable,
+    ObjectsNotCreated,
+    ObjectsRefused,
     PodsStarting,
     WaitingForAddresses,
     WaitingForConfigMap,
     WaitingForPods,
     WaitingForScheduler,
 )
-from paddock.jobs.model import Pod, PodPhase
+from paddock.jobs.model import CauseRecord, Pod, PodPhase, Refusal
 
 _SCHEDULER = frozenset({"Unschedulable", "SchedulingGated", "SchedulerError"})
 _ENVIRONMENT = frozenset({"EnvironmentBuilding"})
@@ -31,6 +33,51 @@ _IMAGE = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "Err
 _CONFIGURATION = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
 _ORDINARY = frozenset({"", "ContainerCreating", "PodInitializing", "Pending"})
 _PROGRESS = re.compile(r"[,;: ]*\d+(\.\d+)?\s*%.*$", re.DOTALL)
+
+
+TRIES = (6, 10, 20, 50, 100, 1000)
+"""Failed tries that become a cause. The first six take three seconds, ten a minute, then one a minute: a server that is
+away for a moment is no cause, and a number that grew at each try would be a write each."""
+
+_DIGITS = re.compile(r"\d+")
+
+
+def plan_refused_cause(refused: Refusal | None, needed: Collection[str]) -> Cause | None:
+    """Why objects that are still `needed` do not exist, if the API server has refused or failed to create them."""
+    objects = tuple(each for each in refused.objects if each in needed) if refused else ()
+    if refused is None or not objects:
+        return None
+    if not refused.tries:
+        return ObjectsRefused(objects, refused.message)
+    tries = max((step for step in TRIES if step <= refused.tries), default=0)
+    return ObjectsNotCreated(objects, refused.message, tries) if tries else None
+
+
+def plan_next_try(objects: Sequence[str], message: str, previous: Refusal | None) -> Refusal:
+    """What is remembered of creates that failed again for a reason that may pass. `message`: about the first.
+
+    The cause keeps a message until the server has said another one twice in a row: of a webhook that is down it says
+    now that the connection is refused, now that it timed out."""
+    if previous is None or not previous.tries:
+        return Refusal(tuple(objects), message, 1, message)
+    again = _form(message) == _form(previous.last)
+    kept = message if again and _form(message) != _form(previous.message) else previous.message
+    return Refusal(tuple(objects), kept, previous.tries + 1, message)
+
+
+def _form(message: str) -> str:
+    """The message without its numbers, such as the port of a connection."""
+    return _DIGITS.sub("#", message)
+
+
+def read_recorded_refusal(cause: CauseRecord | None) -> Refusal | None:
+    """The refusal behind a recorded cause. An operator that has just started has asked for nothing yet: until it has,
+    the cause stays."""
+    if cause is None or cause.reason not in (ObjectsRefused.__name__, ObjectsNotCreated.__name__):
+        return None
+    objects, message, tries = cause.args.get("objects"), str(cause.args.get("message") or ""), cause.args.get("tries")
+    names = tuple(map(str, objects)) if isinstance(objects, list | tuple) else ()
+    return Refusal(names, message, tries if isinstance(tries, int) else 0, message)
 
 
 def plan_waiting_cause(

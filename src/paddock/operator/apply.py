@@ -18,6 +18,7 @@ from typing import Protocol
 from paddock.jobs.actions import Action, Create, Delete, Patch
 from paddock.jobs.model import Job, Refusal
 from paddock.jobs.objects import pods
+from paddock.jobs.waiting import plan_next_try
 from paddock.kube.api import Api
 from paddock.kube.errors import (
     AlreadyExists,
@@ -28,6 +29,7 @@ from paddock.kube.errors import (
     Invalid,
     NotFound,
     TooLarge,
+    is_namespace_terminating,
 )
 from paddock.kube.meta import PODS, Key, Manifest, Resource, is_controlled_by, key_of, name_of
 from paddock.kube.times import Moment, format_time
@@ -63,14 +65,18 @@ class Failure:
 _REFUSALS = (BadRequest, Forbidden, Invalid, TooLarge)
 
 
-def read_refusal(failures: Sequence[Failure]) -> Refusal | None:
-    """The creates that the server refused for a reason that a person must fix. Temporary errors do not count."""
-    refused = [
-        (f"{action.resource.kind} {name_of(action.manifest)}", failure.error.message)
+def read_refusal(failures: Sequence[Failure], previous: Refusal | None = None) -> Refusal | None:
+    """The creates that the server refused for a reason that a person must fix; without one, those that failed for a
+    reason that may pass, and how many times in a row. `previous`: of the reconcile before."""
+    creates = [
+        (f"{action.resource.kind} {name_of(action.manifest)}", failure.error)
         for failure in failures
-        if isinstance(action := failure.action, Create) and isinstance(failure.error, _REFUSALS)
+        if isinstance(action := failure.action, Create) and not is_namespace_terminating(failure.error)
     ]
-    return Refusal(tuple(name for name, _ in refused), refused[0][1]) if refused else None
+    refused = [(name, error) for name, error in creates if isinstance(error, _REFUSALS)]
+    if refused:
+        return Refusal(tuple(name for name, _ in refused), refused[0][1].message)
+    return plan_next_try([name for name, _ in creates], creates[0][1].message, previous) if creates else None
 
 
 @dataclass(frozen=True, slots=True)

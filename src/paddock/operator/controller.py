@@ -27,6 +27,7 @@ from paddock.jobs.policies.ports import shares_network
 from paddock.jobs.policies.release import plan_release
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.problems import InvalidJob, Problem
+from paddock.jobs.waiting import read_recorded_refusal
 from paddock.kube.api import Api
 from paddock.kube.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound, is_namespace_terminating
 from paddock.kube.meta import NODES, PODS, Key, Manifest, Resource, metadata, uid_of, version_of
@@ -184,7 +185,8 @@ class Controller:
             self._publish(manifest, map(_build_warning, job.warnings) if refusal is None else _build_refusal(refusal))
         self._tally.settle(ref, manifest, status)
         nodes = await self._fetch_nodes(job)
-        observed = replace(self._observe(ref, status, job), nodes=nodes, refused=state.refused)
+        refused = state.refused or read_recorded_refusal(status.cause)
+        observed = replace(self._observe(ref, status, job), nodes=nodes, refused=refused)
         # Before the next await: a foreign object may go while the status is written, and its event comes once.
         self._watch_names(ref, ((child.resource, Key(job.key.namespace, child.name)) for child in observed.foreign))
         now = self._clock()
@@ -215,7 +217,7 @@ class Controller:
             # GET after they were observed rules that out.
             await self._check_uid(ref, job.uid)
         outcome = await self._executor.apply_actions(job, decided.actions)
-        self._states[ref].refused = read_refusal(outcome.failures)
+        self._states[ref].refused = read_refusal(outcome.failures, observed.refused)
         self._publish(manifest, decided.events)
         self._watch_names(ref, outcome.blocked)
         # A terminating namespace refuses all creates, of events too, until it is gone, and the job with it.

@@ -214,7 +214,8 @@ def _steps(cause: CauseRecord | None, key: Key, flags: Flags) -> list[Phrase]:
 
 _REPORTED = frozenset(
     {"RankRestarted", "PodsDeleted", "PodsLost", "WaitingForScheduler", "SchedulerSilent", "ImageUnavailable",
-     "EnvironmentFailed", "ConfigurationWrong", "ObjectInTheWay", "ObjectsRefused", "NoFreePort", "Suspended",
+     "EnvironmentFailed", "ConfigurationWrong", "ObjectInTheWay", "ObjectsRefused", "ObjectsNotCreated", "NoFreePort",
+     "Suspended",
      "Resized", "Resumed", "ContainerWaiting"}
 )  # fmt: skip
 

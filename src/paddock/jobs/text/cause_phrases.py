@@ -283,6 +283,15 @@ def _refused(args: Args) -> Phrase:
     return phrase("{said}; it is asked again within a minute", said=_said(args, said))
 
 
+def _not_created(args: Args) -> Phrase:
+    said = phrase("waiting: the API server cannot create {objects}", objects=_names(args, "objects"))
+    return phrase(
+        "{said}; tried {tries} times or more, and again within a minute",
+        said=_said(args, said),
+        tries=_of(args, "tries"),
+    )
+
+
 def _container_waiting(args: Args) -> Phrase:
     rank, why, message = _of(args, "rank"), _of(args, "why"), _message(args)
     if not message:
@@ -318,6 +327,7 @@ CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
     ),
     "ObjectInTheWay": _in_the_way,
     "ObjectsRefused": _refused,
+    "ObjectsNotCreated": _not_created,
     "NoFreePort": lambda args: phrase(
         "waiting: every port from {first} to {last} is taken on this machine; end a job that is not needed",
         first=_of(args, "first"), last=_of(args, "last"),
