@@ -89,6 +89,15 @@ SENTENCES = [
         "tried 10 times or more, and again within a minute",
     ),
     (
+        causes.WaitingForPodGroup(2, 2, "demo", "Pending", "resource in cluster is overused"),
+        "waiting for room for 2 of 2 pods: PodGroup demo is Pending: resource in cluster is overused",
+    ),
+    (causes.WaitingForPodGroup(1, 2, "demo", "Unknown"), "waiting for room for 1 of 2 pods: PodGroup demo is Unknown"),
+    (
+        causes.WaitingForPodGroup(2, 2, "demo", "", "no queue"),
+        "waiting for room for 2 of 2 pods: PodGroup demo: no queue",
+    ),
+    (
         causes.WaitingForNode(("worker-0",), ("n1",), 30),
         (
             "waiting for worker-0 to go: its node n1 is lost; 30 s after that, and after its grace, it is deleted by "

@@ -1,15 +1,18 @@
-"""Why a job waits: what the API server does not create, whose number of tries grows without a write each."""
+"""Why a job waits: what the API server does not create, a PodGroup that is not admitted."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
-from jobs.gangs import NOW, build_job, build_status, cause, observe
-from paddock.jobs.model import CauseRecord, Observed, Phase, Refusal, Status
+from jobs.gangs import NOW, build_job, build_pods, build_status, cause, observe
+from paddock.jobs.model import CauseRecord, Child, Observed, Phase, Pod, PodPhase, Refusal, Settings, Status
 from paddock.jobs.plan import plan
 from paddock.jobs.waiting import TRIES, plan_next_try, plan_refused_cause, read_recorded_refusal
+from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Resource
 
 DOWN = 'failed calling webhook "w.x": Post "https://w.x:443": dial tcp 10.0.0.7:443: connect: connection refused'
 SLOW = 'failed calling webhook "w.x": Post "https://w.x:443": context deadline exceeded'
@@ -77,3 +80,51 @@ def test_an_operator_that_has_just_started_keeps_the_recorded_cause_until_it_has
 def test_any_other_record_is_no_refusal(recorded: CauseRecord | None) -> None:
     found = read_recorded_refusal(recorded)
     assert found is None or plan_refused_cause(found, {POD}) is None
+
+
+# PodGroups.
+
+JOB = build_job()
+GANG = "2/2 tasks in gang unschedulable: pod group is not ready, 2 Pending, 2 minAvailable"
+FULL = ("Unschedulable", "0/3 nodes are available: 3 Insufficient cpu.")
+VOLCANO, PLUGINS = VOLCANO_POD_GROUPS, POD_GROUPS
+
+
+def new_pods(placed: int = 0, **changes: Any) -> tuple[Pod, ...]:
+    """Pods that have just been made; the first `placed` of them are on a node and have an address."""
+    pods = build_pods(JOB, phase=PodPhase.PENDING, **changes)
+    return tuple(replace(pod, node="", address="") if index >= placed else pod for index, pod in enumerate(pods))
+
+
+@pytest.mark.parametrize(
+    ("resource", "phase", "message", "pods", "said"),
+    [
+        (VOLCANO, "Pending", GANG, new_pods(), ("WaitingForPodGroup", 2)),
+        (VOLCANO, "Pending", "", new_pods(), ("WaitingForPodGroup", 2)),
+        (VOLCANO, "Inqueue", GANG, new_pods(), ("WaitingForPodGroup", 2)),
+        (VOLCANO, "Unknown", "", new_pods(1), ("WaitingForPodGroup", 1)),
+        (PLUGINS, "Pending", GANG, new_pods(), ("WaitingForPodGroup", 2)),
+        (VOLCANO, "Pending", GANG, new_pods(waiting=("Unschedulable", "")), ("WaitingForPodGroup", 2)),
+        (VOLCANO, "Pending", GANG, new_pods(waiting=FULL), ("WaitingForScheduler", 2)),  # the pods' own say more
+        (VOLCANO, "Inqueue", "", new_pods(), ("WaitingForAddresses", None)),  # about to be placed
+        (PLUGINS, "Scheduling", "", new_pods(), ("WaitingForAddresses", None)),
+        (VOLCANO, "", "", new_pods(), ("WaitingForAddresses", None)),
+        (VOLCANO, "Running", GANG, new_pods(2), ("WaitingForConfigMap", None)),  # of an earlier time
+    ],
+)
+def test_a_pod_group_that_holds_its_pods_back_is_the_cause(
+    resource: Resource, phase: str, message: str, pods: tuple[Pod, ...], said: tuple[str, int | None]
+) -> None:
+    group = Child(resource, "demo", "group", members=2, phase=phase, message=message)
+    observed = observe(JOB, pods, config_maps=(), pod_group=group)
+    found = plan(JOB, build_status(JOB, Phase.PENDING), observed, NOW, Settings(pod_groups=resource)).status.cause
+    assert found is not None
+    assert (found.reason, found.args.get("pods")) == said
+    if found.reason == "WaitingForPodGroup":
+        assert (found.args["name"], found.args["phase"], found.args["message"]) == ("demo", phase, message)
+
+
+def test_a_gang_whose_pods_are_not_all_made_waits_for_these_first() -> None:
+    group = Child(VOLCANO, "demo", "group", members=2, phase="Pending", message=GANG)
+    planned = plan(JOB, Status(), Observed(pod_group=group), NOW, Settings(pod_groups=VOLCANO))
+    assert planned.status.cause == cause("WaitingForPods", missing=2, wanted=2)

@@ -10,6 +10,7 @@ import pytest
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Job, NodeCondition, NodeState, Observed
 from paddock.kube.meta import CONFIG_MAPS, POD_GROUPS, PODS, SERVICES, Key, Manifest, Resource, key_of
+from paddock.operator.informers import _choose_trim
 from paddock.operator.observe import missing_pods, owner_in, read_held_port, read_node, read_observed
 from support.operator_seam import JOBS, build_job
 
@@ -29,6 +30,32 @@ class ListView:
             for kind, found in self.objects
             if kind == resource and any(owner["uid"] == uid for owner in found["metadata"].get("ownerReferences", ()))
         ]
+
+
+UNSCHEDULABLE = {"type": "Unschedulable", "status": "True", "message": "2/2 tasks in gang\nunschedulable"}
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ({}, ("", "")),
+        ({"phase": "Pending"}, ("Pending", "")),
+        ({"phase": "Inqueue", "conditions": [UNSCHEDULABLE]}, ("Inqueue", "2/2 tasks in gang unschedulable")),
+        ({"conditions": [{"type": "Scheduled", "status": "True", "message": "x"}]}, ("", "")),
+        ({"conditions": [{**UNSCHEDULABLE, "status": "False"}]}, ("", "")),
+        ({"phase": None, "conditions": "soon"}, ("", "")),
+        ({"conditions": [None, 7, {"type": "Unschedulable", "status": "True"}]}, ("", "")),
+        (None, ("", "")),
+        ("soon", ("", "")),
+    ],
+)
+def test_a_pod_group_tells_its_phase_and_why_it_is_not_schedulable(status: Any, said: tuple[str, str]) -> None:
+    """Also from the cache, which keeps what is read alone."""
+    group = {"apiVersion": POD_GROUPS.api_version, "kind": "PodGroup", **child("demo"), "status": status}
+    for manifest in (group, _choose_trim(POD_GROUPS, [JOBS])(group)):
+        found = observe((POD_GROUPS, manifest)).pod_group
+        assert found is not None
+        assert (found.phase, found.message) == said
 
 
 def read_job(uid: str = "mine") -> Job:

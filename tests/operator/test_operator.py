@@ -349,6 +349,17 @@ async def test_a_webhook_that_is_down_is_the_cause_until_it_answers(cluster: Loc
         await until(lambda: _waits(cluster, "WaitingForAddresses"))
 
 
+async def test_the_message_of_a_pod_group_is_the_cause(cluster: LocalApi) -> None:
+    await install_pod_groups(cluster)
+    told = {"phase": "Pending", "conditions": [{"type": "Unschedulable", "status": "True", "message": "queue is full"}]}
+    async with running(cluster, Settings(pod_groups=POD_GROUPS)):
+        await cluster.create(JOBS, build_job(ps=0))
+        await until(lambda: have_pods(cluster, 2))
+        await cluster.patch(POD_GROUPS, "default", "demo", {"status": told})
+        status = await until(lambda: _waits(cluster, "WaitingForPodGroup"))
+    assert (status["cause"]["args"]["phase"], status["cause"]["args"]["message"]) == ("Pending", "queue is full")
+
+
 async def test_an_event_says_which_variable_of_the_users_is_overwritten(cluster: LocalApi) -> None:
     job = build_job()
     container = job["spec"]["worker"]["template"]["spec"]["containers"][0]

@@ -162,6 +162,18 @@ class SchedulerSilent(Cause):
 
 
 @dataclass(frozen=True, slots=True)
+class WaitingForPodGroup(Cause):
+    """Pods that are not scheduled because of their PodGroup, and its phase and message: its queue has not admitted it,
+    or not all of its pods have room."""
+
+    pods: int
+    wanted: int
+    name: str
+    phase: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class BuildingEnvironment(Cause):
     """The image stands for an Environment that is being built. `message` names it, without the percentage."""
 
@@ -429,12 +441,11 @@ CAUSES: dict[str, type[Cause]] = {
     for cause in (
         InvalidJob, NoReplicas, ObjectInTheWay, ObjectsRefused, ObjectsNotCreated, NoFreePort, WaitingForOldPods,
         WaitingForNode, NodeNotReady, NodeUnknown, WaitingForPods, WaitingForScheduler, SchedulerSilent,
-        BuildingEnvironment,
-        EnvironmentFailed, ImageUnavailable, ConfigurationWrong, ContainerWaiting, WaitingForAddresses,
-        WaitingForConfigMap, PodsStarting, WaitingForStatuses, ClockUnsure, WaitingForMaster, RankRestarted,
-        PodsDeleted, PodsLost, Resized, PortsDiffer, AddressesChanged, Resumed, PodsAdopted, Suspended, Deleting,
-        Completed, CompletedServersKept, CompletedWithoutMaster, RankFailed, ServerEnded, BackoffLimitExceeded,
-        DeadlineExceeded, LostTooOften,
+        WaitingForPodGroup, BuildingEnvironment, EnvironmentFailed, ImageUnavailable, ConfigurationWrong,
+        ContainerWaiting, WaitingForAddresses, WaitingForConfigMap, PodsStarting, WaitingForStatuses, ClockUnsure,
+        WaitingForMaster, RankRestarted, PodsDeleted, PodsLost, Resized, PortsDiffer, AddressesChanged, Resumed,
+        PodsAdopted, Suspended, Deleting, Completed, CompletedServersKept, CompletedWithoutMaster, RankFailed,
+        ServerEnded, BackoffLimitExceeded, DeadlineExceeded, LostTooOften,
     )
 }  # fmt: skip
 

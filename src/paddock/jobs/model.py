@@ -305,9 +305,9 @@ class Child:
     """A Service, ConfigMap or PodGroup of the job: enough to know that it is there and to delete it by UID.
 
     `owned` is False for a PodGroup that the user created: it is used, and never changed or deleted. `members`: a
-    PodGroup's minMember, None where it was not read; `phase`: its `status.phase`. `addresses`: of a ConfigMap, the
-    hash of the addresses in it (`jobs.objects.children`); empty where it holds names, or comes from another operator.
-    `former`: its controller is a deleted job of the same kind and name.
+    PodGroup's minMember, None where it was not read. `addresses`: of a ConfigMap, the hash of the addresses in it
+    (`jobs.objects.children`); empty where it holds names, or comes from another operator. `former`: its controller is
+    a deleted job of the same kind and name. `phase` and `message`: of a PodGroup, what its scheduler says of it.
     """
 
     resource: Resource
@@ -316,9 +316,10 @@ class Child:
     deleting: bool = False
     owned: bool = True
     members: int | None = None
-    phase: str = ""
     addresses: str = ""
     former: bool = False
+    phase: str = ""
+    message: str = ""
 
 
 class NodeState(StrEnum):

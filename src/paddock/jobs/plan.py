@@ -423,7 +423,8 @@ def _waiting_cause(facts: _Facts, needs: _Needs, silent: causes.Cause | None) ->
     name = pods.config_map_name(facts.job, facts.status.attempt)
     exists = any(child.name == name for child in facts.observed.config_maps)
     needed = name if pods.needs_config_map(facts.job) else ""
-    return plan_waiting_cause(facts.gang, facts.job.size, needed, has_config_map=exists)
+    group = facts.observed.pod_group
+    return plan_waiting_cause(facts.gang, facts.job.size, needed, has_config_map=exists, pod_group=group)
 
 
 def _refused(facts: _Facts, actions: Sequence[Action]) -> causes.Cause | None:

@@ -21,10 +21,12 @@ from paddock.jobs.causes import (
     PodsStarting,
     WaitingForAddresses,
     WaitingForConfigMap,
+    WaitingForPodGroup,
     WaitingForPods,
     WaitingForScheduler,
 )
-from paddock.jobs.model import CauseRecord, Pod, PodPhase, Refusal
+from paddock.jobs.model import CauseRecord, Child, Pod, PodPhase, Refusal
+from paddock.kube.meta import VOLCANO_POD_GROUPS
 
 _SCHEDULER = frozenset({"Unschedulable", "SchedulingGated", "SchedulerError"})
 _ENVIRONMENT = frozenset({"EnvironmentBuilding"})
@@ -32,6 +34,8 @@ _ENVIRONMENT_FAILED = frozenset({"EnvironmentFailed"})
 _IMAGE = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
 _CONFIGURATION = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
 _ORDINARY = frozenset({"", "ContainerCreating", "PodInitializing", "Pending"})
+_HOLDS_BACK = frozenset({"Pending", "Unknown"})
+"""Volcano's phases of a PodGroup that its queue has not admitted, and of one of which some pods have no room."""
 _PROGRESS = re.compile(r"[,;: ]*\d+(\.\d+)?\s*%.*$", re.DOTALL)
 
 
@@ -81,7 +85,12 @@ def read_recorded_refusal(cause: CauseRecord | None) -> Refusal | None:
 
 
 def plan_waiting_cause(
-    pods: Sequence[Pod], wanted: int, config_map: str = "", *, has_config_map: bool = False
+    pods: Sequence[Pod],
+    wanted: int,
+    config_map: str = "",
+    *,
+    has_config_map: bool = False,
+    pod_group: Child | None = None,
 ) -> Cause | None:
     """The first cause that holds; None if the gang runs or has run. `pods`: the current attempt's, of `wanted` ranks.
 
@@ -92,7 +101,7 @@ def plan_waiting_cause(
     # The order is that of a pod's way: what follows cannot happen before.
     candidates = (
         _unmade(pods, wanted),
-        _unplaced(waiting, wanted),
+        _unplaced(waiting, pods, wanted, pod_group),
         _image_missing(waiting),
         _environment_failed(waiting),
         _building(waiting, wanted),
@@ -111,9 +120,22 @@ def _unmade(pods: Sequence[Pod], wanted: int) -> Cause | None:
     return WaitingForPods(missing, wanted) if missing > 0 else None
 
 
-def _unplaced(waiting: Sequence[Pod], wanted: int) -> Cause | None:
-    pods = _with_reason(waiting, _SCHEDULER)
-    return WaitingForScheduler(len(pods), wanted, _message(pods)) if pods else None
+def _unplaced(waiting: Sequence[Pod], pods: Sequence[Pod], wanted: int, group: Child | None) -> Cause | None:
+    """A pod's own message says more than its PodGroup's, and a scheduler that holds a whole gang back writes none."""
+    refused = _with_reason(waiting, _SCHEDULER)
+    message = _message(refused)
+    return (not message and _held_back(pods, wanted, group)) or (
+        WaitingForScheduler(len(refused), wanted, message) if refused else None
+    )
+
+
+def _held_back(pods: Sequence[Pod], wanted: int, group: Child | None) -> Cause | None:
+    unplaced = [pod for pod in pods if not pod.node and not pod.ended and not pod.deleting]
+    if group is None or group.deleting or not unplaced:
+        return None
+    # Of scheduler-plugins' phases, those of each gang that is about to be placed say nothing.
+    says = group.message or (group.resource.group == VOLCANO_POD_GROUPS.group and group.phase in _HOLDS_BACK)
+    return WaitingForPodGroup(len(unplaced), wanted, group.name, group.phase, group.message) if says else None
 
 
 def _image_missing(waiting: Sequence[Pod]) -> Cause | None:

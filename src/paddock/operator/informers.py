@@ -175,7 +175,7 @@ def _choose_trim(resource: Resource, jobs: Sequence[Resource]) -> Trim:
         return lambda pod: _keep_rank(pod) if owner_in(pod, owners) else _keep_identity(pod)
     if resource in jobs:
         return _keep_status
-    return _keep_metadata if resource in (SERVICES, CONFIG_MAPS) else _keep_members
+    return _keep_metadata if resource in (SERVICES, CONFIG_MAPS) else _keep_group
 
 
 def _owner_of(manifest: Mapping[str, Any]) -> str:
@@ -227,7 +227,7 @@ def _keep_status(job: Manifest) -> Manifest:
     return {**_keep_metadata(job), **spec, "status": status}
 
 
-def _keep_members(group: Manifest) -> Manifest:
-    """Of a PodGroup: metadata, minMember and phase."""
-    members, phase = (group.get("spec") or {}).get("minMember"), (group.get("status") or {}).get("phase")
-    return {**_keep_metadata(group), "spec": {"minMember": members}, "status": {"phase": phase}}
+def _keep_group(group: Manifest) -> Manifest:
+    """Of a PodGroup: metadata, minMember and status."""
+    members = (group.get("spec") or {}).get("minMember")
+    return {**_keep_metadata(group), "spec": {"minMember": members}, "status": group.get("status") or {}}

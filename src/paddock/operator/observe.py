@@ -19,6 +19,7 @@ from paddock.jobs.model import Child, Job, NodeCondition, NodeState, Observed, P
 from paddock.jobs.objects import pods
 from paddock.kube.meta import (
     CONFIG_MAPS,
+    POD_GROUPS,
     PODS,
     SERVICES,
     Key,
@@ -109,6 +110,7 @@ def _read_pod_group(job: Job, pod_groups: Resource | None, view: View) -> Manife
 
 def _read_child(resource: Resource, manifest: Mapping[str, Any], job: Job) -> Child:
     members = (manifest.get("spec") or {}).get("minMember")
+    phase, message = _read_group_status(manifest) if resource.plural == POD_GROUPS.plural else ("", "")
     return Child(
         resource,
         name_of(manifest),
@@ -119,7 +121,24 @@ def _read_child(resource: Resource, manifest: Mapping[str, Any], job: Job) -> Ch
         phase=str((manifest.get("status") or {}).get("phase") or ""),
         addresses=str(annotations_of(manifest).get(ADDRESSES_ANNOTATION) or ""),
         former=_belongs_to_former_job(manifest, job),
+        phase=phase,
+        message=message,
     )
+
+
+def _read_group_status(manifest: Mapping[str, Any]) -> tuple[str, str]:
+    """The phase of a PodGroup, and the message of its condition Unschedulable (Volcano). A scheduler has written them,
+    so they may have any shape."""
+    status = manifest.get("status")
+    if not isinstance(status, Mapping):
+        return "", ""
+    conditions = status.get("conditions")
+    said = (
+        str(each.get("message") or "")
+        for each in (conditions if isinstance(conditions, list) else ())
+        if isinstance(each, Mapping) and (each.get("type"), each.get("status")) == ("Unschedulable", "True")
+    )
+    return str(status.get("phase") or ""), " ".join(next(said, "").split())
 
 
 def _belongs_to_former_job(manifest: Mapping[str, Any], job: Job) -> bool:

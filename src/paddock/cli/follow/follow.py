@@ -213,10 +213,9 @@ def _steps(cause: CauseRecord | None, key: Key, flags: Flags) -> list[Phrase]:
 
 
 _REPORTED = frozenset(
-    {"RankRestarted", "PodsDeleted", "PodsLost", "WaitingForScheduler", "SchedulerSilent", "ImageUnavailable",
-     "EnvironmentFailed", "ConfigurationWrong", "ObjectInTheWay", "ObjectsRefused", "ObjectsNotCreated", "NoFreePort",
-     "Suspended",
-     "Resized", "Resumed", "ContainerWaiting"}
+    {"RankRestarted", "PodsDeleted", "PodsLost", "WaitingForScheduler", "SchedulerSilent", "WaitingForPodGroup",
+     "ImageUnavailable", "EnvironmentFailed", "ConfigurationWrong", "ObjectInTheWay", "ObjectsRefused",
+     "ObjectsNotCreated", "NoFreePort", "Suspended", "Resized", "Resumed", "ContainerWaiting"}
 )  # fmt: skip
 
 

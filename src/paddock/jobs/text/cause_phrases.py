@@ -76,6 +76,14 @@ def _scheduler(args: Args) -> Phrase:
     return _AWAITED[found.form](found.facts)
 
 
+def _pod_group(args: Args) -> Phrase:
+    pods, name, phase = _part(args, "pods"), _of(args, "name"), args.get("phase")
+    if not phase:
+        return _said(args, phrase("waiting for room for {pods}: PodGroup {name}", pods=pods, name=name))
+    said = phrase("waiting for room for {pods}: PodGroup {name} is {phase}", pods=pods, name=name, phase=str(phase))
+    return _said(args, said)
+
+
 def _unbound(facts: Mapping[str, str]) -> Phrase:
     said = (
         phrase("waiting for the claim {name} to be bound", name=facts["name"])
@@ -345,6 +353,7 @@ CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
         "waiting: no scheduler named {scheduler} has looked at {pods} for {seconds} s; it may not be installed",
         scheduler=_of(args, "scheduler"), pods=_part(args, "pods"), seconds=_of(args, "seconds"),
     ),
+    "WaitingForPodGroup": _pod_group,
     "BuildingEnvironment": lambda args: _said(
         args, phrase("waiting for the environment of {pods} to be built", pods=_part(args, "pods"))
     ),

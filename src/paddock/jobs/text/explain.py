@@ -30,6 +30,7 @@ MOST_COLUMNS = 100
 _CLAUSE_ENDS = re.compile(r"(?=; |, | \()|(?=[；，（])")
 _INTRODUCTION_ENDS = re.compile(r"(?<=: )|(?<=：)")
 _FEWEST_COLUMNS = 20
+_INTRODUCED = ("WaitingForScheduler", "WaitingForPodGroup")
 
 
 def explain_briefly(cause: CauseRecord, language: str = "en") -> str:
@@ -38,7 +39,7 @@ def explain_briefly(cause: CauseRecord, language: str = "en") -> str:
         return shorten(render(name_first_problem(cause.args), language))
     sentence = explain(cause, language)
     # A scheduler introduces its reason two or three times: the gang, the number of nodes, then what they lack.
-    return shorten(drop_introductions(sentence) if cause.reason == "WaitingForScheduler" else sentence)
+    return shorten(drop_introductions(sentence) if cause.reason in _INTRODUCED else sentence)
 
 
 def drop_introductions(sentence: str, most: int = MOST_COLUMNS) -> str:
