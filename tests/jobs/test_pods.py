@@ -411,3 +411,27 @@ NOT_RANKS: list[Manifest] = [
 @pytest.mark.parametrize("manifest", NOT_RANKS)
 def test_a_pod_of_no_job_is_none(manifest: Manifest) -> None:
     assert pods.read_pod(manifest) is None
+
+
+READY = {"type": "Ready", "status": "True"}
+UNREADY = {"type": "Ready", "status": "False", "lastTransitionTime": "1970-01-01T00:02:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("found", "unheard"),
+    [
+        (status("Running", RUNNING, conditions=[READY]), None),
+        (status("Running", RUNNING, conditions=[UNREADY]), 120.0),  # the node lifecycle controller gives no reason
+        (status("Running", RUNNING, conditions=[UNREADY | {"reason": "ContainersNotReady"}]), None),  # the kubelet does
+        (status("Running", RUNNING, conditions=[UNREADY | {"reason": "ReadinessGatesNotReady"}]), None),
+        (status("Running", waits("ContainerCreating"), conditions=[UNREADY]), None),  # it has not run
+        (status("Succeeded", DONE, conditions=[UNREADY]), None),
+        (status("Running", RUNNING, conditions=["soon"]), None),
+    ],
+)
+def test_a_running_pod_whose_node_is_lost_says_since_when(found: dict[str, Any], unheard: float | None) -> None:
+    pod = pods.build_pod(read_sample("resnet"), WORKER, 0, None, CLUSTER)
+    pod["metadata"]["uid"] = "u"
+    read = pods.read_pod(pod | {"status": found})
+    assert read is not None
+    assert read.unheard == unheard

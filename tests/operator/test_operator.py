@@ -27,7 +27,7 @@ from paddock.kube.errors import (
     Invalid,
     NotFound,
 )
-from paddock.kube.meta import CONFIG_MAPS, EVENTS, POD_GROUPS, PODS, SERVICES, Manifest, Resource, annotations_of
+from paddock.kube.meta import CONFIG_MAPS, EVENTS, NODES, POD_GROUPS, PODS, SERVICES, Manifest, Resource, annotations_of
 from support.operator_seam import (
     JOBS,
     Request,
@@ -347,6 +347,35 @@ async def test_a_webhook_that_is_down_is_the_cause_until_it_answers(cluster: Loc
         down[0] = False
         await until(lambda: have_pods(cluster, 2))
         await until(lambda: _waits(cluster, "WaitingForAddresses"))
+
+
+async def test_a_pod_that_does_not_start_on_a_lost_node_is_told_so(cluster: LocalApi) -> None:
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
+    lost = {"type": "Ready", "status": "Unknown", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    await cluster.create(NODES, node)
+    await cluster.patch(NODES, "", "n1", {"status": {"conditions": [lost]}}, subresource="status")
+    seam, now = Seam(cluster), [1000.0]
+    async with running(seam, clock=lambda: now[0]):
+        await cluster.create(JOBS, build_job(ps=0))
+        for pod in await until(lambda: have_pods(cluster, 2)):
+            await cluster.create(PODS, _bind(pod, "n1"), namespace="default", name=pod, subresource="binding")
+        await until(lambda: _waits(cluster, "WaitingForAddresses"))
+        await settled(seam)
+        assert not [request for request in seam.requests if request[1] == "nodes"], "most pods start in a minute"
+        now[0] += 61
+        await cluster.patch(JOBS, "default", "demo", {"metadata": {"annotations": {"wake": "up"}}})
+        status = await until(lambda: _waits(cluster, "NodeSilent"))
+        await settled(seam)
+        assert await status_of(cluster) == status
+    assert status["cause"]["args"] == {
+        "ranks": ["worker-0", "worker-1"], "nodes": ["n1"], "state": "silent", "moment": 1767225600,
+    }  # fmt: skip
+
+
+def _bind(pod: str, node: str) -> Manifest:
+    target = {"apiVersion": "v1", "kind": "Node", "name": node}
+    metadata = {"name": pod, "namespace": "default"}
+    return {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}
 
 
 async def test_the_message_of_a_pod_group_is_the_cause(cluster: LocalApi) -> None:

@@ -134,6 +134,17 @@ class NodeUnknown(Cause):
 
 
 @dataclass(frozen=True, slots=True)
+class NodeSilent(Cause):
+    """Pods that do not start, or are not heard of any more, as their nodes are not ready. `state`: a `NodeState`;
+    `moment`: since when, in seconds since the epoch."""
+
+    ranks: tuple[str, ...]
+    nodes: tuple[str, ...]
+    state: str
+    moment: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class WaitingForPods(Cause):
     """Pods that are not created yet: `missing` of `wanted`."""
 
@@ -440,7 +451,7 @@ CAUSES: dict[str, type[Cause]] = {
     cause.__name__: cause
     for cause in (
         InvalidJob, NoReplicas, ObjectInTheWay, ObjectsRefused, ObjectsNotCreated, NoFreePort, WaitingForOldPods,
-        WaitingForNode, NodeNotReady, NodeUnknown, WaitingForPods, WaitingForScheduler, SchedulerSilent,
+        WaitingForNode, NodeNotReady, NodeUnknown, NodeSilent, WaitingForPods, WaitingForScheduler, SchedulerSilent,
         WaitingForPodGroup, BuildingEnvironment, EnvironmentFailed, ImageUnavailable, ConfigurationWrong,
         ContainerWaiting, WaitingForAddresses, WaitingForConfigMap, PodsStarting, WaitingForStatuses, ClockUnsure,
         WaitingForMaster, RankRestarted, PodsDeleted, PodsLost, Resized, PortsDiffer, AddressesChanged, Resumed,

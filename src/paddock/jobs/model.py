@@ -271,8 +271,9 @@ class Pod:
 
     `gone_by`: when a pod that is being deleted should be gone, with its grace period (deletionTimestamp). `forced`: it
     is being deleted without grace. `disrupted`: why the cluster evicts it (condition DisruptionTarget). `woken`: it has
-    the annotation that makes its kubelet look for the ConfigMap again (`policies.wake`). `scheduler`: the name of the
-    one that is to place it; `looked_at`: a scheduler has written its condition PodScheduled.
+    the annotation that makes its kubelet look for the ConfigMap again (`policies.wake`). `unheard`: since when its node
+    is not ready, of a pod that ran. `scheduler`: the name of the one that is to place it; `looked_at`: a scheduler has
+    written its condition PodScheduled.
     """
 
     name: str
@@ -294,6 +295,7 @@ class Pod:
     scheduler: str = ""
     created: Moment | None = None
     looked_at: bool = False
+    unheard: Moment | None = None
 
     @property
     def ended(self) -> bool:
@@ -323,7 +325,7 @@ class Child:
 
 
 class NodeState(StrEnum):
-    """The state of a node whose pod should be gone by now."""
+    """The state of a node whose pod should be gone, or have started, by now."""
 
     READY = "ready"
     NOT_READY = "not ready"  # reported by its kubelet, which lives
@@ -358,7 +360,8 @@ class Observed:
     needs.
 
     `taken_ports` are first ports of blocks that other unfinished jobs hold, and ports that this machine listens on.
-    `nodes`: by name, the nodes of pods that should be gone by now (`policies.lost`); no other node is read.
+    `nodes`: by name, the nodes of pods that should be gone by now (`policies.lost`), or should have started
+    (`policies.silent_nodes`); no other node is read.
     `refused`: what the API server refused at the last reconcile, if anything. `clock_off`: seconds by which readings of
     its clock disagree with the time that has gone by (`controllers.clock`), 0 if they do not.
     """

@@ -38,6 +38,7 @@ from paddock.jobs.policies import (
     ports,
     restart,
     silence,
+    silent_nodes,
     success,
     suspend,
     ttl,
@@ -335,7 +336,13 @@ def _plan_gang(facts: _Facts) -> Plan:
             *((_note(Phase.PENDING, status.cause),) if facts.status.phase is Phase.NONE and status.cause else ()),
             *_address_notes(facts, needs.actions),
         ),
-        _earliest(wait or None, left, needs.retry, silent.left),
+        _earliest(
+            wait or None,
+            left,
+            needs.retry,
+            silent.left,
+            silent_nodes.look_left(facts.gang, status.cause, facts.now),
+        ),
     )
 
 
@@ -423,8 +430,8 @@ def _waiting_cause(facts: _Facts, needs: _Needs, silent: causes.Cause | None) ->
     name = pods.config_map_name(facts.job, facts.status.attempt)
     exists = any(child.name == name for child in facts.observed.config_maps)
     needed = name if pods.needs_config_map(facts.job) else ""
-    group = facts.observed.pod_group
-    return plan_waiting_cause(facts.gang, facts.job.size, needed, has_config_map=exists, pod_group=group)
+    group, nodes = facts.observed.pod_group, facts.observed.nodes
+    return plan_waiting_cause(facts.gang, facts.job.size, needed, has_config_map=exists, pod_group=group, nodes=nodes)
 
 
 def _refused(facts: _Facts, actions: Sequence[Action]) -> causes.Cause | None:

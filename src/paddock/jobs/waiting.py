@@ -7,7 +7,8 @@ become one cause for the job. The causes are in `jobs.causes`; `jobs.plan` decid
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from paddock.jobs.causes import (
     BuildingEnvironment,
@@ -16,6 +17,7 @@ from paddock.jobs.causes import (
     ContainerWaiting,
     EnvironmentFailed,
     ImageUnavailable,
+    NodeSilent,
     ObjectsNotCreated,
     ObjectsRefused,
     PodsStarting,
@@ -25,7 +27,7 @@ from paddock.jobs.causes import (
     WaitingForPods,
     WaitingForScheduler,
 )
-from paddock.jobs.model import CauseRecord, Child, Pod, PodPhase, Refusal
+from paddock.jobs.model import CauseRecord, Child, NodeCondition, NodeState, Pod, PodPhase, Refusal
 from paddock.kube.meta import VOLCANO_POD_GROUPS
 
 _SCHEDULER = frozenset({"Unschedulable", "SchedulingGated", "SchedulerError"})
@@ -91,17 +93,19 @@ def plan_waiting_cause(
     *,
     has_config_map: bool = False,
     pod_group: Child | None = None,
+    nodes: Mapping[str, NodeCondition] = MappingProxyType({}),
 ) -> Cause | None:
     """The first cause that holds; None if the gang runs or has run. `pods`: the current attempt's, of `wanted` ranks.
 
     `config_map`: the name of the attempt's ConfigMap, empty if the job needs none. The order is that of a pod's start:
-    created, scheduled, image pulled, address, ConfigMap, started.
+    created, scheduled, image pulled, address, ConfigMap, started. `nodes`: those that were read, by name.
     """
     waiting = tuple(pod for pod in sorted(pods, key=lambda pod: pod.rank) if pod.waiting and not pod.ended)
     # The order is that of a pod's way: what follows cannot happen before.
     candidates = (
         _unmade(pods, wanted),
         _unplaced(waiting, pods, wanted, pod_group),
+        _silent(pods, nodes),
         _image_missing(waiting),
         _environment_failed(waiting),
         _building(waiting, wanted),
@@ -136,6 +140,31 @@ def _held_back(pods: Sequence[Pod], wanted: int, group: Child | None) -> Cause |
     # Of scheduler-plugins' phases, those of each gang that is about to be placed say nothing.
     says = group.message or (group.resource.group == VOLCANO_POD_GROUPS.group and group.phase in _HOLDS_BACK)
     return WaitingForPodGroup(len(unplaced), wanted, group.name, group.phase, group.message) if says else None
+
+
+def _silent(pods: Sequence[Pod], nodes: Mapping[str, NodeCondition]) -> Cause | None:
+    found = [(state, pod) for pod in sorted(pods, key=lambda pod: pod.rank) if (state := _node_state(pod, nodes))]
+    if not found:
+        return None
+    first = found[0][0].state
+    alike = [(node, pod) for node, pod in found if node.state is first]
+    return NodeSilent(
+        tuple(str(pod.rank) for _, pod in alike),
+        tuple(dict.fromkeys(pod.node for _, pod in alike)),
+        first.value,
+        min((int(node.since) for node, _ in alike if node.since is not None), default=None),
+    )
+
+
+def _node_state(pod: Pod, nodes: Mapping[str, NodeCondition]) -> NodeCondition | None:
+    """The state of a node that is the reason why nothing is heard of its pod."""
+    if pod.ended or pod.deleting or not pod.node:
+        return None
+    if pod.unheard is not None:
+        return NodeCondition(NodeState.NOT_READY, pod.unheard)
+    node = nodes.get(pod.node)
+    lost = node is not None and node.state in (NodeState.SILENT, NodeState.NOT_READY, NodeState.GONE)
+    return node if lost and pod.phase is not PodPhase.RUNNING else None
 
 
 def _image_missing(waiting: Sequence[Pod]) -> Cause | None:

@@ -21,6 +21,7 @@ from paddock.jobs.actions import Create, EventNote, Plan
 from paddock.jobs.apis import JobApi
 from paddock.jobs.model import Job, NodeCondition, NodeState, Observed, Refusal, Settings, Status
 from paddock.jobs.plan import plan
+from paddock.jobs.policies import silent_nodes
 from paddock.jobs.policies.lost import overdue
 from paddock.jobs.policies.manager import find_other_manager
 from paddock.jobs.policies.ports import shares_network
@@ -184,7 +185,7 @@ class Controller:
         if new_generation:
             self._publish(manifest, map(_build_warning, job.warnings) if refusal is None else _build_refusal(refusal))
         self._tally.settle(ref, manifest, status)
-        nodes = await self._fetch_nodes(job)
+        nodes = await self._fetch_nodes(job, status)
         refused = state.refused or read_recorded_refusal(status.cause)
         observed = replace(self._observe(ref, status, job), nodes=nodes, refused=refused)
         # Before the next await: a foreign object may go while the status is written, and its event comes once.
@@ -247,11 +248,15 @@ class Controller:
         held = self._informers.held_ports(excluding=job.uid)
         return replace(observed, taken_ports=reserved | held | self._taken_ports())
 
-    async def _fetch_nodes(self, job: Job) -> dict[str, NodeCondition]:
-        """The nodes of overdue pods. Nodes are not watched: those of a fleet change all the time."""
+    async def _fetch_nodes(self, job: Job, status: Status) -> dict[str, NodeCondition]:
+        """The nodes of overdue pods, and of pods that do not start. Nodes are not watched: those of a fleet change all
+        the time."""
         # Called before `_observe`: between the reading of the caches and the decision, nothing is awaited.
-        names = sorted({pod.node for pod in overdue(observe.read_leaving(job, self._informers), self._clock())})
-        return {name: await self._fetch_node(name) for name in names}
+        now, late = self._clock(), overdue(observe.read_leaving(job, self._informers), self._clock())
+        names = {pod.node for pod in late}
+        if not status.phase.terminal and silent_nodes.is_due(status.cause, now):
+            names |= set(silent_nodes.doubtful_nodes(observe.read_pods(job, self._informers), status.cause, now))
+        return {name: await self._fetch_node(name) for name in sorted(names)}
 
     async def _fetch_node(self, name: str) -> NodeCondition:
         try:

@@ -68,6 +68,11 @@ def read_observed(
     )
 
 
+def read_pods(job: Job, view: View) -> tuple[Pod, ...]:
+    """The pods of the job."""
+    return tuple(pod for each in _owned(PODS, job, view) if (pod := pods.read_pod(each)))
+
+
 def read_leaving(job: Job, view: View) -> tuple[Pod, ...]:
     """The pods of the job that are being deleted."""
     leaving = (pods.read_pod(pod) for pod in _owned(PODS, job, view) if is_deleting(pod))
@@ -118,7 +123,6 @@ def _read_child(resource: Resource, manifest: Mapping[str, Any], job: Job) -> Ch
         deleting=is_deleting(manifest),
         owned=is_controlled_by(manifest, job.uid),
         members=members if isinstance(members, int) else None,
-        phase=str((manifest.get("status") or {}).get("phase") or ""),
         addresses=str(annotations_of(manifest).get(ADDRESSES_ANNOTATION) or ""),
         former=_belongs_to_former_job(manifest, job),
         phase=phase,

@@ -16,7 +16,7 @@ from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.labels import ATTEMPT_LABEL, INDEX_LABEL, PORT_ANNOTATION, ROLE_LABEL, WOKEN_ANNOTATION
 from paddock.jobs.model import Exit, Pod, PodPhase, Rank
 from paddock.kube.meta import annotations_of, is_deleting, labels_of, metadata, name_of, uid_of
-from paddock.kube.times import read_time
+from paddock.kube.times import Moment, read_time
 
 NO_EXIT_CODE = -1
 """`Exit.code` of a pod that failed without an exit code of a program: evicted before it ran, or its node was lost."""
@@ -56,6 +56,7 @@ def read_pod(manifest: Mapping[str, Any]) -> Pod | None:
         scheduler=str(spec.get("schedulerName") or ""),
         created=read_time(metadata(manifest).get("creationTimestamp")),
         looked_at=any(condition.get("type") == "PodScheduled" for condition in _items(status, "conditions")),
+        unheard=_unheard(status) if phase is PodPhase.RUNNING else None,
     )
 
 
@@ -121,6 +122,15 @@ def _disruption(status: Mapping[str, Any]) -> tuple[str, str]:
         if condition.get("type") == "DisruptionTarget" and condition.get("status") == "True":
             return str(condition.get("reason") or ""), str(condition.get("message") or "")
     return "", ""
+
+
+def _unheard(status: Mapping[str, Any]) -> Moment | None:
+    """Since when the node of a running pod is not ready. The node lifecycle controller (MarkPodsNotReady) then sets the
+    pod's condition Ready to False, and leaves the rest as the kubelet wrote it, which always gives a reason."""
+    for condition in _items(status, "conditions"):
+        if condition.get("type") == "Ready" and condition.get("status") == "False" and not condition.get("reason"):
+            return read_time(condition.get("lastTransitionTime"))
+    return None
 
 
 def _waiting(status: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -13,7 +13,7 @@ from typing import Any
 from paddock.jobs.text.awaited import find_awaited
 from paddock.jobs.text.formats import Joint
 from paddock.jobs.text.phrases import Foreign, Names, Phrase, counted, phrase
-from paddock.kube.times import format_duration
+from paddock.kube.times import format_duration, format_time
 
 Args = Mapping[str, Any]
 
@@ -265,6 +265,33 @@ def _node_unknown(args: Args) -> Phrase:
     )  # fmt: skip
 
 
+def _node_silent(args: Args) -> Phrase:
+    ranks, nodes, moment = _names(args, "ranks"), _names(args, "nodes"), args.get("moment")
+    said = _SILENT.get(str(args.get("state")), _SILENT["not ready"])(ranks, nodes, _many(args, "nodes"))
+    if isinstance(moment, int):
+        said = phrase("{said} since {time}", said=said, time=format_time(moment))
+    return phrase("{said}; if that lasts, Kubernetes deletes the pod, and all ranks start again", said=said)
+
+
+_SILENT: Mapping[str, Callable[[Names, Names, int], Phrase]] = {
+    "silent": lambda ranks, nodes, count: counted(
+        "waiting for {ranks}: node {nodes} has not reported",
+        "waiting for {ranks}: nodes {nodes} have not reported",
+        ranks=ranks, nodes=nodes, count=count,
+    ),
+    "not ready": lambda ranks, nodes, count: counted(
+        "waiting for {ranks}: node {nodes} has not been ready",
+        "waiting for {ranks}: nodes {nodes} have not been ready",
+        ranks=ranks, nodes=nodes, count=count,
+    ),
+    "gone": lambda ranks, nodes, count: counted(
+        "waiting for {ranks}: node {nodes} is gone",
+        "waiting for {ranks}: nodes {nodes} are gone",
+        ranks=ranks, nodes=nodes, count=count,
+    ),
+}  # fmt: skip
+
+
 def _in_the_way(args: Args) -> Phrase:
     objects = _names(args, "objects")
     if args.get("former"):
@@ -347,6 +374,7 @@ CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
     "WaitingForNode": _waiting_for_node,
     "NodeNotReady": _node_not_ready,
     "NodeUnknown": _node_unknown,
+    "NodeSilent": _node_silent,
     "WaitingForPods": lambda args: phrase("waiting for {pods} to be created", pods=_part(args, "missing")),
     "WaitingForScheduler": _scheduler,
     "SchedulerSilent": lambda args: phrase(
