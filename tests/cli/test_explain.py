@@ -19,6 +19,7 @@ from paddock.jobs.model import CauseRecord, Phase, Status
 from paddock.jobs.preflight import Document
 from paddock.jobs.text.explain import explain
 from paddock.jobs.views.steps import build_steps
+from paddock.jobs.views.stored import read_stored
 from paddock.kube.meta import Manifest
 from paddock.node.runtime.machine import Machine, build_node
 
@@ -135,6 +136,18 @@ def test_a_manifest_that_was_edited_wrong_is_read_again_in_the_readers_language(
     assert lines[-1] == "下一步：KUBECONFIG=$(paddock kubeconfig) kubectl edit paddlejob wide-ande-deep"
 
 
+def test_a_manifest_that_no_operator_has_read_is_read_by_the_command() -> None:
+    manifest = read_manifest("wide_and_deep")
+    manifest["spec"]["worker"]["replicas"] = 0
+    status = read_stored(PADDLEPADDLE.resource, manifest).shown_status
+    assert build_explanation(manifest, status, NOW, "en")[:4] == [
+        "PaddleJob default/wide-ande-deep: Invalid",
+        "the manifest is wrong; edit the job:",
+        "  spec.worker.replicas: found 0, a whole number from 1 to 10000 is allowed",
+        "read by this command: no operator has looked at the job yet",
+    ]
+
+
 @pytest.mark.parametrize("reason", CAUSES)
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_every_cause_can_be_explained(reason: str, language: str) -> None:
@@ -146,6 +159,11 @@ def test_every_cause_can_be_explained(reason: str, language: str) -> None:
 def test_next_steps_name_the_namespace() -> None:
     cause = CauseRecord("CompletedServersKept", {}, NOW)
     assert type_steps(cause, "wide", "team") == ["paddock delete wide -n team"]
+
+
+def test_the_next_step_of_a_job_on_a_lost_node_is_the_node() -> None:
+    cause = CauseRecord("NodeSilent", {"ranks": ["worker-1"], "nodes": ["n2", "n1"], "state": "silent"}, NOW)
+    assert type_steps(cause, "wide", "team") == ["KUBECONFIG=$(paddock kubeconfig) kubectl describe node n1"]
 
 
 @pytest.mark.parametrize(("name", "value"), [("wide", "wide"), ("x" * 100, "x" * 52 + "-09ecb6ebc8")])

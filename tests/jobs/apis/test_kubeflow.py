@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from jobs.anything import ARGS, COUNTS, FULL, JSON, MOMENTS, build_everything, merged, places
 from jobs.samples import KUBEFLOW_JOBS, read_manifest, read_sample, with_value
 from paddock.jobs.apis.registry import KUBEFLOW_PADDLE
+from paddock.jobs.conditions import follow_pods
 from paddock.jobs.model import CauseRecord, CleanPods, Counts, Phase, Policies, RestartPolicy, Scheduling, Status
 from paddock.jobs.text.problems import InvalidJob
 from paddock.kube.meta import Key, Manifest
+from paddock.kube.patches import merge_patch
 
 SPECS = ("spec", "paddleReplicaSpecs")
 WORKER = (*SPECS, "Worker")
@@ -308,3 +310,18 @@ def test_a_status_of_kubeflows_operator_is_read() -> None:
     assert status.roles == {"worker": Counts(2, running=1, succeeded=1)}
     written = merged(manifest["status"], KUBEFLOW_PADDLE.write_status(manifest["status"], status, 0.0))
     assert written["replicaStatuses"]["Worker"]["selector"] == "a=b"
+
+
+def test_a_finished_job_is_active_as_long_as_it_has_a_pod_that_runs() -> None:
+    """Kueue and `kubectl get` read `active`; the conditions stay as they were at the end."""
+    manifest = read_manifest("kubeflow_distributed")
+    job = KUBEFLOW_PADDLE.read_job(manifest)
+    counts = {role.name: Counts(role.replicas, running=1) for role in job.roles}
+    done = CauseRecord("Completed", {"succeeded": 1}, 50.0)
+    status = Status(Phase.COMPLETED, roles=counts, cause=done, finished=50.0)
+    raw = merge_patch({}, KUBEFLOW_PADDLE.write_status({}, status, 50.0))
+    assert {each["active"] for each in raw["replicaStatuses"].values()} == {1}
+    followed = follow_pods(job, KUBEFLOW_PADDLE.read_status(manifest | {"status": raw}), ())
+    later = merge_patch(raw, KUBEFLOW_PADDLE.write_status(raw, followed, 99.0))
+    assert not any("active" in each for each in later["replicaStatuses"].values())
+    assert {**later, "replicaStatuses": {}} == {**raw, "replicaStatuses": {}}

@@ -113,7 +113,7 @@ _OF_THE_CLUSTER = (
     Right(
         NODES,
         ("get",),
-        "whether the node of a pod that does not end is lost; without this right no pod is deleted by force",
+        "whether the node of a pod that does not start or end is lost; without this right no pod is deleted by force",
         where=Where.CLUSTER,
     ),
 )
