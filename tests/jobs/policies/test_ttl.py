@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from jobs.gangs import NOW, build_job, build_status, deleted, observe
 from paddock.jobs.actions import Delete
-from paddock.jobs.model import Phase
+from paddock.jobs.model import Counts, Phase
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.ttl import plan_expiry, ttl_left
 
@@ -21,7 +21,7 @@ def test_the_job_is_deleted_by_its_uid() -> None:
 
 def test_a_clock_that_jumped_deletes_no_job_and_an_event_says_so() -> None:
     job = build_job(ttl=60.0)
-    over = build_status(job, Phase.COMPLETED, finished=NOW - 7200)
+    over = build_status(job, Phase.COMPLETED, finished=NOW - 7200, roles={"worker": Counts(2, succeeded=2)}, refs={})
     planned = plan(job, over, observe(job, (), services=(), clock_off=7100), NOW)
     assert (planned.status, planned.actions, planned.requeue_after) == (over, (), 60.0)
     assert ["jumped by 118m" in event.message for event in planned.events] == [True]
