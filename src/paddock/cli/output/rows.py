@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from paddock.jobs.frameworks.registry import COLUMNS
 from paddock.jobs.model import Counts
-from paddock.jobs.text.explain import explain, explain_briefly
+from paddock.jobs.text.explain import explain, explain_briefly, shorten
 from paddock.jobs.text.phrases import Foreign, phrase, render
 from paddock.jobs.views.environments import EnvironmentRow
 from paddock.jobs.views.jobs import JobRow
@@ -27,10 +27,13 @@ def format_age(created: Moment | None, now: Moment) -> str:
 
 
 def build_job_cells(row: JobRow, now: Moment, language: str = "en", *, wide: bool = False) -> list[str]:
-    """A line of `paddock get`; WHY is the cause's sentence, in full if `wide`, else who runs the job if Paddock does
-    not."""
+    """A line of `paddock get`; WHY is the sentence of the cause, in full if `wide`, and an edit that is not followed;
+    else who runs the job if Paddock does not."""
     tell = explain if wide else explain_briefly
     why = tell(row.cause, language) if row.cause else render(row.manager or "", language)
+    if row.edit is not None:
+        edit = render(row.edit, language)
+        why = "; ".join(filter(None, (why, edit if wide else shorten(edit))))
     age = format_age(row.created, now)
     return [row.name, str(row.phase), row.mode, *map(_ready, row.counts), age, why]
 

@@ -22,6 +22,7 @@ from paddock.jobs.model import Job, Status
 from paddock.jobs.policies.manager import find_other_manager
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import Phrase, phrase, render
+from paddock.jobs.views.edit import explain_edit
 from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.outputs import find_places
 from paddock.jobs.views.pods import read_pod_row
@@ -84,6 +85,7 @@ def build_facts_of_invalid(stored: StoredJob, language: str = "en") -> list[str]
         phrase("Manager"): find_other_manager(stored.manifest),
         phrase("Status"): str(status.phase or "Pending"),
         phrase("Why"): explain(status.cause, language) if status.cause else "",
+        phrase("Edit"): explain_edit(status) or "",
         phrase("Created"): _moment(read_time(metadata(stored.manifest).get("creationTimestamp"))),
         phrase("Started"): _moment(status.started),
         phrase("Finished"): _moment(status.finished),
@@ -105,6 +107,7 @@ def build_facts(job: Job, stored: StoredJob, place: Place, language: str = "en")
         phrase("Manager"): find_other_manager(stored.manifest),
         phrase("Status"): str(status.phase or "Pending"),
         phrase("Why"): explain(status.cause, language) if status.cause else explain_manager(stored.manifest) or "",
+        phrase("Edit"): explain_edit(status) or "",
         phrase("Created"): _moment(job.created),
         phrase("Started"): _moment(status.started),
         phrase("Finished"): _moment(status.finished),

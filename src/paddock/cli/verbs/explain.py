@@ -24,6 +24,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Status
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import Phrase, phrase, render
+from paddock.jobs.views.edit import explain_edit
 from paddock.jobs.views.given_up import read_given_up
 from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.steps import build_steps
@@ -94,16 +95,22 @@ def build_explanation(
     """The lines about a job: its name, the cause, who recorded it and when, next steps. Pure."""
     metadata = manifest.get("metadata") or {}
     name, namespace = str(metadata.get("name")), str(metadata.get("namespace"))
-    head = f"{manifest.get('kind')} {namespace}/{name}: {status.phase or 'Pending'}"
+    edit = explain_edit(status)
+    head = [f"{manifest.get('kind')} {namespace}/{name}: {status.phase or 'Pending'}"]
+    head += [render(edit, language)] if edit is not None else []
     cause, manager = status.cause, explain_manager(manifest)
     if manager is not None and cause is None:
-        return [head, render(phrase("{said}: no operator of Paddock acts on it", said=manager), language)]
+        return [*head, render(phrase("{said}: no operator of Paddock acts on it", said=manager), language)]
     if cause is None:
         said = phrase("nothing is recorded: {why}", why=_WITHOUT_CAUSE.get(str(status.phase), _UNSEEN))
-        return [head, render(said, language), render(_COMPUTED, language)]
-    lines = [head, explain(cause, language)]
+        return [*head, render(said, language), render(_COMPUTED, language)]
+    lines = [*head, explain(cause, language)]
     if cause.reason == "InvalidJob":
-        lines = [head, render(phrase("the manifest is wrong; edit the job:"), language), *_problems(manifest, language)]
+        lines = [
+            *head,
+            render(phrase("the manifest is wrong; edit the job:"), language),
+            *_problems(manifest, language),
+        ]
     age = format_duration(max(now - cause.since, 0)) if cause.since else "?"
     recorded = (manifest.get("status") or {}).get("cause")
     by = phrase("recorded by the operator in status.cause: {reason}, {age} ago", reason=cause.reason, age=age)

@@ -10,6 +10,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import COLUMNS, FRAMEWORKS
 from paddock.jobs.model import CauseRecord, Counts, Phase, Status
 from paddock.jobs.text.phrases import Phrase
+from paddock.jobs.views.edit import explain_edit
 from paddock.jobs.views.given_up import show_status
 from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.stored import read_stored
@@ -20,7 +21,8 @@ from paddock.kube.times import Moment, read_time
 @dataclass(frozen=True, slots=True)
 class JobRow:
     """`counts`: the ranks under each heading of `frameworks.registry.COLUMNS`; None without such a role or without a
-    status. `cause`: why the job waits or failed, for `jobs.text.explain`. `manager`: who runs it instead of Paddock."""
+    status. `cause`: why the job waits or failed, for `jobs.text.explain`. `manager`: who runs it instead of Paddock.
+    `edit`: an edit that is not followed."""
 
     namespace: str
     name: str
@@ -30,6 +32,7 @@ class JobRow:
     created: Moment | None
     cause: CauseRecord | None
     manager: Phrase | None = None
+    edit: Phrase | None = None
 
 
 def read_job_row(resource: Resource, job: Mapping[str, Any]) -> JobRow:
@@ -47,6 +50,7 @@ def read_job_row(resource: Resource, job: Mapping[str, Any]) -> JobRow:
         created=read_time(metadata(job).get("creationTimestamp")),
         cause=status.cause,
         manager=explain_manager(job),
+        edit=explain_edit(status),
     )
 
 
