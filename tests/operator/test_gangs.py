@@ -87,7 +87,7 @@ async def test_volcano_that_holds_a_gang_in_its_queue_is_there(cluster: LocalApi
         await until(lambda: cause_of(cluster, "SchedulerSilent"))
         pending = {"status": {"phase": "Pending"}}
         await cluster.patch(VOLCANO_POD_GROUPS, "default", "demo", pending, subresource="status")
-        await until(lambda: cause_of(cluster, "WaitingForAddresses"))
+        await until(lambda: cause_of(cluster, "WaitingForPodGroup"))
 
 
 async def test_kubernetes_own_scheduler_is_not_doubted(cluster: LocalApi) -> None:

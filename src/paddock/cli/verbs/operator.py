@@ -165,6 +165,7 @@ def _ignored(command: Callable[..., Any]) -> Callable[..., Any]:
     "--master-wait",
     type=click.IntRange(min=0),
     default=int(Settings().master_wait),
+    show_default=True,
     metavar="SECONDS",
     help="How long a Master may run after all workers have succeeded.",
 )
@@ -172,6 +173,7 @@ def _ignored(command: Callable[..., Any]) -> Callable[..., Any]:
     "--loss-limit",
     type=click.IntRange(min=0),
     default=Settings().loss_limit,
+    show_default=True,
     metavar="NUMBER",
     help="How often in a row pods may be lost with nodes, or deleted, before the job fails.",
 )
