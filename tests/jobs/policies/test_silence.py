@@ -64,6 +64,12 @@ ROWS: list[tuple[str, Sequence[Pod], Child | None, Silence]] = [
     ("Volcano holds them in a queue", pods_of(99), group(VOLCANO_POD_GROUPS, "Pending"), Silence()),
     ("nobody has looked at Volcano's PodGroup either", pods_of(99), group(VOLCANO_POD_GROUPS, ""), Silence(SILENT)),
     ("a controller writes that of the plugins", pods_of(99), group(POD_GROUPS, "Pending"), Silence(SILENT)),
+    (
+        "who writes why the gang has no room is there",
+        pods_of(99),
+        replace(group(POD_GROUPS, "Pending"), message="queue is full"),
+        Silence(),
+    ),
     ("no moment is known", tuple(map(one(created=None), pods_of(99))), None, Silence()),
     ("there are no pods", (), None, Silence()),
 ]

@@ -21,6 +21,16 @@ def test_an_invalid_job_has_its_problems_and_its_status() -> None:
     assert not read_stored(PADDLEPADDLE.resource, read_manifest("wide_and_deep")).problems
 
 
+def test_a_job_that_no_operator_has_read_is_shown_as_invalid_unless_somebody_else_runs_it() -> None:
+    manifest = read_manifest("wide_and_deep")
+    manifest["spec"]["worker"]["replicas"] = 0
+    shown = read_stored(PADDLEPADDLE.resource, manifest).shown_status
+    assert (shown.phase, shown.cause and shown.cause.reason) == (Phase.INVALID, "InvalidJob")
+    manifest["spec"]["runPolicy"] = {"managedBy": "example.com/another"}
+    shown = read_stored(PADDLEPADDLE.resource, manifest).shown_status
+    assert (shown.phase, shown.cause) == (Phase.NONE, None), "it has its own rules"
+
+
 def test_a_job_that_run_has_suspended_is_shown_with_the_reason_and_keeps_its_recorded_status() -> None:
     manifest = read_manifest("wide_and_deep")
     manifest["metadata"]["annotations"] = {GIVEN_UP: write_given_up(CAUSE)}

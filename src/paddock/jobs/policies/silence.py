@@ -28,7 +28,7 @@ class Silence:
 
 def plan_silence(pods: Sequence[Pod], wanted: int, group: Child | None, now: Moment, settings: Settings) -> Silence:
     """`pods`: the current attempt's, of `wanted` ranks; `group`: the job's PodGroup."""
-    if group is not None and group.resource == VOLCANO_POD_GROUPS and group.phase:
+    if group is not None and (group.message or (group.resource == VOLCANO_POD_GROUPS and group.phase)):
         return Silence()
     heard = {pod.scheduler for pod in pods if pod.looked_at or pod.node}
     waiting = [pod for pod in pods if _waits(pod) and pod.scheduler not in heard]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from paddock.jobs import causes
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import CauseRecord, Job, Phase, Status
+from paddock.jobs.policies.manager import find_other_manager
 from paddock.jobs.text.problems import InvalidJob, Problem
 from paddock.jobs.views.given_up import GIVEN_UP, show_status
 from paddock.kube.meta import Key, Manifest, Resource, annotations_of, key_of, uid_of
@@ -35,7 +36,7 @@ class StoredJob:
     def shown_status(self) -> Status:
         """The status for display. A job that no operator has read yet is Invalid here too, with its problems; else see
         `views.given_up.show_status`."""
-        if self.status.phase is Phase.NONE and self.job is None:
+        if self.status.phase is Phase.NONE and self.job is None and not find_other_manager(self.manifest):
             problems = tuple(f"{each.path}: {each.message}" for each in self.problems)
             cause = causes.InvalidJob(problems)
             return self.status.with_(
