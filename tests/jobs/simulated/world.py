@@ -216,8 +216,10 @@ class World:
     def spoil(self, number: int) -> None:
         """An edit that is not valid; or it is put right."""
         template = {"template": {"spec": WRONG if number else {"containers": [_CONTAINER]}}}
-        if self.job is not None:
+        if number and self.job is not None:
             self.store.change(JOBS, KEY, {"spec": {"worker": template}})
+        elif not number:  # what was edited meanwhile is followed from now on
+            self._edit({"worker": template})
 
     def set_clock(self, number: int) -> None:
         """Somebody sets the API server's clock."""
