@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paddock.kube.errors import BadRequest, Invalid
-from paddock.kube.patches import apply_patch, merge_key, merge_patch, strategic_patch
+from paddock.kube.errors import ApiError, BadRequest, Invalid, TooLarge
+from paddock.kube.patches import (
+    MOST_COPIED_BYTES,
+    MOST_OPERATIONS,
+    apply_patch,
+    merge_key,
+    merge_patch,
+    strategic_patch,
+)
 
 _names = st.sampled_from("abcde")
 _plain = st.none() | st.booleans() | st.integers(-3, 3) | st.text("xy", max_size=2)
@@ -235,6 +242,54 @@ def test_no_strategic_patch_raises_anything_but_the_apis_errors(target: dict[str
 def test_a_json_patch_applies() -> None:
     patch = [{"op": "replace", "path": "/spec/a", "value": 2}, {"op": "add", "path": "/spec/l/-", "value": 3}]
     assert apply_patch({"spec": {"a": 1, "l": []}}, patch, "json") == {"spec": {"a": 2, "l": [3]}}
+
+
+_ADD = {"op": "add", "path": "/a", "value": 1}
+_HALF = "x" * (MOST_COPIED_BYTES // 2)
+TOO_MUCH: dict[str, tuple[list[Any], type[ApiError], str]] = {
+    "copies that each double the object": (
+        [{"op": "copy", "from": "", "path": f"/d{i}"} for i in range(30)],
+        Invalid,
+        "the accumulated size increase of copy is",
+    ),
+    "copies of one large value": (
+        [
+            {"op": "add", "path": "/a", "value": _HALF},
+            {"op": "copy", "from": "/a", "path": "/b"},
+            {"op": "copy", "from": "/a", "path": "/c"},
+        ],
+        Invalid,
+        f"exceeding the limit {MOST_COPIED_BYTES}",
+    ),
+    "too many operations": (
+        [_ADD] * (MOST_OPERATIONS + 1),
+        TooLarge,
+        "The allowed maximum operations in a JSON patch is 10000, got 10001",
+    ),
+    "a copy of nothing": ([{"op": "copy", "from": "/none", "path": "/b"}], Invalid, "does not fit the object"),
+    "a copy from nowhere": ([{"op": "copy", "path": "/b"}], Invalid, "does not fit the object"),
+    "a copy from a number": ([{"op": "copy", "from": 5, "path": "/b"}], Invalid, "does not fit the object"),
+    "an unknown operation": ([{"op": "append", "path": "/a", "value": "x"}], Invalid, "does not fit the object"),
+}
+
+
+@pytest.mark.parametrize("case", TOO_MUCH)
+def test_a_json_patch_that_grows_the_object_too_much_is_refused(case: str) -> None:
+    patch, error, said = TOO_MUCH[case]
+    with pytest.raises(error, match=said):
+        apply_patch({"name": "x"}, patch, "json")
+
+
+def test_a_json_patch_within_its_limits_applies() -> None:
+    assert apply_patch({}, [_ADD] * MOST_OPERATIONS, "json") == {"a": 1}
+    copies = [{"op": "copy", "from": "/a", "path": f"/b{i}"} for i in range(100)]
+    assert len(apply_patch({"a": "x" * 1_000}, copies, "json")) == 101
+
+
+def test_a_json_patch_does_not_change_the_object() -> None:
+    target: dict[str, Any] = {"a": {"b": [1]}}
+    apply_patch(target, [{"op": "add", "path": "/a/b/-", "value": 2}, {"op": "remove", "path": "/a"}], "json")
+    assert target == {"a": {"b": [1]}}
 
 
 def test_a_merge_key_depends_on_the_place_of_the_field() -> None:

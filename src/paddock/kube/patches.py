@@ -12,9 +12,10 @@ from copy import deepcopy
 from typing import Any, TypeGuard
 
 import jsonpatch
+import msgspec
 
 from paddock.kube.calls import PatchKind
-from paddock.kube.errors import BadRequest, Invalid
+from paddock.kube.errors import BadRequest, Invalid, TooLarge
 from paddock.kube.meta import Manifest
 
 MERGE_KEYS: Mapping[tuple[str, ...], str] = {
@@ -47,13 +48,20 @@ MERGE_KEYS: Mapping[tuple[str, ...], str] = {
 MERGED_SETS: frozenset[tuple[str, ...]] = frozenset({("metadata", "finalizers"), ("spec", "podCIDRs")})
 """Lists of plain values that merge as sets, by the end of their path. All other lists are replaced as a whole."""
 
+MOST_OPERATIONS = 10_000
+"""The most operations of one JSON patch (kube-apiserver's maxJSONPatchOperations)."""
+MOST_COPIED_BYTES = 3 * 1024 * 1024
+"""The most bytes of JSON that the `copy` operations of one JSON patch may add: 30 of them that each copy the whole
+object would make it 2**30 times as large (kube-apiserver's JSONPatchMaxCopyBytes)."""
+
+_SHOWN = 1_000
 _DIRECTIVES = ("$patch", "$retainKeys", "$setElementOrder/", "$deleteFromPrimitiveList/")
 _Path = tuple[str, ...]
 
 
 def apply_patch(manifest: Mapping[str, Any], patch: Any, kind: PatchKind) -> Manifest:
-    """The object with the patch applied. As in Kubernetes: `BadRequest` if the body is not such a patch, `Invalid` if
-    it does not fit the object."""
+    """The object with the patch applied. As in Kubernetes: `BadRequest` if the body is not such a patch, `TooLarge` if
+    it has too many operations, `Invalid` if it does not fit the object, or copies too much."""
     try:
         return _apply(manifest, patch, kind)
     except RecursionError:
@@ -87,20 +95,47 @@ def merge_patch(target: Any, patch: Mapping[str, Any]) -> dict[str, Any]:
 def _apply_json_patch(manifest: Mapping[str, Any], patch: Any) -> Manifest:
     if not isinstance(patch, Sequence) or isinstance(patch, str | bytes):
         raise BadRequest(f"a JSON patch is a list of operations: found {_name_type(patch)}")
+    if len(patch) > MOST_OPERATIONS:
+        raise TooLarge(f"The allowed maximum operations in a JSON patch is {MOST_OPERATIONS}, got {len(patch)}")
     for position, operation in enumerate(patch):
         if not isinstance(operation, Mapping):
             raise BadRequest(f"operation {position} of the JSON patch is {_name_type(operation)}, wanted an object")
     try:
-        result: Any = jsonpatch.JsonPatch(list(patch)).apply(dict(manifest))
+        result: Any = _run_operations(deepcopy(dict(manifest)), patch)
     except jsonpatch.JsonPatchTestFailed as error:
         raise Invalid(
-            f"the server rejected our request due to an error in our request: testing failed: {error}"
+            f"the server rejected our request due to an error in our request: testing failed: {error!s:.{_SHOWN}}"
         ) from None
     except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError, KeyError, ValueError) as error:
-        raise Invalid(f"the JSON patch does not fit the object: {error}") from None
+        raise Invalid(f"the JSON patch does not fit the object: {error!s:.{_SHOWN}}") from None
     if not isinstance(result, dict):
         raise Invalid(f"the JSON patch leaves {_name_type(result)} in place of the object")
     return result
+
+
+def _run_operations(document: Any, patch: Sequence[Mapping[str, Any]]) -> Any:
+    """The document after the operations, which change it in place."""
+    # One patch for each operation, as the size of what a copy adds is known only when its turn has come.
+    operations = [jsonpatch.JsonPatch([operation]) for operation in patch]
+    copied = 0
+    for given, operation in zip(patch, operations, strict=True):
+        if given["op"] == "copy":
+            copied += _size_of_copy(document, given.get("from"))
+            if copied > MOST_COPIED_BYTES:
+                raise Invalid(
+                    f"Unable to complete the copy, the accumulated size increase of copy is {copied}, exceeding the"
+                    f" limit {MOST_COPIED_BYTES}"
+                )
+        document = operation.apply(document, in_place=True)
+    return document
+
+
+def _size_of_copy(document: Any, source: Any) -> int:
+    """Bytes of JSON of the value that a copy adds; 0 if there is none: the operation itself says so."""
+    try:
+        return len(msgspec.json.encode(jsonpatch.JsonPointer(source).resolve(document)))
+    except (jsonpatch.JsonPointerException, TypeError):
+        return 0
 
 
 def strategic_patch(target: Mapping[str, Any], patch: Mapping[str, Any]) -> Manifest:
