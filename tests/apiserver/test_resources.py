@@ -67,7 +67,7 @@ def test_new_custom_kinds_replace_the_old_ones_and_leave_the_old_registry_unchan
 
 def test_an_invalid_crd_does_not_affect_the_others():
     bad = {"metadata": {"name": "bad"}, "spec": {"versions": 7}}
-    registry = Registry().with_kinds(read_kinds(bad, crd("widgets", "Widget")))
+    registry = Registry().with_kinds((*read_kinds(bad), *read_kinds(crd("widgets", "Widget"))))
     assert registry.find("example.org", "v1", "widgets")
 
 

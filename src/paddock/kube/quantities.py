@@ -16,14 +16,15 @@ _SUFFIXES: dict[str, Fraction] = {
     "Ki": Fraction(2**10), "Mi": Fraction(2**20), "Gi": Fraction(2**30), "Ti": Fraction(2**40),
     "Pi": Fraction(2**50), "Ei": Fraction(2**60),
 }  # fmt: skip
-_FORM = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eE]([+-]?\d{1,3})|([a-zA-Z]{0,2}))")
+# Possessive: digits that were read are never given back, so that a text of a megabyte is refused as fast as it is read.
+_FORM = re.compile(r"([+-]?(?:\d++(?:\.\d*+)?|\.\d++))(?:[eE]([+-]?\d{1,3})|([a-zA-Z]{0,2}))")
 
 
 def read_quantity(text: str | int | float) -> Fraction:
     """The amount in units (cores, bytes, devices). `ValueError` names the text and the valid suffixes."""
     match = _FORM.fullmatch(str(text).strip())
     if match is None or (match[3] or "") not in _SUFFIXES:
-        raise ValueError(f"{text!r} is not a quantity: a number with one of n u m k M G T P E Ki Mi Gi Ti Pi Ei")
+        raise ValueError(f"{text!r:.100} is not a quantity: a number with one of n u m k M G T P E Ki Mi Gi Ti Pi Ei")
     exponent = Fraction(10) ** int(match[2]) if match[2] else Fraction(1)
     return Fraction(match[1]) * exponent * _SUFFIXES[match[3] or ""]
 

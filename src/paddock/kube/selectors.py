@@ -7,15 +7,19 @@ fields.ParseSelector (`a=b`, `a==b`, `a!=b`). Terms are joined by commas and mus
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
 from typing import Any
 
 Predicate = Callable[[Mapping[str, Any]], bool]
 
+MOST_TERMS = 250
+"""Of one selector: a watch asks each of them about each change."""
+
+# Possessive: spaces that were read are never given back, so that a selector is read in one go.
 _TERM = re.compile(
-    r"\s*(?:!\s*(?P<absent>[\w./-]+)"
-    r"|(?P<key>[\w./-]+)\s*(?:(?P<op>==|=|!=)\s*(?P<value>[\w./:-]*)"
-    r"|(?P<set>in|notin)\s*\((?P<values>[^()]*)\))?)\s*(?:,|$)"
+    r"\s*+(?:!\s*+(?P<absent>[\w./-]++)"
+    r"|(?P<key>[\w./-]++)\s*+(?:(?P<op>==|=|!=)\s*+(?P<value>[\w./:-]*+)"
+    r"|(?P<set>in|notin)\s*+\((?P<values>[^()]*+)\))?+)\s*+(?:,|$)"
 )
 
 
@@ -29,6 +33,7 @@ def match_labels(selector: str) -> Predicate:
             raise ValueError(f"unable to parse requirement: found {selector[position:]!r} in {selector!r}")
         terms.append(_label_term(match))
         position = match.end()
+        _check_count(terms)
     return lambda labels: all(term(labels) for term in terms)
 
 
@@ -83,7 +88,13 @@ def read_fields(selector: str) -> list[tuple[str, bool, str]]:
     for term in filter(None, (part.strip() for part in selector.split(","))):
         path, operator, value = _split_field(term)
         terms.append((path, operator != "!=", value))
+        _check_count(terms)
     return terms
+
+
+def _check_count(terms: Sized) -> None:
+    if len(terms) > MOST_TERMS:
+        raise ValueError(f"a selector has at most {MOST_TERMS} requirements; `key in (a,b)` is one")
 
 
 def _split_field(term: str) -> tuple[str, str, str]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from paddock.apiserver.kinds.custom import explain_crd
 from paddock.apiserver.schema import field_errors
+from paddock.kube.budget import Budget
 from paddock.kube.errors import FieldCause
 from paddock.kube.validation import names
 from paddock.kube.validation.field_errors import Code, FieldError, Key
@@ -25,10 +27,13 @@ _DATA_LIMIT = 1024 * 1024
 SERVICE_TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 
 
-def check_rules(group: str, kind: str, manifest: Mapping[str, Any]) -> list[FieldCause]:
-    """All errors of an object of a built-in kind beyond its schema and metadata."""
+def check_rules(group: str, kind: str, manifest: Mapping[str, Any], budget: Budget) -> list[FieldCause]:
+    """The errors of an object of a built-in kind beyond its schema and metadata, at most `MOST_CAUSES`. Raises
+    `Exhausted`."""
+    if (group, kind) == ("apiextensions.k8s.io", "CustomResourceDefinition"):
+        return explain_crd(manifest, budget)
     check = _CHECKS.get((group, kind))
-    return list(check(manifest)) if check else []
+    return list(islice(check(manifest), field_errors.MOST_CAUSES)) if check else []
 
 
 def _check_pod(pod: Mapping[str, Any]) -> Causes:
@@ -107,15 +112,10 @@ def _check_base64(data: Mapping[str, str], path: str) -> Causes:
             yield FieldCause(f"{path}[{key}]", "Invalid value: must be base64; use stringData for plain text")
 
 
-def _check_crd(crd: Mapping[str, Any]) -> Causes:
-    yield from explain_crd(crd)
-
-
 _CHECKS: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], Causes]] = {
     ("", "Pod"): _check_pod,
     ("", "Service"): _check_service,
     ("", "ConfigMap"): _check_config_map,
     ("", "Secret"): _check_secret,
     ("apps", "Deployment"): _check_deployment,
-    ("apiextensions.k8s.io", "CustomResourceDefinition"): _check_crd,
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from paddock.apiserver.admission.defaults import fill_defaults
@@ -16,6 +17,7 @@ from paddock.apiserver.admission.rules import check_rules
 from paddock.apiserver.schema import field_errors
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.kube import schemas
+from paddock.kube.budget import Budget
 from paddock.kube.errors import BadRequest, FieldCause
 from paddock.kube.meta import Manifest, Resource
 from paddock.kube.validation.field_errors import FieldError
@@ -27,6 +29,9 @@ DEPTH_LIMIT = 100
 """The most levels of nesting. Kubernetes' kinds need less than 20; the walk is recursive, so a few kilobytes of
 brackets would exhaust the stack."""
 
+_HINTS = 10
+_MOST_KNOWN = 500
+_LONGEST_NAME = 63
 _TYPE_META = ("apiVersion", "kind", "metadata")
 _SUBRESOURCE_KINDS = {
     "binding": Resource("", "v1", "Binding", "bindings"),
@@ -35,24 +40,26 @@ _SUBRESOURCE_KINDS = {
 
 
 def read_object(
-    served: ServedResource, manifest: Any, *, strict: bool, subresource: str = ""
+    served: ServedResource, manifest: Any, *, strict: bool, subresource: str = "", budget: Budget | None = None
 ) -> tuple[Manifest, tuple[str, ...]]:
     """The object to store, and warnings (`unknown field "spec.typo"`) about pruned fields.
 
     `strict` is fieldValidation=Strict: unknown fields are refused. With `subresource` "binding" or "scale" the manifest
     is of the subresource's own kind; with "status" it is a whole object with a new status. `BadRequest`: not an object
-    of this kind, or unknown fields. `Invalid`: wrong values.
+    of this kind, or unknown fields. `Invalid`: wrong values. `Exhausted`: it takes more steps than `budget` has.
     """
+    budget = budget or Budget()
     if subresource in _SUBRESOURCE_KINDS:
         resource = _SUBRESOURCE_KINDS[subresource]
         served = ServedResource(resource, resource.kind.lower(), schema=schemas.definition(resource.kind))
     _check_shape(served.resource, manifest)
-    reading = Reading(lenient=not served.custom)
+    reading = Reading(lenient=not served.custom, budget=budget)
     read = _read_parts(served, manifest, reading)
     warnings = tuple(map(_name_unknown, reading.unknown))
     if strict and reading.unknown:
         raise _strict_error(served.resource, reading.unknown)
-    causes = [*field_errors.explain(reading.errors), *_finish(served, read, reading.errors, subresource)]
+    errors = reading.errors[: field_errors.MOST_CAUSES]
+    causes = [*field_errors.explain(errors), *_finish(served, read, reading.errors, subresource, budget)]
     if causes:
         raise field_errors.build_invalid(served, str(read["metadata"].get("name") or ""), causes)
     return read, warnings
@@ -97,7 +104,7 @@ def _check_depth(resource: Resource, manifest: Mapping[str, Any]) -> None:
 def _read_parts(served: ServedResource, manifest: Mapping[str, Any], reading: Reading) -> Manifest:
     """The object, read along the schema. apiVersion, kind and metadata have Kubernetes' schema, not the CRD's."""
     resource = served.resource
-    metadata = Reading(lenient=True)
+    metadata = Reading(lenient=True, budget=reading.budget)
     read_metadata = metadata.read(manifest.get("metadata") or {}, schemas.definition("ObjectMeta"), ("metadata",))
     if not resource.namespaced:
         read_metadata.pop("namespace", None)
@@ -118,7 +125,9 @@ def _without_type_meta(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**schema, "properties": properties, "required": required}
 
 
-def _finish(served: ServedResource, read: Manifest, found: Sequence[FieldError], subresource: str) -> list[FieldCause]:
+def _finish(
+    served: ServedResource, read: Manifest, found: Sequence[FieldError], subresource: str, budget: Budget
+) -> list[FieldCause]:
     """Sets defaults, and returns the errors of metadata and rules; skips what wrong types (`found`) make unreadable."""
     resource = served.resource
     # A Scale or Binding may have no name: the request's path names it.
@@ -127,23 +136,23 @@ def _finish(served: ServedResource, read: Manifest, found: Sequence[FieldError],
     causes: list[FieldCause] = []
     if not any(error.path[:1] == ("metadata",) for error in found):
         errors = check_metadata(resource.group, resource.kind, resource.namespaced, read["metadata"])
-        causes += field_errors.explain(errors)
+        causes += field_errors.explain(islice(errors, field_errors.MOST_CAUSES))
     if served.custom or found:
         return causes
     fill_defaults(resource.group, resource.kind, read)
     # A spec that older rules accepted must not block writes of the status.
     if subresource != "status":
-        causes += check_rules(resource.group, resource.kind, read)
+        causes += check_rules(resource.group, resource.kind, read, budget)
     return causes
 
 
 def _strict_error(resource: Resource, unknown: Sequence[FieldError]) -> BadRequest:
     """Kubernetes' message, followed by the nearest existing field name, if there is one."""
-    near = [f'"{name}"' for error in unknown if (name := _nearest(error))]
+    near = [f'"{name}"' for error in unknown[:_HINTS] if (name := _nearest(error))]
     hint = f" (did you mean {', '.join(near)}?)" if near else ""
     return BadRequest(
         f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: '
-        f"strict decoding error: {', '.join(map(_name_unknown, unknown))}{hint}",
+        f"strict decoding error: {', '.join(map(_name_unknown, unknown[: field_errors.MOST_CAUSES]))}{hint}",
         kind=resource.kind,
     )
 
@@ -153,5 +162,7 @@ def _name_unknown(error: FieldError) -> str:
 
 
 def _nearest(error: FieldError) -> str:
-    found = difflib.get_close_matches(str(error.path[-1]), error.args["known"], n=1)
+    # The search compares the name with each known one, in time that grows with the square of their lengths.
+    known = [name for name in islice(error.args["known"], _MOST_KNOWN) if len(name) <= _LONGEST_NAME]
+    found = difflib.get_close_matches(str(error.path[-1])[: _LONGEST_NAME + 1], known, n=1)
     return field_errors.format_path((*error.path[:-1], found[0])) if found else ""

@@ -7,31 +7,43 @@ CRD is set in `objects.builtin_strategies`; the built-in kinds are in `built_ins
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
+
+import msgspec
 
 from paddock.apiserver.schema import field_errors
 from paddock.apiserver.schema.json_path import read_path
 from paddock.apiserver.schema.resource import AGE, Column, ServedResource
 from paddock.apiserver.schema.schema_rules import explain_schema
 from paddock.kube import schemas
+from paddock.kube.budget import Budget
 from paddock.kube.errors import FieldCause
 from paddock.kube.meta import Manifest, Resource, name_of
 from paddock.kube.validation.names import DNS_LABEL, DNS_SUBDOMAIN
 from paddock.kube.validation.structural import Reading
 
+MOST_COLUMNS = 100
+"""Of one version: a list as a Table has them for each of its objects."""
 _COLUMN_TYPES = ("integer", "number", "string", "boolean", "date")
 
 
-def read_crd(crd: Manifest) -> tuple[ServedResource, ...]:
-    """The kinds to serve for a CRD, one per served version. `Invalid` lists all its errors."""
-    causes = explain_crd(crd)
+def read_crd(crd: Manifest, *, checked: bool = False) -> tuple[ServedResource, ...]:
+    """The kinds to serve for a CRD, one per served version. `Invalid` lists its errors, unless it is `checked`."""
+    causes = [] if checked else explain_crd(crd)
     if causes:
         raise field_errors.invalid_object(
             "CustomResourceDefinition.apiextensions.k8s.io", "CustomResourceDefinition", name_of(crd), causes
         )
     return tuple(_read_version(crd, version) for version in crd["spec"]["versions"] if version["served"])
+
+
+def digest_crd(crd: Mapping[str, Any]) -> bytes:
+    """A hash of what `explain_crd` reads."""
+    return hashlib.sha256(msgspec.json.encode([name_of(crd), crd.get("spec")])).digest()
 
 
 def _read_version(crd: Manifest, version: Mapping[str, Any]) -> ServedResource:
@@ -76,15 +88,21 @@ def build_names(names: Mapping[str, Any]) -> Manifest:
     return {"singular": names["kind"].lower(), "listKind": f"{names['kind']}List", **names}
 
 
-def explain_crd(crd: Mapping[str, Any]) -> list[FieldCause]:
-    """All errors of a CRD; empty if it can be served."""
-    reading = Reading(lenient=True)
+def explain_crd(crd: Mapping[str, Any], budget: Budget | None = None) -> list[FieldCause]:
+    """The errors of a CRD, at most `MOST_CAUSES`; empty if it can be served. Raises `Exhausted`."""
+    return list(islice(_explain_crd(crd, budget or Budget()), field_errors.MOST_CAUSES))
+
+
+def _explain_crd(crd: Mapping[str, Any], budget: Budget) -> Iterator[FieldCause]:
+    reading = Reading(lenient=True, budget=budget)
     read = reading.read(dict(crd), schemas.definition("CustomResourceDefinition"))
     if reading.errors:
-        return list(field_errors.explain(reading.errors))
-    if not isinstance(read.get("spec"), Mapping):
-        return [field_errors.required("spec")]
-    return [*_explain_names(read), *_explain_versions(read["spec"]["versions"])]
+        yield from field_errors.explain(reading.errors)
+    elif not isinstance(read.get("spec"), Mapping):
+        yield field_errors.required("spec")
+    else:
+        yield from _explain_names(read)
+        yield from _explain_versions(read["spec"]["versions"], budget)
 
 
 def _explain_names(crd: Mapping[str, Any]) -> Iterator[FieldCause]:
@@ -104,7 +122,7 @@ def _explain_names(crd: Mapping[str, Any]) -> Iterator[FieldCause]:
             yield field_errors.explain_error(replace(error, value=names[field]))
 
 
-def _explain_versions(versions: Sequence[Mapping[str, Any]]) -> Iterator[FieldCause]:
+def _explain_versions(versions: Sequence[Mapping[str, Any]], budget: Budget) -> Iterator[FieldCause]:
     stored = [version["name"] for version in versions if version["storage"]]
     if len(stored) != 1:
         detail = "must have exactly one version marked as storage version"
@@ -116,12 +134,15 @@ def _explain_versions(versions: Sequence[Mapping[str, Any]]) -> Iterator[FieldCa
             yield field_errors.duplicate(f"{path}.name", version["name"])
         seen.add(version["name"])
         yield from field_errors.explain(DNS_LABEL.check(version["name"], (path, "name")))
-        yield from _explain_root(version, f"{path}.schema.openAPIV3Schema")
+        yield from _explain_root(version, f"{path}.schema.openAPIV3Schema", budget)
         yield from _explain_columns(version, path)
 
 
 def _explain_columns(version: Mapping[str, Any], path: str) -> Iterator[FieldCause]:
-    for index, column in enumerate(version.get("additionalPrinterColumns") or ()):
+    columns = version.get("additionalPrinterColumns") or ()
+    if len(columns) > MOST_COLUMNS:
+        yield field_errors.too_many(f"{path}.additionalPrinterColumns", len(columns), MOST_COLUMNS)
+    for index, column in enumerate(columns[:MOST_COLUMNS]):
         if column["type"] not in _COLUMN_TYPES:
             yield field_errors.not_supported(
                 f"{path}.additionalPrinterColumns[{index}].type", column["type"], _COLUMN_TYPES
@@ -134,11 +155,11 @@ def _explain_columns(version: Mapping[str, Any], path: str) -> Iterator[FieldCau
             )
 
 
-def _explain_root(version: Mapping[str, Any], path: str) -> Iterator[FieldCause]:
+def _explain_root(version: Mapping[str, Any], path: str, budget: Budget) -> Iterator[FieldCause]:
     schema = (version.get("schema") or {}).get("openAPIV3Schema")
     if schema is None:
         yield field_errors.required(path, "schemas are required")
     elif schema.get("type") != "object":
         yield field_errors.invalid(f"{path}.type", schema.get("type"), "must be object at the root")
     else:
-        yield from explain_schema(schema, path)
+        yield from explain_schema(schema, path, budget)

@@ -58,15 +58,12 @@ class Registry:
         return Registry([*(served for served in self.all() if not served.custom), *custom])
 
 
-def read_kinds(*crds: Manifest) -> tuple[ServedResource, ...]:
-    """The kinds of stored CRDs. An invalid CRD is skipped."""
-    kinds: list[ServedResource] = []
-    for crd in crds:
-        try:
-            kinds += read_crd(crd)
-        except Invalid:
-            continue
-    return tuple(kinds)
+def read_kinds(crd: Manifest, *, checked: bool = False) -> tuple[ServedResource, ...]:
+    """The kinds of a stored CRD; none of an invalid one. `checked`: it has no errors."""
+    try:
+        return read_crd(crd, checked=checked)
+    except Invalid:
+        return ()
 
 
 def _version_order(version: str) -> tuple[int, int, int, str]:

@@ -6,17 +6,19 @@ its CRD). The name is always first. Ages are relative to `now`, so a Table must 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paddock.apiserver.printing.cells import UNKNOWN, format_age
 from paddock.apiserver.printing.printers import PRINTERS
+from paddock.apiserver.schema.brief import brief_json, brief_text
 from paddock.apiserver.schema.json_path import find
 from paddock.apiserver.schema.resource import Column, ServedResource
 from paddock.kube.meta import Manifest, metadata, name_of
 from paddock.kube.times import Moment
 
+_MOST_CHARACTERS = 1_024
+"""Of one cell. A column may show a part of the object, and a kind may have a hundred of them."""
 _NAME = {"name": "Name", "type": "string", "format": "name", "description": "", "priority": 0}
 
 
@@ -89,7 +91,7 @@ def _build_cell(column: Column, obj: Mapping[str, Any], now: Moment) -> Any:
     if column.type == "date":
         return format_age(str(first), now)
     if column.type == "string":
-        return " ".join(_text(value) for value in found)
+        return brief_text(" ".join(_text(value) for value in found[:_MOST_CHARACTERS]), _MOST_CHARACTERS)
     if column.type == "boolean":
         return first if isinstance(first, bool) else None
     if isinstance(first, bool) or not isinstance(first, int | float):
@@ -98,6 +100,4 @@ def _build_cell(column: Column, obj: Mapping[str, Any], now: Moment) -> Any:
 
 
 def _text(value: Any) -> str:
-    return (
-        value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=str)
-    )
+    return value if isinstance(value, str) else brief_json(value, _MOST_CHARACTERS)

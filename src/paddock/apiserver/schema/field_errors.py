@@ -7,16 +7,23 @@ Source: apimachinery, util/validation/field (the form `field: reason: detail`) a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
+from paddock.apiserver.schema.brief import brief_json, brief_text
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.kube.errors import FieldCause, Invalid
 from paddock.kube.validation.field_errors import Code, FieldError, Key, Path
 from paddock.kube.validation.names import RULES
 
+MOST_CAUSES = 100
+"""Wrong fields that one answer names. Kubernetes names all, which are as many as the object has values."""
 _SHOWN = 200
+_SHOWN_STEP = 200
+_SHOWN_PATH = 1_000
+_SHOWN_DETAIL = 2_000
+_SHOWN_ALLOWED = 50
 _ALPHANUMERIC_ENDS = "and must start and end with an alphanumeric character"
 _NAME_RULES: Mapping[Code, tuple[str, tuple[str, ...]]] = {
     Code.INVALID_DNS_LABEL: (
@@ -137,23 +144,21 @@ def _explain_detail(error: FieldError) -> str:
         "field": error.path[-1] if error.path else "",
         **error.args,
     }
-    return part + _DETAILS[error.code].format_map(places)
+    return part + brief_text(_DETAILS[error.code].format_map(places), _SHOWN_DETAIL)
 
 
 def format_path(path: Path) -> str:
     """`spec.containers[0].resources.limits[cpu]`"""
-    text = "".join(f"[{step}]" if isinstance(step, int | Key) else f".{step}" for step in path)
-    return text.removeprefix(".")
+    text = ""
+    for step in path:
+        name = f"{step:.{_SHOWN_STEP}}" if isinstance(step, str) else str(step)
+        text += f"[{name}]" if isinstance(step, int | Key) else f".{name}"
+    return brief_text(text.removeprefix("."), _SHOWN_PATH)
 
 
 def show(value: Any) -> str:
     """A value as a message quotes it: JSON, cut after 200 characters."""
-    try:
-        text = json.dumps(value, ensure_ascii=False, default=str)
-    except (ValueError, RecursionError):
-        text = str(type(value).__name__)
-    text = '"null"' if value is None else text
-    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+    return '"null"' if value is None else brief_json(value, _SHOWN, spaces=True)
 
 
 def required(path: str, detail: str = "") -> FieldCause:
@@ -169,7 +174,7 @@ def wrong_type(path: str, value: Any, detail: str) -> FieldCause:
 
 
 def not_supported(path: str, value: Any, allowed: Iterable[Any]) -> FieldCause:
-    names = ", ".join(show(one) for one in allowed)
+    names = ", ".join(show(one) for one in islice(allowed, _SHOWN_ALLOWED))
     return FieldCause(path, f"Unsupported value: {show(value)}: supported values: {names}", "FieldValueNotSupported")
 
 
@@ -200,6 +205,8 @@ def build_invalid(served: ServedResource, name: str, causes: Sequence[FieldCause
 
 
 def invalid_object(qualified_kind: str, kind: str, name: str, causes: Sequence[FieldCause]) -> Invalid:
-    sentences = [f"{cause.field or '<root>'}: {cause.message}" for cause in causes]
+    shown = causes[:MOST_CAUSES]
+    sentences = [f"{cause.field or '<root>'}: {cause.message}" for cause in shown]
     joined = sentences[0] if len(sentences) == 1 else f"[{', '.join(sentences)}]"
-    return Invalid(f'{qualified_kind} "{name}" is invalid: {joined}', causes=causes, kind=kind, name=name)
+    name = brief_text(name, _SHOWN_PATH)
+    return Invalid(f'{qualified_kind} "{name}" is invalid: {joined}', causes=shown, kind=kind, name=name)

@@ -13,14 +13,18 @@ from typing import Any
 
 Step = Callable[[Any], Iterator[Any]]
 
+MOST_CHARACTERS = 1_024
+"""Of a path."""
+
+# Possessive: spaces that were read are never given back, so that a path is read in one go.
 _STEP = re.compile(
-    r"(?P<all>\.\*|\[\s*\*\s*\])"
+    r"(?P<all>\.\*|\[\s*+\*\s*+\])"
     r"|\.(?P<field>(?:[^.\[\]\\]|\\.)+)"
-    r"|\[\s*(?P<index>-?\d+)\s*\]"
-    r"|\[\s*(?P<start>-?\d*)\s*:\s*(?P<end>-?\d*)\s*\]"
-    r"|\[\s*'(?P<key>[^']*)'\s*\]"
-    r'|\[\s*"(?P<key2>[^"]*)"\s*\]'
-    r"|\[\?\(\s*@\.(?P<left>[\w./-]+)\s*(?P<op>==|!=)\s*(?P<quote>['\"]?)(?P<right>[^'\"]*)(?P=quote)\s*\)\]"
+    r"|\[\s*+(?P<index>-?\d++)\s*+\]"
+    r"|\[\s*+(?P<start>-?\d*+)\s*+:\s*+(?P<end>-?\d*+)\s*+\]"
+    r"|\[\s*+'(?P<key>[^']*+)'\s*+\]"
+    r'|\[\s*+"(?P<key2>[^"]*+)"\s*+\]'
+    r"|\[\?\(\s*+@\.(?P<left>[\w./-]++)\s*+(?P<op>==|!=)\s*+(?P<quote>['\"]?)(?P<right>[^'\"]*)(?P=quote)\s*+\)\]"
 )
 
 
@@ -29,12 +33,16 @@ def find(path: str, value: Any) -> list[Any]:
     found = [value]
     for step in read_path(path):
         found = [inner for one in found for inner in step(one)]
+        if not found:
+            break
     return found
 
 
 @lru_cache(maxsize=512)
 def read_path(path: str) -> tuple[Step, ...]:
     """The steps of a path. `ValueError` quotes the invalid part."""
+    if len(path) > MOST_CHARACTERS:
+        raise ValueError(f"a path has at most {MOST_CHARACTERS} characters: found {len(path)}")
     text = path.strip().removeprefix("{").removesuffix("}").removeprefix("$")
     text = text if text.startswith((".", "[")) or not text else f".{text}"
     steps = []

@@ -7,31 +7,42 @@ list, and junctors (allOf, anyOf, oneOf, not) that only validate values.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from paddock.apiserver.schema import field_errors
+from paddock.kube.budget import Budget
 from paddock.kube.errors import FieldCause
+from paddock.kube.regex.automaton import read_pattern
+from paddock.kube.regex.syntax import PatternError
 
+# The costs in steps (`kube.budget`): of a schema, and of each character of a pattern.
+_SCHEMA, _CHARACTER = 10, 10
+_SHOWN_PATH = 1_000
 _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 
 
-def explain_schema(schema: Any, path: str) -> Iterator[FieldCause]:
-    """The errors of a schema that is not structural."""
+def explain_schema(schema: Any, path: str, budget: Budget) -> Iterator[FieldCause]:
+    """The errors of a schema that is not structural. Raises `Exhausted`."""
+    budget.spend(_SCHEMA)
     if not isinstance(schema, Mapping):
         yield field_errors.wrong_type(path, schema, "must be a schema")
         return
     if "$ref" in schema:
         yield field_errors.forbidden(f"{path}.$ref", "$ref is not supported")
     yield from _explain_type(schema, path)
-    yield from _explain_values(schema, path)
+    yield from _explain_values(schema, path, budget)
     if schema.get("properties") and schema.get("additionalProperties"):
         yield field_errors.forbidden(f"{path}.additionalProperties", "it excludes properties beside it")
     if schema.get("type") == "array" and not isinstance(schema.get("items"), Mapping):
         yield field_errors.required(f"{path}.items", "must be specified as one schema")
     for name, inner in _inner_schemas(schema):
-        yield from explain_schema(inner, f"{path}.{name}")
+        yield from explain_schema(inner, _join(path, name), budget)
+
+
+def _join(path: str, name: str) -> str:
+    # The name of a field may have a megabyte, and stand in the path of each field below it.
+    return f"{path}.{name:.200}"[:_SHOWN_PATH]
 
 
 def _inner_schemas(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -64,29 +75,32 @@ _KEYWORDS: Mapping[str, tuple[type, ...]] = {
 }  # fmt: skip
 
 
-def _explain_values(schema: Mapping[str, Any], path: str) -> Iterator[FieldCause]:
+def _explain_values(schema: Mapping[str, Any], path: str, budget: Budget) -> Iterator[FieldCause]:
     for keyword, types in _KEYWORDS.items():
         if keyword in schema and (not isinstance(schema[keyword], types) or isinstance(schema[keyword], bool)):
             yield field_errors.wrong_type(f"{path}.{keyword}", schema[keyword], f"must be of type {types[0].__name__}")
             return
     for junctor in ("allOf", "anyOf", "oneOf"):
         for index, inner in enumerate(schema.get(junctor) or ()):
-            yield from _explain_in_junctor(inner, f"{path}.{junctor}[{index}]")
+            yield from _explain_in_junctor(inner, f"{path}.{junctor}[{index}]", budget)
     if "not" in schema:
-        yield from _explain_in_junctor(schema["not"], f"{path}.not")
+        yield from _explain_in_junctor(schema["not"], f"{path}.not", budget)
     try:
-        re.compile(schema.get("pattern") or "")
-    except re.error as error:
-        yield field_errors.invalid(f"{path}.pattern", schema["pattern"], f"must be a valid regular expression: {error}")
+        budget.spend(len(schema.get("pattern") or "") * _CHARACTER)
+        read_pattern(schema.get("pattern") or "")
+    except PatternError as error:
+        sentence = f"must be a valid regular expression, but isn't: {error}"
+        yield field_errors.invalid(f"{path}.pattern", schema["pattern"], sentence)
 
 
-def _explain_in_junctor(schema: Any, path: str) -> Iterator[FieldCause]:
+def _explain_in_junctor(schema: Any, path: str, budget: Budget) -> Iterator[FieldCause]:
     """The errors of a schema inside a junctor, where `type` is optional."""
+    budget.spend(_SCHEMA)
     if not isinstance(schema, Mapping):
         yield field_errors.wrong_type(path, schema, "must be a schema")
         return
     if schema.get("type") is not None and schema["type"] not in _TYPES:
         yield field_errors.not_supported(f"{path}.type", schema["type"], _TYPES)
-    yield from _explain_values(schema, path)
+    yield from _explain_values(schema, path, budget)
     for name, inner in _inner_schemas(schema):
-        yield from _explain_in_junctor(inner, f"{path}.{name}")
+        yield from _explain_in_junctor(inner, _join(path, name), budget)

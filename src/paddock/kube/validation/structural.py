@@ -12,7 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from paddock.kube import schemas
+from paddock.kube.budget import Budget
 from paddock.kube.validation.field_errors import Code, FieldError, Path
 from paddock.kube.validation.values import TYPES, check_value, is_integer, is_number, type_error
 
@@ -20,24 +23,35 @@ Schema = Mapping[str, Any]
 _EMBEDDED = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
 _OPEN: Schema = {"x-kubernetes-preserve-unknown-fields": True}
 _OPEN_KEYWORDS = {"x-kubernetes-preserve-unknown-fields", "type", "nullable", "description"}
+MOST_ERRORS = 1_000
+"""Of one walk, and as many unknown fields: 3 MB of wrong values would be 3 GB of errors."""
+
+# The costs of a walk in steps (`kube.budget`): of a value; of a name in a schema, each time that it is looked at; of a
+# byte of a default, which each item of a long list gets.
+_VALUE, _NAME, _BYTE = 2, 1 / 10, 1 / 16
 
 
 @dataclass
 class Reading:
     """One walk and its errors. `unknown`: an error for each pruned field, with the names of the known fields.
 
-    `lenient`: as Kubernetes decodes its own kinds: null means absent, and a quantity may be a number.
+    `lenient`: as Kubernetes decodes its own kinds: null means absent, and a quantity may be a number. `budget`: of a
+    walk over a schema that somebody sent, as its size multiplies that of the value.
     """
 
     lenient: bool = False
     errors: list[FieldError] = field(default_factory=list)
     unknown: list[FieldError] = field(default_factory=list)
+    budget: Budget = field(default_factory=Budget)
 
     def read(self, value: Any, schema: Schema, path: Path = ()) -> Any:
-        """A copy of `value`, pruned and defaulted. Wrong values are kept, and listed in `errors`.
+        """A copy of `value`, pruned and defaulted. Wrong values are kept, and listed in `errors`. Raises `Exhausted`.
 
         Parts whose schema says nothing are shared with `value`: a CRD's own schemas are 100 KB each.
         """
+        self.budget.spend(_VALUE)
+        if len(self.errors) >= MOST_ERRORS:
+            return value
         if value is None:
             if not (schema.get("nullable") or _accepts_anything(schema)):
                 self.errors.append(type_error(path, None, _type_name(schema)))
@@ -47,7 +61,7 @@ class Reading:
         found = len(self.errors)
         read = self._read_typed(value, schema, path)
         if len(self.errors) == found:
-            self.errors += check_value(read, schema, path)
+            self.errors += check_value(read, schema, path, self.budget)
             self._check_junctors(read, schema, path)
         return read
 
@@ -75,6 +89,8 @@ class Reading:
             self.errors.append(type_error(path, value, "object"))
             return value
         properties = schema.get("properties") or {}
+        required = schema.get("required") or ()
+        self.budget.spend((len(properties) + len(required)) * _NAME)
         if schema.get("x-kubernetes-embedded-resource"):
             properties = _embedded(properties)
             self._require(value, ("apiVersion", "kind"), properties, path)
@@ -85,9 +101,10 @@ class Reading:
                 read[name] = self.read(item, item_schema, (*path, name))
         for name, property_schema in properties.items():
             if name not in read and "default" in property_schema:
+                self.budget.spend(_size(property_schema["default"]) * _BYTE)
                 filled = copy.deepcopy(property_schema["default"])
                 read[name] = self.read(filled, property_schema, (*path, name))
-        self._require(read, schema.get("required") or (), properties, path)
+        self._require(read, required, properties, path)
         return read
 
     def _schema_of(
@@ -101,7 +118,8 @@ class Reading:
             return True, additional
         if additional is True or _accepts_anything(schema) or ("type" not in schema and not properties):
             return True, _OPEN
-        self.unknown.append(FieldError(Code.UNKNOWN_FIELD, (*path, name), name, {"known": tuple(properties)}))
+        if len(self.unknown) < MOST_ERRORS:
+            self.unknown.append(FieldError(Code.UNKNOWN_FIELD, (*path, name), name, {"known": properties.keys()}))
         return False, _OPEN
 
     def _is_absent(self, value: Any, schema: Schema) -> bool:
@@ -112,6 +130,8 @@ class Reading:
 
     def _require(self, value: Mapping[str, Any], names: Any, properties: Mapping[str, Schema], path: Path) -> None:
         for name in names:
+            if len(self.errors) >= MOST_ERRORS:
+                return
             if name not in value:
                 wanted = (properties.get(name) or {}).get("type", "")
                 self.errors.append(FieldError(Code.REQUIRED, (*path, name), None, {"type": wanted}))
@@ -137,11 +157,12 @@ class Reading:
 
     def validate(self, value: Any, schema: Schema, path: Path) -> None:
         """Validates a value against one more schema, without pruning and defaults."""
-        self.errors += self._errors(value, schema, path)
+        if len(self.errors) < MOST_ERRORS:
+            self.errors += self._errors(value, schema, path)
 
     def _errors(self, value: Any, schema: Schema, path: Path) -> list[FieldError]:
         """The errors by a schema that only validates, as those inside allOf, anyOf, oneOf and not."""
-        reading = Reading(lenient=self.lenient)
+        reading = Reading(lenient=self.lenient, budget=self.budget)
         reading.read(value, schema, path)
         return reading.errors
 
@@ -150,6 +171,11 @@ _JUNCTORS: tuple[tuple[str, Callable[[int], bool], Code], ...] = (
     ("anyOf", lambda valid: valid >= 1, Code.MATCHES_NONE),
     ("oneOf", lambda valid: valid == 1, Code.MATCHES_NOT_ONE),
 )
+
+
+def _size(default: Any) -> int:
+    """Bytes of JSON."""
+    return len(msgspec.json.encode(default)) if isinstance(default, str | dict | list) else 1
 
 
 def _embedded(properties: Mapping[str, Schema]) -> dict[str, Schema]:

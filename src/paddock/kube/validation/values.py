@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from paddock.kube.budget import Budget
+from paddock.kube.regex.automaton import read_pattern
 from paddock.kube.times import read_time
 from paddock.kube.validation.field_errors import Code, FieldError, Path
 
@@ -65,28 +66,29 @@ def _is_number_of_any_size(value: Any, wanted: str) -> bool:
     return wanted != "integer" or isinstance(value, int) or value.is_integer()
 
 
-def check_value(value: Any, schema: Schema, path: Path) -> Iterator[FieldError]:
-    """The errors of a value of the right type, except by allOf, anyOf, oneOf and not."""
-    if "enum" in schema and value not in schema["enum"]:
-        yield FieldError(Code.NOT_IN_ENUM, path, value, {"allowed": schema["enum"]})
+def check_value(value: Any, schema: Schema, path: Path, budget: Budget) -> Iterator[FieldError]:
+    """The errors of a value of the right type, except by allOf, anyOf, oneOf and not. Raises `Exhausted`."""
+    if "enum" in schema:
+        budget.spend(len(schema["enum"]) / 32)
+        if value not in schema["enum"]:
+            yield FieldError(Code.NOT_IN_ENUM, path, value, {"allowed": schema["enum"]})
     if isinstance(value, str):
-        yield from _check_string(value, schema, path)
+        yield from _check_string(value, schema, path, budget)
     elif is_number(value):
         yield from _check_number(value, schema, path)
     elif isinstance(value, list):
-        yield from _check_list(value, schema, path)
+        yield from _check_list(value, schema, path, budget)
     elif isinstance(value, dict):
         yield from _check_size(value, schema, path)
 
 
-def _check_string(value: str, schema: Schema, path: Path) -> Iterator[FieldError]:
+def _check_string(value: str, schema: Schema, path: Path, budget: Budget) -> Iterator[FieldError]:
     if len(value) > (most := schema.get("maxLength", math.inf)):
         yield FieldError(Code.TOO_LONG, path, value, {"most": most})
     if len(value) < (least := schema.get("minLength", 0)):
         yield FieldError(Code.TOO_SHORT, path, value, {"least": least})
-    # Python's engine, not RE2: syntax that only RE2 has is refused with the CRD, and `(a+)+` can be slow.
     pattern = schema.get("pattern")
-    if pattern and not re.search(pattern, value):
+    if pattern and not read_pattern(pattern).search(value, budget):
         yield FieldError(Code.NO_MATCH, path, value, {"pattern": pattern})
     if schema.get("format") == "date-time" and read_time(value) is None:
         yield FieldError(Code.NO_TIME, path, value)
@@ -110,15 +112,15 @@ def _check_number(value: float, schema: Schema, path: Path) -> Iterator[FieldErr
         yield FieldError(Code.NO_MULTIPLE, path, value, {"step": step})
 
 
-def _check_list(value: list[Any], schema: Schema, path: Path) -> Iterator[FieldError]:
+def _check_list(value: list[Any], schema: Schema, path: Path, budget: Budget) -> Iterator[FieldError]:
     if len(value) > (most := schema.get("maxItems", math.inf)):
         yield FieldError(Code.TOO_MANY, path, len(value), {"most": most})
     if len(value) < (least := schema.get("minItems", 0)):
         yield FieldError(Code.TOO_FEW, path, len(value), {"least": least, "of": "items"})
-    yield from _check_duplicates(value, schema, path)
+    yield from _check_duplicates(value, schema, path, budget)
 
 
-def _check_duplicates(value: list[Any], schema: Schema, path: Path) -> Iterator[FieldError]:
+def _check_duplicates(value: list[Any], schema: Schema, path: Path, budget: Budget) -> Iterator[FieldError]:
     """Duplicates in lists that are sets, or maps by some keys of their items (`x-kubernetes-list-type`)."""
     kind = schema.get("x-kubernetes-list-type")
     if kind not in ("set", "map"):
@@ -128,6 +130,7 @@ def _check_duplicates(value: list[Any], schema: Schema, path: Path) -> Iterator[
     for index, item in enumerate(value):
         named = {key: item.get(key) for key in keys} if kind == "map" and isinstance(item, dict) else item
         text = json.dumps(named, default=str)
+        budget.spend(1 + len(keys) + len(text) / 64)
         if text in seen:
             yield FieldError(Code.DUPLICATE, (*path, index), named)
         seen.add(text)
