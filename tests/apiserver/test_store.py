@@ -118,7 +118,7 @@ async def test_the_changelog_has_the_later_changes_with_their_previous_states(st
     await _put(store, "a", "1")
     second = await _put(store, "a", "2")
     await _delete(store, "a")
-    changes = store.changes_since(KEY, start)
+    changes = list(store.changes_since(KEY, start))
     assert [change.type for change in changes] == ["ADDED", "MODIFIED", "DELETED"]
     assert changes[1].previous_object is not None
     assert changes[1].previous_object["data"] == {"d": "1"}
@@ -133,7 +133,7 @@ async def test_the_changelog_is_compacted_and_older_versions_are_expired(store: 
     await eventually(lambda: store.changelog.compacted > start)
     with pytest.raises(Expired):
         store.changes_since(KEY, start)
-    assert 20 <= len(store.changes_since(KEY, store.changelog.compacted)) <= 40
+    assert 20 <= len(list(store.changes_since(KEY, store.changelog.compacted))) <= 40
     assert len(list(store.select(KEY))) == 5
 
 
@@ -177,7 +177,7 @@ async def test_large_changes_are_compacted_by_bytes_and_the_file_shrinks(tmp_pat
 
 
 def _kept(store: Store) -> list[Change]:
-    return store.changes_since(KEY, store.changelog.compacted)
+    return list(store.changes_since(KEY, store.changelog.compacted))
 
 
 async def test_a_restart_keeps_all_objects_and_never_reuses_a_version(tmp_path: Path) -> None:

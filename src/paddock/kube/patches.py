@@ -14,6 +14,7 @@ from typing import Any, TypeGuard
 import jsonpatch
 import msgspec
 
+from paddock.kube.budget import Budget
 from paddock.kube.calls import PatchKind
 from paddock.kube.errors import BadRequest, Invalid, TooLarge
 from paddock.kube.meta import Manifest
@@ -55,22 +56,25 @@ MOST_COPIED_BYTES = 3 * 1024 * 1024
 object would make it 2**30 times as large (kube-apiserver's JSONPatchMaxCopyBytes)."""
 
 _SHOWN = 1_000
+# The costs in steps (`kube.budget`): of an operation, and of a byte that a copy adds.
+_OPERATION, _COPIED_BYTE = 20, 1 / 8
 _DIRECTIVES = ("$patch", "$retainKeys", "$setElementOrder/", "$deleteFromPrimitiveList/")
 _Path = tuple[str, ...]
 
 
-def apply_patch(manifest: Mapping[str, Any], patch: Any, kind: PatchKind) -> Manifest:
+def apply_patch(manifest: Mapping[str, Any], patch: Any, kind: PatchKind, budget: Budget | None = None) -> Manifest:
     """The object with the patch applied. As in Kubernetes: `BadRequest` if the body is not such a patch, `TooLarge` if
-    it has too many operations, `Invalid` if it does not fit the object, or copies too much."""
+    it has too many operations, `Invalid` if it does not fit the object, or copies too much. `Exhausted` if it takes
+    more steps than `budget` has."""
     try:
-        return _apply(manifest, patch, kind)
+        return _apply(manifest, patch, kind, budget or Budget())
     except RecursionError:
         raise BadRequest(f"the {kind} patch nests too deeply") from None
 
 
-def _apply(manifest: Mapping[str, Any], patch: Any, kind: PatchKind) -> Manifest:
+def _apply(manifest: Mapping[str, Any], patch: Any, kind: PatchKind, budget: Budget) -> Manifest:
     if kind == "json":
-        return _apply_json_patch(manifest, patch)
+        return _apply_json_patch(manifest, patch, budget)
     if not isinstance(patch, Mapping):
         error = Invalid if kind == "merge" else BadRequest
         raise error(f"a {kind} patch is an object: found {_name_type(patch)}")
@@ -92,7 +96,7 @@ def merge_patch(target: Any, patch: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _apply_json_patch(manifest: Mapping[str, Any], patch: Any) -> Manifest:
+def _apply_json_patch(manifest: Mapping[str, Any], patch: Any, budget: Budget) -> Manifest:
     if not isinstance(patch, Sequence) or isinstance(patch, str | bytes):
         raise BadRequest(f"a JSON patch is a list of operations: found {_name_type(patch)}")
     if len(patch) > MOST_OPERATIONS:
@@ -101,7 +105,7 @@ def _apply_json_patch(manifest: Mapping[str, Any], patch: Any) -> Manifest:
         if not isinstance(operation, Mapping):
             raise BadRequest(f"operation {position} of the JSON patch is {_name_type(operation)}, wanted an object")
     try:
-        result: Any = _run_operations(deepcopy(dict(manifest)), patch)
+        result: Any = _run_operations(deepcopy(dict(manifest)), patch, budget)
     except jsonpatch.JsonPatchTestFailed as error:
         raise Invalid(
             f"the server rejected our request due to an error in our request: testing failed: {error!s:.{_SHOWN}}"
@@ -113,14 +117,17 @@ def _apply_json_patch(manifest: Mapping[str, Any], patch: Any) -> Manifest:
     return result
 
 
-def _run_operations(document: Any, patch: Sequence[Mapping[str, Any]]) -> Any:
+def _run_operations(document: Any, patch: Sequence[Mapping[str, Any]], budget: Budget) -> Any:
     """The document after the operations, which change it in place."""
     # One patch for each operation, as the size of what a copy adds is known only when its turn has come.
     operations = [jsonpatch.JsonPatch([operation]) for operation in patch]
     copied = 0
     for given, operation in zip(patch, operations, strict=True):
+        budget.spend(_OPERATION)
         if given["op"] == "copy":
-            copied += _size_of_copy(document, given.get("from"))
+            size = _size_of_copy(document, given.get("from"))
+            budget.spend(size * _COPIED_BYTE)
+            copied += size
             if copied > MOST_COPIED_BYTES:
                 raise Invalid(
                     f"Unable to complete the copy, the accumulated size increase of copy is {copied}, exceeding the"

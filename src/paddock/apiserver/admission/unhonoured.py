@@ -7,6 +7,7 @@ Without a warning a readiness probe or a user id would seem to work. The list fo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from paddock.kube.meta import Manifest, Resource
@@ -20,6 +21,7 @@ _IDLE_KINDS: Mapping[tuple[str, str], str] = {
         "ClusterRoleBindings are stored and not enforced in this cluster"
     ),
 }
+_MOST = 100
 _POD_FIELDS = ("ephemeralContainers", "runtimeClassName", "topologySpreadConstraints")
 _AFFINITIES = ("podAffinity", "podAntiAffinity")
 _CONTAINER_FIELDS = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe", "volumeDevices")
@@ -31,7 +33,7 @@ def explain_unhonoured(resource: Resource, manifest: Manifest) -> tuple[str, ...
         return (sentence,)
     if (resource.group, resource.plural) != ("", "pods"):
         return ()
-    paths = _find_in_pod(manifest.get("spec") or {})
+    paths = islice(_find_in_pod(manifest.get("spec") or {}), _MOST)
     return tuple(f"{path} is not honoured in this cluster" for path in paths)
 
 

@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any, NamedTuple
 
 import msgspec
 from aiohttp import web
@@ -28,11 +30,12 @@ from paddock.apiserver.http.requests import (
     read_revision,
     read_watch,
     read_write_options,
+    weigh_body,
 )
-from paddock.apiserver.http.streams import Watch, serve_log
+from paddock.apiserver.http.streams import Watch, serve_list, serve_log
 from paddock.apiserver.objects import builtin_strategies, reviews
-from paddock.apiserver.objects.pages import Page
-from paddock.apiserver.objects.writes import Answer, Objects, WriteOptions
+from paddock.apiserver.objects.pages import Ending, Page
+from paddock.apiserver.objects.writes import Answer, Objects, WriteOptions, build_success
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.apiserver.storage.hub import Selection, read_selection
 from paddock.apiserver.storage.records import storage_key
@@ -46,6 +49,10 @@ from paddock.kube.errors import (
     UnsupportedMediaType,
 )
 from paddock.kube.meta import Manifest
+
+_MOST_WARNINGS = 100
+_MOST_WARNING_CHARACTERS = 4 * 1024
+_CUT_WARNING_CHARACTERS = 256
 
 _Handler = Callable[[web.Request, Target, ServedResource], Awaitable[web.StreamResponse]]
 
@@ -73,7 +80,7 @@ class Handlers:
             raise NotFound(f"the server could not find the requested resource: {request.path} is not served here")
         # Reviews are answered and never stored, so the registry does not list them.
         if reviews.is_review(target.group, target.version, target.plural) and request.method == "POST":
-            body, _ = await self._body(request)
+            body = (await self._body(request)).value
             return _json(
                 msgspec.json.encode(reviews.build_review(target.group, target.version, target.plural, body)), 201
             )
@@ -99,14 +106,16 @@ class Handlers:
             raise NotFound(f"the server could not find the requested resource: {target.plural} are in a namespace")
         return self._one if target.name else self._collection
 
-    async def _body(self, request: web.Request, options: WriteOptions | None = None) -> tuple[Any, tuple[str, ...]]:
-        """The body, and a warning for each duplicate field. Strict validation refuses duplicates."""
+    async def _body(self, request: web.Request, options: WriteOptions | None = None) -> _Body:
+        """The body, its size, and a warning for each duplicate field. Strict validation refuses duplicates."""
         checked = options is not None and options.validation != "Ignore"
-        body, duplicates = read_body(await request.read(), request.headers.get("Content-Type"), duplicates=checked)
+        raw, media = await request.read(), request.headers.get("Content-Type")
+        work = partial(read_body, raw, media, duplicates=checked)
+        body, duplicates = await self._objects.worker.run(work, weigh_body(raw, media))
         # kubectl checks no fields itself where the server offers `fieldValidation`, so the server must refuse them.
         if duplicates and options is not None and options.validation == "Strict":
             raise BadRequest(f"strict decoding error: {', '.join(duplicates)}")
-        return body, duplicates
+        return _Body(body, duplicates, len(raw))
 
     # Reads
 
@@ -127,8 +136,11 @@ class Handlers:
         # A continue token carries the revision of the first page.
         if not token:
             self._check_revision(query)
-        page = self._objects.page(served, selection, limit=read_number(query, "limit") or 0, token=token)
-        return _json(render_page(served, page, wanted, self._objects.clock()))
+        pieces = self._objects.pieces(served, selection, limit=read_number(query, "limit") or 0, token=token)
+        first = next(pieces)
+        if first.ending is not None:
+            return _json(render_page(served, Page(first.items, first.ending), wanted, self._objects.clock()))
+        return await serve_list(request, served, chain((first,), pieces), wanted, self._objects.clock)
 
     def _check_revision(self, query: Mapping[str, str]) -> None:
         """Only the current state can be listed: a future or an exact past revision is refused."""
@@ -177,33 +189,37 @@ class Handlers:
         if served.resource.namespaced and not target.namespace:
             raise MethodNotAllowed(f"POST is not allowed on {request.path}: {target.plural} are created in a namespace")
         options = read_write_options(request.query)
-        manifest, warnings = await self._body(request, options)
-        answer = await self._objects.create(served, manifest, namespace=target.namespace, options=options)
-        return self._answer_write(request, target, served, answer, warnings)
+        body = await self._body(request, options)
+        answer = await self._objects.create(
+            served, body.value, namespace=target.namespace, options=options, size=body.size
+        )
+        return await self._answer_write(request, target, served, answer, body.warnings)
 
     async def _replace(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
         options = read_write_options(request.query)
-        manifest, warnings = await self._body(request, options)
+        body = await self._body(request, options)
         answer = await self._objects.replace(
             served,
-            manifest,
+            body.value,
             namespace=target.namespace,
             name=target.name,
             subresource=target.subresource,
             options=options,
+            size=body.size,
         )
-        return self._answer_write(request, target, served, answer, warnings)
+        return await self._answer_write(request, target, served, answer, body.warnings)
 
     async def _patch(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
         options = read_write_options(request.query)
         kind = self._patch_kind(request)
-        patch, warnings = await self._body(request, options)
-        place = {"namespace": target.namespace, "name": target.name, "subresource": target.subresource}
+        body = await self._body(request, options)
+        place: Any = {"namespace": target.namespace, "name": target.name, "subresource": target.subresource}
+        place |= {"options": options, "size": body.size}
         if kind == "apply":
-            answer = await self._objects.apply(served, patch, **place, options=options)
+            answer = await self._objects.apply(served, body.value, **place)
         else:
-            answer = await self._objects.patch(served, patch, kind, **place, options=options)  # type: ignore[arg-type]
-        return self._answer_write(request, target, served, answer, warnings)
+            answer = await self._objects.patch(served, body.value, kind, **place)  # type: ignore[arg-type]
+        return await self._answer_write(request, target, served, answer, body.warnings)
 
     def _patch_kind(self, request: web.Request) -> str:
         media = request.headers.get("Content-Type", "").split(";")[0].strip().lower()
@@ -229,20 +245,22 @@ class Handlers:
         deleted = await self._objects.delete_collection(
             served, self._selection(request, target, served), delete=delete, options=WriteOptions(dry_run=dry_run)
         )
+        if deleted is None:
+            return _json(build_success())
         wanted = read_accept(request.headers.get("Accept", ""), request.query)
-        page = Page(deleted, self._objects.store.revision)
+        page = Page(deleted, Ending(self._objects.store.revision))
         return _json(render_page(served, page, wanted, self._objects.clock()))
 
     async def _delete_body(self, request: web.Request) -> Any:
         if not await request.read():
             return None
-        return (await self._body(request))[0]
+        return (await self._body(request)).value
 
     async def _bind(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
         options = read_write_options(request.query)
-        binding, _ = await self._body(request, options)
+        body = await self._body(request, options)
         answer = await self._objects.bind(
-            served, binding, namespace=target.namespace, name=target.name, options=options
+            served, body.value, namespace=target.namespace, name=target.name, options=options
         )
         return self._answer(request, served, answer)
 
@@ -253,15 +271,15 @@ class Handlers:
         return _json(msgspec.json.encode(builtin_strategies.read_scale(served, manifest)))
 
     async def _replace_scale(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
-        scale, _ = await self._body(request)
-        return await self._rescale(request, target, served, lambda _: scale)
+        body = await self._body(request)
+        return await self._rescale(request, target, served, lambda _: body.value)
 
     async def _patch_scale(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
         kind = self._patch_kind(request)
-        patch, _ = await self._body(request)
+        body = await self._body(request)
         patch_kind: Any = "merge" if kind == "apply" else kind
         return await self._rescale(
-            request, target, served, lambda scale: builtin_strategies.patch_scale(scale, patch, patch_kind)
+            request, target, served, lambda scale: builtin_strategies.patch_scale(scale, body.value, patch_kind)
         )
 
     async def _rescale(
@@ -272,12 +290,13 @@ class Handlers:
         )
         return _json(answer.body, warnings=answer.warnings)
 
-    def _answer_write(
+    async def _answer_write(
         self, request: web.Request, target: Target, served: ServedResource, answer: Answer, warnings: tuple[str, ...]
     ) -> web.Response:
         """Adds a warning for each field that has no effect here, except for writes of a subresource."""
         if not target.subresource and not served.custom:
-            warnings += explain_unhonoured(served.resource, msgspec.json.decode(answer.body))
+            work = partial(_explain_unhonoured, served, answer.body)
+            warnings += await self._objects.worker.run(work, len(answer.body))
         return self._answer(request, served, answer, warnings)
 
     def _answer(
@@ -288,12 +307,37 @@ class Handlers:
         return _json(body, 201 if answer.created else 200, (*warnings, *answer.warnings))
 
 
+class _Body(NamedTuple):
+    """`value`: of JSON; `size`: bytes that were sent."""
+
+    value: Any
+    warnings: tuple[str, ...]
+    size: int
+
+
+def _explain_unhonoured(served: ServedResource, body: bytes) -> tuple[str, ...]:
+    return explain_unhonoured(served.resource, msgspec.json.decode(body))
+
+
 def _json(body: bytes, status: int = 200, warnings: tuple[str, ...] = ()) -> web.Response:
     response = web.Response(
         body=body, status=status, content_type="application/json", headers={"Cache-Control": "no-cache, private"}
     )
-    for warning in warnings:
+    for warning in cut_warnings(warnings):
         # A line break cannot stand in a header, and quotes end the text: the form is `299 - "text"`, as in Kubernetes.
         text = "".join(char for char in warning if char.isprintable()).replace("\\", "\\\\").replace('"', '\\"')
         response.headers.add("Warning", f'299 - "{text}"')
     return response
+
+
+def cut_warnings(warnings: Sequence[str]) -> list[str]:
+    """The warnings that fit into the headers of an answer. Kubernetes' limits are the same (truncateAtTotalRunes)."""
+    if len(warnings) <= _MOST_WARNINGS and sum(map(len, warnings)) <= _MOST_WARNING_CHARACTERS:
+        return list(warnings)
+    cut: list[str] = []
+    for warning in warnings[:_MOST_WARNINGS]:
+        cut.append(warning[:_CUT_WARNING_CHARACTERS])
+        if sum(map(len, cut)) > _MOST_WARNING_CHARACTERS:
+            cut.pop()
+            break
+    return cut

@@ -1,4 +1,4 @@
-"""Streamed responses: watches and followed logs.
+"""Streamed responses: watches, long lists and followed logs.
 
 A watcher that does not read is disconnected (`storage.hub`) and reconnects with its last resourceVersion. Rule: a watch
 ends at its timeout even if nobody reads it. `formats` encodes the lines.
@@ -8,19 +8,29 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Iterator
+from bisect import bisect_left
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
-from itertools import islice
 
 from aiohttp import web
 
-from paddock.apiserver.http.formats import render_added, render_bookmark, render_error, render_event
+from paddock.apiserver.http.formats import (
+    render_added,
+    render_bookmark,
+    render_error,
+    render_event,
+    render_head,
+    render_items,
+    render_tail,
+)
 from paddock.apiserver.http.pod_logs import LogOptions, PodLogs
 from paddock.apiserver.http.requests import Format, WatchOptions
+from paddock.apiserver.objects.pages import Piece
+from paddock.apiserver.objects.reads import PIECE_BYTES, PIECE_OBJECTS
 from paddock.apiserver.objects.writes import Objects
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.apiserver.storage.hub import Capacity, Selection, Subscription, WatchEvent
-from paddock.apiserver.storage.records import Stored, storage_key
+from paddock.apiserver.storage.records import Change, storage_key
 from paddock.kube.errors import Expired
 from paddock.kube.meta import Manifest
 
@@ -31,7 +41,10 @@ BOOKMARK_SECONDS = 60.0  # as in kube-apiserver
 MAX_WATCH_SECONDS = 1_800
 _FLUSH_SECONDS = 1.0
 """How long the last lines may take once a watch has ended; then the connection is aborted."""
-_LINES_PER_CHUNK = 500
+_CHUNK_BYTES = 256 * 1024
+"""How much is encoded for a client before it has taken what came before, if one object has not more."""
+_LIST_SECONDS = 300.0
+"""How long a client may take to read a list that is sent in pieces."""
 _FIRST_CHUNK_SECONDS = 0.25
 
 
@@ -46,75 +59,169 @@ class Watch:
         self._selection = selection
         self._options = options
         self._format = wanted
+        self._sent = Sent()
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
         key = storage_key(self._served.resource)
-        # No await may stand between here and `_first_lines`: a change in between would be missed or sent twice.
+        # What is committed from here on comes to the subscription; what was committed before is read from the store.
         subscription = self._objects.hub.subscribe(key, self._selection, CAPACITY)
+        begun = self._objects.store.revision
         loop = asyncio.get_running_loop()
         end = loop.time() + min(self._options.timeout or MAX_WATCH_SECONDS, MAX_WATCH_SECONDS)
+        response = _stream("application/json")
         try:
-            first, expired = self._first_lines(key)
-            response = web.StreamResponse(
-                headers={"Content-Type": "application/json", "Cache-Control": "no-cache, private"}
-            )
-            response.enable_chunked_encoding()
             # A write waits for a client that does not read, and an open request keeps the cluster from sleeping.
             async with asyncio.timeout_at(end + _FLUSH_SECONDS) as limit:
                 subscription.on_close = partial(_shorten_deadline, limit)
                 await response.prepare(request)
-                while chunk := b"".join(islice(first, _LINES_PER_CHUNK)):
-                    await response.write(chunk)
-                if not expired:
+                try:
+                    await _write_parts(response, self._first_lines(key, begun))
                     await self._stream_changes(response, subscription, end)
+                except Expired as error:
+                    # Kubernetes answers 200 with one ERROR event here, and not with status 410.
+                    await response.write(render_error(error))
                 await response.write_eof()
         except ConnectionError:
             pass  # the client has disconnected
         except TimeoutError:
-            # The client stopped reading long ago: a clean end of the stream would not reach it.
-            if request.transport is not None:
-                request.transport.abort()
+            _abort(request)
         finally:
             self._objects.hub.leave(key, subscription)
         return response
 
-    def _first_lines(self, key: str) -> tuple[Iterator[bytes], bool]:
-        """The first lines, and whether the watch has expired and ends after them."""
-        options, clock = self._options, self._objects.clock
-        revision = self._objects.store.revision
-        if options.initial_events:
-            items = self._objects.page(self._served, self._selection).items
-            return self._current_objects(items, revision), False
-        if options.revision == 0:
-            return iter(()), False
-        try:
-            changes = self._objects.store.changes_since(key, options.revision)
-        except Expired as error:
-            # Kubernetes answers 200 with one ERROR event here, and not with status 410.
-            return iter([render_error(error)]), True
-        typed = ((self._selection.event_type(change), change) for change in changes)
-        events = [WatchEvent(type, change) for type, change in typed if type is not None]
-        return (render_event(self._served, event, self._format, clock()) for event in events), False
+    def _first_lines(self, key: str, begun: int) -> Iterator[bytes]:
+        """The lines of what was committed up to revision `begun`, read from the store while they are taken. Raises
+        `Expired` if the changelog does not reach back so far."""
+        if self._options.initial_events:
+            yield from self._current_objects(begun)
+        elif self._options.revision:
+            yield from self._missed_changes(key, self._options.revision, begun)
 
-    def _current_objects(self, items: list[Stored], revision: int) -> Iterator[bytes]:
-        for stored in items:
-            yield render_added(self._served, stored, self._format, self._objects.clock())
+    def _current_objects(self, begun: int) -> Iterator[bytes]:
+        for piece in self._objects.pieces(self._served, self._selection):
+            self._sent.add(piece.last if piece.ending is None else None, self._objects.store.revision)
+            for stored in piece.items:
+                yield render_added(self._served, stored, self._format, self._objects.clock())
+            yield b""
+        # The changes since then come as events, also those that a piece has already.
         if self._options.initial_events_end:
-            yield render_bookmark(self._served, revision, self._format, initial_events_end=True)
+            yield render_bookmark(self._served, begun, self._format, initial_events_end=True)
+
+    def _missed_changes(self, key: str, after: int, begun: int) -> Iterator[bytes]:
+        while changes := _read_some(self._objects.store.changes_since(key, after, begun)):
+            for change in changes:
+                if (type := self._selection.event_type(change)) is not None:
+                    event = WatchEvent(type, change)
+                    yield render_event(self._served, event, self._format, self._objects.clock())
+            after = changes[-1].rv
+            yield b""
 
     async def _stream_changes(self, response: web.StreamResponse, subscription: Subscription, end: float) -> None:
         loop = asyncio.get_running_loop()
         while (left := end - loop.time()) > 0:
             events = await subscription.read(min(left, BOOKMARK_SECONDS))
-            now = self._objects.clock()
             if events:
-                lines = (render_event(self._served, event, self._format, now) for event in events)
-                await response.write(b"".join(lines))
+                await _write_parts(response, self._render(events))
             elif subscription.lost:
                 return
             elif self._options.bookmarks:
                 # Nothing is pending in this turn of the loop, so the watcher has received all changes.
                 await response.write(render_bookmark(self._served, self._objects.store.revision, self._format))
+
+    def _render(self, events: list[WatchEvent]) -> Iterator[bytes]:
+        for event in events:
+            if not self._sent.has(event.change):
+                yield render_event(self._served, event, self._format, self._objects.clock())
+
+
+class Sent:
+    """What the first lines of a watch have told: of the objects up to each key, the state at a revision."""
+
+    def __init__(self) -> None:
+        self._keys: list[tuple[str, str]] = []
+        self._revisions: list[int] = []
+
+    def add(self, last: tuple[str, str] | None, revision: int) -> None:
+        """The objects after the key before, up to `last`, were read at this revision; None: all others."""
+        self._revisions.append(revision)
+        if last is not None:
+            self._keys.append(last)
+
+    def has(self, change: Change) -> bool:
+        """Whether the state that was told is this change's, or a later one."""
+        place = bisect_left(self._keys, (change.namespace, change.name))
+        return place < len(self._revisions) and change.rv <= self._revisions[place]
+
+
+def _read_some(changes: Iterator[Change]) -> list[Change]:
+    """The next changes, as many as may be in memory at once."""
+    read, size = [], 0
+    for change in changes:
+        read.append(change)
+        size += change.size
+        if size >= PIECE_BYTES or len(read) >= PIECE_OBJECTS:
+            break
+    return read
+
+
+async def serve_list(
+    request: web.Request, served: ServedResource, pieces: Iterator[Piece], wanted: Format, clock: Callable[[], float]
+) -> web.StreamResponse:
+    """A list in pieces: each is read and encoded when the client has taken the one before. An error ends the answer in
+    its middle."""
+    response = _stream("application/json")
+    try:
+        async with asyncio.timeout(_LIST_SECONDS):
+            await response.prepare(request)
+            await _write_parts(response, _render_list(served, pieces, wanted, clock))
+            await response.write_eof()
+    except ConnectionError:
+        pass  # the client has disconnected
+    except TimeoutError:
+        _abort(request)
+    return response
+
+
+def _render_list(
+    served: ServedResource, pieces: Iterator[Piece], wanted: Format, clock: Callable[[], float]
+) -> Iterator[bytes]:
+    yield render_head(served, wanted)
+    comma = b""
+    for piece in pieces:
+        for item in render_items(served, piece.items, wanted, clock()):
+            yield comma + item
+            comma = b","
+        if piece.ending is not None:
+            yield render_tail(piece.ending)
+        yield b""
+
+
+async def _write_parts(response: web.StreamResponse, parts: Iterator[bytes]) -> None:
+    """Writes the parts in chunks. Other requests have their turn after each chunk, and at each empty part."""
+    chunk: list[bytes] = []
+    size = 0
+    for part in parts:
+        chunk.append(part)
+        size += len(part)
+        if size >= _CHUNK_BYTES:
+            await response.write(b"".join(chunk))
+            chunk, size = [], 0
+        if not part or not chunk:
+            await asyncio.sleep(0)
+    if size:
+        await response.write(b"".join(chunk))
+
+
+def _stream(content_type: str) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"Content-Type": content_type, "Cache-Control": "no-cache, private"})
+    response.enable_chunked_encoding()
+    return response
+
+
+def _abort(request: web.Request) -> None:
+    # The client stopped reading long ago: a clean end of the stream would not reach it.
+    if request.transport is not None:
+        request.transport.abort()
 
 
 def _shorten_deadline(limit: asyncio.Timeout) -> None:
@@ -132,8 +239,7 @@ async def serve_log(request: web.Request, logs: PodLogs, pod: Manifest, options:
         await asyncio.wait({first}, timeout=_FIRST_CHUNK_SECONDS)
         if first.done():
             first.result()
-        response = web.StreamResponse(headers={"Content-Type": "text/plain", "Cache-Control": "no-cache, private"})
-        response.enable_chunked_encoding()
+        response = _stream("text/plain")
         await response.prepare(request)
         if chunk := await first:
             await response.write(chunk)

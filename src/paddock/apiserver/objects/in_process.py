@@ -63,6 +63,7 @@ class LocalApi(Api):
         for task in (self._collecting, self._expiring):
             task.cancel()
         await asyncio.gather(self._collecting, self._expiring, return_exceptions=True)
+        self.objects.worker.close()
         self.objects.hub.close()
         self.objects.store.close()
 
@@ -97,7 +98,7 @@ class LocalApi(Api):
         page = self.objects.page(served, selection)
         version = call.resource.api_version
         items = [_decode(in_version(stored.body, stored.version, version)) for stored in page.items]
-        return Listing(items, str(page.revision))
+        return Listing(items, str(page.ending.revision))
 
     async def _create(self, call: Create) -> Manifest:
         served = self.objects.served(call.resource)
@@ -109,7 +110,9 @@ class LocalApi(Api):
         elif call.subresource:
             raise NotFound(f"{call.resource.plural}/{call.subresource} cannot be created here")
         else:
-            answer = await self.objects.create(served, call.manifest, namespace=call.namespace, options=options)
+            answer = await self.objects.create(
+                served, call.manifest, namespace=call.namespace, options=options, size=_size(call.manifest)
+            )
         return _decode(answer.body)
 
     async def _replace(self, call: Replace) -> Manifest:
@@ -120,8 +123,9 @@ class LocalApi(Api):
             answer = await self.objects.scale(served, lambda _: call.manifest, namespace=call.namespace, name=call.name)
         else:
             answer = await self.objects.replace(
-                served, call.manifest, namespace=call.namespace, name=call.name, subresource=call.subresource
-            )
+                served, call.manifest,
+                namespace=call.namespace, name=call.name, subresource=call.subresource, size=_size(call.manifest),
+            )  # fmt: skip
         return _decode(answer.body)
 
     async def _patch(self, call: Patch) -> Manifest:
@@ -136,7 +140,7 @@ class LocalApi(Api):
         else:
             answer = await self.objects.patch(
                 served, call.patch, call.kind,
-                namespace=call.namespace, name=call.name, subresource=call.subresource,
+                namespace=call.namespace, name=call.name, subresource=call.subresource, size=_size(call.patch),
             )  # fmt: skip
         return _decode(answer.body)
 
@@ -175,6 +179,10 @@ class LocalApi(Api):
                 f"the server could not find the requested resource: {call.resource.plural} has no {call.subresource}"
             )
         return served
+
+
+def _size(manifest: object) -> int:
+    return len(msgspec.json.encode(manifest))
 
 
 def _event(seen: WatchEvent, version: str) -> Event:

@@ -1,4 +1,4 @@
-"""Pages of a list: stored bodies joined without decoding, and continue tokens. Pure."""
+"""Pages of a list and their pieces, and continue tokens. Pure."""
 
 from __future__ import annotations
 
@@ -6,44 +6,57 @@ import base64
 import binascii
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
 import msgspec
 
-from paddock.apiserver.schema.resource import ServedResource
 from paddock.apiserver.storage.records import Stored, in_version
 from paddock.kube.errors import BadRequest
+from paddock.kube.meta import Manifest
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """One page of a list. `remaining` is None if only reading further objects would tell."""
+class Ending:
+    """What a list says of itself once its last object is known. `token`: where the next page begins, if there is one;
+    `remaining` is None if only reading further objects would tell."""
 
-    items: list[Stored] = field(default_factory=list)
     revision: int = 0
     token: str = ""
     remaining: int | None = None
 
+    def metadata(self) -> Manifest:
+        meta: Manifest = {"resourceVersion": str(self.revision)}
+        if self.token:
+            meta["continue"] = self.token
+            if self.remaining is not None:
+                meta["remainingItemCount"] = self.remaining
+        return meta
 
-def build_list(served: ServedResource, page: Page) -> bytes:
-    """The list as JSON: the stored bodies joined without decoding."""
-    meta: dict[str, Any] = {"resourceVersion": str(page.revision)}
-    if page.token:
-        meta["continue"] = page.token
-        if page.remaining is not None:
-            meta["remainingItemCount"] = page.remaining
-    resource = served.resource
-    # Joining the bodies of 10,000 pods takes about 45 ms; decoding them alone takes 155 to 190 ms (measured).
-    head = msgspec.json.encode({"kind": served.list_name, "apiVersion": resource.api_version, "metadata": meta})
-    return b"".join((head[:-1], b',"items":[', b",".join(bodies(page.items, resource.api_version)), b"]}"))
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a list."""
+
+    items: list[Stored] = field(default_factory=list)
+    ending: Ending = field(default_factory=Ending)
+
+
+class Piece(NamedTuple):
+    """A part of a page that is read in one go. `last`: the last key that was looked at; the last piece has the page's
+    `ending`."""
+
+    items: list[Stored]
+    ending: Ending | None = None
+    last: tuple[str, str] | None = None
 
 
 def bodies(items: Iterable[Stored], version: str) -> list[bytes]:
     return [in_version(stored.body, stored.version, version) for stored in items]
 
 
-def build_token(revision: int, last: Stored) -> str:
-    return base64.urlsafe_b64encode(msgspec.json.encode((revision, last.namespace, last.name))).decode().rstrip("=")
+def build_token(revision: int, last: tuple[str, str]) -> str:
+    """`last`: namespace and name of the page's last object."""
+    return base64.urlsafe_b64encode(msgspec.json.encode((revision, *last))).decode().rstrip("=")
 
 
 def read_token(token: str) -> tuple[int, tuple[str, str]]:

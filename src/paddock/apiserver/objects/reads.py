@@ -6,8 +6,13 @@ loop. Rule: nothing here writes; `writes` builds on this.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from paddock.apiserver.kinds.custom import digest_crd
 from paddock.apiserver.kinds.registry import Registry, read_kinds
-from paddock.apiserver.objects.pages import Page, build_token, read_token
+from paddock.apiserver.objects.pages import Ending, Page, Piece, build_token, read_token
+from paddock.apiserver.objects.worker import Worker
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.apiserver.storage.hub import Hub, Selection
 from paddock.apiserver.storage.records import Change, Stored, in_version, storage_key
@@ -15,6 +20,10 @@ from paddock.apiserver.storage.store import Store
 from paddock.kube.errors import Expired, NotFound
 from paddock.kube.meta import CRDS, Resource
 
+PIECE_OBJECTS = 500
+PIECE_BYTES = 1024 * 1024
+"""How much of a list is read in one go: the loop serves other requests before the next piece."""
+_MOST_CHECKED = 256
 _CRDS = storage_key(CRDS)
 
 
@@ -22,10 +31,12 @@ class Catalog:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.hub = Hub()
+        self.worker = Worker()
         self.registry = Registry()
         self._built_ins = self.registry
         self._storage: dict[str, ServedResource] = {}
         self._kinds: dict[tuple[str, int], tuple[ServedResource, ...]] = {}
+        self._checked: set[bytes] = set()
         self._read_crds()
         store.listen(self._committed)
 
@@ -41,13 +52,25 @@ class Catalog:
 
     def _read_crds(self) -> None:
         """Reads the CRDs that have changed, and builds the registry."""
-        stored = {(each.uid, each.rv): each for each in self.store.select(_CRDS)}
         # Each version of a CRD is read only once: a large schema costs as much as hundreds of writes.
         known = self._kinds
-        self._kinds = {key: known[key] if key in known else read_kinds(each.manifest()) for key, each in stored.items()}
+        stored = self.store.versions(_CRDS)
+        self._kinds = {key: known[key] if key in known else self._read_kinds(key[0]) for key in stored}
         custom = [kind for kinds in self._kinds.values() for kind in kinds]
         self.registry = self._built_ins.with_kinds(custom) if custom else self._built_ins
         self._storage = {storage_key(served.resource): served for served in self.registry.all() if served.storage}
+
+    def _read_kinds(self, uid: str) -> tuple[ServedResource, ...]:
+        stored = self.store.find(uid)
+        crd = stored.manifest() if stored is not None else {}
+        return read_kinds(crd, checked=digest_crd(crd) in self._checked)
+
+    def remember_checked(self, crd: Mapping[str, Any]) -> None:
+        """This CRD has no errors: the check of a large one takes seconds, and need not be made again once it is
+        stored."""
+        if len(self._checked) >= _MOST_CHECKED:
+            self._checked.clear()
+        self._checked.add(digest_crd(crd))
 
     def served(self, resource: Resource) -> ServedResource:
         """The served kind of a resource. Raises `NotFound`, in the API's words."""
@@ -71,8 +94,17 @@ class Catalog:
         return stored
 
     def page(self, served: ServedResource, selection: Selection, *, limit: int = 0, token: str = "") -> Page:
-        """The selected objects, ordered by key. Later pages carry the revision of the first page."""
-        key = storage_key(served.resource)
+        """The selected objects, ordered by key, read in one go: for callers in this process."""
+        pieces = list(self.pieces(served, selection, limit=limit, token=token))
+        ending = pieces[-1].ending
+        assert ending is not None
+        return Page([stored for piece in pieces for stored in piece.items], ending)
+
+    def pieces(
+        self, served: ServedResource, selection: Selection, *, limit: int = 0, token: str = ""
+    ) -> Iterator[Piece]:
+        """The selected objects, ordered by key, in pieces that are read when they are asked for. Later pages carry the
+        revision of the first page, and later pieces that of the first piece."""
         revision, after = read_token(token) if token else (self.store.revision, None)
         # A watch from the first page's revision must miss nothing, so the changelog must still reach back to it.
         if revision < self.store.changelog.compacted:
@@ -80,21 +112,47 @@ class Catalog:
                 "The provided continue parameter is too old to display a consistent list result. You can start a new"
                 " list without the continue parameter"
             )
+        return self._pieces(storage_key(served.resource), selection, limit, revision, after)
+
+    def _pieces(
+        self, key: str, selection: Selection, limit: int, revision: int, after: tuple[str, str] | None
+    ) -> Iterator[Piece]:
+        left, last = limit, after
+        while True:
+            items, scanned, more = self._scan(key, selection, left if limit else None, after)
+            # One more object than the limit shows that there is another page.
+            if limit and len(items) > left:
+                items.pop()
+                last = key_of(items[-1]) if items else last
+                remaining = None if selection.narrow else self.store.count(key, selection.namespace, last or ("", ""))
+                yield Piece(items, Ending(revision, build_token(revision, last or ("", "")), remaining))
+                return
+            if not more:
+                yield Piece(items, Ending(revision))
+                return
+            yield Piece(items, last=scanned)
+            left, after, last = left - len(items), scanned, key_of(items[-1]) if items else last
+
+    def _scan(
+        self, key: str, selection: Selection, left: int | None, after: tuple[str, str] | None
+    ) -> tuple[list[Stored], tuple[str, str] | None, bool]:
+        """The next selected objects, at most one more than `left`; the last key that was looked at, and whether there
+        are others behind it."""
         items: list[Stored] = []
+        read = size = 0
         for stored in self.store.select(key, selection.namespace, name=selection.name, after=after):
-            if selection.narrow and not selection.matches(stored.manifest()):
-                continue
-            # Checked when one more object is found, so a full last page gets no continue token.
-            if limit and len(items) == limit:
-                last = items[-1]
-                remaining = (
-                    None
-                    if selection.narrow
-                    else self.store.count(key, selection.namespace, (last.namespace, last.name))
-                )
-                return Page(items, revision, build_token(revision, last), remaining)
-            items.append(stored)
-        return Page(items, revision)
+            if read >= PIECE_OBJECTS or size >= PIECE_BYTES:
+                return items, after, True
+            read, size, after = read + 1, size + len(stored.body), key_of(stored)
+            if not selection.narrow or selection.matches(stored.manifest()):
+                items.append(stored)
+                if left is not None and len(items) > left:
+                    break
+        return items, after, False
+
+
+def key_of(stored: Stored) -> tuple[str, str]:
+    return stored.namespace, stored.name
 
 
 def not_found(resource: Resource, name: str) -> NotFound:

@@ -11,6 +11,7 @@ import secrets
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import msgspec
@@ -19,10 +20,12 @@ from paddock.apiserver.admission import validation
 from paddock.apiserver.objects import builtin_strategies, strategy
 from paddock.apiserver.objects.reads import Catalog
 from paddock.apiserver.objects.strategy import DeleteOptions
+from paddock.apiserver.objects.worker import SMALL_BYTES, SMALL_STEPS
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.apiserver.storage.hub import Selection
 from paddock.apiserver.storage.records import Stored, in_version, is_going, storage_key
 from paddock.apiserver.storage.store import Store, Transaction
+from paddock.kube.budget import Budget, Exhausted
 from paddock.kube.calls import PatchKind
 from paddock.kube.errors import (
     NAMESPACE_TERMINATING,
@@ -43,6 +46,10 @@ _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
 _NAME_ATTEMPTS = 8  # for generateName, as in kube-apiserver
 _PREFIX_LIMIT = 63 - _SUFFIX_LENGTH
+_UPDATE_ATTEMPTS = 5
+_MOST_TOLD_BYTES = 8 * 1024 * 1024
+
+_ChangeObject = Callable[[Manifest, Budget], Manifest]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +71,33 @@ class Answer:
     created: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Updated:
+    """What an update makes of an object: another `manifest`, or None for no change."""
+
+    manifest: Manifest | None
+    removed: bool
+    warnings: tuple[str, ...]
+
+
 class Objects(Catalog):
     def __init__(self, store: Store, clock: Callable[[], float]) -> None:
         super().__init__(store)
         self.clock = clock
 
     async def create(
-        self, served: ServedResource, manifest: Any, *, namespace: str = "", options: WriteOptions = _DEFAULT_OPTIONS
-    ) -> Answer:
+        self, served: ServedResource, manifest: Any, *, namespace: str = "", options: WriteOptions = _DEFAULT_OPTIONS,
+        size: int = 0,
+    ) -> Answer:  # fmt: skip
+        """`size`, here and below: bytes of JSON of what was sent, as far as they are known."""
         incoming = strategy.check_identity(served, manifest, namespace)
         meta = incoming["metadata"]
         prefix = "" if meta.get("name") else str(meta.get("generateName") or "")[:_PREFIX_LIMIT]
         for attempt in range(_NAME_ATTEMPTS if prefix else 1):
             if prefix:
                 incoming = {**incoming, "metadata": meta | {"name": prefix + _random_suffix()}}
-            read, warnings = self._validate(served, incoming, options)
+            work = partial(self._validate, served, incoming, options, "")
+            read, warnings = await self.worker.compute(work, size)
             try:
                 stored = await self.store.write(lambda tx, read=read: self._create(tx, served, read, options))  # type: ignore[misc]
             except AlreadyExists:
@@ -89,10 +108,12 @@ class Objects(Catalog):
         raise AssertionError("unreachable")
 
     def _validate(
-        self, served: ServedResource, incoming: Manifest, options: WriteOptions, subresource: str = ""
+        self, served: ServedResource, incoming: Manifest, options: WriteOptions, subresource: str, budget: Budget
     ) -> tuple[Manifest, tuple[str, ...]]:
         strict = options.validation == "Strict"
-        read, warnings = validation.read_object(served, incoming, strict=strict, subresource=subresource)
+        read, warnings = validation.read_object(served, incoming, strict=strict, subresource=subresource, budget=budget)
+        if storage_key(served.resource) == _CRDS and subresource != "status":
+            self.remember_checked(read)
         return read, warnings if options.validation == "Warn" else ()
 
     def _create(self, tx: Transaction, served: ServedResource, read: Manifest, options: WriteOptions) -> Stored:
@@ -131,14 +152,14 @@ class Objects(Catalog):
 
     async def replace(
         self, served: ServedResource, manifest: Any, *, namespace: str, name: str, subresource: str = "",
-        options: WriteOptions = _DEFAULT_OPTIONS,
+        options: WriteOptions = _DEFAULT_OPTIONS, size: int = 0,
     ) -> Answer:  # fmt: skip
         incoming = strategy.check_identity(served, manifest, namespace, name)
-        return await self._update(served, namespace, name, lambda _: incoming, subresource, options)
+        return await self._update(served, namespace, name, lambda _, __: incoming, subresource, options, size)
 
     async def patch(
         self, served: ServedResource, patch: Any, kind: PatchKind, *, namespace: str, name: str, subresource: str = "",
-        options: WriteOptions = _DEFAULT_OPTIONS,
+        options: WriteOptions = _DEFAULT_OPTIONS, size: int = 0,
     ) -> Answer:  # fmt: skip
         # Kubernetes answers so too: a custom kind has no merge keys for a strategic patch.
         if kind == "strategic" and served.custom:
@@ -146,15 +167,15 @@ class Objects(Catalog):
                 "the body of the request was in an unknown format - accepted media types include:"
                 " application/json-patch+json, application/merge-patch+json"
             )
-        return await self._update(
-            served, namespace, name,
-            lambda current: strategy.check_identity(served, apply_patch(current, patch, kind), namespace, name),
-            subresource, options,
-        )  # fmt: skip
+
+        def change(current: Manifest, budget: Budget) -> Manifest:
+            return strategy.check_identity(served, apply_patch(current, patch, kind, budget), namespace, name)
+
+        return await self._update(served, namespace, name, change, subresource, options, size)
 
     async def apply(
         self, served: ServedResource, manifest: Any, *, namespace: str, name: str, subresource: str = "",
-        options: WriteOptions = _DEFAULT_OPTIONS,
+        options: WriteOptions = _DEFAULT_OPTIONS, size: int = 0,
     ) -> Answer:  # fmt: skip
         """Simplified server-side apply: create, or merge the manifest into the stored object. Field ownership is not
         tracked; a warning says so."""
@@ -164,55 +185,95 @@ class Objects(Catalog):
         )
         key = storage_key(served.resource)
         if not subresource and self.store.get(key, incoming["metadata"].get("namespace", ""), name) is None:
-            return await self.create(served, incoming, namespace=namespace, options=options)
+            return await self.create(served, incoming, namespace=namespace, options=options, size=size)
         kind: PatchKind = "merge" if served.custom else "strategic"
         answer = await self.patch(
-            served, incoming, kind, namespace=namespace, name=name, subresource=subresource, options=options
+            served, incoming, kind, namespace=namespace, name=name, subresource=subresource, options=options, size=size
         )
         return Answer(answer.body, (*answer.warnings, warning))
 
     async def scale(
         self, served: ServedResource, change: Callable[[Manifest], Any], *, namespace: str, name: str,
-        options: WriteOptions = _DEFAULT_OPTIONS,
+        options: WriteOptions = _DEFAULT_OPTIONS, size: int = 0,
     ) -> Answer:  # fmt: skip
         """Replaces the Scale by `change` of the current one."""
 
-        def rescale(current: Manifest) -> Manifest:
+        def rescale(current: Manifest, _: Budget) -> Manifest:
             return builtin_strategies.apply_scale(
                 served, current, change(builtin_strategies.read_scale(served, current))
             )
 
-        answer = await self._update(served, namespace, name, rescale, "", options)
+        answer = await self._update(served, namespace, name, rescale, "", options, size)
         scaled = builtin_strategies.read_scale(served, msgspec.json.decode(answer.body))
         return Answer(msgspec.json.encode(scaled), answer.warnings)
 
     async def _update(
-        self, served: ServedResource, namespace: str, name: str, change: Callable[[Manifest], Manifest],
-        subresource: str, options: WriteOptions,
+        self, served: ServedResource, namespace: str, name: str, change: _ChangeObject, subresource: str,
+        options: WriteOptions, size: int,
     ) -> Answer:  # fmt: skip
-        version = served.resource.api_version
+        decide = partial(self._decide, served, change, subresource, options)
 
-        def action(tx: Transaction) -> tuple[Stored, tuple[str, ...]]:
+        def at_once(tx: Transaction) -> tuple[Stored, tuple[str, ...]]:
             stored = self._need(served, namespace, name)
-            current = stored.manifest() | {"apiVersion": version}
-            incoming = change(current)
-            strategy.check_preconditions(served.resource, current, incoming)
-            read, warnings = self._validate(served, incoming, options, subresource)
-            updated = strategy.build_updated(served, current, read, subresource)
-            if not subresource:
-                builtin_strategies.check_update(served, current, updated)
-            if storage_key(served.resource) == _CRDS and not subresource:
-                updated = builtin_strategies.establish(updated, self.clock())
-            # A write that changes nothing keeps the resourceVersion and wakes no watcher, as in Kubernetes.
-            if updated == current:
-                return stored, warnings
-            # The update has removed the last finalizer of an object being deleted.
-            if strategy.is_removable(updated):
-                return self._remove(tx, stored._replace(body=msgspec.json.encode(updated)), options), warnings
-            return self._put(tx, served, updated, stored, options), warnings
+            if size + len(stored.body) > SMALL_BYTES:
+                raise Exhausted
+            updated = decide(stored, Budget(SMALL_STEPS))
+            return self._settle(tx, served, stored, updated, options), updated.warnings
 
-        stored, warnings = await self.store.write(action)
-        return Answer(in_version(stored.body, stored.version, version), warnings)
+        try:
+            stored, warnings = await self.store.write(at_once)
+        except Exhausted:
+            stored, warnings = await self._update_beside(served, namespace, name, decide, options)
+        return Answer(in_version(stored.body, stored.version, served.resource.api_version), warnings)
+
+    async def _update_beside(
+        self, served: ServedResource, namespace: str, name: str, decide: Callable[[Stored, Budget], _Updated],
+        options: WriteOptions,
+    ) -> tuple[Stored, tuple[str, ...]]:  # fmt: skip
+        """An update that takes long: decided beside the loop, and again if the object has changed meanwhile."""
+
+        def settle(tx: Transaction, before: Stored, updated: _Updated) -> Stored | None:
+            live = self._need(served, namespace, name)
+            if (live.uid, live.rv) != (before.uid, before.rv):
+                return None
+            return self._settle(tx, served, live, updated, options)
+
+        for _ in range(_UPDATE_ATTEMPTS):
+            before = self._need(served, namespace, name)
+            updated = await self.worker.compute_beside(partial(decide, before))
+            stored = await self.store.write(partial(settle, before=before, updated=updated))
+            if stored is not None:
+                return stored, updated.warnings
+        raise strategy.version_conflict(served.resource, name)
+
+    def _decide(
+        self, served: ServedResource, change: _ChangeObject, subresource: str, options: WriteOptions, stored: Stored,
+        budget: Budget,
+    ) -> _Updated:  # fmt: skip
+        """What becomes of a stored object. Reads nothing but its arguments, as it may run beside the loop."""
+        current = stored.manifest() | {"apiVersion": served.resource.api_version}
+        incoming = change(current, budget)
+        strategy.check_preconditions(served.resource, current, incoming)
+        read, warnings = self._validate(served, incoming, options, subresource, budget)
+        updated = strategy.build_updated(served, current, read, subresource)
+        if not subresource:
+            builtin_strategies.check_update(served, current, updated)
+        if storage_key(served.resource) == _CRDS and not subresource:
+            updated = builtin_strategies.establish(updated, self.clock())
+        # A write that changes nothing keeps the resourceVersion and wakes no watcher, as in Kubernetes.
+        if updated == current:
+            return _Updated(None, False, warnings)
+        return _Updated(updated, strategy.is_removable(updated), warnings)
+
+    def _settle(
+        self, tx: Transaction, served: ServedResource, stored: Stored, updated: _Updated, options: WriteOptions
+    ) -> Stored:
+        if updated.manifest is None:
+            return stored
+        # The update has removed the last finalizer of an object being deleted.
+        if updated.removed:
+            return self._remove(tx, stored._replace(body=msgspec.json.encode(updated.manifest)), options)
+        return self._put(tx, served, updated.manifest, stored, options)
 
     async def bind(
         self, served: ServedResource, binding: Any, *, namespace: str, name: str, options: WriteOptions
@@ -224,7 +285,7 @@ class Objects(Catalog):
             )
 
         await self.store.write(action)
-        return Answer(_success(), created=True)
+        return Answer(build_success(), created=True)
 
     async def delete(
         self, served: ServedResource, *, namespace: str, name: str, delete: DeleteOptions = _DEFAULT_DELETE,
@@ -239,25 +300,29 @@ class Objects(Catalog):
         stored, gone = await self.store.write(action)
         # As in Kubernetes, the answer to the deletion of a pod is the pod itself.
         if gone and served.qualified_kind != "Pod":
-            return Answer(_success(served.resource, stored))
+            return Answer(build_success(served.resource, stored))
         return Answer(in_version(stored.body, stored.version, served.resource.api_version))
 
     async def delete_collection(
         self, served: ServedResource, selection: Selection, *, delete: DeleteOptions = _DEFAULT_DELETE,
         options: WriteOptions = _DEFAULT_OPTIONS,
-    ) -> list[Stored]:  # fmt: skip
-        """Deletes all selected objects in one transaction. Protected namespaces are skipped."""
+    ) -> list[Stored] | None:  # fmt: skip
+        """Deletes all selected objects, some in each transaction, as Kubernetes does one by one. Protected namespaces
+        are skipped. None if it was too much to be told."""
 
-        def action(tx: Transaction) -> list[Stored]:
-            found = self.page(served, selection).items
-            deletable = [
-                s
-                for s in found
-                if served.qualified_kind != "Namespace" or s.name not in builtin_strategies.PROTECTED_NAMESPACES
-            ]
-            return [self._delete(tx, served, stored, delete, options)[0] for stored in deletable]
+        def action(tx: Transaction, found: list[Stored]) -> list[Stored]:
+            live = [tx.get(*stored[:3]) for stored in found]
+            same = [now for now, before in zip(live, found, strict=True) if now is not None and now.uid == before.uid]
+            return [self._delete(tx, served, stored, delete, options)[0] for stored in same]
 
-        return await self.store.write(action)
+        deleted: list[Stored] | None = []
+        size = 0
+        for piece in self.pieces(served, selection):
+            found = [stored for stored in piece.items if not _is_protected(served, stored.name)]
+            gone = await self.store.write(partial(action, found=found))
+            size += sum(len(stored.body) for stored in gone)
+            deleted = [*deleted, *gone] if deleted is not None and size <= _MOST_TOLD_BYTES else None
+        return deleted
 
     def _delete(
         self, tx: Transaction, served: ServedResource, stored: Stored, delete: DeleteOptions, options: WriteOptions
@@ -330,11 +395,15 @@ class Objects(Catalog):
             self.store.write_now(action)
 
 
+def _is_protected(served: ServedResource, name: str) -> bool:
+    return served.qualified_kind == "Namespace" and name in builtin_strategies.PROTECTED_NAMESPACES
+
+
 def _random_suffix() -> str:
     return "".join(secrets.choice(_ALPHABET) for _ in range(_SUFFIX_LENGTH))
 
 
-def _success(resource: Resource | None = None, stored: Stored | None = None) -> bytes:
+def build_success(resource: Resource | None = None, stored: Stored | None = None) -> bytes:
     status: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
     if resource is not None and stored is not None:
         status["details"] = {"name": stored.name, "group": resource.group, "kind": resource.plural, "uid": stored.uid}

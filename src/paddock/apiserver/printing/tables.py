@@ -35,12 +35,13 @@ def build_table(
         "kind": "Table",
         "apiVersion": "meta.k8s.io/v1",
         "metadata": {"resourceVersion": resource_version},
-        "columnDefinitions": _build_columns(served),
-        "rows": [_build_row(served, obj, now, include) for obj in objects],
+        "columnDefinitions": build_columns(served),
+        "rows": [build_row(served, obj, now, include) for obj in objects],
     }
 
 
-def _build_columns(served: ServedResource) -> list[Manifest]:
+def build_columns(served: ServedResource) -> list[Manifest]:
+    """The columnDefinitions of a Table."""
     printer = PRINTERS.get((served.resource.group, served.resource.kind)) if not served.custom else None
     if printer is not None:
         rest = [
@@ -61,7 +62,8 @@ def _build_columns(served: ServedResource) -> list[Manifest]:
     return [_NAME, *rest]
 
 
-def _build_row(served: ServedResource, obj: Manifest, now: Moment, include: str) -> Manifest:
+def build_row(served: ServedResource, obj: Manifest, now: Moment, include: str) -> Manifest:
+    """The row of one object."""
     row: Manifest = {"cells": [name_of(obj), *_build_cells(served, obj, now)]}
     if include == "Object":
         row["object"] = obj

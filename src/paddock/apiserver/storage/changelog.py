@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,6 +32,7 @@ _SPARE_PAGES = 1_024
 """Free pages that stay in the file for the next writes: 8 MiB."""
 _VACUUM_PAGES = 256
 _PAUSE_SECONDS = 0.02
+_LAST = 2**63 - 1
 
 
 class Compaction(NamedTuple):
@@ -75,16 +76,17 @@ class Changelog:
             self._timer.cancel()
         self._db = None
 
-    def since(self, db: sqlite3.Connection, resource: str, rv: int) -> list[Change]:
-        """The committed changes after `rv`. Raises `Expired` if some of them are compacted."""
+    def since(self, db: sqlite3.Connection, resource: str, rv: int, until: int | None = None) -> Iterator[Change]:
+        """The committed changes after `rv`, up to `until`. Raises `Expired` if some of them are compacted."""
         if rv < self.compacted:
             raise Expired(f"too old resource version: {rv} ({self.compacted})")
         rows = db.execute(
             "select c.type, c.resource, c.namespace, c.name, c.rv, c.version, c.body, p.body, c.previous is not null"
-            " from changes c left join changes p on p.rv = c.previous where c.resource=? and c.rv>? order by c.rv",
-            (resource, rv),
+            " from changes c left join changes p on p.rv = c.previous where c.resource=? and c.rv>? and c.rv<=?"
+            " order by c.rv",
+            (resource, rv, _LAST if until is None else until),
         )
-        return [Change(*row) for row in rows]
+        return (Change(*row) for row in rows)
 
     def count_committed(self, changes: Sequence[Change]) -> None:
         """Counts committed changes, and starts compaction at twice the limit."""
