@@ -7,7 +7,9 @@ Source of the rules: apimachinery, strategicpatch; of the keys: the patch tags o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, TypeGuard
 
@@ -176,7 +178,8 @@ def _retain(merged: dict[str, Any], patch: Mapping[str, Any], path: _Path) -> di
         return merged
     if not isinstance(kept, list):
         raise BadRequest(f"$retainKeys at {_show(path)} is {_name_type(kept)}, wanted a list of names")
-    return {key: value for key, value in merged.items() if key in kept}
+    names = {name for name in kept if isinstance(name, str)}
+    return {key: value for key, value in merged.items() if key in names}
 
 
 def _merge_value(current: Any, value: Any, path: _Path, siblings: Mapping[str, Any]) -> Any:
@@ -189,29 +192,42 @@ def _merge_value(current: Any, value: Any, path: _Path, siblings: Mapping[str, A
 
 def _merge_list(current: list[Any], patch: list[Any], path: _Path) -> list[Any]:
     if path[-2:] in MERGED_SETS:
-        merged = list(current)
-        merged += [item for position, item in enumerate(patch) if item not in current and item not in patch[:position]]
-        return _put_in_order(merged, patch, current, _same)
+        known = set(map(_identity, current))
+        new = {name: item for item in patch if (name := _identity(item)) not in known}
+        return _put_in_order([*current, *new.values()], patch, current, _same)
     key = merge_key(path)
     if key is None:
         return [_strip_directives(item) for item in patch]
     if any(isinstance(item, Mapping) and item.get("$patch") == "replace" and len(item) == 1 for item in patch):
         return [dict(item) for item in _objects(patch, path) if item.get("$patch") != "replace"]
     merged = [item for item in current if isinstance(item, Mapping)]
-    wanted = []
+    places: dict[Hashable, list[int]] = {}
+    for place, item in enumerate(merged):
+        places.setdefault(_identity(item.get(key)), []).append(place)
+    wanted: list[Any] = []
+    deleted: set[int] = set()
     for item in _objects(patch, path):
         if key not in item:
             raise BadRequest(f"an item of {_show(path)} has no {key}, by which the list is merged")
-        position = next((i for i, live in enumerate(merged) if live.get(key) == item[key]), None)
+        name = _identity(item[key])
         if item.get("$patch") == "delete":
-            merged = [live for live in merged if live.get(key) != item[key]]
+            deleted.update(places.pop(name, ()))
             continue
         wanted.append(item)
-        if position is None:
-            merged.append(_merge_map({}, item, path))
+        if found := places.get(name):
+            merged[found[0]] = _merge_map(dict(merged[found[0]]), item, path)
         else:
-            merged[position] = _merge_map(dict(merged[position]), item, path)
-    return _put_in_order(merged, wanted, current, lambda item: item.get(key))
+            places[name] = [len(merged)]
+            merged.append(_merge_map({}, item, path))
+    kept = [item for place, item in enumerate(merged) if place not in deleted]
+    return _put_in_order(kept, wanted, current, lambda item: item.get(key))
+
+
+def _identity(value: Any) -> Hashable:
+    """The same for equal values. With it lists are merged in one walk, and not in one for each of their items."""
+    if isinstance(value, dict | list):
+        return ("JSON", json.dumps(value, sort_keys=True, default=str))
+    return ("boolean", value) if isinstance(value, bool) else value
 
 
 def merge_key(path: Sequence[str]) -> str | None:
@@ -224,16 +240,24 @@ def _put_in_order(merged: list[Any], first: list[Any], live: list[Any], key: Cal
 
     As Kubernetes' mergeSortedSlice: a new item comes before the remaining live items.
     """
-    order = [key(item) for item in first]
-    before = [key(item) for item in live if _has_key(item, key)]
-    ours = sorted((item for item in merged if key(item) in order), key=lambda item: order.index(key(item)))
-    others = [item for item in merged if key(item) not in order]
+    order = _first_places(key(item) for item in first)
+    before = _first_places(key(item) for item in live if _has_key(item, key))
+    named = [(_identity(key(item)), item) for item in merged]
+    ours = deque(sorted((pair for pair in named if pair[0] in order), key=lambda pair: order[pair[0]]))
+    others = deque(pair for pair in named if pair[0] not in order)
     result: list[Any] = []
     while ours and others:
-        left, right = key(others[0]), key(ours[0])
-        found = left in before and right in before
-        result.append(others.pop(0) if found and before.index(left) < before.index(right) else ours.pop(0))
-    return [*result, *ours, *others]
+        left, right = before.get(others[0][0]), before.get(ours[0][0])
+        found = left is not None and right is not None and left < right
+        result.append((others if found else ours).popleft()[1])
+    return [*result, *(item for _, item in ours), *(item for _, item in others)]
+
+
+def _first_places(keys: Iterable[Any]) -> dict[Hashable, int]:
+    places: dict[Hashable, int] = {}
+    for place, found in enumerate(keys):
+        places.setdefault(_identity(found), place)
+    return places
 
 
 def _delete_primitives(merged: dict[str, Any], patch: Mapping[str, Any], path: _Path) -> dict[str, Any]:
@@ -243,7 +267,8 @@ def _delete_primitives(merged: dict[str, Any], patch: Mapping[str, Any], path: _
         if directive.startswith(prefix) and isinstance(merged.get(field), list):
             if not isinstance(values, list):
                 raise BadRequest(f"{directive} at {_show(path)} is {_name_type(values)}, wanted a list")
-            merged[field] = [item for item in merged[field] if item not in values]
+            gone = set(map(_identity, values))
+            merged[field] = [item for item in merged[field] if _identity(item) not in gone]
     return merged
 
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
-import yaml
 
 from paddock.apiserver.http import protobuf
 from paddock.apiserver.http.pod_logs import LogOptions
+from paddock.apiserver.http.yaml_bodies import read_yaml
 from paddock.apiserver.objects.strategy import DeleteOptions
 from paddock.apiserver.objects.writes import WriteOptions
 from paddock.kube.calls import PatchKind
@@ -260,7 +260,7 @@ def read_body(body: bytes, content_type: str | None, *, duplicates: bool = False
     if media == protobuf.MEDIA_TYPE:
         return protobuf.decode_body(body), ()
     if media in ("application/yaml", "application/apply-patch+yaml"):
-        return _read_yaml(body), ()
+        return read_yaml(body), ()
     if media != "application/json" and not media.endswith("-patch+json"):
         raise UnsupportedMediaType(
             f"the body of the request was in an unknown format, {media}:"
@@ -295,32 +295,3 @@ def _find_duplicates(body: bytes) -> tuple[str, ...]:
         # `_read_json` has already reported the error.
         return ()
     return tuple(found)
-
-
-class _Loader(yaml.SafeLoader):
-    """Reads YAML into JSON values as Kubernetes does: no dates. Aliases are refused."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        # Aliases of aliases can expand a short text without bound.
-        if self.check_event(yaml.AliasEvent):
-            raise BadRequest("the body is YAML with aliases, which are not accepted: write the values out")
-        return super().compose_node(parent, index)
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-
-
-def _read_yaml(body: bytes) -> Any:
-    try:
-        # `kubectl apply --server-side` sends JSON under apply-patch+yaml.
-        if body.lstrip()[:1] in (b"{", b"["):
-            return msgspec.json.decode(body)
-        # The way through JSON turns numbers used as keys into text, and refuses keys that JSON cannot have.
-        return msgspec.json.decode(msgspec.json.encode(yaml.load(body, _Loader)))  # noqa: S506 - a safe loader
-    except RecursionError:
-        raise BadRequest("the body nests too deeply") from None
-    except (yaml.YAMLError, msgspec.MsgspecError, ValueError, TypeError) as error:
-        raise BadRequest(f"the body is not YAML: {' '.join(str(error).split())}") from None
