@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
@@ -32,9 +33,11 @@ from paddock.apiserver.http.requests import (
     read_write_options,
     weigh_body,
 )
+from paddock.apiserver.http.room import Room
 from paddock.apiserver.http.streams import Watch, serve_list, serve_log
 from paddock.apiserver.objects import builtin_strategies, reviews
 from paddock.apiserver.objects.pages import Ending, Page
+from paddock.apiserver.objects.worker import SMALL_BYTES
 from paddock.apiserver.objects.writes import Answer, Objects, WriteOptions, build_success
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.apiserver.storage.hub import Selection, read_selection
@@ -46,10 +49,15 @@ from paddock.kube.errors import (
     MethodNotAllowed,
     NotFound,
     Timeout,
+    TooLarge,
     UnsupportedMediaType,
 )
 from paddock.kube.meta import Manifest
 
+BODY_LIMIT = 3 * 1024 * 1024  # as in kube-apiserver
+_ARRIVING_BYTES = 10 * BODY_LIMIT
+_DECODED_BYTES = 2 * BODY_LIMIT
+_BODY_SECONDS = 60.0
 _MOST_WARNINGS = 100
 _MOST_WARNING_CHARACTERS = 4 * 1024
 _CUT_WARNING_CHARACTERS = 256
@@ -61,6 +69,8 @@ class Handlers:
     def __init__(self, objects: Objects, logs: PodLogs | None) -> None:
         self._objects = objects
         self._logs = logs
+        self._arriving = Room(_ARRIVING_BYTES)
+        self._decoded = Room(_DECODED_BYTES)
         self._collection: Mapping[str, _Handler] = {
             "GET": self._list, "POST": self._create, "DELETE": self._delete_collection,
         }  # fmt: skip
@@ -90,7 +100,21 @@ class Handlers:
         handler = self._methods(target, served).get(request.method)
         if handler is None:
             raise MethodNotAllowed(f"{request.method} is not allowed on {request.path}")
-        return await handler(request, target, served)
+        size = _expected_size(request)
+        if size <= SMALL_BYTES:
+            return await handler(request, target, served)
+        # What waits for its turn, and what is decoded, which takes twenty times the memory.
+        async with self._arriving.take(size):
+            await self._read(request)
+            async with self._decoded.take(size):
+                return await handler(request, target, served)
+
+    async def _read(self, request: web.Request) -> bytes:
+        try:
+            async with asyncio.timeout(_BODY_SECONDS):
+                return await request.read()
+        except TimeoutError:
+            raise Timeout(f"the body of the request has not arrived within {_BODY_SECONDS:.0f} s") from None
 
     def _methods(self, target: Target, served: ServedResource) -> Mapping[str, _Handler]:
         if target.subresource:
@@ -109,7 +133,10 @@ class Handlers:
     async def _body(self, request: web.Request, options: WriteOptions | None = None) -> _Body:
         """The body, its size, and a warning for each duplicate field. Strict validation refuses duplicates."""
         checked = options is not None and options.validation != "Ignore"
-        raw, media = await request.read(), request.headers.get("Content-Type")
+        raw, media = await self._read(request), request.headers.get("Content-Type")
+        # Kubernetes ignores this header, and reports that such a body is no JSON.
+        if (encoding := request.headers.get("Content-Encoding", "identity").strip().lower()) != "identity":
+            raise BadRequest(f"the body is encoded ({encoding:.50}), which is not read here: send it as it is")
         work = partial(read_body, raw, media, duplicates=checked)
         body, duplicates = await self._objects.worker.run(work, weigh_body(raw, media))
         # kubectl checks no fields itself where the server offers `fieldValidation`, so the server must refuse them.
@@ -252,7 +279,7 @@ class Handlers:
         return _json(render_page(served, page, wanted, self._objects.clock()))
 
     async def _delete_body(self, request: web.Request) -> Any:
-        if not await request.read():
+        if not await self._read(request):
             return None
         return (await self._body(request)).value
 
@@ -305,6 +332,15 @@ class Handlers:
         wanted = read_accept(request.headers.get("Accept", ""), request.query)
         body = render_object(served, answer.body, wanted, self._objects.clock())
         return _json(body, 201 if answer.created else 200, (*warnings, *answer.warnings))
+
+
+def _expected_size(request: web.Request) -> int:
+    """Bytes of the body, at most. `TooLarge` if that is too many."""
+    if request.content_length is None:
+        return BODY_LIMIT if request.body_exists else 0
+    if request.content_length > BODY_LIMIT:
+        raise TooLarge(f"Request entity too large: limit is {BODY_LIMIT} bytes")
+    return request.content_length
 
 
 class _Body(NamedTuple):

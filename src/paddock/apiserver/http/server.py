@@ -20,7 +20,7 @@ from aiohttp import web
 from paddock.apiserver.http.authentication import OPEN_PATHS, build_hosts, check_host, check_token, make_token
 from paddock.apiserver.http.certificates import make_certificates
 from paddock.apiserver.http.documents import Documents
-from paddock.apiserver.http.handlers import Handlers
+from paddock.apiserver.http.handlers import BODY_LIMIT, Handlers
 from paddock.apiserver.http.kubeconfig import build_kubeconfig, write_kubeconfig
 from paddock.apiserver.http.pod_logs import PodLogs
 from paddock.apiserver.objects.in_process import LocalApi
@@ -29,7 +29,6 @@ from paddock.kube.errors import ApiError, InternalError, MethodNotAllowed, NotFo
 log = logging.getLogger(__name__)
 
 HOST = "127.0.0.1"
-BODY_LIMIT = 3 * 1024 * 1024  # as in kube-apiserver
 _BACKLOG = 1_024
 _SHUTDOWN_SECONDS = 1.0
 """How long open responses may take when the server stops."""
@@ -78,8 +77,10 @@ class Server:
         certificates = make_certificates(self._directory, self._objects.clock())
         self.token = make_token(self._directory)
         # Without `handler_cancellation`, a watch would notice a disconnected client only at its next write.
+        # A body that aiohttp decompresses can be a thousand times as long as what was sent.
         runner = web.AppRunner(
-            self.application, access_log=None, handler_cancellation=True, shutdown_timeout=_SHUTDOWN_SECONDS
+            self.application, access_log=None, handler_cancellation=True, shutdown_timeout=_SHUTDOWN_SECONDS,
+            auto_decompress=False,
         )  # fmt: skip
         await runner.setup()
         try:
@@ -145,7 +146,7 @@ class Server:
         raise error
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
-        if request.method in ("GET", "HEAD") and (document := self._documents.find(request)) is not None:
+        if request.method in ("GET", "HEAD") and (document := await self._documents.find(request)) is not None:
             return document
         return await self._handlers.handle(request)
 

@@ -16,12 +16,13 @@ import msgspec
 
 from paddock.apiserver.objects import builtin_strategies
 from paddock.apiserver.objects.garbage import Collector
+from paddock.apiserver.objects.reads import PIECE_BYTES
 from paddock.apiserver.objects.strategy import DeleteOptions
 from paddock.apiserver.objects.writes import Objects, WriteOptions
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.apiserver.storage.expiry import Expiry
 from paddock.apiserver.storage.hub import WatchEvent, read_selection
-from paddock.apiserver.storage.records import in_version, storage_key
+from paddock.apiserver.storage.records import Stored, in_version, storage_key
 from paddock.apiserver.storage.store import Store
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, Create, Delete, Get, List, Listing, Patch, Replace, T
@@ -79,7 +80,7 @@ class LocalApi(Api):
             case Get():
                 answer = _decode(self.objects.get(self.objects.served(call.resource), call.namespace, call.name))
             case List():
-                answer = self._list(call)
+                answer = await self._list(call)
             case Create():
                 answer = await self._create(call)
             case Replace():
@@ -92,12 +93,12 @@ class LocalApi(Api):
                 raise TypeError(f"{call} is none of the calls of a Kubernetes API")
         return cast("T", answer)
 
-    def _list(self, call: List) -> Listing:
+    async def _list(self, call: List) -> Listing:
         served = self.objects.served(call.resource)
         selection = read_selection(storage_key(call.resource), call.namespace, labels=call.labels, fields=call.fields)
         page = self.objects.page(served, selection)
         version = call.resource.api_version
-        items = [_decode(in_version(stored.body, stored.version, version)) for stored in page.items]
+        items = [_decode(in_version(stored.body, stored.version, version)) async for stored in _slowly(page.items)]
         return Listing(items, str(page.ending.revision))
 
     async def _create(self, call: Create) -> Manifest:
@@ -162,7 +163,7 @@ class LocalApi(Api):
         page = self.objects.page(served, selection)
         subscription = self.objects.hub.subscribe(key, selection)
         try:
-            for stored in page.items:
+            async for stored in _slowly(page.items):
                 yield Event("ADDED", _decode(in_version(stored.body, stored.version, version)))
             page.items.clear()
             yield Event("SYNCED", {})
@@ -179,6 +180,17 @@ class LocalApi(Api):
                 f"the server could not find the requested resource: {call.resource.plural} has no {call.subresource}"
             )
         return served
+
+
+async def _slowly(items: list[Stored]) -> AsyncIterator[Stored]:
+    """The objects of a list, with turns for others in between: decoding them all takes long."""
+    size = 0
+    for stored in items:
+        size += len(stored.body)
+        if size > PIECE_BYTES:
+            size = 0
+            await asyncio.sleep(0)
+        yield stored
 
 
 def _size(manifest: object) -> int:
