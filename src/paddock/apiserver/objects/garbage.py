@@ -7,12 +7,13 @@ namespace lifecycle controller. Rule: ownership is by UID only, never by name.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from paddock.apiserver.objects.builtin_strategies import CRD_FINALIZER
 from paddock.apiserver.objects.strategy import FOREGROUND, ORPHAN, DeleteOptions
@@ -27,6 +28,9 @@ log = logging.getLogger(__name__)
 
 _CRDS, _NAMESPACES = storage_key(CRDS), storage_key(NAMESPACES)
 _RETRY = 2.0
+_TURN = 200
+
+T = TypeVar("T")
 
 _IGNORED_OWNER: Manifest = {}
 """Stands for an invalid owner reference: the owner counts as existing, so the reference deletes nothing."""
@@ -131,6 +135,14 @@ def _owners_in(manifest: Manifest) -> Sequence[Mapping[str, Any]]:
     return metadata(manifest).get("ownerReferences") or ()
 
 
+async def _slowly(items: Iterable[T]) -> AsyncIterator[T]:
+    """The items, with turns for others in between: an object may have thousands of owners."""
+    for count, item in enumerate(items, start=1):
+        if count % _TURN == 0:
+            await asyncio.sleep(0)
+        yield item
+
+
 class Collector:
     """The garbage collector of a store: a listener that enqueues, and a loop that reconciles."""
 
@@ -150,11 +162,9 @@ class Collector:
             body = change.body
             if change.type == "DELETED":
                 uid = str(change.object["metadata"]["uid"])
-                for dependent in self._store.dependents(uid):
-                    self._add(dependent)
-                for reference in metadata(change.object).get("ownerReferences") or ():
-                    if (owner := self._store.find(str(reference.get("uid")))) and is_going(owner.body):
-                        self._add(owner)
+                owners = [str(reference.get("uid")) for reference in _owners_in(change.object)]
+                for key in (*self._store.dependent_keys(uid), *self._store.going_keys(owners)):
+                    self._queue.add(key)
                 for waiting in (change.namespace, change.resource):
                     if waiting in self._emptying:
                         self._queue.add(self._emptying[waiting])
@@ -194,10 +204,13 @@ class Collector:
             await self._delete_contents(
                 stored, held, list(self._store.select(held)), partial(without_finalizer, finalizer=CRD_FINALIZER)
             )
-        owners = {str(ref["uid"]): self._owner(ref, stored) for ref in _owners_in(manifest)}
-        dependents = self._store.dependents(stored.uid)
-        ancestors = self._ancestors(manifest) if _waits_for_dependents(manifest) else frozenset()
-        decision = plan_collection(manifest, owners, [dependent.manifest() for dependent in dependents], ancestors)
+        owners = {}
+        async for reference in _slowly(_owners_in(manifest)):
+            owners[str(reference["uid"])] = self._owner(reference, stored)
+        dependents = self._store.dependents(stored.uid) if owners or is_deleting(manifest) else []
+        ancestors = await self._ancestors(manifest) if _waits_for_dependents(manifest) else frozenset()
+        read = [dependent.manifest() async for dependent in _slowly(dependents)]
+        decision = plan_collection(manifest, owners, read, ancestors)
         await self._apply(stored, dependents, decision)
 
     def _owner(self, reference: Mapping[str, Any], child: Stored) -> Manifest | None:
@@ -213,14 +226,15 @@ class Collector:
         served = self._objects.registry.find_kind(group, version, str(reference.get("kind")))
         return served is not None and served.resource.namespaced
 
-    def _ancestors(self, manifest: Manifest) -> frozenset[str]:
+    async def _ancestors(self, manifest: Manifest) -> frozenset[str]:
         """The UIDs of its owners, of their owners, and so on; with its own UID if they form a cycle."""
         found: set[str] = set()
         level = [manifest]
         while level:
             uids = {str(ref["uid"]) for one in level for ref in _owners_in(one)} - found
             found |= uids
-            level = [owner.manifest() for uid in uids if (owner := self._store.find(uid)) is not None]
+            owners = [self._store.find(uid) async for uid in _slowly(uids)]
+            level = [owner.manifest() for owner in owners if owner is not None]
         return frozenset(found)
 
     async def _apply(self, stored: Stored, dependents: list[Stored], decision: Decision) -> None:

@@ -14,7 +14,7 @@ import asyncio
 import logging
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -54,6 +54,8 @@ create table owners(
     primary key (owner, resource, namespace, name)) without rowid;
 create table meta(key text primary key, value text not null) without rowid;
 """
+_MOST_VALUES = 500
+"""Of one SQL statement."""
 _COLUMNS = "resource, namespace, name, uid, rv, version, body"
 
 
@@ -178,6 +180,24 @@ class Store:
             (uid,),
         )
         return [Stored(*row) for row in rows]
+
+    def dependent_keys(self, uid: str) -> list[tuple[str, str, str]]:
+        """The resource, namespace and name of each dependent."""
+        return self.db.execute("select resource, namespace, name from owners where owner=?", (uid,)).fetchall()
+
+    def going_keys(self, uids: Sequence[str]) -> list[tuple[str, str, str]]:
+        """The resource, namespace and name of those of the objects that are being deleted, as far as their bytes
+        tell."""
+        found: list[tuple[str, str, str]] = []
+        for first in range(0, len(uids), _MOST_VALUES):
+            part = uids[first : first + _MOST_VALUES]
+            places = ",".join("?" * len(part))
+            found += self.db.execute(
+                f"select resource, namespace, name from objects where uid in ({places})"  # noqa: S608
+                " and instr(body, cast('\"deletionTimestamp\"' as blob))",
+                part,
+            )
+        return found
 
     def unfinished(self) -> list[Stored]:
         """Work that garbage collection left at a crash: objects being deleted, and objects whose owner is gone."""
@@ -321,10 +341,11 @@ class Transaction:
         # The search of the bytes saves decoding objects that have no owner.
         before = _owner_uids(previous.manifest()) if previous and b'"ownerReferences"' in previous.body else frozenset()
         key = (stored.resource, stored.namespace, stored.name)
-        for uid in before - owners:
-            self._db.execute("delete from owners where owner=? and resource=? and namespace=? and name=?", (uid, *key))
-        for uid in owners - before:
-            self._db.execute("insert or ignore into owners values(?,?,?,?)", (uid, *key))
+        if gone := before - owners:
+            statement = "delete from owners where owner=? and resource=? and namespace=? and name=?"
+            self._db.executemany(statement, ((uid, *key) for uid in gone))
+        if new := owners - before:
+            self._db.executemany("insert or ignore into owners values(?,?,?,?)", ((uid, *key) for uid in new))
         return bool(owners - before)
 
     def _record_change(self, type: str, stored: Stored, previous: Stored | None, adopted: bool = False) -> None:

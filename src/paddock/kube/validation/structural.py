@@ -29,6 +29,8 @@ MOST_ERRORS = 1_000
 # The costs of a walk in steps (`kube.budget`): of a value; of a name in a schema, each time that it is looked at; of a
 # byte of a default, which each item of a long list gets.
 _VALUE, _NAME, _BYTE = 2, 1 / 10, 1 / 16
+# Of a default that is filled in, and of one more schema for a value.
+_DEFAULT, _JUNCTION = 10, 5
 
 
 @dataclass
@@ -101,7 +103,7 @@ class Reading:
                 read[name] = self.read(item, item_schema, (*path, name))
         for name, property_schema in properties.items():
             if name not in read and "default" in property_schema:
-                self.budget.spend(_size(property_schema["default"]) * _BYTE)
+                self.budget.spend(_DEFAULT + _size(property_schema["default"]) * _BYTE)
                 filled = copy.deepcopy(property_schema["default"])
                 read[name] = self.read(filled, property_schema, (*path, name))
         self._require(read, required, properties, path)
@@ -162,6 +164,7 @@ class Reading:
 
     def _errors(self, value: Any, schema: Schema, path: Path) -> list[FieldError]:
         """The errors by a schema that only validates, as those inside allOf, anyOf, oneOf and not."""
+        self.budget.spend(_JUNCTION)
         reading = Reading(lenient=self.lenient, budget=self.budget)
         reading.read(value, schema, path)
         return reading.errors
