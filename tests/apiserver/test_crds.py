@@ -276,6 +276,8 @@ def test_a_version_that_is_not_served_is_left_out():
          "spec.versions[0].schema.openAPIV3Schema.properties[spec].type", "Unsupported value"),
         ((*ROOT, "properties", "spec", "pattern"), "(",
          "spec.versions[0].schema.openAPIV3Schema.properties[spec].pattern", "must be a valid regular expression"),
+        ((*ROOT, "properties", "spec", "pattern"), "(?=a)",
+         "spec.versions[0].schema.openAPIV3Schema.properties[spec].pattern", "invalid or unsupported Perl syntax"),
         ((*ROOT, "properties", "spec"), {"type": "array"},
          "spec.versions[0].schema.openAPIV3Schema.properties[spec].items", "Required value"),
         ((*ROOT, "properties", "spec", "minimum"), "1",
@@ -284,6 +286,10 @@ def test_a_version_that_is_not_served_is_left_out():
          "spec.versions[0].additionalPrinterColumns[0].type", "Unsupported value"),
         ((*VERSION, "additionalPrinterColumns", 0, "jsonPath"), ".a[",
          "spec.versions[0].additionalPrinterColumns[0].jsonPath", "is not a path"),
+        ((*VERSION, "additionalPrinterColumns", 0, "jsonPath"), "." + "a" * 2_000,
+         "spec.versions[0].additionalPrinterColumns[0].jsonPath", "a path has at most 1024 characters"),
+        ((*VERSION, "additionalPrinterColumns"), [{"name": "x", "type": "string", "jsonPath": ".x"}] * 101,
+         "spec.versions[0].additionalPrinterColumns", "must have at most 100 items"),
     ],
 )  # fmt: skip
 def test_a_wrong_definition_is_refused(path, value, field, message):

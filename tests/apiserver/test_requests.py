@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from paddock.apiserver.http import requests
 from paddock.apiserver.http.requests import Format, Target
 from paddock.apiserver.objects.strategy import DeleteOptions
-from paddock.kube.errors import BadRequest, Invalid, NotAcceptable, UnsupportedMediaType
+from paddock.kube.errors import BadRequest, Invalid, NotAcceptable, TooLarge, UnsupportedMediaType
 
 PATHS = {
     "/api/v1/pods": Target("", "v1", "pods"),
@@ -155,6 +155,32 @@ def test_yaml_bodies_are_read_as_json_values() -> None:
     assert requests.read_body(b'{"a": 1}', "application/apply-patch+yaml")[0] == {"a": 1}
 
 
+YAML_VALUES: dict[bytes, object] = {
+    b"1:30": "1:30",
+    b"190:20:30.15": "190:20:30.15",
+    b"017": 15,
+    b"0x1f": 31,
+    b"0b11": 3,
+    b"1_000": 1000,
+    b"-1.5e+3": -1500.0,
+    b"1e3": "1e3",
+    b"!!float 3": 3.0,
+    b'!!int "7"': 7,
+    b"!!str 5": "5",
+    b"1" * 500: "1" * 500,
+    b"{a: 1, b: [x]}": {"a": 1, "b": ["x"]},
+    b"1: 2": {"1": 2},
+    b"<<: {a: 1}": {"a": 1},
+    b"": None,
+}
+
+
+@pytest.mark.parametrize("text", YAML_VALUES)
+def test_values_of_yaml(text: bytes) -> None:
+    read = requests.read_body(b"---\n" + text, "application/yaml")[0]
+    assert (read, type(read)) == (YAML_VALUES[text], type(YAML_VALUES[text]))
+
+
 @pytest.mark.parametrize(
     ("body", "content_type", "error"),
     [
@@ -167,6 +193,11 @@ def test_yaml_bodies_are_read_as_json_values() -> None:
         (b"- " * 50_000, "application/yaml", BadRequest),
         (b"? [a]\n: 1", "application/yaml", BadRequest),
         (b"!!python/object:os.system x", "application/yaml", BadRequest),
+        (b'!!int "1:1"', "application/yaml", BadRequest),
+        (b"!!bool x", "application/yaml", BadRequest),
+        (b"!!timestamp x", "application/yaml", BadRequest),
+        (b"x: 0x_", "application/yaml", BadRequest),
+        (b"x: [" + b"a," * 100_000 + b"]", "application/yaml", TooLarge),
         (b"k8s\0", "application/vnd.kubernetes.protobuf", UnsupportedMediaType),
         (b"{}", "application/octet-stream", UnsupportedMediaType),
     ],

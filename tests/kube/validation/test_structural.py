@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from paddock.kube.budget import Budget, Exhausted
 from paddock.kube.validation.field_errors import Code
-from paddock.kube.validation.structural import Reading
+from paddock.kube.validation.structural import MOST_ERRORS, Reading
 
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
 ROWS: list[tuple[dict[str, Any], Any, list[tuple[Code, tuple[str | int, ...]]]]] = [
@@ -58,3 +59,63 @@ def test_a_lenient_null_means_absent() -> None:
     assert [(error.code, error.path, error.args) for error in reading.errors] == [
         (Code.REQUIRED, ("b",), {"type": "integer"})
     ]
+
+
+ITEMS = [{}] * 1_000
+
+
+def _items(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": {"type": "object", **schema}}
+
+
+# Schemas that do much with each of a thousand items, and the steps that this takes at least.
+MULTIPLIED: dict[str, tuple[dict[str, Any], list[Any], int]] = {
+    "fields": (_items({"properties": {f"p{i}": TEXT for i in range(1_000)}}), ITEMS, 100_000),
+    "required fields": (_items({"required": [f"p{i}" for i in range(1_000)]}), ITEMS, 1_000),
+    "a long default": (_items({"properties": {"a": {**TEXT, "default": "x" * 16_000}}}), ITEMS, 1_000_000),
+    "a default of defaults": (_items({"properties": {"a": _items({}) | {"default": ITEMS}}}), ITEMS, 500_000),
+    "choices": (_items({"anyOf": [{"minProperties": 1}] * 1_000}), ITEMS, 500_000),
+    "exclusions": (_items({"allOf": [{"not": {"required": ["a"]}}] * 1_000}), ITEMS, 500_000),
+    "allowed values": ({"type": "array", "items": {**WHOLE, "enum": list(range(3_200))}}, [1] * 1_000, 100_000),
+    "keys": (
+        _items({}) | {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [f"k{i}" for i in range(1_000)]},
+        ITEMS,
+        1_000_000,
+    ),
+    "a pattern of many states": (
+        {"type": "array", "items": {**TEXT, "pattern": "(a?){500}a{500}"}},
+        ["a" * 400 + "".join(map(chr, range(9_000, 9_100)))] * 10,
+        100_000,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MULTIPLIED)
+def test_what_multiplies_the_size_of_a_value_counts_its_steps(case: str) -> None:
+    schema, value, steps = MULTIPLIED[case]
+    with pytest.raises(Exhausted):
+        Reading(budget=Budget(steps)).read(value, schema)
+
+
+def test_the_steps_of_a_walk_grow_with_the_value() -> None:
+    taken = []
+    for length in (100, 1_000):
+        budget = Budget(10**9)
+        Reading(budget=budget).read([{"a": i} for i in range(length)], _items({"properties": {"a": WHOLE}}))
+        taken.append(10**9 - budget.left)
+    assert 9 < taken[1] / taken[0] < 11
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"type": "array", "items": WHOLE}, ["x"] * 5_000),
+        (_items({"required": [f"p{i}" for i in range(3_000)]}), ITEMS),
+        ({"type": "object", "properties": {}}, {f"x{i}": 1 for i in range(5_000)}),
+        ({"allOf": [TEXT] * 5_000}, 1),
+    ],
+)
+def test_one_walk_tells_only_so_many_errors(schema: dict[str, Any], value: Any) -> None:
+    reading = Reading()
+    reading.read(value, schema)
+    assert MOST_ERRORS <= len(reading.errors) + len(reading.unknown) <= MOST_ERRORS + 1

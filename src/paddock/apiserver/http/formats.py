@@ -76,13 +76,17 @@ def render_tail(ending: Ending) -> bytes:
 
 
 def render_line(type: str, body: bytes) -> bytes:
-    return b"".join((b'{"type":"', type.encode(), b'","object":', body, b"}\n"))
+    return b"".join(_line(type, body))
 
 
-def render_added(served: ServedResource, stored: Stored, wanted: Format, now: float) -> bytes:
-    """The ADDED line of an object that existed when the watch began."""
+def _line(type: str, body: bytes) -> tuple[bytes, bytes, bytes]:
+    return b'{"type":"%b","object":' % type.encode(), body, b"}\n"
+
+
+def render_added(served: ServedResource, stored: Stored, wanted: Format, now: float) -> tuple[bytes, bytes, bytes]:
+    """The ADDED line of an object that existed when the watch began, in parts: a stored body is not copied."""
     body = in_version(stored.body, stored.version, served.resource.api_version)
-    return render_line("ADDED", render_object(served, body, wanted, now))
+    return _line("ADDED", render_object(served, body, wanted, now))
 
 
 def render_event(served: ServedResource, event: WatchEvent, wanted: Format, now: float) -> bytes:

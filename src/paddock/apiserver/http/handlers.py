@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
@@ -34,7 +33,7 @@ from paddock.apiserver.http.requests import (
     weigh_body,
 )
 from paddock.apiserver.http.room import Room
-from paddock.apiserver.http.streams import Watch, serve_list, serve_log
+from paddock.apiserver.http.streams import FREE_BYTES, Watch, serve_list, serve_log, weigh
 from paddock.apiserver.objects import builtin_strategies, reviews
 from paddock.apiserver.objects.pages import Ending, Page
 from paddock.apiserver.objects.worker import SMALL_BYTES
@@ -57,6 +56,7 @@ from paddock.kube.meta import Manifest
 BODY_LIMIT = 3 * 1024 * 1024  # as in kube-apiserver
 _ARRIVING_BYTES = 10 * BODY_LIMIT
 _DECODED_BYTES = 2 * BODY_LIMIT
+_SENDING_BYTES = 10 * BODY_LIMIT
 _BODY_SECONDS = 60.0
 _MOST_WARNINGS = 100
 _MOST_WARNING_CHARACTERS = 4 * 1024
@@ -69,6 +69,9 @@ class Handlers:
     def __init__(self, objects: Objects, logs: PodLogs | None) -> None:
         self._objects = objects
         self._logs = logs
+        self._bodies: dict[int, bytes] = {}
+        self._listing = Room(_SENDING_BYTES)
+        self._watching = Room(_SENDING_BYTES)
         self._arriving = Room(_ARRIVING_BYTES)
         self._decoded = Room(_DECODED_BYTES)
         self._collection: Mapping[str, _Handler] = {
@@ -85,6 +88,12 @@ class Handlers:
         }
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
+        try:
+            return await self._dispatch(request)
+        finally:
+            self._bodies.pop(id(request), None)
+
+    async def _dispatch(self, request: web.Request) -> web.StreamResponse:
         target = read_path(request.path)
         if target is None:
             raise NotFound(f"the server could not find the requested resource: {request.path} is not served here")
@@ -110,11 +119,12 @@ class Handlers:
                 return await handler(request, target, served)
 
     async def _read(self, request: web.Request) -> bytes:
-        try:
-            async with asyncio.timeout(_BODY_SECONDS):
-                return await request.read()
-        except TimeoutError:
-            raise Timeout(f"the body of the request has not arrived within {_BODY_SECONDS:.0f} s") from None
+        """The body. It is read once, and kept as long as the request is handled."""
+        # `request.read` would keep it until the connection's next request, which may not come for an hour.
+        key = id(request)
+        if key not in self._bodies:
+            self._bodies[key] = await _read_body(request)
+        return self._bodies[key]
 
     def _methods(self, target: Target, served: ServedResource) -> Mapping[str, _Handler]:
         if target.subresource:
@@ -163,11 +173,12 @@ class Handlers:
         # A continue token carries the revision of the first page.
         if not token:
             self._check_revision(query)
-        pieces = self._objects.pieces(served, selection, limit=read_number(query, "limit") or 0, token=token)
-        first = next(pieces)
-        if first.ending is not None:
+        read = partial(self._objects.pieces, served, selection, limit=read_number(query, "limit") or 0, token=token)
+        first = next(read())
+        if first.ending is not None and weigh(first) <= FREE_BYTES:
             return _json(render_page(served, Page(first.items, first.ending), wanted, self._objects.clock()))
-        return await serve_list(request, served, chain((first,), pieces), wanted, self._objects.clock)
+        del first
+        return await serve_list(request, served, self._listing, read, wanted, self._objects.clock)
 
     def _check_revision(self, query: Mapping[str, str]) -> None:
         """Only the current state can be listed: a future or an exact past revision is refused."""
@@ -198,7 +209,8 @@ class Handlers:
         wanted = read_accept(request.headers.get("Accept", ""), request.query)
         options = read_watch(request.query)
         self._check_not_future(options.revision)
-        watch = Watch(self._objects, served, self._selection(request, target, served), options, wanted)
+        selection = self._selection(request, target, served)
+        watch = Watch(self._objects, served, selection, options, wanted, self._watching)
         return await watch.serve(request)
 
     async def _log(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
@@ -341,6 +353,20 @@ def _expected_size(request: web.Request) -> int:
     if request.content_length > BODY_LIMIT:
         raise TooLarge(f"Request entity too large: limit is {BODY_LIMIT} bytes")
     return request.content_length
+
+
+async def _read_body(request: web.Request) -> bytes:
+    """Raises `TooLarge`, and `Timeout` if it does not arrive."""
+    body = bytearray()
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            async for chunk in request.content.iter_any():
+                body += chunk
+                if len(body) > BODY_LIMIT:
+                    raise TooLarge(f"Request entity too large: limit is {BODY_LIMIT} bytes")
+    except TimeoutError:
+        raise Timeout(f"the body of the request has not arrived within {_BODY_SECONDS:.0f} s") from None
+    return bytes(body)
 
 
 class _Body(NamedTuple):

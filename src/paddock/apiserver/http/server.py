@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 
 HOST = "127.0.0.1"
 _BACKLOG = 1_024
+_READ_BYTES = 32 * 1024
+"""Twice as much of a body may wait in each connection for its turn."""
 _SHUTDOWN_SECONDS = 1.0
 """How long open responses may take when the server stops."""
 
@@ -80,7 +82,7 @@ class Server:
         # A body that aiohttp decompresses can be a thousand times as long as what was sent.
         runner = web.AppRunner(
             self.application, access_log=None, handler_cancellation=True, shutdown_timeout=_SHUTDOWN_SECONDS,
-            auto_decompress=False,
+            auto_decompress=False, read_bufsize=_READ_BYTES,
         )  # fmt: skip
         await runner.setup()
         try:
@@ -111,7 +113,10 @@ class Server:
             self._check(request)
             return await handler(request)
         except ApiError as error:
-            return _answer_error(error)
+            answer = _answer_error(error)
+            # Its frames hold the body of the request, and something may hold the error in a circle.
+            error.__traceback__ = error.__context__ = None
+            return answer
         except web.HTTPException as error:
             return self._translate(request, error)
         # The client has disconnected (handler_cancellation) or the server stops: not an error of ours.

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import math
 from bisect import bisect_left
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import aclosing
 from functools import partial
 
 from aiohttp import web
@@ -25,13 +26,15 @@ from paddock.apiserver.http.formats import (
 )
 from paddock.apiserver.http.pod_logs import LogOptions, PodLogs
 from paddock.apiserver.http.requests import Format, WatchOptions
+from paddock.apiserver.http.room import Room
 from paddock.apiserver.objects.pages import Piece
 from paddock.apiserver.objects.reads import PIECE_BYTES, PIECE_OBJECTS
 from paddock.apiserver.objects.writes import Objects
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.apiserver.storage.hub import Capacity, Selection, Subscription, WatchEvent
-from paddock.apiserver.storage.records import Change, storage_key
-from paddock.kube.errors import Expired
+from paddock.apiserver.storage.records import Change, Stored, storage_key
+from paddock.apiserver.storage.store import MOST_BYTES
+from paddock.kube.errors import Expired, TooManyRequests
 from paddock.kube.meta import Manifest
 
 CAPACITY = Capacity(16_384, 16 * 1024 * 1024)
@@ -41,10 +44,14 @@ BOOKMARK_SECONDS = 60.0  # as in kube-apiserver
 MAX_WATCH_SECONDS = 1_800
 _FLUSH_SECONDS = 1.0
 """How long the last lines may take once a watch has ended; then the connection is aborted."""
-_CHUNK_BYTES = 256 * 1024
-"""How much is encoded for a client before it has taken what came before, if one object has not more."""
-_LIST_SECONDS = 300.0
-"""How long a client may take to read a list that is sent in pieces."""
+FREE_BYTES = 256 * 1024
+"""Of a list: so much is read for each client at once. A longer one waits for room, and is sent in pieces."""
+_PIECE_ROOM = PIECE_BYTES + MOST_BYTES
+"""What a piece has at most: one object more than its limit."""
+_PIECE_SECONDS = 10.0
+"""How long a client may take to read a piece: it is on this machine, and others wait for the room."""
+_CHUNK_BYTES = 64 * 1024
+"""How much is written before the client has taken what came before."""
 _FIRST_CHUNK_SECONDS = 0.25
 
 
@@ -52,13 +59,15 @@ class Watch:
     """One watch request (GET …?watch=true)."""
 
     def __init__(
-        self, objects: Objects, served: ServedResource, selection: Selection, options: WatchOptions, wanted: Format
-    ) -> None:
+        self, objects: Objects, served: ServedResource, selection: Selection, options: WatchOptions, wanted: Format,
+        room: Room,
+    ) -> None:  # fmt: skip
         self._objects = objects
         self._served = served
         self._selection = selection
         self._options = options
         self._format = wanted
+        self._room = room
         self._sent = Sent()
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
@@ -75,10 +84,10 @@ class Watch:
                 subscription.on_close = partial(_shorten_deadline, limit)
                 await response.prepare(request)
                 try:
-                    await _write_parts(response, self._first_lines(key, begun))
+                    await self._send_first(response, key, begun)
                     await self._stream_changes(response, subscription, end)
-                except Expired as error:
-                    # Kubernetes answers 200 with one ERROR event here, and not with status 410.
+                except (Expired, TooManyRequests) as error:
+                    # Kubernetes answers 200 with one ERROR event here, and not with the error's status.
                     await response.write(render_error(error))
                 await response.write_eof()
         except ConnectionError:
@@ -89,32 +98,31 @@ class Watch:
             self._objects.hub.leave(key, subscription)
         return response
 
-    def _first_lines(self, key: str, begun: int) -> Iterator[bytes]:
-        """The lines of what was committed up to revision `begun`, read from the store while they are taken. Raises
-        `Expired` if the changelog does not reach back so far."""
-        if self._options.initial_events:
-            yield from self._current_objects(begun)
-        elif self._options.revision:
-            yield from self._missed_changes(key, self._options.revision, begun)
+    async def _send_first(self, response: web.StreamResponse, key: str, begun: int) -> None:
+        """Sends what was committed up to revision `begun`: the current objects, or the changes that the client missed.
+        Raises `Expired` if the changelog does not reach back so far."""
+        options, clock = self._options, self._objects.clock
+        if options.initial_events:
+            read = partial(self._objects.pieces, self._served, self._selection)
+            async with aclosing(_take_pieces(self._room, read)) as pieces:
+                async for piece in pieces:
+                    # The changes since `begun` come as events, also those that this piece has already.
+                    self._sent.add(piece.last if piece.ending is None else None, self._objects.store.revision)
+                    await _write_piece(response, self._render_added(piece.items))
+            if options.initial_events_end:
+                await response.write(render_bookmark(self._served, begun, self._format, initial_events_end=True))
+        elif options.revision:
+            after = options.revision
+            while changes := _read_some(self._objects.store.changes_since(key, after, begun)):
+                after = changes[-1].rv
+                async with self._room.take(_weigh_changes(changes)):
+                    typed = ((self._selection.event_type(change), change) for change in changes)
+                    events = [WatchEvent(type, change) for type, change in typed if type is not None]
+                    await _write_piece(response, (render_event(self._served, e, self._format, clock()) for e in events))
 
-    def _current_objects(self, begun: int) -> Iterator[bytes]:
-        for piece in self._objects.pieces(self._served, self._selection):
-            self._sent.add(piece.last if piece.ending is None else None, self._objects.store.revision)
-            for stored in piece.items:
-                yield render_added(self._served, stored, self._format, self._objects.clock())
-            yield b""
-        # The changes since then come as events, also those that a piece has already.
-        if self._options.initial_events_end:
-            yield render_bookmark(self._served, begun, self._format, initial_events_end=True)
-
-    def _missed_changes(self, key: str, after: int, begun: int) -> Iterator[bytes]:
-        while changes := _read_some(self._objects.store.changes_since(key, after, begun)):
-            for change in changes:
-                if (type := self._selection.event_type(change)) is not None:
-                    event = WatchEvent(type, change)
-                    yield render_event(self._served, event, self._format, self._objects.clock())
-            after = changes[-1].rv
-            yield b""
+    def _render_added(self, items: Sequence[Stored]) -> Iterator[bytes]:
+        for stored in items:
+            yield from render_added(self._served, stored, self._format, self._objects.clock())
 
     async def _stream_changes(self, response: web.StreamResponse, subscription: Subscription, end: float) -> None:
         loop = asyncio.get_running_loop()
@@ -122,6 +130,7 @@ class Watch:
             events = await subscription.read(min(left, BOOKMARK_SECONDS))
             if events:
                 await _write_parts(response, self._render(events))
+                del events
             elif subscription.lost:
                 return
             elif self._options.bookmarks:
@@ -164,17 +173,56 @@ def _read_some(changes: Iterator[Change]) -> list[Change]:
     return read
 
 
+def weigh(piece: Piece) -> int:
+    """Bytes."""
+    return sum(len(stored.body) for stored in piece.items)
+
+
+def _weigh_changes(changes: Sequence[Change]) -> int:
+    size = sum(change.size for change in changes)
+    return size if size > FREE_BYTES else 0
+
+
+async def _take_pieces(room: Room, read: Callable[[], Iterator[Piece]]) -> AsyncGenerator[Piece, None]:
+    """The pieces of a list. Each is read when there is room for it, and when the one before has been sent; a short list
+    needs no room."""
+    pieces = read()
+    piece = next(pieces)
+    if weigh(piece) <= FREE_BYTES:
+        yield piece
+    else:
+        del piece
+        async with room.take(_PIECE_ROOM):
+            # Anew, as it may have changed while there was no room.
+            pieces = read()
+            piece = next(pieces)
+            yield piece
+    while piece.ending is None:
+        async with room.take(_PIECE_ROOM):
+            piece = next(pieces)
+            yield piece
+
+
 async def serve_list(
-    request: web.Request, served: ServedResource, pieces: Iterator[Piece], wanted: Format, clock: Callable[[], float]
-) -> web.StreamResponse:
+    request: web.Request, served: ServedResource, room: Room, read: Callable[[], Iterator[Piece]], wanted: Format,
+    clock: Callable[[], float],
+) -> web.StreamResponse:  # fmt: skip
     """A list in pieces: each is read and encoded when the client has taken the one before. An error ends the answer in
     its middle."""
     response = _stream("application/json")
+    begun = False
     try:
-        async with asyncio.timeout(_LIST_SECONDS):
-            await response.prepare(request)
-            await _write_parts(response, _render_list(served, pieces, wanted, clock))
-            await response.write_eof()
+        async with aclosing(_take_pieces(room, read)) as pieces:
+            async for piece in pieces:
+                if not response.prepared:
+                    await response.prepare(request)
+                    await response.write(render_head(served, wanted))
+                items = render_items(served, piece.items, wanted, clock())
+                await _write_piece(response, _join(items, begun=begun))
+                begun = begun or bool(items)
+                if piece.ending is not None:
+                    await response.write(render_tail(piece.ending))
+        await response.write_eof()
     except ConnectionError:
         pass  # the client has disconnected
     except TimeoutError:
@@ -182,34 +230,41 @@ async def serve_list(
     return response
 
 
-def _render_list(
-    served: ServedResource, pieces: Iterator[Piece], wanted: Format, clock: Callable[[], float]
-) -> Iterator[bytes]:
-    yield render_head(served, wanted)
-    comma = b""
-    for piece in pieces:
-        for item in render_items(served, piece.items, wanted, clock()):
-            yield comma + item
-            comma = b","
-        if piece.ending is not None:
-            yield render_tail(piece.ending)
-        yield b""
+def _join(items: Iterable[bytes], *, begun: bool) -> Iterator[bytes]:
+    """The items with commas between them; `begun`: others stand before them."""
+    for item in items:
+        if begun:
+            yield b","
+        yield item
+        begun = True
 
 
-async def _write_parts(response: web.StreamResponse, parts: Iterator[bytes]) -> None:
-    """Writes the parts in chunks. Other requests have their turn after each chunk, and at each empty part."""
+async def _write_piece(response: web.StreamResponse, parts: Iterable[bytes]) -> None:
+    """Writes the parts. Raises `TimeoutError` if the client takes too long to read them."""
+    async with asyncio.timeout(_PIECE_SECONDS):
+        await _write_parts(response, parts)
+    await asyncio.sleep(0)
+
+
+async def _write_parts(response: web.StreamResponse, parts: Iterable[bytes]) -> None:
+    """Writes the parts in chunks; other requests have their turn after each."""
     chunk: list[bytes] = []
     size = 0
     for part in parts:
         chunk.append(part)
         size += len(part)
         if size >= _CHUNK_BYTES:
-            await response.write(b"".join(chunk))
+            await _write_slices(response, b"".join(chunk) if len(chunk) > 1 else part)
             chunk, size = [], 0
-        if not part or not chunk:
-            await asyncio.sleep(0)
     if size:
         await response.write(b"".join(chunk))
+
+
+async def _write_slices(response: web.StreamResponse, data: bytes) -> None:
+    # A transport keeps all that is written in one go until the client has taken it.
+    for begin in range(0, len(data), _CHUNK_BYTES):
+        await response.write(data[begin : begin + _CHUNK_BYTES])
+    await asyncio.sleep(0)
 
 
 def _stream(content_type: str) -> web.StreamResponse:

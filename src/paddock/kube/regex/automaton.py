@@ -140,7 +140,7 @@ class Pattern:
             bound = self._bounds.get(state)
             if bound is not None and _holds(bound[0], before, after):
                 pending.append(bound[1])
-        budget.spend(1 + len(seen))
+        budget.spend(2 + 2 * len(seen))
         return frozenset(state for state in seen if state in self._chars or state == 0)
 
 

@@ -26,11 +26,9 @@ _OPEN_KEYWORDS = {"x-kubernetes-preserve-unknown-fields", "type", "nullable", "d
 MOST_ERRORS = 1_000
 """Of one walk, and as many unknown fields: 3 MB of wrong values would be 3 GB of errors."""
 
-# The costs of a walk in steps (`kube.budget`): of a value; of a name in a schema, each time that it is looked at; of a
-# byte of a default, which each item of a long list gets.
-_VALUE, _NAME, _BYTE = 2, 1 / 10, 1 / 16
-# Of a default that is filled in, and of one more schema for a value.
-_DEFAULT, _JUNCTION = 10, 5
+# The costs of a walk in steps (`kube.budget`): of a value; of a name in a schema, each time that it is looked at; of one
+# more schema for a value; of a default, which each item of a long list gets.
+_VALUE, _NAME, _JUNCTION, _DEFAULT = 2, 1 / 10, 10, 10
 
 
 @dataclass
@@ -103,7 +101,7 @@ class Reading:
                 read[name] = self.read(item, item_schema, (*path, name))
         for name, property_schema in properties.items():
             if name not in read and "default" in property_schema:
-                self.budget.spend(_DEFAULT + _size(property_schema["default"]) * _BYTE)
+                self.budget.spend(_DEFAULT + _weigh(property_schema["default"]))
                 filled = copy.deepcopy(property_schema["default"])
                 read[name] = self.read(filled, property_schema, (*path, name))
         self._require(read, required, properties, path)
@@ -176,9 +174,11 @@ _JUNCTORS: tuple[tuple[str, Callable[[int], bool], Code], ...] = (
 )
 
 
-def _size(default: Any) -> int:
-    """Bytes of JSON."""
-    return len(msgspec.json.encode(default)) if isinstance(default, str | dict | list) else 1
+def _weigh(default: Any) -> float:
+    """The steps of copying it: by its bytes of JSON."""
+    if isinstance(default, dict | list):
+        return len(msgspec.json.encode(default)) / 2
+    return len(default) / 16 if isinstance(default, str) else 0
 
 
 def _embedded(properties: Mapping[str, Schema]) -> dict[str, Schema]:
