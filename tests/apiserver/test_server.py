@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import ssl
 import stat
 import time
@@ -275,7 +276,7 @@ async def test_probes_need_no_token(server: Server, http: Http, path: str) -> No
         assert answer.status == 200
 
 
-@pytest.mark.parametrize("path", ["/api", CONFIG_MAPS_PATH, "/nothing", "/", "/livez/x"])
+@pytest.mark.parametrize("path", ["/api", CONFIG_MAPS_PATH, "/nothing", "/", "/livez/x", "/metrics", "/paddock/status"])
 @pytest.mark.parametrize("token", [None, "wrong"])
 async def test_all_other_paths_need_a_token(server: Server, http: Http, path: str, token: str | None) -> None:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -431,6 +432,20 @@ async def _ask_raw(server: Server, request: bytes) -> bytes:
 async def test_a_token_that_is_not_utf8_is_refused(server: Server) -> None:
     request = b"GET /api HTTP/1.1\r\nHost: HOST\r\nAuthorization: Bearer \xff\xfe\r\n\r\n"
     assert await _ask_raw(server, request) == b"HTTP/1.1 401 Unauthorized"
+
+
+async def test_the_longest_stall_of_the_loop_is_told(http: Http) -> None:
+    await asyncio.sleep(0.3)
+    time.sleep(0.6)  # noqa: ASYNC251 - this holds up the loop
+    status, metrics, headers = await http.ask("GET", "/metrics")
+    assert status == 200 and headers["Content-Type"].startswith("text/plain")
+    found = re.search(r"^paddock_event_loop_longest_stall_seconds (\S+)$", metrics.decode(), re.MULTILINE)
+    assert found is not None and 0.3 < float(found[1]) < 300
+    told = (await http.ask("GET", "/paddock/status"))[1]
+    assert told["longestStall"] == pytest.approx(float(found[1]), abs=0.001) and told["minutes"] == 5
+    for path in ("/paddock", "/paddock/other", "/metrics/other"):
+        assert (await http.ask("GET", path))[0] == 404
+    assert (await http.ask("POST", "/metrics"))[0] == 404
 
 
 @pytest.mark.parametrize(

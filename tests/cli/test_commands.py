@@ -221,7 +221,9 @@ def test_status_says_what_is_up(cluster: Cluster) -> None:
     facts = json.loads(cluster.paddock("status", "-o", "json").out)
     assert facts["up"] and facts["pinned"] and facts["home"] == str(cluster.home)
     assert facts["jobs"] == {"Completed": 1, "Failed": 1, "Running": 1}
-    assert "until `paddock down`" in cluster.paddock("status").out
+    assert 0 <= facts["longestStall"] < 300
+    text = cluster.paddock("status").out
+    assert "until `paddock down`" in text and "s without an answer, in the last 5 minutes" in text
 
 
 def test_kubeconfig_is_a_path_and_nothing_else(cluster: Cluster) -> None:

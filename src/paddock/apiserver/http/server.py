@@ -23,6 +23,7 @@ from paddock.apiserver.http.documents import Documents
 from paddock.apiserver.http.handlers import BODY_LIMIT, Handlers
 from paddock.apiserver.http.kubeconfig import build_kubeconfig, write_kubeconfig
 from paddock.apiserver.http.pod_logs import PodLogs
+from paddock.apiserver.http.self_report import SelfReport
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.errors import ApiError, InternalError, MethodNotAllowed, NotFound, TooLarge, build_status
 
@@ -58,10 +59,12 @@ class Server:
         self._hosts: frozenset[str] = frozenset()
         self._documents = Documents(api.objects)
         self._handlers = Handlers(api.objects, logs)
+        self._report = SelfReport(api.objects.store)
+        self._beating: asyncio.Task[None] | None = None
         self._runner: web.AppRunner | None = None
         self._open_requests = 0
         self._last_request = api.objects.clock()
-        for path in ("/api", "/apis", "/openapi", "/version", "/livez", "/readyz", "/healthz"):
+        for path in ("/api", "/apis", "/openapi", "/version", "/livez", "/readyz", "/healthz", "/metrics", "/paddock"):
             self.application.router.add_route("*", path, self._serve)
             self.application.router.add_route("*", path + "/{rest:.*}", self._serve)
 
@@ -92,6 +95,7 @@ class Server:
             await runner.cleanup()
             raise _explain_listen(error, port) from error
         self._runner = runner
+        self._beating = asyncio.create_task(self._report.heartbeat.run())
         bound = runner.addresses[0][1]
         self._hosts = build_hosts(bound)
         self.url = f"https://{HOST}:{bound}"
@@ -100,6 +104,8 @@ class Server:
 
     async def stop(self) -> None:
         """Ends the watches, lets short responses finish, and frees the port."""
+        if self._beating is not None:
+            self._beating.cancel()
         if self._runner is not None:
             runner, self._runner = self._runner, None
             # In-process followers stay subscribed: the store outlives the server.
@@ -151,8 +157,12 @@ class Server:
         raise error
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
-        if request.method in ("GET", "HEAD") and (document := await self._documents.find(request)) is not None:
-            return document
+        if request.method in ("GET", "HEAD"):
+            document = await self._documents.find(request)
+            if document is None:
+                document = self._report.find(request)
+            if document is not None:
+                return document
         return await self._handlers.handle(request)
 
 

@@ -18,12 +18,13 @@ from paddock.cli.help import columns
 from paddock.cli.output.language import localized
 from paddock.cli.output.terminal import stdout
 from paddock.cli.verb import Verb
-from paddock.jobs.text.phrases import phrase
+from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.quantities import format_bytes
 from paddock.kube.times import format_duration
 
 if TYPE_CHECKING:
     from paddock.app.home import Running
+    from paddock.client.client import Client
 
 
 @click.command(name="status", cls=Verb)
@@ -67,6 +68,7 @@ async def _facts(place: Home, running: Running) -> dict[str, Any]:
     from paddock.kube.meta import PODS
 
     async with connect(Local(place)) as client:
+        report = await _fetch_report(client)
         jobs = [job for _, job in await fetch_all(client, KINDS, "")]
         pods = (await client.list(PODS)).items
     return {
@@ -76,7 +78,19 @@ async def _facts(place: Home, running: Running) -> dict[str, Any]:
         "memory": psutil.Process(running.pid).memory_info().rss,
         "jobs": Counter(str((job.get("status") or {}).get("phase") or "Pending") for job in jobs),
         "pods": Counter(str((pod.get("status") or {}).get("phase") or "Pending") for pod in pods),
+        **report,
     }
+
+
+async def _fetch_report(client: Client) -> dict[str, Any]:
+    """What the server tells of itself; empty if it is of a version that tells nothing."""
+    from paddock.kube.errors import NotFound
+
+    try:
+        report: dict[str, Any] = await client.fetch("/paddock/status")
+    except NotFound:
+        return {}
+    return report
 
 
 def _print(place: Home, running: Running, facts: dict[str, Any]) -> None:
@@ -95,12 +109,24 @@ def _print(place: Home, running: Running, facts: dict[str, Any]) -> None:
         phrase("machine:"): localized(machine),
         phrase("jobs:"): _counted(facts["jobs"]),
         phrase("pods:"): _counted(facts["pods"]),
+        **_describe_report(facts),
         phrase("home:"): str(place.root),
         phrase("kubeconfig:"): str(place.kubeconfig),
     }
     for name, text in lines.items():
         label = localized(name)
         stdout().print(label + " " * (18 - columns(label)) + text)
+
+
+def _describe_report(facts: dict[str, Any]) -> dict[Phrase, str]:
+    lines: dict[Phrase, str] = {}
+    if "longestStall" in facts:
+        said = phrase(
+            "at most {seconds} s without an answer, in the last {minutes} minutes",
+            seconds=f"{facts['longestStall']:.2f}", minutes=facts["minutes"],
+        )  # fmt: skip
+        lines[phrase("longest stall:")] = localized(said)
+    return lines
 
 
 def _counted(counts: dict[str, int]) -> str:

@@ -26,8 +26,8 @@ _OPEN_KEYWORDS = {"x-kubernetes-preserve-unknown-fields", "type", "nullable", "d
 MOST_ERRORS = 1_000
 """Of one walk, and as many unknown fields: 3 MB of wrong values would be 3 GB of errors."""
 
-# The costs of a walk in steps (`kube.budget`): of a value; of a name in a schema, each time that it is looked at; of one
-# more schema for a value; of a default, which each item of a long list gets.
+# The costs of a walk in steps (`kube.budget`): of a value; of a name in a schema, each time that it is looked at; of
+# one more schema for a value; of a default, which each item of a long list gets.
 _VALUE, _NAME, _JUNCTION, _DEFAULT = 2, 1 / 10, 10, 10
 
 
