@@ -7,7 +7,7 @@ import contextlib
 import inspect
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -45,6 +45,16 @@ def pod(*containers: Manifest, name: str = "p", policy: str = "Never", **spec: A
     }
 
 
+def seeing(manifest: Manifest, path: Path) -> Manifest:
+    """The pod with a directory of the machine at its own path: in bubblewrap it has another /tmp."""
+    volumes = [*(manifest["spec"].get("volumes") or ()), {"name": "seen", "hostPath": {"path": str(path)}}]
+    mount = {"name": "seen", "mountPath": str(path)}
+    containers = [
+        {**each, "volumeMounts": [*(each.get("volumeMounts") or ()), mount]} for each in manifest["spec"]["containers"]
+    ]
+    return {**manifest, "spec": {**manifest["spec"], "volumes": volumes, "containers": containers}}
+
+
 @dataclass
 class Options:
     """A log request, as an API server makes it."""
@@ -66,10 +76,13 @@ class Cluster:
     images: Images = field(default_factory=HostPrograms)
     kubelet: Kubelet | None = None
     task: asyncio.Task[None] | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def start(self, clock: Callable[[], float] = time.time) -> Kubelet:
         machine = Machine(NODE, Fraction(2), 2**33)
-        self.kubelet = Kubelet(self.api, self.images, self.directory, machine, sandbox=self.sandbox, clock=clock)
+        self.kubelet = Kubelet(
+            self.api, self.images, self.directory, machine, sandbox=self.sandbox, clock=clock, **self.settings
+        )
         self.task = asyncio.create_task(self.kubelet.run())
         return self.kubelet
 
@@ -123,9 +136,12 @@ class Cluster:
 
 
 @contextlib.asynccontextmanager
-async def open_cluster(directory: Path, sandbox: Sandbox, images: Images | None = None) -> AsyncIterator[Cluster]:
+async def open_cluster(
+    directory: Path, sandbox: Sandbox, images: Images | None = None, **settings: Any
+) -> AsyncIterator[Cluster]:
+    """`settings`: further arguments of the kubelet."""
     api = await LocalApi.open(directory / "api")
-    cluster = Cluster(api, directory / "node", sandbox, images or HostPrograms())
+    cluster = Cluster(api, directory / "node", sandbox, images or HostPrograms(), settings=settings)
     cluster.start()
     try:
         yield cluster

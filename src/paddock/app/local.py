@@ -78,7 +78,15 @@ class LocalCluster:
         self.machine = read_machine(await fetch_node_name(self.api))
         self.environments = Environments(self.api, self.home.cache)
         images = EnvironmentImages(self.environments)
-        self.kubelet = Kubelet(self.api, images, self.home.node, self.machine, sandbox=self.sandbox)
+        self.kubelet = Kubelet(
+            self.api,
+            images,
+            self.home.node,
+            self.machine,
+            sandbox=self.sandbox,
+            hidden=(self.home.root, homes.read_home({}).root),
+            read_only=(self.home.cache,),
+        )
         self.server = Server(self.api, self.home.api, logs=self.kubelet.logs)
         await self._serve()
         await apply_crds(self.api, build_crds())

@@ -19,6 +19,7 @@ from node.cluster import (
     open_cluster,
     pod,
     processes_of,
+    seeing,
     shell,
     terminated,
     until,
@@ -29,8 +30,9 @@ from support.sandboxes import need_sandbox
 
 
 async def test_a_new_kubelet_adopts_what_runs(cluster: Cluster) -> None:
-    go = cluster.directory / "go"
-    await cluster.create(pod(shell(f"echo one; while ! test -e {go}; do sleep 0.02; done; echo two; exit 7")))
+    go = cluster.directory.parent / "shared/go"
+    script = f"echo one; while ! test -e {go}; do sleep 0.02; done; echo two; exit 7"
+    await cluster.create(seeing(pod(shell(script)), go.parent))
     await cluster.see("p", is_running)
     await cluster.drop()
     cluster.start()
@@ -41,8 +43,8 @@ async def test_a_new_kubelet_adopts_what_runs(cluster: Cluster) -> None:
 
 
 async def test_a_new_kubelet_reads_how_a_pod_ended_meanwhile(cluster: Cluster) -> None:
-    go = cluster.directory / "go"
-    await cluster.create(pod(shell(f"while ! test -e {go}; do sleep 0.02; done; kill -9 $$$$")))
+    go = cluster.directory.parent / "shared/go"
+    await cluster.create(seeing(pod(shell(f"while ! test -e {go}; do sleep 0.02; done; kill -9 $$$$")), go.parent))
     running = await cluster.see("p", is_running)
     await cluster.drop()
     go.touch()
@@ -52,7 +54,8 @@ async def test_a_new_kubelet_reads_how_a_pod_ended_meanwhile(cluster: Cluster) -
 
 
 async def crash(directory: Path, sandbox: Sandbox, script: str) -> str:
-    """Runs one pod in its own cluster, and kills this cluster with -9 when the pod runs. Returns the pod's UID."""
+    """Runs one pod, which sees `directory`/shared, in its own cluster, and kills this cluster with -9 when the pod
+    runs. Returns the pod's UID."""
     program = Path(__file__).with_name("crashing_cluster.py")
     where = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     words = (str(program), str(directory), sandbox.name, script)
@@ -66,7 +69,7 @@ async def crash(directory: Path, sandbox: Sandbox, script: str) -> str:
 
 @pytest.mark.parametrize(("end", "code"), [("exit 7", 7), ("kill -9 $$$$", 137)])
 async def test_exit_codes_survive_a_kill_of_the_daemon(tmp_path: Path, sandbox: Sandbox, end: str, code: int) -> None:
-    go = tmp_path / "go"
+    go = tmp_path / "shared/go"
     uid = await crash(tmp_path, sandbox, f"while ! test -e {go}; do sleep 0.02; done; echo bye; {end}")
     assert marked(uid)
     go.touch()
@@ -82,7 +85,7 @@ async def test_exit_codes_survive_a_kill_of_the_daemon(tmp_path: Path, sandbox: 
 
 
 async def test_a_pod_that_outlives_the_daemon_is_adopted_by_the_next(tmp_path: Path, sandbox: Sandbox) -> None:
-    go = tmp_path / "go"
+    go = tmp_path / "shared/go"
     uid = await crash(tmp_path, sandbox, f"while ! test -e {go}; do sleep 0.02; done; exit 7")
     async with open_cluster(tmp_path, sandbox) as cluster:
         assert marked(uid)
@@ -114,7 +117,7 @@ def other(sandbox: Sandbox) -> Sandbox:
 async def test_a_pod_that_ended_in_another_sandbox_is_read_all_the_same(
     tmp_path: Path, sandbox: Sandbox, other: Sandbox
 ) -> None:
-    go = tmp_path / "go"
+    go = tmp_path / "shared/go"
     uid = await crash(tmp_path, sandbox, f"while ! test -e {go}; do sleep 0.02; done; exit 7")
     go.touch()
     await until(lambda: not marked(uid))
@@ -123,7 +126,7 @@ async def test_a_pod_that_ended_in_another_sandbox_is_read_all_the_same(
 
 
 async def test_a_pod_that_runs_in_another_sandbox_is_followed(tmp_path: Path, sandbox: Sandbox, other: Sandbox) -> None:
-    go = tmp_path / "go"
+    go = tmp_path / "shared/go"
     await crash(tmp_path, sandbox, f"setsid sleep 60 & while ! test -e {go}; do sleep 0.02; done; exit 7")
     async with open_cluster(tmp_path, other) as cluster:
         go.touch()
@@ -135,7 +138,7 @@ async def test_a_pod_that_runs_in_another_sandbox_is_followed(tmp_path: Path, sa
 async def test_a_pod_that_runs_in_another_sandbox_gets_its_grace_period(
     tmp_path: Path, sandbox: Sandbox, other: Sandbox
 ) -> None:
-    ready, saved = tmp_path / "ready", tmp_path / "saved"
+    ready, saved = tmp_path / "shared/ready", tmp_path / "shared/saved"
     script = f"trap 'echo 1 >{saved}; exit 0' TERM; echo 1 >{ready}; while :; do sleep 0.05; done"
     uid = await crash(tmp_path, sandbox, script)
     await until(ready.exists)

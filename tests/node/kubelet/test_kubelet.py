@@ -18,6 +18,7 @@ from node.cluster import (
     marked,
     pod,
     processes_of,
+    seeing,
     shell,
     terminated,
     until,
@@ -251,10 +252,10 @@ async def test_orphan_processes_of_a_crash_are_ended(cluster: Cluster) -> None:
     assert (await cluster.end())["status"]["reason"] == "Lost"
 
 
-async def test_orphan_processes_get_their_grace_period(cluster: Cluster) -> None:
-    saved = cluster.directory / "saved"
+async def test_orphan_processes_get_their_grace_period(cluster: Cluster, tmp_path: Path) -> None:
+    saved = tmp_path / "shared/saved"
     script = f"trap 'sleep 0.3; echo 1 >{saved}; exit' TERM; echo ready; while :; do sleep 0.05; done"
-    await cluster.create(pod(shell(script)))
+    await cluster.create(seeing(pod(shell(script)), saved.parent))
     running = await cluster.see("p", is_running)
     await until(lambda: "ready" in log_text(cluster, running))
     await cluster.drop()
@@ -284,9 +285,10 @@ async def test_stop_ends_every_pod_and_says_that_it_was_not_the_programs_fault(c
     assert (found["status"]["phase"], found["status"]["reason"]) == ("Failed", "Lost")
 
 
-async def test_a_followed_log_ends_with_its_container(cluster: Cluster) -> None:
-    go = cluster.directory / "go"
-    await cluster.create(pod(shell(f"echo one; while ! test -e {go}; do sleep 0.02; done; echo two")))
+async def test_a_followed_log_ends_with_its_container(cluster: Cluster, tmp_path: Path) -> None:
+    go = tmp_path / "shared/go"
+    script = f"echo one; while ! test -e {go}; do sleep 0.02; done; echo two"
+    await cluster.create(seeing(pod(shell(script)), go.parent))
     running = await cluster.see("p", is_running)
     assert cluster.kubelet is not None
     chunks = []

@@ -79,7 +79,26 @@ async def test_only_a_link_that_cannot_be_read_is_left_out(tmp_path: Path) -> No
 
 def test_a_mount_inside_another_comes_after_it() -> None:
     mounts = [Mount(Path("/b"), "/data/cache"), Mount(Path("/a"), "/data", read_only=True)]
-    assert build_binds(mounts) == ["--ro-bind", "/a", "/data", "--bind", "/b", "/data/cache"]
+    assert build_binds(mounts, {}) == [
+        *("--bind", "/a", "/data", "--bind", "/b", "/data/cache"),
+        # After the mount point of the inner one has been made.
+        *("--remount-ro", "/data"),
+    ]
+
+
+def test_a_mount_is_bound_by_what_was_opened() -> None:
+    mounts = [Mount(Path("/a"), "/data", read_only=True, descriptor=7), Mount(Path("/b"), "/b", descriptor=8)]
+    assert build_binds(mounts, {}, by_descriptor=True) == ["--ro-bind-fd", "7", "/data", "--bind-fd", "8", "/b"]
+    assert build_binds(mounts, {}) == ["--ro-bind", "/a", "/data", "--bind", "/b", "/b"]
+
+
+def test_a_hidden_path_is_an_empty_directory_or_no_file() -> None:
+    mounts = [Mount(Path("/a"), "/home/anna/state/out/job"), Mount(Path("/home/anna"), "/home/anna")]
+    assert build_binds(mounts, {"/home/anna/state": True, "/run/engine": False}) == [
+        *("--bind", "/home/anna", "/home/anna", "--ro-bind", "/dev/null", "/run/engine"),
+        *("--tmpfs", "/home/anna/state", "--bind", "/a", "/home/anna/state/out/job"),
+        *("--remount-ro", "/home/anna/state"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import shutil
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ from paddock.node.runtime.mounts import (
     MEMORY,
     Mount,
     apply_links,
-    apply_sub_paths,
     apply_volumes,
+    open_mounts,
     plan_mounts,
     read_files,
     remove_outside,
@@ -78,6 +79,8 @@ def test_the_path_of_a_volume(volume: Manifest, path: Path) -> None:
             {"subPath": "a\0b"},
             r"subPath 'a\\x00b' of volume 'v' must be .* NUL",
         ),
+        ([{"name": "v", "emptyDir": {}}], {"subPathExpr": "x/$(NO)"}, r"'x/\$\(NO\)': missing value for 'NO'"),
+        ([{"name": "v", "emptyDir": {}}], {"subPathExpr": "$(UP)/x"}, "subPath '../x' of volume 'v' must be relative"),
         ([{"name": "v", "emptyDir": {}}], {"mountPath": "data"}, "mountPath 'data' must begin with /"),
         ([{"name": "v", "emptyDir": {}}], {"mountPath": "/./"}, "mountPath '/./' would hide the whole file system"),
         ([{"name": "v", "emptyDir": {}}], {"mountPath": "/a\0b"}, r"mountPath '/a\\x00b' has a NUL character"),
@@ -87,14 +90,14 @@ def test_the_path_of_a_volume(volume: Manifest, path: Path) -> None:
 def test_unsupported_mounts_are_explained(volumes: list[Manifest], mount: Manifest, sentence: str) -> None:
     made = with_uid(volumes, **mount)
     with pytest.raises(ContainerWaiting, match=sentence):
-        plan_mounts(made, made["spec"]["containers"][0], SCRATCH, CONFIGS)
+        plan_mounts(made, made["spec"]["containers"][0], SCRATCH, CONFIGS, {"UP": ".."})
 
 
 @pytest.mark.parametrize(("volume", "mount"), [({"readOnly": True}, {}), ({}, {"readOnly": True})])
 def test_a_claim_is_read_only_if_the_volume_or_the_mount_says_so(volume: Manifest, mount: Manifest) -> None:
     made = with_uid([claim_volume("data", **volume)], **mount)
     found = plan_mounts(made, made["spec"]["containers"][0], SCRATCH, CONFIGS)
-    assert found == (Mount(Path("/srv/data"), "/data", read_only=True),)
+    assert found == (Mount(Path("/srv/data"), "/data", read_only=True, volume="v"),)
 
 
 def test_a_missing_directory_of_a_claim_is_named() -> None:
@@ -110,11 +113,19 @@ def test_a_token_is_not_projected() -> None:
         read_files(volume, with_uid([]), CONFIGS)
 
 
-def test_a_sub_path_is_below_the_volume() -> None:
-    made = with_uid([{"name": "v", "emptyDir": {}}], subPath="a/b", readOnly=True)
-    assert plan_mounts(made, made["spec"]["containers"][0], SCRATCH, CONFIGS) == (
-        Mount(SCRATCH / "volumes/v/a/b", "/data", read_only=True),
+@pytest.mark.parametrize(
+    "mount", [{"subPath": "a/b"}, {"subPathExpr": "$(A)/b"}, {"subPathExpr": "a/$(B)"}], ids=["path", "first", "last"]
+)
+def test_a_sub_path_is_below_the_volume(mount: Manifest) -> None:
+    made = with_uid([{"name": "v", "emptyDir": {}}], readOnly=True, **mount)
+    assert plan_mounts(made, made["spec"]["containers"][0], SCRATCH, CONFIGS, {"A": "a", "B": "b"}) == (
+        Mount(SCRATCH / "volumes/v", "/data", read_only=True, sub_path="a/b", volume="v"),
     )
+
+
+def test_files_of_the_api_are_read_only() -> None:
+    made = with_uid([{"name": "v", "configMap": {"name": "cm"}}])
+    assert plan_mounts(made, made["spec"]["containers"][0], SCRATCH, CONFIGS)[0].read_only
 
 
 @pytest.mark.parametrize(
@@ -212,8 +223,44 @@ def test_a_missing_sub_path_is_created_in_every_volume(tmp_path: Path) -> None:
     made = with_uid([{"name": "v", "hostPath": {"path": str(data)}}], subPath="a/b")
     mounts = plan_mounts(made, made["spec"]["containers"][0], tmp_path, CONFIGS)
     apply_volumes(made, tmp_path, CONFIGS, [])
-    apply_sub_paths(mounts)
+    with ExitStack() as files:
+        (mount,) = open_mounts(mounts, "main", files)
+        assert mount.source == data / "a/b"
     assert (data / "a/b").is_dir()
+
+
+@pytest.mark.parametrize("target", ["/etc", "../outside"])
+def test_a_sub_path_through_a_link_out_of_its_volume_is_refused(tmp_path: Path, target: str) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (tmp_path / "outside").mkdir()
+    (data / "link").symlink_to(target)
+    made = with_uid([{"name": "v", "hostPath": {"path": str(data)}}], subPath="link/new")
+    mounts = plan_mounts(made, made["spec"]["containers"][0], tmp_path, CONFIGS)
+    sentence = 'failed to prepare subPath for volumeMount "v" of container "main"'
+    with ExitStack() as files, pytest.raises(ContainerWaiting, match=sentence) as told:
+        open_mounts(mounts, "main", files)
+    assert told.value.obstacle.reason == "CreateContainerConfigError"
+    assert not list((tmp_path / "outside").iterdir())
+
+
+@pytest.mark.parametrize("kind", ["configMap", "emptyDir"])
+def test_no_file_of_a_volume_is_written_through_a_link(tmp_path: Path, kind: str) -> None:
+    """An earlier container of the pod has put it in the way, as it can without a sandbox."""
+    outside, volumes = tmp_path / "outside", tmp_path / "volumes"
+    outside.mkdir()
+    volumes.mkdir()
+    (volumes / "v").symlink_to(outside)
+    made = with_uid([{"name": "v", kind: {"name": "cm"} if kind == "configMap" else {}}])
+    with pytest.raises(OSError, match="out of the volume"):
+        apply_volumes(made, tmp_path, CONFIGS, [])
+    (volumes / "v").unlink()
+    (volumes / "v").mkdir()
+    (volumes / "v/x").symlink_to(outside)
+    made = with_uid([{"name": "v", "configMap": {"name": "cm", "items": [{"key": "a", "path": "x/key"}]}}])
+    with pytest.raises(OSError, match="out of the volume"):
+        apply_volumes(made, tmp_path, CONFIGS, [])
+    assert not list(outside.iterdir())
 
 
 def test_a_shared_link_is_removed_with_the_last_pod(tmp_path: Path) -> None:

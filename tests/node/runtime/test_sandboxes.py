@@ -6,16 +6,20 @@ import asyncio
 import os
 import signal
 import subprocess
+import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from node.cluster import PYTHON, Cluster, container, open_cluster, pod, shell, terminated, until, waiting
+from node.cluster import PYTHON, Cluster, container, open_cluster, pod, seeing, shell, terminated, until, waiting
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, uid_of
 from paddock.node.runtime.images import Image, Preparing, Unavailable
+from paddock.node.runtime.mounts import Mount, open_mounts
 from paddock.node.runtime.sandbox import NoSandbox, Plain, Program, choose_sandbox
+from support.programs import lack
 from support.sandboxes import need_sandbox
 
 
@@ -83,17 +87,45 @@ async def test_names_of_later_pods_are_resolved(wrapped: Cluster) -> None:
     assert lines[0][1:3] == ["q", "q.sub"]
 
 
-async def test_a_volume_at_a_path_that_does_not_exist_leaves_no_trace(wrapped: Cluster, tmp_path: Path) -> None:
-    (tmp_path / "there").mkdir()
-    (tmp_path / "there/file").write_text("seen\n")
-    targets = ["/paddock-test-nas/data", f"{tmp_path}/there/new/deep"]
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """A directory of the machine that pods see: they have a /tmp of their own."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        yield Path(name)
+
+
+async def test_a_volume_at_a_path_that_does_not_exist_leaves_no_trace(wrapped: Cluster, shared: Path) -> None:
+    (shared / "there").mkdir()
+    (shared / "there/file").write_text("seen\n")
+    targets = ["/paddock-test-nas/data", f"{shared}/there/new/deep"]
     mounts = [{"name": "data", "mountPath": target} for target in targets]
-    script = f"echo 1 >{targets[0]}/x; cat {targets[1]}/x {tmp_path}/there/file"
+    script = f"echo 1 >{targets[0]}/x; cat {targets[1]}/x {shared}/there/file"
     volumes = [{"name": "data", "emptyDir": {}}]
     found = await wrapped.run(pod(shell(script, volumeMounts=mounts), volumes=volumes))
     assert await wrapped.log(found) == "1\nseen\n"
     assert not Path("/paddock-test-nas").exists()
-    assert not (tmp_path / "there/new").exists()
+    assert not (shared / "there/new").exists()
+
+
+def test_what_was_opened_is_what_is_mounted(tmp_path: Path) -> None:
+    """CVE-2021-25741: a pod exchanges a directory for a link after the kubelet has looked at it."""
+    sandbox = need_sandbox("bubblewrap")
+    if not sandbox.binds_descriptors:
+        lack("bwrap", "has no --bind-fd")
+    for name in ("volume/part/own", "outside/key"):
+        (tmp_path / name).mkdir(parents=True)
+    nowhere = Path("/dev/null")
+    with ExitStack() as files:
+        mounts = open_mounts([Mount(tmp_path / "volume", "/data", sub_path="part")], "main", files)
+        (tmp_path / "volume/part").rename(tmp_path / "volume/moved")
+        (tmp_path / "volume/part").symlink_to("../outside")
+        program = Program(("/bin/ls", "/data"), {}, "/", "p", exit_file=nowhere, termination=nowhere, mounts=mounts)
+        status = os.open(nowhere, os.O_WRONLY)
+        files.callback(os.close, status)
+        inherited = [status, *(mount.descriptor for mount in mounts if mount.descriptor is not None)]
+        command = sandbox.build_command(program, status)
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=60, pass_fds=inherited)
+    assert (answer.stdout, answer.stderr) == ("own\n", "")
 
 
 async def test_a_program_on_a_volume_is_found(wrapped: Cluster, tmp_path: Path) -> None:
@@ -110,7 +142,7 @@ async def test_an_error_of_bubblewrap_itself_is_shown(wrapped: Cluster, tmp_path
     script = tmp_path / "script"
     script.write_text("#!/no/such/interpreter\n")
     script.chmod(0o755)
-    found = await wrapped.run(pod(container(str(script))))
+    found = await wrapped.run(seeing(pod(container(str(script))), tmp_path))
     assert terminated(found)["reason"] == "StartError"
     assert terminated(found)["message"].startswith("bwrap: execvp")
 

@@ -14,7 +14,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -37,7 +37,7 @@ from paddock.node.runtime.hosts import address_of
 from paddock.node.runtime.images import Images
 from paddock.node.runtime.logs import NodeLogs, remove_orphaned_logs
 from paddock.node.runtime.machine import Machine
-from paddock.node.runtime.mounts import explain_unenforced
+from paddock.node.runtime.machine_view import read_view
 from paddock.node.runtime.orphans import OrphanProcesses
 from paddock.node.runtime.pod_state import LOST, Ending, Obstacle, PodState, Run
 from paddock.node.runtime.processes import ExitWatcher, Process
@@ -45,7 +45,6 @@ from paddock.node.runtime.records import Records
 from paddock.node.runtime.runs import Runs
 from paddock.node.runtime.sandbox import Sandbox
 
-READ_ONLY = "ReadOnlyNotEnforced"
 STOPPED_MESSAGE = "the cluster was stopped while the pod was running"
 
 _SETTLE = 0.05  # seconds after a start until Running is written: a program that ends at once is never shown as running
@@ -68,7 +67,12 @@ class Kubelet:
         sandbox: Sandbox,
         clock: Callable[[], float] = time.time,
         environment: Mapping[str, str] | None = None,
+        hidden: Iterable[Path] = (),
+        read_only: Iterable[Path] = (),
     ) -> None:
+        """`hidden`, `read_only`: paths of this machine that pods in a sandbox with mounts do not see, or cannot change,
+        besides those of `read_view`."""
+        environment = os.environ if environment is None else environment
         self._api = api
         self._images = images
         self._machine = machine
@@ -80,9 +84,10 @@ class Kubelet:
             self._records,
             images,
             sandbox,
-            inherited=os.environ if environment is None else environment,
+            inherited=environment,
             capacity={"cpu": machine.cpus, "memory": Fraction(machine.memory)},
             hides_gpus=bool(machine.gpus),
+            view=read_view(environment, os.getuid(), hidden=(directory, *hidden), read_only=read_only),
         )
         self._runs = Runs(self._records, sandbox)
         self._pods = PodTable()
@@ -290,11 +295,9 @@ class Kubelet:
                 continue
             self._save(pod, answer)
             self._watch_new_run(pod, answer.runs[start.container])
-            if not self._sandbox.binds and (sentence := explain_unenforced(pod.manifest, container)):
+            for reason, sentence in self._starts.explain_differences(pod.manifest, container):
                 about = pod.manifest
-                await self._sink.write(
-                    build_event(about, READ_ONLY, sentence, now, component=COMPONENT, type="Warning")
-                )
+                await self._sink.write(build_event(about, reason, sentence, now, component=COMPONENT, type="Warning"))
         following = plan_pod(pod.manifest, pod.state, pod.obstacles, now)
         if any(obstacle.reason == CREATE_ERROR for obstacle in pod.obstacles.values()):
             retry = now + self._tasks.back_off(pod.uid, _RETRY)
@@ -364,7 +367,8 @@ class Kubelet:
         if pod.state is not None:
             await self._orphans.kill(pod.uid)
             self._clean_up(pod)
-            self._records.remove(pod.state)
+            # In a thread: a pod may have written a million files, and the others go on.
+            await asyncio.to_thread(self._records.remove, pod.state)
         self._pods.remove(pod.uid)
         self._tasks.forget(pod.uid)
         self._old_logs.ask()

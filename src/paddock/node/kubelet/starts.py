@@ -7,7 +7,7 @@ this container, also a bug of ours: users look there.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from paddock.kube.meta import Manifest
@@ -18,9 +18,12 @@ from paddock.node.kubelet.pod_table import KnownPod, PodTable
 from paddock.node.runtime.container_env import ContainerWaiting
 from paddock.node.runtime.containers import Containers, PodContext
 from paddock.node.runtime.gpus import Gpu
+from paddock.node.runtime.mounts import explain_unenforced
 from paddock.node.runtime.pod_state import Obstacle, PodState
 
 CREATE_ERROR = "CreateContainerError"
+READ_ONLY = "ReadOnlyNotEnforced"
+NOT_IN_POD = "FileNotInPod"
 
 _log = logging.getLogger(__name__)
 
@@ -48,6 +51,13 @@ class Starts:
         except Exception as error:
             _log.exception("container %s of pod %s cannot be started", start.container, pod.uid)
             return Obstacle(CREATE_ERROR, f"{type(error).__name__}: {error} (a bug of Paddock; see cluster.log)")
+
+    def explain_differences(self, manifest: Manifest, container: Manifest) -> Iterator[tuple[str, str]]:
+        """What is otherwise here than the container's manifest suggests: reason and message of events."""
+        if not self._binds and (sentence := explain_unenforced(manifest, container)):
+            yield READ_ONLY, sentence
+        if sentence := self._containers.explain_unseen(container):
+            yield NOT_IN_POD, sentence
 
     def _start(self, pod: KnownPod, manifest: Manifest, container: Manifest, start: Start, now: Moment) -> PodState:
         assert pod.state is not None

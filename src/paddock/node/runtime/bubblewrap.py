@@ -9,13 +9,15 @@ Rules, each learnt from a failure:
   process 1 of the PID namespace lives as long as any process that the program left. Killing process 1 ends the
   namespace.
 - The hosts file is bound by inode: it is written in place, never replaced.
+- A hidden directory (`node.runtime.machine_view`) is an empty one that nobody can write to, a hidden file is /dev/null,
+  which cannot be opened in a sandbox.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +26,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from paddock.node.runtime.mounts import Mount
 
+PRIVILEGES: Final = ("--cap-drop", "CAP_SYS_ADMIN", "--cap-drop", "CAP_DAC_READ_SEARCH")
+"""Root could unmount what hides a path, or open it by its number; other users cannot do either in any case."""
 # No network namespace: programs download data, reach databases and call the API.
 NAMESPACES: Final = ("--unshare-pid", "--unshare-ipc", "--unshare-uts")
 _SPECIAL_FILE_SYSTEMS: Final = frozenset({"/proc", "/dev"})
@@ -112,13 +116,30 @@ def build_devices(devices: Path) -> list[str]:
     return words
 
 
-def build_binds(mounts: Iterable[Mount]) -> list[str]:
-    """Binds the mounts."""
-    words: list[str] = []
+def build_binds(mounts: Sequence[Mount], masks: Mapping[str, bool], *, by_descriptor: bool = False) -> list[str]:
+    """Binds the mounts, and hides the `masks`: paths of the pod, and whether each is a directory.
+
+    With `by_descriptor`, bubblewrap fails if what is at the source's path is no longer what is open.
+    """
+    parts, endings = [], []
+    for mount in mounts:
+        outer = any(other.target.startswith(f"{mount.target}/") for other in mounts)
+        # Bubblewrap makes the mount points of the inner ones first.
+        parts.append((mount.target, _build_bind(mount, mount.read_only and not outer, by_descriptor)))
+        endings += ["--remount-ro", mount.target] if mount.read_only and outer else []
+    for place, is_directory in masks.items():
+        parts.append((place, ["--tmpfs", place] if is_directory else ["--ro-bind", "/dev/null", place]))
+        endings += ["--remount-ro", place] if is_directory else []
     # Shorter paths come first, so that no mount hides one inside it.
-    for mount in sorted(mounts, key=lambda mount: mount.target.count("/")):
-        words += ["--ro-bind" if mount.read_only else "--bind", str(mount.source), mount.target]
-    return words
+    parts.sort(key=lambda part: part[0].count("/"))
+    return [word for _, words in parts for word in words] + endings
+
+
+def _build_bind(mount: Mount, read_only: bool, by_descriptor: bool) -> list[str]:
+    option = "--ro-bind" if read_only else "--bind"
+    if mount.descriptor is not None and by_descriptor:
+        return [f"{option}-fd", str(mount.descriptor), mount.target]
+    return [option, str(mount.source), mount.target]
 
 
 def read_directory(path: Path) -> Entries | None:

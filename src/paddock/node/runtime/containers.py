@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Collection, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -28,11 +29,21 @@ from paddock.node.runtime.container_env import (
 from paddock.node.runtime.hosts import find_names, replace_names
 from paddock.node.runtime.images import Image, Images, Preparing, Unavailable
 from paddock.node.runtime.logs import write_owner
-from paddock.node.runtime.mounts import Mount, apply_links, apply_sub_paths, apply_volumes, plan_mounts, remove_outside
+from paddock.node.runtime.machine_view import View, explain_detour, find_unseen
+from paddock.node.runtime.mounts import (
+    Mount,
+    apply_links,
+    apply_volumes,
+    open_mounts,
+    plan_mounts,
+    real_path,
+    remove_outside,
+)
+from paddock.node.runtime.pod_files import open_for_writing
 from paddock.node.runtime.pod_state import PodState, Run
 from paddock.node.runtime.records import Records, temporary_directory
-from paddock.node.runtime.runs import build_failed_start, write_in_place
-from paddock.node.runtime.sandbox import Program, Sandbox
+from paddock.node.runtime.runs import TERMINATION_PATH, build_failed_start, write_in_place
+from paddock.node.runtime.sandbox import Program, Sandbox, resolve_hidden
 
 _IMPOSSIBLE = "which no program can be given"
 _LONGEST_PATH = 120  # characters of a $PATH in a message
@@ -61,14 +72,17 @@ class Containers:
         inherited: Mapping[str, str],
         capacity: Mapping[str, Fraction],
         hides_gpus: bool,
+        view: View,
     ) -> None:
-        """`hides_gpus`: the machine has GPUs, so a pod sees only those assigned to it."""
+        """`hides_gpus`: the machine has GPUs, so a pod sees only those assigned to it. `view`: what a sandbox with
+        mounts shows of the machine."""
         self._records = records
         self._images = images
         self._sandbox = sandbox
         self._inherited = select_inherited(inherited)
         self._capacity = capacity
         self._hides_gpus = hides_gpus
+        self._view = view
 
     def start(
         self, pod: Manifest, container: Manifest, number: int, state: PodState, context: PodContext, now: Moment
@@ -89,11 +103,15 @@ class Containers:
         # Filled while paths are created, so that a failure removes exactly these.
         outside: list[str] = []
         try:
-            mounts = self._apply_files(pod, container, state, run, image, context, outside)
-            environment |= self._reserved_variables(state, run, environment)
-            program = self._program(pod, container, state, run, arguments, environment, mounts)
-            problem = self._find_problem(program)
-            run = build_failed_start(run, now, problem) if problem else self._spawn(program, state, run)
+            with ExitStack() as files:
+                mounts = plan_mounts(pod, container, self._records.scratch(state.uid), context.configs, variables)
+                mounts = self._apply_files(pod, container, state, run, image, context, mounts, outside, files)
+                environment |= self._reserved_variables(container, state, run, environment)
+                program = self._program(pod, container, state, run, arguments, environment, mounts)
+                problem = self._find_problem(program)
+                if problem and (hint := self.explain_unseen(container)):
+                    problem = f"{problem}; {hint}"
+                run = build_failed_start(run, now, problem) if problem else self._spawn(program, state, run)
         except (OSError, ContainerWaiting) as error:
             # Paths of other containers, earlier runs and other pods stay: they may be in use.
             remove_outside(outside, state.uid, kept=frozenset((*state.outside, *context.shared)))
@@ -119,39 +137,46 @@ class Containers:
         run: Run,
         image: Image,
         context: PodContext,
+        mounts: tuple[Mount, ...],
         outside: list[str],
+        files: ExitStack,
     ) -> tuple[Mount, ...]:
-        """Creates all files that the program needs. Paths outside the pod's own directory are appended to `outside`."""
+        """Creates all files that the program needs, and opens its mounts, which `files` closes. Paths outside the pod's
+        own directory are appended to `outside`."""
         uid = state.uid
         scratch = self._records.scratch(uid)
         scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
         temporary_directory(uid).mkdir(mode=0o700, exist_ok=True)
-        self._records.termination_file(uid, run).touch(0o600)
-        mounts = plan_mounts(pod, container, scratch, context.configs)
+        os.close(open_for_writing(self._records.termination_file(uid, run), os.O_TRUNC))
         apply_volumes(pod, scratch, context.configs, outside)
-        apply_sub_paths(mounts)
+        opened = open_mounts(mounts, container["name"], files)
         if self._sandbox.binds:
+            _refuse_detours(mounts, opened, self._view)
             write_in_place(self._records.hosts(uid), context.hosts)
         else:
-            apply_links(mounts, context.shared, outside)
+            apply_links(opened, context.shared, outside)
         self._records.log_file(state, run).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_owner(self._records.directory, pod)
         if not container.get("workingDir"):
             _copy_image_files(self._records.work_directory(uid, run), image.files)
-        return mounts
+        return opened
 
-    def _reserved_variables(self, state: PodState, run: Run, environment: Mapping[str, str]) -> dict[str, str]:
+    def _reserved_variables(
+        self, container: Manifest, state: PodState, run: Run, environment: Mapping[str, str]
+    ) -> dict[str, str]:
         """Variables that override the manifest's: the pod's mark, its GPUs. A pod may still hide its GPUs."""
         own = {
             processes.POD_VARIABLE: state.uid,
             processes.CONTAINER_VARIABLE: run.container,
-            "PADDOCK_TERMINATION_LOG": str(self._records.termination_file(state.uid, run)),
+            "PADDOCK_TERMINATION_LOG": _termination_path(container)
+            if self._sandbox.binds
+            else str(self._records.termination_file(state.uid, run)),
         }
         # Without GPUs the variable is not set at all: Paddle's launcher counts an empty value as one GPU.
         hidden = environment.get("CUDA_VISIBLE_DEVICES") in ("", "-1")
         seen = {} if hidden or not self._hides_gpus else gpus.build_environment(state.gpus)
-        temporary = {} if "TMPDIR" in environment else {"TMPDIR": str(temporary_directory(state.uid))}
-        return own | seen | temporary
+        temporary = self._view.temporary[0] if self._sandbox.binds else temporary_directory(state.uid)
+        return own | seen | ({} if "TMPDIR" in environment else {"TMPDIR": str(temporary)})
 
     def _program(
         self,
@@ -171,10 +196,19 @@ class Containers:
             host_name=host_name(pod),
             exit_file=self._records.exit_file(state.uid, run),
             termination=self._records.termination_file(state.uid, run),
-            termination_path=str(container.get("terminationMessagePath") or "/dev/termination-log"),
+            termination_path=_termination_path(container),
             hosts=self._records.hosts(state.uid) if self._sandbox.binds else None,
-            mounts=mounts,
+            mounts=(*self._view_mounts(state.uid, work), *mounts) if self._sandbox.binds else mounts,
+            hidden=self._view.hidden,
         )
+
+    def _view_mounts(self, uid: str, work: Path) -> tuple[Mount, ...]:
+        """What a pod sees of the machine besides its volumes, where the view hides it, and what it cannot change."""
+        own = [Mount(temporary_directory(uid), str(place)) for place in self._view.temporary]
+        if work.is_dir():
+            own.append(Mount(work, str(work)))
+        own += [Mount(path, str(path)) for path in self._view.kept if path.is_dir()]
+        return (*own, *(Mount(path, str(path), read_only=True) for path in self._view.read_only if path.is_dir()))
 
     def _find_problem(self, program: Program) -> str:
         """Why the program cannot be started, or ''."""
@@ -185,25 +219,52 @@ class Containers:
             return f"working directory {program.directory!r} does not exist; correct workingDir or mount a volume there"
         return explain_command(program.arguments[0], program.environment.get("PATH", ""), directory, program.mounts)
 
+    def explain_unseen(self, container: Manifest) -> str:
+        """A warning about files of the machine that the command names and the pod does not see; '' without any."""
+        paths = find_unseen(container, self._view) if self._sandbox.binds else ()
+        there = [path for path in paths if Path(path).exists()]
+        place = self._view.temporary[0]
+        what = f"{', '.join(there)} of this machine"
+        return (
+            f"{what} is not in the pod, which has a {place} of its own: mount it as a hostPath volume" if there else ""
+        )
+
     def _spawn(self, program: Program, state: PodState, run: Run) -> Run:
         # A full path, because a shell starts the program: a bare name could be a shell builtin.
         if not self._sandbox.binds:
             found = find_command(program.arguments[0], program.environment.get("PATH", ""), Path(program.directory), ())
             program = replace(program, arguments=(str(found), *program.arguments[1:]))
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-        status = os.open(program.exit_file, flags, 0o600)
+        status = open_for_writing(program.exit_file, os.O_TRUNC | os.O_APPEND)
         try:
             command = self._sandbox.build_command(program, status)
             # The working directory may exist only inside bubblewrap, which changes to it by itself (`--chdir`).
             where = self._records.scratch(state.uid) if self._sandbox.binds else Path(program.directory)
             # Without bubblewrap the shell opens the exit file itself, and a program must inherit no file of the daemon.
-            inherit = (status,) if self._sandbox.binds else ()
+            opened = [mount.descriptor for mount in program.mounts if mount.descriptor is not None]
+            inherit = (
+                *((status,) if self._sandbox.binds else ()),
+                *(opened if self._sandbox.binds_descriptors else ()),
+            )
             process = processes.spawn(
                 command, program.environment, where, self._records.log_file(state, run), inherit=inherit
             )
         finally:
             os.close(status)
         return replace(run, pid=process.pid, birth=process.birth)
+
+
+def _termination_path(container: Manifest) -> str:
+    """Always absolute, as kubelet makes it."""
+    return os.path.join("/", str(container.get("terminationMessagePath") or TERMINATION_PATH))  # noqa: PTH118
+
+
+def _refuse_detours(planned: Collection[Mount], opened: Collection[Mount], view: View) -> None:
+    """`ContainerWaiting` for a volume that leads by a link to what pods do not see."""
+    hidden = resolve_hidden(view.hidden)
+    for mount, found in zip(planned, opened, strict=True):
+        assert found.descriptor is not None
+        if problem := explain_detour(found.source, real_path(found.descriptor), hidden):
+            raise ContainerWaiting(f"volume {mount.volume!r}: {problem}", "CreateContainerError")
 
 
 def find_container(pod: Manifest, name: str) -> Manifest:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -23,11 +22,13 @@ import msgspec
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, BadRequest, NotFound
 from paddock.kube.meta import CRDS, Manifest, Resource, controller_of, name_of, namespace_of, uid_of
+from paddock.node.runtime.pod_files import open_for_writing, open_regular, read_start, remove_tree
 from paddock.node.runtime.records import log_directory
 
 _CHUNK = 65536
 _POLL_SECONDS = 0.1  # between two reads of a followed file
 _OWNER = ".owner.json"
+_OWNER_SIZE = 65536
 
 _log = logging.getLogger(__name__)
 
@@ -66,7 +67,7 @@ class NodeLogs:
         number = self._find_number(pod, options)
         path = self._container_directory(pod, options.container) / f"{number}.log"
         left = options.limit_bytes
-        with path.open("rb") as file:
+        with os.fdopen(_open_log(path), "rb") as file:
             self._seek(file.fileno(), options)
             async for chunk in self._chunks(file.fileno(), pod, options, number):
                 piece = chunk if left is None else chunk[:left]
@@ -131,6 +132,13 @@ def find_tail(file: int, size: int, lines: int, block_size: int = _CHUNK) -> int
     return 0
 
 
+def _open_log(path: Path) -> int:
+    try:
+        return open_regular(path)
+    except OSError as error:
+        raise BadRequest(f"the log {path} cannot be read: {error.strerror}") from error
+
+
 def explain_no_log(pod: Manifest, container: str) -> str:
     """Kubelet's message for a container that has not been started."""
     status: Mapping[str, Any] = pod.get("status") or {}
@@ -161,7 +169,8 @@ def write_owner(directory: Path, pod: Manifest) -> None:
     found = Owner(owner["apiVersion"], owner["kind"], namespace_of(pod), owner["name"], owner["uid"])
     path = log_directory(directory, namespace_of(pod), name_of(pod), uid_of(pod))
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    (path / _OWNER).write_bytes(msgspec.json.encode(found))
+    with os.fdopen(open_for_writing(path / _OWNER, os.O_TRUNC), "wb") as file:
+        file.write(msgspec.json.encode(found))
 
 
 async def remove_orphaned_logs(api: Api, directory: Path, living: Collection[str]) -> int:
@@ -179,14 +188,14 @@ async def remove_orphaned_logs(api: Api, directory: Path, living: Collection[str
         if owner is not None and owner.uid not in kept:
             kept[owner.uid] = await _exists(api, owner)
         if owner is None or not kept[owner.uid]:
-            shutil.rmtree(path, ignore_errors=True)
+            await asyncio.to_thread(remove_tree, path)
             removed += 1
     return removed
 
 
 def _read_owner(path: Path) -> Owner | None:
     try:
-        return msgspec.json.decode((path / _OWNER).read_bytes(), type=Owner)
+        return msgspec.json.decode(read_start(path / _OWNER, _OWNER_SIZE), type=Owner)
     except (OSError, msgspec.MsgspecError):
         return None
 

@@ -1,48 +1,69 @@
 """The volumes of a pod on this machine, and their mounts in its containers.
 
 `plan_mounts` is pure: it maps each path of the container to a directory or file of this machine. `apply_volumes`
-creates these. The sandbox mounts them: `bubblewrap` binds them; without a sandbox `apply_links` creates a symlink at a
-free path, or says why the container waits.
+creates these, and `open_mounts` opens them, so that what was checked is what is mounted. The sandbox mounts them:
+`bubblewrap` binds them; without a sandbox `apply_links` creates a symlink at a free path, or says why the container
+waits.
 
 A claim is the directory that the binder wrote on it. Other kinds of volumes are refused with a message, and tokens of
 service accounts too. An emptyDir's sizeLimit is not enforced. The files of a ConfigMap or Secret are written when the
-container starts and not updated later.
+container starts and not updated later; they are mounted read-only, as by kubelet.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
+import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from paddock.kube.meta import Key, Manifest, uid_of
-from paddock.node.runtime.container_env import CONFIG_ERROR, Configs, ContainerWaiting, read_config, read_field
+from paddock.node.runtime.container_env import (
+    CONFIG_ERROR,
+    Configs,
+    ContainerWaiting,
+    expand,
+    read_config,
+    read_field,
+)
+from paddock.node.runtime.pod_files import open_beneath, remove_tree, write_beneath
 from paddock.node.volumes.storage import explain_unbound, read_claim
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - the machine's memory-backed file system is what is asked for
 PREFIX = "paddock-"
 """The name prefix of a pod's directories in shared places, such as /dev/shm, outside its own directory."""
 _CREATE_ERROR = "CreateContainerError"
-_CREATED_KINDS = ("emptyDir", "configMap", "secret", "downwardAPI", "projected")
+_FILE_KINDS = ("configMap", "secret", "downwardAPI", "projected")
+"""The kinds of volumes with files of the API, which no program may change."""
+_CREATED_KINDS = ("emptyDir", *_FILE_KINDS)
 """The kinds of volumes that are created in the pod's own directory."""
 _HOST_TYPES = ("", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice")
 
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """`source`, a path of this machine, is mounted at `target`, a path of the container."""
+    """`source`, a path of this machine, is mounted at `target`, a path of the container.
+
+    `sub_path`: only this part of the volume `source`. `descriptor`: what is mounted, once it is open (`open_mounts`);
+    then `source` is its path and `sub_path` empty. `volume`: the name of the volume.
+    """
 
     source: Path
     target: str
     read_only: bool = False
+    sub_path: str = ""
+    descriptor: int | None = None
+    volume: str = ""
 
 
-def plan_mounts(pod: Manifest, container: Manifest, scratch: Path, configs: Configs) -> tuple[Mount, ...]:
-    """The mounts of a container; `scratch` is the pod's own directory. `ContainerWaiting` for a volume that is not
-    supported or does not exist yet."""
+def plan_mounts(
+    pod: Manifest, container: Manifest, scratch: Path, configs: Configs, variables: Mapping[str, str] | None = None
+) -> tuple[Mount, ...]:
+    """The mounts of a container; `scratch` is the pod's own directory, `variables` those of subPathExpr.
+    `ContainerWaiting` for a volume that is not supported or does not exist yet."""
     volumes = {volume["name"]: volume for volume in pod["spec"].get("volumes") or ()}
     mounts = []
     for wanted in container.get("volumeMounts") or ():
@@ -52,13 +73,23 @@ def plan_mounts(pod: Manifest, container: Manifest, scratch: Path, configs: Conf
                 f"volumeMounts: volume {name!r} is not in spec.volumes ({', '.join(volumes) or 'none'})"
             )
         source = volume_path(volumes[name], pod, scratch, configs)
-        below = wanted.get("subPath") or ""
+        below = _read_sub_path(wanted, variables or {})
         if problem := _explain_target(target):
             raise ContainerWaiting(f"volumeMounts: mountPath {problem}")
         if below and not _is_inside(below):
             raise ContainerWaiting(f"volumeMounts: subPath {below!r} of volume {name!r} {_INSIDE_RULE}")
-        mounts.append(Mount(source / below if below else source, target, _is_read_only(wanted, volumes[name])))
+        read_only = _is_read_only(wanted, volumes[name]) or any(volumes[name].get(kind) for kind in _FILE_KINDS)
+        mounts.append(Mount(source, target, read_only, below, volume=name))
     return tuple(mounts)
+
+
+def _read_sub_path(mount: Manifest, variables: Mapping[str, str]) -> str:
+    """subPath, or subPathExpr with its variables replaced. A variable that is not set is an error, as in kubelet."""
+    wanted = str(mount.get("subPathExpr") or "")
+    missing = [name for name in re.findall(r"(?<!\$)\$\(([^)]*)\)", wanted) if name not in variables]
+    if missing:
+        raise ContainerWaiting(f"volumeMounts: subPathExpr {wanted!r}: missing value for {missing[0]!r}")
+    return expand(wanted, variables) if wanted else str(mount.get("subPath") or "")
 
 
 def _explain_target(path: str) -> str:
@@ -183,12 +214,15 @@ def apply_volumes(pod: Manifest, scratch: Path, configs: Configs, outside: list[
             continue
         if MEMORY in path.parents:
             outside.append(str(path))
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # A program without a sandbox may have put a link there.
+        os.close(open_beneath(path.parent, path.name, make=True))
         files = read_files(volume, pod, configs)
         if files is not None:
             kind = next(kind for kind in _CREATED_KINDS if volume.get(kind) is not None)
             mode = volume[kind].get("defaultMode")
-            _write_files(path, files, 0o644 if mode is None else int(mode))
+            for name, content in files.items():
+                write_beneath(path, name, content, 0o644 if mode is None else int(mode) & 0o777)
 
 
 def _check_claim_path(path: Path, volume: Manifest) -> None:
@@ -198,23 +232,29 @@ def _check_claim_path(path: Path, volume: Manifest) -> None:
         raise ContainerWaiting(f"volume {volume['name']!r}: {missing}", _CREATE_ERROR)
 
 
-def apply_sub_paths(mounts: Iterable[Mount]) -> None:
-    """Creates the directories of subPaths, as kubelet does. The volumes must exist."""
-    for mount in mounts:
-        if not mount.source.exists():
-            mount.source.mkdir(parents=True)
+def open_mounts(mounts: Iterable[Mount], container: str, files: ExitStack) -> tuple[Mount, ...]:
+    """The mounts with open descriptors, which `files` closes. Creates the directories of subPaths, as kubelet does; the
+    volumes must exist. `ContainerWaiting`, in kubelet's words, for a subPath that leads out of its volume."""
+    return tuple(_open_mount(mount, container, files) for mount in mounts)
 
 
-def _write_files(directory: Path, files: Mapping[str, bytes], mode: int) -> None:
-    for name, content in files.items():
-        path = directory / name
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Written aside and renamed, because other containers of the pod may be reading the file.
-        fresh = path.with_name(f".{path.name}.new")
-        fresh.touch(0o600)
-        fresh.write_bytes(content)
-        fresh.chmod(mode & 0o777)
-        fresh.replace(path)
+def _open_mount(mount: Mount, container: str, files: ExitStack) -> Mount:
+    if not mount.sub_path:
+        descriptor = os.open(mount.source, os.O_PATH | os.O_CLOEXEC)
+        files.callback(os.close, descriptor)
+        return replace(mount, descriptor=descriptor)
+    try:
+        descriptor = open_beneath(mount.source, mount.sub_path, make=True)
+    except OSError as error:
+        what = f'failed to prepare subPath for volumeMount "{mount.volume}" of container "{container}"'
+        raise ContainerWaiting(f"{what}: {mount.sub_path}: {error.strerror}") from error
+    files.callback(os.close, descriptor)
+    return replace(mount, source=real_path(descriptor), sub_path="", descriptor=descriptor)
+
+
+def real_path(descriptor: int) -> Path:
+    """The path, without links, of what is open."""
+    return Path(f"/proc/self/fd/{descriptor}").readlink()
 
 
 def _check_host_path(path: Path, kind: str, name: str) -> None:
@@ -315,7 +355,7 @@ def remove_outside(paths: Iterable[str], uid: str, kept: frozenset[str] = frozen
             if path.is_symlink():
                 path.unlink()
             elif path.parent == MEMORY and path.name.startswith(f"{PREFIX}{uid}-"):
-                shutil.rmtree(path, ignore_errors=True)
+                remove_tree(path)
             elif path.is_dir():
                 path.rmdir()
         except OSError:

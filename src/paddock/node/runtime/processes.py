@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from paddock.node.runtime.pod_files import open_for_writing
+
 POD_VARIABLE = "PADDOCK_POD_UID"
 CONTAINER_VARIABLE = "PADDOCK_CONTAINER"
 
@@ -46,7 +48,7 @@ def spawn(
     Call it from the main thread. Raises OSError like exec.
     """
     # The program writes the file itself, so the log is complete even if the daemon dies.
-    output = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    output = open_for_writing(log, os.O_APPEND)
     try:
         child = subprocess.Popen(
             command,

@@ -10,13 +10,13 @@ DIRECTORY/pods/NAMESPACE_POD_UID/CONTAINER/N.log kubelet's layout; outlives the 
 from __future__ import annotations
 
 import logging
-import shutil
 import tempfile
 from pathlib import Path
 
 import msgspec
 
 from paddock.node.runtime.mounts import PREFIX, remove_outside
+from paddock.node.runtime.pod_files import remove_tree
 from paddock.node.runtime.pod_state import PodState, Run
 
 _log = logging.getLogger(__name__)
@@ -60,12 +60,12 @@ class Records:
 
     def remove(self, state: PodState) -> None:
         """Removes a pod's scratch directory and record. Its logs stay."""
-        shutil.rmtree(self.scratch(state.uid), ignore_errors=True)
+        remove_tree(self.scratch(state.uid))
         (self._records / f"{state.uid}.json").unlink(missing_ok=True)
 
     def remove_run(self, state: PodState, run: Run) -> None:
         """Removes all files of one run, including its log."""
-        shutil.rmtree(self.work_directory(state.uid, run), ignore_errors=True)
+        remove_tree(self.work_directory(state.uid, run))
         for path in (self.exit_file, self.termination_file):
             path(state.uid, run).unlink(missing_ok=True)
         self.log_file(state, run).unlink(missing_ok=True)
@@ -73,7 +73,7 @@ class Records:
     def remove_outside(self, state: PodState, kept: frozenset[str] = frozenset()) -> None:
         """Removes a pod's paths in shared places, except those that other pods still use (`kept`)."""
         remove_outside(state.outside, state.uid, kept)
-        shutil.rmtree(temporary_directory(state.uid), ignore_errors=True)
+        remove_tree(temporary_directory(state.uid))
 
     def scratch(self, uid: str) -> Path:
         return self.directory / "scratch" / uid

@@ -17,6 +17,7 @@ from typing import Any
 
 from paddock.kube.times import Moment
 from paddock.node.runtime import processes
+from paddock.node.runtime.pod_files import read_end, read_start
 from paddock.node.runtime.pod_state import LOST, PodState, Run
 from paddock.node.runtime.processes import Process
 from paddock.node.runtime.records import Records
@@ -26,7 +27,9 @@ START_ERROR = "StartError"
 NOT_FOUND_CODE = 127
 """The exit code of a shell for a missing command."""
 _KILLED = 128 + signal.SIGKILL
-# Bytes of the termination log (core/v1, terminationMessagePath).
+TERMINATION_PATH = "/dev/termination-log"
+"""The default of terminationMessagePath (core/v1)."""
+# The last bytes of the termination log (kubelet's MaxContainerTerminationMessageLength, from the end as there).
 _MESSAGE_SIZE = 4096
 # The end of the log that core/v1 takes for FallbackToLogsOnError.
 _FALLBACK_LINES, _FALLBACK_SIZE = 80, 2048
@@ -111,16 +114,25 @@ class Runs:
         return path.stat().st_mtime if told else None
 
     def _read_message(self, pod: Mapping[str, Any], state: PodState, run: Run, log: Path) -> str:
-        message = _read_head(self._records.termination_file(state.uid, run), _MESSAGE_SIZE)
         spec = pod.get("spec") or {}
         everyone = (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))
-        policy = next((item.get("terminationMessagePolicy") for item in everyone if item["name"] == run.container), "")
-        if message or run.exit_code == 0 or policy != "FallbackToLogsOnError":
+        container: Mapping[str, Any] = next((item for item in everyone if item["name"] == run.container), {})
+        try:
+            message = _decode(read_end(self._records.termination_file(state.uid, run), _MESSAGE_SIZE))
+        except FileNotFoundError:
+            message = ""
+        except OSError as error:
+            where = container.get("terminationMessagePath") or TERMINATION_PATH
+            return f"Error on reading termination log {where}: {error.strerror}"
+        if message or run.exit_code == 0 or container.get("terminationMessagePolicy") != "FallbackToLogsOnError":
             return message
         return "\n".join(_read_tail(log, _FALLBACK_SIZE).splitlines()[-_FALLBACK_LINES:])
 
     def _exit_text(self, state: PodState, run: Run) -> str:
-        return _read_head(self._records.exit_file(state.uid, run), 65536)
+        try:
+            return _decode(read_start(self._records.exit_file(state.uid, run), 65536))
+        except OSError:
+            return ""
 
     def _sandbox_of(self, run: Run) -> Sandbox:
         return find_sandbox(run.sandbox) or self._sandbox
@@ -149,19 +161,14 @@ def write_in_place(path: Path, text: str) -> None:
         os.close(file)
 
 
-def _read_head(path: Path, size: int) -> str:
-    try:
-        with path.open("rb") as file:
-            return file.read(size).decode(errors="replace")
-    except OSError:
-        return ""
+def _decode(data: bytes) -> str:
+    """Text of a program, which need not be UTF-8."""
+    return data.decode(errors="replace")
 
 
 def _read_tail(path: Path, size: int) -> str:
     try:
-        with path.open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - size))
-            return file.read().decode(errors="replace")
+        return _decode(read_end(path, size))
     except OSError:
         return ""
 

@@ -12,19 +12,20 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
 from paddock.node.runtime import bubblewrap, processes
-from paddock.node.runtime.mounts import Mount
+from paddock.node.runtime.machine_view import is_at_or_below, plan_masks
+from paddock.node.runtime.mounts import Mount, real_path
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
     """One program to run. `directory` is the working directory inside the container; `exit_file` and `termination` are
-    files of this machine."""
+    files of this machine. `hidden`: paths of this machine, existing or not, that a sandbox with mounts hides."""
 
     arguments: tuple[str, ...]
     environment: Mapping[str, str]
@@ -35,6 +36,7 @@ class Program:
     termination_path: str = "/dev/termination-log"
     hosts: Path | None = None
     mounts: tuple[Mount, ...] = field(default_factory=tuple)
+    hidden: tuple[Path, ...] = ()
 
 
 class Sandbox(Protocol):
@@ -44,6 +46,11 @@ class Sandbox(Protocol):
     @property
     def binds(self) -> bool:
         """Whether volumes and the hosts file are bind-mounted. If not, links and replaced names are used."""
+        ...
+
+    @property
+    def binds_descriptors(self) -> bool:
+        """Whether the command needs the descriptors of the program's mounts."""
         ...
 
     def build_command(self, program: Program, status_fd: int) -> list[str]:
@@ -71,6 +78,7 @@ class Plain:
 
     name = "none"
     binds = False
+    binds_descriptors = False
     _SCRIPT = (
         # Signals to the group reach the shell too. It traps them by `:`, so the program gets the default handlers.
         "trap : HUP INT QUIT TERM USR1 USR2; file=$1; shift; "
@@ -100,13 +108,19 @@ class Bubblewrap:
     name = "bubblewrap"
     binds = True
 
-    def __init__(self, program: str) -> None:
+    def __init__(self, program: str, *, binds_descriptors: bool = False) -> None:
         self._program = program
+        self.binds_descriptors = binds_descriptors
 
     def build_command(self, program: Program, status_fd: int) -> list[str]:
         mounts = _all_mounts(program)
+        hidden = resolve_hidden(program.hidden).values()
+        masks = plan_masks([(mount.target, _real_source(mount)) for mount in mounts], hidden)
+        directories = {place: secret.is_dir() for place, secret in masks.items()}
+        targets = [mount.target for mount in mounts]
         view = bubblewrap.build_root(
-            [mount.target for mount in mounts], lambda path: bubblewrap.read_directory(Path(path))
+            [target for target in targets if not _is_inside_another(target, [*targets, *masks])],
+            lambda path: bubblewrap.read_directory(Path(path)),
         )
         # No --die-with-parent, because pods outlive the daemon. No --as-pid-1, because as process 1 a program without
         # a handler ignores SIGTERM.
@@ -114,8 +128,9 @@ class Bubblewrap:
             self._program,
             *view,
             *bubblewrap.build_devices(Path("/dev")),
-            *bubblewrap.build_binds(mounts),
+            *bubblewrap.build_binds(mounts, directories, by_descriptor=self.binds_descriptors),
             *bubblewrap.NAMESPACES,
+            *bubblewrap.PRIVILEGES,
             *("--hostname", program.host_name, "--json-status-fd", str(status_fd)),
             *("--chdir", program.directory, "--", *program.arguments),
         ]
@@ -136,7 +151,23 @@ def _all_mounts(program: Program) -> tuple[Mount, ...]:
     own = [Mount(program.termination, program.termination_path)]
     if program.hosts is not None:
         own.append(Mount(program.hosts, "/etc/hosts", read_only=True))
-    return tuple(replace(mount, target=_resolve(mount.target)) for mount in (*own, *program.mounts))
+    resolved = (replace(mount, target=_resolve(mount.target)) for mount in (*own, *program.mounts))
+    # Of two at one path, the later one counts: those of the manifest come last.
+    return tuple({mount.target: mount for mount in resolved}.values())
+
+
+def resolve_hidden(paths: Iterable[Path]) -> dict[Path, Path]:
+    """The real paths of the paths that exist on this machine."""
+    return {path: Path(os.path.realpath(path)) for path in paths if os.path.lexists(path)}
+
+
+def _real_source(mount: Mount) -> Path:
+    return Path(os.path.realpath(mount.source)) if mount.descriptor is None else real_path(mount.descriptor)
+
+
+def _is_inside_another(target: str, others: Iterable[str]) -> bool:
+    """Whether bubblewrap makes the mount point in another mount, not in the machine's file system."""
+    return any(other != target and is_at_or_below(target, other) for other in others)
 
 
 def _resolve(target: str) -> str:
@@ -165,16 +196,28 @@ def choose_sandbox(wanted: str = "auto") -> Sandbox:
     # Trying takes about 10 ms, and no setting of a machine tells reliably whether namespaces work.
     problem = "bubblewrap (bwrap) is not installed" if program is None else _probe(program)
     if program is not None and not problem:
-        return Bubblewrap(program)
+        return Bubblewrap(program, binds_descriptors=_binds_descriptors(program))
     if wanted == "bubblewrap":
         raise NoSandbox(f"{problem}; install it (apt install bubblewrap) or choose the sandbox none")
     return Plain()
 
 
+def _binds_descriptors(program: str) -> bool:
+    """Whether this bubblewrap has --bind-fd: 0.10, or an older one that a distribution has mended (CVE-2024-42472).
+
+    Without it, a path is bound that was checked a moment before, and another pod may change it in between.
+    """
+    try:
+        return "--ro-bind-fd" in subprocess.run([program, "--help"], capture_output=True, text=True, timeout=10).stdout
+    except (OSError, subprocess.SubprocessError):
+        return False
+
+
 def _probe(program: str) -> str:
     """Why bubblewrap does not work here, or ''. Tried with the same arguments as for pods."""
     view = bubblewrap.build_root((), lambda path: bubblewrap.read_directory(Path(path)))
-    words = [program, *view, *bubblewrap.build_devices(Path("/dev")), *bubblewrap.NAMESPACES, "--hostname", "try"]
+    options = (*bubblewrap.build_devices(Path("/dev")), *bubblewrap.NAMESPACES, *bubblewrap.PRIVILEGES)
+    words = [program, *view, *options, "--hostname", "try"]
     try:
         answer = subprocess.run([*words, "--", "/bin/sh", "-c", ":"], capture_output=True, text=True, timeout=10)
     except (OSError, subprocess.SubprocessError) as error:
