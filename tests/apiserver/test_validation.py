@@ -88,7 +88,7 @@ LABEL = "a lowercase RFC 1123 label must consist of lower case alphanumeric char
          "must be of type integer"),
         (("spec", "hostNetwork"), "yes", "spec.hostNetwork", 'must be of type boolean: "string"'),
         (("spec", "activeDeadlineSeconds"), True, "spec.activeDeadlineSeconds", 'must be of type integer: "boolean"'),
-        (("spec", "activeDeadlineSeconds"), 0, "spec.activeDeadlineSeconds", "must be greater than 0"),
+        (("spec", "activeDeadlineSeconds"), 0, "spec.activeDeadlineSeconds", "must be between 1 and 2147483647"),
         (("spec", "nodeSelector"), {"a b": "c"}, "spec.nodeSelector", "name part must consist of"),
         (("spec", "hostname"), "a.b", "spec.hostname", LABEL),
         (("spec", "volumes"), [{"name": "data"}, {"name": "data"}], "spec.volumes[1].name", 'Duplicate value: "data"'),

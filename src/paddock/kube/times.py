@@ -9,11 +9,13 @@ from datetime import UTC, datetime
 
 Moment = float
 """Seconds since 1970-01-01 UTC."""
+_LAST_SECOND = 253_402_300_799
 
 
 def format_time(moment: Moment) -> str:
-    """`2026-11-20T08:12:00Z`, whole seconds, as metav1.Time."""
-    return datetime.fromtimestamp(int(moment), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """`2026-11-20T08:12:00Z`, whole seconds, as metav1.Time; a later year than 9999 is the end of that year."""
+    # RFC 3339 has years of four digits, and a grace period has 64 bits of seconds.
+    return datetime.fromtimestamp(min(int(moment), _LAST_SECOND), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def format_micro_time(moment: Moment) -> str:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from node.cluster import Cluster, open_cluster, pod, shell, terminated, waiting
-from paddock.kube.meta import CONFIG_MAPS, Manifest
+from node.cluster import Cluster, container, log_text, open_cluster, pod, shell, terminated, until, waiting
+from paddock.kube.errors import Invalid
+from paddock.kube.meta import CONFIG_MAPS, PODS, Manifest
 from paddock.node.runtime.containers import explain_characters
 from paddock.node.runtime.images import Image
 from paddock.node.runtime.sandbox import Program, choose_sandbox
 from support.host_programs import HostPrograms
 
 NUL = "which no program can be given"
+LONGEST = 32 * os.sysconf("SC_PAGE_SIZE") - 1
 
 
 @pytest.mark.parametrize(
@@ -25,6 +28,8 @@ NUL = "which no program can be given"
         (("/bin/sh",), {"A\0": ""}, "/", rf"env 'A\x00' has a NUL character, {NUL}"),
         (("/bin/sh",), {"A=B": ""}, "/", f"env 'A=B' has a = in its name, {NUL}"),
         (("/bin/sh",), {}, "/a\0", rf"workingDir: '/a\x00' has a NUL character, {NUL}"),
+        (("/bin/sh",), {}, "work", "workingDir: 'work' must begin with /"),
+        (("/bin/sh",), {}, ".", "workingDir: '.' must begin with /"),
         (("/bin/sh",), {"A": "B=C"}, "/", ""),
     ],
 )
@@ -43,6 +48,60 @@ async def test_a_nul_character_fails_the_pod_with_a_sentence(cluster: Cluster) -
     assert found["status"]["phase"] == "Failed"
     assert (terminated(found)["reason"], terminated(found)["exitCode"]) == ("StartError", 127)
     assert terminated(found)["message"] == f"env 'LIST': its value has a NUL character, {NUL}"
+
+
+@pytest.mark.parametrize(
+    ("main", "said"),
+    [
+        (
+            container("/bin/echo", "x" * 200_000),
+            f"command or args: 'xxxxxxxxxxxxxxxxxxxx'… has 200000 bytes, which is more than the {LONGEST}",
+        ),
+        (shell("true", env=[{"name": "BIG", "value": "é" * 100_000}]), "env 'BIG': it has 200004 bytes, which is more"),
+        (
+            container("/bin/echo", *["x" * 100_000] * 100),
+            "exec: argument list too long: command, args and env have 10000",
+        ),
+    ],
+)
+async def test_what_is_too_long_for_a_program_fails_the_pod_with_a_sentence(
+    cluster: Cluster, main: Manifest, said: str
+) -> None:
+    found = await cluster.run(pod(main))
+    assert (terminated(found)["reason"], terminated(found)["exitCode"]) == ("StartError", 127)
+    assert terminated(found)["message"].startswith(said)
+
+
+@pytest.mark.parametrize("seconds", [2**63 - 1, 2**31])
+async def test_a_grace_period_of_ages_ends_when_it_is_shortened(cluster: Cluster, seconds: int) -> None:
+    script = "trap '' TERM; echo ready; while :; do sleep 0.05; done"
+    made = await cluster.create(pod(shell(script), terminationGracePeriodSeconds=seconds))
+    await until(lambda: "ready" in log_text(cluster, made))
+    await cluster.api.delete(PODS, "default", "p")
+    assert (await cluster.run(pod(shell("true"), name="q")))["status"]["phase"] == "Succeeded"
+    assert (await cluster.api.get(PODS, "default", "p"))["metadata"]["deletionTimestamp"] > "2090"
+    await cluster.api.delete(PODS, "default", "p", grace=1)
+    await cluster.gone()
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        ({"terminationGracePeriodSeconds": 10**20}, "must be of type integer"),
+        ({"terminationGracePeriodSeconds": -1}, "must be greater than or equal to 0"),
+        ({"activeDeadlineSeconds": 10**20}, "must be of type integer"),
+        ({"activeDeadlineSeconds": 2**31}, "must be between 1 and 2147483647, inclusive"),
+        ({"activeDeadlineSeconds": -1}, "must be between 1 and 2147483647, inclusive"),
+    ],
+)
+async def test_times_that_kubernetes_refuses_are_refused(cluster: Cluster, spec: Manifest, sentence: str) -> None:
+    with pytest.raises(Invalid, match=sentence):
+        await cluster.create(pod(shell("true"), **spec))
+
+
+async def test_the_longest_deadline_is_no_trouble(cluster: Cluster) -> None:
+    found = await cluster.run(pod(shell("true"), activeDeadlineSeconds=2**31 - 1))
+    assert found["status"]["phase"] == "Succeeded"
 
 
 class Broken(HostPrograms):

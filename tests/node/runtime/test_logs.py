@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from paddock.kube.meta import CONFIG_MAPS, Manifest, owner_reference
 from paddock.node.runtime.logs import NodeLogs, find_tail, remove_orphaned_logs, write_owner
 from paddock.node.runtime.records import log_directory
 
+Make = Callable[[Path], None]
 POD = pod(shell("true"))
 POD["metadata"]["uid"] = "u"
 
@@ -70,9 +72,36 @@ def test_the_tail_is_the_last_lines(data: bytes, lines: int, block: int) -> None
     file = os.memfd_create("log")
     try:
         os.write(file, data)
-        assert data[find_tail(file, len(data), lines, block) :] == b"".join(pieces[max(0, len(pieces) - lines) :])
+        found = asyncio.run(find_tail(file, len(data), lines, block))
+        assert data[found:] == b"".join(pieces[max(0, len(pieces) - lines) :])
     finally:
         os.close(file)
+
+
+async def test_while_the_tail_of_a_huge_line_is_searched_others_go_on(tmp_path: Path) -> None:
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    with (tmp_path / "log").open("w+b") as file:
+        file.truncate(2**28)
+        other = asyncio.create_task(count())
+        assert await find_tail(file.fileno(), 2**28, 10) == 0
+        other.cancel()
+    assert turns > 1000
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/etc/passwd")])
+async def test_what_a_pod_put_in_place_of_its_log_is_not_read(logs: NodeLogs, tmp_path: Path, make: Make) -> None:
+    path = log_directory(tmp_path, "default", "p", "u") / "main/1.log"
+    path.unlink()
+    make(path)
+    with pytest.raises(BadRequest, match="1.log cannot be read: not a regular file"):
+        await read(logs)
 
 
 @pytest.fixture

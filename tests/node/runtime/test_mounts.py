@@ -85,6 +85,13 @@ def test_the_path_of_a_volume(volume: Manifest, path: Path) -> None:
         ([{"name": "v", "emptyDir": {}}], {"mountPath": "/./"}, "mountPath '/./' would hide the whole file system"),
         ([{"name": "v", "emptyDir": {}}], {"mountPath": "/a\0b"}, r"mountPath '/a\\x00b' has a NUL character"),
         ([{"name": "v", "hostPath": {"path": "/a\0b"}}], {}, r"volume 'v': hostPath '/a\\x00b' has a NUL character"),
+        ([{"name": "v", "hostPath": {"path": "data"}}], {}, "volume 'v': hostPath 'data' must begin with /"),
+        ([{"name": "v", "hostPath": {"path": ""}}], {}, "volume 'v': hostPath '' must begin with /"),
+        (
+            [{"name": "v", "hostPath": {"path": "/a/../b"}}],
+            {},
+            r"volume 'v': hostPath '/a/\.\./b' must not contain '\.\.'",
+        ),
     ],
 )
 def test_unsupported_mounts_are_explained(volumes: list[Manifest], mount: Manifest, sentence: str) -> None:

@@ -82,6 +82,12 @@ def test_a_link_that_leads_out_is_refused(volume: Path, links: dict[str, str], p
         locate(volume, path, make=make)
 
 
+def test_a_path_that_is_too_long_makes_nothing(volume: Path) -> None:
+    with pytest.raises(OSError, match="File name too long"):
+        open_beneath(volume, "x/" * 3000, make=True)
+    assert not (volume / "x").exists()
+
+
 def test_links_in_a_circle_end(volume: Path) -> None:
     (volume / "x").symlink_to("y")
     (volume / "y").symlink_to("x")

@@ -73,7 +73,6 @@ _DETAILS: Mapping[Code, str] = {
         'Only one reference can have Controller set to true. Found "true" in references for {first} and {second}'
     ),
     Code.NEGATIVE: "must be greater than or equal to 0",
-    Code.NOT_POSITIVE: "must be greater than 0",
     Code.OUT_OF_RANGE: "must be between {low} and {high}, inclusive",
     Code.NOT_UNIQUE: "must be unique",
     Code.NUL_CHARACTER: "must not contain a NUL character: no program can be given one",

@@ -60,7 +60,6 @@ class Code(StrEnum):
     SECOND_CONTROLLER = "second_controller"  # [first, second]
 
     NEGATIVE = "negative"
-    NOT_POSITIVE = "not_positive"
     OUT_OF_RANGE = "out_of_range"  # [low, high]
     NOT_UNIQUE = "not_unique"
     NUL_CHARACTER = "nul_character"

@@ -19,6 +19,8 @@ RESTART_POLICIES = ("Always", "Never", "OnFailure")
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 PROTOCOLS = ("TCP", "UDP", "SCTP")
 PORTS = (1, 65_535)
+DEADLINES = (1, 2**31 - 1)
+MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
 
 
 def check_pod_spec(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
@@ -43,8 +45,8 @@ def check_pod_spec(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
     yield from check_choice(spec, "restartPolicy", RESTART_POLICIES, path)
     if (grace := spec.get("terminationGracePeriodSeconds") or 0) < 0:
         yield FieldError(Code.NEGATIVE, (*path, "terminationGracePeriodSeconds"), grace)
-    if (deadline := spec.get("activeDeadlineSeconds")) is not None and deadline < 1:
-        yield FieldError(Code.NOT_POSITIVE, (*path, "activeDeadlineSeconds"), deadline)
+    if (deadline := spec.get("activeDeadlineSeconds")) is not None:
+        yield from _check_range(deadline, (*path, "activeDeadlineSeconds"), DEADLINES)
     yield from check_labels(spec.get("nodeSelector") or {}, (*path, "nodeSelector"))
     for field in ("hostname", "subdomain"):
         if name := spec.get(field):
@@ -74,6 +76,7 @@ def _check_container(container: Mapping[str, Any], path: Path, volumes: Collecti
     if not container.get("image"):
         yield FieldError(Code.REQUIRED, (*path, "image"))
     yield from check_choice(container, "imagePullPolicy", PULL_POLICIES, path)
+    yield from check_choice(container, "terminationMessagePolicy", MESSAGE_POLICIES, path)
     yield from check_mounts(container, path, volumes)
     for index, port in enumerate(container.get("ports") or ()):
         where = (*path, "ports", index)
@@ -89,7 +92,7 @@ def check_mounts(container: Mapping[str, Any], path: Path, volumes: Collection[s
     seen: set[str] = set()
     for index, mount in _mappings(container.get("volumeMounts")):
         where = (*path, "volumeMounts", index)
-        name, target, inner = mount.get("name"), mount.get("mountPath"), mount.get("subPath")
+        name, target = mount.get("name"), mount.get("mountPath")
         if isinstance(name, str) and name not in volumes:
             yield FieldError(Code.NOT_FOUND, (*where, "name"), name, {"names": tuple(volumes)})
         if not target:
@@ -98,14 +101,20 @@ def check_mounts(container: Mapping[str, Any], path: Path, volumes: Collection[s
             if target in seen:
                 yield FieldError(Code.NOT_UNIQUE, (*where, "mountPath"), target)
             seen.add(target)
-        if isinstance(inner, str) and (inner.startswith("/") or ".." in inner.split("/")):
-            yield FieldError(Code.INVALID_SUB_PATH, (*where, "subPath"), inner)
+        for field in ("subPath", "subPathExpr"):
+            inner = mount.get(field)
+            if isinstance(inner, str) and (inner.startswith("/") or ".." in inner.split("/")):
+                yield FieldError(Code.INVALID_SUB_PATH, (*where, field), inner)
 
 
 def check_port(port: int, path: Path) -> Iterator[FieldError]:
-    low, high = PORTS
-    if not low <= port <= high:
-        yield FieldError(Code.OUT_OF_RANGE, path, port, {"low": low, "high": high})
+    yield from _check_range(port, path, PORTS)
+
+
+def _check_range(number: int, path: Path, bounds: tuple[int, int]) -> Iterator[FieldError]:
+    low, high = bounds
+    if not low <= number <= high:
+        yield FieldError(Code.OUT_OF_RANGE, path, number, {"low": low, "high": high})
 
 
 def check_variable(variable: Mapping[str, Any], path: Path) -> Iterator[FieldError]:

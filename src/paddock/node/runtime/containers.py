@@ -7,6 +7,7 @@ the container waits, with the message. A command that does not exist ends the ru
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Callable, Collection, Mapping
@@ -47,6 +48,8 @@ from paddock.node.runtime.sandbox import Program, Sandbox, resolve_hidden
 
 _IMPOSSIBLE = "which no program can be given"
 _LONGEST_PATH = 120  # characters of a $PATH in a message
+# execve(2), "Limits on size of arguments and environment": 32 pages with the closing NUL.
+_LONGEST_WORD = 32 * os.sysconf("SC_PAGE_SIZE") - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +215,7 @@ class Containers:
 
     def _find_problem(self, program: Program) -> str:
         """Why the program cannot be started, or ''."""
-        if problem := explain_characters(program):
+        if problem := explain_characters(program) or explain_sizes(program):
             return problem
         directory = _on_machine(program.directory, program.mounts)
         if not directory.is_dir():
@@ -248,6 +251,10 @@ class Containers:
             process = processes.spawn(
                 command, program.environment, where, self._records.log_file(state, run), inherit=inherit
             )
+        except OSError as error:
+            if error.errno != errno.E2BIG:
+                raise
+            return build_failed_start(run, run.started, f"exec: argument list too long: {explain_total(program)}")
         finally:
             os.close(status)
         return replace(run, pid=process.pid, birth=process.birth)
@@ -288,7 +295,7 @@ def find_command(command: str, path: str, directory: Path, mounts: Collection[Mo
 
 
 def explain_characters(program: Program) -> str:
-    """The character in arguments, environment or paths that the operating system refuses, or ''."""
+    """The character in arguments, environment or paths that the operating system refuses, or that is missing, or ''."""
     if wrong := next((word for word in program.arguments if "\0" in word), ""):
         return f"command or args: {wrong!r} has a NUL character, {_IMPOSSIBLE}"
     for name, value in program.environment.items():
@@ -298,8 +305,29 @@ def explain_characters(program: Program) -> str:
         if "\0" in value:
             return f"env {name!r}: its value has a NUL character, {_IMPOSSIBLE}"
     paths = {"workingDir": program.directory, "terminationMessagePath": program.termination_path}
-    wrong = next((field for field, path in paths.items() if "\0" in path), "")
-    return f"{wrong}: {paths[wrong]!r} has a NUL character, {_IMPOSSIBLE}" if wrong else ""
+    if wrong := next((field for field, path in paths.items() if "\0" in path), ""):
+        return f"{wrong}: {paths[wrong]!r} has a NUL character, {_IMPOSSIBLE}"
+    absolute = program.directory.startswith("/")
+    return "" if absolute else f"workingDir: {program.directory!r} must begin with /"
+
+
+def explain_sizes(program: Program) -> str:
+    """The word of the command or the variable that is too long for the operating system, or ''."""
+    most = (
+        f"which is more than the {_LONGEST_WORD} that a program can be given; put it into a file (a ConfigMap volume)"
+    )
+    for word in program.arguments:
+        if (size := len(word.encode())) > _LONGEST_WORD:
+            return f"command or args: {word[:20]!r}… has {size} bytes, {most}"
+    for name, value in program.environment.items():
+        if (size := len(f"{name}={value}".encode())) > _LONGEST_WORD:
+            return f"env {name[:100]!r}: it has {size} bytes, {most}"
+    return ""
+
+
+def explain_total(program: Program) -> str:
+    words = [*program.arguments, *(f"{name}={value}" for name, value in program.environment.items())]
+    return f"command, args and env have {sum(len(word.encode()) for word in words)} bytes together"
 
 
 def explain_command(command: str, path: str, directory: Path, mounts: Collection[Mount]) -> str:

@@ -68,7 +68,7 @@ class NodeLogs:
         path = self._container_directory(pod, options.container) / f"{number}.log"
         left = options.limit_bytes
         with os.fdopen(_open_log(path), "rb") as file:
-            self._seek(file.fileno(), options)
+            await self._seek(file.fileno(), options)
             async for chunk in self._chunks(file.fileno(), pod, options, number):
                 piece = chunk if left is None else chunk[:left]
                 if piece:
@@ -89,14 +89,14 @@ class NodeLogs:
                 return
             await asyncio.sleep(_POLL_SECONDS)
 
-    def _seek(self, file: int, options: LogOptions) -> None:
+    async def _seek(self, file: int, options: LogOptions) -> None:
         size = os.fstat(file).st_size
         since = options.since_seconds
         # Only the time of the last write is known, so it decides for the whole log.
         if since is not None and os.fstat(file).st_mtime < time.time() - since:
             os.lseek(file, size, os.SEEK_SET)
         elif options.tail_lines is not None:
-            os.lseek(file, find_tail(file, size, options.tail_lines), os.SEEK_SET)
+            os.lseek(file, await find_tail(file, size, options.tail_lines), os.SEEK_SET)
 
     def _find_number(self, pod: Manifest, options: LogOptions) -> int:
         directory = self._container_directory(pod, options.container)
@@ -114,8 +114,9 @@ class NodeLogs:
         return log_directory(self._directory, namespace_of(pod), name_of(pod), uid_of(pod)) / container
 
 
-def find_tail(file: int, size: int, lines: int, block_size: int = _CHUNK) -> int:
-    """The offset of the last `lines` lines. Reads backwards, so the cost does not grow with the file."""
+async def find_tail(file: int, size: int, lines: int, block_size: int = _CHUNK) -> int:
+    """The offset of the last `lines` lines. Reads backwards, so the cost does not grow with the file, but with its
+    lines."""
     if lines <= 0:
         return size
     end, found = size, 0
@@ -129,6 +130,8 @@ def find_tail(file: int, size: int, lines: int, block_size: int = _CHUNK) -> int
             if found == lines:
                 return start + search + 1
         end = start
+        # A program may have written gigabytes without a line break, and all others wait meanwhile.
+        await asyncio.sleep(0)
     return 0
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from paddock.kube.meta import Key, Manifest, uid_of
+from paddock.kube.validation.volumes import HOST_PATH_TYPES
 from paddock.node.runtime.container_env import (
     CONFIG_ERROR,
     Configs,
@@ -36,11 +37,12 @@ MEMORY = Path("/dev/shm")  # noqa: S108 - the machine's memory-backed file syste
 PREFIX = "paddock-"
 """The name prefix of a pod's directories in shared places, such as /dev/shm, outside its own directory."""
 _CREATE_ERROR = "CreateContainerError"
+_SHOWN = 120
+"""Characters of a path in a message."""
 _FILE_KINDS = ("configMap", "secret", "downwardAPI", "projected")
 """The kinds of volumes with files of the API, which no program may change."""
 _CREATED_KINDS = ("emptyDir", *_FILE_KINDS)
 """The kinds of volumes that are created in the pod's own directory."""
-_HOST_TYPES = ("", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +120,8 @@ def volume_path(volume: Manifest, pod: Manifest, scratch: Path, configs: Configs
     """The volume's path on this machine. `ContainerWaiting` for an unsupported kind of volume or an unbound claim."""
     name = str(volume["name"])
     if (host := volume.get("hostPath")) is not None:
-        if "\0" in host["path"]:
-            raise ContainerWaiting(f"volume {name!r}: hostPath {host['path']!r} has a NUL character")
+        if problem := _explain_host_path(host["path"]):
+            raise ContainerWaiting(f"volume {name!r}: hostPath {host['path']!r} {problem}")
         return Path(host["path"])
     if (empty := volume.get("emptyDir")) is not None and empty.get("medium") == "Memory":
         return MEMORY / f"{PREFIX}{uid_of(pod)}-{name}"
@@ -136,6 +138,14 @@ def volume_path(volume: Manifest, pod: Manifest, scratch: Path, configs: Configs
     raise ContainerWaiting(
         f"volume {name!r}: {', '.join(kinds)} is not supported on this machine ({supported} are); {hint}"
     )
+
+
+def _explain_host_path(path: str) -> str:
+    if "\0" in path:
+        return "has a NUL character"
+    if not path.startswith("/"):
+        return "must begin with /"
+    return "must not contain '..'" if ".." in path.split("/") else ""
 
 
 def _claim_path(name: str, configs: Configs) -> Path:
@@ -247,7 +257,8 @@ def _open_mount(mount: Mount, container: str, files: ExitStack) -> Mount:
         descriptor = open_beneath(mount.source, mount.sub_path, make=True)
     except OSError as error:
         what = f'failed to prepare subPath for volumeMount "{mount.volume}" of container "{container}"'
-        raise ContainerWaiting(f"{what}: {mount.sub_path}: {error.strerror}") from error
+        shown = mount.sub_path if len(mount.sub_path) <= _SHOWN else f"{mount.sub_path[:_SHOWN]}…"
+        raise ContainerWaiting(f"{what}: {shown}: {error.strerror}") from error
     files.callback(os.close, descriptor)
     return replace(mount, source=real_path(descriptor), sub_path="", descriptor=descriptor)
 
@@ -259,9 +270,9 @@ def real_path(descriptor: int) -> Path:
 
 def _check_host_path(path: Path, kind: str, name: str) -> None:
     """Checks a hostPath type as kubelet does. For '' it checks nothing; the container engine creates a directory."""
-    if kind not in _HOST_TYPES:
+    if kind not in HOST_PATH_TYPES:
         raise ContainerWaiting(
-            f"volume {name!r}: hostPath type {kind!r} is none of {', '.join(filter(None, _HOST_TYPES))}"
+            f"volume {name!r}: hostPath type {kind!r} is none of {', '.join(filter(None, HOST_PATH_TYPES))}"
         )
     if kind in ("DirectoryOrCreate", "") and not path.exists():
         path.mkdir(mode=0o755, parents=True)

@@ -22,6 +22,7 @@ from pathlib import Path
 
 _MOST_LINKS = 40
 """As many links as Linux follows in one path."""
+_LONGEST_PATH = 4096
 _ALL = 0o700
 
 _log = logging.getLogger(__name__)
@@ -40,6 +41,8 @@ def open_beneath(directory: Path, path: str, *, make: bool = False) -> int:
     A relative link is followed as long as it stays inside; `LeadsOut` for any other. Like openat2 with RESOLVE_BENEATH,
     which Python does not have. With `make`, missing directories are created. Raises OSError.
     """
+    if len(path) > _LONGEST_PATH:
+        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), path)
     stack = [os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)]
     try:
         _walk(stack, path, make=make)

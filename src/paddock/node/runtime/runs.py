@@ -174,4 +174,5 @@ def _read_tail(path: Path, size: int) -> str:
 
 
 def _last_line(path: Path) -> str:
-    return (_read_tail(path, 4096).splitlines() or [""])[-1]
+    # Longer than any path, which a message of bubblewrap may name.
+    return (_read_tail(path, 16384).splitlines() or [""])[-1]
