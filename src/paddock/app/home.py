@@ -22,6 +22,9 @@ from pathlib import Path
 
 from paddock.jobs.text.phrases import phrase
 
+UNSANDBOXED = "none"
+"""The sandbox of plain processes, in `Running.sandbox`."""
+
 
 class HomeError(Exception):
     """The home directory cannot be used, for a reason of the user's machine; the message says why and what to do."""
@@ -29,7 +32,8 @@ class HomeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """The content of cluster.json. `started` in seconds since the epoch."""
+    """The content of cluster.json. `started` in seconds since the epoch. `problem`: why pods do not run in bubblewrap,
+    unless that is what was asked for."""
 
     pid: int
     url: str
@@ -37,6 +41,7 @@ class Running:
     version: str
     machine: str
     sandbox: str
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)

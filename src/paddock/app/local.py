@@ -103,7 +103,13 @@ class LocalCluster:
         self._operator_task = self._spawn("operator", self.operator.run)
         self._spawn("idle", self._watch_idleness)
         return homes.Running(
-            os.getpid(), self.server.url, time.time(), __version__, describe(self.machine), self.sandbox.name
+            os.getpid(),
+            self.server.url,
+            time.time(),
+            __version__,
+            describe(self.machine),
+            self.sandbox.name,
+            self.sandbox.problem,
         )
 
     async def _serve(self) -> None:

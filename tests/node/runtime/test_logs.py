@@ -100,7 +100,7 @@ async def test_what_a_pod_put_in_place_of_its_log_is_not_read(logs: NodeLogs, tm
     path = log_directory(tmp_path, "default", "p", "u") / "main/1.log"
     path.unlink()
     make(path)
-    with pytest.raises(BadRequest, match="1.log cannot be read: not a regular file"):
+    with pytest.raises(BadRequest, match=r"1\.log cannot be read: not a regular file"):
         await read(logs)
 
 

@@ -249,3 +249,10 @@ def test_a_shell_that_has_not_started_the_program_yet_is_not_signalled() -> None
         os.killpg(shell.pid, signal.SIGKILL)
         shell.stdin.close()
         shell.wait()
+
+
+def test_a_machine_without_bubblewrap_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert choose_sandbox().name == "none"
+    assert choose_sandbox().problem == "bubblewrap (bwrap) is not installed"
+    assert choose_sandbox("none").problem == ""

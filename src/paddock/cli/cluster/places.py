@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from paddock import __version__
 from paddock.app import launch
-from paddock.app.home import Home, is_up, read_running
+from paddock.app.home import UNSANDBOXED, Home, is_up, read_running
 from paddock.cli.cluster.flags import LOCAL, Flags
 from paddock.cli.output.language import localized
 from paddock.cli.output.terminal import stderr
@@ -89,7 +89,8 @@ class Local:
         started = launch.start(self.home, sandbox=sandbox)
         running = started.running
         if started.fresh:
-            stderr().print(localized(explain_started(started)))
+            for said in explain_started(started):
+                stderr().print(localized(said))
         elif running.version != __version__:
             said = phrase(
                 "the cluster that is up is of paddock {version}, this is {own}: after `paddock down` the next command "
@@ -189,12 +190,26 @@ class Cluster:
         return []
 
 
-def explain_started(started: launch.Started) -> Phrase:
-    running = started.running
-    return phrase(
-        "embedded cluster started in {seconds} s ({machine}; pods in {sandbox})",
-        seconds=f"{started.seconds:.1f}", machine=running.machine, sandbox=running.sandbox,
+def explain_started(started: launch.Started) -> list[Phrase]:
+    """What a start says: where pods run, and what that means where they have no sandbox."""
+    running, seconds = started.running, f"{started.seconds:.1f}"
+    if running.sandbox != UNSANDBOXED:
+        said = phrase(
+            "embedded cluster started in {seconds} s ({machine}; pods in {sandbox})",
+            seconds=seconds, machine=running.machine, sandbox=running.sandbox,
+        )  # fmt: skip
+        return [said]
+    said = phrase(
+        "embedded cluster started in {seconds} s ({machine}; pods without a sandbox)",
+        seconds=seconds, machine=running.machine,
     )  # fmt: skip
+    if not running.problem:
+        return [said, phrase("pods run as you, with all your rights; docs/security.md says what that means")]
+    rights = phrase(
+        "pods run as you, with all your rights ({problem}); docs/security.md says what that means",
+        problem=running.problem,
+    )
+    return [said, rights]
 
 
 def build_cluster(config: Config, context: str | None, kubeconfig: str | None) -> Cluster:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from paddock.app.home import Home, find_running
+from paddock.app.home import UNSANDBOXED, Home, find_running
 from paddock.cli.cluster.options import context_options
 from paddock.cli.cluster.places import Cluster, Local
 from paddock.cli.cluster.session import choose_place, connect, home, run
@@ -103,6 +103,8 @@ def _print(place: Home, running: Running, facts: dict[str, Any]) -> None:
         url=running.url, pid=running.pid, memory=format_bytes(facts["memory"]), version=running.version,
     )  # fmt: skip
     machine = phrase("{machine}; pods in {sandbox}", machine=running.machine, sandbox=running.sandbox)
+    if running.sandbox == UNSANDBOXED:
+        machine = phrase("{machine}; pods without a sandbox, with all your rights", machine=running.machine)
     lines = {
         phrase("embedded cluster:"): localized(said),
         phrase("serves:"): localized(serves),

@@ -42,7 +42,8 @@ def command(port: int, sandbox: str) -> None:
     place.pinned.touch(mode=0o600)
     running = started.running
     if started.fresh:
-        _notify(explain_started(started))
+        for said in explain_started(started):
+            _notify(said)
     else:
         _notify(phrase("embedded cluster is up already ({url}, process {pid})", url=running.url, pid=running.pid))
         _warn_of_differences(running.url, running.sandbox, port, sandbox)

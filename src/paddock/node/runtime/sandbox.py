@@ -44,6 +44,11 @@ class Sandbox(Protocol):
     def name(self) -> str: ...
 
     @property
+    def problem(self) -> str:
+        """Why bubblewrap, which is preferred, is not used; '' if it is, or if nobody wanted it."""
+        ...
+
+    @property
     def binds(self) -> bool:
         """Whether volumes and the hosts file are bind-mounted. If not, links and replaced names are used."""
         ...
@@ -79,6 +84,10 @@ class Plain:
     name = "none"
     binds = False
     binds_descriptors = False
+
+    def __init__(self, problem: str = "") -> None:
+        self.problem = problem
+
     _SCRIPT = (
         # Signals to the group reach the shell too. It traps them by `:`, so the program gets the default handlers.
         "trap : HUP INT QUIT TERM USR1 USR2; file=$1; shift; "
@@ -106,6 +115,7 @@ class Bubblewrap:
     """Runs each container in bubblewrap; `paddock.node.runtime.bubblewrap` has the arguments and their reasons."""
 
     name = "bubblewrap"
+    problem = ""
     binds = True
 
     def __init__(self, program: str, *, binds_descriptors: bool = False) -> None:
@@ -199,7 +209,7 @@ def choose_sandbox(wanted: str = "auto") -> Sandbox:
         return Bubblewrap(program, binds_descriptors=_binds_descriptors(program))
     if wanted == "bubblewrap":
         raise NoSandbox(f"{problem}; install it (apt install bubblewrap) or choose the sandbox none")
-    return Plain()
+    return Plain(problem)
 
 
 def _binds_descriptors(program: str) -> bool:
