@@ -232,16 +232,19 @@ async def test_nothing_is_lost_in_a_hidden_directory(isolated: Cluster, machine:
     assert "Read-only file system" in await run(isolated, pod(shell(f"echo 1 >{machine}/home/.kube/x")))
 
 
-async def test_each_pod_has_a_tmp_of_its_own(isolated: Cluster, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    await isolated.create(pod(shell("echo 1 >/tmp/mine; echo ready; exec sleep 60"), name="other"))
+async def test_each_pod_has_a_tmp_of_its_own(isolated: Cluster) -> None:
+    name = f"mine-{os.getpid()}"
+    await isolated.create(pod(shell(f"echo 1 >/tmp/{name}; echo ready; exec sleep 60"), name="other"))
     other = await isolated.see("other", is_running)
     await until(lambda: "ready" in log_text(isolated, other))
-    said = await run(isolated, pod(shell("ls /tmp; echo $TMPDIR; echo 2 >/tmp/mine; cat $TMPDIR/mine")))
-    assert said.split()[-2:] == ["/tmp", "2"]
-    # A directory for the mount points in it: the pod's working directory, the interpreter of these tests.
-    assert not {"mine", "file", f"paddock-{uid_of(other)}"} & set(said.split()[:-2])
-    assert not Path("/tmp/mine").exists()
+    with tempfile.NamedTemporaryFile(dir="/tmp") as file:
+        script = (
+            f"echo $TMPDIR; ls -d /tmp/{name} {file.name}; echo 2 >/tmp/{name}; cat $TMPDIR/{name}; stat -c %a /tmp"
+        )
+        found = await isolated.run(pod(shell(f"exec 2>/dev/null; {script}")))
+    assert (await isolated.log(found)).split() == ["/tmp", "2", "1777"]
+    assert not Path(f"/tmp/{name}").exists()
+    await until(lambda: not list(isolated.directory.glob(f"scratch/{uid_of(found)}/tmp")))
 
 
 async def test_a_pod_has_no_variable_of_the_clusters_process(isolated: Cluster) -> None:

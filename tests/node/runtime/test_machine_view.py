@@ -66,7 +66,7 @@ def test_a_link_shows_nothing_hidden(source: str, real: str, refused: bool) -> N
     )
 
 
-VIEW = View(temporary=(Path("/tmp"),), kept=(Path("/tmp/clone/.venv"),))
+VIEW = View(kept=(Path("/tmp/clone/.venv"),))
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ class Kubelet:
                 await self._all_ended.wait()
                 await self._tasks.wait_until_idle()
             for pod in self._pods:  # also pods without a process, which wait for a restart
-                self._clean_up(pod)
+                await self._clean_up(pod)
         except TimeoutError:
             _log.warning("pods could not be ended: %s", ", ".join(sorted(pod.uid for pod in self._pods if pod.running)))
         finally:
@@ -265,7 +265,7 @@ class Kubelet:
         if not self._is_settling(pod, plan):
             manifest = await self._publish(pod, plan.status)
         if is_terminal(manifest) and not pod.running and not pod.cleaned_up:
-            self._clean_up(pod)
+            await self._clean_up(pod)
         if plan.remove:
             await self._remove(manifest)
 
@@ -366,18 +366,21 @@ class Kubelet:
             return
         if pod.state is not None:
             await self._orphans.kill(pod.uid)
-            self._clean_up(pod)
-            # In a thread: a pod may have written a million files, and the others go on.
+            await self._clean_up(pod)
             await asyncio.to_thread(self._records.remove, pod.state)
         self._pods.remove(pod.uid)
         self._tasks.forget(pod.uid)
         self._old_logs.ask()
 
-    def _clean_up(self, pod: KnownPod) -> None:
-        """Removes what the pod created outside its own directory, except what other pods still use."""
-        if pod.state is not None:
-            self._records.remove_outside(pod.state, self._pods.used_by_others(pod))
-        pod.cleaned_up = True
+    async def _clean_up(self, pod: KnownPod) -> None:
+        """Removes what the pod created outside its own directory, except what other pods still use, and its /tmp."""
+        state, pod.cleaned_up = pod.state, True
+        if state is None:
+            return
+        # At once, as pods that start meanwhile must not take these for links that stay.
+        self._records.remove_links(state, self._pods.used_by_others(pod))
+        # In a thread: a pod may have written a million files, and the others go on.
+        await asyncio.to_thread(self._records.remove_temporary, state)
 
     def _save(self, pod: KnownPod, state: PodState) -> None:
         """Keeps the state in memory and on disk. With a full disk it is lost only if a crash comes before the next

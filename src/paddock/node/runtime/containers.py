@@ -149,7 +149,7 @@ class Containers:
         uid = state.uid
         scratch = self._records.scratch(uid)
         scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary_directory(uid).mkdir(mode=0o700, exist_ok=True)
+        self._make_temporary(uid)
         os.close(open_for_writing(self._records.termination_file(uid, run), os.O_TRUNC))
         apply_volumes(pod, scratch, context.configs, outside)
         opened = open_mounts(mounts, container["name"], files)
@@ -163,6 +163,15 @@ class Containers:
         if not container.get("workingDir"):
             _copy_image_files(self._records.work_directory(uid, run), image.files)
         return opened
+
+    def _make_temporary(self, uid: str) -> None:
+        if not self._sandbox.binds:
+            temporary_directory(uid).mkdir(mode=0o700, exist_ok=True)
+            return
+        place = self._records.private_tmp(uid)
+        place.mkdir(exist_ok=True)
+        # As of every /tmp: a pod of root may have programs of other users. It is in a directory that is closed to them.
+        place.chmod(0o1777)
 
     def _reserved_variables(
         self, container: Manifest, state: PodState, run: Run, environment: Mapping[str, str]
@@ -178,7 +187,7 @@ class Containers:
         # Without GPUs the variable is not set at all: Paddle's launcher counts an empty value as one GPU.
         hidden = environment.get("CUDA_VISIBLE_DEVICES") in ("", "-1")
         seen = {} if hidden or not self._hides_gpus else gpus.build_environment(state.gpus)
-        temporary = self._view.temporary[0] if self._sandbox.binds else temporary_directory(state.uid)
+        temporary = self._view.temporary if self._sandbox.binds else temporary_directory(state.uid)
         return own | seen | ({} if "TMPDIR" in environment else {"TMPDIR": str(temporary)})
 
     def _program(
@@ -207,7 +216,7 @@ class Containers:
 
     def _view_mounts(self, uid: str, work: Path) -> tuple[Mount, ...]:
         """What a pod sees of the machine besides its volumes, where the view hides it, and what it cannot change."""
-        own = [Mount(temporary_directory(uid), str(place)) for place in self._view.temporary]
+        own = [Mount(self._records.private_tmp(uid), str(self._view.temporary))]
         if work.is_dir():
             own.append(Mount(work, str(work)))
         own += [Mount(path, str(path)) for path in self._view.kept if path.is_dir()]
@@ -225,12 +234,10 @@ class Containers:
     def explain_unseen(self, container: Manifest) -> str:
         """A warning about files of the machine that the command names and the pod does not see; '' without any."""
         paths = find_unseen(container, self._view) if self._sandbox.binds else ()
-        there = [path for path in paths if Path(path).exists()]
-        place = self._view.temporary[0]
+        there = [path for path in paths if os.path.exists(path)]  # noqa: PTH110 - raises for no path
         what = f"{', '.join(there)} of this machine"
-        return (
-            f"{what} is not in the pod, which has a {place} of its own: mount it as a hostPath volume" if there else ""
-        )
+        why = f"is not in the pod, which has a {self._view.temporary} of its own: mount it as a hostPath volume"
+        return f"{what} {why}" if there else ""
 
     def _spawn(self, program: Program, state: PodState, run: Run) -> Run:
         # A full path, because a shell starts the program: a bare name could be a shell builtin.

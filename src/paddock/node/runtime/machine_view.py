@@ -14,7 +14,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,15 +25,18 @@ _PATH = re.compile(r"(?<![\w./-])/[\w./@%+,-]+")
 """An absolute path in a word of a command, which may be a shell's program."""
 
 
+TEMPORARY = Path("/tmp")  # noqa: S108 - it is the one that is hidden
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """Absolute paths of this machine. `hidden`: no pod sees them. `read_only`: pods see them and cannot change them.
-    `temporary`: directories for everybody's files, in whose place a pod has its own. `kept`: seen although they are in
-    one of those."""
+    `temporary`: the directory for everybody's files, in whose place a pod has its own. `kept`: seen although they are
+    in that one."""
 
     hidden: tuple[Path, ...] = ()
     read_only: tuple[Path, ...] = ()
-    temporary: tuple[Path, ...] = ()
+    temporary: Path = TEMPORARY
     kept: tuple[Path, ...] = ()
 
 
@@ -43,14 +45,12 @@ def read_view(
 ) -> View:
     """The view of this machine. `environment` and `user` (id): those of the cluster's process; `hidden` and `read_only`
     are added."""
-    temporary = (Path("/tmp"), Path(tempfile.gettempdir()))  # noqa: S108 - it is the one that is hidden
     programs = [path for path in environment.get("PATH", "").split(":") if path.startswith("/")]
     kept = [Path(sys.prefix), Path(sys.base_prefix), *map(_prefix, programs)]
     return View(
         hidden=(*hidden, *find_keys(environment, user)),
         read_only=tuple(read_only),
-        temporary=tuple(dict.fromkeys(temporary)),
-        kept=tuple(dict.fromkeys(path for path in kept if any(place in path.parents for place in temporary))),
+        kept=tuple(dict.fromkeys(path for path in kept if TEMPORARY in path.parents)),
     )
 
 
@@ -85,8 +85,7 @@ def find_unseen(container: Mapping[str, Any], view: View) -> tuple[str, ...]:
     return tuple(
         path
         for path in found
-        if any(is_at_or_below(path, str(place)) and path != str(place) for place in view.temporary)
-        and not any(is_at_or_below(path, place) for place in seen)
+        if view.temporary in Path(path).parents and not any(is_at_or_below(path, place) for place in seen)
     )
 
 

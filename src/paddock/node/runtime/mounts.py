@@ -358,15 +358,25 @@ def remove_outside(paths: Iterable[str], uid: str, kept: frozenset[str] = frozen
     The pod's own memory-backed volumes are removed with their content. Any other directory may hold files of users by
     now: only links and empty directories are removed.
     """
+    gone = [path for path in paths if path not in kept]
+    remove_memory(gone, uid)
+    remove_links(gone)
+
+
+def remove_memory(paths: Iterable[str], uid: str) -> None:
+    """Removes the memory-backed volumes of this pod among the paths."""
+    for path in map(Path, paths):
+        if path.parent == MEMORY and path.name.startswith(f"{PREFIX}{uid}-"):
+            remove_tree(path)
+
+
+def remove_links(paths: Iterable[str]) -> None:
+    """Removes the links and the empty directories among the paths."""
     # Backwards, because a link is created after the directories above it.
     for path in map(Path, reversed(list(paths))):
-        if str(path) in kept:
-            continue
         try:
             if path.is_symlink():
                 path.unlink()
-            elif path.parent == MEMORY and path.name.startswith(f"{PREFIX}{uid}-"):
-                remove_tree(path)
             elif path.is_dir():
                 path.rmdir()
         except OSError:

@@ -2,6 +2,7 @@
 
 DIRECTORY/records/UID.json                       the state of a pod (`PodState`); 0600, replaced atomically
 DIRECTORY/scratch/UID/hosts, volumes/NAME/       the pod's own files; removed with the pod object
+DIRECTORY/scratch/UID/tmp/                       its /tmp in bubblewrap; removed when it has ended
 DIRECTORY/scratch/UID/CONTAINER-N/               working directory of run N
 DIRECTORY/scratch/UID/CONTAINER-N.exit, .message exit code and termination message of run N
 DIRECTORY/pods/NAMESPACE_POD_UID/CONTAINER/N.log kubelet's layout; outlives the pod (`paddock.node.runtime.logs`)
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from paddock.node.runtime.mounts import PREFIX, remove_outside
+from paddock.node.runtime.mounts import PREFIX, remove_links, remove_memory
 from paddock.node.runtime.pod_files import remove_tree
 from paddock.node.runtime.pod_state import PodState, Run
 
@@ -72,11 +73,25 @@ class Records:
 
     def remove_outside(self, state: PodState, kept: frozenset[str] = frozenset()) -> None:
         """Removes a pod's paths in shared places, except those that other pods still use (`kept`)."""
-        remove_outside(state.outside, state.uid, kept)
+        self.remove_links(state, kept)
+        self.remove_temporary(state)
+
+    def remove_links(self, state: PodState, kept: frozenset[str]) -> None:
+        """The part of `remove_outside` that other pods may share. Quick."""
+        remove_links(path for path in state.outside if path not in kept)
+
+    def remove_temporary(self, state: PodState) -> None:
+        """The part of `remove_outside` that is the pod's own. Slow, if it wrote many files."""
+        remove_memory(state.outside, state.uid)
         remove_tree(temporary_directory(state.uid))
+        remove_tree(self.private_tmp(state.uid))
 
     def scratch(self, uid: str) -> Path:
         return self.directory / "scratch" / uid
+
+    def private_tmp(self, uid: str) -> Path:
+        """What a pod with mounts has at /tmp."""
+        return self.scratch(uid) / "tmp"
 
     def hosts(self, uid: str) -> Path:
         return self.scratch(uid) / "hosts"
@@ -96,7 +111,8 @@ class Records:
 
 
 def temporary_directory(uid: str) -> Path:
-    """A pod's TMPDIR. A short path outside its scratch directory: a Unix socket's path has at most 107 characters."""
+    """The TMPDIR of a pod without mounts. A short path outside its scratch directory: a Unix socket's path has at most
+    107 characters."""
     return Path(tempfile.gettempdir()) / f"{PREFIX}{uid}"
 
 
