@@ -22,6 +22,13 @@ def test_a_completed_job_exits_0_and_says_so_in_its_last_lines(shared: Cluster) 
     assert (shared.output("well") / "words").read_text() == "trained\n"
 
 
+def test_a_pod_sees_the_clusters_keys_without_a_sandbox_alone(shared: Cluster) -> None:
+    """Started in a directory that has the cluster's home in it, as from a user's home directory."""
+    look = f"grep -rqs 'PRIVATE KEY' {shared.home}/api && echo seen || echo hidden"
+    words = ("run", shared.write(build_light_job("curious", look)), "--workdir", str(shared.directory))
+    assert f"│ {'hidden' if shared.sandbox == 'bubblewrap' else 'seen'}" in shared.paddock(*words).out
+
+
 def test_a_failed_rank_is_named_with_its_exit_code_and_its_last_lines(shared: Cluster) -> None:
     script = '[ "$PADDLE_TRAINER_ID" = 1 ] || exec sleep 1000; echo out of ideas; exit 3'
     ended = shared.paddock("run", shared.write(build_light_job("badly", script, workers=2)))

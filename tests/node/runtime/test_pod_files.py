@@ -251,10 +251,10 @@ def test_a_tree_without_rights_is_removed(tmp_path: Path) -> None:
     child = os.fork()
     if child == 0:
         try:
+            os.chdir(tmp_path)
             if os.getuid() == 0:
                 for path in (tmp_path, top, top / "closed", top / "closed/inner", top / "closed/inner/file"):
                     os.chown(path, 65534, 65534)
-                os.chdir(tmp_path)
                 os.setgroups([])
                 os.setgid(65534)
                 os.setuid(65534)
