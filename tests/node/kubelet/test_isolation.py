@@ -153,21 +153,38 @@ async def test_files_of_the_api_cannot_be_changed_by_programs(isolated: Cluster)
     assert [line for line in said.splitlines() if "Read-only" not in line] == ["13"]
 
 
-async def test_a_link_shows_nothing_hidden(isolated: Cluster, machine: Path) -> None:
+@pytest.mark.parametrize(
+    ("link", "volume", "part", "named", "leads"),
+    [
+        ("{machine}/home/state/api", "home/data/link", "", "home/data/link", "home/state/api"),
+        ("{machine}/home/state", "home/data/link", "api", "home/data/link", "home/state"),
+        ("../state/api", "home", "data/link", "home/data/link", "home/state/api"),
+    ],
+    ids=["volume", "volume with a subPath", "subPath"],
+)
+async def test_a_link_shows_nothing_hidden(
+    isolated: Cluster, machine: Path, link: str, volume: str, part: str, named: str, leads: str
+) -> None:
     """A pod that sees a directory puts a link there, and the next pod mounts it by its name."""
-    link = machine / "home/data/link"
-    script = f"ln -s {machine}/home/state/api {link}"
-    await isolated.run(pod(shell(script)))
-    mount = [{"name": "data", "mountPath": "/data"}]
-    await isolated.create(
-        pod(shell("cat /data/kubeconfig", volumeMounts=mount), name="q", volumes=[host_path("data", link)])
-    )
+    await isolated.run(pod(shell(f"ln -s {link.format(machine=machine)} {machine}/home/data/link")))
+    main = shell("cat /data/kubeconfig", volumeMounts=[{"name": "data", "mountPath": "/data", "subPath": part}])
+    await isolated.create(pod(main, name="q", volumes=[host_path("data", machine / volume)]))
     found = await isolated.see("q", lambda found: waiting(found).get("message"))
     assert waiting(found) == {
         "reason": "CreateContainerError",
-        "message": f"volume 'data': {link} leads by a link to {machine}/home/state/api, which pods do not see; "
+        "message": f"volume 'data': {machine}/{named} leads by a link to {machine}/{leads}, which pods do not see; "
         "name that path itself",
     }
+
+
+async def test_a_volume_in_a_hidden_directory_may_have_links_of_its_own(isolated: Cluster, machine: Path) -> None:
+    """As the directory of a claim is one."""
+    output = machine / "home/state/outputs/job"
+    (output / "run-1").mkdir()
+    (output / "latest").symlink_to("run-1")
+    main = shell("echo 1 >/out/model", volumeMounts=[{"name": "out", "mountPath": "/out", "subPath": "latest"}])
+    await isolated.run(pod(main, volumes=[host_path("out", output)]))
+    assert (output / "run-1/model").exists()
 
 
 # What bubblewrap hides

@@ -14,12 +14,12 @@ import pytest
 from node.cluster import pod, shell
 from paddock.kube.meta import Manifest
 from paddock.node.runtime.container_env import Configs, ContainerWaiting
+from paddock.node.runtime.mount_sources import open_mounts
 from paddock.node.runtime.mounts import (
     MEMORY,
     Mount,
     apply_links,
     apply_volumes,
-    open_mounts,
     plan_mounts,
     read_files,
     remove_outside,

@@ -17,7 +17,8 @@ import pytest
 from node.cluster import PYTHON, Cluster, container, open_cluster, pod, seeing, shell, terminated, until, waiting
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, uid_of
 from paddock.node.runtime.images import Image, Preparing, Unavailable
-from paddock.node.runtime.mounts import Mount, open_mounts
+from paddock.node.runtime.mount_sources import open_mounts
+from paddock.node.runtime.mounts import Mount
 from paddock.node.runtime.sandbox import NoSandbox, Plain, Program, choose_sandbox
 from support.programs import lack
 from support.sandboxes import need_sandbox

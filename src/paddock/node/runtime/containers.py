@@ -30,21 +30,20 @@ from paddock.node.runtime.container_env import (
 from paddock.node.runtime.hosts import find_names, replace_names
 from paddock.node.runtime.images import Image, Images, Preparing, Unavailable
 from paddock.node.runtime.logs import write_owner
-from paddock.node.runtime.machine_view import View, explain_detour, find_unseen
+from paddock.node.runtime.machine_view import View, find_unseen
+from paddock.node.runtime.mount_sources import open_mounts, resolve_hidden
 from paddock.node.runtime.mounts import (
     Mount,
     apply_links,
     apply_volumes,
-    open_mounts,
     plan_mounts,
-    real_path,
     remove_outside,
 )
 from paddock.node.runtime.pod_files import open_for_writing
 from paddock.node.runtime.pod_state import PodState, Run
 from paddock.node.runtime.records import Records, temporary_directory
 from paddock.node.runtime.runs import TERMINATION_PATH, build_failed_start, write_in_place
-from paddock.node.runtime.sandbox import Program, Sandbox, resolve_hidden
+from paddock.node.runtime.sandbox import Program, Sandbox
 
 _IMPOSSIBLE = "which no program can be given"
 _LONGEST_PATH = 120  # characters of a $PATH in a message
@@ -152,9 +151,9 @@ class Containers:
         self._make_temporary(uid)
         os.close(open_for_writing(self._records.termination_file(uid, run), os.O_TRUNC))
         apply_volumes(pod, scratch, context.configs, outside)
-        opened = open_mounts(mounts, container["name"], files)
+        hidden = resolve_hidden(self._view.hidden) if self._sandbox.binds else {}
+        opened = open_mounts(mounts, container["name"], files, hidden)
         if self._sandbox.binds:
-            _refuse_detours(mounts, opened, self._view)
             write_in_place(self._records.hosts(uid), context.hosts)
         else:
             apply_links(opened, context.shared, outside)
@@ -270,15 +269,6 @@ class Containers:
 def _termination_path(container: Manifest) -> str:
     """Always absolute, as kubelet makes it."""
     return os.path.join("/", str(container.get("terminationMessagePath") or TERMINATION_PATH))  # noqa: PTH118
-
-
-def _refuse_detours(planned: Collection[Mount], opened: Collection[Mount], view: View) -> None:
-    """`ContainerWaiting` for a volume that leads by a link to what pods do not see."""
-    hidden = resolve_hidden(view.hidden)
-    for mount, found in zip(planned, opened, strict=True):
-        assert found.descriptor is not None
-        if problem := explain_detour(found.source, real_path(found.descriptor), hidden):
-            raise ContainerWaiting(f"volume {mount.volume!r}: {problem}", "CreateContainerError")
 
 
 def find_container(pod: Manifest, name: str) -> Manifest:

@@ -123,12 +123,17 @@ def is_at_or_below(path: str, directory: str) -> bool:
     return path == directory or path.startswith(f"{directory.rstrip('/')}/")
 
 
+def is_hidden(real: Path, hidden: Mapping[Path, Path]) -> bool:
+    """Whether a real path is in a hidden directory. `hidden`: paths with their real paths."""
+    return any(real.is_relative_to(secret) for secret in hidden.values())
+
+
 def explain_detour(source: Path, real: Path, hidden: Mapping[Path, Path]) -> str:
     """Why a mount of `source`, whose real path is `real`, is refused; '' if it is not. `hidden`: with their real paths.
 
     A volume that names a hidden path shows it. One that gets there by a link, which a pod may have made, does not.
     """
-    if not any(is_at_or_below(str(real), str(secret)) for secret in hidden.values()):
+    if not is_hidden(real, hidden):
         return ""
     named = Path(os.path.normpath(source))
     for written, secret in (*hidden.items(), *((path, path) for path in hidden.values())):

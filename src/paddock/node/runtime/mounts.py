@@ -1,7 +1,7 @@
 """The volumes of a pod on this machine, and their mounts in its containers.
 
 `plan_mounts` is pure: it maps each path of the container to a directory or file of this machine. `apply_volumes`
-creates these, and `open_mounts` opens them, so that what was checked is what is mounted. The sandbox mounts them:
+creates these, and `node.runtime.mount_sources` opens them. The sandbox mounts them:
 `bubblewrap` binds them; without a sandbox `apply_links` creates a symlink at a free path, or says why the container
 waits.
 
@@ -15,8 +15,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +36,6 @@ MEMORY = Path("/dev/shm")  # noqa: S108 - the machine's memory-backed file syste
 PREFIX = "paddock-"
 """The name prefix of a pod's directories in shared places, such as /dev/shm, outside its own directory."""
 _CREATE_ERROR = "CreateContainerError"
-_SHOWN = 120
-"""Characters of a path in a message."""
 _FILE_KINDS = ("configMap", "secret", "downwardAPI", "projected")
 """The kinds of volumes with files of the API, which no program may change."""
 _CREATED_KINDS = ("emptyDir", *_FILE_KINDS)
@@ -49,7 +46,7 @@ _CREATED_KINDS = ("emptyDir", *_FILE_KINDS)
 class Mount:
     """`source`, a path of this machine, is mounted at `target`, a path of the container.
 
-    `sub_path`: only this part of the volume `source`. `descriptor`: what is mounted, once it is open (`open_mounts`);
+    `sub_path`: only this part of the volume `source`. `descriptor`: what is mounted, once it is open;
     then `source` is its path and `sub_path` empty. `volume`: the name of the volume.
     """
 
@@ -240,32 +237,6 @@ def _check_claim_path(path: Path, volume: Manifest) -> None:
         claim = volume["persistentVolumeClaim"].get("claimName")
         missing = f"the directory {path} of persistentvolumeclaim {claim!r} does not exist; make it: mkdir -p {path}"
         raise ContainerWaiting(f"volume {volume['name']!r}: {missing}", _CREATE_ERROR)
-
-
-def open_mounts(mounts: Iterable[Mount], container: str, files: ExitStack) -> tuple[Mount, ...]:
-    """The mounts with open descriptors, which `files` closes. Creates the directories of subPaths, as kubelet does; the
-    volumes must exist. `ContainerWaiting`, in kubelet's words, for a subPath that leads out of its volume."""
-    return tuple(_open_mount(mount, container, files) for mount in mounts)
-
-
-def _open_mount(mount: Mount, container: str, files: ExitStack) -> Mount:
-    if not mount.sub_path:
-        descriptor = os.open(mount.source, os.O_PATH | os.O_CLOEXEC)
-        files.callback(os.close, descriptor)
-        return replace(mount, descriptor=descriptor)
-    try:
-        descriptor = open_beneath(mount.source, mount.sub_path, make=True)
-    except OSError as error:
-        what = f'failed to prepare subPath for volumeMount "{mount.volume}" of container "{container}"'
-        shown = mount.sub_path if len(mount.sub_path) <= _SHOWN else f"{mount.sub_path[:_SHOWN]}…"
-        raise ContainerWaiting(f"{what}: {shown}: {error.strerror}") from error
-    files.callback(os.close, descriptor)
-    return replace(mount, source=real_path(descriptor), sub_path="", descriptor=descriptor)
-
-
-def real_path(descriptor: int) -> Path:
-    """The path, without links, of what is open."""
-    return Path(f"/proc/self/fd/{descriptor}").readlink()
 
 
 def _check_host_path(path: Path, kind: str, name: str) -> None:

@@ -19,7 +19,8 @@ from typing import Protocol
 
 from paddock.node.runtime import bubblewrap, processes
 from paddock.node.runtime.machine_view import is_at_or_below, plan_masks
-from paddock.node.runtime.mounts import Mount, real_path
+from paddock.node.runtime.mount_sources import real_path, resolve_hidden
+from paddock.node.runtime.mounts import Mount
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +165,6 @@ def _all_mounts(program: Program) -> tuple[Mount, ...]:
     resolved = (replace(mount, target=_resolve(mount.target)) for mount in (*own, *program.mounts))
     # Of two at one path, the later one counts: those of the manifest come last.
     return tuple({mount.target: mount for mount in resolved}.values())
-
-
-def resolve_hidden(paths: Iterable[Path]) -> dict[Path, Path]:
-    """The real paths of the paths that exist on this machine."""
-    return {path: Path(os.path.realpath(path)) for path in paths if os.path.lexists(path)}
 
 
 def _real_source(mount: Mount) -> Path:
