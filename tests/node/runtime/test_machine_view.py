@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from paddock.node.runtime.machine_view import View, explain_detour, find_keys, find_unseen, plan_masks
+from paddock.node.runtime.machine_view import View, explain_detour, find_keys, find_unseen, plan_masks, read_view
 
 HOME = "/home/anna/.local/state/paddock"
 KUBE = "/home/anna/.kube"
@@ -88,3 +88,11 @@ def test_the_keys_of_a_user() -> None:
     found = set(map(str, find_keys(environment, 7)))
     assert {"/home/anna/.kube", "/etc/k3s.yaml", "/x/y", "/run/user/7", "/run/docker.sock"} <= found
     assert "relative" not in found
+
+
+def test_programs_in_tmp_that_path_names_stay_visible() -> None:
+    """As when this very clone lies in /tmp."""
+    found = read_view({"HOME": "/home/anna", "PATH": "/tmp/clone/.venv/bin:/usr/bin:/tmp:relative/bin:"}, 7)
+    assert Path("/tmp/clone/.venv") in found.kept
+    assert Path("/tmp") not in found.kept
+    assert all(Path("/tmp") in path.parents for path in found.kept)
