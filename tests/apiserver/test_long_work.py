@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from apiserver.embedded import WIDGETS, Http, config_map, widget
-from paddock.apiserver.http.handlers import cut_warnings
+from paddock.apiserver.http.answers import cut_warnings
 from paddock.apiserver.http.room import Room
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.apiserver.objects.reads import PIECE_OBJECTS

@@ -15,7 +15,8 @@ import pytest
 from apiserver.embedded import eventually
 from paddock.apiserver.storage.changelog import plan_compaction
 from paddock.apiserver.storage.records import Change
-from paddock.apiserver.storage.store import RESTART_GAP, Store, Transaction
+from paddock.apiserver.storage.store import RESTART_GAP, Store
+from paddock.apiserver.storage.transaction import Transaction
 from paddock.kube.errors import Expired, InternalError, Unavailable
 from paddock.kube.meta import Manifest
 

@@ -54,6 +54,18 @@ def test_a_second_start_finds_the_cluster_and_stop_removes_its_record(home: Home
     assert launch.stop(home) == Stopped(was_up=False, leftovers=0)
 
 
+def test_a_store_that_was_emptied_starts_no_new_cluster(home: Home) -> None:
+    launch.start(home, sandbox="none")
+    launch.stop(home)
+    os.truncate(home.api / "store.sqlite", 0)
+    for _ in range(2):
+        with pytest.raises(StartError, match=r"store.sqlite is empty, and the cluster .* Restore it from a backup"):
+            launch.start(home, sandbox="none")
+    assert not homes.is_up(home)
+    (home.api / "store.sqlite.cluster").unlink()
+    assert launch.start(home, sandbox="none").fresh
+
+
 def test_starts_at_once_result_in_one_cluster(home: Home) -> None:
     with ThreadPoolExecutor() as pool:
         started = list(pool.map(lambda _: launch.start(home, sandbox="none"), range(3)))

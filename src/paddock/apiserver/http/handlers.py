@@ -6,15 +6,16 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from aiohttp import web
 
 from paddock.apiserver.admission.unhonoured import explain_unhonoured
+from paddock.apiserver.http.answers import answer_json
+from paddock.apiserver.http.bodies import BODY_LIMIT, Body, expected_size, receive_body
 from paddock.apiserver.http.formats import render_object, render_page
 from paddock.apiserver.http.pod_logs import PodLogs
 from paddock.apiserver.http.requests import (
@@ -36,8 +37,9 @@ from paddock.apiserver.http.room import Room
 from paddock.apiserver.http.streams import FREE_BYTES, Watch, serve_list, serve_log, weigh
 from paddock.apiserver.objects import builtin_strategies, reviews
 from paddock.apiserver.objects.pages import Ending, Page
+from paddock.apiserver.objects.strategy import build_success
 from paddock.apiserver.objects.worker import SMALL_BYTES
-from paddock.apiserver.objects.writes import Answer, Objects, WriteOptions, build_success
+from paddock.apiserver.objects.writes import Answer, Objects, WriteOptions
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.apiserver.storage.hub import Selection, read_selection
 from paddock.apiserver.storage.records import storage_key
@@ -48,19 +50,13 @@ from paddock.kube.errors import (
     MethodNotAllowed,
     NotFound,
     Timeout,
-    TooLarge,
     UnsupportedMediaType,
 )
 from paddock.kube.meta import Manifest
 
-BODY_LIMIT = 3 * 1024 * 1024  # as in kube-apiserver
 _ARRIVING_BYTES = 10 * BODY_LIMIT
 _DECODED_BYTES = 2 * BODY_LIMIT
 _SENDING_BYTES = 10 * BODY_LIMIT
-_BODY_SECONDS = 60.0
-_MOST_WARNINGS = 100
-_MOST_WARNING_CHARACTERS = 4 * 1024
-_CUT_WARNING_CHARACTERS = 256
 
 _Handler = Callable[[web.Request, Target, ServedResource], Awaitable[web.StreamResponse]]
 
@@ -100,7 +96,7 @@ class Handlers:
         # Reviews are answered and never stored, so the registry does not list them.
         if reviews.is_review(target.group, target.version, target.plural) and request.method == "POST":
             body = (await self._body(request)).value
-            return _json(
+            return answer_json(
                 msgspec.json.encode(reviews.build_review(target.group, target.version, target.plural, body)), 201
             )
         served = self._objects.registry.find(target.group, target.version, target.plural)
@@ -109,7 +105,7 @@ class Handlers:
         handler = self._methods(target, served).get(request.method)
         if handler is None:
             raise MethodNotAllowed(f"{request.method} is not allowed on {request.path}")
-        size = _expected_size(request)
+        size = expected_size(request)
         if size <= SMALL_BYTES:
             return await handler(request, target, served)
         # What waits for its turn, and what is decoded, which takes twenty times the memory.
@@ -123,7 +119,7 @@ class Handlers:
         # `request.read` would keep it until the connection's next request, which may not come for an hour.
         key = id(request)
         if key not in self._bodies:
-            self._bodies[key] = await _read_body(request)
+            self._bodies[key] = await receive_body(request)
         return self._bodies[key]
 
     def _methods(self, target: Target, served: ServedResource) -> Mapping[str, _Handler]:
@@ -140,7 +136,7 @@ class Handlers:
             raise NotFound(f"the server could not find the requested resource: {target.plural} are in a namespace")
         return self._one if target.name else self._collection
 
-    async def _body(self, request: web.Request, options: WriteOptions | None = None) -> _Body:
+    async def _body(self, request: web.Request, options: WriteOptions | None = None) -> Body:
         """The body, its size, and a warning for each duplicate field. Strict validation refuses duplicates."""
         checked = options is not None and options.validation != "Ignore"
         raw, media = await self._read(request), request.headers.get("Content-Type")
@@ -152,7 +148,7 @@ class Handlers:
         # kubectl checks no fields itself where the server offers `fieldValidation`, so the server must refuse them.
         if duplicates and options is not None and options.validation == "Strict":
             raise BadRequest(f"strict decoding error: {', '.join(duplicates)}")
-        return _Body(body, duplicates, len(raw))
+        return Body(body, duplicates, len(raw))
 
     # Reads
 
@@ -161,7 +157,7 @@ class Handlers:
             return await self._watch(request, target, served)
         wanted = read_accept(request.headers.get("Accept", ""), request.query)
         body = self._objects.get(served, target.namespace, target.name)
-        return _json(render_object(served, body, wanted, self._objects.clock()))
+        return answer_json(render_object(served, body, wanted, self._objects.clock()))
 
     async def _list(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
         query = request.query
@@ -176,7 +172,7 @@ class Handlers:
         read = partial(self._objects.pieces, served, selection, limit=read_number(query, "limit") or 0, token=token)
         first = next(read())
         if first.ending is not None and weigh(first) <= FREE_BYTES:
-            return _json(render_page(served, Page(first.items, first.ending), wanted, self._objects.clock()))
+            return answer_json(render_page(served, Page(first.items, first.ending), wanted, self._objects.clock()))
         del first
         return await serve_list(request, served, self._listing, read, wanted, self._objects.clock)
 
@@ -285,10 +281,10 @@ class Handlers:
             served, self._selection(request, target, served), delete=delete, options=WriteOptions(dry_run=dry_run)
         )
         if deleted is None:
-            return _json(build_success())
+            return answer_json(build_success())
         wanted = read_accept(request.headers.get("Accept", ""), request.query)
         page = Page(deleted, Ending(self._objects.store.revision))
-        return _json(render_page(served, page, wanted, self._objects.clock()))
+        return answer_json(render_page(served, page, wanted, self._objects.clock()))
 
     async def _delete_body(self, request: web.Request) -> Any:
         if not await self._read(request):
@@ -307,7 +303,7 @@ class Handlers:
 
     async def _get_scale(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
         manifest = msgspec.json.decode(self._objects.get(served, target.namespace, target.name))
-        return _json(msgspec.json.encode(builtin_strategies.read_scale(served, manifest)))
+        return answer_json(msgspec.json.encode(builtin_strategies.read_scale(served, manifest)))
 
     async def _replace_scale(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
         body = await self._body(request)
@@ -327,7 +323,7 @@ class Handlers:
         answer = await self._objects.scale(
             served, change, namespace=target.namespace, name=target.name, options=read_write_options(request.query)
         )
-        return _json(answer.body, warnings=answer.warnings)
+        return answer_json(answer.body, warnings=answer.warnings)
 
     async def _answer_write(
         self, request: web.Request, target: Target, served: ServedResource, answer: Answer, warnings: tuple[str, ...]
@@ -343,63 +339,8 @@ class Handlers:
     ) -> web.Response:
         wanted = read_accept(request.headers.get("Accept", ""), request.query)
         body = render_object(served, answer.body, wanted, self._objects.clock())
-        return _json(body, 201 if answer.created else 200, (*warnings, *answer.warnings))
-
-
-def _expected_size(request: web.Request) -> int:
-    """Bytes of the body, at most. `TooLarge` if that is too many."""
-    if request.content_length is None:
-        return BODY_LIMIT if request.body_exists else 0
-    if request.content_length > BODY_LIMIT:
-        raise TooLarge(f"Request entity too large: limit is {BODY_LIMIT} bytes")
-    return request.content_length
-
-
-async def _read_body(request: web.Request) -> bytes:
-    """Raises `TooLarge`, and `Timeout` if it does not arrive."""
-    body = bytearray()
-    try:
-        async with asyncio.timeout(_BODY_SECONDS):
-            async for chunk in request.content.iter_any():
-                body += chunk
-                if len(body) > BODY_LIMIT:
-                    raise TooLarge(f"Request entity too large: limit is {BODY_LIMIT} bytes")
-    except TimeoutError:
-        raise Timeout(f"the body of the request has not arrived within {_BODY_SECONDS:.0f} s") from None
-    return bytes(body)
-
-
-class _Body(NamedTuple):
-    """`value`: of JSON; `size`: bytes that were sent."""
-
-    value: Any
-    warnings: tuple[str, ...]
-    size: int
+        return answer_json(body, 201 if answer.created else 200, (*warnings, *answer.warnings))
 
 
 def _explain_unhonoured(served: ServedResource, body: bytes) -> tuple[str, ...]:
     return explain_unhonoured(served.resource, msgspec.json.decode(body))
-
-
-def _json(body: bytes, status: int = 200, warnings: tuple[str, ...] = ()) -> web.Response:
-    response = web.Response(
-        body=body, status=status, content_type="application/json", headers={"Cache-Control": "no-cache, private"}
-    )
-    for warning in cut_warnings(warnings):
-        # A line break cannot stand in a header, and quotes end the text: the form is `299 - "text"`, as in Kubernetes.
-        text = "".join(char for char in warning if char.isprintable()).replace("\\", "\\\\").replace('"', '\\"')
-        response.headers.add("Warning", f'299 - "{text}"')
-    return response
-
-
-def cut_warnings(warnings: Sequence[str]) -> list[str]:
-    """The warnings that fit into the headers of an answer. Kubernetes' limits are the same (truncateAtTotalRunes)."""
-    if len(warnings) <= _MOST_WARNINGS and sum(map(len, warnings)) <= _MOST_WARNING_CHARACTERS:
-        return list(warnings)
-    cut: list[str] = []
-    for warning in warnings[:_MOST_WARNINGS]:
-        cut.append(warning[:_CUT_WARNING_CHARACTERS])
-        if sum(map(len, cut)) > _MOST_WARNING_CHARACTERS:
-            cut.pop()
-            break
-    return cut

@@ -10,6 +10,8 @@ from aiohttp import web
 from paddock.apiserver.storage.store import Store
 from paddock.controllers.heartbeat import KEPT_MINUTES, Heartbeat
 
+_MOST_DAMAGED = 100
+
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
@@ -32,8 +34,19 @@ class SelfReport:
         return None
 
     def read_status(self) -> dict[str, Any]:
-        """`longestStall`: seconds for which the event loop ran nothing else, at most, in the last `minutes`."""
-        return {"longestStall": round(self.heartbeat.longest_delay(), 3), "minutes": KEPT_MINUTES}
+        """`longestStall`: seconds for which the event loop ran nothing else, at most, in the last `minutes`; `damaged`:
+        the objects that were set aside in the file `store`, and whether there is another one of this name now."""
+        store = self._store
+        return {
+            "longestStall": round(self.heartbeat.longest_delay(), 3),
+            "minutes": KEPT_MINUTES,
+            "store": str(store.path),
+            "damaged": [
+                {"object": f"{one!s:.200}", "why": f"{one.why:.200}", "replaced": store.get(*one[:3]) is not None}
+                for one in store.damaged[:_MOST_DAMAGED]
+            ],
+            "damagedCount": len(store.damaged),
+        }
 
     def _answer_metrics(self) -> web.Response:
         # Only a process that is scraped loads the library, which takes some megabytes.
@@ -52,4 +65,9 @@ class SelfReport:
             f"For how long the event loop ran nothing else, at most, in the last {KEPT_MINUTES} minutes.",
             registry=registry,
         ).set_function(self.heartbeat.longest_delay)
+        prometheus.Gauge(
+            "paddock_store_damaged_objects",
+            "Objects of the store that could not be read and were set aside.",
+            registry=registry,
+        ).set_function(lambda: float(len(self._store.damaged)))
         return registry

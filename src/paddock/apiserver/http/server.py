@@ -18,9 +18,10 @@ import msgspec
 from aiohttp import web
 
 from paddock.apiserver.http.authentication import OPEN_PATHS, build_hosts, check_host, check_token, make_token
+from paddock.apiserver.http.bodies import BODY_LIMIT
 from paddock.apiserver.http.certificates import make_certificates
 from paddock.apiserver.http.documents import Documents
-from paddock.apiserver.http.handlers import BODY_LIMIT, Handlers
+from paddock.apiserver.http.handlers import Handlers
 from paddock.apiserver.http.kubeconfig import build_kubeconfig, write_kubeconfig
 from paddock.apiserver.http.pod_logs import PodLogs
 from paddock.apiserver.http.self_report import SelfReport

@@ -33,7 +33,7 @@ from paddock.apiserver.objects.writes import Objects
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.apiserver.storage.hub import Capacity, Selection, Subscription, WatchEvent
 from paddock.apiserver.storage.records import Change, Stored, storage_key
-from paddock.apiserver.storage.store import MOST_BYTES
+from paddock.apiserver.storage.transaction import MOST_BYTES
 from paddock.kube.errors import Expired, TooManyRequests
 from paddock.kube.meta import Manifest
 

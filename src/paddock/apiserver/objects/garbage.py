@@ -33,7 +33,8 @@ _TURN = 200
 T = TypeVar("T")
 
 _IGNORED_OWNER: Manifest = {}
-"""Stands for an invalid owner reference: the owner counts as existing, so the reference deletes nothing."""
+"""Stands for an owner that is not read, of an invalid reference or damaged: it counts as existing, so the reference
+deletes nothing."""
 
 Key = tuple[str, str, str]
 
@@ -217,6 +218,9 @@ class Collector:
         """The existing owner of a reference. It must be cluster-scoped or in the child's namespace. A cluster-scoped
         child cannot have a namespaced owner: such a reference is ignored, as in Kubernetes."""
         owner = self._store.find(str(reference["uid"]))
+        # A damaged owner is not gone: its children may be all that is left of it.
+        if owner is None and self._store.is_damaged(str(reference["uid"])):
+            return _IGNORED_OWNER
         if not child.namespace and (owner.namespace if owner else self._is_namespaced(reference)):
             return _IGNORED_OWNER
         return owner.manifest() if owner is not None and owner.namespace in ("", child.namespace) else None

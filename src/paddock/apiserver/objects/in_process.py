@@ -28,6 +28,7 @@ from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, Create, Delete, Get, List, Listing, Patch, Replace, T
 from paddock.kube.errors import BadRequest, NotFound, Unavailable
 from paddock.kube.meta import Manifest, Resource
+from paddock.kube.times import format_time
 
 _decode = msgspec.json.Decoder(Manifest).decode
 
@@ -54,6 +55,7 @@ class LocalApi(Api):
         try:
             objects = Objects(store, clock)
             objects.make_default_namespaces()
+            store.mark(format_time(clock()))
         except BaseException:
             store.close()
             raise

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.kube.calls import Propagation
 from paddock.kube.errors import BadRequest, Conflict, FieldCause, Invalid
@@ -246,3 +248,11 @@ def _check_delete_preconditions(resource: Resource, current: Manifest, options: 
                 kind=resource.plural,
                 name=name,
             )
+
+
+def build_success(resource: Resource | None = None, name: str = "", uid: str = "") -> bytes:
+    """The Status of a write that succeeded; of a deletion with the object that is gone."""
+    status: Manifest = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+    if resource is not None:
+        status["details"] = {"name": name, "group": resource.group, "kind": resource.plural, "uid": uid}
+    return msgspec.json.encode(status)

@@ -19,12 +19,13 @@ import msgspec
 from paddock.apiserver.admission import validation
 from paddock.apiserver.objects import builtin_strategies, strategy
 from paddock.apiserver.objects.reads import Catalog
-from paddock.apiserver.objects.strategy import DeleteOptions
+from paddock.apiserver.objects.strategy import DeleteOptions, build_success
 from paddock.apiserver.objects.worker import SMALL_BYTES, SMALL_STEPS
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.apiserver.storage.hub import Selection
 from paddock.apiserver.storage.records import Stored, in_version, is_going, storage_key
-from paddock.apiserver.storage.store import Store, Transaction
+from paddock.apiserver.storage.store import Store
+from paddock.apiserver.storage.transaction import Transaction
 from paddock.kube.budget import Budget, Exhausted
 from paddock.kube.calls import PatchKind
 from paddock.kube.errors import (
@@ -36,7 +37,7 @@ from paddock.kube.errors import (
     NotFound,
     UnsupportedMediaType,
 )
-from paddock.kube.meta import CRDS, NAMESPACES, Manifest, Resource, name_of, namespace_of
+from paddock.kube.meta import CRDS, NAMESPACES, Manifest, name_of, namespace_of
 from paddock.kube.patches import apply_patch
 
 DEFAULT_NAMESPACES = ("default", "kube-system", "kubeflow", "paddle-system")
@@ -300,7 +301,7 @@ class Objects(Catalog):
         stored, gone = await self.store.write(action)
         # As in Kubernetes, the answer to the deletion of a pod is the pod itself.
         if gone and served.qualified_kind != "Pod":
-            return Answer(build_success(served.resource, stored))
+            return Answer(build_success(served.resource, stored.name, stored.uid))
         return Answer(in_version(stored.body, stored.version, served.resource.api_version))
 
     async def delete_collection(
@@ -355,26 +356,15 @@ class Objects(Catalog):
         await self.store.write(action)
 
     def _put(
-        self,
-        tx: Transaction,
-        served: ServedResource,
-        manifest: Manifest,
-        previous: Stored | None,
+        self, tx: Transaction, served: ServedResource, manifest: Manifest, previous: Stored | None,
         options: WriteOptions,
-    ) -> Stored:
+    ) -> Stored:  # fmt: skip
         key = storage_key(served.resource)
         home = self._storage.get(key, served)
         manifest = manifest | {"apiVersion": home.resource.api_version}
         if options.dry_run:
-            return Stored(
-                key,
-                namespace_of(manifest),
-                name_of(manifest),
-                "",
-                0,
-                manifest["apiVersion"],
-                msgspec.json.encode(manifest),
-            )
+            body = msgspec.json.encode(manifest)
+            return Stored(key, namespace_of(manifest), name_of(manifest), "", 0, manifest["apiVersion"], body)
         return tx.put(key, manifest, previous)
 
     def _remove(self, tx: Transaction, stored: Stored, options: WriteOptions) -> Stored:
@@ -401,10 +391,3 @@ def _is_protected(served: ServedResource, name: str) -> bool:
 
 def _random_suffix() -> str:
     return "".join(secrets.choice(_ALPHABET) for _ in range(_SUFFIX_LENGTH))
-
-
-def build_success(resource: Resource | None = None, stored: Stored | None = None) -> bytes:
-    status: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
-    if resource is not None and stored is not None:
-        status["details"] = {"name": stored.name, "group": resource.group, "kind": resource.plural, "uid": stored.uid}
-    return msgspec.json.encode(status)

@@ -64,7 +64,12 @@ def build_columns(served: ServedResource) -> list[Manifest]:
 
 def build_row(served: ServedResource, obj: Manifest, now: Moment, include: str) -> Manifest:
     """The row of one object."""
-    row: Manifest = {"cells": [name_of(obj), *_build_cells(served, obj, now)]}
+    try:
+        cells = _build_cells(served, obj, now)
+    except (TypeError, ValueError, LookupError, AttributeError):
+        # An object of a store that was damaged may have any shape. The other rows must be shown.
+        cells = [UNKNOWN] * (len(build_columns(served)) - 1)
+    row: Manifest = {"cells": [name_of(obj), *cells]}
     if include == "Object":
         row["object"] = obj
     elif include != "None":

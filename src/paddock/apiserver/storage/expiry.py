@@ -13,7 +13,8 @@ from itertools import islice
 from typing import Any
 
 from paddock.apiserver.storage.records import Change, Stored, storage_key
-from paddock.apiserver.storage.store import Store, Transaction
+from paddock.apiserver.storage.store import Store
+from paddock.apiserver.storage.transaction import Transaction
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import EVENTS, metadata
 from paddock.kube.times import Moment, read_time

@@ -18,13 +18,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-import msgspec
-
 from paddock.apiserver.storage.changelog import KEPT_BYTES, KEPT_CHANGES, Changelog
+from paddock.apiserver.storage.damage import Damaged, set_aside
 from paddock.apiserver.storage.failures import explain_failure, roll_back
+from paddock.apiserver.storage.mark import check_content, check_file, mark_path, write_mark
 from paddock.apiserver.storage.records import Change, Stored
-from paddock.kube.errors import InternalError, TooLarge, Unavailable
-from paddock.kube.meta import Manifest, metadata
+from paddock.apiserver.storage.transaction import COLUMNS, Transaction, read_one, run_in_savepoint
+from paddock.kube.errors import InternalError, Unavailable
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -33,9 +33,6 @@ T = TypeVar("T")
 # Each start skips this many resourceVersions, so that no number is issued twice.
 RESTART_GAP = 1_000
 _FORMAT = 1
-MOST_BYTES = 3 * 1024 * 1024
-"""Of one object as JSON: it can be sent in one request. Patches and defaults could make it larger. (Kubernetes' etcd
-takes half of it.)"""
 
 # `objects` keeps its rowid: without it, 10,000 pods took 64 MiB and not 40 (measured).
 _SCHEMA = """
@@ -56,7 +53,6 @@ create table meta(key text primary key, value text not null) without rowid;
 """
 _MOST_VALUES = 500
 """Of one SQL statement."""
-_COLUMNS = "resource, namespace, name, uid, rv, version, body"
 
 
 class Store:
@@ -65,6 +61,9 @@ class Store:
     def __init__(self, path: Path, *, kept_changes: int = KEPT_CHANGES, kept_bytes: int = KEPT_BYTES) -> None:
         self.path = path
         self.revision = 0
+        self.damaged: list[Damaged] = []
+        """Objects that could not be read, and were set aside."""
+        self._damaged_uids: set[str] = set()
         self.changelog = Changelog(path, kept=kept_changes, kept_bytes=kept_bytes)
         self._pending: list[tuple[Callable[[Transaction], Any], asyncio.Future[Any]]] = []
         self._listeners: list[Callable[[list[Change]], None]] = []
@@ -82,11 +81,17 @@ class Store:
         except (sqlite3.Error, OSError) as error:
             self.close()
             raise explain_failure(error, self.path) from error
+        except BaseException:
+            self.close()
+            raise
 
     def _open(self) -> None:
+        check_file(self.path)
         # SQLite itself would create the file with the mode of the umask, which may let others read it.
         os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         db = self._db = sqlite3.connect(self.path, isolation_level=None, timeout=0.5)
+        (found,) = db.execute("pragma user_version").fetchone()
+        has_tables = check_content(self.path, db) if found in (0, _FORMAT) else True
         # The operating system releases the exclusive lock with the process, so a crash leaves no stale lock.
         db.executescript(
             # 8 KiB pages made inserts of pods faster than 4 KiB (77,000 and 56,000 a second, measured).
@@ -95,14 +100,15 @@ class Store:
             "pragma locking_mode=exclusive; pragma journal_mode=wal;"
             "pragma synchronous=normal; pragma cache_size=-4096; pragma journal_size_limit=16777216;"
         )
-        (found,) = db.execute("pragma user_version").fetchone()
-        if found == 0:
+        if not has_tables:
             db.executescript(f"begin; {_SCHEMA} pragma user_version={_FORMAT}; commit;")
         elif found != _FORMAT:
             raise InternalError(
                 f"{self.path} was written by another version of Paddock (format {found}, this one reads {_FORMAT}):"
                 " run that version, or move the file away to start with an empty cluster"
             )
+        self.damaged = set_aside(db, self.path, RESTART_GAP)
+        self._damaged_uids = {one.uid for one in self.damaged}
         self.changelog.open(db)
         (highest,) = db.execute("select coalesce(max(rv), 0) from changes").fetchone()
         (newest,) = db.execute("select coalesce(max(rv), 0) from objects").fetchone()
@@ -128,15 +134,23 @@ class Store:
         return row[0] if row else None
 
     def get(self, resource: str, namespace: str, name: str) -> Stored | None:
-        row = self.db.execute(
-            f"select {_COLUMNS} from objects where resource=? and namespace=? and name=?",  # noqa: S608
-            (resource, namespace, name),
-        ).fetchone()
-        return Stored(*row) if row else None
+        return read_one(self.db, resource, namespace, name)
 
     def find(self, uid: str) -> Stored | None:
-        row = self.db.execute(f"select {_COLUMNS} from objects where uid=?", (uid,)).fetchone()  # noqa: S608
+        row = self.db.execute(f"select {COLUMNS} from objects where uid=?", (uid,)).fetchone()  # noqa: S608
         return Stored(*row) if row else None
+
+    def is_damaged(self, uid: str) -> bool:
+        """Whether the object with this UID was set aside: it is not gone."""
+        return uid in self._damaged_uids
+
+    def mark(self, since: str) -> None:
+        """Leaves a mark beside the store that it has content, unless there is one. `since`: when the cluster began."""
+        uid = self.setting("cluster_uid")
+        if uid is not None and not mark_path(self.path).exists():
+            # What the mark tells must have come to the disk before it.
+            self.db.execute("pragma wal_checkpoint(truncate)").fetchall()
+            write_mark(self.path, uid, since)
 
     def select(
         self, resource: str, namespace: str = "", *, name: str = "", after: tuple[str, str] | None = None
@@ -154,7 +168,7 @@ class Store:
             where.append("(namespace, name) > (?, ?)")
             values.extend(after)
         rows = self.db.execute(
-            f"select {_COLUMNS} from objects where {' and '.join(where)} order by namespace, name",  # noqa: S608
+            f"select {COLUMNS} from objects where {' and '.join(where)} order by namespace, name",  # noqa: S608
             values,
         )
         return (Stored(*row) for row in rows)
@@ -169,12 +183,12 @@ class Store:
 
     def inside(self, namespace: str) -> list[Stored]:
         """All objects in a namespace, of every resource."""
-        rows = self.db.execute(f"select {_COLUMNS} from objects where namespace=?", (namespace,))  # noqa: S608
+        rows = self.db.execute(f"select {COLUMNS} from objects where namespace=?", (namespace,))  # noqa: S608
         return [Stored(*row) for row in rows]
 
     def dependents(self, uid: str) -> list[Stored]:
         """The objects that name `uid` in their ownerReferences."""
-        columns = ", ".join(f"objects.{column}" for column in _COLUMNS.split(", "))
+        columns = ", ".join(f"objects.{column}" for column in COLUMNS.split(", "))
         rows = self.db.execute(
             f"select {columns} from owners join objects using (resource, namespace, name) where owner=?",  # noqa: S608
             (uid,),
@@ -202,7 +216,7 @@ class Store:
     def unfinished(self) -> list[Stored]:
         """Work that garbage collection left at a crash: objects being deleted, and objects whose owner is gone."""
         rows = self.db.execute(
-            f"select {_COLUMNS} from objects where instr(body, cast('\"deletionTimestamp\"' as blob))"  # noqa: S608
+            f"select {COLUMNS} from objects where instr(body, cast('\"deletionTimestamp\"' as blob))"  # noqa: S608
             " or (resource, namespace, name) in (select resource, namespace, name from owners"
             " where owner not in (select uid from objects))"
         )
@@ -239,7 +253,7 @@ class Store:
 
     def write_now(self, action: Callable[[Transaction], T]) -> T:
         """Runs and commits `action` immediately: for initialization, before requests are served."""
-        transaction = Transaction(self, self.db)
+        transaction = Transaction(self.db, self.revision)
         self.db.execute("begin immediate")
         try:
             result = action(transaction)
@@ -254,10 +268,10 @@ class Store:
         if not self._pending or self._db is None:
             return
         pending, self._pending = self._pending, []
-        transaction = Transaction(self, self._db)
+        transaction = Transaction(self._db, self.revision)
         try:
             self._db.execute("begin immediate")
-            results = [_run_in_savepoint(self._db, transaction, action) for action, _ in pending]
+            results = [run_in_savepoint(self._db, transaction, action) for action, _ in pending]
             self._db.execute("commit")
         except sqlite3.Error as error:
             roll_back(self._db, self.path)
@@ -265,7 +279,7 @@ class Store:
             log.error("%s", reason.message)
             results = [reason] * len(pending)
             # A new one, because the listeners below must not hear of changes that were rolled back.
-            transaction = Transaction(self, self._db)
+            transaction = Transaction(self._db, self.revision)
         # Futures resume their writers in the next turn of the loop, after the listeners below.
         for (_, future), result in zip(pending, results, strict=True):
             if future.cancelled():
@@ -289,104 +303,3 @@ class Store:
                 log.exception("a listener of the store failed")
         for change in transaction.changes:
             change.forget()
-
-
-class Transaction:
-    """The writes of one group. Reads go to the store and see these writes: there is only one connection."""
-
-    def __init__(self, store: Store, db: sqlite3.Connection) -> None:
-        self.store = store
-        self.revision = store.revision
-        self.changes: list[Change] = []
-        self._db = db
-
-    def get(self, resource: str, namespace: str, name: str) -> Stored | None:
-        return self.store.get(resource, namespace, name)
-
-    def set(self, key: str, value: str) -> None:
-        self._db.execute("insert or replace into meta values(?, ?)", (key, value))
-
-    def put(self, resource: str, manifest: Manifest, previous: Stored | None) -> Stored:
-        """Writes `manifest` with a new resourceVersion over `previous`, which was read in this transaction."""
-        self.revision += 1
-        meta = manifest["metadata"]
-        meta["resourceVersion"] = str(self.revision)
-        body = msgspec.json.encode(manifest)
-        if len(body) > MOST_BYTES:
-            raise TooLarge(f"Request entity too large: the object would have {len(body)} bytes, at most {MOST_BYTES}")
-        stored = Stored(
-            resource, str(meta.get("namespace") or ""), meta["name"], meta["uid"], self.revision,
-            manifest["apiVersion"], body,
-        )  # fmt: skip
-        self._db.execute(
-            "insert into objects values(?,?,?,?,?,?,?) on conflict(resource, namespace, name) do update set"
-            " uid=excluded.uid, rv=excluded.rv, version=excluded.version, body=excluded.body",
-            stored,
-        )
-        adopted = self._index_owners(stored, _owner_uids(manifest), previous)
-        self._record_change("MODIFIED" if previous else "ADDED", stored, previous, adopted)
-        return stored
-
-    def delete(self, stored: Stored) -> Stored:
-        """Removes the object. The change holds its last state, with the resourceVersion of the deletion."""
-        self.revision += 1
-        manifest = stored.manifest()
-        manifest["metadata"]["resourceVersion"] = str(self.revision)
-        gone = stored._replace(rv=self.revision, body=msgspec.json.encode(manifest))
-        self._db.execute(
-            "delete from objects where resource=? and namespace=? and name=?",
-            (stored.resource, stored.namespace, stored.name),
-        )
-        self._index_owners(gone, frozenset(), stored)
-        self._record_change("DELETED", gone, stored)
-        return gone
-
-    def _index_owners(self, stored: Stored, owners: frozenset[str], previous: Stored | None) -> bool:
-        """Updates the index of owners. Returns whether the object has gained an owner."""
-        # The search of the bytes saves decoding objects that have no owner.
-        before = _owner_uids(previous.manifest()) if previous and b'"ownerReferences"' in previous.body else frozenset()
-        key = (stored.resource, stored.namespace, stored.name)
-        if gone := before - owners:
-            statement = "delete from owners where owner=? and resource=? and namespace=? and name=?"
-            self._db.executemany(statement, ((uid, *key) for uid in gone))
-        if new := owners - before:
-            self._db.executemany("insert or ignore into owners values(?,?,?,?)", ((uid, *key) for uid in new))
-        return bool(owners - before)
-
-    def _record_change(self, type: str, stored: Stored, previous: Stored | None, adopted: bool = False) -> None:
-        self._db.execute(
-            "insert into changes values(?,?,?,?,?,?,?,?)",
-            (stored.rv, stored.resource, stored.namespace, stored.name, type, stored.version,
-             previous.rv if previous else None, stored.body),
-        )  # fmt: skip
-        self.changes.append(
-            Change(type, stored.resource, stored.namespace, stored.name, stored.rv, stored.version, stored.body,
-                   previous.body if previous else None, previous is not None, adopted)
-        )  # fmt: skip
-
-
-def _run_in_savepoint(db: sqlite3.Connection, transaction: Transaction, action: Callable[[Transaction], Any]) -> Any:
-    """The result of one write, or the exception that rolled it back. Disk errors fail the whole group."""
-    revision, changes = transaction.revision, len(transaction.changes)
-    db.execute("savepoint one")
-    try:
-        result = action(transaction)
-    except sqlite3.OperationalError:
-        raise
-    except Exception as error:
-        # SQLite keeps the savepoint at `rollback to`; only `release` removes it.
-        db.execute("rollback to one")
-        db.execute("release one")
-        transaction.revision = revision
-        del transaction.changes[changes:]
-        if isinstance(error, StopIteration):
-            # asyncio refuses StopIteration as the exception of a future.
-            log.exception("a write failed")
-            return InternalError("the API server failed at this write; its log has the details")
-        return error
-    db.execute("release one")
-    return result
-
-
-def _owner_uids(manifest: Manifest) -> frozenset[str]:
-    return frozenset(str(owner["uid"]) for owner in metadata(manifest).get("ownerReferences") or () if owner.get("uid"))

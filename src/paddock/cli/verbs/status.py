@@ -18,7 +18,7 @@ from paddock.cli.help import columns
 from paddock.cli.output.language import localized
 from paddock.cli.output.terminal import stdout
 from paddock.cli.verb import Verb
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.text.phrases import Names, Phrase, counted, phrase
 from paddock.kube.quantities import format_bytes
 from paddock.kube.times import format_duration
 
@@ -111,7 +111,7 @@ def _print(place: Home, running: Running, facts: dict[str, Any]) -> None:
         phrase("machine:"): localized(machine),
         phrase("jobs:"): _counted(facts["jobs"]),
         phrase("pods:"): _counted(facts["pods"]),
-        **_describe_report(facts),
+        **describe_report(facts),
         phrase("home:"): str(place.root),
         phrase("kubeconfig:"): str(place.kubeconfig),
     }
@@ -120,7 +120,8 @@ def _print(place: Home, running: Running, facts: dict[str, Any]) -> None:
         stdout().print(label + " " * (18 - columns(label)) + text)
 
 
-def _describe_report(facts: dict[str, Any]) -> dict[Phrase, str]:
+def describe_report(facts: dict[str, Any]) -> dict[Phrase, str]:
+    """The lines about what the server tells of itself; none for what it does not tell. Pure."""
     lines: dict[Phrase, str] = {}
     if "longestStall" in facts:
         said = phrase(
@@ -128,6 +129,15 @@ def _describe_report(facts: dict[str, Any]) -> dict[Phrase, str]:
             seconds=f"{facts['longestStall']:.2f}", minutes=facts["minutes"],
         )  # fmt: skip
         lines[phrase("longest stall:")] = localized(said)
+    if damaged := facts.get("damaged"):
+        said = counted(
+            "{count} object could not be read; it is set aside in {file} (table damaged), create it again: {names}",
+            "{count} objects could not be read; they are set aside in {file} (table damaged), create them again: "
+            "{names}",
+            count=facts["damagedCount"], file=facts["store"],
+            names=Names(tuple(str(one["object"]) for one in damaged), most=0),
+        )  # fmt: skip
+        lines[phrase("damaged:")] = localized(said)
     return lines
 
 

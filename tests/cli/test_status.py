@@ -1,0 +1,37 @@
+"""What `paddock status` says of a server: its longest stall, and objects that were set aside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from paddock.cli.verbs.status import describe_report
+
+STALL = {"longestStall": 0.0312, "minutes": 5, "store": "/h/api/store.sqlite"}
+ROWS: list[tuple[dict[str, Any], dict[str, str]]] = [
+    ({}, {}),
+    (
+        {**STALL, "damaged": [], "damagedCount": 0},
+        {"longest stall:": "at most 0.03 s without an answer, in the last 5 minutes"},
+    ),
+    (
+        {"store": "/s", "damaged": [{"object": "pods default/x", "why": "", "replaced": False}], "damagedCount": 1},
+        {
+            "damaged:": "1 object could not be read; it is set aside in /s (table damaged), create it again: "
+            "pods default/x"
+        },
+    ),
+    (
+        {"store": "/s", "damaged": [{"object": f"pods default/x{i}"} for i in range(6)], "damagedCount": 6},
+        {
+            "damaged:": "6 objects could not be read; they are set aside in /s (table damaged), create them again: "
+            "pods default/x0, pods default/x1, pods default/x2, pods default/x3, pods default/x4 and pods default/x5"
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("facts", "lines"), ROWS)
+def test_what_the_server_tells_of_itself(facts: dict[str, Any], lines: dict[str, str]) -> None:
+    assert {str(name): text for name, text in describe_report(facts).items()} == lines
