@@ -7,6 +7,7 @@ executes requests; `formats` encodes responses.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,11 +18,17 @@ from paddock.apiserver.http import protobuf
 from paddock.apiserver.http.pod_logs import LogOptions
 from paddock.apiserver.http.yaml_bodies import read_yaml
 from paddock.apiserver.objects.strategy import DeleteOptions
+from paddock.apiserver.objects.worker import SMALL_STEPS
 from paddock.apiserver.objects.writes import WriteOptions
+from paddock.apiserver.schema.field_errors import explain
+from paddock.kube import schemas
+from paddock.kube.budget import Budget, Exhausted
 from paddock.kube.calls import PatchKind
-from paddock.kube.errors import BadRequest, FieldCause, Invalid, NotAcceptable, UnsupportedMediaType
+from paddock.kube.errors import BadRequest, FieldCause, Invalid, NotAcceptable, TooLarge, UnsupportedMediaType
 from paddock.kube.meta import Manifest
 from paddock.kube.times import read_time
+from paddock.kube.validation.structural import Reading
+from paddock.kube.validation.values import type_of
 
 PATCH_TYPES: Mapping[str, PatchKind | Literal["apply"]] = {
     "application/merge-patch+json": "merge",
@@ -29,6 +36,8 @@ PATCH_TYPES: Mapping[str, PatchKind | Literal["apply"]] = {
     "application/json-patch+json": "json",
     "application/apply-patch+yaml": "apply",
 }
+_MOST_GRACE = 10**17
+_MOST_ERRORS = 10
 _NAMESPACE_SUBRESOURCES = ("status", "finalize")
 
 
@@ -79,7 +88,7 @@ def read_number(query: Mapping[str, str], name: str, lowest: int = 0) -> int | N
     if not text:
         return None
     # A number of more than 18 digits may not fit SQLite's integers, which have 64 bits.
-    if not (text.isascii() and text.lstrip("-").isdecimal()) or len(text) > 18 or int(text) < lowest:
+    if not re.fullmatch("-?[0-9]{1,18}", text) or int(text) < lowest:
         raise BadRequest(f"{name}={text!r} in the query is not a number of {lowest} or more")
     return int(text)
 
@@ -146,29 +155,45 @@ def read_write_options(query: Mapping[str, str]) -> WriteOptions:
 
 def read_delete(query: Mapping[str, str], body: Any) -> tuple[DeleteOptions, bool]:
     """DeleteOptions from body and query (the query wins), and whether the request is a dry run."""
-    if body is None:
-        body = {}
-    if not isinstance(body, Mapping):
-        raise BadRequest("the body of a DELETE is a DeleteOptions object")
-    preconditions = body.get("preconditions") or {}
-    propagation: Any = query.get("propagationPolicy") or body.get("propagationPolicy")
-    if propagation not in (None, "Background", "Foreground", "Orphan"):
-        raise BadRequest(f"propagationPolicy {propagation!r}: Background, Foreground or Orphan")
+    given = _read_delete_body({} if body is None else body)
+    propagation: Any = query.get("propagationPolicy") or given.get("propagationPolicy")
+    if propagation not in (None, "", "Background", "Foreground", "Orphan"):
+        raise BadRequest(f"propagationPolicy {propagation!r:.100}: Background, Foreground or Orphan")
     # orphanDependents is the deprecated predecessor of propagationPolicy.
-    if propagation is None and (orphans := query.get("orphanDependents", body.get("orphanDependents"))) is not None:
+    orphans = query.get("orphanDependents", given.get("orphanDependents"))
+    if not propagation and orphans is not None:
         propagation = "Orphan" if str(orphans).lower() in ("true", "1") else "Background"
-    grace = read_number(query, "gracePeriodSeconds")
-    if grace is None:
-        grace = body.get("gracePeriodSeconds")
-    if grace is not None and (not isinstance(grace, int) or isinstance(grace, bool)):
-        raise BadRequest(f"gracePeriodSeconds {grace!r} is not a whole number of seconds")
-    if not isinstance(preconditions, Mapping):
-        raise BadRequest("preconditions of DeleteOptions is not an object")
+    grace = read_number(query, "gracePeriodSeconds", -_MOST_GRACE)
+    preconditions = given.get("preconditions") or {}
     options = DeleteOptions(
-        str(preconditions.get("uid") or ""), str(preconditions.get("resourceVersion") or ""), grace, propagation
+        preconditions.get("uid") or "",
+        preconditions.get("resourceVersion") or "",
+        given.get("gracePeriodSeconds") if grace is None else grace,
+        propagation or None,
     )
-    dry_run = "All" in (body.get("dryRun") or ()) or read_write_options(query).dry_run
-    return options, dry_run
+    if any(name != "All" for name in given.get("dryRun") or ()):
+        cause = FieldCause("dryRun", 'Unsupported value: supported values: "All"', "FieldValueNotSupported")
+        raise Invalid(
+            f'DeleteOptions.meta.k8s.io "" is invalid: dryRun: {cause.message}', causes=[cause], kind="DeleteOptions"
+        )
+    return options, bool(given.get("dryRun")) or read_write_options(query).dry_run
+
+
+def _read_delete_body(body: Any) -> Mapping[str, Any]:
+    """The body of a DELETE, whose fields have the right types."""
+    if not isinstance(body, Mapping):
+        raise BadRequest(f"the body of a DELETE is a DeleteOptions object: found {type_of(body)}")
+    reading = Reading(lenient=True, budget=Budget(SMALL_STEPS))
+    try:
+        read: Mapping[str, Any] = reading.read(body, schemas.definition("DeleteOptions"))
+    except Exhausted:
+        raise TooLarge("Request entity too large: the body of a DELETE is longer than DeleteOptions can be") from None
+    if reading.errors:
+        found = ", ".join(f"{cause.field}: {cause.message}" for cause in explain(reading.errors[:_MOST_ERRORS]))
+        raise BadRequest(f"the body is not DeleteOptions: {found}")
+    if read.get("kind") not in (None, "", "DeleteOptions"):
+        raise BadRequest(f"the body of a DELETE is a DeleteOptions object: found a {read['kind']:.100}")
+    return read
 
 
 def read_log_options(query: Mapping[str, str], pod: Manifest, now: float) -> LogOptions:

@@ -21,6 +21,8 @@ from paddock.kube.times import format_time
 PROTECTED_NAMESPACES = frozenset({"default", "kube-system"})
 CRD_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 _DEFAULT_GRACE = 30
+_MOST_GRACE = 2**31 - 1
+"""Seconds: 68 years. A grace period may have 64 bits, and the time of its end must be one that can be written."""
 _MUTABLE_POD_FIELDS = ("activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates")
 
 
@@ -152,8 +154,8 @@ def grace_period(served: ServedResource, current: Manifest, options: DeleteOptio
         return 0
     if options.grace is not None:
         # Kubernetes turns a negative grace period into 1 second.
-        return options.grace if options.grace >= 0 else 1
-    return int(spec.get("terminationGracePeriodSeconds", _DEFAULT_GRACE))
+        return min(options.grace, _MOST_GRACE) if options.grace >= 0 else 1
+    return min(int(spec.get("terminationGracePeriodSeconds", _DEFAULT_GRACE)), _MOST_GRACE)
 
 
 def check_deletable(served: ServedResource, name: str) -> None:
@@ -214,8 +216,10 @@ def read_scale(served: ServedResource, manifest: Manifest) -> Manifest:
     }  # fmt: skip
 
 
-def apply_scale(served: ServedResource, manifest: Manifest, scale: Mapping[str, Any]) -> Manifest:
+def apply_scale(served: ServedResource, manifest: Manifest, scale: Any) -> Manifest:
     """The object with the replicas of a Scale."""
+    if not isinstance(scale, Mapping):
+        raise BadRequest(f"the body is not a Scale: found {type(scale).__name__}, wanted an object")
     spec = scale.get("spec")
     replicas = (spec.get("replicas") or 0) if isinstance(spec, Mapping) else None
     if not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 0:

@@ -279,11 +279,13 @@ class Objects(Catalog):
     async def bind(
         self, served: ServedResource, binding: Any, *, namespace: str, name: str, options: WriteOptions
     ) -> Answer:
+        work = partial(self._validate, served, binding, options, "binding")
+        read, _ = await self.worker.compute(work, 0)
+
         def action(tx: Transaction) -> Stored:
             stored = self._need(served, namespace, name)
-            return self._put(
-                tx, served, builtin_strategies.bind_pod(stored.manifest(), binding, self.clock()), stored, options
-            )
+            bound = builtin_strategies.bind_pod(stored.manifest(), read, self.clock())
+            return self._put(tx, served, bound, stored, options)
 
         await self.store.write(action)
         return Answer(build_success(), created=True)
