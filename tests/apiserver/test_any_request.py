@@ -231,7 +231,9 @@ def test_what_is_wrong_is_said(client: Client, case: str) -> None:
     assert (found, said.encode() in text) == (status, True), text
 
 
-@pytest.mark.parametrize("body", [b"{}", b"\x1f\x8b", b"", gzip.compress(b"{}", mtime=0)], ids=["JSON", "broken", "empty", "gzip"])
+@pytest.mark.parametrize(
+    "body", [b"{}", b"\x1f\x8b", b"", gzip.compress(b"{}", mtime=0)], ids=["JSON", "broken", "empty", "gzip"]
+)
 def test_an_encoded_body_is_refused(client: Client, body: bytes) -> None:
     status, text = client.send("POST", f"{DEFAULT}/configmaps", body, Content_Encoding="gzip")
     assert (status, b"encoded (gzip)" in text) == (400, True)

@@ -114,6 +114,8 @@ GRACES: dict[str, tuple[dict[str, Any], dict[str, Any], int | None, int]] = {
     "the client may shorten it": (BOUND, {}, 5, 5),
     "the client may end it": (BOUND, {}, 0, 0),
     "a negative grace is one second": (BOUND, {}, -1, 1),
+    "a grace of 64 bits is one of 68 years": (BOUND, {}, 2**63 - 1, 2**31 - 1),
+    "a grace of the pod is no longer": ({**BOUND, "terminationGracePeriodSeconds": 2**62}, {}, None, 2**31 - 1),
     "a pod without a node goes at once": ({}, {}, None, 0),
     "a pod that has ended goes at once": (BOUND, {"phase": "Succeeded"}, None, 0),
     "a pod that has failed goes at once": (BOUND, {"phase": "Failed"}, None, 0),
