@@ -140,7 +140,7 @@ Trigger = Callable[[World], Awaitable[None]]
     ("trigger", "reason", "restarts", "ranks"),
     [
         (fail, "RankRestarted", 1, RANKS),
-        (evict, "PodsLost", 0, RANKS),
+        (evict, "RankRestarted", 1, RANKS),
         (delete, "PodsDeleted", 0, RANKS),
         (preempt, "PodsLost", 0, RANKS),
         (move, "AddressesChanged", 0, RANKS),
@@ -163,6 +163,8 @@ async def test_one_new_gang_with_endpoints_of_its_own(
         watching = asyncio.create_task(_listen(world, said))
         try:
             await trigger(world)
+            if trigger in (fail, evict):
+                await hear_out(world, clock)
             await until(lambda: _attempt(world, 1), WAIT)
             clock.now += 10  # what failed is not made again at once
             await wake(world)
@@ -253,7 +255,19 @@ class Clock:
 
 async def wake(world: World) -> None:
     """Starts a reconcile: delays of the operator are real time here, and are tested as `requeue_after`."""
-    await world.api.patch(JOBS, world.namespace, "demo", {"metadata": {"annotations": {"wake": "up"}}})
+    await world.api.patch(JOBS, world.namespace, "demo", {"metadata": {"annotations": {"woken": str(time.time())}}})
+
+
+async def hear_out(world: World, clock: Clock) -> None:
+    """The operator waits for the ends of the other ranks, until its clock says that no more will come."""
+    await until(lambda: _waits_for_statuses(world), WAIT)
+    clock.now += Settings().status_wait
+    await wake(world)
+
+
+async def _waits_for_statuses(world: World) -> bool:
+    cause = (await status_of(world.api, namespace=world.namespace)).get("cause") or {}
+    return cause.get("reason") == "WaitingForStatuses"
 
 
 async def _ended(world: World, phase: str) -> Manifest:
@@ -267,11 +281,13 @@ async def test_the_backoff_limit_ends_the_job_at_the_failure_that_is_one_too_man
         await submit(world, runPolicy={"backoffLimit": 1})
         await run(world, await gang(world, 0), 0)
         await fail(world)
+        await hear_out(world, clock)
         await until(lambda: _attempt(world, 1), WAIT)
         clock.now += 10
         await wake(world)
         await run(world, await gang(world, 1), 1)
         await fail(world)
+        await hear_out(world, clock)
         status = await until(lambda: _ended(world, "Failed"), WAIT)
     assert (status["cause"]["reason"], status["restarts"], status["attempt"]) == ("BackoffLimitExceeded", 1, 1)
 
@@ -325,7 +341,7 @@ async def _is_gone(world: World) -> bool:
 @pytest.mark.parametrize("policy", ["", "Always", "OnCompletion", "OnFailure", "Never"])
 async def test_survivors_of_a_failed_job_hold_nothing(world: World, policy: str) -> None:
     """Ended pods stay with their logs unless the policy deletes them; running pods are always deleted."""
-    async with running(world.api, Settings()):
+    async with running(world.api, Settings(status_wait=0)):
         job = build_job(namespace=world.namespace, ps=1, **({"cleanPodPolicy": policy} if policy else {}))
         await world.api.create(JOBS, job)
         await run(world, await gang(world, 0), 0)

@@ -78,9 +78,9 @@ async def _asked(seam: Seam) -> bool:
     return ("get", "paddlejobs", "demo") in seam.requests
 
 
-async def test_the_status_of_a_finished_job_changes_in_its_counts_and_observed_generation_only(world: World) -> None:
+async def test_the_status_of_a_finished_job_changes_in_its_counts_and_what_it_knows_of_the_spec_only(world: World) -> None:
     """`kubectl wait` ignores conditions of an earlier observedGeneration."""
-    async with running(world.api, Settings()):
+    async with running(world.api, Settings(status_wait=0)):
         await train(world, cleanPodPolicy="Always")
         await set_phase(world.api, "demo-worker-0", "Failed", 1, namespace=world.namespace)
         before = await until(lambda: _in_phase(world, "Failed"), WAIT)
@@ -90,9 +90,11 @@ async def test_the_status_of_a_finished_job_changes_in_its_counts_and_observed_g
     assert before["worker"]["refs"]
     assert after == before | {
         "observedGeneration": 2,
+        "lastValidSpec": after["lastValidSpec"],
         "ps": {"ready": "0/1"},
         "worker": {"ready": "0/2", "failed": 1},
     }, "no pod is left; what failed is counted, and the size is that of the gang"
+    assert after["lastValidSpec"] != before["lastValidSpec"]
 
 
 async def _has_no_pods(world: World) -> bool:
