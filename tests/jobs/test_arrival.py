@@ -154,6 +154,15 @@ def test_a_server_that_ends_while_workers_go_on_fails_the_job_ten_seconds_later(
     assert verdict == Outcome(Phase.FAILED, 0, 0, "ServerEnded", 10.0)
 
 
+def test_a_status_may_come_ten_seconds_after_the_success_of_another_rank() -> None:
+    ends = {SERVERS[0]: End(0, 0, 0), SERVERS[1]: End(0, 0, 0), WORKERS[0]: End(0, 8, 0), WORKERS[1]: End(0, 8, 9)}
+    assert judge(PS, ends) == Outcome(Phase.COMPLETED, 0, 0, "Completed", 17.0)
+    del ends[WORKERS[1]]
+    assert judge(PS, ends) == Outcome(Phase.FAILED, 0, 0, "ServerEnded", 18.0)
+    ends[WORKERS[0]] = End(0, 9, 3)  # nobody has said by then that the workers were about to end
+    assert judge(PS, ends) == Outcome(Phase.FAILED, 0, 0, "ServerEnded", 10.0)
+
+
 def test_the_end_of_the_last_rank_ends_the_wait() -> None:
     verdict = judge(build_job(), {WORKERS[0]: End(250, 0, 0), WORKERS[1]: End(137, 3, 0)})
     assert verdict == Outcome(Phase.FAILED, 0, 0, "RankFailed", 3.0)

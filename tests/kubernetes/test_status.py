@@ -78,7 +78,9 @@ async def _asked(seam: Seam) -> bool:
     return ("get", "paddlejobs", "demo") in seam.requests
 
 
-async def test_the_status_of_a_finished_job_changes_in_its_counts_and_what_it_knows_of_the_spec_only(world: World) -> None:
+async def test_the_status_of_a_finished_job_changes_in_its_counts_and_what_it_knows_of_the_spec_only(
+    world: World,
+) -> None:
     """`kubectl wait` ignores conditions of an earlier observedGeneration."""
     async with running(world.api, Settings(status_wait=0)):
         await train(world, cleanPodPolicy="Always")

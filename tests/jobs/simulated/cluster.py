@@ -101,9 +101,10 @@ class Cluster:
         """A kubelet gets its status through."""
         if not self._unsaid:
             return
-        _, pod, status = self._unsaid.pop(number % len(self._unsaid))
+        ended, pod, status = self._unsaid.pop(number % len(self._unsaid))
         there = self._store.find(PODS, key_of(pod))
         if there is not None and uid_of(there) == uid_of(pod) and (there.get("status") or {}).get("phase") == "Running":
+            self._sentences.note_told(pod, ended)
             self._say(pod, status)
 
     def pass_time(self, seconds: float) -> None:

@@ -70,6 +70,9 @@ class Sentences:
         """Seconds that each verdict on an end waited for other statuses."""
         self._losses = losses
         self._ends: dict[tuple[str, int], dict[str, tuple[int, float]]] = {}
+        """Of each attempt's programs, by pod: the exit code, and when, by the server's clock."""
+        self._told: dict[tuple[str, int], dict[str, tuple[float, float]]] = {}
+        """Of those whose status has been told: when the program ended and when it was told, on the loop's own clock."""
         self._valid: dict[str, Job] = {}
         self._begun: dict[str, float] = {}
         """When all ranks of a job first ran, and when it ended, on the loop's own clock; by UID and word."""
@@ -95,6 +98,21 @@ class Sentences:
         owner = controller_of(pod) or {}
         ends = self._ends.setdefault((str(owner.get("uid")), attempt_of(pod)), {})
         ends[name_of(pod)] = (code, self._store.clock())
+
+    def note_told(self, pod: Manifest, ended: float) -> None:
+        """The status of a program that ended has come to the API server."""
+        owner = controller_of(pod) or {}
+        told = self._told.setdefault((str(owner.get("uid")), attempt_of(pod)), {})
+        told[name_of(pod)] = (ended, self._store.steady())
+
+    def _is_heard_out(self, attempt: tuple[str, int]) -> bool:
+        """Whether the ends that are not told yet had their time, after the first that was told and the last that
+        happened of those that were."""
+        told, ends = self._told.get(attempt, {}), self._ends.get(attempt, {})
+        if not told or len(told) == len(ends):
+            return False
+        since = max(min(moment for _, moment in told.values()), max(ended for ended, _ in told.values()))
+        return self._store.steady() - since >= SAME_TIME - 1
 
     def judge(self, write: Write) -> None:
         late = write.issued != self._store.records
@@ -151,7 +169,7 @@ class Sentences:
             return
         waited = before.cause is not None and before.cause.reason == "WaitingForStatuses"
         since = before.cause.since if before.cause is not None and waited else None
-        self.waits.append(0.0 if since is None else min(max(0.0, self._store.clock() - since), float(SAME_TIME)))
+        self.waits.append(0.0 if since is None else min(max(0.0, self._store.clock() - since), 2.0 * SAME_TIME))
 
     def _note_times(self, uid: str, before: Status, after: Status) -> None:
         now, clock = self._store.steady(), self._store.clock()
@@ -181,6 +199,8 @@ class Sentences:
         what = self._happened.get((job.uid, before.attempt), set())
         ends = self._ends.get((job.uid, before.attempt), {})
         if not again or write.blind or what - {"failure"} or len(ends) != job.size:
+            return
+        if self._is_heard_out((job.uid, before.attempt)):
             return
         times = [moment for _, moment in ends.values()]
         well = {code for code, _ in ends.values()} == {0} and int(max(times)) - int(min(times)) < SAME_TIME

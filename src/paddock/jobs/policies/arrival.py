@@ -5,7 +5,8 @@ The statuses of a gang come from several kubelets, in no order: a kubelet whose 
 is seen is not always the first that happened, and a worker's success may be behind the end of its server.
 
 A failure waits until every rank's end is known, at most `Settings.status_wait` seconds from the first end that was
-seen. Then it is judged by finish times (`policies.success`, `policies.root_cause`). A lost or deleted rank is judged at
+seen, and from a success that came so soon after it that the gang may have succeeded. Then it is judged by finish times
+(`policies.success`, `policies.root_cause`). A lost or deleted rank is judged at
 once, as no other end is a likelier cause, unless all deciding ranks may have succeeded by now. A success waits for
 nothing: no end that is still on its way can have come `SAME_TIME` before it.
 """
@@ -17,7 +18,7 @@ from collections.abc import Collection, Sequence
 from paddock.jobs import causes
 from paddock.jobs.model import Job, Pod, PodPhase, Rank, Settings, Status
 from paddock.jobs.policies.root_cause import Death, Kind, find_root_cause
-from paddock.jobs.policies.success import deciding_ranks
+from paddock.jobs.policies.success import SAME_TIME, deciding_ranks, last_success
 from paddock.jobs.policies.verdict import Wait, noticed
 from paddock.kube.times import Moment
 
@@ -33,14 +34,25 @@ def plan_wait(
     """The wait before these deaths are judged; None to judge them now. `pods`: the current attempt's."""
     root = find_root_cause(deaths)
     awaited = _awaited(pods, {death.rank for death in deaths})
-    if not root or not awaited or (root[0].kind is Kind.LOST and not _may_succeed(job, pods, awaited)):
+    may_succeed = _may_succeed(job, pods, awaited)
+    if not root or not awaited or (root[0].kind is Kind.LOST and not may_succeed):
         return None
     since = first_noticed(status)
     left = settings.status_wait - (0.0 if since is None else max(0.0, now - since))
+    if may_succeed and since is not None:
+        left += _seconds_more(job, pods, since)
     if left <= 0:
         return None
     ended = tuple(sorted(str(death.rank) for death in deaths))
     return Wait(causes.WaitingForStatuses(ended, tuple(map(str, awaited)), int(settings.status_wait)), left)
+
+
+def _seconds_more(job: Job, pods: Sequence[Pod], since: Moment) -> float:
+    """By how much a success that came after the first end, at `since`, makes the wait longer: the statuses of the
+    others may come as late after it."""
+    latest = last_success(job, pods)
+    # One that came later than `SAME_TIME` makes no success of the gang.
+    return 0.0 if latest is None or latest - since >= SAME_TIME else max(0.0, latest - since)
 
 
 def _awaited(pods: Sequence[Pod], dead: Collection[Rank]) -> tuple[Rank, ...]:

@@ -92,6 +92,15 @@ def _needed_ends(
     yield from (first_noticed for _ in missing)
 
 
+def last_success(job: Job, pods: Sequence[Pod]) -> Moment | None:
+    """When the last of the deciding ranks that have succeeded ended; None before the first."""
+    deciding = deciding_ranks(job)
+    return max(
+        (_finished(pod, None) or 0.0 for pod in pods if pod.rank in deciding and pod.phase is PodPhase.SUCCEEDED),
+        default=None,
+    )
+
+
 def _all_succeeded(ranks: Collection[Rank], pods: Sequence[Pod]) -> bool:
     succeeded = {pod.rank for pod in pods if pod.phase is PodPhase.SUCCEEDED}
     return all(rank in succeeded for rank in ranks)
