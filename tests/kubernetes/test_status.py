@@ -78,7 +78,7 @@ async def _asked(seam: Seam) -> bool:
     return ("get", "paddlejobs", "demo") in seam.requests
 
 
-async def test_the_status_of_a_finished_job_changes_in_its_counts_and_what_it_knows_of_the_spec_only(
+async def test_of_a_finished_job_the_counts_alone_change_and_what_is_known_of_its_spec(
     world: World,
 ) -> None:
     """`kubectl wait` ignores conditions of an earlier observedGeneration."""
