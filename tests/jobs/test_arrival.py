@@ -83,7 +83,7 @@ jobs = st.one_of(
     st.builds(with_masters, st.integers(1, 2), st.sampled_from(RestartPolicy)),
 )
 codes = st.sampled_from(
-    [(0, ""), (0, ""), (0, ""), (1, ""), (137, ""), (137, "OOMKilled"), (250, ""), (-1, "NodeLost")]
+    [(0, ""), (0, ""), (0, ""), (1, ""), (137, ""), (139, ""), (137, "OOMKilled"), (250, ""), (-1, "NodeLost")]
 )
 
 

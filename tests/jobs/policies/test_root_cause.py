@@ -28,7 +28,17 @@ ROWS = [
         {"worker-0": failed(1, 9), "worker-1": failed(137, 5, "OOMKilled")},
         ["worker-1"],
     ),
-    ("a signal before an earlier error", {"worker-0": failed(1, 9), "worker-1": failed(139, 5)}, ["worker-1"]),
+    ("a kill before an earlier error", {"worker-0": failed(1, 9), "worker-1": failed(137, 5)}, ["worker-1"]),
+    ("an error before a later crash", {"worker-0": failed(139, 5), "worker-1": failed(3, 9)}, ["worker-1"]),
+    ("a crash before a later error", {"worker-0": failed(1, 5), "worker-1": failed(139, 9)}, ["worker-1"]),
+    ("a crash in the same second as an error", {"worker-0": failed(1), "worker-1": failed(134)}, ["worker-1"]),
+    (
+        "an own exit code before a crash in the same second",
+        {"worker-0": failed(139), "worker-1": failed(3)},
+        ["worker-1"],
+    ),
+    ("the first of two crashes", {"worker-0": failed(139, 5), "worker-1": failed(139, 9)}, ["worker-1"]),
+    ("a crash before its peers' abort", {"worker-0": failed(250, 9), "worker-1": failed(139, 5)}, ["worker-1"]),
     ("an error before an earlier echo", {"worker-0": failed(250, 9), "worker-1": failed(3, 5)}, ["worker-1"]),
     (
         "a killed trainer before its peers' abort",

@@ -6,7 +6,8 @@
     SIGNAL   killed by a signal
     ERROR    an exit code of its own, or a server that ended early
     ECHO     what follows from a peer's end: what was sent SIGTERM (143), a complaint that a peer closed the
-             connection, the framework's own exit codes for it, a worker killed after an earlier failure
+             connection, the framework's own exit codes for it, a worker that crashed, or that its launcher killed,
+             after an earlier failure
 
 then the earliest finish, then the lowest rank. Sources: runs of PaddlePaddle 3.3.1 and PyTorch 2.13. The exit codes of
 a launcher are its framework's (`frameworks.ExitCodes`).
@@ -17,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from signal import SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV
 
 from paddock.jobs.frameworks import ExitCodes
 from paddock.jobs.frameworks.registry import FRAMEWORKS
@@ -66,7 +68,11 @@ DELETED = "Deleted"
 """`Death.why` of a pod that was deleted without a reason."""
 
 _TERMINATED = 143  # 128 + SIGTERM, as a shell reports it
+_EXCEPTION = 1
 _ECHO_MESSAGES = ("Connection closed by peer", "Connection reset by peer")
+_CRASHES = frozenset({SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV})
+"""Signals that a program gets for what it does itself. In PS mode a trainer of PaddlePaddle 3.3.1 dies of SIGSEGV when
+another trainer has failed, in the same second or some later."""
 _NEVER = 2**62
 _TOLD = frozenset({"StartError", "ContainerCannotRun", EVICTED})
 """The kubelet's reasons of a program that could not be started, or was evicted: its message says what no log does."""
@@ -148,9 +154,17 @@ def _kind(end: Exit, codes: ExitCodes) -> Kind:
 
 
 def _as_echo(death: Death, deaths: Collection[Death], codes: ExitCodes) -> Death:
-    """A killed trainer is the root cause, unless a peer ended by itself before it."""
-    if death.code not in codes.killed or death.kind is not Kind.SIGNAL:
-        return death
+    """A trainer that crashed or was killed is the root cause, unless a peer ended by itself before it."""
+    crashed = Exit(death.code or 0).signal in _CRASHES
     # A launcher may have sent the SIGKILL after a peer's failure, as well as the kernel.
-    after = any(peer.finished < death.finished for peer in deaths if peer.kind < Kind.ECHO)
-    return replace(death, kind=Kind.ECHO) if after else death
+    if death.kind is not Kind.SIGNAL or not (crashed or death.code in codes.killed):
+        return death
+    peers = [peer for peer in deaths if peer.kind < Kind.ECHO]
+    after = any(peer.finished < death.finished for peer in peers)
+    beside = crashed and any(peer.finished == death.finished and _chose_its_end(peer) for peer in peers)
+    return replace(death, kind=Kind.ECHO) if after or beside else death
+
+
+def _chose_its_end(death: Death) -> bool:
+    """Whether no crash of a peer can be the reason: Python ends with 1 after an exception, also that of a lost peer."""
+    return death.kind is Kind.ERROR and death.code != _EXCEPTION
