@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -10,9 +10,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from jobs.gangs import NOW, TEMPLATE, build_job, build_pods, build_status, observe
+from jobs.gangs import NOW, TEMPLATE, build_job, build_pods, build_status, deleting, failed, observe, with_pod
 from paddock.jobs.model import Exit, Job, Phase, Pod, PodPhase, Rank, RestartPolicy, Role
 from paddock.jobs.plan import plan
+from paddock.jobs.text.explain import explain
 
 BOUND = 10
 """Seconds: the longest delay of a status, and from the first status of a gang to the last."""
@@ -161,6 +162,75 @@ def test_a_status_may_come_ten_seconds_after_the_success_of_another_rank() -> No
     assert judge(PS, ends) == Outcome(Phase.FAILED, 0, 0, "ServerEnded", 18.0)
     ends[WORKERS[0]] = End(0, 9, 3)  # nobody has said by then that the workers were about to end
     assert judge(PS, ends) == Outcome(Phase.FAILED, 0, 0, "ServerEnded", 10.0)
+
+
+@pytest.mark.parametrize("hours", [2, 24 * 400])
+def test_a_clock_that_is_set_back_during_a_wait_begins_it_anew(hours: int) -> None:
+    job, ahead = build_job(), NOW + hours * 3600
+    pods = with_pod(build_pods(job), "worker-0", failed(1))
+    waiting = plan(job, build_status(job), observe(job, pods), ahead)
+    begun = plan(job, waiting.status, observe(job, pods), NOW)
+    assert begun.status.cause is not None and begun.status.cause.since == NOW
+    judged = plan(job, begun.status, observe(job, pods), NOW + 10)
+    assert judged.status.phase is Phase.FAILED
+
+
+def test_a_clock_that_is_set_back_gives_a_master_its_time_anew() -> None:
+    pods = tuple(
+        replace(pod, phase=PodPhase.SUCCEEDED, exit=Exit(0, "", "", NOW)) if pod.rank.role == "worker" else pod
+        for pod in build_pods(MASTERS)
+    )
+    waiting = plan(MASTERS, build_status(MASTERS), observe(MASTERS, pods), NOW + 7200)
+    begun = plan(MASTERS, waiting.status, observe(MASTERS, pods), NOW)
+    assert plan(MASTERS, begun.status, observe(MASTERS, pods), NOW + 299).status.phase is Phase.RUNNING
+    assert plan(MASTERS, begun.status, observe(MASTERS, pods), NOW + 300).status.phase is Phase.COMPLETED
+
+
+def test_a_master_is_not_ended_by_a_clock_that_has_jumped() -> None:
+    pods = tuple(
+        replace(pod, phase=PodPhase.SUCCEEDED, exit=Exit(0, "", "", NOW)) if pod.rank.role == "worker" else pod
+        for pod in build_pods(MASTERS)
+    )
+    waiting = plan(MASTERS, build_status(MASTERS), observe(MASTERS, pods), NOW)
+    jumped = plan(MASTERS, waiting.status, replace(observe(MASTERS, pods), clock_off=7200), NOW + 7200)
+    assert (jumped.status.phase, jumped.requeue_after) == (Phase.RUNNING, 60.0)
+
+
+@pytest.mark.parametrize("gone", [True, False], ids=["gone", "deleting"])
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [(failed(1), "RankFailed"), (failed(137, 0, "Evicted"), "RankFailed")],
+    ids=["error", "evicted"],
+)
+def test_a_failed_pod_that_is_cleared_away_during_the_wait_has_failed_all_the_same(
+    gone: bool, change: Callable[[Pod], Pod], reason: str
+) -> None:
+    job = build_job(workers=3)
+    pods = with_pod(build_pods(job), "worker-0", change)
+    status = plan(job, build_status(job), observe(job, pods), NOW).status
+    left = tuple(pod for pod in pods if str(pod.rank) != "worker-0") if gone else with_pod(pods, "worker-0", deleting)
+    for seconds in (3, 6):  # what was seen is kept as long as the wait lasts
+        waiting = plan(job, status, observe(job, left), NOW + seconds)
+        assert (waiting.status.phase, waiting.actions) == (Phase.RUNNING, ())
+        status = waiting.status
+    judged = plan(job, status, observe(job, left), NOW + 10).status
+    assert (judged.phase, judged.cause and judged.cause.reason, judged.losses) == (Phase.FAILED, reason, 0)
+
+
+def test_a_rank_that_is_lost_during_the_wait_is_the_cause() -> None:
+    job = build_job(workers=3)
+    pods = with_pod(build_pods(job), "worker-0", failed(250))
+    status = plan(job, build_status(job), observe(job, pods), NOW).status
+    judged = plan(job, status, observe(job, with_pod(pods, "worker-1", deleting)), NOW + 3).status
+    assert (judged.phase, judged.cause and judged.cause.reason) == (Phase.RESTARTING, "PodsDeleted")
+
+
+def test_a_wait_of_8000_ranks_is_a_short_cause() -> None:
+    job = build_job(workers=8000)
+    pods = with_pod(build_pods(job), "worker-0", failed(1))
+    cause = plan(job, build_status(job), observe(job, pods), NOW).status.cause
+    assert cause is not None and len(str(cause.args)) < 300
+    assert "the ends of 7999 others" in explain(cause)
 
 
 def test_the_end_of_the_last_rank_ends_the_wait() -> None:

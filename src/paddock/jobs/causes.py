@@ -251,11 +251,18 @@ class PodsStarting(Cause):
 
 @dataclass(frozen=True, slots=True)
 class WaitingForStatuses(Cause):
-    """Ranks have ended (`ranks`), and the ends of others may be on their way: after `seconds` the job is judged."""
+    """Ranks have ended, and the ends of others may be on their way: after `seconds` the job is judged.
+
+    `ranks`: those that have ended, the likeliest root cause first, at most 500; `code` and `why` (the kubelet's reason)
+    are its, None if it was lost. `awaited`: some of the others, which are `count`.
+    """
 
     ranks: tuple[str, ...]
     awaited: tuple[str, ...]
+    count: int
     seconds: int
+    code: int | None = None
+    why: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ from paddock.jobs.policies import (
 from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import FATES, Age, Fate, Situation, State, plan_fate
 from paddock.jobs.policies.root_cause import read_deaths
-from paddock.jobs.policies.verdict import LOOK_AGAIN, Verdict, Wait
+from paddock.jobs.policies.verdict import LOOK_AGAIN, Verdict, Wait, noticed
 from paddock.jobs.text.explain import explain
 from paddock.jobs.waiting import plan_refused_cause, plan_waiting_cause
 from paddock.kube.meta import CONFIG_MAPS, name_of
@@ -117,14 +117,14 @@ def _read_facts(job: Job, status: Status, observed: Observed, now: Moment, setti
 
 def _judge_success(facts: _Facts) -> Verdict | None:
     gone = facts.missing if facts.whole else ()
-    return success.plan_success(facts.job, _vouched(facts), gone, arrival.first_noticed(facts.status))
+    return success.plan_success(facts.job, _vouched(facts), gone, arrival.first_noticed(facts.status, facts.now))
 
 
 def _judge_deaths(facts: _Facts) -> Verdict | Wait | None:
     job, status = facts.job, facts.status
-    early = success.early_servers(job, facts.gang, arrival.first_noticed(status))
+    early = success.early_servers(job, facts.gang, arrival.first_noticed(status, facts.now))
     gone = facts.missing if facts.whole else ()
-    deaths = read_deaths(job, facts.gang, early, gone, whole=facts.whole)
+    deaths = read_deaths(job, facts.gang, early, gone, whole=facts.whole, seen=arrival.recall(status, facts.now))
     wait = arrival.plan_wait(job, status, facts.gang, deaths, facts.now, facts.settings)
     return wait or restart.plan_restart(job, status, deaths, facts.losses)
 
@@ -173,7 +173,7 @@ def _plan_record(facts: _Facts, verdict: Verdict) -> Plan:
         cause=cause,
         attempt=status.attempt if verdict.attempt is None else verdict.attempt,
         restarts=status.restarts + int(verdict.at_fault),
-        losses=status.losses if verdict.losses is None else verdict.losses,
+        losses=_losses_after(facts, verdict),
         **_gang_counted(facts, () if verdict.attempt is not None else facts.gang),
     )
     if verdict.phase.terminal:
@@ -184,12 +184,20 @@ def _plan_record(facts: _Facts, verdict: Verdict) -> Plan:
     return Plan(recorded, events=(_note(verdict.phase, cause),), requeue_after=0.0)
 
 
+def _losses_after(facts: _Facts, verdict: Verdict) -> int:
+    """Of a new gang, whatever the reason: those in a row, which a long run of the gang before has ended."""
+    if verdict.losses is not None:
+        return verdict.losses
+    return facts.status.losses if verdict.attempt is None else facts.losses.before
+
+
 def _plan_wait(facts: _Facts, wait: Wait) -> Plan:
     """Records counts and the cause, which keeps its time while other ranks end. Nothing of this attempt is touched."""
-    recorded, now = facts.status.cause, facts.now
-    cause = wait.cause.record(now, recorded)
-    if recorded is not None and recorded.reason == cause.reason:
-        cause = replace(cause, since=recorded.since)
+    now = facts.now
+    since = noticed(facts.status, type(wait.cause), now)
+    cause = wait.cause.record(now)
+    if since is not None:
+        cause = replace(cause, since=since)
     status = replace(
         _mark(facts, facts.status),
         phase=build_phase(facts.status.phase, facts.gang, whole=facts.whole),

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from paddock.controllers.events import EventRecorder
 from paddock.jobs.actions import Create, EventNote, Plan
 from paddock.jobs.apis import JobApi
+from paddock.jobs.apis.last_valid import with_last_valid_spec
 from paddock.jobs.model import Job, NodeCondition, NodeState, Observed, Refusal, Settings, Status
 from paddock.jobs.plan import plan
 from paddock.jobs.policies import silent_nodes
@@ -195,7 +196,7 @@ class Controller:
         decided = plan(job, status, observed, now, self._settings)
         recorded = record.with_problem(decided.status, refusal, now)
         if refusal is None:
-            recorded = record.with_valid_spec(recorded, status, manifest)
+            recorded = record.with_valid_spec(recorded, status, manifest, first_look=new_generation)
         decided = replace(decided, status=recorded)
         return await self._execute(ref, manifest, job, status, observed, decided)
 
@@ -336,7 +337,7 @@ def _read_job(kind: JobApi, manifest: Manifest, status: Status) -> tuple[Job, In
     try:
         return kind.read_job(manifest), None
     except InvalidJob as refusal:
-        before = record.with_last_valid_spec(manifest, status)
+        before = with_last_valid_spec(manifest, status.last_valid)
         if before is None:
             raise
         with suppress(InvalidJob):  # another version of Paddock took it for valid

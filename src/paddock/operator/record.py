@@ -62,20 +62,17 @@ def with_problem(status: Status, refusal: InvalidJob | None, now: Moment) -> Sta
     return status.with_(problem=None if refusal is None else _describe(refusal).record(now, status.problem))
 
 
-def with_valid_spec(status: Status, before: Status, manifest: Mapping[str, Any]) -> Status:
-    """The decided status, with the spec of this manifest, which is valid. `before`: the recorded status."""
-    generation = metadata(manifest).get("generation")
+def with_valid_spec(status: Status, before: Status, manifest: Mapping[str, Any], *, first_look: bool = False) -> Status:
+    """The decided status, with the spec of this manifest, which is valid. `before`: the recorded status. `first_look`:
+    this process has not seen this generation yet; an operator without this field may have observed it before."""
+    spec, generation = manifest.get("spec") or {}, metadata(manifest).get("generation")
     # An operator without this field has finished the job: it is over, and a write for each such job would help nobody.
     ended_before = before.phase.terminal and not before.last_valid
-    if ended_before or (before.last_valid and before.problem is None and before.observed_generation == generation):
+    observed = before.last_valid and before.problem is None and before.observed_generation == generation
+    # Decoded, as not every zlib compresses alike.
+    if ended_before or (observed and not (first_look and decode_spec(before.last_valid) != spec)):
         return status
-    return status.with_(last_valid=encode_spec(manifest.get("spec") or {}))
-
-
-def with_last_valid_spec(manifest: Manifest, status: Status) -> Manifest | None:
-    """The manifest with the spec that was last valid; None if there was none."""
-    spec = decode_spec(status.last_valid) if status.last_valid else None
-    return None if spec is None else {**manifest, "spec": spec}
+    return status.with_(last_valid=encode_spec(spec))
 
 
 def _describe(refusal: InvalidJob) -> causes.InvalidJob:

@@ -2,7 +2,8 @@
 that trains. A new operator, or one that was away during the edit, goes on by it.
 
 `status.lastValidSpec` is the spec as JSON, compressed and in base64. It is for operators, and a status that held every
-template a second time would be hard to read.
+template a second time would be hard to read. A spec that takes more than `MOST_ENCODED` is not kept: an object of
+Kubernetes has at most 1.5 MB, and a status that cannot be written would stop the job.
 """
 
 from __future__ import annotations
@@ -14,14 +15,19 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
+from paddock.kube.meta import Manifest
+
+MOST_ENCODED = 256 * 1024
+"""Characters."""
 _LONGEST = 3 * 1024 * 1024
 """Bytes of JSON: an object of Kubernetes has at most 1.5 MB. Whoever may write a status must not fill our memory."""
 
 
 def encode_spec(spec: Mapping[str, Any]) -> str:
-    """The same spec gives the same text, whatever the order of its keys."""
+    """Empty if it would be too long. The same spec gives the same text, whatever the order of its keys."""
     text = json.dumps(spec, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+    encoded = base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+    return encoded if len(encoded) <= MOST_ENCODED else ""
 
 
 def decode_spec(text: str) -> Mapping[str, Any] | None:
@@ -34,3 +40,24 @@ def decode_spec(text: str) -> Mapping[str, Any] | None:
     except (ValueError, binascii.Error, zlib.error, RecursionError):
         return None
     return found if isinstance(found, Mapping) else None
+
+
+def with_last_valid_spec(manifest: Mapping[str, Any], last_valid: str) -> Manifest | None:
+    """The manifest with the spec that was last valid; None if there is none. `last_valid`: `Status.last_valid`.
+
+    A suspension is followed all the same: whoever asks for it must not have to mend the manifest first.
+    """
+    spec = decode_spec(last_valid) if last_valid else None
+    if spec is None:
+        return None
+    wanted = _read_suspend(manifest.get("spec"))
+    if wanted is not None:
+        policy = spec.get("runPolicy")
+        spec = {**spec, "runPolicy": {**(policy if isinstance(policy, Mapping) else {}), "suspend": wanted}}
+    return {**manifest, "spec": spec}
+
+
+def _read_suspend(spec: Any) -> bool | None:
+    policy = spec.get("runPolicy") if isinstance(spec, Mapping) else None
+    found = policy.get("suspend") if isinstance(policy, Mapping) else None
+    return found if isinstance(found, bool) else None

@@ -16,16 +16,28 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from paddock.jobs import causes
-from paddock.jobs.model import Job, Pod, PodPhase, Rank, Settings, Status
-from paddock.jobs.policies.root_cause import Death, Kind, find_root_cause
+from paddock.jobs.model import Exit, Job, Pod, PodPhase, Rank, Settings, Status
+from paddock.jobs.policies.root_cause import Death, Kind, Seen, find_root_cause
 from paddock.jobs.policies.success import SAME_TIME, deciding_ranks, last_success
 from paddock.jobs.policies.verdict import Wait, noticed
 from paddock.kube.times import Moment
 
+_MOST_ENDED, _MOST_AWAITED = 500, 4
+"""Names in the cause, which is written again at each end."""
 
-def first_noticed(status: Status) -> Moment | None:
+
+def first_noticed(status: Status, now: Moment) -> Moment | None:
     """When the first end of this attempt was seen, if a verdict waits for others."""
-    return noticed(status, causes.WaitingForStatuses)
+    return noticed(status, causes.WaitingForStatuses, now)
+
+
+def recall(status: Status, now: Moment) -> Seen:
+    """The ends that the recorded wait tells of. A lost rank is none: it stays lost."""
+    since, args = first_noticed(status, now), status.cause.args if status.cause is not None else {}
+    code, why, ranks = args.get("code"), args.get("why"), args.get("ranks")
+    if since is None or not isinstance(code, int) or not isinstance(ranks, Sequence) or not ranks:
+        return Seen()
+    return Seen(frozenset(map(str, ranks)), str(ranks[0]), Exit(code, str(why or ""), "", since))
 
 
 def plan_wait(
@@ -37,14 +49,28 @@ def plan_wait(
     may_succeed = _may_succeed(job, pods, awaited)
     if not root or not awaited or (root[0].kind is Kind.LOST and not may_succeed):
         return None
-    since = first_noticed(status)
+    since = first_noticed(status, now)
     left = settings.status_wait - (0.0 if since is None else max(0.0, now - since))
     if may_succeed and since is not None:
         left += _seconds_more(job, pods, since)
     if left <= 0:
         return None
-    ended = tuple(sorted(str(death.rank) for death in deaths))
-    return Wait(causes.WaitingForStatuses(ended, tuple(map(str, awaited)), int(settings.status_wait)), left)
+    return Wait(_describe(root[0], deaths, recall(status, now), awaited, settings), left)
+
+
+def _describe(
+    root: Death, deaths: Collection[Death], seen: Seen, awaited: Sequence[Rank], settings: Settings
+) -> causes.WaitingForStatuses:
+    ended = dict.fromkeys((str(root.rank), *sorted(str(death.rank) for death in deaths), *sorted(seen.ranks)))
+    lost = root.kind is Kind.LOST
+    return causes.WaitingForStatuses(
+        ranks=tuple(ended)[:_MOST_ENDED],
+        awaited=tuple(map(str, awaited[:_MOST_AWAITED])),
+        count=len(awaited),
+        seconds=int(settings.status_wait),
+        code=None if lost else root.code,
+        why=None if lost else root.reason or None,
+    )
 
 
 def _seconds_more(job: Job, pods: Sequence[Pod], since: Moment) -> float:

@@ -91,10 +91,34 @@ class Death:
     why: str = ""
     server: bool = False
     message: str | None = None
+    reason: str = ""
+    """The kubelet's, of the end of its program."""
+
+
+_UNKNOWN = Exit(-1)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Ends that were seen while a verdict waits (`policies.arrival`): whoever deletes these pods meanwhile deletes what
+    had failed before. `exit`: that of `root`, the likeliest root cause then; its time is that of the wait."""
+
+    ranks: frozenset[str] = frozenset()
+    root: str = ""
+    exit: Exit = _UNKNOWN
+
+
+_NOTHING = Seen()
 
 
 def read_deaths(
-    job: Job, pods: Sequence[Pod], early: Collection[Pod], missing: Collection[Rank], *, whole: bool
+    job: Job,
+    pods: Sequence[Pod],
+    early: Collection[Pod],
+    missing: Collection[Rank],
+    *,
+    whole: bool,
+    seen: Seen = _NOTHING,
 ) -> tuple[Death, ...]:
     """Every rank of an unfinished attempt that ended too early.
 
@@ -102,11 +126,12 @@ def read_deaths(
     the gang was complete, so a pod that is being deleted counts.
     """
     codes = FRAMEWORKS[job.framework].exit_codes
-    deaths = [Death(rank, Kind.LOST, why=DELETED) for rank in missing]
+    deaths = [death for rank in missing if (death := _read_gone(job, rank, seen, codes)) is not None]
     for pod in pods:
         failed = pod.ended and (pod in early or pod.phase.value == "Failed")
+        ended_before = failed and (_is_evicted(pod) or str(pod.rank) in seen.ranks)
         # Before the gang was complete, a live pod that is being deleted is simply created again.
-        if pod.deleting and not _is_evicted(pod) and (failed or (whole and not pod.ended)):
+        if pod.deleting and not ended_before and (failed or (whole and not pod.ended)):
             deaths.append(Death(pod.rank, Kind.LOST, why=pod.disrupted or DELETED))
         elif failed:
             deaths.append(_death(pod, codes, server=pod in early))
@@ -119,12 +144,25 @@ def find_root_cause(deaths: Collection[Death]) -> tuple[Death, ...]:
     return tuple(death for death in ranked if (death.kind, death.finished) == (ranked[0].kind, ranked[0].finished))
 
 
+def _read_gone(job: Job, rank: Rank, seen: Seen, codes: ExitCodes) -> Death | None:
+    """How a rank ended whose pod is gone; None if it failed before, and another is the likelier cause."""
+    if str(rank) not in seen.ranks:
+        return Death(rank, Kind.LOST, why=DELETED)
+    if str(rank) != seen.root:
+        return None
+    role = job.role(rank.role)
+    finished = _NEVER if seen.exit.finished is None else int(seen.exit.finished)
+    server = role is not None and role.serves
+    kind = _kind(seen.exit, codes)
+    return Death(rank, kind, seen.exit.code, finished, server=server, reason=seen.exit.reason)
+
+
 def _death(pod: Pod, codes: ExitCodes, *, server: bool) -> Death:
-    end = pod.exit or Exit(-1)
+    end = pod.exit or _UNKNOWN
     finished = _NEVER if end.finished is None else int(end.finished)
     kind = _kind(end, codes)
     why, message = end.reason if kind is Kind.LOST else "", _read_message(end)
-    return Death(pod.rank, kind, end.code, finished, why, server, message)
+    return Death(pod.rank, kind, end.code, finished, why, server, message, end.reason)
 
 
 def _is_evicted(pod: Pod) -> bool:

@@ -66,7 +66,7 @@ def plan_master(
     if not workers or not running or not _all_succeeded(workers, pods):
         return None
     seconds = int(settings.master_wait)
-    since = noticed(status, causes.WaitingForMaster)
+    since = noticed(status, causes.WaitingForMaster, now)
     left = settings.master_wait - (0.0 if since is None else max(0.0, now - since))
     if clock_off:  # its pods would be ended, and it may be saving
         left = max(left, LOOK_AGAIN)

@@ -12,6 +12,9 @@ from paddock.jobs.causes import Cause
 from paddock.jobs.model import Phase, Status
 from paddock.kube.times import Moment
 
+_AHEAD = 60.0
+"""Seconds. A time that lies further in the future is that of a clock which has been set back since."""
+
 LOOK_AGAIN = 60.0
 """Seconds until the next look at a clock that jumped (`Observed.clock_off`)."""
 
@@ -36,10 +39,12 @@ class Wait:
     left: float
 
 
-def noticed(status: Status, cause: type[Cause]) -> Moment | None:
-    """Since when the recorded wait for this cause lasts; None if there is none."""
+def noticed(status: Status, cause: type[Cause], now: Moment) -> Moment | None:
+    """Since when the recorded wait for this cause lasts; None if there is none, and the wait begins now."""
     recorded = status.cause
-    return recorded.since if recorded is not None and recorded.reason == cause.__name__ else None
+    if recorded is None or recorded.reason != cause.__name__ or recorded.since is None:
+        return None
+    return None if recorded.since - now > _AHEAD else recorded.since
 
 
 def plan_completion(cause: Cause) -> Verdict:

@@ -292,6 +292,13 @@ _SILENT: Mapping[str, Callable[[Names, Names, int], Phrase]] = {
 }  # fmt: skip
 
 
+def _awaited(args: Args) -> Phrase:
+    names, count = _items(args, "awaited"), args.get("count")
+    if isinstance(count, int) and count > len(names):
+        return phrase("the ends of {number} others", number=count)
+    return counted("the end of {ranks}", "the ends of {ranks}", ranks=Names(names), count=len(names) or 1)
+
+
 def _in_the_way(args: Args) -> Phrase:
     objects = _names(args, "objects")
     if args.get("former"):
@@ -402,11 +409,12 @@ CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
     "PodsStarting": lambda args: counted(
         "{pods} is starting", "{pods} are starting", pods=_part(args, "starting"), count=_of(args, "starting")
     ),
-    "WaitingForStatuses": lambda args: counted(
-        "{ranks} has ended; waiting up to {seconds} s for the ends of {awaited}, then the job is judged",
-        "{ranks} have ended; waiting up to {seconds} s for the ends of {awaited}, then the job is judged",
-        ranks=_names(args, "ranks"), count=_many(args, "ranks"), seconds=_of(args, "seconds"),
-        awaited=_names(args, "awaited"),
+    "WaitingForStatuses": lambda args: phrase(
+        "{ended}; waiting up to {seconds} s for {awaited}, then the job is judged",
+        ended=counted(
+            "{ranks} has ended", "{ranks} have ended", ranks=_names(args, "ranks"), count=_many(args, "ranks")
+        ),
+        seconds=_of(args, "seconds"), awaited=_awaited(args),
     ),
     "ClockUnsure": lambda args: phrase(
         "a time limit seems to have passed, but the API server's clock has jumped by {time}; nothing is ended or "

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from paddock.jobs import causes
+from paddock.jobs.apis.last_valid import with_last_valid_spec
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import CauseRecord, Job, Phase, Status
 from paddock.jobs.policies.manager import find_other_manager
@@ -15,8 +17,8 @@ from paddock.kube.meta import Key, Manifest, Resource, annotations_of, key_of, u
 
 @dataclass(frozen=True, slots=True)
 class StoredJob:
-    """`status`: as recorded. `job`: None if the manifest is invalid, which the API server may accept (`kubectl create`,
-    `patch`); then `problems` has the reasons."""
+    """`status`: as recorded. `problems`: what is wrong in the manifest, which the API server may accept (`kubectl
+    create`, `patch`). `job`: then the one that is supervised, by the spec that was last valid, or None."""
 
     resource: Resource
     manifest: Manifest
@@ -57,4 +59,9 @@ def read_stored(resource: Resource, manifest: Manifest) -> StoredJob:
     try:
         return StoredJob(resource, manifest, status, api.read_job(manifest))
     except InvalidJob as invalid:
-        return StoredJob(resource, manifest, status, None, tuple(invalid.problems))
+        problems = tuple(invalid.problems)
+    before, job = with_last_valid_spec(manifest, status.last_valid), None
+    if before is not None:
+        with suppress(InvalidJob):  # another version of Paddock took it for valid
+            job = api.read_job(before)
+    return StoredJob(resource, manifest, status, job, problems)
