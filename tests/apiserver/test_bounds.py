@@ -133,6 +133,14 @@ async def a_json_patch_of_too_many_operations(attacker: Attacker) -> list[int]:
     return [made, await attacker.send("PATCH", f"{CONFIG_MAPS}/operations", patch, JSON_PATCH)]
 
 
+@row(201, 413)
+async def a_json_patch_at_the_front_of_a_long_list(attacker: Attacker) -> list[int]:
+    made = await attacker.send("POST", CONFIG_MAPS, config_map("front", annotations={}))
+    numbers = [{"op": "add", "path": "/x", "value": [0] * 1_000_000}]
+    patch = numbers + [{"op": "add", "path": "/x/0", "value": 1}] * 9_000
+    return [made, await attacker.send("PATCH", f"{CONFIG_MAPS}/front", patch, JSON_PATCH)]
+
+
 @row(201, 400)
 async def a_json_patch_that_nests_the_object(attacker: Attacker) -> list[int]:
     made = await attacker.send("POST", CONFIG_MAPS, config_map("nested"))

@@ -62,6 +62,11 @@ DAMAGES: dict[str, tuple[str, str]] = {
     "a text": ("body='gone'", "not JSON"),
     "a number": ("body=5", "no text"),
     "a list": ("body=cast('[]' as blob)", "not an object"),
+    "a status that is a text": ("body=cast(json_set(body, '$.status', 'x') as blob)", "its status is no mapping"),
+    "labels that are a number": (
+        "body=cast(json_set(body, '$.metadata.labels', 5) as blob)",
+        "its metadata.labels is no mapping",
+    ),
     "no metadata": ("body=cast('{\"metadata\": 5}' as blob)", "not an object"),
     "another name": ("name='other'", "another object"),
     "another version": ("rv=1", "another object"),

@@ -217,6 +217,15 @@ def test_a_failed_pod_that_is_cleared_away_during_the_wait_has_failed_all_the_sa
     assert (judged.phase, judged.cause and judged.cause.reason, judged.losses) == (Phase.FAILED, reason, 0)
 
 
+def test_a_completed_job_names_who_failed_near_its_end() -> None:
+    pods = tuple(replace(pod, phase=PodPhase.SUCCEEDED, exit=Exit(0, "", "", NOW)) for pod in build_pods(PS))
+    pods = with_pod(pods, "ps-0", failed(139, 4))
+    status = plan(PS, build_status(PS), observe(PS, pods), NOW).status
+    assert status.phase is Phase.COMPLETED and status.cause is not None
+    said = "completed: 2 ranks succeeded; ps-0 failed less than 10 s before the last of them, or after it"
+    assert explain(status.cause) == said
+
+
 def test_a_rank_that_is_lost_during_the_wait_is_the_cause() -> None:
     job = build_job(workers=3)
     pods = with_pod(build_pods(job), "worker-0", failed(250))

@@ -77,6 +77,14 @@ def test_the_counts_of_a_finished_job_follow_its_pods_and_what_has_ended_counts_
     }, "an end is not forgotten with its pod"
 
 
+def test_servers_that_clean_up_ends_have_not_failed() -> None:
+    pods = [replace(pod, phase=FAILED, deleting=True) if pod.rank.role == "ps" else pod for pod in build_pods(JOB)]
+    status = build_status(JOB, Phase.COMPLETED, roles=DONE, finished=NOW, cause=cause("Completed", succeeded=2))
+    assert follow_pods(JOB, status, pods).roles["ps"] == Counts(1)
+    failed_before = replace(status, roles={**DONE, "ps": Counts(1, failed=1)})
+    assert follow_pods(JOB, failed_before, pods).roles["ps"] == Counts(1, failed=1)
+
+
 def test_the_counts_of_a_finished_job_keep_its_gang_whatever_is_edited() -> None:
     """Roles and replicas are those of the end; a role of which nothing was recorded gets no counts."""
     status = build_status(JOB, Phase.COMPLETED, roles=DONE, refs={})

@@ -1,12 +1,22 @@
 """Which part of a status is written, and what a server lost of it."""
 
+from dataclasses import replace
+from secrets import token_hex
 from typing import Any
 
 import pytest
 
+from paddock.jobs.apis.last_valid import decode_spec, encode_spec, with_last_valid_spec
 from paddock.jobs.model import Phase, Status
 from paddock.jobs.text.problems import InvalidJob, Problem
-from paddock.operator.record import INVALID, build_difference, build_status_patch, find_dropped, with_invalid_job
+from paddock.operator.record import (
+    INVALID,
+    build_difference,
+    build_status_patch,
+    find_dropped,
+    with_invalid_job,
+    with_valid_spec,
+)
 
 
 @pytest.mark.parametrize(
@@ -46,6 +56,33 @@ def test_the_write_is_guarded_by_the_version_that_was_read() -> None:
 )
 def test_a_field_that_was_written_and_is_not_in_the_answer_is_lost(answer: dict[str, Any], lost: tuple[str]) -> None:
     assert find_dropped(answer, {"phase": "Pending", "attempt": 0, "cause": None}) == lost
+
+
+NEW, OLD = {"worker": {"replicas": 2}}, {"worker": {"replicas": 4}}
+
+
+def test_a_spec_that_an_operator_without_this_field_observed_is_kept_at_first_sight() -> None:
+    manifest = {"metadata": {"generation": 2}, "spec": NEW}
+    before = Status(phase=Phase.RUNNING, observed_generation=2, last_valid=encode_spec(OLD))
+    assert with_valid_spec(before, before, manifest) == before
+    assert decode_spec(with_valid_spec(before, before, manifest, first_look=True).last_valid) == NEW
+    same = replace(before, last_valid=encode_spec(NEW))
+    assert with_valid_spec(same, same, manifest, first_look=True) == same, "nothing new writes nothing"
+
+
+def test_a_spec_too_large_to_be_kept_twice_is_not_kept() -> None:
+    spec = {"data": token_hex(300_000)}
+    status = with_valid_spec(Status(last_valid="old"), Status(last_valid="old"), {"metadata": {}, "spec": spec})
+    assert status.last_valid == ""
+    assert with_last_valid_spec({"spec": NEW}, status.last_valid) is None
+
+
+@pytest.mark.parametrize("wanted", [True, False, None, "yes"])
+def test_a_suspension_is_followed_beside_an_edit_that_is_not(wanted: Any) -> None:
+    last = encode_spec({**OLD, "runPolicy": {"backoffLimit": 1, "suspend": False}})
+    found = with_last_valid_spec({"kind": "PaddleJob", "spec": {"runPolicy": {"suspend": wanted}}}, last)
+    suspend = wanted is True
+    assert found == {"kind": "PaddleJob", "spec": {**OLD, "runPolicy": {"backoffLimit": 1, "suspend": suspend}}}
 
 
 def test_a_refusal_keeps_the_phase_and_its_moment_while_it_stays_the_same() -> None:

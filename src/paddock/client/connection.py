@@ -36,6 +36,7 @@ _NO_LIMIT = 0  # in aiohttp
 _MAX_RETRIES = 4
 _MAX_RETRY_AFTER = 10.0
 _UNAUTHORIZED = 401
+_PROXY_ERRORS = 500
 
 
 class Connection:
@@ -133,7 +134,9 @@ class Connection:
                     proxy=self.config.proxy,
                     allow_redirects=False,
                 ) as response:
-                    self._on_date(response.headers.get("Date"))
+                    # An error of a proxy has the proxy's time.
+                    if response.status < _PROXY_ERRORS:
+                        self._on_date(response.headers.get("Date"))
                     if response.status < 300:
                         self._credentials.accept(credential)
                         yield response

@@ -397,9 +397,10 @@ class Deleting(Cause):
 
 @dataclass(frozen=True, slots=True)
 class Completed(Cause):
-    """All deciding ranks succeeded."""
+    """All deciding ranks succeeded. `failed`: some of the others that failed, too late to count; None without any."""
 
     succeeded: int
+    failed: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,9 +52,12 @@ def follow_pods(job: Job, status: Status, pods: Sequence[Pod]) -> Status:
     """The status of a finished job with the counts, and the refs, of the pods that are left; nothing else changes.
 
     A pod counts as pending, starting or running as long as it is there; one that has ended counts for ever, as in
-    Kubernetes' Job. Kueue, `kubectl get` and `kubectl scale` read these numbers. `wanted` stays that of the gang.
+    Kubernetes' Job, but for those that clean-up ended. Kueue, `kubectl get` and `kubectl scale` read these numbers.
+    `wanted` stays that of the gang.
     """
-    left, refs = build_counts(job, pods), build_refs(job, pods)
+    ended_by_clean_up = [pod for pod in pods if pod.deleting and pod.phase is PodPhase.FAILED]
+    left = build_counts(job, [pod for pod in pods if pod not in ended_by_clean_up])
+    refs = build_refs(job, pods)
     return replace(
         status,
         roles={name: _join(recorded, left.get(name, Counts())) for name, recorded in status.roles.items()},

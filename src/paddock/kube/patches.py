@@ -58,8 +58,9 @@ MOST_COPIED_BYTES = 3 * 1024 * 1024
 object would make it 2**30 times as large (kube-apiserver's JSONPatchMaxCopyBytes)."""
 
 _SHOWN = 1_000
-# The costs in steps (`kube.budget`): of an operation, and of a byte that a copy adds.
-_OPERATION, _COPIED_BYTE = 20, 1 / 8
+# The costs in steps (`kube.budget`): of an operation, of a byte that a copy adds, and of an item of the list that an
+# operation changes: those behind its place move.
+_OPERATION, _COPIED_BYTE, _MOVED_ITEM = 20, 1 / 8, 1 / 1000
 _DIRECTIVES = ("$patch", "$retainKeys", "$setElementOrder/", "$deleteFromPrimitiveList/")
 _Path = tuple[str, ...]
 
@@ -125,7 +126,7 @@ def _run_operations(document: Any, patch: Sequence[Mapping[str, Any]], budget: B
     operations = [jsonpatch.JsonPatch([operation]) for operation in patch]
     copied = 0
     for given, operation in zip(patch, operations, strict=True):
-        budget.spend(_OPERATION)
+        budget.spend(_OPERATION + _length_of_list(document, given.get("path")) * _MOVED_ITEM)
         if given["op"] == "copy":
             size = _size_of_copy(document, given.get("from"))
             budget.spend(size * _COPIED_BYTE)
@@ -137,6 +138,15 @@ def _run_operations(document: Any, patch: Sequence[Mapping[str, Any]], budget: B
                 )
         document = operation.apply(document, in_place=True)
     return document
+
+
+def _length_of_list(document: Any, path: Any) -> int:
+    """The items of the list that an operation at `path` changes; 0 if there is none."""
+    try:
+        parent = jsonpatch.JsonPointer(path).to_last(document)[0]
+    except (jsonpatch.JsonPointerException, TypeError):
+        return 0
+    return len(parent) if isinstance(parent, list) else 0
 
 
 def _size_of_copy(document: Any, source: Any) -> int:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from jobs.gangs import NOW, build_job, build_pods, build_status, cause, failed, observe, with_pod
-from paddock.jobs.model import Child, Phase, Pod, Settings, Status
+from paddock.jobs.model import Child, Phase, Pod, RestartPolicy, Settings, Status
 from paddock.jobs.objects.pods import hash_addresses
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.losses import STEADY
@@ -55,6 +55,16 @@ def test_addresses_that_never_stay_are_bounded_too() -> None:
 @pytest.mark.parametrize(("ran", "losses"), [(STEADY - 1, 8), (STEADY, 1)])
 def test_a_gang_that_ran_for_ten_minutes_begins_the_count_anew(ran: float, losses: int) -> None:
     assert lose(7, failed(-1, reason="NodeLost"), ran).losses == losses
+
+
+@pytest.mark.parametrize(("ran", "losses"), [(STEADY - 1, 7), (STEADY, 0)])
+def test_a_long_run_forgets_losses_whatever_ended_it(ran: float, losses: int) -> None:
+    job = build_job(restart=RestartPolicy.ON_FAILURE)
+    pods = tuple(replace(pod, started=NOW - ran) for pod in build_pods(job))
+    pods = with_pod(pods, "worker-0", failed(1))
+    pods = with_pod(pods, "worker-1", failed(250))
+    status = plan(job, build_status(job, losses=7), observe(job, pods), NOW).status
+    assert (status.restarts, status.losses) == (1, losses)
 
 
 def test_after_the_last_one_the_job_fails_and_says_what_it_was() -> None:

@@ -69,6 +69,11 @@ ROWS = [
         {"worker-0": failed(139, 9), "worker-1": failed(-1, 5, "Evicted")},
         ["worker-1"],
     ),
+    (
+        "an eviction that is cleared away, before a signal",
+        {"worker-0": failed(139, 9), "worker-1": lambda pod: deleting(failed(-1, 5, "Evicted")(pod))},
+        ["worker-1"],
+    ),
     ("deleted before all", {"worker-0": failed(250, 9), "worker-1": deleting}, ["worker-1"]),
     ("a server that ended with 0", {"ps-0": succeeded(9), "worker-0": failed(1, 5)}, ["ps-0"]),
 ]

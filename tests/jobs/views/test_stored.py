@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jobs.samples import read_manifest
+from paddock.jobs.apis.last_valid import encode_spec
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import CauseRecord, Phase
 from paddock.jobs.views.given_up import GIVEN_UP, write_given_up
@@ -39,3 +40,11 @@ def test_a_job_that_run_has_suspended_is_shown_with_the_reason_and_keeps_its_rec
     assert stored.is_given_up
     assert stored.shown_status.cause == CAUSE
     assert stored.status.cause is not None and stored.status.cause.reason == "Suspended"
+
+
+def test_a_job_with_an_invalid_edit_is_read_by_its_last_valid_spec() -> None:
+    manifest = read_manifest("wide_and_deep")
+    status = {"phase": "Running", "lastValidSpec": encode_spec(manifest["spec"])}
+    stored = read_stored(PADDLEPADDLE.resource, {**manifest, "spec": {"worker": {}}, "status": status})
+    assert stored.problems and stored.job is not None
+    assert [role.name for role in stored.job.roles] == ["ps", "worker"]

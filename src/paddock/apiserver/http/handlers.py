@@ -106,7 +106,8 @@ class Handlers:
         if handler is None:
             raise MethodNotAllowed(f"{request.method} is not allowed on {request.path}")
         size = expected_size(request)
-        if size <= SMALL_BYTES:
+        # The body of a GET is not read, and its watch may last for half an hour.
+        if size <= SMALL_BYTES or request.method == "GET":
             return await handler(request, target, served)
         # What waits for its turn, and what is decoded, which takes twenty times the memory.
         async with self._arriving.take(size):

@@ -89,7 +89,7 @@ def read_number(query: Mapping[str, str], name: str, lowest: int = 0) -> int | N
         return None
     # A number of more than 18 digits may not fit SQLite's integers, which have 64 bits.
     if not re.fullmatch("-?[0-9]{1,18}", text) or int(text) < lowest:
-        raise BadRequest(f"{name}={text!r} in the query is not a number of {lowest} or more")
+        raise BadRequest(f"{name}={text!r} in the query is not a number of {lowest} or more, in 18 digits")
     return int(text)
 
 

@@ -55,7 +55,12 @@ def find_damage(row: tuple[Any, ...]) -> str:
     found = (meta.get("namespace") or "", meta.get("name"), meta.get("uid"), meta.get("resourceVersion"))
     if found != (namespace, name, uid, str(rv)) or manifest.get("apiVersion") != version:
         return "its body is that of another object, or of another version"
-    return "" if manifest.get("kind") and isinstance(manifest["kind"], str) else "its body has no kind"
+    if not manifest.get("kind") or not isinstance(manifest["kind"], str):
+        return "its body has no kind"
+    parts = {"spec": manifest.get("spec"), "status": manifest.get("status")}
+    parts |= {f"metadata.{name}": meta.get(name) for name in ("labels", "annotations")}
+    wrong = next((name for name, part in parts.items() if not isinstance(part, dict | None)), "")
+    return f"its {wrong} is no mapping" if wrong else ""
 
 
 def set_aside(db: sqlite3.Connection, path: object, gap: int) -> list[Damaged]:

@@ -215,7 +215,8 @@ def _steps(cause: CauseRecord | None, key: Key, flags: Flags) -> list[Phrase]:
 _REPORTED = frozenset(
     {"RankRestarted", "PodsDeleted", "PodsLost", "WaitingForScheduler", "SchedulerSilent", "WaitingForPodGroup",
      "ImageUnavailable", "EnvironmentFailed", "ConfigurationWrong", "ObjectInTheWay", "ObjectsRefused",
-     "ObjectsNotCreated", "NoFreePort", "Suspended", "Resized", "Resumed", "ContainerWaiting"}
+     "ObjectsNotCreated", "NoFreePort", "Suspended", "Resized", "Resumed", "ContainerWaiting",
+     "WaitingForMaster"}
 )  # fmt: skip
 
 

@@ -105,9 +105,9 @@ def _ended(role: Role, status: Status, language: str) -> str:
     counts = status.roles.get(role.name)
     if counts is None:
         return f"{role.name} {role.replicas}"
-    if not role.trains:
+    if role.serves:
         # Servers that served to the end: those that run may be gone by now, as clean-up deletes them.
-        return f"{role.name} {counts.wanted - counts.succeeded - counts.failed}/{counts.wanted}"
+        return f"{role.name} {counts.wanted - counts.failed}/{counts.wanted}"
     said = phrase("{role} {count}/{wanted} succeeded", role=role.name, count=counts.succeeded, wanted=counts.wanted)
     return render(said, language)
 

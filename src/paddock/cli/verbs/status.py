@@ -129,12 +129,13 @@ def describe_report(facts: dict[str, Any]) -> dict[Phrase, str]:
             seconds=f"{facts['longestStall']:.2f}", minutes=facts["minutes"],
         )  # fmt: skip
         lines[phrase("longest stall:")] = localized(said)
-    if damaged := facts.get("damaged"):
+    # What has been created again is told by `-o json` alone.
+    if damaged := [one for one in facts.get("damaged") or () if not one.get("replaced")]:
         said = counted(
             "{count} object could not be read; it is set aside in {file} (table damaged), create it again: {names}",
             "{count} objects could not be read; they are set aside in {file} (table damaged), create them again: "
             "{names}",
-            count=facts["damagedCount"], file=facts["store"],
+            count=facts["damagedCount"] - len(facts["damaged"]) + len(damaged), file=facts["store"],
             names=Names(tuple(str(one["object"]) for one in damaged), most=0),
         )  # fmt: skip
         lines[phrase("damaged:")] = localized(said)

@@ -20,6 +20,7 @@ from paddock.kube.times import Moment
 SAME_TIME = 10
 """Seconds."""
 
+_MOST_NAMED = 4
 _ALIVE = (PodPhase.STARTING, PodPhase.RUNNING)
 
 
@@ -54,7 +55,9 @@ def plan_success(
     policy = job.policies.clean_pods
     if kept and policy in (CleanPods.NEVER, CleanPods.ON_FAILURE):
         return plan_completion(causes.CompletedServersKept(len(deciding), kept, policy.value))
-    return plan_completion(causes.Completed(len(deciding)))
+    # Those that are being deleted were ended by somebody.
+    failed = tuple(str(pod.rank) for pod in pods if pod.phase is PodPhase.FAILED and not pod.deleting)
+    return plan_completion(causes.Completed(len(deciding), failed[:_MOST_NAMED] or None))
 
 
 def plan_master(

@@ -189,13 +189,45 @@ def _restart(args: Args) -> Phrase:
     return phrase("restart {restart}: {failure}", restart=restart, failure=failure)
 
 
+def _completed(args: Args) -> Phrase:
+    said = phrase("completed: {ranks} succeeded", ranks=_ranks(args))
+    if not _items(args, "failed"):
+        return said
+    return phrase(
+        "{said}; {failed} failed less than 10 s before the last of them, or after it", said=said,
+        failed=_names(args, "failed"),
+    )  # fmt: skip
+
+
+def _pods_lost(args: Args) -> Phrase:
+    why, ranks, count = str(_of(args, "why")), _names(args, "ranks"), _many(args, "ranks")
+    if why in _PREEMPTED:
+        return counted(
+            "{ranks} was preempted by another pod ({why})", "{ranks} were preempted by other pods ({why})",
+            ranks=ranks, count=count, why=why,
+        )  # fmt: skip
+    if why == "EvictionByEvictionAPI":
+        return counted(
+            "{ranks} was evicted on request, as by kubectl drain ({why})",
+            "{ranks} were evicted on request, as by kubectl drain ({why})",
+            ranks=ranks, count=count, why=why,
+        )  # fmt: skip
+    if why in _REFUSED or why.startswith("OutOf"):
+        return counted(
+            "{ranks} was refused by its node ({why})", "{ranks} were refused by their nodes ({why})",
+            ranks=ranks, count=count, why=why,
+        )  # fmt: skip
+    return phrase("{ranks} went with the node ({why})", ranks=ranks, why=why)
+
+
+_PREEMPTED = ("Preempting", "Preempted", "PreemptionByScheduler")
+_REFUSED = ("NodeAffinity", "UnexpectedAdmissionError", "TopologyAffinityError")
+
 _LOSSES: Mapping[str, Callable[[Args], Phrase]] = {
     "PodsDeleted": lambda args: counted(
         "{ranks} was deleted", "{ranks} were deleted", ranks=_names(args, "ranks"), count=_many(args, "ranks")
     ),
-    "PodsLost": lambda args: phrase(
-        "{ranks} went with the node ({why})", ranks=_names(args, "ranks"), why=_of(args, "why")
-    ),
+    "PodsLost": _pods_lost,
     "AddressesChanged": lambda _: phrase("pods have other addresses than their peers were told"),
 }  # fmt: skip
 
@@ -418,7 +450,7 @@ CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
     ),
     "ClockUnsure": lambda args: phrase(
         "a time limit seems to have passed, but the API server's clock has jumped by {time}; nothing is ended or "
-        "deleted until it has been steady for half an hour",
+        "deleted until it has been steady for up to an hour",
         time=_duration(args, "seconds"),
     ),
     "WaitingForMaster": lambda args: counted(
@@ -445,7 +477,7 @@ CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
     ),
     "Suspended": lambda _: phrase("suspended, holds no pods; set runPolicy.suspend to false to go on"),
     "Deleting": lambda _: phrase("being deleted, together with its pods"),
-    "Completed": lambda args: phrase("completed: {ranks} succeeded", ranks=_ranks(args)),
+    "Completed": _completed,
     "CompletedServersKept": _servers_kept,
     "CompletedWithoutMaster": lambda args: phrase(
         "completed: all workers succeeded; {ranks} ran {time} longer",
