@@ -1,4 +1,4 @@
-"""The content of the operator's image (deploy/Dockerfile, tools/kubernetes/rootfs.py) is what the operator needs."""
+"""The content of the operator's image (deploy/Dockerfile, tools/kubernetes/rootfs.py): what it and the webhook need."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ DOCKERFILE = (ROOT / "deploy" / "Dockerfile").read_text()
 
 _IMPORTED = """
 import importlib, importlib.metadata, json, sys
-for name in ("paddock.cli.main", "paddock.cli.verbs.operator", "paddock.app.cluster", "paddock.client.client"):
+for name in (
+    "paddock.cli.main", "paddock.cli.verbs.operator", "paddock.app.cluster", "paddock.client.client",
+    "paddock.cli.verbs.webhook", "paddock.app.webhook",
+):
     importlib.import_module(name)
 owners = importlib.metadata.packages_distributions()
 print(json.dumps(sorted({owner for name in sys.modules for owner in owners.get(name.split(".")[0], ())})))
@@ -30,10 +33,10 @@ def plain(name: str) -> str:
     return name.lower().replace("_", "-")
 
 
-def test_the_image_has_every_package_that_the_operator_imports() -> None:
+def test_the_image_has_every_package_that_the_operator_and_the_webhook_import() -> None:
     said = subprocess.run([sys.executable, "-c", _IMPORTED], capture_output=True, text=True, check=True).stdout
     imported = {plain(each) for each in json.loads(said)} - {"paddock", "setuptools", "editables"}
-    assert {"aiohttp", "click", "msgspec"} <= imported, "the operator was imported, or the test means nothing"
+    assert {"aiohttp", "click", "msgspec", "cryptography"} <= imported, "both were imported, or the test means nothing"
     assert imported <= set(read_lock("deploy/operator.lock"))
 
 

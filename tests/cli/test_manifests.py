@@ -40,6 +40,7 @@ def read(*words: str) -> list[Manifest]:
         ("v1/operator.yaml", "operator"),
         ("v1/operator-all-namespaces.yaml", "operator -A"),
         ("v1/kubeflow.yaml", f"crd --kinds {KUBEFLOW}"),
+        ("v1/webhook.yaml", "webhook"),
         ("v1beta1/crd.yaml", "crd --api-version v1beta1"),
         ("v1beta1/operator.yaml", "operator --api-version v1beta1"),
     ],
@@ -69,6 +70,7 @@ def test_there_are_no_other_manifests_in_deploy() -> None:
         "v1/kubeflow.yaml",
         "v1/operator-all-namespaces.yaml",
         "v1/operator.yaml",
+        "v1/webhook.yaml",
         "v1beta1/crd.yaml",
         "v1beta1/operator.yaml",
     ]
@@ -150,6 +152,20 @@ def test_rights_in_one_namespace_are_all_that_a_tenant_gives() -> None:
     assert {namespace_of(each) for each in found} == {"team-a"}
 
 
+def test_the_webhook_checks_both_paddle_jobs_of_all_namespaces_unless_told() -> None:
+    def configured(*words: str) -> tuple[list[str], list[str], str]:
+        (found,) = (each for each in read("webhook", *words) if each["kind"] == "ValidatingWebhookConfiguration")
+        (webhook,) = found["webhooks"]
+        (selected,) = webhook["namespaceSelector"]["matchExpressions"]
+        groups = [group for rule in webhook["rules"] for group in rule["apiGroups"]]
+        return groups, [selected["operator"], *selected["values"]], webhook["clientConfig"]["service"]["namespace"]
+
+    both = ["batch.paddlepaddle.org", "kubeflow.org"]
+    assert configured() == (both, ["NotIn", "kube-system"], "paddle-system")
+    assert configured("--kinds", KUBEFLOW, "-n", "ops") == (both[1:], ["NotIn", "kube-system"], "ops")
+    assert configured("--jobs-in", "team-a,team-b")[1] == ["In", "team-a", "team-b"]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -159,7 +175,9 @@ def test_rights_in_one_namespace_are_all_that_a_tenant_gives() -> None:
         ("operator -n Team_A", "'Team_A' is no name of a namespace"),
         ("operator --jobs-in team-a,", "'' is no name of a namespace"),
         ("operator -A --jobs-in team-a", "--all-namespaces and --jobs-in do not go together"),
-        ("operators", "'crd', 'operator', 'all'"),
+        ("webhook -n team-a --scope namespace", "a webhook is the cluster's own"),
+        ("webhook --api-version v1beta1", "needs Kubernetes 1.20 or later"),
+        ("operators", "'crd', 'operator', 'webhook', 'all'"),
     ],
 )
 def test_wrong_options_are_usage_errors(words: str, said: str) -> None:

@@ -11,6 +11,7 @@ from paddock import __version__
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.install.deployment import IMAGE, Installation, Scope, build_operator
 from paddock.jobs.install.rights import LEASE, Right, Where, allows, build_rights, build_rules
+from paddock.jobs.install.webhook import NAME, PORT, build_webhook, build_webhook_rights
 from paddock.jobs.labels import SETTINGS_ANNOTATION, VERSION_ANNOTATION
 from paddock.jobs.preflight import check, read_bytes
 from paddock.kube.meta import LEASES, NODES, Key, Manifest, key_of, name_of, namespace_of
@@ -103,6 +104,54 @@ def test_probes_and_metrics_are_where_the_arguments_say() -> None:
     assert [(probe["path"], probe["port"]) for probe in probes] == [("/healthz", "health"), ("/readyz", "health")]
     assert f"--health-probe-bind-address=:{ports['health']}" in container["args"]
     assert f"--metrics-bind-address=:{ports['metrics']}" in container["args"]
+
+
+WEBHOOK = build_webhook(Installation(watched=()))
+
+
+def test_the_webhooks_pod_may_do_as_little_as_the_operators() -> None:
+    theirs, ours = pod_of(WEBHOOK)["spec"], pod_of()["spec"]
+    assert theirs["securityContext"] == ours["securityContext"]
+    assert theirs["containers"][0]["securityContext"] == ours["containers"][0]["securityContext"]
+    assert "volumes" not in theirs
+    (rule,) = find("ClusterRole", WEBHOOK)["rules"]
+    assert rule == {
+        "apiGroups": ["admissionregistration.k8s.io"],
+        "resources": ["validatingwebhookconfigurations"],
+        "resourceNames": [name_of(find("ValidatingWebhookConfiguration", WEBHOOK))],
+        "verbs": ["get", "update"],
+    }
+
+
+@pytest.mark.parametrize("namespace", ["paddle-system", "team-a"])
+def test_the_webhooks_parts_lead_to_each_other(namespace: str) -> None:
+    manifests = build_webhook(Installation(namespace=namespace, watched=()))
+    (configured,) = find("ValidatingWebhookConfiguration", manifests)["webhooks"]
+    service, pod = find("Service", manifests), pod_of(manifests)
+    container = pod["spec"]["containers"][0]
+    named = configured["clientConfig"]["service"]
+    assert (named["namespace"], named["name"]) == key_of(service)
+    assert named["port"] == service["spec"]["ports"][0]["port"]
+    assert service["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
+    assert find("Deployment", manifests)["spec"]["selector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+    assert container["ports"] == [{"name": service["spec"]["ports"][0]["targetPort"], "containerPort": PORT}]
+    name = name_of(find("ValidatingWebhookConfiguration", manifests))
+    assert container["args"] == [f"--configuration={name}", f"--bind-address=:{PORT}"]
+    assert find("ClusterRole", manifests)["rules"][0]["resourceNames"] == [name]
+    assert find("ClusterRoleBinding", manifests)["roleRef"]["name"] == name_of(find("ClusterRole", manifests))
+    operator = find("Deployment", build_operator(Installation(namespace=namespace)))
+    assert not operator["spec"]["selector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+
+
+def test_the_webhook_stands_in_nobodys_way() -> None:
+    (configured,) = find("ValidatingWebhookConfiguration", WEBHOOK)["webhooks"]
+    assert (configured["failurePolicy"], configured["timeoutSeconds"], configured["sideEffects"]) == (
+        "Ignore",
+        5,
+        "None",
+    )
+    assert {name for rule in configured["rules"] for name in rule["resources"]} == {"paddlejobs"}, "and no status"
+    assert "Namespace" not in {each["kind"] for each in WEBHOOK}, "deleting the file would delete the operator"
 
 
 def test_an_old_cluster_hears_of_seccomp_by_an_annotation() -> None:
@@ -214,6 +263,8 @@ PLACES = {
     Where.CLUSTER: "Of the cluster: a ClusterRole. `--scope namespace` leaves it out; the operator goes on without it.",
     Where.OWN: "In the operator's own namespace: a Role.",
 }
+WEBHOOK_SAID = """The [webhook](operations/webhook.md), where it is installed, has an account and a ClusterRole of its
+own, and this right alone (`src/paddock/jobs/install/webhook.py`)."""
 
 
 def test_the_manual_has_every_right_with_the_request_that_needs_it(match_golden: Callable[[str, str], None]) -> None:
@@ -221,10 +272,13 @@ def test_the_manual_has_every_right_with_the_request_that_needs_it(match_golden:
     lines = [PAGE]
     for where, said in PLACES.items():
         rows = [build_row(right) for right in rights if right.where is where]
-        lines.append(
-            "\n".join((said, "", "| Resource | Verbs | The request that needs it |", "|---|---|---|", *rows, ""))
-        )
+        lines.append(build_table(said, rows))
+    lines.append(build_table(WEBHOOK_SAID, [build_row(right) for right in build_webhook_rights(NAME)]))
     match_golden(str(EXAMPLES.parents[1] / "docs" / "rights.md"), "\n".join(lines))
+
+
+def build_table(said: str, rows: list[str]) -> str:
+    return "\n".join((said, "", "| Resource | Verbs | The request that needs it |", "|---|---|---|", *rows, ""))
 
 
 def build_row(right: Right) -> str:

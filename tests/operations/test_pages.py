@@ -18,6 +18,7 @@ from paddock.jobs.frameworks import paddle
 from paddock.jobs.frameworks.paddle_rendezvous import DEFAULT_PORT, PORT_NAME
 from paddock.jobs.install.deployment import DEPLOYMENT, HEALTH_PORT, METRICS_PORT, Installation, build_operator
 from paddock.jobs.install.rights import LEASE
+from paddock.jobs.install.webhook import NAME, PORT
 from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.model import PORTS_IN_BLOCK
 from paddock.jobs.policies.ports import FIRST_PORT, LAST_PORT
@@ -71,7 +72,7 @@ def test_the_pages_are_listed_where_a_reader_looks(page: str) -> None:
 def test_the_files_and_objects_of_the_commands_exist(page: str) -> None:
     names = {name for name in re.findall(r"deploy/[\w./-]+\w", TEXTS[page]) if "*" not in name}
     assert [name for name in names if not (ROOT / name).exists()] == []
-    assert {name for line in commands(page) for name in re.findall(r"deployment/([\w-]+)", line)} <= {DEPLOYMENT}
+    assert {name for line in commands(page) for name in re.findall(r"deployment/([\w-]+)", line)} <= {DEPLOYMENT, NAME}
     assert set(re.findall(r"\blease (\S+\.\S+)", TEXTS[page])) <= {LEASE}
 
 
@@ -95,6 +96,7 @@ def test_the_ports_of_the_page_are_those_of_the_code() -> None:
     assert listed == [
         str(METRICS_PORT),
         str(HEALTH_PORT),
+        str(PORT),
         f"{paddle.default_port} to {paddle.default_port + PORTS_IN_BLOCK - 1}",
         f"{FIRST_PORT} to {LAST_PORT}",
         str(DEFAULT_PORT),

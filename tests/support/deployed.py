@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -96,7 +97,7 @@ async def until_served(kubectl: Kubectl) -> None:
 
 @dataclass(slots=True)
 class Process:
-    """A process of `paddock operator`, and its log file."""
+    """A process of `paddock operator` or `paddock webhook`, and its log file."""
 
     process: subprocess.Popen[bytes]
     log: Path
@@ -110,21 +111,39 @@ class Process:
     def entries(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.log.read_text().splitlines()]
 
+    async def port(self) -> int:
+        """The webhook's, once it listens."""
+
+        async def listens() -> str:
+            said = re.search(r"checks jobs at 127.0.0.1:(\d+)", self.log.read_text())
+            return said[1] if said else ""
+
+        return int(await until(listens, 60))
+
 
 @contextmanager
 def operator(kubeconfig: Path, arguments: Sequence[str]) -> Iterator[Process]:
     """The operator with the arguments of a Deployment, without the addresses to listen on, as tests share a machine.
     It is killed at the end if it still runs."""
     words = [each for each in arguments if "-bind-address=" not in each]
-    words += ["--metrics-bind-address=0", "--health-probe-bind-address=0", "--log-format=json"]
+    words += ["--metrics-bind-address=0", "--health-probe-bind-address=0"]
+    with _running("operator", kubeconfig, words) as running:
+        yield running
+
+
+@contextmanager
+def webhook(kubeconfig: Path) -> Iterator[Process]:
+    """The webhook, on a free port of the loopback address. It is killed at the end if it still runs."""
+    with _running("webhook", kubeconfig, ["--bind-address=127.0.0.1:0"]) as running:
+        yield running
+
+
+@contextmanager
+def _running(verb: str, kubeconfig: Path, words: Sequence[str]) -> Iterator[Process]:
     log = kubeconfig.with_name(f"{kubeconfig.name}-{next(_SERIAL)}.log")
+    command = [sys.executable, "-m", "paddock.cli.main", verb, "--kubeconfig", str(kubeconfig), "--log-format=json"]
     with log.open("wb") as stream:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "paddock.cli.main", "operator", "--kubeconfig", str(kubeconfig), *words],
-            stdin=subprocess.DEVNULL,
-            stdout=stream,
-            stderr=stream,
-        )
+        process = subprocess.Popen([*command, *words], stdin=subprocess.DEVNULL, stdout=stream, stderr=stream)
     running = Process(process, log)
     try:
         yield running

@@ -187,7 +187,7 @@ async def serve(config: Config, options: Options) -> int:
 
 async def _serve(config: Config, options: Options) -> None:
     stop = asyncio.Event()
-    _install_signal_handlers(stop)
+    install_signal_handlers(stop)
     measures = Prometheus(__version__)
     # The Lease has its own connections: a renewal must not wait behind the requests of many reconciles.
     clock = ServerClock()
@@ -249,7 +249,7 @@ async def _run_unless_stopped(stop: asyncio.Event, work: Awaitable[T]) -> T | No
     return None
 
 
-def _install_signal_handlers(stop: asyncio.Event) -> None:
+def install_signal_handlers(stop: asyncio.Event) -> None:
     """The first SIGTERM or SIGINT begins the shutdown; the second ends the process at once. Neither loses anything."""
 
     def handle(number: int) -> None:

@@ -51,6 +51,12 @@ def read_address(text: str) -> Address | None:
     return Address(host or None, int(port))
 
 
+def explain_os_error(error: OSError) -> str:
+    """Why listening failed. The error of an unknown host name has a negative number, which `os.strerror` does not
+    know."""
+    return os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
+
+
 @dataclass(frozen=True, slots=True)
 class Handlers:
     """`scrape` returns the metrics and their content type; `unready_reason` why this process is not ready, or ""."""
@@ -98,11 +104,9 @@ class Endpoints:
                 await web.TCPSite(runner, address.host, address.port).start()
             except OSError as error:
                 await self.stop()
-                # The error of an unknown host name has a negative number, which `os.strerror` does not know.
-                reason = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
                 said = phrase(
                     "cannot listen at {address}: {why}. Choose another address with {flag}, or 0 for none",
-                    address=str(address), why=reason, flag=f"--{flag}-bind-address",
+                    address=str(address), why=explain_os_error(error), flag=f"--{flag}-bind-address",
                 )  # fmt: skip
                 raise CannotServe(said) from None
             port = runner.addresses[0][1]

@@ -42,6 +42,7 @@ VERBS: dict[str, str] = {
     "status": "Whether the local cluster is up, and what it runs on",
     "kubeconfig": "Print the path of the local cluster's kubeconfig",
     "operator": "Run the operator of a Kubernetes cluster",
+    "webhook": "Refuse wrong jobs before a Kubernetes stores them",
     "manifests": "Print what a Kubernetes needs: the definitions of jobs, the operator",
     "completion": "Print the completion script of a shell",
     "version": "Print the version",

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paddock.apiserver.http.files import write_private
+from paddock.kube.certificates import begin_certificate, build_name, build_usage, write_pem
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -86,11 +87,11 @@ def _make_authority(certificate: Path, key: Path, now: datetime) -> None:
 
     private = ec.generate_private_key(ec.SECP256R1())
     # Two clusters of one user must not be confused, so the name contains a random number.
-    name = _name(f"Paddock local cluster {os.urandom(4).hex()}")
+    name = build_name(f"Paddock local cluster {os.urandom(4).hex()}")
     built = (
-        _builder(name, name, private, now, AUTHORITY_LIFE)
+        begin_certificate(name, name, private, now, AUTHORITY_LIFE)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_usage(signs_certificates=True), critical=True)
+        .add_extension(build_usage(signs_certificates=True), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(private.public_key()), critical=False)
         .sign(private, hashes.SHA256())
     )
@@ -110,9 +111,9 @@ def _make_server(found: Certificates, authority_key: Path, now: datetime) -> Non
     names: list[x509.GeneralName] = [x509.DNSName(name) for name in NAMES]
     names += [x509.IPAddress(ipaddress.ip_address(address)) for address in ADDRESSES]
     built = (
-        _builder(_name("Paddock API server"), authority.subject, private, now, SERVER_LIFE)
+        begin_certificate(build_name("Paddock API server"), authority.subject, private, now, SERVER_LIFE)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage(signs_certificates=False), critical=True)
+        .add_extension(build_usage(signs_certificates=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([x509.oid.ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False)
@@ -121,43 +122,7 @@ def _make_server(found: Certificates, authority_key: Path, now: datetime) -> Non
     _write_pair(found.server, built, found.key, private)
 
 
-def _builder(
-    subject: x509.Name, issuer: x509.Name, key: EllipticCurvePrivateKey, now: datetime, life: timedelta
-) -> x509.CertificateBuilder:
-    from cryptography import x509
-
-    # Starts one hour ago: the clocks of containers and virtual machines differ a little.
-    return (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(issuer)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + life)
-    )
-
-
-def _name(common_name: str) -> x509.Name:
-    from cryptography import x509
-
-    return x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, common_name)])
-
-
-def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
-    from cryptography import x509
-
-    return x509.KeyUsage(
-        digital_signature=True, content_commitment=False, key_encipherment=False, data_encipherment=False,
-        key_agreement=False, key_cert_sign=signs_certificates, crl_sign=signs_certificates,
-        encipher_only=False, decipher_only=False,
-    )  # fmt: skip
-
-
 def _write_pair(certificate: Path, built: x509.Certificate, key: Path, private: EllipticCurvePrivateKey) -> None:
-    from cryptography.hazmat.primitives import serialization
-
-    pem = serialization.Encoding.PEM
-    plain = private.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    pem, plain = write_pem(built, private)
     write_private(key, plain)
-    write_private(certificate, built.public_bytes(pem))
+    write_private(certificate, pem)

@@ -1,7 +1,7 @@
 """paddock manifests
 
-Prints the files of `deploy/`, which `jobs.install.crd` (CRDs) and `jobs.install.deployment` (operator) build from the
-typed models; this module only formats them. tests/cli/test_manifests.py compares them with deploy/.
+Prints the files of `deploy/`, which `jobs.install` builds from the typed models: the CRDs, the operator, the webhook.
+This module only formats them. tests/cli/test_manifests.py compares them with deploy/.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.install.crd import build_crd, build_old_crd
 from paddock.jobs.install.deployment import IMAGE, NAMESPACE, Installation, Scope, build_operator
 from paddock.jobs.install.deployment import KINDS as DEFAULT_KINDS
+from paddock.jobs.install.webhook import CHECKED, build_webhook
 from paddock.jobs.text.phrases import phrase
 from paddock.kube.meta import Manifest, Resource
 from paddock.kube.validation.names import DNS_LABEL
@@ -50,7 +51,7 @@ def _check_namespaces(context: click.Context, parameter: click.Parameter, values
 
 
 @click.command(name="manifests", cls=Verb)
-@click.argument("what", type=click.Choice(["crd", "operator", "all"]), default="all")
+@click.argument("what", type=click.Choice(["crd", "operator", "webhook", "all"]), default="all")
 @click.option(
     "-n",
     "--namespace",
@@ -79,10 +80,9 @@ def _check_namespaces(context: click.Context, parameter: click.Parameter, values
 @click.option(
     "--kinds",
     type=KindsOfJob(),
-    default=DEFAULT_KINDS,
     cls=DescribedDefault,
     show_default=",".join(kind.qualified for kind in DEFAULT_KINDS),
-    help="Which kinds of job, joined by commas.",
+    help="Which kinds of job, joined by commas; the webhook checks every PaddleJob.",
 )
 @click.option("--image", default=IMAGE, show_default=True, metavar="NAME", help="The operator's image.")
 @click.option(
@@ -100,18 +100,19 @@ def command(
     watched: tuple[str, ...],
     everywhere: bool,
     scope: str,
-    kinds: tuple[Resource, ...],
+    kinds: tuple[Resource, ...] | None,
     image: str,
     version: str,
     output: str,
 ) -> None:
-    """Print what a cluster needs: the definitions of jobs, and the operator.
+    """Print what a cluster needs: the definitions of jobs, and the operator. The webhook is optional.
 
     \b
     paddock manifests | kubectl apply -f -
     paddock manifests operator --jobs-in team-a,team-b
     paddock manifests operator -n team-a --scope namespace
     paddock manifests crd --kinds paddlejobs.kubeflow.org
+    paddock manifests webhook
 
     The files in deploy/ are what it prints without options.
     """
@@ -121,11 +122,18 @@ def command(
     if everywhere and watched:
         said = phrase("--all-namespaces and --jobs-in do not go together: name the namespaces, or run the jobs of all")
         raise click.UsageError(localized(said))
+    is_webhook = what == "webhook"
+    if is_webhook and scope == Scope.NAMESPACE:
+        said = phrase("a webhook is the cluster's own, which --scope namespace leaves out")
+        raise click.UsageError(localized(said))
+    if is_webhook and version == "v1beta1":
+        raise click.UsageError(localized(phrase("the webhook needs Kubernetes 1.20 or later")))
+    own = () if is_webhook else (namespace,)  # it checks jobs of all namespaces unless some are named
     installation = Installation(
         namespace=namespace,
-        watched=() if everywhere else watched or (namespace,),
+        watched=() if everywhere else watched or own,
         image=image,
-        kinds=kinds,
+        kinds=kinds or (CHECKED if is_webhook else DEFAULT_KINDS),
         scope=Scope(scope),
         old=version == "v1beta1",
     )
@@ -134,7 +142,10 @@ def command(
 
 
 def build_manifests(what: str, installation: Installation) -> list[Manifest]:
-    """`what`: crd, operator or all. CRDs come first: without them the operator cannot watch jobs."""
+    """`what`: crd, operator, webhook, or all, which has no webhook. CRDs come first: without them the operator cannot
+    watch jobs."""
+    if what == "webhook":
+        return list(build_webhook(installation))
     build = build_old_crd if installation.old else build_crd
     crds = [build(KINDS[resource]) for resource in installation.kinds]
     return [

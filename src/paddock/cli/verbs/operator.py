@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from paddock.cli.cluster.addresses import build_bind_address, read_bind_address
 from paddock.cli.cluster.errors import Failed
 from paddock.cli.cluster.kinds import KindsOfJob
 from paddock.cli.output.language import localized
@@ -108,21 +108,6 @@ def choose_gangs(pod_groups: Resource | None, name: str) -> tuple[Resource | Non
     return pod_groups, name or (GANG_SCHEDULERS[pod_groups] if pod_groups else "")
 
 
-def _read_address(_context: click.Context, parameter: click.Parameter, value: str) -> Address | None:
-    from paddock.app.health import read_address
-
-    try:
-        return read_address(value)
-    except ValueError as error:
-        raise click.BadParameter(localized(error.args[0]), param=parameter) from None
-
-
-def _build_address(port: int) -> str:
-    """The default address: in a pod (which has KUBERNETES_SERVICE_HOST) all addresses, as in paddle-operator, for the
-    kubelet's probes and Prometheus; elsewhere the loopback address."""
-    return f":{port}" if os.environ.get("KUBERNETES_SERVICE_HOST") else f"127.0.0.1:{port}"
-
-
 def _ignored(command: Callable[..., Any]) -> Callable[..., Any]:
     for name in reversed(list(IGNORED)):
         command = click.option(f"--{name}", f"ignored_{name.replace('-', '_').lower()}", hidden=True)(command)
@@ -181,20 +166,20 @@ def _ignored(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--metrics-bind-address",
     "metrics",
-    default=lambda: _build_address(METRICS_PORT),
+    default=lambda: build_bind_address(METRICS_PORT),
     cls=DescribedDefault,
     show_default="127.0.0.1:8080; in a pod :8080",
-    callback=_read_address,
+    callback=read_bind_address,
     metavar="HOST:PORT",
     help="Where /metrics is; :8080 is every address of the machine, 0 is off.",
 )
 @click.option(
     "--health-probe-bind-address",
     "probes",
-    default=lambda: _build_address(HEALTH_PORT),
+    default=lambda: build_bind_address(HEALTH_PORT),
     cls=DescribedDefault,
     show_default="127.0.0.1:8081; in a pod :8081",
-    callback=_read_address,
+    callback=read_bind_address,
     metavar="HOST:PORT",
     help="Where /healthz and /readyz are.",
 )

@@ -201,14 +201,13 @@ def _pod_metadata(installation: Installation) -> Manifest:
 def _pod_spec(installation: Installation) -> Manifest:
     """Fulfils Kubernetes' Pod Security Standard "restricted". A PriorityClass belongs to the whole cluster, so an
     operator with rights in one namespace has none."""
-    seccomp = {} if installation.old else {"seccompProfile": {"type": "RuntimeDefault"}}
     whole = installation.scope is Scope.CLUSTER
     return {
         "serviceAccountName": ACCOUNT,
         **({"priorityClassName": installation.cluster_name(PRIORITY_CLASS)} if whole else {}),
         "affinity": {"podAntiAffinity": _apart()},
         "terminationGracePeriodSeconds": _GRACE_SECONDS,
-        "securityContext": {"runAsNonRoot": True, "runAsUser": USER, "runAsGroup": USER, **seccomp},
+        "securityContext": build_pod_security(old=installation.old),
         "containers": [_container(installation)],
     }
 
@@ -235,11 +234,21 @@ def _container(installation: Installation) -> Manifest:
             "requests": {"cpu": "100m", "memory": "128Mi"},
             "limits": {"cpu": "1", "memory": "300Mi"},
         },
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
+        "securityContext": build_container_security(),
+    }
+
+
+def build_pod_security(*, old: bool = False) -> Manifest:
+    """`old`: the field of seccomp came with Kubernetes 1.19."""
+    seccomp = {} if old else {"seccompProfile": {"type": "RuntimeDefault"}}
+    return {"runAsNonRoot": True, "runAsUser": USER, "runAsGroup": USER, **seccomp}
+
+
+def build_container_security() -> Manifest:
+    return {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
     }
 
 

@@ -43,6 +43,7 @@ __all__ = [
     "Document",
     "check",
     "check_together",
+    "explain_problem",
     "find_api",
     "format_problem",
     "read_bytes",
@@ -103,8 +104,13 @@ def format_problem(problem: Problem, file: str, language: str = "en") -> str:
     """`wide.yaml:12:15: spec.worker.replicas: found "two", a whole number from 1 to 10000 is allowed`."""
     place = ":".join(str(part) for part in (file, problem.line, problem.column) if part)
     severity = "" if problem.severity == "error" else render(phrase("warning: "), language)
+    return f"{place}: {severity}{explain_problem(problem, language)}"
+
+
+def explain_problem(problem: Problem, language: str = "en") -> str:
+    """`spec.worker.replicas: found "two", a whole number from 1 to 10000 is allowed`."""
     path = f"{problem.path}: " if problem.path else ""
-    return f"{place}: {severity}{path}{render(problem.said or problem.message, language)}"
+    return f"{path}{render(problem.said or problem.message, language)}"
 
 
 def _place(problem: Problem, document: Document) -> Problem:

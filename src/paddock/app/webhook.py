@@ -1,0 +1,85 @@
+"""The webhook's process on a cluster: serves reviews, keeps its certificate trusted, ends in order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+
+from paddock import __version__
+from paddock.app.cluster import install_signal_handlers
+from paddock.app.health import Address, CannotServe, explain_os_error
+from paddock.client.client import Client
+from paddock.client.credentials import open_credentials
+from paddock.client.kubeconfig import Config
+from paddock.jobs.text.phrases import phrase
+from paddock.kube.api import Api
+from paddock.webhook.certificates import LIFE, name_service
+from paddock.webhook.keeper import LOOK_SECONDS, SETTLE_SECONDS, Keeper
+from paddock.webhook.server import Server
+
+log = logging.getLogger("paddock.webhook")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`configuration`: the ValidatingWebhookConfiguration. `service`, `namespace`: the Service, for which the
+    certificate is. `life`, `look`, `settle`: as in `Keeper`."""
+
+    configuration: str
+    service: str
+    namespace: str
+    address: Address
+    life: timedelta = LIFE
+    look: float = LOOK_SECONDS
+    settle: float = SETTLE_SECONDS
+
+
+async def serve(config: Config, options: Options) -> int:
+    """Runs the webhook until a signal, and returns the exit code. Raises `CannotServe` and `ConfigError`."""
+    stop = asyncio.Event()
+    install_signal_handlers(stop)
+    async with (
+        open_credentials(config, notify=lambda said: log.warning("%s", said)) as credentials,
+        Client(config, credentials=credentials) as client,
+    ):
+        await run_webhook(client, options, stop)
+    log.info("ended in order")
+    return 0
+
+
+async def run_webhook(
+    api: Api, options: Options, stop: asyncio.Event, started: Callable[[Address], None] = lambda _: None
+) -> None:
+    """Until `stop` is set. `started` is told where it listens. Raises `CannotServe`."""
+    keeper: Keeper | None = None
+    server = Server(*options.address, lambda: keeper.unready_reason if keeper else "starting")
+    names = name_service(options.service, options.namespace)
+    keeper = Keeper(
+        api, options.configuration, names, server.load,
+        clock=time.time, life=options.life, look=options.look, settle=options.settle,
+    )  # fmt: skip
+    try:
+        await server.start()
+    except OSError as error:
+        await server.stop()
+        said = phrase(
+            "cannot listen at {address}: {why}. Choose another address with {flag}",
+            address=str(options.address), why=explain_os_error(error), flag="--bind-address",
+        )  # fmt: skip
+        raise CannotServe(said) from None
+    address = Address(options.address.host, server.port)
+    log.info("paddock %s checks jobs at %s, as %s", __version__, address, names[0])
+    started(address)
+    keeping = asyncio.create_task(keeper.run())
+    try:
+        await stop.wait()
+    finally:
+        keeping.cancel()
+        with suppress(asyncio.CancelledError):
+            await keeping
+        await server.stop()

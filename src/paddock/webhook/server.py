@@ -1,0 +1,96 @@
+"""The webhook's HTTPS server: `/review`, `/healthz` and `/readyz` on one port.
+
+Nobody proves who he is: an answer holds nothing but what its asker sent. What one can ask for is bounded instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import ssl
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+from aiohttp import web
+
+from paddock.jobs.install.webhook import PATH
+from paddock.kube.meta import Manifest
+from paddock.webhook.certificates import Certificate
+from paddock.webhook.review import BadReview, Request, let_through, read_review, review
+
+LARGEST = 3 * 2**20
+"""Bytes of a body, as in Kubernetes."""
+_SECONDS = 4.5
+"""For one review, with its wait. The API server waits for 5 s, and is told before that it was in vain."""
+_AT_ONCE = 16
+
+log = logging.getLogger("paddock.webhook")
+
+
+def answer(body: bytes, decide: Callable[[Request], Manifest] = review) -> bytes:
+    """The AdmissionReview that answers a body. Raises `BadReview`, and nothing else."""
+    request = read_review(body)
+    try:
+        found = decide(request)
+    except Exception:
+        log.exception("a review failed, which is a bug; the job was let through")
+        found = let_through(request)
+    return msgspec.json.encode(found)
+
+
+class Server:
+    """`host` None: every address. `unready_reason`: why this process is not ready, or empty."""
+
+    def __init__(self, host: str | None, port: int, unready_reason: Callable[[], str]) -> None:
+        self._host, self.port, self._unready_reason = host, port, unready_reason
+        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._context.minimum_version = ssl.TLSVersion.TLSv1_2
+        # One thread: reviews are short, Python does one at a time anyhow, and the loop stays free for the probes.
+        self._reviewer = ThreadPoolExecutor(1, "review")
+        self._room = asyncio.Semaphore(_AT_ONCE)
+        self._runner: web.AppRunner | None = None
+
+    def load(self, certificate: Certificate) -> None:
+        """Serves this certificate to connections from now on. Python reads it from files alone: this one is in memory,
+        as the file system is read-only and the key is to be on no disk."""
+        with os.fdopen(os.memfd_create("certificate"), "w") as stream:
+            stream.write(f"{certificate.pem}\n{certificate.key}")
+            stream.flush()
+            self._context.load_cert_chain(f"/proc/self/fd/{stream.fileno()}")
+
+    async def start(self) -> None:
+        """Raises OSError."""
+        app = web.Application(client_max_size=LARGEST)
+        app.add_routes(
+            [web.post(PATH, self._review), web.get("/healthz", self._healthz), web.get("/readyz", self._readyz)]
+        )
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_SECONDS, auto_decompress=False)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, self._host, self.port, ssl_context=self._context).start()
+        self.port = self._runner.addresses[0][1]
+
+    async def stop(self) -> None:
+        """Reviews that have begun are answered."""
+        if self._runner is not None:
+            await self._runner.cleanup()
+        self._reviewer.shutdown(wait=False, cancel_futures=True)
+
+    async def _review(self, request: web.Request) -> web.Response:
+        try:
+            async with asyncio.timeout(_SECONDS), self._room:
+                body = await request.read()
+                found = await asyncio.get_running_loop().run_in_executor(self._reviewer, answer, body)
+        except BadReview as bad:
+            return web.Response(status=400, text=f"{bad}\n")
+        except TimeoutError:
+            return web.Response(status=503, text="busy\n")
+        return web.Response(body=found, content_type="application/json")
+
+    async def _healthz(self, _: web.Request) -> web.Response:
+        return web.Response(text="ok\n")
+
+    async def _readyz(self, _: web.Request) -> web.Response:
+        why = self._unready_reason()
+        return web.Response(text=f"{why}\n" if why else "ok\n", status=503 if why else 200)

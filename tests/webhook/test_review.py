@@ -1,0 +1,205 @@
+"""What a review says: `paddock validate`'s sentences, and an edit is refused only for what it makes worse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paddock.cli.main import cli
+from paddock.kube.meta import Manifest
+from paddock.webhook.review import BadReview, Request, cut_warnings, let_through, read_review, review
+from webhook.jobs import (
+    JOB,
+    REVIEW,
+    Edit,
+    container,
+    ended,
+    huge,
+    in_deletion,
+    labelled,
+    make,
+    more_negative,
+    negative,
+    no_image,
+    nothing,
+    of_a_stranger,
+    of_another,
+    of_kubeflow,
+    stored,
+    twice_the_name,
+    with_a_sidecar,
+)
+
+
+def ask(new: Manifest, old: Manifest | None = None, operation: str = "") -> Manifest:
+    request = Request("uid-1", operation or ("UPDATE" if old else "CREATE"), new, old)
+    answer = review(request)
+    assert (answer["apiVersion"], answer["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
+    assert answer["response"]["uid"] == "uid-1"
+    found: Manifest = answer["response"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("edit", "allowed"),
+    [
+        (nothing, True),
+        (stored, True),
+        (of_kubeflow, True),
+        (negative, False),
+        (no_image, False),
+        (of_another, True),
+        (of_a_stranger, True),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_new_job_is_taken_unless_it_has_an_error(edit: Edit, allowed: bool) -> None:
+    said = ask(make(edit))
+    assert said["allowed"] is allowed
+    assert ("status" in said) is not allowed
+    assert allowed is False or "warnings" not in said or edit is of_another
+
+
+def test_another_managers_job_is_taken_with_all_its_errors() -> None:
+    assert ask(make(of_another, negative)) == {"uid": "uid-1", "allowed": True}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "allowed"),
+    [
+        ((), (negative,), False),
+        ((negative,), (), True),
+        ((negative,), (negative, labelled), True),
+        ((negative,), (negative, ended), True),
+        ((negative,), (more_negative,), True),
+        ((negative,), (negative, no_image), False),
+        ((no_image,), (no_image, with_a_sidecar), True),
+        ((no_image, with_a_sidecar), (no_image,), True),
+        ((), (negative, in_deletion), True),
+        ((of_another, negative), (negative,), True),
+        ((), (of_another, negative), True),
+        ((twice_the_name,), (twice_the_name, labelled), True),
+    ],
+    ids=lambda value: "-".join(edit.__name__ for edit in value) if isinstance(value, tuple) else str(value),
+)
+def test_an_edit_is_refused_for_what_it_makes_worse_alone(
+    before: tuple[Edit, ...], after: tuple[Edit, ...], allowed: bool
+) -> None:
+    assert ask(make(stored, *after), make(stored, *before))["allowed"] is allowed
+
+
+def test_only_the_errors_that_are_new_are_told_to_who_edits() -> None:
+    said = ask(make(negative, no_image), make(negative))
+    assert "image" in said["status"]["message"]
+    assert "replicas" not in said["status"]["message"]
+
+
+def test_errors_of_before_are_warnings() -> None:
+    (said,) = ask(make(more_negative), make(negative))["warnings"]
+    assert said.startswith("spec.worker.replicas: found -2")
+
+
+@pytest.mark.parametrize("operation", ["DELETE", "CONNECT", ""])
+def test_other_operations_are_let_through(operation: str) -> None:
+    assert review(Request("u", operation, make(negative)))["response"]["allowed"] is True
+
+
+def bad_manifests() -> list[Manifest]:
+    return [make(edit) for edit in (negative, no_image, twice_the_name)] + [make(negative, no_image)]
+
+
+@pytest.mark.parametrize("manifest", bad_manifests(), ids=["replicas", "image", "names", "two"])
+def test_the_sentences_are_those_of_validate(manifest: Manifest, tmp_path: Path) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text(yaml.safe_dump(manifest, sort_keys=False))
+    printed = CliRunner().invoke(cli, ["validate", str(file)]).output.splitlines()
+    errors = [line.split(": ", 1)[1] for line in printed if str(file) in line and ": warning: " not in line]
+    status = ask(manifest)["status"]
+    assert status["message"].splitlines() == errors
+    assert [f"{each['field']}: {each['message']}" for each in status["details"]["causes"]] == errors
+    assert (status["code"], status["reason"], status["details"]["name"]) == (422, "Invalid", "demo")
+
+
+def test_warnings_of_validate_are_told_and_the_job_is_taken() -> None:
+    def asks_of_kueue(job: Manifest) -> None:
+        container(job)["command"] = ["python", "-m", "paddle.distributed.launch", "run_check"]
+        job["spec"]["worker"]["replicas"] = 1
+
+    said = ask(make(asks_of_kueue))
+    assert said["allowed"] is True
+    assert any(each.startswith("spec.worker.template.spec.containers[0].command") for each in said["warnings"])
+
+
+def test_a_job_that_is_too_large_is_let_through_with_a_word() -> None:
+    said = ask(make(huge))
+    assert (said["allowed"], said["warnings"]) == (True, ["this job is not checked, as it has more than 5000 values"])
+
+
+def test_errors_without_end_are_counted() -> None:
+    def full_of_errors(job: Manifest) -> None:
+        container(job)["env"] = [{"name": "", "value": "x"} for _ in range(300)]
+
+    status = ask(make(full_of_errors))["status"]
+    lines = status["message"].splitlines()
+    assert (len(lines), len(status["details"]["causes"])) == (101, 100)
+    assert lines[-1].startswith("and ")
+
+
+@pytest.mark.parametrize(
+    ("warnings", "kept"),
+    [
+        ([], []),
+        (["short"], ["short"]),
+        (["x" * 257], ["x" * 255 + "…"]),
+        (["x" * 256] * 20, ["x" * 256] * 16),
+    ],
+)
+def test_warnings_are_as_short_as_kubernetes_passes_on(warnings: list[str], kept: list[str]) -> None:
+    assert cut_warnings(warnings) == kept
+
+
+def test_a_review_is_read() -> None:
+    assert read_review(json.dumps(REVIEW).encode()) == Request("1", "CREATE", JOB)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"", b"{", b"[]", b"null", b"\xff\xfe", b"{}", b"[" * 100_000,
+        json.dumps(REVIEW | {"apiVersion": "admission.k8s.io/v1beta1"}).encode(),
+        json.dumps(REVIEW | {"request": None}).encode(),
+        json.dumps(REVIEW | {"request": {"uid": 7, "object": {}}}).encode(),
+        json.dumps(REVIEW | {"request": {"uid": "7", "object": None}}).encode(),
+        json.dumps(REVIEW | {"request": {"uid": "7", "object": {}, "oldObject": []}}).encode(),
+    ],
+    ids=range(12),
+)  # fmt: skip
+def test_anything_else_is_told_to_be_no_review(body: bytes) -> None:
+    with pytest.raises(BadReview):
+        read_review(body)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+)
+
+
+@given(spec=VALUES, old=VALUES, metadata=VALUES)
+def test_no_object_makes_a_review_fail(spec: object, old: object, metadata: object) -> None:
+    """A foreign definition of the kind may let anything through to here."""
+    new = {**JOB, "spec": spec, "metadata": metadata}
+    for before in (None, {**JOB, "spec": old}):
+        assert isinstance(review(Request("1", "UPDATE" if before else "CREATE", new, before))["response"], dict)
+
+
+def test_a_bug_lets_the_job_through_with_a_word() -> None:
+    said = let_through(Request("1", "CREATE", JOB))["response"]
+    assert said["allowed"] is True
+    assert "bug of its own" in said["warnings"][0]

@@ -1,0 +1,143 @@
+"""The webhook over TLS: reviews, probes, bodies that are none, a certificate that changes while it serves."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+import aiohttp
+import pytest
+
+from paddock.app.health import Address, CannotServe
+from paddock.app.webhook import Options, run_webhook
+from paddock.kube.meta import Manifest
+from paddock.webhook.certificates import Certificate, make_certificate
+from paddock.webhook.server import LARGEST, Server, answer
+from support.operator_seam import until
+from webhook.cluster import Cluster
+from webhook.jobs import REVIEW, make, negative
+
+CERTIFICATE = make_certificate(("a.b.svc",), datetime.fromtimestamp(time.time(), UTC))
+
+
+class Opened:
+    def __init__(self, port: int, trusted: str, session: aiohttp.ClientSession) -> None:
+        self.port, self._session = port, session
+        self.trust(trusted)
+
+    def trust(self, pem: str) -> None:
+        self._context = ssl.create_default_context(cadata=pem)
+
+    async def ready(self) -> bool:
+        try:
+            return (await self.ask("/readyz"))[0] == 200
+        except aiohttp.ClientConnectorCertificateError:
+            return False
+
+    async def ask(self, path: str, body: bytes | None = None, **headers: str) -> tuple[int, str]:
+        url = f"https://127.0.0.1:{self.port}{path}"
+        method = "GET" if body is None else "POST"
+        async with self._session.request(method, url, data=body, ssl=self._context, headers=headers) as answer:
+            return answer.status, await answer.text()
+
+
+@asynccontextmanager
+async def opened(unready: str = "", certificate: Certificate = CERTIFICATE) -> AsyncIterator[tuple[Server, Opened]]:
+    server = Server("127.0.0.1", 0, lambda: unready)
+    server.load(certificate)
+    await server.start()
+    connector = aiohttp.TCPConnector(force_close=True)
+    try:
+        async with aiohttp.ClientSession(connector=connector) as session:
+            yield server, Opened(server.port, certificate.pem, session)
+    finally:
+        await server.stop()
+
+
+def body(**changes: object) -> bytes:
+    return json.dumps(REVIEW | {"request": REVIEW["request"] | changes}).encode()
+
+
+async def test_a_review_is_answered() -> None:
+    async with opened() as (_, client):
+        code, text = await client.ask("/review", body(object=make(negative)))
+        response = json.loads(text)["response"]
+        assert (code, response["uid"], response["allowed"]) == (200, "1", False)
+        assert response["status"]["message"].startswith("spec.worker.replicas: found -1")
+
+
+@pytest.mark.parametrize(
+    ("sent", "code"),
+    [(b"", 400), (b"{}", 400), (b"[" * 200_000, 400), (b"\xff", 400), (b"x" * (LARGEST + 1), 413)],
+    ids=["empty", "no review", "deep", "no text", "large"],
+)
+async def test_a_bad_body_is_the_askers_fault_and_the_next_is_answered(sent: bytes, code: int) -> None:
+    async with opened() as (_, client):
+        assert (await client.ask("/review", sent))[0] == code
+        assert (await client.ask("/review", body()))[0] == 200
+
+
+async def test_an_encoded_body_is_not_unpacked() -> None:
+    async with opened() as (_, client):
+        assert (await client.ask("/review", b"\x1f\x8b" + b"x" * 100, **{"Content-Encoding": "gzip"}))[0] == 400
+
+
+@pytest.mark.parametrize(("why", "code"), [("", 200), ("not yet", 503)])
+async def test_probes(why: str, code: int) -> None:
+    async with opened(why) as (_, client):
+        assert await client.ask("/healthz") == (200, "ok\n")
+        assert await client.ask("/readyz") == (code, f"{why or 'ok'}\n")
+
+
+def test_a_bug_in_a_review_lets_the_job_through_and_only_the_log_has_its_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(_: object) -> Manifest:
+        raise ZeroDivisionError("secret")
+
+    text = answer(body(object=make(negative)), fail).decode()
+    response = json.loads(text)["response"]
+    assert (response["allowed"], len(response["warnings"])) == (True, 1)
+    assert "secret" not in text
+    assert "Traceback" not in text
+    assert caplog.records[0].exc_info is not None
+
+
+async def test_another_certificate_is_served_without_a_restart() -> None:
+    other = make_certificate(("a.b.svc",), datetime.fromtimestamp(time.time(), UTC))
+    async with opened() as (server, client):
+        assert (await client.ask("/healthz"))[0] == 200
+        server.load(other)
+        with pytest.raises(aiohttp.ClientConnectorCertificateError):
+            await client.ask("/healthz")
+        client.trust(other.pem)
+        assert (await client.ask("/healthz"))[0] == 200
+
+
+def options(port: int = 0) -> Options:
+    return Options("paddle-webhook", "paddle-webhook", "paddle-system", Address("127.0.0.1", port))
+
+
+async def test_the_process_is_ready_when_its_certificate_is_in_the_bundle_and_ends_in_order() -> None:
+    cluster, stop = Cluster(), asyncio.Event()
+    where: asyncio.Future[Address] = asyncio.get_running_loop().create_future()
+    running = asyncio.create_task(run_webhook(cluster, options(), stop, where.set_result))
+    address = await where
+    async with aiohttp.ClientSession() as session:
+        await until(lambda: Opened(address.port, cluster.bundle or CERTIFICATE.pem, session).ready())
+        client = Opened(address.port, cluster.bundle, session)
+        assert json.loads((await client.ask("/review", body()))[1])["response"]["allowed"] is True
+    stop.set()
+    await running
+
+
+async def test_an_address_that_is_taken_is_told_with_what_to_do() -> None:
+    async with opened() as (server, _):
+        with pytest.raises(CannotServe) as raised:
+            await run_webhook(Cluster(), options(server.port), asyncio.Event())
+    assert "Address already in use. Choose another address with --bind-address" in str(raised.value.args[0])
