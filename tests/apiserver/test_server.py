@@ -9,6 +9,7 @@ import ssl
 import stat
 import time
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -331,6 +332,21 @@ async def test_the_last_request_is_now_while_somebody_watches(tmp_path: Path) ->
     await client.session.close()
     await server.stop()
     await api.close()
+
+
+async def test_the_bodies_of_watches_hold_no_room(server: Server, http: Http) -> None:
+    """Kubernetes reads none of a GET. Those of all open watches would keep the others' large bodies waiting."""
+    async with AsyncExitStack() as watches:
+        for _ in range(3):
+            asked = http.session.get(
+                f"{server.url}{CONFIG_MAPS_PATH}?watch=true",
+                data=bytes(2 * 1024 * 1024),
+                headers={"Authorization": f"Bearer {server.token}"},
+            )
+            assert (await watches.enter_async_context(asked)).status == 200
+        body = {"metadata": {"name": "large"}, "data": {"x": "x" * 1_000_000}}
+        async with asyncio.timeout(30):
+            assert (await http.ask("POST", CONFIG_MAPS_PATH, body))[0] == 201
 
 
 async def test_an_internal_error_is_a_status_and_a_log_line(
