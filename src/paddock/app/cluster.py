@@ -194,7 +194,8 @@ async def _serve(config: Config, options: Options) -> None:
     async with (
         open_credentials(config, notify=lambda said: log.warning("%s", said)) as credentials,
         Client(config, on_watch_end=measures.watch_ended, on_date=clock.read_header, credentials=credentials) as client,
-        Client(config, credentials=credentials) as lease_client,
+        # A standby asks for nothing else, and has to notice a clock that is set before it leads.
+        Client(config, on_date=clock.read_header, credentials=credentials) as lease_client,
     ):
 
         async def connect() -> bool:

@@ -254,12 +254,15 @@ class Client(Api):
         watch = self.watches[resource] = Watch(self._store, resource, self._loop, back)
         return watch
 
+    def read_date(self) -> None:
+        """Every answer has a Date, also those about the Lease, for which a standby asks too."""
+        self._clock.read(self._store.clock())
+        self._read_since = min(self._read_since, self._loop.now)
+
     async def _ask(self, perform: Perform) -> Any:
         self.sent += 1
         self._blind |= PODS in self.watches and self.watches[PODS].behind
-        # Every answer has a Date.
-        self._clock.read(self._store.clock())
-        self._read_since = min(self._read_since, self._loop.now)
+        self.read_date()
         if self.dies_in is not None and not self.dead:
             self.dies_in -= 1
             if self.dies_in < 0:

@@ -20,6 +20,7 @@ from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Phase, Settings
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import CONFIG_MAPS, POD_GROUPS, PODS, SERVICES, Manifest, is_deleting, uid_of
+from paddock.operator.election import RENEW_PERIOD
 from paddock.operator.metrics import UNMEASURED, Measures
 
 EPOCH = 1_700_000_000.0
@@ -140,6 +141,10 @@ class World:
         self.cluster.pass_time(seconds)
         self.after()
         self.loop.advance(seconds)
+        if seconds >= RENEW_PERIOD:
+            for process in self.processes:
+                if process.alive:
+                    process.client.read_date()
 
     def _be_kind(self, back: int) -> None:
         """To whoever leads. A standby may go on lagging, and dying between two requests is never excluded."""
