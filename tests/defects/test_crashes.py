@@ -38,7 +38,7 @@ async def test_a_job_that_crashed_the_operator_is_refused_with_its_field_and_the
     """1, 2: by the API server if the CRD has the rule, else by the operator, in the status of the job."""
     spec, field = CRASHES[name]
     api, namespace = world.api, world.namespace
-    async with running(api, Settings()):
+    async with running(api, Settings(status_wait=0)):
         try:
             await api.create(JOBS, {**build_job("bad", namespace=namespace), "spec": spec})
         except Invalid as refusal:
@@ -59,7 +59,7 @@ async def _told(world: World, name: str) -> list[str]:
 async def test_a_role_that_is_removed_while_its_pods_run_makes_a_smaller_gang(world: World) -> None:
     """3: it crashed if the ConfigMap did not exist yet."""
     api, namespace = world.api, world.namespace
-    async with running(api, Settings()):
+    async with running(api, Settings(status_wait=0)):
         await api.create(JOBS, build_job(namespace=namespace))
         first = await until(lambda: have_pods(api, 4, namespace=namespace))
         await api.patch(JOBS, namespace, "demo", {"spec": {"ps": None}})

@@ -66,7 +66,7 @@ async def test_a_refused_pod_has_an_event_with_kind_name_and_reason_and_is_tried
             raise Forbidden("exceeded quota: team, requested: pods=1")
 
     seam.before = quota
-    async with running(seam, Settings()):
+    async with running(seam, Settings(status_wait=0)):
         await world.api.create(JOBS, build_job(namespace=world.namespace))
         await until(lambda: have_pods(world.api, 4, namespace=world.namespace))
         said = await until(lambda: _events(world, "ActionFailed"))
@@ -81,7 +81,7 @@ async def _events(world: World, reason: str) -> list[str]:
 
 async def test_a_job_whose_servers_never_return_completes_when_its_workers_have(world: World) -> None:
     """15: `run_server` has no end, and the job had none either. `Completed PS 2/2 0/2`, as the documents print it."""
-    async with running(world.api, Settings()):
+    async with running(world.api, Settings(status_wait=0)):
         await world.api.create(JOBS, build_job(namespace=world.namespace, cleanPodPolicy="Never"))
         await start_gang(world)
         for worker in ("demo-worker-0", "demo-worker-1"):
@@ -97,7 +97,7 @@ async def test_survivors_of_a_failed_job_hold_no_device_and_no_pod_is_created_fo
     """16: they continued to train, and missing pods were still created."""
     seam = Seam(world.api, world.namespace)
     spec = {"cleanPodPolicy": policy} if policy else {}
-    async with running(seam, Settings()):
+    async with running(seam, Settings(status_wait=0)):
         await world.api.create(JOBS, build_job(namespace=world.namespace, **spec))
         await start_gang(world)
         await set_phase(world.api, "demo-worker-1", "Failed", code=1, namespace=world.namespace)
@@ -115,7 +115,7 @@ async def _only(world: World, names: set[str]) -> bool:
 async def test_a_pod_of_a_finished_job_that_is_drained_does_not_train_again(world: World) -> None:
     """17: it came back under its name, and trained, while the job said Completed."""
     seam = Seam(world.api, world.namespace)
-    async with running(seam, Settings()):
+    async with running(seam, Settings(status_wait=0)):
         await world.api.create(JOBS, build_job(namespace=world.namespace, cleanPodPolicy="Never"))
         await start_gang(world)
         for worker in ("demo-worker-0", "demo-worker-1"):
@@ -129,7 +129,7 @@ async def test_a_pod_of_a_finished_job_that_is_drained_does_not_train_again(worl
 
 async def test_a_rank_that_was_moved_makes_a_gang_with_the_new_addresses(world: World) -> None:
     """18: the others went on with the address of a pod that was gone."""
-    async with running(world.api, Settings()):
+    async with running(world.api, Settings(status_wait=0)):
         await world.api.create(JOBS, build_job(namespace=world.namespace))
         before = await start_gang(world)
         await world.api.delete(PODS, world.namespace, "demo-ps-0", grace=0)
@@ -144,7 +144,7 @@ async def test_a_rank_that_was_moved_makes_a_gang_with_the_new_addresses(world: 
 
 async def test_edited_replicas_make_a_gang_that_knows_its_size(world: World) -> None:
     """18: PADDLE_TRAINERS_NUM stayed as it was."""
-    async with running(world.api, Settings()):
+    async with running(world.api, Settings(status_wait=0)):
         await world.api.create(JOBS, build_job(namespace=world.namespace))
         before = await start_gang(world)
         await world.api.patch(JOBS, world.namespace, "demo", {"spec": {"worker": {"replicas": 3}}})
@@ -171,7 +171,7 @@ async def test_a_job_that_is_being_deleted_gets_no_new_pods(world: World) -> Non
     seam = Seam(world.api, world.namespace)
     job = build_job(namespace=world.namespace)
     job["metadata"]["finalizers"] = ["example.org/held"]
-    async with running(seam, Settings()):
+    async with running(seam, Settings(status_wait=0)):
         await world.api.create(JOBS, job)
         await start_gang(world)
         await world.api.delete(JOBS, world.namespace, "demo")
@@ -186,7 +186,7 @@ async def test_a_job_that_is_being_deleted_gets_no_new_pods(world: World) -> Non
 
 async def test_a_job_can_be_deleted_when_no_operator_runs(world: World) -> None:
     """27: a finalizer that did nothing kept jobs, namespaces and the definition Terminating for ever."""
-    async with running(world.api, Settings()):
+    async with running(world.api, Settings(status_wait=0)):
         await world.api.create(JOBS, build_job(namespace=world.namespace))
         await until(lambda: have_pods(world.api, 4, namespace=world.namespace))
     assert "finalizers" not in (await world.api.get(JOBS, world.namespace, "demo"))["metadata"]
@@ -199,7 +199,7 @@ async def test_a_job_with_paddle_operators_finalizer_loses_it_at_its_first_recon
     job = build_job(namespace=world.namespace)
     job["metadata"]["finalizers"] = ["example.org/held", FINALIZER]
     await world.api.create(JOBS, job)
-    async with running(world.api, Settings()):
+    async with running(world.api, Settings(status_wait=0)):
         await until(lambda: _held_by(world, ["example.org/held"]))
         await world.api.patch(JOBS, world.namespace, "demo", {"metadata": {"finalizers": None}})
     await world.api.delete(JOBS, world.namespace, "demo")

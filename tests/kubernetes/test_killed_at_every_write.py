@@ -85,14 +85,14 @@ async def _operated(scene: Scene, death: Death) -> AsyncIterator[None]:
 async def _operate(scene: Scene, death: Death) -> None:
     seam = Seam(scene.api, scene.namespace)
     seam.before, seam.after = death.before, death.after
-    first = asyncio.create_task(Operator(seam, Settings(), clock=scene.clock).run())
+    first = asyncio.create_task(Operator(seam, Settings(status_wait=0.2), clock=scene.clock).run())
     try:
         await death.struck.wait()
     finally:
         death.buried.set()
         first.cancel()
         await asyncio.gather(first, return_exceptions=True)
-    await Operator(Seam(scene.api, scene.namespace), Settings(), clock=scene.clock).run()
+    await Operator(Seam(scene.api, scene.namespace), Settings(status_wait=0.2), clock=scene.clock).run()
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ async def _address(world: World, directory: Path) -> AsyncIterator[Config]:
 async def _live(world: World, server: BadServer, life: Life = FAILED_ONCE) -> End:
     async with client_of(server) as client:
         scene = Scene(world.api, world.namespace, "demo")
-        async with running(Seam(client, world.namespace), Settings(), clock=scene.clock):
+        async with running(Seam(client, world.namespace), Settings(status_wait=0.2), clock=scene.clock):
             return await live(life, scene)
 
 
@@ -145,7 +145,7 @@ async def test_a_watch_from_a_version_that_is_too_old_lists_again(world: World, 
 
 async def test_a_server_that_ends_every_watch_at_once_is_not_overloaded(world: World, server: BadServer) -> None:
     server.cut = Cut(0)
-    async with client_of(server) as client, running(Seam(client, world.namespace), Settings()):
+    async with client_of(server) as client, running(Seam(client, world.namespace), Settings(status_wait=0.2)):
         await asyncio.sleep(3)
     assert server.watches + server.requests < 300
 
@@ -157,7 +157,7 @@ async def test_a_lost_event_is_recovered_by_the_next_list(world: World, server: 
     scene = Scene(world.api, world.namespace, "demo")
     async with (
         client_of(server, relist=2.0) as client,
-        running(Seam(client, world.namespace), Settings(), clock=scene.clock),
+        running(Seam(client, world.namespace), Settings(status_wait=0.2), clock=scene.clock),
     ):
         assert await live(FAILED_ONCE, scene) == CAME_THROUGH
 
@@ -215,7 +215,7 @@ async def test_a_real_server_is_started_again_in_the_middle_of_a_phase(own_plane
 
     async with open_real(own_plane) as world, Client(read_config(str(own_plane.kubeconfig))) as client:
         scene = Scene(world.api, world.namespace, "demo")
-        async with running(Seam(client, world.namespace), Settings(), clock=scene.clock):
+        async with running(Seam(client, world.namespace), Settings(status_wait=0.2), clock=scene.clock):
             assert await live(_interrupted(phase, restart), scene) == CAME_THROUGH
 
 
@@ -275,7 +275,7 @@ async def test_a_foreign_definition_halts_the_kind_until_the_operators_is_instal
     await _define(world, _build_old_schema())
     seam = Seam(world.api, world.namespace)
     kubelet = walking(world.api, world.namespace, lambda *rank: 0 if rank[1] == "worker" else None, 2)
-    async with kubelet, running(seam, Settings(), clock=clock):
+    async with kubelet, running(seam, Settings(status_wait=0.2), clock=clock):
         for name in ("demo", "other"):
             await world.api.create(JOBS, FAILED_ONCE.build(name, world.namespace))
         for name in ("demo", "other"):
