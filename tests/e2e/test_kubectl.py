@@ -66,3 +66,17 @@ def test_the_documents_file_trains_and_prints_the_documents_table(cluster: Clust
     listed = [re.split(r" {2,}", line.strip()) for line in cluster.kubectl("get", "pdj").lines]
     assert listed[0] == ["NAME", "STATUS", "MODE", "PS", "WORKER", "AGE"]
     assert listed[1][:-1] == ["wide-ande-deep", "Completed", "PS", "2/2", "0/2"]
+
+
+def test_a_run_whose_job_is_edited_wrongly_goes_on_and_can_be_given_up(shared: Cluster) -> None:
+    run = shared.start("run", shared.write(build_light_job("spoilt", "echo ready; sleep 600")), "--timeout=20")
+    run.until_it_prints("worker-0 │ ready")
+    patch = '[{"op": "remove", "path": "/spec/worker/template"}]'
+    assert shared.kubectl("patch", "pdj", "spoilt", "--type=json", "-p", patch).code == 0
+    until("what is wrong", lambda: "the manifest was edited and is wrong: spec.worker.template: is missing" in run.err)
+    described = shared.paddock("describe", "spoilt")
+    assert "Edit: " in described.out and "Role: " in described.out, str(described)
+    ended = run.end(120)
+    assert ended.code == 1, str(ended)
+    assert "the job is suspended, it holds no pods" in ended.err
+    assert shared.job("spoilt")["status"]["phase"] == "Suspended" and not shared.pods("spoilt")

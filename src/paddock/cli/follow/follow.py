@@ -25,7 +25,8 @@ from paddock.jobs.logs.progress import read_progress
 from paddock.jobs.model import CauseRecord, Phase, Rank
 from paddock.jobs.objects.pods import read_pod
 from paddock.jobs.text.explain import explain
-from paddock.jobs.text.phrases import Phrase
+from paddock.jobs.text.phrases import Phrase, render
+from paddock.jobs.views.edit import explain_edit
 from paddock.jobs.views.followed import FollowedJob, with_status
 from paddock.jobs.views.messages import read_environment
 from paddock.jobs.views.pods import ended_message, rank_name
@@ -82,6 +83,7 @@ class Follower:
         self._environments: set[str] = set()
         self._builds = Builds(screen)
         self._said = ""
+        self._edit: Phrase | None = None
 
     async def run(self) -> FollowedJob:
         """Returns when the job has ended. Raises `JobDeleted`, `ApiError`."""
@@ -126,10 +128,18 @@ class Follower:
             if event.type == "DELETED":
                 raise JobDeleted
             self.view = with_status(self.view, self._api.read_status(event.object), time.time())
+            self._report_edit()
             self._report_cause()
             self._on_view(self.view)
             if self.view.status.phase.terminal:
                 self._ended.set()
+
+    def _report_edit(self) -> None:
+        """Prints what is wrong in an edit that the job does not follow."""
+        edit = explain_edit(self.view.status)
+        if edit is not None and edit != self._edit:
+            self._screen.notify(render(edit, self._screen.language))
+        self._edit = edit
 
     def _report_cause(self) -> None:
         """Prints a line for each new cause in `_REPORTED`; short-lived causes appear on the live line alone."""
