@@ -433,7 +433,10 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     made.end()
 
 
-@pytest.mark.parametrize("name", ROWS)
+_LONG = "lists and watches of 50 megabytes"
+
+
+@pytest.mark.parametrize("name", [pytest.param(row, marks=pytest.mark.slow) if row == _LONG else row for row in ROWS])
 def test_a_request_is_answered_within_its_bounds(servers: Servers, name: str) -> None:
     attack, served = ROWS[name], servers.get()
     served.begin()

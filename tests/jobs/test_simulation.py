@@ -83,6 +83,7 @@ TestOperator = Machine.TestCase
 TestOperator.settings = settings(QUICK, max_examples=25)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sabotaged", [ActsAtOnce, DeletesByName, BelievesAbsences])
 def test_a_plan_with_a_rule_taken_out_is_caught_within_10000_steps(sabotaged: type[World]) -> None:
     search = settings(QUICK, max_examples=160, derandomize=True, phases=[HypothesisPhase.generate])
@@ -90,6 +91,7 @@ def test_a_plan_with_a_rule_taken_out_is_caught_within_10000_steps(sabotaged: ty
         run_state_machine_as_test(sabotaged, settings=search)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rule",
     [
