@@ -87,11 +87,16 @@ def reap(pid: int) -> int | None:
 def read_birth(pid: int) -> int | None:
     """The start time of a process in clock ticks after boot; None if it is gone or a zombie."""
     try:
-        # The program's name, in parentheses, may contain spaces and parentheses itself.
-        fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+        fields = _read_stat(pid)
     except OSError:
         return None
     return None if fields[0] in ("Z", "X") else int(fields[19])
+
+
+def _read_stat(pid: int) -> list[str]:
+    """The fields of proc(5)'s stat from the third on: the first here is the state. Raises OSError if it is gone."""
+    # The program's name, in parentheses, may contain spaces and parentheses itself.
+    return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
 
 
 def is_alive(process: Process) -> bool:
@@ -253,6 +258,5 @@ def _read_layout(pid: int) -> tuple[int, int, int]:
 
     proc(5): `vsize`, `env_start` and `env_end` of stat. Raises OSError if the process is gone.
     """
-    fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
-    # The third field of stat comes first here.
+    fields = _read_stat(pid)
     return int(fields[20]), int(fields[47]), int(fields[48])
