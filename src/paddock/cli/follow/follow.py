@@ -7,6 +7,7 @@ Only reads. Watches survive broken connections and a restart of the cluster: `Cl
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -23,6 +24,7 @@ from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.logs.complaints import find_complaint
 from paddock.jobs.logs.progress import read_progress
 from paddock.jobs.model import CauseRecord, Phase, Rank
+from paddock.jobs.names import pod_name
 from paddock.jobs.objects.pods import read_pod
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import Phrase, render
@@ -32,6 +34,7 @@ from paddock.jobs.views.messages import read_environment
 from paddock.jobs.views.pods import ended_message, rank_name
 from paddock.jobs.views.steps import build_steps
 from paddock.jobs.views.stored import StoredJob
+from paddock.kube.errors import ApiError, NotFound
 from paddock.kube.meta import ENVIRONMENTS, PODS, Key, Manifest, is_controlled_by, name_of, uid_of
 
 if TYPE_CHECKING:
@@ -76,9 +79,10 @@ class Follower:
         self._raw = raw
         self._width = max((len(str(rank)) for rank in job.job.ranks()), default=0)
         self._streams: dict[str, asyncio.Task[None]] = {}
-        self._streamed: set[Rank] = set()
         self._ended = asyncio.Event()
+        self._pods: dict[Rank, str] = {}  # the UID of each rank's newest pod
         self._running: set[str] = set()
+        self._over: set[str] = set()  # ended or deleted pods
         self._awaited = asyncio.Event()
         self._environments: set[str] = set()
         self._builds = Builds(screen)
@@ -103,21 +107,29 @@ class Follower:
             await asyncio.gather(*every, return_exceptions=True)
 
     async def _drain(self) -> None:
-        """Waits for the last lines of ended ranks, not of servers that are kept running.
-
-        The watch of pods may be behind the watch of the job, so a succeeded rank without a log stream is waited for.
-        """
+        """Waits for the last lines of ended ranks, not of servers that are kept running."""
         deadline = time.monotonic() + _DRAIN_SECONDS
-        while self._ranks_without_log() and time.monotonic() < deadline:  # noqa: ASYNC110 - once, for 3 s at most
-            await asyncio.sleep(0.02)
+        # An error or the end of the time leaves the result without a termination message, the phase is known.
+        with contextlib.suppress(ApiError, TimeoutError):
+            async with asyncio.timeout(_DRAIN_SECONDS):
+                await self._read_unseen_ends()
         waiting = [task for uid, task in self._streams.items() if uid not in self._running]
         if waiting:
             await asyncio.wait(waiting, timeout=max(0.0, deadline - time.monotonic()))
 
-    def _ranks_without_log(self) -> set[Rank]:
+    async def _read_unseen_ends(self) -> None:
+        """Reads the pods whose end the watch of pods has not shown: it may be seconds behind the watch of the job, as
+        each reconnects by itself after the cluster was killed."""
         if self.view.status.phase is not Phase.COMPLETED:
-            return set()
-        return {rank for role in self.view.job.roles if role.trains for rank in role.ranks()} - self._streamed
+            return
+        training = (rank for role in self.view.job.roles if role.trains for rank in role.ranks())
+        for rank in [rank for rank in training if self._pods.get(rank) not in self._over]:
+            try:
+                pod = await self._client.get(PODS, self._key.namespace, pod_name(self.view.job, rank))
+            except NotFound:  # clean-up has deleted it: its log stream ends
+                self._running.discard(self._pods.get(rank, ""))
+                continue
+            self._take_pod(pod)
 
     async def _follow_job(self) -> None:
         async for event in self._client.follow(
@@ -154,14 +166,16 @@ class Follower:
 
     async def _follow_pods(self) -> None:
         async for event in self._client.follow(PODS, self._key.namespace):
-            pod = event.object
             if event.type == "DELETED":  # after a reconnect the object has metadata only
-                self._running.discard(uid_of(pod))
-            if event.type == "SYNCED" or not is_controlled_by(pod, self._uid):
-                continue
-            read = read_pod(pod)
-            if read is not None:
-                self._note(pod, read.rank, event.type == "DELETED" or read.ended)
+                self._running.discard(uid_of(event.object))
+                self._over.add(uid_of(event.object))
+            if event.type != "SYNCED":
+                self._take_pod(event.object)
+
+    def _take_pod(self, pod: Manifest) -> None:
+        read = read_pod(pod) if is_controlled_by(pod, self._uid) else None
+        if read is not None:
+            self._note(pod, read.rank, read.ended)
 
     def _main_status(self, pod: Manifest) -> Manifest:
         """The container status of the training container; empty before it exists."""
@@ -175,13 +189,14 @@ class Follower:
             self.view = replace(self.view, messages={**self.view.messages, rank: message})
         if self._place.home is not None:  # Environments exist on the local cluster alone
             self._note_environment(state.get("waiting") or {})
+        self._pods[rank] = uid
         if ended:
             self._running.discard(uid)
-        elif "running" in state:
+            self._over.add(uid)
+        elif "running" in state and uid not in self._over:
             self._running.add(uid)
         if uid not in self._streams and _has_run(state):
             self._streams[uid] = asyncio.create_task(self._stream(pod, str(container.get("name") or ""), rank))
-            self._streamed.add(rank)
 
     async def _stream(self, pod: Manifest, container: str, rank: Rank) -> None:
         async for lines in follow_lines(self._client, self._place, pod, container, self._tail, self._screen.notify):

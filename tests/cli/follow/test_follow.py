@@ -1,0 +1,113 @@
+"""The end of a followed job whose watch of pods is behind its watch of the job, as after a killed cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from cli.views import RESOURCE, build_job, build_manifest
+from paddock.app.home import Home
+from paddock.cli.cluster.places import Local
+from paddock.cli.follow.follow import Follower
+from paddock.cli.output.screen import Screen
+from paddock.jobs.model import Phase, Rank, Settings
+from paddock.jobs.objects.pods import build_pod
+from paddock.jobs.views.followed import FollowedJob, find_termination_message
+from paddock.jobs.views.stored import read_stored
+from paddock.kube.api import Api, Event
+from paddock.kube.calls import Call, Get, T
+from paddock.kube.errors import NotFound, Unavailable
+from paddock.kube.meta import PODS, Manifest, Resource, name_of
+
+WORKER = Rank("worker", 0)
+LINES = b"epoch 1  step 100/100  loss 0.5\nHeld-out AUC 0.81\n"
+SAID = "Held-out AUC 0.81"
+
+
+def build_worker(state: dict[str, Any], phase: str) -> Manifest:
+    pod = build_pod(build_job(workers=1), WORKER, 0, None, Settings())
+    pod["metadata"]["uid"] = "of-worker-0"
+    pod["status"] = {"phase": phase, "containerStatuses": [{"name": "paddle", "state": state}]}
+    return pod
+
+
+RUNNING = build_worker({"running": {}}, "Running")
+SUCCEEDED = build_worker({"terminated": {"exitCode": 0, "message": SAID}}, "Succeeded")
+GONE = {"metadata": {"namespace": "default", "name": name_of(SUCCEEDED), "uid": "of-worker-0"}}
+
+
+class Late(Api):
+    """The watch of the job says Completed as soon as the watch of pods has said `told`; a GET of the pod has `answer`.
+    A log has no end before the pod's end was read."""
+
+    def __init__(self, told: list[Event], answer: Manifest | Exception) -> None:
+        self.told, self.answer = told, answer
+        self.gets: list[str] = []
+        self._told, self._read = asyncio.Event(), asyncio.Event()
+
+    async def send(self, call: Call[T]) -> T:
+        assert isinstance(call, Get) and call.resource == PODS
+        self.gets.append(call.name)
+        self._read.set()
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        answer: Any = self.answer
+        return answer  # type: ignore[no-any-return]
+
+    async def follow(self, resource: Resource, namespace: str = "", **_: str) -> AsyncIterator[Event]:
+        if resource == PODS:
+            for event in self.told:
+                yield event
+            self._told.set()
+        else:
+            await self._told.wait()
+            yield Event("MODIFIED", {**build_manifest(workers=1), "status": {"phase": "Completed"}})
+        await asyncio.Event().wait()
+
+    async def stream_log(self, namespace: str, pod: str, **_: Any) -> AsyncIterator[bytes]:
+        yield LINES[:32]
+        if self.told[-1].type == "ADDED" and self.told[-1].object is RUNNING:
+            await self._read.wait()
+        yield LINES[32:]
+
+
+async def follow(api: Late, home: Path) -> tuple[FollowedJob, str]:
+    """The view at the end, and all printed lines."""
+    out = io.StringIO()
+    screen = Screen(Console(file=out), Console(file=io.StringIO()))
+    job = read_stored(RESOURCE, build_manifest(workers=1))
+    follower = Follower(api, Local(Home(home, home)), job, screen, lambda _: True)  # type: ignore[arg-type]
+    return await asyncio.wait_for(follower.run(), 30), out.getvalue()
+
+
+@pytest.mark.parametrize("told", [[], [Event("ADDED", RUNNING)]], ids=["nothing", "that it runs"])
+async def test_the_end_of_a_rank_that_its_watch_has_not_shown_is_read(told: list[Event], tmp_path: Path) -> None:
+    api = Late([Event("SYNCED", {}), *told], SUCCEEDED)
+    view, out = await follow(api, tmp_path)
+    assert (view.status.phase, find_termination_message(view)) == (Phase.COMPLETED, SAID)
+    assert out.splitlines() == [f"worker-0 │ {line}" for line in LINES.decode().splitlines()]
+    assert api.gets == [name_of(SUCCEEDED)]
+
+
+@pytest.mark.parametrize("last", [Event("MODIFIED", SUCCEEDED), Event("DELETED", SUCCEEDED), Event("DELETED", GONE)])
+async def test_a_rank_whose_end_was_shown_is_not_read_again(last: Event, tmp_path: Path) -> None:
+    api = Late([Event("ADDED", RUNNING), last], Unavailable("never asked"))
+    view, out = await follow(api, tmp_path)
+    assert view.status.phase is Phase.COMPLETED and SAID in out and api.gets == []
+
+
+@pytest.mark.parametrize("error", [NotFound("clean-up was first"), Unavailable("the cluster is gone")])
+async def test_a_pod_that_cannot_be_read_leaves_the_result(error: Exception, tmp_path: Path) -> None:
+    view, _ = await follow(Late([Event("ADDED", RUNNING)], error), tmp_path)
+    assert (view.status.phase, view.messages) == (Phase.COMPLETED, {})
+
+
+async def test_a_deleted_pod_has_its_last_lines_printed(tmp_path: Path) -> None:
+    _, out = await follow(Late([Event("ADDED", RUNNING)], NotFound("clean-up was first")), tmp_path)
+    assert SAID in out
