@@ -49,7 +49,6 @@ def test_a_job_for_gpus_and_a_labelled_node_waits_with_both_facts_in_one_sentenc
             and "Insufficient nvidia.com/gpu" in why
             and "nvidia-tesla-p100" not in why.split("next:")[0]
         ),
-        seconds=30,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -67,13 +68,19 @@ def test_a_wrong_manifest_exits_2_and_names_the_line_and_what_is_allowed(shared:
     assert "wrong" not in shared.paddock("get", "jobs", "-o", "name").out
 
 
+def with_grace(job: dict[str, Any], seconds: int) -> dict[str, Any]:
+    """The job, whose worker has so long from SIGTERM to SIGKILL."""
+    job["spec"]["worker"]["template"]["spec"]["terminationGracePeriodSeconds"] = seconds
+    return job
+
+
 def test_interrupted_once_a_job_ends_politely_and_run_exits_130(shared: Cluster) -> None:
     script = "trap 'echo goodbye; exit 0' TERM; echo ready; while :; do sleep 0.1; done"
-    run = shared.start("run", shared.write(build_light_job("stopped", script)))
+    run = shared.start("run", shared.write(with_grace(build_light_job("stopped", script), 600)))
     run.until_it_prints("worker-0 │ ready")
     pod = shared.pods("stopped")["worker-0"]
     run.interrupt()
-    ended = run.end(20)
+    ended = run.end()
     assert ended.code == 130, str(ended)
     assert "interrupted: the job and its pods are gone" in ended.err
     assert not shared.processes_of(pod) and not shared.pods("stopped")
@@ -81,13 +88,13 @@ def test_interrupted_once_a_job_ends_politely_and_run_exits_130(shared: Cluster)
 
 def test_interrupted_twice_a_deaf_job_is_killed(shared: Cluster) -> None:
     script = "trap '' TERM; echo ready; while :; do sleep 0.1; done"
-    run = shared.start("run", shared.write(build_light_job("deaf", script)))
+    run = shared.start("run", shared.write(with_grace(build_light_job("deaf", script), 600)))
     run.until_it_prints("worker-0 │ ready")
     pod = shared.pods("deaf")["worker-0"]
     run.interrupt()
     until("its answer", lambda: "stopping the job" in run.err)
     run.interrupt()
-    ended = run.end(20)
+    ended = run.end()
     assert ended.code == 130, str(ended)
     assert not shared.processes_of(pod) and not shared.pods("deaf")
 
@@ -112,7 +119,7 @@ def test_the_same_job_submitted_twice_is_refused_while_it_runs(shared: Cluster) 
     assert again.code == 2, str(again)
     assert "twice exists already, Running" in again.err
     run.interrupt()
-    assert run.end(20).code == 130
+    assert run.end().code == 130
 
 
 @pytest.mark.parametrize("signal_of_worker", ["TERM", "SEGV"])

