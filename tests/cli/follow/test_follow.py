@@ -83,7 +83,7 @@ async def follow(api: Late, home: Path) -> tuple[FollowedJob, str]:
     screen = Screen(Console(file=out), Console(file=io.StringIO()))
     job = read_stored(RESOURCE, build_manifest(workers=1))
     follower = Follower(api, Local(Home(home, home)), job, screen, lambda _: True)  # type: ignore[arg-type]
-    return await asyncio.wait_for(follower.run(), 30), out.getvalue()
+    return await asyncio.wait_for(follower.run(), 180), out.getvalue()
 
 
 @pytest.mark.parametrize("told", [[], [Event("ADDED", RUNNING)]], ids=["nothing", "that it runs"])

@@ -218,12 +218,14 @@ async def test_at_rest_nothing_is_written(api: LocalApi, scheduler: Scheduler) -
     await reported_reason(api, "waits")
     await until(lambda: _is_bound(api, "runs"))
 
-    async def rests() -> bool:
-        before = (await api.list(PODS)).resource_version
-        await asyncio.sleep(0.5)
-        return (await api.list(PODS)).resource_version == before
+    async def all_is_said() -> bool:
+        return {event["reason"] for event in await _events(api)} >= {"FailedScheduling", "Scheduled"}
 
-    await until(rests)
+    await until(all_is_said)
+    await until(lambda: _has_phase(api, POD_GROUPS, "Pending"))
+    before = (await api.list(PODS)).resource_version
+    await asyncio.sleep(0.5)  # a span in which nothing may happen
+    assert (await api.list(PODS)).resource_version == before
 
 
 class Recording(Api):

@@ -81,7 +81,6 @@ class Follower:
         self._streams: dict[str, asyncio.Task[None]] = {}
         self._ended = asyncio.Event()
         self._pods: dict[Rank, str] = {}  # the UID of each rank's newest pod
-        self._running: set[str] = set()
         self._over: set[str] = set()  # ended or deleted pods
         self._awaited = asyncio.Event()
         self._environments: set[str] = set()
@@ -113,7 +112,7 @@ class Follower:
         with contextlib.suppress(ApiError, TimeoutError):
             async with asyncio.timeout(_DRAIN_SECONDS):
                 await self._read_unseen_ends()
-        waiting = [task for uid, task in self._streams.items() if uid not in self._running]
+        waiting = [task for uid, task in self._streams.items() if uid in self._over]
         if waiting:
             await asyncio.wait(waiting, timeout=max(0.0, deadline - time.monotonic()))
 
@@ -127,9 +126,9 @@ class Follower:
             try:
                 pod = await self._client.get(PODS, self._key.namespace, pod_name(self.view.job, rank))
             except NotFound:  # clean-up has deleted it: its log stream ends
-                self._running.discard(self._pods.get(rank, ""))
-                continue
-            self._take_pod(pod)
+                self._over.add(self._pods.get(rank, ""))
+            else:
+                self._take_pod(pod)
 
     async def _follow_job(self) -> None:
         async for event in self._client.follow(
@@ -167,7 +166,6 @@ class Follower:
     async def _follow_pods(self) -> None:
         async for event in self._client.follow(PODS, self._key.namespace):
             if event.type == "DELETED":  # after a reconnect the object has metadata only
-                self._running.discard(uid_of(event.object))
                 self._over.add(uid_of(event.object))
             if event.type != "SYNCED":
                 self._take_pod(event.object)
@@ -191,10 +189,7 @@ class Follower:
             self._note_environment(state.get("waiting") or {})
         self._pods[rank] = uid
         if ended:
-            self._running.discard(uid)
             self._over.add(uid)
-        elif "running" in state and uid not in self._over:
-            self._running.add(uid)
         if uid not in self._streams and _has_run(state):
             self._streams[uid] = asyncio.create_task(self._stream(pod, str(container.get("name") or ""), rank))
 
