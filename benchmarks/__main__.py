@@ -54,6 +54,12 @@ SECTIONS = {
         "machine's cores. Jobs have 4 workers that meet by name, each with its headless Service. Requests are the API "
         "server's own count, in which a read of one job is a LIST. An operator's memory is the most it ever held.\n\n",
     ),
+    "simulation": Section(
+        "Verdicts",
+        ("verdicts",),
+        "In the simulation of the operator (`tests/jobs/simulated`), whose clock is virtual: the machine plays no "
+        "part.\n\n",
+    ),
 }
 _ALL = tuple(name for section in SECTIONS.values() for name in section.figures)
 
