@@ -78,7 +78,7 @@ async def test_a_scheduler_that_nobody_runs_is_told_until_it_looks_at_a_pod(clus
     async with running(cluster, Settings(scheduler_wait=SOON)):
         await cluster.create(JOBS, build_named("theirs"))
         await until(lambda: have_pods(cluster, 4))
-        # The pods are counted as each of them has waited: on a slow machine the last is created a second after the first.
+        # Each pod counts once it has waited: on a slow machine the last is created a second after the first.
         silent = {"scheduler": "theirs", "pods": 4, "wanted": 4, "seconds": 1}
         await until(lambda: says(cluster, "SchedulerSilent", silent))
         why = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes"}
