@@ -21,8 +21,8 @@ from paddock.jobs.text.phrases import Phrase, counted, phrase
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import name_of
 
-_ANSWER_SECONDS = 3.0
-"""Seconds to wait for the list of jobs: the cluster is stopped in any case."""
+_ANSWER_SECONDS = 15.0
+"""Seconds to wait for the list of jobs: a busy machine needs some, and the cluster is stopped in any case."""
 _NAMED = 4
 
 
