@@ -23,7 +23,7 @@ PARALLEL := -n $(shell echo $$(( $(CORES) < 4 ? $(CORES) + 1 : $(CORES) < 8 ? $(
 WAITING := -n 3 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: ALWAYS help demo test test-all kubernetes bench simulate lint format catalogues lock clean
+.PHONY: ALWAYS help demo dist test test-all kubernetes bench simulate lint format catalogues lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,13 @@ $(VENV)/.ready-dev: ALWAYS
 demo: $(VENV)/.ready ## train a real parameter-server job on this machine
 	@$(BIN)/paddock run examples/documents/wide_and_deep.yaml
 	@command -v paddock >/dev/null || echo "paddock is $(BIN)/paddock here" >&2
+
+# Built in .venv with the build tools of requirements.lock: no download, and the same bytes each time.
+DIST := dist
+dist: $(VENV)/.ready ## a wheel, which puts `paddock` on your PATH, and a source archive, in dist/
+	@rm -f "$(DIST)"/paddock-*.whl "$(DIST)"/paddock-*.tar.gz
+	@$(BIN)/python -m hatchling build -d "$(DIST)"
+	@echo "to have paddock on your PATH: pipx install $(DIST)/*.whl, or uv tool install, or pip install in an environment of yours" >&2
 
 test: $(VENV)/.ready-dev ## lint, types, layers and the tests that need no PaddlePaddle (under 5 minutes)
 	@$(MAKE) --no-print-directory lint
