@@ -284,12 +284,17 @@ def test_a_script_that_no_image_has_is_taken_from_here_and_found_in_every_namesp
 ) -> None:
     """The documents' kubeflow.org job: `train.py` by a relative path, in a namespace of its own."""
     path = cluster.write(build_kubeflow_job("scripted", "python3", "train.py"))
-    refused = call(cluster, "run", path, directory=tmp_path)
-    assert refused.code == 2 and f"train.py is not in the image python:3 nor in {tmp_path}: call paddock" in refused.err
-    (tmp_path / "train.py").write_text("print('trained')\n")
-    ran = call(cluster, "run", path, directory=tmp_path)
+    here, near = tmp_path / "here", tmp_path / "mnist"
+    here.mkdir()
+    near.mkdir()
+    refused = call(cluster, "run", path, directory=here)
+    assert refused.code == 2 and f"train.py is not in the image python:3 nor in {here}: call paddock" in refused.err
+    (near / "train.py").write_text("print('trained')\n")
+    refused = call(cluster, "run", path, directory=here)
+    assert refused.code == 2 and f"nor in {here}, but in ../mnist: `--workdir ../mnist` starts it there" in refused.err
+    ran = call(cluster, "run", path, directory=near)
     assert ran.code == 0 and "worker-0 │ trained\n" in ran.out, str(ran)
-    assert f"train.py is in no image: taken from {tmp_path}\n" in ran.err
+    assert f"train.py is in no image: taken from {near}\n" in ran.err
     assert "logs: paddock logs scripted -n kubeflow" in ran.lines[-1]
     assert cluster.paddock("logs", "scripted", "-n", "kubeflow", "--rank", "0").out == "trained\n"
     everywhere = [line.split()[:3] for line in cluster.paddock("get", "-A").lines]

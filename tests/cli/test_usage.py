@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.main import run
-from paddock.cli.submit.submission import read_files
+from paddock.cli.main import VERBS, run
+from paddock.cli.submit.submission import drop_devices, read_asked, read_files
+from paddock.cli.synonyms import SYNONYMS
 from paddock.cli.verbs.run import read_seconds
 
 GOOD = """apiVersion: batch.paddlepaddle.org/v1
@@ -37,6 +38,21 @@ spec:
     [
         (["rum", "x"], "there is no verb 'rum'. Did you mean `paddock run`?"),
         (["frobnicate"], "there is no verb 'frobnicate'. `paddock --help` lists the verbs."),
+        (["ps"], "there is no verb 'ps': `paddock get pods` lists pods, `paddock get` jobs"),
+        (
+            ["stop", "mnist"],
+            "there is no verb 'stop': `paddock delete mnist` ends a job and removes it, `paddock down`",
+        ),
+        (["cancel", "-n", "team"], "there is no verb 'cancel': `paddock delete JOB` ends a job"),
+        (["kill", "two words"], "`paddock delete 'two words'` ends a job"),
+        (["Apply", "-f", "x"], "there is no verb 'Apply': `paddock run job.yaml` and `paddock run -- python train.py`"),
+        (["launch"], "`paddock submit job.yaml` comes back at once"),
+        (["exec", "mnist", "--", "sh"], "a shell in a pod is not there yet: `paddock logs mnist -f` shows"),
+        (["nodes"], "`paddock status` shows what the cluster runs on"),
+        (["job.yaml"], "there is no verb 'job.yaml': `paddock run job.yaml` runs a manifest"),
+        (["train.py", "--name", "a b"], "`paddock run -- python train.py --name 'a b'` runs a script"),
+        (["python", "train.py"], "`paddock run -- python train.py` runs a script"),
+        (["help", "rum"], "there is no verb 'rum'. Did you mean `paddock run`?"),
         (["run"], "Missing argument 'FILE'"),
         (["run", "--rnak", "0", "x"], "No such option '--rnak'"),
         (["get", "jobz"], "paddock get knows jobs, pods and environments, not 'jobz'; did you mean 'jobs'?"),
@@ -60,6 +76,55 @@ def test_a_wrong_command_exits_2_and_says_what_is_right(
     printed = capsys.readouterr()
     assert said in " ".join(printed.err.split())
     assert printed.out == ""
+
+
+def test_no_word_of_another_tool_is_a_verb_here() -> None:
+    """Such a row of the table would never be read."""
+    assert set(VERBS) & SYNONYMS == set()
+
+
+@pytest.mark.parametrize(
+    ("words", "same"),
+    [(["help"], ["--help"]), (["help", "get"], ["get", "--help"]), (["help", "env", "rm"], ["env", "rm", "--help"])],
+)
+def test_help_is_asked_for_as_a_verb_too(words: list[str], same: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(words) == 0
+    said = capsys.readouterr().out
+    assert run(same) == 0
+    assert capsys.readouterr().out == said != ""
+
+
+ASKING = GOOD + "            resources:\n              limits: {cpu: 1, nvidia.com/gpu: 2}\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "resource", "said"),
+    [
+        (GOOD, "nvidia.com/gpu", "--without nvidia.com/gpu: no job here asks for any resource; leave it out"),
+        (
+            ASKING,
+            "nvidia.com/gpus",
+            "--without nvidia.com/gpus: no job here asks for it; they ask for cpu, nvidia.com/gpu; did you mean "
+            '"nvidia.com/gpu"?',
+        ),
+        (ASKING, "amd.com/dcu", "--without amd.com/dcu: no job here asks for it; they ask for cpu, nvidia.com/gpu"),
+    ],
+)
+def test_a_resource_that_no_job_asks_for_cannot_be_left_out(
+    content: str, resource: str, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_text(content)
+    with pytest.raises(UserError) as refused:
+        drop_devices(read_files([str(path)], "default"), [resource])
+    assert str(refused.value) == said
+
+
+def test_a_resource_that_one_of_several_jobs_asks_for_is_left_out_there(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.yaml"
+    path.write_text(GOOD + "---\n" + ASKING.replace("name: good", "name: greedy"))
+    kept = drop_devices(read_files([str(path)], "default"), ["nvidia.com/gpu"])
+    assert [read_asked([each.job]) for each in kept if each.job] == [[], ["cpu"]]
 
 
 @pytest.mark.parametrize(

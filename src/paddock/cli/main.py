@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -73,15 +73,13 @@ class Verbs(VerbGroup):
     def resolve_command(
         self, context: click.Context, arguments: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        if arguments[:1] == ["help"]:  # `paddock help get` is `paddock get --help`
+            arguments = [*arguments[1:], "--help"]
+        if arguments == ["--help"] and not context.resilient_parsing:
+            click.echo(context.get_help())
+            context.exit()
         if arguments and arguments[0] not in VERBS:
-            from paddock.jobs.text.phrases import phrase
-            from paddock.jobs.text.sentences import nearest
-
-            near = nearest(arguments[0], VERBS)
-            hint = phrase(" `paddock --help` lists the verbs.")
-            if near:
-                hint = phrase(" Did you mean `paddock {near}`?", near=near)
-            context.fail(localized(phrase("there is no verb {verb}.{hint}", verb=repr(arguments[0]), hint=hint)))
+            _refuse_verb(context, arguments)
         return super().resolve_command(context, arguments)
 
 
@@ -114,6 +112,21 @@ def cli(context: click.Context) -> None:
                 "`paddock {verb}` is about the local cluster: leave --context and --kubeconfig out", verb=verb
             )
         context.fail(localized(said))
+
+
+def _refuse_verb(context: click.Context, typed: Sequence[str]) -> NoReturn:
+    from paddock.cli.synonyms import advise_verb
+    from paddock.jobs.text.phrases import phrase
+    from paddock.jobs.text.sentences import nearest
+
+    advice = advise_verb(typed)
+    if advice is not None:
+        context.fail(localized(phrase("there is no verb {verb}: {advice}", verb=repr(typed[0]), advice=advice)))
+    near = nearest(typed[0], VERBS)
+    hint = phrase(" `paddock --help` lists the verbs.")
+    if near:
+        hint = phrase(" Did you mean `paddock {near}`?", near=near)
+    context.fail(localized(phrase("there is no verb {verb}.{hint}", verb=repr(typed[0]), hint=hint)))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -10,6 +10,7 @@ import pytest
 from cli.views import RESOURCE, build_manifest
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.local_directories import Script, add_working_directories, plan_scripts, read_scripts
+from paddock.cli.submit.nearby import find_nearby
 from paddock.cli.submit.submission import Checked, build_checked
 from paddock.environments.defaults import build_defaults
 from paddock.jobs.apis.registry import KINDS
@@ -74,7 +75,7 @@ BROUGHT, MISSING, UNKNOWN = (
 def test_it_is_taken_from_here_or_refused(
     scripts: list[Script], there: set[str], taken: tuple[str, ...], refused: str
 ) -> None:
-    found, refusal = plan_scripts(scripts, HERE, there.__contains__)
+    found, refusal = plan_scripts(scripts, HERE, there.__contains__, lambda _: "")
     assert found == taken
     assert str(refusal or "").startswith(refused) and bool(refusal) == bool(refused)
 
@@ -104,12 +105,14 @@ async def add(each: Checked, directory: Path) -> tuple[str | None, list[str]]:
 
 
 async def test_the_job_names_the_directory_and_the_user_is_notified(tmp_path: Path) -> None:
+    here = tmp_path / "alone" / "here"
+    here.mkdir(parents=True)
     with pytest.raises(
-        UserError, match=f"^job.yaml: train.py is not in the image {PADDLE} nor in {tmp_path}: call paddock"
+        UserError, match=f"^job.yaml: train.py is not in the image {PADDLE} nor in {here}: call paddock"
     ):
-        await add(check(), tmp_path)
-    (tmp_path / "train.py").touch()
-    assert await add(check(), tmp_path) == (str(tmp_path), [f"train.py is in no image: taken from {tmp_path}"])
+        await add(check(), here)
+    (here / "train.py").touch()
+    assert await add(check(), here) == (str(here), [f"train.py is in no image: taken from {here}"])
 
 
 async def test_an_annotation_that_is_there_wins(tmp_path: Path) -> None:
@@ -124,4 +127,35 @@ async def test_a_directory_that_is_named_is_taken_for_every_job(tmp_path: Path) 
 
 
 def test_the_root_of_the_machine_is_no_working_directory() -> None:
-    assert plan_scripts([MISSING], Path("/"), lambda _: True)[1] is not None
+    assert plan_scripts([MISSING], Path("/"), lambda _: True, lambda _: "")[1] is not None
+
+
+def test_a_directory_near_by_that_has_it_is_named_as_one_types_it() -> None:
+    _, refusal = plan_scripts([MISSING], HERE, lambda _: False, {"b.py": "../my data"}.__getitem__)
+    said = "b.py is not in the image image nor in /home/mine, but in '../my data': `--workdir '../my data'` starts it"
+    assert str(refusal) == f"{said} there"
+
+
+@pytest.mark.parametrize(
+    ("files", "script", "found"),
+    [
+        (["here/mnist/train.py"], "train.py", "mnist"),
+        (["mnist/train.py"], "train.py", "../mnist"),
+        (["train.py"], "train.py", ".."),
+        (["here/src/train.py"], "here/src/train.py", ".."),
+        (["mnist/train.py", "train.py", "here/b/train.py", "here/a/train.py"], "train.py", "a"),
+        (["here/.hidden/train.py", "here/deep/er/train.py", "here/train.py/x", "other/train.pyc"], "train.py", ""),
+        (["mnist/train.py"], "/train.py", ""),
+        ([], "train.py", ""),
+    ],
+)
+def test_the_directories_around_are_looked_into(files: list[str], script: str, found: str, tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    for file in files:
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).touch()
+    assert find_nearby(tmp_path / "here", script) == found
+
+
+def test_at_the_root_only_its_own_directories_are_looked_into() -> None:
+    assert find_nearby(Path("/"), "no-such-script.py") == ""

@@ -8,12 +8,15 @@ will say why it waits.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.errors import UserError
+from paddock.cli.submit.nearby import find_nearby
 from paddock.cli.submit.submission import Checked
 from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job, Rank, Settings
@@ -55,7 +58,7 @@ def _place(
         return each
     assert each.job is not None
     scripts = list(read_scripts(each.job, environments))
-    missing, refusal = plan_scripts(scripts, directory, lambda path: (directory / path).is_file())
+    missing, refusal = plan_scripts(scripts, directory, *look_in(directory))
     if refusal is not None:
         raise UserError(phrase("{option}: {problem}", option=each.file, problem=refusal))
     if not missing:
@@ -76,7 +79,12 @@ def read_refusal(job: Job, environments: Sequence[Manifest], directory: Path) ->
     if WORKING_DIRECTORY_ANNOTATION in job.annotations:
         return None
     scripts = list(read_scripts(job, environments))
-    return plan_scripts(scripts, directory, lambda path: (directory / path).is_file())[1]
+    return plan_scripts(scripts, directory, *look_in(directory))[1]
+
+
+def look_in(directory: Path) -> tuple[Callable[[str], bool], Callable[[str], str]]:
+    """Whether a script is in `directory`, and which directory near it has one: what `plan_scripts` asks."""
+    return (lambda path: (directory / path).is_file()), partial(find_nearby, directory)
 
 
 def read_scripts(job: Job, environments: Iterable[Manifest]) -> Iterator[Script]:
@@ -98,19 +106,29 @@ def read_scripts(job: Job, environments: Iterable[Manifest]) -> Iterator[Script]
 
 
 def plan_scripts(
-    scripts: Sequence[Script], directory: Path, is_there: Callable[[str], bool]
+    scripts: Sequence[Script], directory: Path, is_there: Callable[[str], bool], find_near: Callable[[str], str]
 ) -> tuple[tuple[str, ...], Phrase | None]:
     """The scripts that are taken from `directory`, and the error if that is impossible. All roles then start in it, so
-    it must have the scripts of all roles."""
+    it must have the scripts of all roles. `find_near`: the directory near it that has a script, or nothing."""
     missing = tuple(script for script in scripts if script.brought is False)
     others = tuple(script for script in scripts if script.brought)
     for script in (*missing, *others) if missing else ():
         if directory == Path("/") or not is_there(script.path):
-            return (), phrase(
-                "{script} is not in the image {image} nor in {directory}: call paddock where it lies, or mount a "
-                "volume that has it and name its place in workingDir",
-                script=script.path,
-                image=script.image,
-                directory=str(directory),
-            )
+            return (), _refuse(script, directory, find_near(script.path))
     return tuple(dict.fromkeys(script.path for script in missing)), None
+
+
+def _refuse(script: Script, directory: Path, near: str) -> Phrase:
+    if near:
+        return phrase(
+            "{script} is not in the image {image} nor in {directory}, but in {near}: `--workdir {near}` starts it "
+            "there",
+            script=script.path, image=script.image, directory=str(directory), near=shlex.quote(near),
+        )  # fmt: skip
+    return phrase(
+        "{script} is not in the image {image} nor in {directory}: call paddock where it lies, or mount a "
+        "volume that has it and name its place in workingDir",
+        script=script.path,
+        image=script.image,
+        directory=str(directory),
+    )

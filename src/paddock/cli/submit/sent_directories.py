@@ -28,7 +28,7 @@ from paddock.cli.submit.directory_map import (
     mount_directory_map,
     plan_entries,
 )
-from paddock.cli.submit.local_directories import plan_scripts, read_scripts
+from paddock.cli.submit.local_directories import look_in, plan_scripts, read_scripts
 from paddock.cli.submit.secret_files import explain_secrets, is_secret
 from paddock.cli.submit.submission import Checked, create_all
 from paddock.environments.defaults import build_defaults
@@ -77,7 +77,7 @@ def _choose(each: Checked, named: str | None, notify: Notify) -> Directory | Non
         return Directory(Path(named), named)
     here = Path.cwd()
     scripts = list(read_scripts(job, build_defaults()))
-    missing, refusal = plan_scripts(scripts, here, lambda path: (here / path).is_file())
+    missing, refusal = plan_scripts(scripts, here, *look_in(here))
     if missing and refusal is None:
         if is_too_wide(here, Path("~").expanduser().resolve()):
             raise UserError(

@@ -25,7 +25,8 @@ from paddock.jobs.preflight import (
     read_bytes,
     without_server_fields,
 )
-from paddock.jobs.text.phrases import counted, phrase, render
+from paddock.jobs.text.phrases import Phrase, counted, phrase, render
+from paddock.jobs.text.sentences import nearest, perhaps
 from paddock.kube import meta
 from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound, Unauthorized
 from paddock.kube.meta import NODES, Key, Manifest, Resource, name_of, namespace_of
@@ -171,9 +172,37 @@ def read_offered(nodes: Iterable[Manifest]) -> set[str]:
 
 
 def drop_devices(checked: Sequence[Checked], devices: Iterable[str]) -> list[Checked]:
-    """The documents without requests for `devices`; an annotation of each job keeps the original requests."""
+    """The documents without requests for `devices`; an annotation of each job keeps the original requests. Raises
+    `UserError` for one that no job asks for: a misspelt name would leave the request in place."""
     wanted = tuple(devices)
+    for device in wanted:
+        if refusal := refuse_unasked(device, read_asked(each.job for each in checked if each.job)):
+            raise UserError(refusal)
     return [_drop(each, wanted) for each in checked]
+
+
+def read_asked(jobs: Iterable[Job]) -> list[str]:
+    """Every resource that a container of the jobs asks for (`cpu`, `nvidia.com/gpu`), sorted."""
+    containers = (
+        container
+        for job in jobs
+        for role in job.roles
+        for kind in ("initContainers", "containers")
+        for container in (role.template.get("spec") or {}).get(kind) or ()
+    )
+    return sorted({name for container in containers for name in _amounts(container)})
+
+
+def refuse_unasked(resource: str, asked: Sequence[str]) -> Phrase | None:
+    """What is wrong with `--without RESOURCE` for jobs that ask for `asked`."""
+    if resource in asked:
+        return None
+    if not asked:
+        return phrase("--without {resource}: no job here asks for any resource; leave it out", resource=resource)
+    return phrase(
+        "--without {resource}: no job here asks for it; they ask for {asked}{perhaps}",
+        resource=resource, asked=", ".join(asked), perhaps=perhaps(nearest(resource, asked)),
+    )  # fmt: skip
 
 
 def _drop(each: Checked, devices: Sequence[str]) -> Checked:

@@ -1,0 +1,80 @@
+"""Words of other tools (docker, kubectl, Slurm, SkyPilot) in the place of a verb, and the verb that does it here. Pure.
+
+`cli.main` asks only for words that are no verb of Paddock.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from paddock.jobs.text.phrases import Phrase, phrase
+
+_ENDS = phrase("`paddock delete {job}` ends a job and removes it, `paddock down` stops the local cluster")
+_STARTS = phrase("`paddock run job.yaml` and `paddock run -- python train.py` train and follow, `paddock submit "
+                 "job.yaml` comes back at once")  # fmt: skip
+
+_ROWS: tuple[tuple[tuple[str, ...], Phrase], ...] = (
+    (("ps", "pods", "pod", "top"), phrase("`paddock get pods` lists pods, `paddock get` jobs")),
+    (
+        ("list", "ls", "jobs", "job", "queue", "squeue"),
+        phrase("`paddock get` lists jobs, and why each waits or failed"),
+    ),
+    (("stop", "cancel", "kill", "rm", "remove", "abort", "scancel"), _ENDS),
+    (("apply", "create", "launch", "start", "train", "deploy", "sbatch", "srun"), _STARTS),
+    (
+        ("exec", "attach", "ssh", "shell"),
+        phrase(
+            "a shell in a pod is not there yet: `paddock logs {job} -f` shows what its ranks print, `paddock describe "
+            "{job}` where they run"
+        ),
+    ),
+    (
+        ("nodes", "node", "gpus", "info", "sinfo"),
+        phrase("`paddock status` shows what the cluster runs on and what is free"),
+    ),
+    (("log", "tail", "follow"), phrase("`paddock logs {job} -f` shows what its ranks print")),
+    (("show", "inspect"), phrase("`paddock describe {job}` shows everything about one job")),
+    (("why", "debug", "events"), phrase("`paddock explain {job}` says why a job waits, restarts or failed")),
+    (("check", "lint", "verify"), phrase("`paddock validate job.yaml` finds every mistake, without a cluster")),
+    (
+        ("restart", "retry", "rerun"),
+        phrase("`paddock run` of the same file or script runs it again, under the same name"),
+    ),
+    (
+        ("envs", "environment", "environments", "image", "images"),
+        phrase("`paddock get env` lists environments, `paddock env --help` says how one is made"),
+    ),
+    (
+        ("edit", "patch", "scale"),
+        phrase(
+            "change the file and `paddock run` it again, or change a running job with kubectl (`export "
+            "KUBECONFIG=$(paddock kubeconfig)`)"
+        ),
+    ),
+    (
+        ("context", "use-context", "login"),
+        phrase("`paddock --context NAME …` takes the cluster of that name in a kubeconfig"),
+    ),
+)
+_BY_WORD: Mapping[str, Phrase] = {word: said for words, said in _ROWS for word in words}
+SYNONYMS = frozenset(_BY_WORD)
+
+_STARTERS = frozenset({"python", "python3", "torchrun", "bash", "sh"})
+_MANIFESTS = (".yaml", ".yml", ".json")
+
+
+def advise_verb(typed: Sequence[str]) -> Phrase | None:
+    """What to type in place of `paddock <typed …>`, whose first word is no verb; None for a word that nobody knows."""
+    word, *others = typed
+    if word.endswith(_MANIFESTS):
+        return phrase("`{command}` runs a manifest", command=shlex.join(["paddock", "run", *typed]))
+    if word.endswith(".py"):
+        return phrase("`{command}` runs a script", command=shlex.join(["paddock", "run", "--", "python", *typed]))
+    if word in _STARTERS:
+        return phrase("`{command}` runs a script", command=shlex.join(["paddock", "run", "--", *typed]))
+    if word.lower() not in _BY_WORD:
+        return None
+    named = others[0] if others and not others[0].startswith("-") else ""
+    return replace(_BY_WORD[word.lower()], args=(("job", shlex.quote(named) if named else "JOB"),))
