@@ -1,0 +1,107 @@
+"""The page "Your own script": what it tells a reader to type is typed here, and prints what it says, in both languages.
+
+The training of it takes PaddlePaddle; that its commands exist, and that both languages have the same, does not.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from docs.page import Step, find_missing, read_calls, read_page
+from e2e.commands import Cluster, open_cluster
+from paddock.cli.main import cli
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = {"en": DOCS / "your-own-script.md", "zh": DOCS / "your-own-script.zh-CN.md"}
+LOCALES = {"en": "C.UTF-8", "zh": "zh_CN.UTF-8"}
+
+
+def read(language: str) -> tuple[Step, ...]:
+    return read_page(PAGES[language].read_text(encoding="utf-8"))
+
+
+def outline(step: Step) -> tuple[object, ...]:
+    """What is the same in each language."""
+    return step.file, step.commands, step.exit_code, step.not_run, len(step.prints)
+
+
+def test_both_languages_have_the_same_commands_in_the_same_order() -> None:
+    english, chinese = ([outline(step) for step in read(language)] for language in PAGES)
+    assert english == chinese
+    assert len(english) > 10
+
+
+def test_what_is_not_run_is_counted_and_says_why() -> None:
+    assert [step.not_run for step in read("en") if step.not_run] == NOT_RUN
+
+
+NOT_RUN: list[str] = []
+
+
+def resolve(words: list[str]) -> None:
+    """Raises `click.UsageError` for a verb or an option that there is not. No value is looked at."""
+    command: click.Command = cli
+    context = click.Context(cli, info_name="paddock")
+    while isinstance(command, click.Group):
+        _, words, _ = command.make_parser(context).parse_args(list(words))
+        _, found, words = command.resolve_command(context, words)
+        assert found is not None
+        command, context = found, click.Context(found, parent=context, info_name=found.name)
+    command.make_parser(context).parse_args(list(words))
+
+
+@pytest.mark.parametrize(
+    "words", [call for step in read("en") for line in step.commands for call in read_calls(line)], ids=" ".join
+)
+def test_every_verb_and_option_of_the_page_exists(words: list[str]) -> None:
+    resolve(words)
+
+
+def test_a_verb_or_an_option_that_there_is_not_is_found() -> None:
+    for words in (["rum", "x"], ["run", "--rnak", "0", "x"], ["env", "lst"], ["get", "--no-such"]):
+        with pytest.raises(click.UsageError):
+            resolve(words)
+
+
+@pytest.fixture
+def laptop() -> Iterator[Cluster]:
+    """What is asked here is the command line's: one sandbox is enough."""
+    with open_cluster("none") as opened:
+        yield opened
+
+
+@pytest.mark.paddle
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("language", PAGES)
+def test_the_page_does_what_it_says(language: str, laptop: Cluster) -> None:
+    directory = laptop.directory / "mnist"
+    directory.mkdir()
+    for step in read(language):
+        if step.file:
+            (directory / step.file).write_text(step.text, encoding="utf-8")
+        elif not step.not_run:
+            check(step, language, laptop, directory)
+
+
+def check(step: Step, language: str, cluster: Cluster, directory: Path) -> None:
+    place = f"{PAGES[language].name}:{step.line}"
+    path = f"{Path(sys.executable).parent}:{cluster.environment['PATH']}"
+    ended = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", step.text],
+        cwd=directory,
+        env=cluster.environment | {"PATH": path, "COLUMNS": "110", "LC_ALL": LOCALES[language]},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+    )
+    assert ended.returncode == step.exit_code, f"{place}: exit code {ended.returncode}\n{ended.stdout}"
+    missing = find_missing(step.prints, ended.stdout)
+    assert not missing, f"{place}: it did not print\n  {missing}\nbut\n{ended.stdout}"
