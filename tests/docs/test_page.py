@@ -62,7 +62,7 @@ def test_a_page_that_is_not_whole_is_refused(text: str, said: str) -> None:
     ("line", "calls"),
     [
         ("paddock get", [["get"]]),
-        ("paddock run -- python a.py --name 'a b' '$HOME'", [["run", "--", "python", "a.py", "--name", "a b", "$HOME"]]),
+        ("paddock run -- python a.py 'a b' '$HOME'", [["run", "--", "python", "a.py", "a b", "$HOME"]]),
         ("paddock wait x && paddock get -o json | head -1", [["wait", "x"], ["get", "-o", "json"]]),
         ('echo "$(paddock kubeconfig)"', []),
         ("echo nothing", []),

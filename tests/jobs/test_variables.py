@@ -144,13 +144,19 @@ def test_each_rank_is_where_the_endpoints_say_whatever_the_user_sets(kind: str, 
         assert environment["PADDLE_PORT"] == str(port or 36_000)
 
 
-def test_the_users_gloo_store_is_kept_where_there_is_one_to_replace() -> None:
-    entry = {"name": "PADDLE_GLOO_RENDEZVOUS", "value": "2"}
-    job = read_any(build_manifest(WITH_SERVERS, [entry]))
-    assert {each["PADDLE_GLOO_RENDEZVOUS"] for each in read_environments(job).values()} == {"2"}
-    assert warnings_of(job) == {
-        path: KEPT.format("PADDLE_GLOO_RENDEZVOUS") for path in (ENV.replace("worker", "ps"), ENV)
-    }
+@pytest.mark.parametrize(("name", "value"), [("PADDLE_GLOO_RENDEZVOUS", "2"), ("FLAGS_enable_pir_api", "1")])
+def test_what_ranks_need_not_agree_on_is_kept_beside_servers(name: str, value: str) -> None:
+    job = read_any(build_manifest(WITH_SERVERS, [{"name": name, "value": value}]))
+    assert {each[name] for each in read_environments(job).values()} == {value}
+    assert warnings_of(job) == {path: KEPT.format(name) for path in (ENV.replace("worker", "ps"), ENV)}
+
+
+def test_parameter_servers_and_their_workers_alone_get_the_older_ir() -> None:
+    found = read_environments(read_any(build_manifest(WITH_SERVERS, [])))
+    assert {each["FLAGS_enable_pir_api"] for each in found.values()} == {"0"}
+    for kind in (FLEET, MEETING):
+        found = read_environments(read_any(build_manifest(kind, [])))
+        assert not any("FLAGS_enable_pir_api" in each for each in found.values())
 
 
 def test_one_rank_with_the_value_that_paddock_would_set_is_told_nothing() -> None:

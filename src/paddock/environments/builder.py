@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from paddock.environments.definition import Definition, build_key, requirement_name
+from paddock.environments.definition import Definition, build_key
 from paddock.environments.directories import (
     Built,
     check_stamp,
@@ -54,6 +54,7 @@ from paddock.environments.pythons import (
     running_python,
     this_platform,
 )
+from paddock.environments.requirements import requirement_name
 from paddock.environments.terminal import plain_text, run_on_terminal
 from paddock.environments.uv import Machine, Report, Uv, UvRuns, this_machine
 
@@ -227,7 +228,7 @@ class _Build:
         if not self.definition.requirements:
             return
         wanted, exact = directory / "requirements.in", directory / "requirements.txt"
-        wanted.write_text("".join(f"{each}\n" for each in self.definition.requirements))
+        wanted.write_text("".join(f"{each}\n" for each in self.definition.packages))
         compile_ = ("pip", "compile", "--python", interpreter, "--no-header", "--no-annotate")
         await run(*compile_, "--output-file", str(exact), str(wanted))
         self.versions = _read_versions(exact.read_text())

@@ -8,27 +8,30 @@ from __future__ import annotations
 
 from typing import Any
 
+from paddock.environments.paddle_packages import PADDLE, PADDLE_WITH_SERVERS, PROTOBUF
 from paddock.kube.meta import ENVIRONMENTS, Manifest
 
 _PYTHON = ">=3.9,<3.14"
-# Log lines appear as they are printed; Python would keep up to 8 KB of them back.
-_UNBUFFERED = {"name": "PYTHONUNBUFFERED", "value": "1"}
+UNBUFFERED = {"name": "PYTHONUNBUFFERED", "value": "1"}
+"""Log lines appear as they are printed; Python would keep up to 8 KB of them back."""
+SERVERS_ENV = ({"name": "FLAGS_enable_pir_api", "value": "0"},)
+"""The sparse tables of 3.0.0 need the old IR (not PIR)."""
+SERVERS_CHECK = (
+    "import paddle; assert hasattr(paddle.base.core, 'DistFleetWrapper'), "
+    "'PaddlePaddle has no parameter servers on this platform'"
+)
+"""Python code. `core.is_compiled_with_brpc()` is True in wheels without parameter servers as well."""
 
 _SERVERS: dict[str, Any] = {
     "python": _PYTHON,
-    # PaddlePaddle 3.0.0 needs protobuf<7. `import paddle` needs setuptools, which its wheel does not require and a venv
-    # of uv does not contain.
-    "requirements": ["paddlepaddle==3.0.0", "protobuf<7", "setuptools"],
-    # The sparse tables of 3.0.0 need the old IR (not PIR).
-    "env": [{"name": "FLAGS_enable_pir_api", "value": "0"}, _UNBUFFERED],
-    # `core.is_compiled_with_brpc()` is True in wheels without parameter servers as well.
-    "verify": "import paddle; assert hasattr(paddle.base.core, 'DistFleetWrapper'), "
-    "'PaddlePaddle has no parameter servers on this platform'",
+    "requirements": [PADDLE_WITH_SERVERS, PROTOBUF, "setuptools"],
+    "env": [*SERVERS_ENV, UNBUFFERED],
+    "verify": SERVERS_CHECK,
 }
 _COLLECTIVE: dict[str, Any] = {
     "python": _PYTHON,
-    "requirements": ["paddlepaddle==3.3.1", "setuptools"],
-    "env": [_UNBUFFERED],
+    "requirements": [PADDLE, "setuptools"],
+    "env": [UNBUFFERED],
     "verify": "import paddle.distributed.launch",
 }
 

@@ -1,6 +1,6 @@
 """An Environment object as a value, and the key of the directory that is built from it. Pure.
 
-The key covers all that decides the built files: requirements, the object's own index, Python and platform. Name,
+The key covers all that decides the built files: packages, the object's own index, Python and platform. Name,
 program, command and variables are not covered, so two Environments with equal requirements share one directory.
 Neither are the machine's settings of pip and uv: a mirror serves the same packages.
 """
@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from paddock.environments.paddle_packages import add_companions
+from paddock.environments.requirements import explain_requirement, normalise_requirement
 from paddock.kube.meta import name_of
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -50,6 +51,11 @@ class Definition:
         return not self.requirements and not self.python
 
     @property
+    def packages(self) -> tuple[str, ...]:
+        """What is installed: the requirements, and what PaddlePaddle needs beside them."""
+        return add_companions(self.requirements)
+
+    @property
     def subject(self) -> str:
         """The name in messages: `paddlepaddle 3.0.0`, from the first requirement; without requirements, `name`."""
         return explain_requirement(self.requirements[0]) if self.requirements else self.name
@@ -76,7 +82,7 @@ def build_key(definition: Definition, python: tuple[int, ...], platform: str) ->
     """The name of the built directory: a hash of 20 hexadecimal digits. URLs are hashed with the rest."""
     content = [
         FORMAT,
-        sorted(normalise_requirement(each) for each in definition.requirements),
+        sorted(normalise_requirement(each) for each in definition.packages),
         definition.index_url,
         list(definition.extra_index_urls),
         # Wheels fit a minor version, whatever the patch release.
@@ -94,28 +100,6 @@ def build_check_key(definition: Definition) -> str:
 def build_spec_digest(manifest: Mapping[str, Any]) -> str:
     """A hash of the spec's meaning: equal also if an empty field stands for an absent one."""
     return _digest({**asdict(read_definition(manifest)), "name": ""})[:16]
-
-
-def normalise_requirement(text: str) -> str:
-    """`Protobuf < 7` -> `protobuf<7`: the name as in PEP 503, without spaces outside the marker."""
-    requirement, semicolon, marker = text.partition(";")
-    compact = re.sub(r"\s+", "", requirement)
-    match = re.match(r"[A-Za-z0-9._-]*[A-Za-z0-9]", compact)
-    if match is not None and "@" not in compact:
-        compact = re.sub(r"[-_.]+", "-", match[0]).lower() + compact[match.end() :]
-    return compact + (";" + " ".join(marker.split()) if semicolon else "")
-
-
-def requirement_name(text: str) -> str:
-    """The package of a requirement, in lower case with dashes: `opt_einsum==3.3.0` -> `opt-einsum`."""
-    match = re.match(r"[A-Za-z0-9._-]*[A-Za-z0-9]", text.strip())
-    return re.sub(r"[-_.]+", "-", match[0]).lower() if match else text.strip()
-
-
-def explain_requirement(text: str) -> str:
-    """`paddlepaddle==3.0.0` -> `paddlepaddle 3.0.0`; the name alone if no version is pinned."""
-    match = re.fullmatch(r"\s*([\w.-]+)(?:\[[^]]*])?\s*===?\s*([\w.+!-]+)\s*(?:;.*)?", text)
-    return f"{match[1]} {match[2]}" if match else requirement_name(text)
 
 
 def _digest(content: object) -> str:

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from paddock.environments.definition import Definition, requirement_name
+from paddock.environments.definition import Definition
 from paddock.environments.pythons import Python, explain_range
+from paddock.environments.requirements import requirement_name
 
 
 class Fault(Enum):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,9 @@ BROUGHT, MISSING, UNKNOWN = (
     [
         ([], set(), (), ""),
         ([BROUGHT], set(), (), ""),
-        ([UNKNOWN], {"c.py"}, (), ""),
+        ([UNKNOWN], {"c.py"}, ("c.py",), ""),
+        ([UNKNOWN], set(), (), ""),
+        ([BROUGHT], {"a.py"}, ("a.py",), ""),  # the user's own file wins
         ([MISSING], {"b.py"}, ("b.py",), ""),
         ([MISSING, MISSING], {"b.py"}, ("b.py",), ""),
         (
@@ -67,9 +70,10 @@ BROUGHT, MISSING, UNKNOWN = (
             (),
             "b.py is not in the image image nor in /home/mine: call paddock where it lies, or mount",
         ),
-        ([BROUGHT, MISSING], {"a.py", "b.py"}, ("b.py",), ""),
+        ([BROUGHT, MISSING], {"a.py", "b.py"}, ("a.py", "b.py"), ""),
         ([UNKNOWN, MISSING], {"b.py"}, ("b.py",), ""),
-        ([BROUGHT, MISSING], {"b.py"}, (), "a.py is not in"),  # all roles start in one directory
+        # all roles start in one directory
+        ([BROUGHT, MISSING], {"b.py"}, (), "b.py of /home/mine is run, and all roles start there: a.py"),
     ],
 )
 def test_it_is_taken_from_here_or_refused(
@@ -88,23 +92,23 @@ class Environments:
         return Listing(list(build_defaults()), "1")
 
 
-def check(**annotations: str) -> Checked:
+def check(*, image: str = PADDLE, **annotations: str) -> Checked:
     manifest = build_manifest(workers=1)
-    container = {"name": "paddle", "image": PADDLE, "command": ["python", "train.py"]}
+    container = {"name": "paddle", "image": image, "command": ["python", "train.py"]}
     manifest["spec"]["worker"]["template"]["spec"]["containers"] = [container]
     manifest["metadata"]["annotations"] = annotations
     return build_checked("job.yaml", Document(manifest), manifest, RESOURCE)
 
 
-async def add(each: Checked, directory: Path) -> tuple[str | None, list[str]]:
-    """The directory in the job's annotation, and the notices."""
+async def add(each: Checked, directory: Path, *, named: bool = False) -> str | None:
+    """The directory in the job's annotation."""
     api: Any = Environments()
-    said: list[str] = []
-    (placed,) = await add_working_directories(api, [each], directory, lambda words: said.append(str(words)))
-    return placed.manifest["metadata"]["annotations"].get(WORKING_DIRECTORY_ANNOTATION), said
+    (placed,) = await add_working_directories(api, [each], directory, named=named)
+    found: str | None = placed.manifest["metadata"]["annotations"].get(WORKING_DIRECTORY_ANNOTATION)
+    return found
 
 
-async def test_the_job_names_the_directory_and_the_user_is_notified(tmp_path: Path) -> None:
+async def test_the_job_names_the_directory_that_has_its_script(tmp_path: Path) -> None:
     here = tmp_path / "alone" / "here"
     here.mkdir(parents=True)
     with pytest.raises(
@@ -112,18 +116,26 @@ async def test_the_job_names_the_directory_and_the_user_is_notified(tmp_path: Pa
     ):
         await add(check(), here)
     (here / "train.py").touch()
-    assert await add(check(), here) == (str(here), [f"train.py is in no image: taken from {here}"])
+    assert await add(check(), here) == str(here)
+
+
+async def test_the_users_own_script_comes_before_a_program_of_ours(tmp_path: Path) -> None:
+    assert await add(check(image=WIDE_AND_DEEP), tmp_path) is None
+    (tmp_path / "train.py").touch()
+    assert await add(check(image=WIDE_AND_DEEP), tmp_path) == str(tmp_path)
 
 
 async def test_an_annotation_that_is_there_wins(tmp_path: Path) -> None:
-    assert await add(check(**{WORKING_DIRECTORY_ANNOTATION: "/elsewhere"}), tmp_path) == ("/elsewhere", [])
+    (tmp_path / "train.py").touch()
+    assert await add(check(**{WORKING_DIRECTORY_ANNOTATION: "/elsewhere"}), tmp_path) == "/elsewhere"
 
 
-async def test_a_directory_that_is_named_is_taken_for_every_job(tmp_path: Path) -> None:
-    api: Any = Environments()
-    each = check(**{WORKING_DIRECTORY_ANNOTATION: "/elsewhere"})
-    (placed,) = await add_working_directories(api, [each], tmp_path, lambda _: None, named=True)
-    assert placed.manifest["metadata"]["annotations"][WORKING_DIRECTORY_ANNOTATION] == str(tmp_path)
+async def test_a_directory_that_is_named_comes_before_the_annotation_and_must_have_the_script(tmp_path: Path) -> None:
+    each = check(image=WIDE_AND_DEEP, **{WORKING_DIRECTORY_ANNOTATION: "/elsewhere"})
+    with pytest.raises(UserError, match=r"train\.py is not in the image"):
+        await add(each, tmp_path, named=True)
+    (tmp_path / "train.py").touch()
+    assert await add(each, tmp_path, named=True) == str(tmp_path)
 
 
 def test_the_root_of_the_machine_is_no_working_directory() -> None:
@@ -139,11 +151,11 @@ def test_a_directory_near_by_that_has_it_is_named_as_one_types_it() -> None:
 @pytest.mark.parametrize(
     ("files", "script", "found"),
     [
-        (["here/mnist/train.py"], "train.py", "mnist"),
-        (["mnist/train.py"], "train.py", "../mnist"),
-        (["train.py"], "train.py", ".."),
-        (["here/src/train.py"], "here/src/train.py", ".."),
-        (["mnist/train.py", "train.py", "here/b/train.py", "here/a/train.py"], "train.py", "a"),
+        (["here/mnist/train.py"], "train.py", "here/mnist"),
+        (["mnist/train.py"], "train.py", "mnist"),
+        (["train.py"], "train.py", "."),
+        (["here/src/train.py"], "here/src/train.py", "."),
+        (["mnist/train.py", "train.py", "here/b/train.py", "here/a/train.py"], "train.py", "here/a"),
         (["here/.hidden/train.py", "here/deep/er/train.py", "here/train.py/x", "other/train.pyc"], "train.py", ""),
         (["mnist/train.py"], "/train.py", ""),
         ([], "train.py", ""),
@@ -154,7 +166,7 @@ def test_the_directories_around_are_looked_into(files: list[str], script: str, f
     for file in files:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).touch()
-    assert find_nearby(tmp_path / "here", script) == found
+    assert find_nearby(tmp_path / "here", script) == (found and os.path.relpath(tmp_path / found))
 
 
 def test_at_the_root_only_its_own_directories_are_looked_into() -> None:

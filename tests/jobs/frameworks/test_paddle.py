@@ -96,6 +96,7 @@ def test_servers_and_workers_with_gloo_share_these_endpoints() -> None:
         "PADDLE_TRAINER_ENDPOINTS": "10.0.0.3:40020,10.0.0.4:40020",
         "PADDLE_TRAINERS": "10.0.0.3,10.0.0.4",
         "PADDLE_TRAINERS_NUM": "2",
+        "FLAGS_enable_pir_api": "0",
         "PADDLE_WITH_GLOO": "1",
         "PADDLE_GLOO_RENDEZVOUS": "3",
         "PADDLE_GLOO_HTTP_ENDPOINT": "10.0.0.1:40038",

@@ -32,7 +32,9 @@ NAMED: list[tuple[list[str], list[str], str]] = [
     (["python", "train"], [], ""),
     (["bash", "-c"], ["cd /nas/wide_and_deep; python3 train.py"], ""),
     (["bash", "-c", "python 'train.py"], [], ""),
-    (["bash", "train.sh"], [], ""),
+    (["bash", "train.sh"], ["2"], "train.sh"),
+    (["bash", "-e", "train.sh"], [], ""),
+    (["bash", "/models/train.sh"], [], ""),
     (["sleep", "train.py"], [], ""),
     ([], [], ""),
 ]

@@ -1,16 +1,17 @@
-"""Scripts that no image has: `train.py` in the current directory, as in PaddlePaddle's examples.
+"""Scripts that a job starts by a relative path: `train.py` in the current directory, as in PaddlePaddle's examples.
 
-A relative path of a script refers to the image (`jobs.reading.scripts`). If the image has no such file and the current
-directory has, an annotation makes the job start there (`jobs.objects.pods`). A script that is in neither would fail, so
-the job is refused before it is submitted. An existing annotation wins. Unknown images are not judged: the job's cause
-will say why it waits.
+On a laptop the user's file always wins: if the current directory has the script, an annotation makes the job start
+there (`jobs.objects.pods`), also where the image stands for a program of ours (`jobs.reading.scripts`). That program is
+used only where nothing else is there. A script that is in neither would fail, so the job is refused before it is
+submitted. An existing annotation wins. Unknown images are not judged: the job's cause will say why it waits.
+`cli.submit.programs` says what runs.
 """
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,33 +40,27 @@ class Script:
 
 
 async def add_working_directories(
-    api: Api, checked: Sequence[Checked], directory: Path, notify: Callable[[Phrase], None], *, named: bool = False
+    api: Api, checked: Sequence[Checked], directory: Path, *, named: bool = False
 ) -> list[Checked]:
-    """The documents, with `directory` in the annotation of jobs that need a script from it, or of all jobs if the user
+    """The documents, with `directory` in the annotation of jobs that start a script from it, or of all jobs if the user
     has `named` it. Raises `UserError` for a script that is found nowhere."""
-    if named:
-        return [_start_in(each, directory) if each.is_job else each for each in checked]
     if not any(each.is_job for each in checked):
         return list(checked)
     environments = (await api.list(ENVIRONMENTS)).items
-    return [_place(each, environments, directory, notify) if each.is_job else each for each in checked]
+    return [_place(each, environments, directory, named=named) if each.is_job else each for each in checked]
 
 
-def _place(
-    each: Checked, environments: Sequence[Manifest], directory: Path, notify: Callable[[Phrase], None]
-) -> Checked:
-    if WORKING_DIRECTORY_ANNOTATION in annotations_of(each.manifest):
+def _place(each: Checked, environments: Sequence[Manifest], directory: Path, *, named: bool) -> Checked:
+    if WORKING_DIRECTORY_ANNOTATION in annotations_of(each.manifest) and not named:
         return each
     assert each.job is not None
     scripts = list(read_scripts(each.job, environments))
-    missing, refusal = plan_scripts(scripts, directory, *look_in(directory))
+    if named:
+        scripts = [replace(script, brought=False) for script in scripts]
+    taken, refusal = plan_scripts(scripts, directory, *look_in(directory))
     if refusal is not None:
         raise UserError(phrase("{option}: {problem}", option=each.file, problem=refusal))
-    if not missing:
-        return each
-    for path in missing:
-        notify(phrase("{script} is in no image: taken from {directory}", script=path, directory=str(directory)))
-    return _start_in(each, directory)
+    return _start_in(each, directory) if taken or named else each
 
 
 def _start_in(each: Checked, directory: Path) -> Checked:
@@ -108,14 +103,20 @@ def read_scripts(job: Job, environments: Iterable[Manifest]) -> Iterator[Script]
 def plan_scripts(
     scripts: Sequence[Script], directory: Path, is_there: Callable[[str], bool], find_near: Callable[[str], str]
 ) -> tuple[tuple[str, ...], Phrase | None]:
-    """The scripts that are taken from `directory`, and the error if that is impossible. All roles then start in it, so
-    it must have the scripts of all roles. `find_near`: the directory near it that has a script, or nothing."""
-    missing = tuple(script for script in scripts if script.brought is False)
-    others = tuple(script for script in scripts if script.brought)
-    for script in (*missing, *others) if missing else ():
-        if directory == Path("/") or not is_there(script.path):
-            return (), _refuse(script, directory, find_near(script.path))
-    return tuple(dict.fromkeys(script.path for script in missing)), None
+    """The scripts that are taken from `directory`: those that are there, whatever the image has; and the error if that
+    is impossible. All roles then start in it, so it must have the scripts of all roles. `find_near`: the directory near
+    it that has a script, or nothing."""
+    root = directory == Path("/")
+    here = tuple(dict.fromkeys(each.path for each in scripts if not root and is_there(each.path)))
+    for script in (each for each in scripts if each.brought is False and each.path not in here):
+        return (), _refuse(script, directory, find_near(script.path))
+    for script in (each for each in scripts if here and each.brought and each.path not in here):
+        return (), phrase(
+            "{script} of {directory} is run, and all roles start there: {other}, which the image {image} has, must be "
+            "there too",
+            script=here[0], directory=str(directory), other=script.path, image=script.image,
+        )  # fmt: skip
+    return here, None
 
 
 def _refuse(script: Script, directory: Path, near: str) -> Phrase:
@@ -128,7 +129,5 @@ def _refuse(script: Script, directory: Path, near: str) -> Phrase:
     return phrase(
         "{script} is not in the image {image} nor in {directory}: call paddock where it lies, or mount a "
         "volume that has it and name its place in workingDir",
-        script=script.path,
-        image=script.image,
-        directory=str(directory),
-    )
+        script=script.path, image=script.image, directory=str(directory),
+    )  # fmt: skip

@@ -12,13 +12,13 @@ MOST = 200
 
 
 def find_nearby(directory: Path, script: str) -> str:
-    """The directory that has `script`, as one types it in `directory` (`mnist`, `..`, `../mnist`); empty if none of its
-    subdirectories, its parent and its parent's subdirectories has. What is not readable has nothing."""
+    """The directory that has `script`, as one types it where the command is called (`mnist`, `..`, `../mnist`); empty
+    if no subdirectory of `directory`, its parent and no subdirectory of that has. What is not readable has nothing."""
     if Path(script).is_absolute():
         return ""
     for found in _around(directory):
         if os.path.isfile(directory / found / script):  # noqa: PTH113 (Path.is_file raises PermissionError)
-            return str(found)
+            return os.path.relpath(directory / found)
     return ""
 
 

@@ -40,12 +40,14 @@ _LONG = {
 
 @dataclass(slots=True)
 class Requirements:
-    """`index_url` may hold a password: it is never printed. `problems`: `requirements.txt:3: sentence`."""
+    """`index_url` may hold a password: it is never printed. `problems`: `requirements.txt:3: sentence`. `places`: of
+    each package, `requirements.txt:3`."""
 
     packages: list[str] = field(default_factory=list)
     index_url: str = field(default="", repr=False)
     extra_index_urls: list[str] = field(default_factory=list, repr=False)
     problems: list[Phrase] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
 
 
 def read_requirements(file: str, read: Read) -> Requirements:
@@ -71,7 +73,7 @@ def _read(file: str, read: Read, result: Requirements, above: tuple[str, ...]) -
     for number, line in _lines(text):
         option = _OPTION.fullmatch(line) if line.startswith("-") else None
         if option is None:
-            problem = _add_package(line, result)
+            problem = _add_package(line, f"{file}:{number}", result)
         elif _short(option[1]) == "-r":
             problem = _add_file(file, option[2].strip(), read, result, above)
         else:
@@ -96,12 +98,13 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         yield first, said
 
 
-def _add_package(line: str, result: Requirements) -> Phrase | None:
+def _add_package(line: str, place: str, result: Requirements) -> Phrase | None:
     if " --hash" in line:
         return _found("--hash", _EXPLAINED["--hash"])
     if not _REQUIREMENT.fullmatch(line):
         return _found(repr(line), _explain(line))
     result.packages.append(line)
+    result.places.append(place)
     return None
 
 

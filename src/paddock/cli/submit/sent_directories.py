@@ -77,8 +77,10 @@ def _choose(each: Checked, named: str | None, notify: Notify) -> Directory | Non
         return Directory(Path(named), named)
     here = Path.cwd()
     scripts = list(read_scripts(job, build_defaults()))
-    missing, refusal = plan_scripts(scripts, here, *look_in(here))
-    if missing and refusal is None:
+    # what an image of a cluster has is run from it: only a script that no image has is taken from here
+    missing = [script.path for script in scripts if script.brought is False]
+    taken, refusal = plan_scripts(scripts if missing else (), here, *look_in(here))
+    if taken and refusal is None:
         if is_too_wide(here, Path("~").expanduser().resolve()):
             raise UserError(
                 phrase(
@@ -89,7 +91,7 @@ def _choose(each: Checked, named: str | None, notify: Notify) -> Directory | Non
             )  # fmt: skip
         return Directory(here, ".")
     for script in scripts:
-        if script.brought is None and (here / script.path).is_file():
+        if (here / script.path).is_file():
             notify(
                 phrase(
                     "{script} is expected in the image {image}; --workdir . sends the one that is here",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from paddock.cli.cluster.deletion import delete_job
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import Place
+from paddock.cli.submit.programs import fetch_programs
 from paddock.cli.submit.same_name import explain_replaced, explain_taken
 from paddock.cli.submit.sent_directories import create_with_maps
 from paddock.cli.submit.submission import Checked, check_with_server, drop_devices, fetch_devices, read_devices
@@ -27,6 +28,14 @@ _WAITING_FOR_PODS = phrase("waiting for the pods of that job to end")
 
 
 @dataclass(frozen=True, slots=True)
+class Submitted:
+    """The created job, and what it runs: lines to print once."""
+
+    job: StoredJob
+    programs: list[Phrase]
+
+
+@dataclass(frozen=True, slots=True)
 class Submitter:
     """Submits a file with one job. `notify` gets each deviation from the manifest; `creating` is called before the
     first create request: from then on a job may exist."""
@@ -36,7 +45,7 @@ class Submitter:
     notify: Callable[[Phrase], None]
     creating: Callable[[], None]
 
-    async def submit(self, checked: list[Checked], without: tuple[str, ...], workdir: str | None) -> StoredJob:
+    async def submit(self, checked: list[Checked], without: tuple[str, ...], workdir: str | None) -> Submitted:
         """The created job. `without`: devices to remove from requests; `workdir`: the value of --workdir. Raises
         `UserError`, `ApiError`."""
         checked = await self._adapt(checked, without)
@@ -45,9 +54,11 @@ class Submitter:
         # before the dry run, which refuses a job whose name exists
         await self._replace_finished(job)
         await check_with_server(self.client, checked, update=True, flags=self.place.flags)
+        assert job.job is not None
+        programs = await fetch_programs(self.client, self.place, job.job, workdir)
         self.creating()
         created = await create_with_maps(self.client, checked, self.notify, update=True)
-        return read_stored(job.resource, created[checked.index(job)])
+        return Submitted(read_stored(job.resource, created[checked.index(job)]), programs)
 
     async def _adapt(self, checked: list[Checked], without: tuple[str, ...]) -> list[Checked]:
         """Removes the devices that the user named, and on the local cluster those that no node has. A job that would

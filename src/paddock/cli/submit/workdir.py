@@ -54,4 +54,4 @@ async def place_directories(
     if place.home is None:
         return add_directory_maps(checked, named, notify)
     directory = Path.cwd() if named is None else Path(named).resolve()
-    return await add_working_directories(api, checked, directory, notify, named=named is not None)
+    return await add_working_directories(api, checked, directory, named=named is not None)

@@ -161,9 +161,12 @@ class Run:
                 if not submitting.done() and not self._creating:
                     self._screen.notify(phrase("interrupted: nothing was submitted"))
                     return 130
-                job = await submitting
+                submitted = await submitting
+                job = submitted.job
                 assert job.job is not None, "the server took what was checked"
                 self._screen.line(build_head(job.job, self._screen.language))
+                for said in submitted.programs:
+                    self._screen.line(said)
                 return await self._follow(client, job, interrupt, checked[0].file)
             finally:
                 await cancel(interrupt, submitting, *self._limits)

@@ -13,10 +13,12 @@ from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.terminal import stderr, stdout
+from paddock.cli.submit.programs import fetch_programs
 from paddock.cli.submit.sent_directories import create_with_maps
 from paddock.cli.submit.submission import Checked, check_with_server, drop_devices, read_files
 from paddock.cli.submit.workdir import place_directories, refuse_impossible, workdir_option
 from paddock.cli.verb import Verb
+from paddock.jobs.model import Job
 from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.kube.meta import Manifest, name_of, namespace_of
 
@@ -43,15 +45,26 @@ def command(files: tuple[str, ...], without: tuple[str, ...], workdir: str | Non
     place = choose_place()
     refuse_impossible(place, checked, _notify)
 
-    async def work(client: Client, place: Place) -> tuple[list[Checked], list[Manifest]]:
+    async def work(client: Client, place: Place) -> tuple[list[Checked], list[Manifest], list[Phrase]]:
         placed = await place_directories(client, place, checked, workdir, _notify)
         await check_with_server(client, placed, flags=place.flags)
-        return placed, await create_with_maps(client, placed, _notify)
+        programs: list[Phrase] = []
+        jobs = [each.job for each in placed if each.job]
+        for job in jobs:
+            said = await fetch_programs(client, place, job, workdir)
+            programs += said if len(jobs) == 1 else [_of_job(job, line) for line in said]
+        return placed, await create_with_maps(client, placed, _notify), programs
 
-    placed, created = run_with_client(work)
+    placed, created, programs = run_with_client(work)
     for each, manifest in zip(placed, created, strict=True):
         stdout().print(f"{printed_name(each.resource, name_of(manifest))} created")
+    for line in programs:
+        _notify(line)
     _notify_next_steps([manifest for each, manifest in zip(placed, created, strict=True) if each.is_job], place.flags)
+
+
+def _of_job(job: Job, said: Phrase) -> Phrase:
+    return phrase("{option}: {problem}", option=job.key.name or job.resource.kind, problem=said)
 
 
 def _notify_next_steps(jobs: list[Manifest], flags: Flags) -> None:

@@ -8,6 +8,7 @@ that cannot work are corrected:
 - With `intranet: Service` in PS mode, the endpoints are the names of Services. In Collective mode they are addresses:
   the launcher's rank 0 opens the rendezvous only if the first endpoint's host equals its own IP.
 - The gloo store has its own port, 18 above the job's, on the first server.
+- Beside parameter servers all ranks get `FLAGS_enable_pir_api=0`, unless the container sets it.
 
 `frameworks.paddle_heter` adds the variables of the role `heter`. PaddlePaddle splits an endpoint at its first colon, so
 it cannot read an IPv6 address in any form; they are written in brackets, the usual form.
@@ -39,6 +40,9 @@ after SIGKILL; and with 15 if it got SIGTERM itself. Measured with PaddlePaddle 
 GLOO_PORT_OFFSET = 18
 GLOO_BY_HTTP = "3"
 """PADDLE_GLOO_RENDEZVOUS: 1 is HDFS, 2 a file, 3 HTTP."""
+PIR = "FLAGS_enable_pir_api"
+"""PaddlePaddle's program representation, on by default since 3.0. Parameter servers need the older one: with PIR
+`minimize()` and `static.nn.embedding` fail (measured with 3.0.0). PaddlePaddle ignores flags that it does not know."""
 
 _TRAINING_ROLES = {"ps": "PSERVER", "worker": "TRAINER", "heter": paddle_heter.TRAINING_ROLE}
 _ENDPOINT_KEYS = {
@@ -50,7 +54,7 @@ _ENDPOINT_KEYS = {
 
 _OWN = OwnVariables(
     kept=frozenset({
-        "TRAINER_PORTS_NUM", "PADDLE_WITH_GLOO", "PADDLE_GLOO_RENDEZVOUS", "PADDLE_GLOO_HTTP_ENDPOINT",
+        "TRAINER_PORTS_NUM", "PADDLE_WITH_GLOO", "PADDLE_GLOO_RENDEZVOUS", "PADDLE_GLOO_HTTP_ENDPOINT", PIR,
     }),
     beside={
         "PADDLE_MASTER": phrase(
@@ -196,6 +200,8 @@ def build_endpoints(job: Job, addresses: Mapping[Rank, str], port: int) -> dict[
         data["PADDLE_TRAINERS"] = ",".join(hosts["worker"])
         data["PADDLE_TRAINERS_NUM"] = str(len(hosts["worker"]))
     data |= paddle_heter.build_endpoints(hosts, data.get(_ENDPOINT_KEYS["heter"], ""))
+    if "ps" in hosts:
+        data[PIR] = "0"
     if job.network.gloo > 0 and "ps" in hosts:
         data["PADDLE_WITH_GLOO"] = str(job.network.gloo)
         data["PADDLE_GLOO_RENDEZVOUS"] = GLOO_BY_HTTP

@@ -23,8 +23,8 @@ LAUNCHERS = frozenset(
 )
 """Modules that start the script that follows their own options."""
 
-_LAUNCHER_PROGRAMS = frozenset({"fleetrun", "torchrun"})
-_SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh"})
+LAUNCHER_PROGRAMS = frozenset({"fleetrun", "torchrun"})
+SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh"})
 _SHELL_SYNTAX = re.compile(r"[;&|<>$`(){}*?\n]")
 _PYTHON = re.compile(r"python[\d.]*")
 _WITH_VALUE = frozenset({"-W", "-X"})
@@ -33,7 +33,7 @@ _WITH_VALUE = frozenset({"-W", "-X"})
 def read_words(container: Mapping[str, Any]) -> tuple[str, ...]:
     """The program and its arguments, without a shell that only starts it (`sh -c "python train.py"`)."""
     words = tuple(map(str, (*(container.get("command") or ()), *(container.get("args") or ()))))
-    if len(words) == 3 and _name(words[0]) in _SHELLS and re.fullmatch(r"-[a-z]*c", words[1]):
+    if len(words) == 3 and _name(words[0]) in SHELLS and re.fullmatch(r"-[a-z]*c", words[1]):
         inner = _split(words[2])
         return inner[1:] if inner[:1] == ("exec",) else inner or words
     return words
@@ -41,7 +41,7 @@ def read_words(container: Mapping[str, Any]) -> tuple[str, ...]:
 
 def read_launch(words: Sequence[str]) -> tuple[str, ...] | None:
     """The arguments of a launcher: its options, then the script and its arguments. None without a launcher."""
-    if words and _name(words[0]) in _LAUNCHER_PROGRAMS:
+    if words and _name(words[0]) in LAUNCHER_PROGRAMS:
         return tuple(words[1:])
     for index, word in enumerate(words[:-1]):
         if word == "-m" and _PYTHON.fullmatch(_name(words[0])):
@@ -57,7 +57,7 @@ def find_script(container: Mapping[str, Any]) -> str:
         return ""
     words = read_words(container)
     launched = read_launch(words)
-    script = _first_script(launched) if launched is not None else _of_python(words)
+    script = _first_script(launched) if launched is not None else _of_python(words) or _of_shell(words)
     if not script or "$(" in script or posixpath.isabs(script):
         return ""
     path = posixpath.normpath(script)
@@ -76,6 +76,13 @@ def _of_python(words: Sequence[str]) -> str:
         elif not word.startswith("-"):
             return word if word.endswith(".py") else ""
     return ""
+
+
+def _of_shell(words: Sequence[str]) -> str:
+    """`train.sh` of `bash train.sh`. A shell with options may read its program elsewhere."""
+    if len(words) < 2 or _name(words[0]) not in SHELLS:
+        return ""
+    return words[1] if words[1].endswith(".sh") and not words[1].startswith("-") else ""
 
 
 def _first_script(words: Sequence[str]) -> str:

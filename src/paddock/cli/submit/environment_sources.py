@@ -1,0 +1,148 @@
+"""Which requirements files an Environment was made of, and what it becomes when they have changed. Pure.
+
+The annotation `SOURCE` records the files, a digest of what they said, and what was asked for beside them. A digest
+covers packages and indexes, with those of the files that `-r` includes, not comments and the order of lines.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from paddock.cli.submit.requirements import Requirements
+from paddock.environments.defaults import SERVERS_CHECK, SERVERS_ENV, UNBUFFERED
+from paddock.environments.paddle_packages import (
+    PADDLE,
+    PADDLE_WITH_SERVERS,
+    add_servers,
+    find_paddle,
+    is_paddle,
+    lacks_servers,
+)
+from paddock.environments.requirements import explain_requirement, requirement_name
+from paddock.jobs.text.phrases import Names, Phrase, phrase
+from paddock.kube.meta import Manifest, annotations_of
+
+SOURCE = "paddock.dev/requirements-source"
+"""Annotation on an Environment: JSON with the fields of `Source`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """`files`: absolute paths; `read`: when, RFC 3339; `paddle`: PaddlePaddle is added where they name none;
+    `servers`: with parameter servers; `added`: packages beside the files; `own_index`: the index is an option's."""
+
+    files: tuple[str, ...]
+    digest: str = ""
+    read: str = ""
+    paddle: bool = False
+    servers: bool = False
+    added: tuple[str, ...] = ()
+    own_index: bool = False
+
+
+def read_source(environment: Mapping[str, Any]) -> Source | None:
+    """None for an Environment that was made of no file, and for an annotation that is not of this version."""
+    try:
+        return msgspec.json.decode(annotations_of(environment).get(SOURCE, ""), type=Source)
+    except msgspec.DecodeError:  # or one of its fields is of another type
+        return None
+
+
+def write_source(source: Source) -> str:
+    return msgspec.json.encode(source).decode()
+
+
+def build_digest(read: Iterable[Requirements]) -> str:
+    """Indexes are hashed with the rest: they may hold a password."""
+    content = [(sorted(each.packages), each.index_url, each.extra_index_urls) for each in read]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
+
+
+def build_packages(read: Sequence[Requirements], source: Source) -> tuple[str, ...]:
+    """The requirements of the files, of `source.added`, and what PaddlePaddle and its parameter servers need."""
+    named = [package for each in read for package in each.packages]
+    packages = tuple(dict.fromkeys([*named, *source.added]))
+    if source.paddle and not find_paddle(packages):
+        # first, as messages name an environment by its first package
+        packages = (PADDLE_WITH_SERVERS if source.servers else PADDLE, *packages)
+    return add_servers(packages) if source.servers else packages
+
+
+def find_problems(read: Sequence[Requirements], source: Source) -> list[Phrase]:
+    """What is wrong in the files, and the lines by which parameter servers could not run."""
+    problems = [problem for each in read for problem in each.problems]
+    if not source.servers:
+        return problems
+    for each in read:
+        for package, place in zip(each.packages, each.places, strict=True):
+            if lacks_servers(package):
+                said = phrase(
+                    "found {found}; PaddlePaddle's packages after 3.0.0 have no parameter servers: write {package}",
+                    found=package, package=PADDLE_WITH_SERVERS,
+                )  # fmt: skip
+                problems.append(phrase("{place}: {problem}", place=place, problem=said))
+    return problems
+
+
+def find_additions(read: Sequence[Requirements], source: Source, file: str) -> list[Phrase]:
+    """What is in the environment and in no file, as sentences."""
+    named = {requirement_name(package) for each in read for package in each.packages}
+    said = []
+    for package in build_packages(read, source):
+        if is_paddle(package) and not find_paddle(named):
+            what = explain_requirement(package)
+            said.append(phrase("{package} is added: {file} names none", package=what, file=file))
+        elif requirement_name(package) == "paddlepaddle" and package.startswith("paddlepaddle<="):
+            said.append(
+                phrase("{package} is added: later ones have no parameter servers", package=package),
+            )
+    return said
+
+
+def build_spec(read: Sequence[Requirements], source: Source, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The Environment's spec by its files as they are now. What they do not decide stays as in `spec`."""
+    changed = dict(spec) | {"requirements": list(build_packages(read, source))}
+    if not source.own_index:
+        urls = [each.index_url for each in read if each.index_url]
+        changed["indexURL"] = urls[-1] if urls else ""
+        changed["extraIndexURLs"] = [url for each in read for url in each.extra_index_urls]
+    return {key: value for key, value in changed.items() if value}
+
+
+def build_first_spec(read: Sequence[Requirements], source: Source) -> dict[str, Any]:
+    """The spec of a new Environment for the jobs that a script stands for."""
+    packages = build_packages(read, source)
+    spec: dict[str, Any] = {"env": [*(SERVERS_ENV if source.servers else ()), UNBUFFERED]}
+    if source.servers:
+        spec["verify"] = SERVERS_CHECK
+    elif find_paddle(packages):
+        spec["verify"] = "import paddle"
+    return build_spec(read, source, spec)
+
+
+def with_files(environment: Manifest, read: Sequence[Requirements], source: Source, now: str) -> Manifest:
+    """The Environment by its files as they are now. `now`: RFC 3339."""
+    recorded = replace(source, digest=build_digest(read), read=now)
+    annotations = {**annotations_of(environment), SOURCE: write_source(recorded)}
+    return {
+        **environment,
+        "metadata": {**environment["metadata"], "annotations": annotations},
+        "spec": build_spec(read, source, environment.get("spec") or {}),
+    }
+
+
+def explain_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Names | Phrase | None:
+    """`+numpy==2.0 and -pandas`: the packages that differ between two specs; the index where it does. None without."""
+    old, new = (spec.get("requirements") or () for spec in (before, after))
+    names = [*(f"+{each}" for each in new if each not in old), *(f"-{each}" for each in old if each not in new)]
+    if names:
+        return Names(tuple(names))
+    if any(before.get(key) != after.get(key) for key in ("indexURL", "extraIndexURLs")):
+        return phrase("another package index")
+    return None

@@ -1,0 +1,120 @@
+"""The Environment that stands for a requirements file: made when a script first needs it, changed when the file has.
+
+A new content of the file is a new spec of the same object: the node builds it in a directory of its own, as directories
+are keyed by content, so pods that run keep theirs. A job that starts anew afterwards takes the new one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.submit.environment_sources import (
+    SOURCE,
+    Source,
+    build_first_spec,
+    explain_changes,
+    find_additions,
+    find_problems,
+    read_source,
+    with_files,
+)
+from paddock.cli.submit.requirements import Requirements, read_requirements
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.kube.errors import AlreadyExists, Conflict, NotFound
+from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of
+from paddock.kube.times import format_time
+
+if TYPE_CHECKING:
+    from paddock.kube.api import Api
+
+Notify = Callable[[Phrase], None]
+_TRIES = 3
+
+
+def environment_name(requirements: Path, *, servers: bool = False) -> str:
+    """The Environment of a requirements file: its directory's name, the file's if it is another than requirements.txt,
+    and a hash of its absolute path. With parameter servers it is another one: they need another PaddlePaddle."""
+    path = os.path.normpath(requirements.absolute())
+    words = [os.path.basename(os.path.dirname(path)), os.path.basename(path).removesuffix(".txt")]  # noqa: PTH119,PTH120
+    if words[1] == "requirements":
+        words.pop()
+    slug = re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower())[:40].strip("-")
+    parts = [slug, hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:8], "ps" if servers else ""]
+    return "-".join(filter(None, parts))
+
+
+async def prepare_environment(api: Api, requirements: Path, notify: Notify, *, servers: bool) -> str:
+    """Creates or changes the Environment of this file, and returns its name; the node builds it when a pod needs it.
+
+    PaddlePaddle is added where the file names none, with parameter servers those of its packages that have them.
+    `notify` is told what is added, and what has changed. Raises `UserError` with each problem, `ApiError`.
+    """
+    name = environment_name(requirements, servers=servers)
+    source = Source((os.path.normpath(requirements.absolute()),), paddle=True, servers=servers)
+    read = [read_requirements(str(requirements), read_text)]
+    check_files(read, source)
+    for _ in range(_TRIES):
+        now = format_time(time.time())
+        try:
+            existing = await api.get(ENVIRONMENTS, "", name)
+        except NotFound:
+            made = with_files(_build_new(name, read, source), read, source, now)
+            try:
+                await api.create(ENVIRONMENTS, made, strict=True)
+            except AlreadyExists:
+                continue
+            for said in find_additions(read, source, requirements.name):
+                notify(said)
+            return name
+        # packages of `env update --add` stay
+        source = read_source(existing) or source
+        try:
+            await replace_changed(api, existing, with_files(existing, read, source, now), requirements.name, notify)
+            return name
+        except Conflict:
+            continue
+    raise UserError(phrase("environment {name} is being changed by somebody else: try again", name=name))
+
+
+def check_files(read: list[Requirements], source: Source) -> None:
+    """Raises `UserError` with each problem of the files."""
+    if problems := find_problems(read, source):
+        raise UserError(*problems, phrase("nothing was submitted"))
+
+
+async def replace_changed(api: Api, before: Manifest, after: Manifest, file: str, notify: Notify) -> bool:
+    """Writes a changed Environment, with a line that says what differs; False if nothing does. Raises `Conflict`."""
+    changes = explain_changes(before.get("spec") or {}, after["spec"])
+    if changes is None and _digest(before) == _digest(after):
+        return False
+    await api.replace(ENVIRONMENTS, after)
+    if changes is not None:
+        name = after["metadata"]["name"]
+        notify(phrase("{file} has changed: environment {name} is rebuilt ({changes})", file=file, name=name,
+                      changes=changes))  # fmt: skip
+    return True
+
+
+def read_text(file: str) -> str:
+    return Path(file).read_text(encoding="utf-8")
+
+
+def _build_new(name: str, read: list[Requirements], source: Source) -> Manifest:
+    return {
+        "apiVersion": ENVIRONMENTS.api_version,
+        "kind": ENVIRONMENTS.kind,
+        "metadata": {"name": name},
+        "spec": build_first_spec(read, source),
+    }
+
+
+def _digest(environment: Manifest) -> str:
+    found = read_source(environment)
+    return found.digest if found else annotations_of(environment).get(SOURCE, "")

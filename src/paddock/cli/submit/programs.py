@@ -1,0 +1,93 @@
+"""What a job runs, in one line: a file of the user, a built-in example program of Paddock, or a command.
+
+Read from the job as it is sent and from the Environments of the local cluster, so that it is what the kubelet does
+(`app.programs` has the same answer as `app.images`). The command is printed as a shell would read it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from paddock.cli.cluster.places import Place
+from paddock.cli.submit.directory_map import MOUNT
+from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
+from paddock.jobs.model import Job, Rank, Role, Settings
+from paddock.jobs.objects.pods import build_pod, main_container
+from paddock.jobs.reading.scripts import find_script, read_words
+from paddock.jobs.script.manifest import unescape
+from paddock.jobs.script.program import read_program
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.kube.meta import ENVIRONMENTS, Manifest
+
+if TYPE_CHECKING:
+    from paddock.kube.api import Api
+
+_LONGEST = 300
+"""Characters of a command that are printed."""
+
+
+async def fetch_programs(api: Api, place: Place, job: Job, workdir: str | None) -> list[Phrase]:
+    """The lines to print about `job`, as it is sent. `workdir`: the value of --workdir."""
+    directory = Path.cwd() if workdir is None else Path(workdir).resolve()
+    environments = (await api.list(ENVIRONMENTS)).items if place.home is not None else None
+    return explain_programs(job, environments, directory)
+
+
+def explain_programs(job: Job, environments: Sequence[Manifest] | None, directory: Path) -> list[Phrase]:
+    """One line if all roles run the same, else one for each role. `environments`: those of the local cluster, None on
+    another; `directory`: that of the command. Pure."""
+    said = {role.name: _explain(job, role, environments, directory) for role in job.roles}
+    if len(set(said.values())) == 1:
+        return [next(iter(said.values()))]
+    return [phrase("{role}: {what}", role=name, what=each) for name, each in said.items()]
+
+
+def _explain(job: Job, role: Role, environments: Iterable[Manifest] | None, directory: Path) -> Phrase:
+    from paddock.app.programs import read_content
+
+    pod = build_pod(job, Rank(role.name, 0), 0, None, Settings(substitutes=environments is not None))
+    containers = pod["spec"]["containers"]
+    container = containers[main_container(job, containers)]
+    image = str(container.get("image") or "")
+    content = read_content(image, pod, environments) if environments is not None else None
+    if content is not None and not container.get("command"):
+        container = {**container, "command": list(content.command)}
+    where = phrase("environment {name}", name=content.environment) if content else phrase("image {name}", name=image)
+    if not container.get("command") and not container.get("args"):
+        return phrase("runs what the image starts, {where}", where=where)
+    command = show_command([*(container.get("command") or ()), *(container.get("args") or ())])
+    started_in = job.annotations.get(WORKING_DIRECTORY_ANNOTATION, "") if environments is not None else ""
+    script = find_script(container)
+    if script and content is not None and content.files is not None and not started_in:
+        return phrase(
+            "runs the built-in example program {program} of Paddock (no {script} in {directory}), {where}",
+            program=content.files.name, script=script, directory=str(directory), where=where,
+        )  # fmt: skip
+    path = _find_path(container, started_in)
+    if path.startswith(f"{MOUNT}/") and environments is None:
+        return phrase(
+            "runs {path} of this machine, as sent ({command}), {where}",
+            path=str(directory / path.removeprefix(f"{MOUNT}/")), command=command, where=where,
+        )  # fmt: skip
+    if path:
+        return phrase("runs {path} ({command}), {where}", path=path, command=command, where=where)
+    return phrase("runs {command}, {where}", command=command, where=where)
+
+
+def _find_path(container: Mapping[str, Any], started_in: str) -> str:
+    """The absolute path of the script that the command names; empty if there is none, or it is not known where."""
+    words = [unescape(str(word)) for word in read_words(container)]
+    script = read_program(words).script if words else ""
+    base = str(container.get("workingDir") or started_in)
+    return posixpath.normpath(posixpath.join(base, script)) if script and (base or script.startswith("/")) else ""
+
+
+def show_command(words: Iterable[object]) -> str:
+    """A container's command and arguments as one would type them, in one line."""
+    text = shlex.join(unescape(str(word)) for word in words)
+    line = "".join(each if each.isprintable() else f"\\x{ord(each):02x}" if each != "\n" else "\\n" for each in text)
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
