@@ -13,6 +13,7 @@ from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.terminal import stderr, stdout
+from paddock.cli.submit.next_steps import explain_following
 from paddock.cli.submit.programs import fetch_programs
 from paddock.cli.submit.sent_directories import create_with_maps
 from paddock.cli.submit.submission import Checked, check_with_server, drop_devices, read_files
@@ -20,7 +21,7 @@ from paddock.cli.submit.workdir import place_directories, refuse_impossible, wor
 from paddock.cli.verb import Verb
 from paddock.jobs.model import Job
 from paddock.jobs.text.phrases import Phrase, phrase, render
-from paddock.kube.meta import Manifest, name_of, namespace_of
+from paddock.kube.meta import Manifest, name_of
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
@@ -69,9 +70,7 @@ def _of_job(job: Job, said: Phrase) -> Phrase:
 
 def _notify_next_steps(jobs: list[Manifest], flags: Flags) -> None:
     for job in jobs[:1]:
-        where = flags.of(namespace_of(job))
-        follow, describe = f"paddock logs {name_of(job)} -f{where}", f"paddock describe {name_of(job)}{where}"
-        _notify(phrase("{follow}     follows it; {describe}", follow=follow, describe=describe))
+        _notify(explain_following(job, flags))
 
 
 def _notify(said: Phrase) -> None:
