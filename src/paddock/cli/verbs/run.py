@@ -24,11 +24,11 @@ from paddock.cli.output.interrupts import queue_interrupts
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.screen import Screen
 from paddock.cli.submit.next_steps import explain_following
-from paddock.cli.submit.script.documents import read_documents
-from paddock.cli.submit.script.options import ScriptOptions, read_options, script_options
+from paddock.cli.submit.script.documents import Documents, read_documents
+from paddock.cli.submit.script.options import read_options, script_options
 from paddock.cli.submit.script.typed_command import CommandVerb, read_typed
 from paddock.cli.submit.script.written_manifest import write_manifests
-from paddock.cli.submit.submission import Checked, drop_devices
+from paddock.cli.submit.submission import drop_devices
 from paddock.cli.submit.submitter import Submitter
 from paddock.cli.submit.workdir import refuse_impossible, workdir_option
 from paddock.jobs.model import Rank
@@ -118,8 +118,8 @@ def command(
         raise UserError(phrase("--timeout suspends the job from here, and --detach leaves it alone: leave one out"))
     place = choose_place()
     with Screen(language=readers_language()) as screen:
-        checked = read_documents(file, read_typed(), options, place, screen.notify)
-    (job,) = (each.job for each in checked if each.job)
+        documents = read_documents(file, read_typed(), options, place, screen.notify)
+    checked, job = documents.checked, documents.job
     if shown:
         print(write_manifests([each.manifest for each in drop_devices(checked, without)]), end="")
         return 0
@@ -135,10 +135,10 @@ def command(
     place.start(sandbox=sandbox)
     with Screen(language=readers_language()) as screen:
         run = Run(
-            place, screen, which.shows, timeout, options, "" if file == "-" else typed_command(),
+            place, screen, which.shows, timeout, workdir, "" if file == "-" else typed_command(),
             typed=file is None, detach=detach,
         )  # fmt: skip
-        return asyncio.run(run.run(checked, without))
+        return asyncio.run(run.run(documents, without))
 
 
 class Run:
@@ -150,7 +150,7 @@ class Run:
         screen: Screen,
         shows: Callable[[Rank], bool],
         timeout: float | None = None,
-        options: ScriptOptions | None = None,
+        workdir: str | None = None,
         command: str = "",
         *,
         typed: bool = False,
@@ -159,7 +159,7 @@ class Run:
         self._command = command
         """The typed command, for a sentence that advises it again; empty if its file was stdin."""
         self._place, self._screen, self._shows, self._timeout = place, screen, shows, timeout
-        self._options = options or ScriptOptions()
+        self._workdir = workdir
         self._typed, self._detach = typed, detach
         self._interrupts: asyncio.Queue[None] = asyncio.Queue()
         self._creating = False
@@ -172,14 +172,15 @@ class Run:
         self._failed_environment: FollowedJob | None = None
         """The job as it was when its environment was first reported as failed."""
 
-    async def run(self, checked: list[Checked], without: tuple[str, ...]) -> int:
+    async def run(self, documents: Documents, without: tuple[str, ...]) -> int:
+        checked = documents.checked
         async with connect(self._place) as client, queue_interrupts(self._interrupts):
             submitter = Submitter(
                 client, self._place, self._screen.notify, self._note_creating,
-                self._options.requirements_path, bool(self._options.servers), self._typed,
+                documents.requirements, documents.servers, self._typed,
             )  # fmt: skip
             interrupt = asyncio.create_task(self._interrupts.get())
-            submitting = asyncio.create_task(submitter.submit(checked, without, self._options.workdir))
+            submitting = asyncio.create_task(submitter.submit(checked, without, self._workdir))
             try:
                 await asyncio.wait([interrupt, submitting], return_when=asyncio.FIRST_COMPLETED)
                 if not submitting.done() and not self._creating:

@@ -87,7 +87,7 @@ def refuse_with_file(options: ScriptOptions, file: str) -> None:
     """Raises `UserError` for an option that makes a manifest, where there is one."""
     made = {
         "--name": options.name, "--workers": options.workers, "--ps": options.servers, "--gpus": options.gpus,
-        "-r": options.requirements, "--restarts": options.restarts, "--image": options.image,
+        "--restarts": options.restarts, "--image": options.image,
     }  # fmt: skip
     for option, value in made.items():
         if value is not None:

@@ -20,7 +20,7 @@ from paddock.cli.submit.script.files import Machine, check_script
 from paddock.cli.submit.script.options import ScriptOptions
 from paddock.cli.submit.script.variables import read_hidden, read_plain
 from paddock.cli.submit.submission import Checked, build_checked, find_resource
-from paddock.jobs.labels import RESUME_ANNOTATION
+from paddock.jobs.labels import ENVIRONMENT_ANNOTATION, REQUIREMENTS_ANNOTATION, RESUME_ANNOTATION
 from paddock.jobs.preflight import Document, check, explain_problem
 from paddock.jobs.reading.scripts import find_script
 from paddock.jobs.script.arguments import explain_no_place, with_arguments
@@ -170,6 +170,33 @@ def change_job(
 def _annotate(manifest: Manifest, name: str, value: str) -> Manifest:
     metadata = {**manifest["metadata"], "annotations": {**annotations_of(manifest), name: value}}
     return {**manifest, "metadata": metadata}
+
+
+def with_environment(each: Checked, requirements: Path) -> Checked:
+    """The job in the environment of a requirements file."""
+    name = environment_name(requirements, servers=has_servers(each))
+    return each.with_manifest(_annotate(each.manifest, ENVIRONMENT_ANNOTATION, name))
+
+
+def has_servers(each: Checked) -> bool:
+    """Whether the job has parameter servers, which need another PaddlePaddle."""
+    return each.job is not None and any(not role.trains for role in each.job.roles)
+
+
+def find_requirements(each: Checked) -> Path | None:
+    """The requirements file that the manifest of a job names. Raises `UserError` if it is not there."""
+    named = annotations_of(each.manifest).get(REQUIREMENTS_ANNOTATION) if each.is_job else None
+    if not named:
+        return None
+    path = (Path.cwd() if each.file == "stdin" else Path(each.file).parent) / named
+    if not path.is_file():
+        raise UserError(
+            phrase(
+                "{file}: annotation {name}: {path} is not there: correct it, or -r names another file",
+                file=each.file, name=REQUIREMENTS_ANNOTATION, path=str(path),
+            )
+        )  # fmt: skip
+    return path
 
 
 def without_directory(request: ScriptRequest, *, named: bool) -> ScriptRequest:
