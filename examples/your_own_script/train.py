@@ -32,7 +32,7 @@ for epoch in range(done + 1, options.epochs + 1):
         loss.backward()
         optimizer.step()
         optimizer.clear_grad()
-    print(f"epoch {epoch}: loss {loss.item():.6f}")
+    print(f"Epoch {epoch}, Loss {loss.item():.6f}")
     if rank == 0:
         new = checkpoint.with_suffix(".new")
         paddle.save({"model": model.state_dict(), "epoch": epoch}, str(new))

@@ -53,7 +53,7 @@ spec:
         (["train.py", "--name", "a b"], "`paddock run -- python train.py --name 'a b'` runs a script"),
         (["python", "train.py"], "`paddock run -- python train.py` runs a script"),
         (["help", "rum"], "there is no verb 'rum'. Did you mean `paddock run`?"),
-        (["run"], "Missing argument 'FILE'"),
+        (["run"], "a manifest or a program is wanted: `paddock run job.yaml`, or `paddock run -- python train.py`"),
         (["run", "--rnak", "0", "x"], "No such option '--rnak'"),
         (["get", "jobz"], "paddock get knows jobs, pods and environments, not 'jobz'; did you mean 'jobs'?"),
         (["get", "secrets"], "not 'secrets'; kubectl lists every kind"),

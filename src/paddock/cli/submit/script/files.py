@@ -9,14 +9,16 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.output.os_errors import explain_unreadable
+from paddock.cli.submit.nearby import find_nearby
 from paddock.jobs.script.program import Program, is_python, read_program
 from paddock.jobs.script.source import LARGEST, Source, read_source
 from paddock.jobs.text.phrases import NOTHING, Phrase, phrase
@@ -26,7 +28,7 @@ Notify = Callable[[Phrase], None]
 _OF_PADDLE = ("fleetrun", "pip", "pip3")
 """Programs of PaddlePaddle's environments that this machine need not have."""
 _USUAL = ("python", "python3", "bash", "sh", *_OF_PADDLE)
-_MOST_DIRECTORIES = 300
+_MOST_FILES = 3000
 _TEMPORARY = Path("/tmp")  # noqa: S108 - in its place a pod has its own
 _NO_TORCH = phrase(
     "{script} is a program of PyTorch, and this version of Paddock runs PaddlePaddle's alone: a PyTorchJob is not "
@@ -143,40 +145,27 @@ def _is_of_another_python(word: str) -> bool:
 
 
 def explain_missing(script: str, directory: Path) -> Phrase:
-    """The sentence about a script that is not there, with the nearest name or the directory that has it."""
+    """The sentence about a script that is not there, with the nearest name or the directory near by that has it."""
     path = directory / script
     near = difflib.get_close_matches(path.name, _list_files(path.parent), 1, cutoff=0.7)
     if near:
         found = os.path.join(os.path.dirname(script), near[0])  # noqa: PTH118,PTH120 - as typed, not normalised
         hint = phrase("; did you mean {suggestion}?", suggestion=found)
-    elif not os.path.isabs(script) and (where := find_near_directory(script, directory)):  # noqa: PTH117
-        hint = phrase("; {directory} has it: `--workdir {directory}`", directory=where)
+    elif where := find_nearby(directory, script):
+        hint = phrase("; {directory} has it: `--workdir {directory}`", directory=shlex.quote(where))
     else:
         hint = NOTHING
     return phrase("{script} is not in {directory}{hint}", script=script, directory=str(directory), hint=hint)
-
-
-def find_near_directory(script: str, directory: Path) -> str:
-    """A directory beside, above or below `directory` that has the script, relative to the command's; empty if none."""
-    near = [directory.parent, *_list_directories(directory), *_list_directories(directory.parent)]
-    for each in near[:_MOST_DIRECTORIES]:
-        if each != directory and (each / script).is_file():
-            return os.path.relpath(each)
-    return ""
 
 
 def _list_files(directory: Path) -> list[str]:
     return [entry.name for entry in _scan(directory) if not entry.is_dir()]
 
 
-def _list_directories(directory: Path) -> Iterable[Path]:
-    return sorted(Path(entry.path) for entry in _scan(directory) if entry.is_dir() and not entry.name.startswith("."))
-
-
 def _scan(directory: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(directory) as entries:
-            return [entry for entry, _ in zip(entries, range(10 * _MOST_DIRECTORIES), strict=False)]
+            return [entry for entry, _ in zip(entries, range(_MOST_FILES), strict=False)]
     except OSError:
         return []
 
