@@ -48,7 +48,7 @@ def read_page(text: str) -> tuple[Step, ...]:
         if language == "mark":
             name, value = content.split(": ", 1)
             marks[name] = value
-        elif language == "text" and steps and not steps[-1].file and not steps[-1].prints:
+        elif language == "text" and not marks and steps and not steps[-1].file and not steps[-1].prints:
             last = steps.pop()
             steps.append(Step(last.line, last.text, "", last.exit_code, last.not_run, tuple(content.splitlines())))
         elif language == "sh" or "file" in marks:

@@ -22,6 +22,10 @@ It prints
 here
 Completed in … s.
 ```
+<!-- file: names.txt -->
+```text
+one
+```
 <!-- exit: 1 -->
 <!-- not run: it needs a cluster -->
 ```sh
@@ -41,7 +45,8 @@ def test_a_page_is_files_and_commands_in_its_order() -> None:
             "paddock run -- python train.py   # a comment\npaddock get \\\n  -o json\n",
             prints=("here", "Completed in … s."),
         ),
-        Step(19, "paddock wait x\n", exit_code=1, not_run="it needs a cluster"),
+        Step(18, "one\n", file="names.txt"),
+        Step(23, "paddock wait x\n", exit_code=1, not_run="it needs a cluster"),
     )
 
 
