@@ -54,6 +54,7 @@ spec:
         (["python", "train.py"], "`paddock run -- python train.py` runs a script"),
         (["help", "rum"], "there is no verb 'rum'. Did you mean `paddock run`?"),
         (["run"], "a manifest or a program is wanted: `paddock run job.yaml`, or `paddock run -- python train.py`"),
+        (["submit"], "Missing argument 'FILE...'"),
         (["run", "--rnak", "0", "x"], "No such option '--rnak'"),
         (["get", "jobz"], "paddock get knows jobs, pods and environments, not 'jobz'; did you mean 'jobs'?"),
         (["get", "secrets"], "not 'secrets'; kubectl lists every kind"),
