@@ -71,8 +71,8 @@ class Kubelet:
         read_only: Iterable[Path] = (),
         keeps_logs: Keeps = lambda *_: False,
     ) -> None:
-        """`hidden`, `read_only`: paths that pods in a sandbox do not see, or cannot change, besides those of `read_view`.
-        `keeps_logs`: as in `remove_orphaned_logs`."""
+        """`hidden`, `read_only`: paths of this machine that pods in a sandbox with mounts do not see, or cannot change,
+        besides those of `read_view`. `keeps_logs`: as in `remove_orphaned_logs`."""
         environment = os.environ if environment is None else environment
         self._api = api
         self._images = images
