@@ -15,6 +15,7 @@ from paddock.cli.follow.ranks import Ranges, Selection
 from paddock.cli.follow.wanted_lines import Source, Wanted, build_json_line, print_log
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.os_errors import explain_unreadable
+from paddock.cli.output.run_rows import explain_end
 from paddock.cli.output.screen import Screen
 from paddock.history.logs import LogFile
 from paddock.history.records import RunRecord
@@ -97,6 +98,8 @@ def print_kept(history: History, namespace: str, word: str, request: Request) ->
     printer = _print_files(run, files, request)
     if not printer.printed and not printer.failed:
         printer.screen.notify(explain_nothing(word, run, request))
+    if request.follow and run.over:
+        printer.screen.notify(explain_end(run, readers_language()))
     if printer.failed:
         return 1
     return int(request.follow and run.over and run.outcome != "Completed")

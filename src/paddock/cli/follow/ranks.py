@@ -14,7 +14,7 @@ from paddock.cli.output.language import localized
 from paddock.jobs.model import Rank
 from paddock.jobs.text.phrases import Phrase, phrase
 
-_RANGES = re.compile(r"\d{1,9}(-\d{1,9})?(,\d{1,9}(-\d{1,9})?)*")
+_RANGES = re.compile(r"[0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ def _order(rank: str) -> tuple[str, int]:
     return role, int(index) if index.isdecimal() else 0
 
 
-def _number(number: int | float) -> str:
+def _number(number: int | float | str) -> str:
     return f"{number:.4g}" if isinstance(number, float) else str(number)
 
 

@@ -1,4 +1,8 @@
-"""The deletion of a finished job whose name is submitted again (decision 4). The history keeps what it printed."""
+"""The deletion of a finished job whose name is submitted again (decision 4). The history keeps what it printed.
+
+First the jobs are found, then the server checks what takes their places (a dry run), then they are deleted: a manifest
+that the server refuses costs nothing.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +25,20 @@ if TYPE_CHECKING:
 _WAITING_FOR_PODS = phrase("waiting for the pods of that job to end")
 
 
-async def replace_finished(
-    api: Api, documents: Iterable[Checked], flags: Flags, notify: Callable[[Phrase], None]
-) -> None:
-    """Deletes the jobs of these names that have finished or that `paddock run` suspended. If any other job has one of
-    the names, nothing is deleted and `UserError` raised."""
+async def find_replaced(api: Api, documents: Iterable[Checked], flags: Flags) -> list[tuple[Checked, StoredJob]]:
+    """The documents whose names jobs have that have finished or that `paddock run` suspended, with those jobs. Raises
+    `UserError` if any other job has one of the names."""
     found = [(each, job) for each in documents if (job := await _fetch(api, each)) is not None]
     taken = [said for _, job in found if (said := explain_taken(job, time.time(), flags)) is not None]
     if taken:
         raise UserError(*taken)
+    return found
+
+
+async def delete_replaced(
+    api: Api, found: Iterable[tuple[Checked, StoredJob]], notify: Callable[[Phrase], None]
+) -> None:
+    """Deletes these jobs, and waits until their pods are gone."""
     for each, job in found:
         notify(explain_replaced(job, each.label, time.time()))
         await delete_job(api, job, notify=lambda _: notify(_WAITING_FOR_PODS))

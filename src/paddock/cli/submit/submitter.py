@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.places import Place
-from paddock.cli.submit.replacing import replace_finished
+from paddock.cli.submit.replacing import delete_replaced, find_replaced
 from paddock.cli.submit.sent_directories import create_with_maps
 from paddock.cli.submit.submission import Checked, check_with_server, drop_devices, fetch_devices, read_devices
 from paddock.cli.submit.workdir import place_directories
@@ -37,9 +37,11 @@ class Submitter:
         checked = await self._adapt(checked, without)
         checked = await place_directories(self.client, self.place, checked, workdir, self.notify)
         job = next(each for each in checked if each.is_job)
-        # before the dry run, which refuses a job whose name exists
-        await replace_finished(self.client, [job], self.place.flags, self.notify)
-        await check_with_server(self.client, checked, update=True, flags=self.place.flags)
+        replaced = await find_replaced(self.client, [job], self.place.flags)
+        await check_with_server(
+            self.client, checked, update=True, replaced=[each for each, _ in replaced], flags=self.place.flags
+        )
+        await delete_replaced(self.client, replaced, self.notify)
         self.creating()
         created = await create_with_maps(self.client, checked, self.notify, update=True)
         return read_stored(job.resource, created[checked.index(job)])
