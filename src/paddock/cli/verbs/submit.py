@@ -16,6 +16,7 @@ from paddock.cli.output.terminal import stderr, stdout
 from paddock.cli.submit.file_environments import prepare_environment
 from paddock.cli.submit.next_steps import explain_following
 from paddock.cli.submit.programs import fetch_programs
+from paddock.cli.submit.replacing import delete_replaced, find_replaced
 from paddock.cli.submit.script.requests import find_requirements, has_servers, with_environment
 from paddock.cli.submit.sent_directories import create_with_maps
 from paddock.cli.submit.submission import Checked, check_with_server, drop_devices, read_files
@@ -42,6 +43,8 @@ def command(files: tuple[str, ...], without: tuple[str, ...], workdir: str | Non
     paddock submit job.yaml --without nvidia.com/gpu
     cat job.yaml | paddock submit -
     paddock submit job.yaml --context prod --workdir .
+
+    A job of the same name gives way if it has finished or --timeout suspended it, else nothing is submitted.
     """
     checked = drop_devices(read_files(files, namespace), without)
 
@@ -51,12 +54,14 @@ def command(files: tuple[str, ...], without: tuple[str, ...], workdir: str | Non
     async def work(client: Client, place: Place) -> tuple[list[Checked], list[Manifest], list[Phrase]]:
         made = [await _make_environment(client, each) if place.home is not None else each for each in checked]
         placed = await place_directories(client, place, made, workdir, _notify)
-        await check_with_server(client, placed, flags=place.flags)
+        replaced = await find_replaced(client, placed, place.flags)
+        await check_with_server(client, placed, replaced=[each for each, _ in replaced], flags=place.flags)
         programs: list[Phrase] = []
         jobs = [each.job for each in placed if each.job]
         for job in jobs:
             said = await fetch_programs(client, place, job, workdir)
             programs += said if len(jobs) == 1 else [_of_job(job, line) for line in said]
+        await delete_replaced(client, replaced, _notify)
         return placed, await create_with_maps(client, placed, _notify), programs
 
     placed, created, programs = run_with_client(work)
