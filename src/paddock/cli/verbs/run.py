@@ -59,6 +59,7 @@ def read_seconds(text: str) -> float:
 )
 @click.option("--role", default="", metavar="ROLE", help="Print the lines of this role alone.")
 @click.option("--rank", "index", type=int, default=None, metavar="N", help="Print the lines of this rank alone.")
+@click.option("--raw", is_flag=True, help="Print all lines, those of launchers and libraries too.")
 @click.option(
     "--sandbox",
     type=click.Choice(["auto", "bubblewrap", "none"]),
@@ -73,6 +74,7 @@ def command(
     timeout: float | None,
     role: str,
     index: int | None,
+    raw: bool,
     sandbox: str,
     workdir: str | None,
     namespace: str,
@@ -120,7 +122,7 @@ def command(
         refuse_impossible(place, checked, screen.notify)
     place.start(sandbox=sandbox)
     with Screen(language=readers_language()) as screen:
-        run = Run(place, screen, which.shows, timeout, workdir, "" if file == "-" else typed_command())
+        run = Run(place, screen, which.shows, timeout, workdir, "" if file == "-" else typed_command(), raw=raw)
         return asyncio.run(run.run(checked, without))
 
 
@@ -135,7 +137,10 @@ class Run:
         timeout: float | None = None,
         workdir: str | None = None,
         command: str = "",
+        *,
+        raw: bool = False,
     ) -> None:
+        self._raw = raw
         self._command = command
         """The typed command, for a sentence that advises it again; empty if its file was stdin."""
         self._place, self._screen, self._shows, self._timeout = place, screen, shows, timeout
@@ -185,7 +190,7 @@ class Run:
                 self._cannot_start.set()
 
         follower = Follower(client, self._place, job, self._screen, self._shows, on_view=look,
-                            unreported=frozenset({ENVIRONMENT_FAILED}))  # fmt: skip
+                            folds=not self._raw, unreported=frozenset({ENVIRONMENT_FAILED}))  # fmt: skip
         outcome = Outcome(client, self._place, self._screen, job)
         following = asyncio.create_task(follower.run())
         watching = asyncio.create_task(self._place.attend(client, job, self._screen.notify))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
+from collections.abc import Sequence
 
 from paddock.jobs.logs.bars import Bar, Redrawn, read_bar
 from paddock.jobs.logs.chatter import STARTS, Form, match_chatter
@@ -20,6 +21,7 @@ BAR, REPEATED = "bar", "repeated"
 """Beside the sources of `chatter`: an earlier state of a bar; a line that was printed before."""
 
 _LOOK_AT = STARTS | {"T"}
+_LAUNCH_INFO = "LAUNCH INFO "
 _DETAIL = re.compile(r"LAUNCH INFO \S+ \S+ -+ ERROR LOG DETAIL -+\s*")
 """Where PaddlePaddle's launcher begins to print the last 3000 bytes of the failed rank's log again."""
 _BORDER = re.compile(r"\+-{60,}\+\s*")
@@ -44,18 +46,24 @@ class Folding:
         self._bars: dict[str, Bar] = {}
         self._recent: deque[str] = deque(maxlen=_RECENT)
         self._detail: frozenset[str] | None = None
+        self._is_cut = False
         self._border: str | None = None
+        self._is_inside = False
+        self._before: Sequence[str] = ()
+        """The lines of this call before the one that is looked at, where it is the launcher's."""
 
     def feed(self, lines: list[str]) -> list[str]:
         """The lines to show now."""
         shown: list[str] = []
-        for line in lines:
-            plain = line[:1] not in _LOOK_AT and "%|" not in line and "\x1b[" not in line
-            if plain and not self._is_inside:
-                shown.append(line)
-            else:
+        for place, line in enumerate(lines):
+            # Most lines are the program's, and leave here: a script may print a gigabyte.
+            if self._is_inside or line[:1] in _LOOK_AT or "%|" in line or "\x1b[" in line:
+                self._before = lines[max(0, place - _RECENT) : place] if line.startswith(_LAUNCH_INFO) else ()
                 self._take(line, shown)
-            self._recent.append(line)
+                self._is_inside = self._find_inside()
+            else:
+                shown.append(line)
+        self._recent.extend(lines[-_RECENT:])
         if self._trace is not None:
             self._trace.record()
         return shown
@@ -68,8 +76,7 @@ class Folding:
         self._bars = {}
         return shown
 
-    @property
-    def _is_inside(self) -> bool:
+    def _find_inside(self) -> bool:
         return bool(self._block or self._trace or self._detail or self._border or self._redrawn.is_open)
 
     def _take(self, line: str, shown: list[str]) -> None:
@@ -137,7 +144,7 @@ class Folding:
         if form.inner is not None:
             self._block, self._left = form, form.most
         if _DETAIL.fullmatch(line):
-            self._detail = frozenset(self._recent)
+            self._detail, self._is_cut = frozenset((*self._recent, *self._before)), True
         return True
 
     def _is_printed_again(self, line: str) -> bool:
@@ -148,8 +155,9 @@ class Folding:
             self._detail = None
             return False
         if line in self._detail:
+            self._is_cut = False
             return True
-        is_first = _DETAIL.fullmatch(self._recent[-1]) is not None
+        is_first, self._is_cut = self._is_cut, False
         return is_first and any(known.endswith(line) for known in self._detail)
 
     def _redraws(self, line: str) -> bool:
@@ -171,3 +179,10 @@ class Folding:
         else:
             self._bars[bar.name] = bar
         return True
+
+
+class Unfolded(Folding):
+    """All lines, as `--raw` prints them."""
+
+    def feed(self, lines: list[str]) -> list[str]:
+        return lines

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 _HEADER = re.compile(r"(?:\[rank\d+\]: ?)?Traceback \(most recent call last\):\s*")
 _RANK = re.compile(r"\[rank\d+\]: ?")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
-_CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
+CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 _SUMMARY = re.compile(r"-{10,}|C\+\+ Traceback \(most recent call last\):|Error Message Summary:|\d+ {2,}\S.*")
 _MOST_LINES, _MOST_KNOWN, _LONGEST = 400, 32, 2_000
 
@@ -103,10 +103,10 @@ class Trace:
         if not self._in_message:
             self._in_message = not indented
             return True
-        if indented or text.startswith(_CHAINED) or _SUMMARY.fullmatch(text):
+        if indented or text.startswith(CHAINED) or _SUMMARY.fullmatch(text):
             return True
         if begins_traceback(line):
-            chained = next((each for each in reversed(self._lines) if each), "").startswith(_CHAINED)
+            chained = next((each for each in reversed(self._lines) if each), "").startswith(CHAINED)
             self._in_message = not chained
             return chained
         return before.startswith("-----")
