@@ -40,13 +40,10 @@ def build_job_cells(row: JobRow, now: Moment, language: str = "en", *, wide: boo
 
 
 def _ready(counts: Counts | None, completed: bool) -> str:
-    """Running of wanted; of a completed job succeeded of wanted."""
+    """Running of wanted; in a completed job, of a role that trains, succeeded of wanted."""
     if counts is None:
         return ""
-    if not completed or counts.running:  # servers that clean-up keeps go on running
-        return counts.ready
-    # Servers served to the end, and clean-up has ended them: only those that failed before did not.
-    return f"{counts.succeeded or counts.wanted - counts.failed}/{counts.wanted}"
+    return f"{counts.succeeded}/{counts.wanted}" if completed and counts.succeeded else counts.ready
 
 
 def build_pod_cells(row: PodRow, now: Moment, language: str = "en") -> list[str]:

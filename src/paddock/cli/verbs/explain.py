@@ -106,7 +106,8 @@ def build_explanation(
     if cause is None:
         said = phrase("nothing is recorded: {why}", why=_WITHOUT_CAUSE.get(str(status.phase), _UNSEEN))
         return [*head, render(said, language), render(_COMPUTED, language)]
-    lines = [*head, explain(cause, language), *_no_restart(manifest, status, language)]
+    end = _no_restart(manifest, status, language) if manager is None else []
+    lines = [*head, explain(cause, language), *end]
     if cause.reason == "InvalidJob":
         lines = [
             *head,

@@ -60,7 +60,13 @@ _WARNING_LIBRARIES = (
 _WARNED = "(?:User|Future|Deprecation|PendingDeprecation|Syntax|Import|RequestsDependency)Warning"
 _REQUEST = r'HTTP Request: [A-Z]+ https?://\S+ "HTTP/\S+ (?:[123]\d\d|404)[^"]*"'
 
+_ENDPOINTS = r"\['[\w.:-]+:\d+'(?:, '[\w.:-]+:\d+')*\]"
+"""What the launcher prints, without its name, below the line that says that it read them."""
+
 _LAUNCH = (
+    _form(
+        LAUNCHER, "LAUNCH INFO 20", rf"{_DATE} args reset by env PADDLE_TRAINER_ENDPOINTS", _ENDPOINTS, _ENDPOINTS, 1
+    ),
     _form(LAUNCHER, "LAUNCH INFO "),
     _form(LAUNCHER, "LAUNCH DEBUG "),
     _form(LAUNCHER, "LAUNCH WARNING args ", r"\w+ will be overridden by env: .*"),

@@ -17,8 +17,9 @@ from paddock.jobs.logs.chatter import STARTS, Form, match_chatter
 from paddock.jobs.logs.complaints import read_complaint
 from paddock.jobs.logs.tracebacks import Trace, Tracebacks, begins_traceback
 
-BAR, REPEATED = "bar", "repeated"
-"""Beside the sources of `chatter`: an earlier state of a bar; a line that was printed before."""
+BAR, REPEATED, SAME_ERROR = "bar", "repeated", "same error"
+"""Beside the sources of `chatter`: an earlier state of a bar; a line that the launcher printed before; a line of a
+traceback that was printed before (`Tracebacks.again`)."""
 
 _LOOK_AT = STARTS | {"T"}
 _LAUNCH_INFO = "LAUNCH INFO "
@@ -118,7 +119,7 @@ class Folding:
         if self._trace is not None:
             held, again = self._trace.close(self._rank)
             shown += held
-            self.folded[REPEATED] += again
+            self.folded[SAME_ERROR] += again
             self._trace = None
         shown += self._redrawn.close()
         if self._border is not None:

@@ -168,7 +168,7 @@ def _failure(args: Args) -> Phrase:
 
 
 def _with_remedy(args: Args, said: Phrase) -> Phrase:
-    if _error(args):
+    if _error(args) or (_text(args, "last") and not signal(args) and not args.get("memory")):
         return said
     if args.get("evicted"):
         return phrase("{said}; use less of it, or request as much as is used", said=said)
@@ -188,7 +188,7 @@ def _rank_failed(args: Args) -> Phrase:
 
 
 def _server_ended(args: Args) -> Phrase:
-    said = phrase("failed: {failure}", failure=_failure(args))
+    said = _failure(args) if _error(args) else phrase("failed: {failure}", failure=_failure(args))
     if not args.get("message"):
         said = phrase("{said}, and what they learned since is lost", said=said)
     return _with_remedy(args, said)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from paddock.jobs.logs.folding import BAR
+from paddock.jobs.logs.folding import BAR, SAME_ERROR
 from paddock.jobs.text.formats import format_of
 from paddock.jobs.text.phrases import Phrase, counted, phrase
 
@@ -12,8 +12,9 @@ _MOST_RANKS = 8
 
 
 def explain_folded(folded: Mapping[str, int], command: str) -> Phrase | None:
-    """None if nothing is missed: earlier states of a progress bar are no lines to a person. `command` prints all."""
-    count = sum(number for source, number in folded.items() if source != BAR)
+    """None if nothing is missed: earlier states of a progress bar are no lines to a person, and what ranks have in
+    common is told by `explain_again`. `command` prints all."""
+    count = sum(number for source, number in folded.items() if source not in (BAR, SAME_ERROR))
     if not count:
         return None
     return counted(
