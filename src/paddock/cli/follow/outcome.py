@@ -52,7 +52,7 @@ class Outcome:
         """The job has ended by itself. `limited`: `paddock run` has set its backoffLimit."""
         completed = view.status.phase is Phase.COMPLETED
         if not completed:
-            for line in await fetch_failure(self.client, self.place, self.job, view.status):
+            for line in await fetch_failure(self.client, self.place, self.job, view.status, view.printed):
                 self.screen.line(line)
         self.screen.line(build_end(view, self.screen.language), "bold green" if completed else "bold red")
         if limited and view.status.cause and view.status.cause.reason == "BackoffLimitExceeded":

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 )
 @click.option("--role", default="", metavar="ROLE", help="Print the lines of this role alone.")
 @click.option("--rank", "index", type=RanksType(), metavar="N", help="Print the lines of these ranks alone: 0,3-5.")
+@click.option("--raw", is_flag=True, help="Print all lines, those of launchers and libraries too.")
 @click.option(
     "--sandbox",
     type=click.Choice(["auto", "bubblewrap", "none"]),
@@ -72,6 +73,7 @@ def command(
     timeout: float | None,
     role: str,
     index: Ranges | None,
+    raw: bool,
     sandbox: str,
     workdir: str | None,
     namespace: str,
@@ -126,7 +128,7 @@ def command(
     with Screen(language=readers_language()) as screen:
         run = Run(
             place, screen, which.shows, timeout, workdir, "" if file == "-" else typed_command(),
-            typed=file is None, detach=detach,
+            typed=file is None, detach=detach, raw=raw,
         )  # fmt: skip
         return asyncio.run(run.run(documents, without))
 
@@ -145,7 +147,9 @@ class Run:
         *,
         typed: bool = False,
         detach: bool = False,
+        raw: bool = False,
     ) -> None:
+        self._raw = raw
         self._command = command
         """The typed command, for a sentence that advises it again; empty if its file was stdin."""
         self._place, self._screen, self._shows, self._timeout = place, screen, shows, timeout
@@ -206,7 +210,7 @@ class Run:
                 self._cannot_start.set()
 
         follower = Follower(client, self._place, job, self._screen, self._shows, on_view=look,
-                            unreported=frozenset({ENVIRONMENT_FAILED}))  # fmt: skip
+                            folds=not self._raw, unreported=frozenset({ENVIRONMENT_FAILED}))  # fmt: skip
         outcome = Outcome(client, self._place, self._screen, job)
         following = asyncio.create_task(follower.run())
         watching = asyncio.create_task(self._place.attend(client, job, self._screen.notify))

@@ -185,6 +185,8 @@ def _trained(
         result["envFrom"] = [*(result.get("envFrom") or ()), source]
     if ports := framework.build_ports(job, rank, port):
         result["ports"] = _with_ports(result.get("ports") or (), ports)
+    # The kubelet then reports the end of a failed program's log, from which the cause takes its error.
+    result.setdefault("terminationMessagePolicy", "FallbackToLogsOnError")
     return result
 
 
