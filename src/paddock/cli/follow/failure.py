@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.lookup import fetch_pods
 from paddock.cli.cluster.places import Place
+from paddock.cli.follow.missing_module import fetch_module_advice
 from paddock.cli.follow.rank_log import fetch_log
 from paddock.cli.output.log_lines import build_tail
 from paddock.jobs.logs.complaints import find_complaint
@@ -35,7 +36,10 @@ async def fetch_failure(client: Client, place: Place, job: StoredJob, status: St
     log = await fetch_log(client, place, job, rank, pod, unreadable.append) or b""
     if unreadable:
         return unreadable
-    return build_failure(rank, log[-_LONGEST:].decode("utf-8", "replace"), ended_message(pod or {}))
+    text = log[-_LONGEST:].decode("utf-8", "replace")
+    complaint = find_complaint(text.splitlines())
+    advice = await fetch_module_advice(client, place, job, rank, complaint.text) if complaint else []
+    return [*build_failure(rank, text, ended_message(pod or {})), *advice]
 
 
 def build_failure(rank: str, text: str, message: str) -> list[Phrase | str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from paddock.cli.cluster.deletion import delete_job
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import Place
+from paddock.cli.submit.job_environments import settle_environments
 from paddock.cli.submit.same_name import explain_replaced, explain_taken
 from paddock.cli.submit.sent_directories import create_with_maps
 from paddock.cli.submit.submission import Checked, check_with_server, drop_devices, fetch_devices, read_devices
@@ -40,6 +41,7 @@ class Submitter:
         """The created job. `without`: devices to remove from requests; `workdir`: the value of --workdir. Raises
         `UserError`, `ApiError`."""
         checked = await self._adapt(checked, without)
+        await settle_environments(self.client, self.place, checked, self.notify)
         checked = await place_directories(self.client, self.place, checked, workdir, self.notify)
         job = next(each for each in checked if each.is_job)
         # before the dry run, which refuses a job whose name exists

@@ -13,6 +13,7 @@ from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.terminal import stderr, stdout
+from paddock.cli.submit.job_environments import settle_environments
 from paddock.cli.submit.sent_directories import create_with_maps
 from paddock.cli.submit.submission import Checked, check_with_server, drop_devices, read_files
 from paddock.cli.submit.workdir import place_directories, refuse_impossible, workdir_option
@@ -44,6 +45,7 @@ def command(files: tuple[str, ...], without: tuple[str, ...], workdir: str | Non
     refuse_impossible(place, checked, _notify)
 
     async def work(client: Client, place: Place) -> tuple[list[Checked], list[Manifest]]:
+        await settle_environments(client, place, checked, _notify)
         placed = await place_directories(client, place, checked, workdir, _notify)
         await check_with_server(client, placed, flags=place.flags)
         return placed, await create_with_maps(client, placed, _notify)
