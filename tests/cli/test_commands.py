@@ -472,7 +472,9 @@ def test_an_environment_of_ones_own(cluster: Cluster) -> None:
         "team.example/mine:*",
     )
     assert (made.code, made.out) == (0, "environment/mine created\n"), str(made)
-    assert "`paddock env rm mine` removes it" in cluster.paddock("env", "create", "mine", "-r", str(requirements)).err
+    assert (
+        "`paddock env update mine` changes it" in cluster.paddock("env", "create", "mine", "-r", str(requirements)).err
+    )
     built = cluster.paddock("env", "build", "mine")
     assert built.code == 0 and built.out.startswith("environment mine: ready (tiny 1.0, Python 3."), str(built)
     by_image = build_light_job("by-image", 'echo "$GREETING $(tiny)"')

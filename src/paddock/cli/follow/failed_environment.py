@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 from paddock.cli.cluster.flags import build_next
 from paddock.cli.cluster.places import Place
 from paddock.cli.output.paths import shorten_path
+from paddock.cli.output.requirement_lines import find_lines
 from paddock.environments.sources import read_source
 from paddock.jobs.causes import EnvironmentFailed
 from paddock.jobs.model import CauseRecord
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.text.phrases import Names, Phrase, phrase
 from paddock.jobs.views.messages import read_environment
 from paddock.jobs.views.steps import build_environment_steps
 from paddock.jobs.views.stored import StoredJob
@@ -44,7 +45,14 @@ async def fetch_steps(client: Client, place: Place, job: StoredJob, cause: Cause
         settings=place.find_other_settings(),
         again=again,
     )
-    return build_next(steps, place.flags)
+    return [*explain_lines(failed), *build_next(steps, place.flags)]
+
+
+def explain_lines(environment: Manifest) -> list[Phrase]:
+    """Which lines of its requirements files the builder's message is about; empty where that is not known."""
+    source, message = read_source(environment), str((environment.get("status") or {}).get("message") or "")
+    lines = find_lines(source.files, message) if source else []
+    return [phrase("see {places}", places=Names(tuple(lines)))] if lines else []
 
 
 async def _fetch_failed(client: Client, name: str) -> Manifest:

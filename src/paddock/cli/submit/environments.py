@@ -12,7 +12,7 @@ from paddock.cli.submit.environment_sources import build_spec, find_problems, wi
 from paddock.cli.submit.requirements import Requirements, explain_url, read_requirements
 from paddock.environments.requirements import requirement_name
 from paddock.environments.sources import Source
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.text.phrases import Names, Phrase, phrase
 from paddock.kube.meta import ENVIRONMENTS, Manifest
 
 
@@ -57,17 +57,22 @@ class Changes:
     variables: tuple[str, ...] = ()
     python: str = ""
     added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
 
     @property
     def any(self) -> bool:
         return self != Changes()
 
 
-def check_changes(changes: Changes, read: Sequence[Requirements], source: Source | None) -> None:
-    """Raises `UserError` with every problem of the options and of the files at once."""
+def check_changes(
+    changes: Changes, read: Sequence[Requirements], source: Source | None, before: Mapping[str, Any]
+) -> None:
+    """Raises `UserError` with every problem of the options and of the files at once. `before`: the Environment."""
+    there = source.added if source else (before.get("spec") or {}).get("requirements") or ()
     problems: list[Phrase] = find_problems(read, source or Source(()))
     problems += _find_problems(changes.index_url, changes.extra, changes.variables, changes.python)
     problems += [said for each in changes.added if (said := _explain_package(each, read))]
+    problems += [said for each in changes.removed if (said := _explain_removed(each, there))]
     if problems:
         raise UserError(*problems, phrase("nothing was changed"))
 
@@ -79,13 +84,13 @@ def change_environment(before: Manifest, read: Sequence[Requirements], source: S
     after = before
     if source is not None:
         own_index = source.own_index or bool(changes.index_url or changes.extra)
-        added = _with_packages(source.added, changes.added)
+        added = _with_packages(source.added, changes)
         after = with_files(before, read, replace(source, added=added, own_index=own_index), now)
     elif read:
         after = {**before, "spec": build_spec(read, Source(()), before.get("spec") or {})}
     spec = dict(after.get("spec") or {})
-    if source is None and changes.added:
-        spec["requirements"] = list(_with_packages(spec.get("requirements") or (), changes.added))
+    if source is None and (changes.added or changes.removed):
+        spec["requirements"] = list(_with_packages(spec.get("requirements") or (), changes))
     variables = {each["name"]: each.get("value") or "" for each in spec.get("env") or ()}
     given = {
         "images": list(changes.images),
@@ -129,10 +134,18 @@ def _as_items(value: Any) -> dict[str, str]:
     return {str(each): each["name"] if isinstance(each, Mapping) else str(each) for each in value}
 
 
-def _with_packages(there: Sequence[str], added: Sequence[str]) -> tuple[str, ...]:
+def _with_packages(there: Sequence[str], changes: Changes) -> tuple[str, ...]:
     """An added package takes the place of one of the same name."""
-    names = {requirement_name(each) for each in added}
-    return (*(each for each in there if requirement_name(each) not in names), *dict.fromkeys(added))
+    gone = {requirement_name(each) for each in (*changes.added, *changes.removed)}
+    return (*(each for each in there if requirement_name(each) not in gone), *dict.fromkeys(changes.added))
+
+
+def _explain_removed(name: str, there: Sequence[str]) -> Phrase | None:
+    names = [requirement_name(each) for each in there]
+    if requirement_name(name) in names:
+        return None
+    added = Names(tuple(names)) if names else phrase("none was")
+    return phrase("--remove {package}: no such package was added; added: {names}", package=name, names=added)
 
 
 def _explain_package(text: str, files: Sequence[Requirements]) -> Phrase | None:

@@ -7,6 +7,7 @@ Environments are cluster-scoped API objects (paddock.dev/v1alpha1), so kubectl c
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ import click
 
 from paddock.app.home import Home
 from paddock.cli.cluster.complete import complete_environments
+from paddock.cli.cluster.environment_users import find_users
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.lookup import explain_near, fetch_all
 from paddock.cli.cluster.places import Place
@@ -38,15 +40,15 @@ from paddock.cli.submit.file_environments import read_files_of
 from paddock.cli.submit.requirements import read_requirements
 from paddock.cli.verb import VerbGroup
 from paddock.environments.definition import BUILD_REQUESTED, build_spec_digest
+from paddock.environments.requirements import requirement_name
 from paddock.environments.sources import Source, read_source
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.labels import ENVIRONMENT_ANNOTATION
-from paddock.jobs.model import Rank, Settings
 from paddock.jobs.text.phrases import Foreign, Phrase, phrase
 from paddock.jobs.text.sentences import nearest
 from paddock.jobs.views.environments import read_environment_row
 from paddock.kube.errors import AlreadyExists, Conflict, NotFound
-from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, Resource, annotations_of, key_of, name_of
+from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, annotations_of, name_of
 from paddock.kube.quantities import format_bytes
 from paddock.kube.times import format_time
 
@@ -166,6 +168,7 @@ def _now() -> str:
     "-r", "--requirement", "files", multiple=True, metavar="FILE", help="A requirements.txt in place of its own."
 )
 @click.option("--add", "added", multiple=True, metavar="PACKAGE", help="A further package, as in opencv-python>=4.")
+@click.option("--remove", "removed", multiple=True, metavar="PACKAGE", help="A package that --add has added.")
 @click.option(
     "--image", "images", multiple=True, metavar="PATTERN", help="An image it stands for, in place of its own."
 )
@@ -177,6 +180,7 @@ def update(
     name: str,
     files: tuple[str, ...],
     added: tuple[str, ...],
+    removed: tuple[str, ...],
     images: tuple[str, ...],
     index_url: str,
     extra: tuple[str, ...],
@@ -192,7 +196,7 @@ def update(
 
     Jobs that run keep the packages that they have; those that start afterwards take the new ones.
     """
-    changes = Changes(images, index_url, extra, variables, python, added)
+    changes = Changes(images, index_url, extra, variables, python, added, removed)
 
     async def work(client: Client, place: Place) -> str:
         before = await fetch_environment(client, name)
@@ -210,8 +214,13 @@ def update(
             stderr().print(localized(each))
         return request
 
-    if request := run_with_client(work):
+    if not (request := run_with_client(work)):
+        return
+    try:
         _build(name, request)
+    except Failed as failed:
+        undo = shlex.join(["paddock", "env", "update", name, *(f"--remove={requirement_name(each)}" for each in added)])
+        raise Failed(*failed.said, *([phrase("undo: {command}", command=undo)] if added else [])) from None
 
 
 def _change(before: Manifest, files: tuple[str, ...], changes: Changes) -> Manifest:
@@ -227,7 +236,7 @@ def _change(before: Manifest, files: tuple[str, ...], changes: Changes) -> Manif
         )
     read = [read_requirements(file, _read_text) for file in files] if files else read_files_of(before)
     source = replace(recorded or given, files=given.files, added=()) if given else None if files else recorded
-    check_changes(changes, read, source)
+    check_changes(changes, read, source, before)
     return change_environment(before, read, source, changes, _now())
 
 
@@ -278,14 +287,18 @@ def _build(name: str, request: str = "") -> None:
         raise
 
 
-def _explain_failed(name: str, status: Manifest, place: Place) -> list[Phrase]:
-    """The builder's message, and next steps if the cluster's settings differ from this shell's."""
+def _explain_failed(environment: Manifest, place: Place) -> list[Phrase]:
+    """The builder's message, the lines that it is about, and next steps if the cluster's settings differ from this
+    shell's."""
     from paddock.cli.cluster.flags import build_next
+    from paddock.cli.follow.failed_environment import explain_lines
     from paddock.jobs.views.steps import build_restart_steps
 
+    name, status = name_of(environment), environment.get("status") or {}
     settings = place.find_other_settings() if status.get("fault") != "definition" else []
     steps = build_next(build_restart_steps(settings), place.flags)
-    return [phrase("environment {name}: {what}", name=name, what=Foreign(str(status.get("message")))), *steps]
+    said = phrase("environment {name}: {what}", name=name, what=Foreign(str(status.get("message"))))
+    return [said, *explain_lines(environment), *steps]
 
 
 async def _follow_build(client: Client, place: Place, name: str, request: str, builds: Any, screen: Any) -> Manifest:
@@ -301,7 +314,7 @@ async def _follow_build(client: Client, place: Place, name: str, request: str, b
         if status.get("phase") == "Ready":
             return status
         if status.get("phase") == "Failed":
-            raise Failed(*_explain_failed(name, status, place))
+            raise Failed(*_explain_failed(event.object, place))
         builds.show(name, status)
         screen.status(builds.live)
     raise Failed(phrase("environment {name}: the cluster has gone", name=name))
@@ -353,26 +366,6 @@ def rm(name: str, files: bool) -> None:
     stdout().print(f"environment/{name} deleted")
     for line in said:
         stderr().print(localized(line))
-
-
-def find_users(
-    name: str, environments: Sequence[Manifest], jobs: Sequence[tuple[Resource, Manifest]], pods: Sequence[Manifest]
-) -> list[str]:
-    """The users of an environment: running pods, and unfinished jobs, whose pods may be recreated. Pure."""
-    from paddock.app.programs import read_used
-    from paddock.jobs.objects.pods import build_pod
-    from paddock.jobs.views.stored import read_stored
-
-    users = []
-    for resource, manifest in jobs:
-        stored = read_stored(resource, manifest)
-        if (job := stored.job) is None or stored.status.phase.terminal:  # it will create no pods
-            continue
-        made = (build_pod(job, Rank(role.name, 0), 0, None, Settings()) for role in job.roles)
-        if any(name in read_used(pod, environments) for pod in made):
-            users.append(f"{resource.kind} {job.key}")
-    running = (pod for pod in pods if (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed"))
-    return users + [f"pod {key_of(pod)}" for pod in running if name in read_used(pod, environments)]
 
 
 def _remove_files(place: Home, environment: Manifest, others: Sequence[Manifest], files: bool) -> list[Phrase]:
