@@ -4,6 +4,7 @@ the requirements files changed since? On a cluster images are containers, and no
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -12,7 +13,6 @@ from paddock.app.programs import read_used
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.flags import LOCAL, build_next
 from paddock.cli.cluster.places import Place
-from paddock.cli.output.terminal import stderr
 from paddock.cli.submit.file_environments import Notify, refresh_environments
 from paddock.cli.submit.submission import Checked
 from paddock.jobs.model import Job, Rank, Settings
@@ -33,7 +33,7 @@ async def settle_environments(api: Api, place: Place, checked: Sequence[Checked]
         return
     stored = (await api.list(ENVIRONMENTS)).items
     created = [each.manifest for each in checked if each.resource == ENVIRONMENTS]
-    if not stderr().is_terminal:
+    if not sys.stderr.isatty():
         refuse_unknown(jobs, [*stored, *created])
     used = find_used(jobs, stored)
     await refresh_environments(api, [each for each in stored if name_of(each) in used], notify)
