@@ -9,7 +9,7 @@ from pathlib import Path
 from paddock.cli.output.paths import shorten_path
 from paddock.environments.requirements import requirement_name
 
-_LISTED = re.compile(r"spec\.requirements \(.*?\) cannot be met")
+_LISTED = re.compile(r"spec\.requirements\s\(.*?\)\scannot\b")
 """The builder repeats all requirements here."""
 
 

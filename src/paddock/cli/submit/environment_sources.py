@@ -57,7 +57,7 @@ def find_problems(read: Sequence[Requirements], source: Source) -> list[Phrase]:
                     "found {found}; PaddlePaddle's packages after 3.0.0 have no parameter servers: write {package}",
                     found=package, package=PADDLE_WITH_SERVERS,
                 )  # fmt: skip
-                problems.append(phrase("{place}: {problem}", place=place, problem=said))
+                problems.append(phrase("{option}: {problem}", option=place, problem=said))
     return problems
 
 

@@ -116,14 +116,14 @@ def find_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> lis
         if old == new:
             continue
         if key in ("indexURL", "extraIndexURLs"):
-            said.append(phrase("{field}: another one", field=key))
+            said.append(phrase("{option}: {problem}", option=key, problem=phrase("another one")))
             continue
         one, other = _as_items(old), _as_items(new)
         names = [
             *(f"+{shown}" for item, shown in other.items() if item not in one),
             *(f"-{shown}" for item, shown in one.items() if item not in other and shown not in other.values()),
         ]
-        said.append(phrase("{field}: {changes}", field=key, changes=", ".join(names or other.values())))
+        said.append(phrase("{option}: {problem}", option=key, problem=", ".join(names or other.values())))
     return said
 
 

@@ -47,7 +47,7 @@ def refuse_unknown(jobs: Sequence[Job], environments: Sequence[Manifest]) -> Non
     for job in jobs:
         for cause in plan_images(job, environments, time.time()):
             why = Foreign(str(cause.args["message"]))
-            said.append(phrase("{job}: {why}", job=f"{job.resource.kind} {job.key}", why=why))
+            said.append(phrase("{option}: {problem}", option=f"{job.resource.kind} {job.key}", problem=why))
             said += build_next(build_steps(cause, job.key.name, job.key.namespace), LOCAL)
     if said:
         raise UserError(*said, phrase("nothing was submitted"))

@@ -103,7 +103,7 @@ def advise_module(complaint: str, environment: str, file: str = "", own: str = "
         command = f"echo {shlex.quote(package)} >> {shlex.quote(file)}"
     if image:
         command = f"paddock env create NAME -r requirements.txt --image '{image}'"
-    return [_explain(module, environment, package), phrase("next: {command}", command=command)]
+    return [_explain(module, environment, package), phrase("next: {step}", step=command)]
 
 
 def _explain_own(module: str, directory: str) -> Phrase:
