@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.lookup import fetch_pods
 from paddock.cli.cluster.places import Place
+from paddock.cli.follow.missing_module import fetch_module_advice
 from paddock.cli.follow.rank_log import fetch_log
 from paddock.cli.output.log_lines import build_tail
 from paddock.jobs.logs.endings import read_ending
@@ -38,9 +39,12 @@ async def fetch_failure(
     log = await fetch_log(client, place, job, rank, pod, unreadable.append) or b""
     if unreadable:
         return unreadable
+    text = log[-_LONGEST:].decode("utf-8", "replace")
+    error = read_ending(text).error
+    advice = await fetch_module_advice(client, place, job, rank, error) if error else []
     if rank in printed:
-        return []
-    return build_failure(rank, log[-_LONGEST:], ended_message(pod or {}), bool(args.get("error")))
+        return advice
+    return [*build_failure(rank, log[-_LONGEST:], ended_message(pod or {}), bool(args.get("error"))), *advice]
 
 
 def build_failure(rank: str, log: bytes, message: str, is_told: bool = False) -> list[Phrase | str]:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from paddock.jobs.logs.complaints import follows_from_peer, read_complaint
+from paddock.jobs.logs.complaints import is_echo, read_complaint
 
 BEFORE, AFTER = 5, 5
 """Lines around the error and its traceback."""
@@ -42,8 +42,8 @@ def find_first_error(lines: Iterable[str]) -> list[str]:
                 break
             continue
         complaint = read_complaint(line)
-        if complaint is not None and (not found or not follows_from_peer(complaint)):
-            found.append(_Excerpt(_begin([*window, line]), follows_from_peer(complaint)))
+        if complaint is not None and (not found or not is_echo(complaint.text)):
+            found.append(_Excerpt(_begin([*window, line]), is_echo(complaint.text)))
         window.append(line)
     return found[-1].lines if found else []
 

@@ -70,6 +70,8 @@ def build_environment_list_cells(row: EnvironmentRow, language: str = "en") -> l
     """A line of `paddock env list`; WHAT is the requirements, or the builder's message during a build and after its
     failure."""
     said = _said(row, language) if row.phase in ("Building", "Failed") else ""
+    if row.changed:
+        said = render(phrase("requirements.txt changed since; the next run rebuilds it"), language)
     size, images = format_bytes(row.size) if row.size else "", (*row.images, "")[0]
     if len(row.images) > 1:
         images = render(phrase("{names} and {count} more", names=images, count=len(row.images) - 1), language)

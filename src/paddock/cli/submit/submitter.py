@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.places import Place
 from paddock.cli.submit.file_environments import prepare_environment
+from paddock.cli.submit.job_environments import settle_environments
 from paddock.cli.submit.programs import fetch_programs
 from paddock.cli.submit.replacing import delete_replaced, find_replaced
 from paddock.cli.submit.script.requests import refuse_foreign_secret
@@ -53,6 +54,7 @@ class Submitter:
         if self.requirements is not None:
             await prepare_environment(self.client, self.requirements, self.notify, servers=self.servers)
         checked = await self._adapt(checked, without)
+        await settle_environments(self.client, self.place, checked, self.notify)
         checked = await place_directories(self.client, self.place, checked, workdir, self.notify)
         job = next(each for each in checked if each.is_job)
         replaced = await find_replaced(self.client, [job], self.place.flags, typed=self.typed)

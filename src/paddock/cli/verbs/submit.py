@@ -14,6 +14,7 @@ from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.terminal import stderr, stdout
 from paddock.cli.submit.file_environments import prepare_environment
+from paddock.cli.submit.job_environments import settle_environments
 from paddock.cli.submit.next_steps import explain_following
 from paddock.cli.submit.programs import fetch_programs
 from paddock.cli.submit.replacing import delete_replaced, find_replaced
@@ -53,6 +54,7 @@ def command(files: tuple[str, ...], without: tuple[str, ...], workdir: str | Non
 
     async def work(client: Client, place: Place) -> tuple[list[Checked], list[Manifest], list[Phrase]]:
         made = [await _make_environment(client, each) if place.home is not None else each for each in checked]
+        await settle_environments(client, place, made, _notify)
         placed = await place_directories(client, place, made, workdir, _notify)
         replaced = await find_replaced(client, placed, place.flags)
         await check_with_server(client, placed, replaced=[each for each, _ in replaced], flags=place.flags)

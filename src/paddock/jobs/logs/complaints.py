@@ -105,11 +105,6 @@ def find_complaint(lines: Iterable[str]) -> Complaint | None:
     return echo
 
 
-def follows_from_peer(complaint: Complaint) -> bool:
-    """Whether the error only says that a peer has ended."""
-    return is_echo(complaint.text)
-
-
 def is_echo(error: str) -> bool:
     """Whether an error follows from the end of another process."""
     return _ECHO.search(error) is not None
