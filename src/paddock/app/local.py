@@ -26,6 +26,7 @@ from paddock.app import home as homes
 from paddock.app.idle import is_idle
 from paddock.app.images import EnvironmentImages
 from paddock.app.kinds import apply_crds, build_crds
+from paddock.app.outputs import OutputDirectories
 from paddock.app.ports import ListeningPorts
 from paddock.controllers.clock import LocalClock
 from paddock.environments.library import Environments
@@ -86,6 +87,7 @@ class LocalCluster:
             sandbox=self.sandbox,
             hidden=(self.home.root, homes.read_home({}).root),
             read_only=(self.home.cache,),
+            prepare=OutputDirectories(self.home.outputs).prepare,
         )
         self.server = Server(self.api, self.home.api, logs=self.kubelet.logs)
         await self._serve()

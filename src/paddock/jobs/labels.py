@@ -24,6 +24,8 @@ HALTED_ANNOTATION = "paddock.dev/halted"
 """Written by the operator: why it does not reconcile this job, if the API server prunes the status."""
 WORKING_DIRECTORY_ANNOTATION = "paddock.dev/working-directory"
 """On a laptop: the absolute path of the directory in which the job's programs start (`jobs.objects.pods`)."""
+RESUME_ANNOTATION = "paddock.dev/resume"
+"""`"true"`: on a laptop the job begins with the checkpoints of the last run of its name (`app.outputs`)."""
 
 # Annotations of the Lease, written by the leader.
 VERSION_ANNOTATION = "paddock.dev/version"

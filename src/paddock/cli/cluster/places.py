@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 from paddock import __version__
 from paddock.app import launch
 from paddock.app.home import UNSANDBOXED, Home, is_up, read_running
+from paddock.app.outputs import has_outputs
 from paddock.cli.cluster.flags import LOCAL, Flags
 from paddock.cli.output.language import localized
 from paddock.cli.output.terminal import stderr
@@ -64,7 +65,7 @@ class Place(Protocol):
         ...
 
     def find_outputs(self, job: StoredJob) -> Path | None:
-        """The job's PADDOCK_OUTPUT_DIR; None while it is empty."""
+        """The job's PADDOCK_OUTPUT_DIR; None while its programs have written nothing there."""
         ...
 
     def find_kept_log(self, namespace: str, pod: str, uid: str = "*") -> Path | None:
@@ -133,7 +134,7 @@ class Local:
 
     def find_outputs(self, job: StoredJob) -> Path | None:
         path = self.home.outputs / job.key.namespace / output_name(job.key.name, job.uid)
-        return path if path.is_dir() and any(path.iterdir()) else None
+        return path if has_outputs(path) else None
 
     def find_kept_log(self, namespace: str, pod: str, uid: str = "*") -> Path | None:
         """The kubelet's layout: `<namespace>_<pod>_<uid>/<container>/N.log`."""
