@@ -99,7 +99,8 @@ def test_another_name_or_another_directory_is_not_resumed_from(machine: Machine)
 
 
 def test_the_newest_run_is_resumed_from_and_never_itself() -> None:
-    runs = [RunDirectory(Path(f"/o/train-{uid[:8]}"), uid[:8], "/d", at) for uid, at in zip(UIDS, (3.0, 5.0, 4.0))]
+    times = zip(UIDS[:3], (3.0, 5.0, 4.0), strict=True)
+    runs = [RunDirectory(Path(f"/o/train-{uid[:8]}"), uid[:8], "/d", at) for uid, at in times]
     unknown = RunDirectory(Path("/o/old"), "0000000f", None, 9.0)
     found = [run.mark for run in find_resumable([*runs, unknown], UIDS[1], "/d")]
     assert found == [UIDS[2][:8], UIDS[0][:8]]
@@ -158,7 +159,7 @@ def test_an_output_is_any_file_of_the_program(machine: Machine) -> None:
     assert has_outputs(directory)
     (directory / "checkpoint/a").write_bytes(b"x" * 10)
     (run,) = read_runs(machine.root, "default", "train")
-    assert list_files(run) == [("checkpoint/a", 10), ("empty/model", len("/nowhere"))]
+    assert list_files(run.path) == [("checkpoint/a", 10), ("empty/model", len("/nowhere"))]
     assert measure(run.checkpoints) == Size(1, 10)
     assert not has_outputs(directory / "missing")
 

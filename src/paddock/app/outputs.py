@@ -122,12 +122,12 @@ def measure(path: Path) -> Size:
     return Size(files, total)
 
 
-def list_files(run: RunDirectory) -> list[tuple[str, int]]:
-    """The files of a run, relative to its directory, with their bytes, sorted; without the launchers' logs."""
+def list_files(path: Path) -> list[tuple[str, int]]:
+    """The files below an output directory, relative to it, with their bytes, sorted; without the launchers' logs."""
     found = []
-    for entry in _walk(run.path):
+    for entry in _walk(path):
         with suppress(OSError):
-            found.append((os.path.relpath(entry.path, run.path), entry.stat(follow_symlinks=False).st_size))
+            found.append((os.path.relpath(entry.path, path), entry.stat(follow_symlinks=False).st_size))
         if len(found) == MOST_FILES:
             break
     return sorted(each for each in found if not is_of_launcher(each[0]))

@@ -35,6 +35,7 @@ VERBS: dict[str, str] = {
     "describe": "Everything about one job, and why it waits or failed",
     "explain": "Why a job waits, restarts or failed, or why one would not start",
     "logs": "What the ranks of a job print",
+    "outputs": "The directory with what a job has written",
     "delete": "End a job and remove it",
     "env": "Environments: which Python and packages an image stands for",
     "up": "Start the local cluster and keep it up",
@@ -50,7 +51,7 @@ VERBS: dict[str, str] = {
 
 
 _ANYWHERE = frozenset({"run", "submit", "validate", "get", "describe", "explain", "logs", "delete", "status"})
-_LOCAL = frozenset({"env", "up", "down", "kubeconfig"})
+_LOCAL = frozenset({"env", "outputs", "up", "down", "kubeconfig"})
 
 
 class Verbs(VerbGroup):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from paddock.cli.cluster.deletion import delete_job
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import Place
+from paddock.cli.submit.resumed import explain_resumed
 from paddock.cli.submit.same_name import explain_replaced, explain_taken
 from paddock.cli.submit.sent_directories import create_with_maps
 from paddock.cli.submit.submission import Checked, check_with_server, drop_devices, fetch_devices, read_devices
@@ -45,6 +46,9 @@ class Submitter:
         # before the dry run, which refuses a job whose name exists
         await self._replace_finished(job)
         await check_with_server(self.client, checked, update=True, flags=self.place.flags)
+        resumed = explain_resumed(job.job, self.place.home) if job.job and self.place.home else None
+        if resumed is not None:
+            self.notify(resumed)
         self.creating()
         created = await create_with_maps(self.client, checked, self.notify, update=True)
         return read_stored(job.resource, created[checked.index(job)])

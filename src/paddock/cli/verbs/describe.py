@@ -15,6 +15,7 @@ from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import run_with_client
 from paddock.cli.output.language import readers_language
+from paddock.cli.output.local_times import format_local_time, localize_times
 from paddock.cli.output.rows import POD_HEADER, build_pod_cells
 from paddock.cli.output.terminal import print_table, stdout
 from paddock.cli.verb import Verb
@@ -29,7 +30,7 @@ from paddock.jobs.views.pods import read_pod_row
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import EVENTS, Manifest, Resource, annotations_of, metadata
-from paddock.kube.times import format_duration, format_time, read_time
+from paddock.kube.times import format_duration, read_time
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
@@ -122,7 +123,7 @@ def build_facts(job: Job, stored: StoredJob, place: Place, language: str = "en")
 
 def _lines(facts: Mapping[Phrase, Phrase | str], language: str) -> list[str]:
     said = [(name, text if isinstance(text, str) else render(text, language)) for name, text in facts.items()]
-    return [_label(name, language) + text for name, text in said if text]
+    return [_label(name, language) + localize_times(text) for name, text in said if text]
 
 
 def _kind(resource: Resource) -> str:
@@ -161,7 +162,7 @@ def _limit(job: Job) -> Phrase:
 def _moment(moment: float | None) -> Phrase | str:
     if moment is None:
         return ""
-    return phrase("{time} ({age} ago)", time=format_time(moment), age=format_duration(time.time() - moment))
+    return phrase("{time} ({age} ago)", time=format_local_time(moment), age=format_duration(time.time() - moment))
 
 
 def _print_pods(pods: list[Manifest], language: str) -> None:
