@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from paddock.app.home import Home
 from paddock.app.outputs import (
     OutputDirectories,
     RunDirectory,
@@ -18,10 +19,11 @@ from paddock.app.outputs import (
     is_of_launcher,
     list_files,
     measure,
+    prune_outputs,
     read_jobs,
     read_runs,
-    remove_run,
 )
+from paddock.history.records import RunRecord, remove_record, write_record
 
 UIDS = [f"{number:08x}-0000-0000-0000-000000000000" for number in range(1, 9)]
 
@@ -170,15 +172,64 @@ def test_a_link_in_a_circle_is_not_followed(machine: Machine) -> None:
     assert measure(directory) == Size(1, len(os.fspath(directory)))
 
 
-def test_the_newest_run_is_never_removed_and_an_older_one_wholly(machine: Machine) -> None:
-    for number in range(2):
-        (machine.start(number) / "epoch").write_text("x")
-    remove_run(machine.root, "default", "train", UIDS[1])
-    remove_run(machine.root, "default", "train", UIDS[5])
-    assert len(read_runs(machine.root, "default", "train")) == 2
-    remove_run(machine.root, "default", "train", UIDS[0])
-    assert sorted(path.name for path in (machine.root / "default").iterdir()) == [
-        "train-00000002",
-        "train-00000002.json",
-    ]
-    assert read_jobs(machine.root, "default") == ["train"]
+DAY = 86400.0
+
+
+def build_record(number: int) -> RunRecord:
+    return RunRecord("batch.paddlepaddle.org/v1", "PaddleJob", "default", "train", UIDS[number], number + 1, 1.0)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Home:
+    """Three runs with records, each of which wrote a file at the beginning of 1970."""
+    home = Home(tmp_path, tmp_path)
+    machine = Machine(home.outputs)
+    for number in range(3):
+        model = machine.start(number).parent / "model"
+        model.write_text("weights")
+        os.utime(model, (0, 0))
+        write_record(home.history, build_record(number))
+    return home
+
+
+def left(place: Home) -> list[int]:
+    return [int(run.mark, 16) for run in read_runs(place.outputs, "default", "train")]
+
+
+def test_outputs_go_with_the_record_of_their_run(place: Home) -> None:
+    prune_outputs(place, build_record(0), clock=lambda: 31 * DAY)
+    assert left(place) == [2, 3]
+    assert sorted(path.name for path in (place.outputs / "default").iterdir())[0] == "train-00000002"
+    assert read_jobs(place.outputs, "default") == ["train"]
+
+
+def test_outputs_outlive_a_record_that_goes_early_and_go_with_a_later_one(place: Home) -> None:
+    prune_outputs(place, build_record(0), clock=lambda: 29 * DAY)
+    assert left(place) == [1, 2, 3]
+    remove_record(place.history, build_record(0))
+    prune_outputs(place, build_record(1), clock=lambda: 31 * DAY)
+    assert left(place) == [3]
+
+
+def test_an_empty_directory_goes_at_once(place: Home) -> None:
+    (place.outputs / "default/train-00000001/model").unlink()
+    prune_outputs(place, build_record(0), clock=lambda: DAY)
+    assert left(place) == [2, 3]
+
+
+def test_the_outputs_of_the_newest_run_stay(place: Home) -> None:
+    prune_outputs(place, build_record(2), clock=lambda: 99 * DAY)
+    assert left(place) == [1, 2, 3]
+
+
+def test_outputs_of_an_earlier_version_stay(place: Home) -> None:
+    (place.outputs / "default/train-00000001.json").unlink()
+    os.utime(place.outputs / "default/train-00000001", (0, 0))
+    prune_outputs(place, build_record(0), clock=lambda: 99 * DAY)
+    assert left(place) == [1, 2, 3]
+
+
+def test_directories_that_refuse_writing_are_removed_too(place: Home) -> None:
+    (place.outputs / "default/train-00000001").chmod(0o500)
+    prune_outputs(place, build_record(0), clock=lambda: 31 * DAY)
+    assert left(place) == [2, 3]

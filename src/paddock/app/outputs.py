@@ -16,20 +16,25 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from paddock.app.home import Home
+from paddock.history.records import RunRecord, find_runs
 from paddock.jobs.labels import RESUME_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.names import OUTPUT_VOLUME, output_name
 from paddock.kube.meta import Manifest, annotations_of, controller_of
 from paddock.kube.times import Moment
+from paddock.node.runtime.pod_files import remove_tree
 
 CHECKPOINTS = "checkpoint"
 LOGS = "log"
 """The logs of the ranks' launchers, where ranks share a working directory (`jobs.objects.pods`)."""
+KEPT_SECONDS = 30 * 86400.0
+"""Outputs are what the run was for: they outlive its logs, whose limit is days or a gibibyte."""
 MOST_FILES = 100_000
 """Files that are counted; a directory with more has "at least" these."""
 _RANK = re.compile(r"[a-z]+-\d+")
@@ -159,17 +164,35 @@ def _walk(path: Path) -> Iterator[os.DirEntry[str]]:
             continue
 
 
-def remove_run(root: Path, namespace: str, job: str, uid: str) -> None:
-    """Removes the directory of a run with all that is in it, unless it is the newest of its name."""
-    runs = read_runs(root, namespace, job)
-    for run in runs[:-1]:
-        if run.belongs_to(uid):
-            # By one rename first: a half-removed directory must not be taken for a run to resume from.
-            gone = run.path.with_name(f".{run.path.name}")
-            with suppress(OSError):
-                run.path.rename(gone)
-            _record_of(run.path).unlink(missing_ok=True)
-            shutil.rmtree(gone, ignore_errors=True)
+def prune_outputs(home: Home, record: RunRecord, clock: Callable[[], Moment] = time.time) -> None:
+    """Removes the directories of runs of this name whose records are gone, or go now (`record`). See `may_go`."""
+    root, key = home.outputs, (record.namespace, record.name)
+    recorded = [each.uid for each in find_runs(home.history, *key) if each.uid != record.uid]
+    # The newest run of a name is what people look at, and what the next one resumes from.
+    for run in read_runs(root, *key)[:-1]:
+        if not any(map(run.belongs_to, recorded)) and may_go(run, clock()):
+            _remove(run)
+
+
+def may_go(run: RunDirectory, now: Moment) -> bool:
+    """Whether a run's directory goes with its record: it is empty, or nothing in it was written for `KEPT_SECONDS`. One
+    of an earlier version, which promised to keep it, stays."""
+    newest = max((_written(entry) for entry in _walk(run.path)), default=None)
+    return run.directory is not None and (newest is None or now - newest > KEPT_SECONDS)
+
+
+def _written(entry: os.DirEntry[str]) -> Moment:
+    with suppress(OSError):
+        return entry.stat(follow_symlinks=False).st_mtime
+    return 0.0
+
+
+def _remove(run: RunDirectory) -> None:
+    # By one rename first: a half-removed directory must not be taken for a run to resume from.
+    gone = run.path.with_name(f".{run.path.name}")
+    run.path.rename(gone)
+    _record_of(run.path).unlink(missing_ok=True)
+    remove_tree(gone)
 
 
 class OutputDirectories:

@@ -54,8 +54,8 @@ class RunRecord:
     """One run. `spec` and `annotations` (those under paddock.dev/) are the manifest's, in its last state.
 
     `phase`: as last recorded; empty before the first status. `given_up`: why `paddock run` suspended the job,
-    `timeout` or `environment`; empty if it did not. `ended`: its completion, its deletion, or when it was given up; None
-    while it goes on. `deleted`: when the object was deleted. `metrics`: of each rank (`worker-0`), from its last log.
+    `timeout` or `environment`; empty if it did not. `ended`: when it completed, was deleted or given up; None while it
+    goes on. `deleted`: when the object was deleted. `metrics`: of each rank (`worker-0`), from its last log.
     """
 
     api_version: str

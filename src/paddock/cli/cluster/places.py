@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Protocol
 from paddock import __version__
 from paddock.app import launch
 from paddock.app.home import UNSANDBOXED, Home, is_up, read_running
-from paddock.app.outputs import has_outputs
 from paddock.cli.cluster.flags import LOCAL, Flags
 from paddock.cli.output.language import localized
 from paddock.cli.output.terminal import stderr
@@ -133,6 +132,8 @@ class Local:
             notify(said)
 
     def find_outputs(self, job: StoredJob) -> Path | None:
+        from paddock.app.outputs import has_outputs
+
         path = self.home.outputs / job.key.namespace / output_name(job.key.name, job.uid)
         return path if has_outputs(path) else None
 

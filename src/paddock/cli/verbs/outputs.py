@@ -38,7 +38,8 @@ def command(job: str, number: int | None, lists: bool, output: str, namespace: s
 
     A program of a job writes its results to the directory in PADDOCK_OUTPUT_DIR, and what a later run may resume from
     to the one in PADDOCK_CHECKPOINT_DIR. Each run of a job has its own. They are kept as long as the run is in
-    `paddock history`, and those of a job's last run for ever. Works while the cluster is down.
+    `paddock history` and for 30 days after their last change, and those of a job's last run for ever. Works while the
+    cluster is down.
     """
     place, name = home(), job.rpartition("/")[2]
     records = find_runs(place.history, namespace, name)

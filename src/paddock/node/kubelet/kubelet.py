@@ -36,7 +36,7 @@ from paddock.node.runtime import processes
 from paddock.node.runtime.containers import Containers, Prepare, find_container, prepare_nothing
 from paddock.node.runtime.hosts import address_of
 from paddock.node.runtime.images import Images
-from paddock.node.runtime.logs import NodeLogs, remove_orphaned_logs
+from paddock.node.runtime.logs import Keeps, NodeLogs, remove_orphaned_logs
 from paddock.node.runtime.machine import Machine
 from paddock.node.runtime.machine_view import read_view
 from paddock.node.runtime.orphans import OrphanProcesses
@@ -70,10 +70,11 @@ class Kubelet:
         environment: Mapping[str, str] | None = None,
         hidden: Iterable[Path] = (),
         read_only: Iterable[Path] = (),
+        keeps_logs: Keeps = lambda *_: False,
         prepare: Prepare = prepare_nothing,
     ) -> None:
-        """`hidden`, `read_only`: paths of this machine that pods in a sandbox with mounts do not see, or cannot change,
-        besides those of `read_view`. `prepare`: as in `Containers`."""
+        """`hidden`, `read_only`: paths that pods in a sandbox do not see, or cannot change, besides `read_view`'s.
+        `keeps_logs`: as in `remove_orphaned_logs`; `prepare`: as in `Containers`."""
         environment = os.environ if environment is None else environment
         self._api = api
         self._images = images
@@ -81,6 +82,7 @@ class Kubelet:
         self._sandbox = sandbox
         self._clock = clock
         self._directory = directory
+        self._keeps_logs = keeps_logs
         self._records = Records(directory)
         containers = Containers(
             self._records,
@@ -357,8 +359,7 @@ class Kubelet:
             await self._api.delete(PODS, namespace_of(manifest), name_of(manifest), uid=uid_of(manifest), grace=0)
 
     async def _forget(self, pod: KnownPod) -> None:
-        """Ends and removes everything of a pod whose object is deleted, except its logs: they stay while the owner
-        exists."""
+        """Ends and removes everything of a pod whose object is deleted, except its logs (`remove_orphaned_logs`)."""
         if pod.state is not None and pod.running:
             for run in pod.running:
                 self._runs.kill(pod.state, run)
@@ -379,7 +380,7 @@ class Kubelet:
             return
         # At once, as pods that start meanwhile must not take these for links that stay.
         self._records.remove_links(state, self._pods.used_by_others(pod))
-        # In a thread: a pod may have written a million files, and the others go on.
+        # A pod may have written a million files, and the others go on.
         await asyncio.to_thread(self._records.remove_temporary, state)
 
     def _save(self, pod: KnownPod, state: PodState) -> None:
@@ -396,4 +397,4 @@ class Kubelet:
                 self._runs.write_hosts(pod.uid, self._neighbours.hosts(pod.manifest))
 
     async def _remove_old_logs(self) -> None:
-        await remove_orphaned_logs(self._api, self._directory, self._pods.uids)
+        await remove_orphaned_logs(self._api, self._directory, self._pods.uids, self._keeps_logs)
