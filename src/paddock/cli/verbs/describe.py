@@ -22,6 +22,7 @@ from paddock.cli.verb import Verb
 from paddock.jobs.model import Job, Status
 from paddock.jobs.policies.manager import find_other_manager
 from paddock.jobs.text.explain import explain
+from paddock.jobs.text.messages import translate_message
 from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.jobs.views.edit import explain_edit
 from paddock.jobs.views.manager import explain_manager
@@ -186,6 +187,5 @@ def _print_events(events: list[Manifest] | None, language: str) -> None:
         last = read_time(event.get("lastTimestamp"))
         age = "" if last is None else format_duration(now - last)
         times = f" (x{event['count']})" if int(event.get("count") or 1) > 1 else ""
-        stdout().print(
-            f"  {age:<6}{event.get('type', ''):<8} {event.get('reason', ''):<20} {event.get('message', '')}{times}"
-        )
+        said = localize_times(translate_message(str(event.get("message") or ""), language))
+        stdout().print(f"  {age:<6}{event.get('type', ''):<8} {event.get('reason', ''):<20} {said}{times}")
