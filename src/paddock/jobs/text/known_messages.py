@@ -106,5 +106,42 @@ KNOWN = (
     _sentence("Python {version} is too new for {subject}"),
     _sentence("Python {version} is too old for {subject}"),
     _sentence("Python {version} or later"),
+    _sentence("any Python"),
     _sentence("it ended without a word"),
+    _sentence("{unsuitable}, and uv knows no {allowed} for this machine: check spec.python"),
+    _sentence("{unsuitable}, and {name} could not be fetched from {host} ({why}): {remedy}"),
+    _sentence("{unsuitable}, and uv does not find the {name} that it fetched"),
+    _sentence(
+        "install {allowed} ({how}), or set UV_PYTHON_INSTALL_MIRROR to a mirror of uv's Pythons that can be reached "
+        "from here"
+    ),
+    _sentence("{command}, or pyenv"),
+    _sentence("with your system's packages, or pyenv"),
+    _sentence(
+        "{subject} needs the library {library}, which this machine lacks, and no wheel with it was fetched ({why}): "
+        "{remedy}"
+    ),
+    _sentence("run `{command}` ({distribution})"),
+    _sentence("install the package of {distribution} that has {thing}"),
+    _sentence("{subject} has no wheel for this machine's platform: {why}"),
+    _sentence("{subject} has no wheel for Python {version} (it has for {others}): install another Python"),
+    _sentence(
+        "{subject} has no wheel for Python {version} on this machine and has to be compiled, and this machine has no "
+        "compiler: {remedy}"
+    ),
+    _sentence(
+        "{subject} has no wheel for Python {version} on this machine and does not compile: {file} is missing; choose a "
+        "version that has a wheel, or install the development package that has this file"
+    ),
+    _sentence(
+        "{subject} has no wheel for Python {version} on this machine and could not be built: {why}; choose a version "
+        "that has a wheel"
+    ),
+    _sentence("its own build script failed"),
+    # the machine and its sandbox
+    _sentence("{cpus} CPUs, {memory}, no GPU"),
+    _sentence("{cpus} CPU, {memory}, no GPU"),
+    _sentence("bubblewrap (bwrap) is not installed"),
+    _sentence("bubblewrap does not start: {why}"),
+    _sentence("exit code {code}"),
 )

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from paddock.jobs.text.environments import translate_environments
 from paddock.jobs.text.formats import Joint, format_of
 from paddock.jobs.text.scheduler import translate_scheduler
 
-LONGEST = 4096
+LONGEST = 2048
 """Characters of a message; events have at most 1,024."""
 _DEEPEST = 6
 _FEWEST_LETTERS = 6
@@ -30,12 +30,17 @@ _FEWEST_LETTERS = 6
 _FEWEST_BESIDE_A_NUMBER = 3
 _MOST_CLAUSES = 8
 
-_NAME = r"[^\s,;:()“”\"]+"
+_NAME = r"(?:[A-Z]\w* )?[^\s,;:()“”\"]+"
 _NAMES = re.compile(rf"(?:{_NAME}, ){{0,199}}{_NAME} (and|or) ({_NAME}|\d+ more)")
 _JOINT = re.compile(r"(?:: |; )")
 _JOINTS = {"zh": {": ": "：", "; ": "；"}}
-_NUMBERS = frozenset({"count", "number", "restart", "limit", "code", "signal", "seconds", "delay", "percent", "needed"})
+_NUMBERS = frozenset(
+    {"count", "number", "restart", "limit", "code", "signal", "seconds", "delay", "percent", "needed", "part"}
+)
 """Placeholders that have a number in them, so that a text is not recognised in the midst of another."""
+_OF_NAMES = frozenset({"ranks", "rank", "names", "name", "pods", "pod", "nodes", "node", "image", "job"})
+"""Placeholders with names in them, which are no clauses."""
+_WORD = re.compile(r"[A-Za-z]{2,}")
 _NUMBER = re.compile(r"-?[\d.]+")
 
 
@@ -67,20 +72,30 @@ def translate_message(message: str, language: str) -> str:
 def _translate(message: str, language: str, depth: int) -> str:
     if depth > _DEEPEST or not any(each.isalpha() for each in message):
         return message
-    if (names := _NAMES.fullmatch(message)) is not None:
+    whole, names = _read_texts(language).find(message), _NAMES.fullmatch(message)
+    if names is not None and (whole is None or names[2].endswith(" more")):
         return _translate_names(message, names, language)
-    texts = _read_texts(language)
-    whole = texts.find(message)
+    rendered = message if whole is None else _render(whole, language, depth)
+    # Two sentences also fit one text with a placeholder at its end, and one sentence may have another's as a value.
+    return min((rendered, *_split(message, language, depth)), key=_count_words)
+
+
+def _split(message: str, language: str, depth: int) -> Iterator[str]:
+    """The message with its first clause rendered alone, for each that is known; else by patterns of its parts."""
+    known = False
     for joint in list(_JOINT.finditer(message))[:_MOST_CLAUSES]:
-        first = texts.find(message[: joint.start()])
-        # `waiting for {pods}: {why}` of two sentences also fits `waiting for {pods}`: then the clause is the sentence.
-        if first is not None and (whole is None or first.template.letters >= whole.template.letters):
+        if (first := _read_texts(language).find(message[: joint.start()])) is not None:
             rest = _translate(message[joint.end() :], language, depth + 1)
-            return _render(first, language, depth) + _JOINTS[language][joint[0]] + rest
-    if whole is not None:
-        return _render(whole, language, depth)
-    said = translate_environments(translate_scheduler(message, language), language)
-    return f"{said[:-1]}。" if said != message and said.endswith(".") else said
+            known = True
+            yield _render(first, language, depth) + _JOINTS[language][joint[0]] + rest
+    if not known:
+        said = translate_environments(translate_scheduler(message, language), language)
+        yield f"{said[:-1]}。" if said != message and said.endswith(".") else said
+
+
+def _count_words(text: str) -> int:
+    """The English words that are left in a text."""
+    return len(_WORD.findall(text))
 
 
 def _render(found: Fit, language: str, depth: int) -> str:
@@ -122,7 +137,9 @@ def match(template: Template, message: str) -> dict[str, str] | None:
     values.append(message[at:end])
     result: dict[str, str] = {}
     for name, value in zip(template.names, values, strict=True):
-        if result.setdefault(name, value) != value or not value or (name in _NUMBERS and not _NUMBER.fullmatch(value)):
+        if not value or result.setdefault(name, value) != value:
+            return None
+        if (name in _NUMBERS and not _NUMBER.fullmatch(value)) or (name in _OF_NAMES and _JOINT.search(value)):
             return None
     return result
 
