@@ -17,6 +17,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
@@ -28,6 +29,7 @@ from paddock.app.history import KEPT, build_keeper
 from paddock.app.idle import is_idle
 from paddock.app.images import EnvironmentImages
 from paddock.app.kinds import apply_crds, build_crds
+from paddock.app.outputs import OutputDirectories, prune_outputs
 from paddock.app.ports import ListeningPorts
 from paddock.controllers.clock import LocalClock
 from paddock.environments.library import Environments
@@ -89,6 +91,7 @@ class LocalCluster:
             hidden=(self.home.root, homes.read_home({}).root),
             read_only=(self.home.cache,),
             keeps_logs=KEPT.has,
+            prepare=OutputDirectories(self.home.outputs).prepare,
         )
         self.server = Server(self.api, self.home.api, logs=self.kubelet.logs)
         await self._serve()
@@ -103,7 +106,7 @@ class LocalCluster:
         self._spawn("binder", Binder(self.api, self.home.node / "volumes").run)
         self._spawn("environments", self.environments.run)
         self._spawn("kubelet", self.kubelet.run)
-        self._spawn("history", build_keeper(self.api, self.home).run)
+        self._spawn("history", build_keeper(self.api, self.home, on_prune=partial(prune_outputs, self.home)).run)
         self._operator_task = self._spawn("operator", self.operator.run)
         self._spawn("idle", self._watch_idleness)
         return homes.Running(

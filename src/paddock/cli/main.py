@@ -38,6 +38,7 @@ VERBS: dict[str, str] = {
     "logs": "What the ranks of a job print",
     "wait": "Wait until a job has ended, and exit as it",
     "history": "What ran here: every run, how it ended, what changed",
+    "outputs": "The directory with what a job has written",
     "delete": "End a job and remove it",
     "env": "Environments: which Python and packages an image stands for",
     "up": "Start the local cluster and keep it up",
@@ -55,7 +56,7 @@ VERBS: dict[str, str] = {
 _ANYWHERE = frozenset(
     {"run", "init", "submit", "validate", "get", "describe", "explain", "logs", "wait", "history", "delete", "status"}
 )
-_LOCAL = frozenset({"env", "up", "down", "kubeconfig"})
+_LOCAL = frozenset({"env", "outputs", "up", "down", "kubeconfig"})
 
 
 class Verbs(VerbGroup):

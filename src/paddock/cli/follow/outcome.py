@@ -97,7 +97,7 @@ class Outcome:
             for step in build_next(build_steps(cause, key.name, key.namespace, file, local=flags.local), flags):
                 self.screen.line(step)
         if outputs := self.place.find_outputs(self.job):
-            self.screen.line(phrase("outputs: {path}", path=str(outputs)))
+            self.screen.line(phrase("outputs: {path} (PADDOCK_OUTPUT_DIR)", path=str(outputs)))
         rests = await self._stop(lambda: suspend(self.client, self.job, ""), kill)
         commands = {"logs": self._command("logs"), "delete": self._command("delete")}
         whole = phrase(

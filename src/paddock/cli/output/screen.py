@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from paddock.cli.output.local_times import localize_times
 from paddock.cli.output.terminal import pod_colour, stderr, stdout
 from paddock.jobs.text.phrases import Phrase, render
 
@@ -52,11 +53,11 @@ class Screen:
         self._out.print(text, soft_wrap=True)
 
     def line(self, text: Phrase | str, style: str = "") -> None:
-        self._out.print(Text(render(text, self.language), style=style), soft_wrap=True)
+        self._out.print(Text(localize_times(render(text, self.language)), style=style), soft_wrap=True)
 
     def notify(self, text: Phrase | str) -> None:
         """Prints a notice to stderr; above the live line if stdout and stderr are one terminal."""
-        said = render(text, self.language)
+        said = localize_times(render(text, self.language))
         if self._live and self._one_terminal:
             self._out.print(Text(said, style="dim"), soft_wrap=True)
         else:

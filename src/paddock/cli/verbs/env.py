@@ -143,7 +143,7 @@ def create(
             raise UserError(said) from None
 
     run_with_client(work)
-    stdout().print(f"environment/{name} created")
+    stdout().print(localized(phrase("{object} created", object=f"environment/{name}")))
     if not images:
         said = phrase("a job runs in it by its annotation {annotation}", annotation=f"{ENVIRONMENT_ANNOTATION}: {name}")
         stderr().print(localized(said))
@@ -363,7 +363,7 @@ def rm(name: str, files: bool) -> None:
         return removed
 
     said = run_with_client(work)
-    stdout().print(f"environment/{name} deleted")
+    stdout().print(localized(phrase("{object} deleted", object=f"environment/{name}")))
     for line in said:
         stderr().print(localized(line))
 

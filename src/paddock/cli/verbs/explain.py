@@ -18,6 +18,7 @@ from paddock.cli.cluster.kinds import name_for_kubectl
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.session import run_with_client
 from paddock.cli.output.language import readers_language
+from paddock.cli.output.local_times import localize_times
 from paddock.cli.output.terminal import stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
@@ -76,7 +77,7 @@ def _explain_job(name: str, namespace: str, language: str) -> int:
         return lines
 
     for line in run_with_client(work):
-        stdout().print(line)
+        stdout().print(localize_times(line))
     return 0
 
 

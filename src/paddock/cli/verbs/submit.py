@@ -11,7 +11,7 @@ from paddock.cli.cluster.lookup import printed_name
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import choose_place, run_with_client
-from paddock.cli.output.language import readers_language
+from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.terminal import stderr, stdout
 from paddock.cli.submit.file_environments import prepare_environment
 from paddock.cli.submit.job_environments import settle_environments
@@ -68,7 +68,7 @@ def command(files: tuple[str, ...], without: tuple[str, ...], workdir: str | Non
 
     placed, created, programs = run_with_client(work)
     for each, manifest in zip(placed, created, strict=True):
-        stdout().print(f"{printed_name(each.resource, name_of(manifest))} created")
+        stdout().print(localized(phrase("{object} created", object=printed_name(each.resource, name_of(manifest)))))
     for line in programs:
         _notify(line)
     _notify_next_steps([manifest for each, manifest in zip(placed, created, strict=True) if each.is_job], place.flags)

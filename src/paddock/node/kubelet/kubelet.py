@@ -15,6 +15,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -32,7 +33,7 @@ from paddock.node.kubelet.pod_status import build_status_patch
 from paddock.node.kubelet.pod_table import KnownPod, PodTable, is_older, read_address_state
 from paddock.node.kubelet.starts import CREATE_ERROR, Starts
 from paddock.node.runtime import processes
-from paddock.node.runtime.containers import Containers, find_container
+from paddock.node.runtime.containers import Containers, Prepare, find_container, prepare_nothing
 from paddock.node.runtime.hosts import address_of
 from paddock.node.runtime.images import Images
 from paddock.node.runtime.logs import Keeps, NodeLogs, remove_orphaned_logs
@@ -70,9 +71,10 @@ class Kubelet:
         hidden: Iterable[Path] = (),
         read_only: Iterable[Path] = (),
         keeps_logs: Keeps = lambda *_: False,
+        prepare: Prepare = prepare_nothing,
     ) -> None:
-        """`hidden`, `read_only`: paths of this machine that pods in a sandbox with mounts do not see, or cannot change,
-        besides those of `read_view`. `keeps_logs`: as in `remove_orphaned_logs`."""
+        """`hidden`, `read_only`: paths that pods in a sandbox do not see, or cannot change, besides `read_view`'s.
+        `keeps_logs`: as in `remove_orphaned_logs`; `prepare`: as in `Containers`."""
         environment = os.environ if environment is None else environment
         self._api = api
         self._images = images
@@ -90,6 +92,7 @@ class Kubelet:
             capacity={"cpu": machine.cpus, "memory": Fraction(machine.memory)},
             hides_gpus=bool(machine.gpus),
             view=read_view(environment, os.getuid(), hidden=(directory, *hidden), read_only=read_only),
+            prepare=prepare,
         )
         self._runs = Runs(self._records, sandbox)
         self._pods = PodTable()
@@ -276,9 +279,8 @@ class Kubelet:
         if pod.state is not None:
             return pod.state
         state = self._pods.plan_state(pod, manifest, now, self._boot)
-        if not state.address:
-            return state
-        self._save(pod, state)
+        if state.address:
+            self._save(pod, state)
         return state
 
     async def _start(self, pod: KnownPod, plan: PodPlan, now: float) -> PodPlan:
@@ -353,10 +355,8 @@ class Kubelet:
         return pod.manifest
 
     async def _remove(self, manifest: Manifest) -> None:
-        try:
+        with suppress(NotFound, Conflict):
             await self._api.delete(PODS, namespace_of(manifest), name_of(manifest), uid=uid_of(manifest), grace=0)
-        except (NotFound, Conflict):
-            return
 
     async def _forget(self, pod: KnownPod) -> None:
         """Ends and removes everything of a pod whose object is deleted, except its logs (`remove_orphaned_logs`)."""
