@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from paddock import __version__
+from paddock.version import __version__
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.install.deployment import IMAGE, Installation, Scope, build_operator
 from paddock.jobs.install.rights import LEASE, Right, Where, allows, build_rights, build_rules

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
-from paddock import __version__
+from paddock.version import __version__
 from paddock.app.health import Address, CannotServe, Endpoints, Handlers
 from paddock.client.client import Client
 from paddock.client.credentials import open_credentials

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
-from paddock import __version__
+from paddock.version import __version__
 from paddock.app.cluster import install_signal_handlers
 from paddock.app.health import Address, CannotServe, explain_os_error
 from paddock.client.client import Client

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from paddock import __version__
+from paddock.version import __version__
 from paddock.cli.cluster.context_flags import is_chosen
 from paddock.cli.cluster.options import context_options
 from paddock.cli.help import click_in_language, translate_error

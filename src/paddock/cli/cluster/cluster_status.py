@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from paddock import __version__
+from paddock.version import __version__
 from paddock.cli.cluster.lookup import fetch_all
 from paddock.cli.cluster.operators import Leader, explain_no_operator, fetch_leaders
 from paddock.cli.cluster.places import Cluster

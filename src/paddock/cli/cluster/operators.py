@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from paddock import __version__
+from paddock.version import __version__
 from paddock.cli.cluster.flags import Flags
 from paddock.jobs.install.deployment import DEPLOYMENT
 from paddock.jobs.install.rights import LEASE

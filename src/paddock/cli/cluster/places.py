@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from paddock import __version__
+from paddock.version import __version__
 from paddock.app import launch
 from paddock.app.home import UNSANDBOXED, Home, is_up, read_running
 from paddock.cli.cluster.flags import LOCAL, Flags

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paddock import __version__
+from paddock.version import __version__
 from paddock.app.programs import explain_no_content
 from paddock.app.why_not import explain_placement
 from paddock.cli.cluster.errors import UserError

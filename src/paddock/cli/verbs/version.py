@@ -6,7 +6,7 @@ import platform
 
 import click
 
-from paddock import __version__
+from paddock.version import __version__
 from paddock.cli.verb import Verb
 
 
