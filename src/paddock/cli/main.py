@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from paddock.jobs.text.phrases import Phrase
 
 VERBS: dict[str, str] = {
-    "run": "Train: submit a manifest and follow the job to its end",
+    "run": "Train: submit a program or a manifest and follow the job to its end",
+    "init": "Write the manifest of a program to a file",
     "submit": "Submit manifests and come back at once",
     "validate": "Find every mistake in manifests, without a cluster",
     "get": "List jobs, pods or environments",
@@ -49,7 +50,7 @@ VERBS: dict[str, str] = {
 }
 
 
-_ANYWHERE = frozenset({"run", "submit", "validate", "get", "describe", "explain", "logs", "delete", "status"})
+_ANYWHERE = frozenset({"run", "init", "submit", "validate", "get", "describe", "explain", "logs", "delete", "status"})
 _LOCAL = frozenset({"env", "up", "down", "kubeconfig"})
 
 
@@ -97,10 +98,11 @@ def cli(context: click.Context) -> None:
     """Training jobs for PaddlePaddle, from one laptop to a Kubernetes fleet, from one YAML file.
 
     \b
-    paddock run job.yaml        train here, now
-    paddock get                 what there is
-    paddock logs JOB -f         what it prints
-    paddock --context prod get  the same on a Kubernetes
+    paddock run -- python train.py  train here, now
+    paddock run job.yaml            the same of a manifest
+    paddock get                     what there is
+    paddock logs JOB -f             what it prints
+    paddock --context prod get      the same on a Kubernetes
     """
     verb = context.invoked_subcommand
     if verb and is_chosen(context) and verb not in _ANYWHERE:

@@ -24,6 +24,11 @@ HALTED_ANNOTATION = "paddock.dev/halted"
 """Written by the operator: why it does not reconcile this job, if the API server prunes the status."""
 WORKING_DIRECTORY_ANNOTATION = "paddock.dev/working-directory"
 """On a laptop: the absolute path of the directory in which the job's programs start (`jobs.objects.pods`)."""
+RESUME_ANNOTATION = "paddock.dev/resume"
+"""`"true"`: on a laptop the job begins with the checkpoints of the last run of its name (`app.outputs`)."""
+REQUIREMENTS_ANNOTATION = "paddock.dev/requirements"
+"""On a laptop: the requirements file of the job's environment, relative to the manifest's directory. `paddock run` and
+`paddock submit` make the Environment and name it (`ENVIRONMENT_ANNOTATION`); on a cluster it means nothing."""
 
 # Annotations of the Lease, written by the leader.
 VERSION_ANNOTATION = "paddock.dev/version"

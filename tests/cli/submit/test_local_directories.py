@@ -70,13 +70,8 @@ BROUGHT, MISSING, UNKNOWN = (
         ),
         ([BROUGHT, MISSING], {"a.py", "b.py"}, ("a.py", "b.py"), ""),
         ([UNKNOWN, MISSING], {"b.py"}, ("b.py",), ""),
-        (
-            [BROUGHT, MISSING],
-            {"b.py"},
-            (),
-            # all roles start in one directory
-            ([BROUGHT, MISSING], {"b.py"}, (), "b.py of /home/mine is run, and all roles start there: a.py"),
-        ),  # all roles start in one directory
+        # all roles start in one directory
+        ([BROUGHT, MISSING], {"b.py"}, (), "b.py of /home/mine is run, and all roles start there: a.py"),
     ],
 )
 def test_it_is_taken_from_here_or_refused(

@@ -13,7 +13,6 @@ import json
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +34,7 @@ from paddock.environments.defaults import build_defaults
 from paddock.jobs.preflight import Document
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.errors import ApiError, NotFound
-from paddock.kube.meta import CONFIG_MAPS, Manifest, name_of, namespace_of, uid_of
+from paddock.kube.meta import CONFIG_MAPS, SECRETS, Manifest, name_of, namespace_of, uid_of
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api
@@ -141,54 +140,59 @@ def _read(path: Path) -> bytes:
 async def create_with_maps(
     api: Api, checked: Sequence[Checked], notify: Notify, *, update: bool = False
 ) -> list[Manifest]:
-    """`create_all`, then sets the job as owner of its ConfigMap. A ConfigMap without its job is deleted; `notify` gets
-    a line if that fails."""
+    """`create_all`, then sets the job as owner of what was made for it: the ConfigMap of its directory, the Secret of
+    its variables. Such an object without its job is deleted; `notify` gets a line if that fails."""
     created: list[Manifest] = []
-    pairs = [(one, job) for one, job in pairwise(checked) if _is_sent(one)]
+    pairs = [(one, _find_job(checked, place)) for place, one in enumerate(checked) if _is_sent(one)]
     try:
         await create_all(api, checked, update=update, created=created)
     except BaseException as error:  # also Ctrl-C: a ConfigMap without an owner is never garbage collected
         made = len(created)
-        for config_map, job in pairs:
+        for made_for, job in pairs:
             place = list(checked).index(job)
             there = created[place] if place < made else None
             asked = place < made or (place == made and not isinstance(error, UserError))
-            await _own_or_delete(api, config_map, job, there, notify, asked=asked)
+            await _own_or_delete(api, made_for, job, there, notify, asked=asked)
         raise
-    for config_map, job in pairs:
-        await _set_owner(api, config_map.manifest, job, created[list(checked).index(job)], notify)
+    for made_for, job in pairs:
+        await _set_owner(api, made_for, job, created[list(checked).index(job)], notify)
     return created
 
 
 def _is_sent(each: Checked) -> bool:
-    return each.resource == CONFIG_MAPS and not each.document.places  # generated here
+    return each.resource in (CONFIG_MAPS, SECRETS) and not each.document.places  # generated here
+
+
+def _find_job(checked: Sequence[Checked], place: int) -> Checked:
+    """The job for which the document at `place` was made: it follows, perhaps behind another such document."""
+    return next(each for each in checked[place:] if each.is_job)
 
 
 async def _own_or_delete(
-    api: Api, config_map: Checked, job: Checked, there: Manifest | None, notify: Notify, *, asked: bool
+    api: Api, made_for: Checked, job: Checked, there: Manifest | None, notify: Notify, *, asked: bool
 ) -> None:
     """After a failure. `there`: the created job. Without it the job may still exist, if its create request was sent
     (`asked`) and the response lost: then it keeps its ConfigMap. A job with generateName cannot be looked up."""
-    namespace, name = config_map.key
+    namespace, name = made_for.key
     try:
         if there is None and asked and not job.key.name:
-            notify(_explain_left(name, namespace, phrase("it is not known whether the job was created")))
+            notify(_explain_left(made_for, phrase("it is not known whether the job was created")))
             return
         there = there or await _fetch(api, job)
         if there is not None and name in json.dumps(there.get("spec")):
-            await _set_owner(api, config_map.manifest, job, there, notify)
+            await _set_owner(api, made_for, job, there, notify)
         else:
-            await api.delete(CONFIG_MAPS, namespace, name)
+            await api.delete(made_for.resource, namespace, name)
     except NotFound:
-        pass  # the ConfigMap was not created
+        pass  # it was not created
     except ApiError as error:
-        notify(_explain_left(name, namespace, error.message))
+        notify(_explain_left(made_for, error.message))
 
 
-def _explain_left(name: str, namespace: str, why: Phrase | str) -> Phrase:
+def _explain_left(made_for: Checked, why: Phrase | str) -> Phrase:
     return phrase(
-        "the ConfigMap {name} in namespace {namespace} may be left behind ({why}): delete it if no job uses it",
-        name=name, namespace=namespace, why=why,
+        "the {kind} {name} in namespace {namespace} may be left behind ({why}): delete it if no job uses it",
+        kind=made_for.resource.kind, name=made_for.key.name, namespace=made_for.key.namespace, why=why,
     )  # fmt: skip
 
 
@@ -199,7 +203,7 @@ async def _fetch(api: Api, job: Checked) -> Manifest | None:
         return None
 
 
-async def _set_owner(api: Api, config_map: Manifest, job: Checked, there: Manifest, notify: Notify) -> None:
+async def _set_owner(api: Api, made_for: Checked, job: Checked, there: Manifest, notify: Notify) -> None:
     """Sets the job as owner, not as controller: the operator treats controlled objects as its own."""
     owner = {
         "apiVersion": job.resource.api_version,
@@ -207,13 +211,12 @@ async def _set_owner(api: Api, config_map: Manifest, job: Checked, there: Manife
         "name": name_of(there),
         "uid": uid_of(there),
     }
-    namespace, name = namespace_of(config_map), name_of(config_map)
     try:
-        await api.patch(CONFIG_MAPS, namespace, name, {"metadata": {"ownerReferences": [owner]}})
+        await api.patch(made_for.resource, *made_for.key, {"metadata": {"ownerReferences": [owner]}})
     except ApiError as error:
         notify(
             phrase(
-                "the ConfigMap {name} will not go with the job ({why}): delete it yourself then",
-                name=name, why=error.message,
+                "the {kind} {name} will not go with the job ({why}): delete it yourself then",
+                kind=made_for.resource.kind, name=made_for.key.name, why=error.message,
             )
         )  # fmt: skip

@@ -276,4 +276,7 @@ async def _create(api: Api, each: Checked, *, update: bool) -> Manifest:
     except AlreadyExists:
         if not update:
             raise
-        return await api.replace(each.resource, each.manifest)
+        try:
+            return await api.replace(each.resource, each.manifest)
+        except NotFound:  # it went with the job that owned it, in between
+            return await api.create(each.resource, each.manifest, strict=True)

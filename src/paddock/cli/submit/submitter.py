@@ -5,13 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.deletion import delete_job
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import Place
+from paddock.cli.submit.file_environments import prepare_environment
 from paddock.cli.submit.programs import fetch_programs
 from paddock.cli.submit.same_name import explain_replaced, explain_taken
+from paddock.cli.submit.script.requests import refuse_foreign_secret
 from paddock.cli.submit.sent_directories import create_with_maps
 from paddock.cli.submit.submission import Checked, check_with_server, drop_devices, fetch_devices, read_devices
 from paddock.cli.submit.workdir import place_directories
@@ -38,21 +41,28 @@ class Submitted:
 @dataclass(frozen=True, slots=True)
 class Submitter:
     """Submits a file with one job. `notify` gets each deviation from the manifest; `creating` is called before the
-    first create request: from then on a job may exist."""
+    first create request: from then on a job may exist. `requirements`: the file of the environment of a typed command,
+    which is made first; `servers`: whether it has parameter servers. `typed`: the job was made of a typed command."""
 
     client: Client
     place: Place
     notify: Callable[[Phrase], None]
     creating: Callable[[], None]
+    requirements: Path | None = None
+    servers: bool = False
+    typed: bool = False
 
     async def submit(self, checked: list[Checked], without: tuple[str, ...], workdir: str | None) -> Submitted:
         """The created job. `without`: devices to remove from requests; `workdir`: the value of --workdir. Raises
         `UserError`, `ApiError`."""
+        if self.requirements is not None:
+            await prepare_environment(self.client, self.requirements, self.notify, servers=self.servers)
         checked = await self._adapt(checked, without)
         checked = await place_directories(self.client, self.place, checked, workdir, self.notify)
         job = next(each for each in checked if each.is_job)
         # before the dry run, which refuses a job whose name exists
         await self._replace_finished(job)
+        await refuse_foreign_secret(self.client, checked)
         await check_with_server(self.client, checked, update=True, flags=self.place.flags)
         assert job.job is not None
         programs = await fetch_programs(self.client, self.place, job.job, workdir)
@@ -100,6 +110,7 @@ class Submitter:
         except NotFound:
             return
         if taken := explain_taken(current, time.time(), self.place.flags):
-            raise UserError(taken)
+            another = phrase("--name gives this one another name: `--name {name}`", name=f"{job.key.name}-2")
+            raise UserError(taken, *([another] if self.typed else []))
         self.notify(explain_replaced(current, job.label, time.time()))
         await delete_job(self.client, current, notify=lambda _: self.notify(_WAITING_FOR_PODS))

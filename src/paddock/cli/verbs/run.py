@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,10 +23,14 @@ from paddock.cli.output.display import build_head
 from paddock.cli.output.interrupts import queue_interrupts
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.screen import Screen
-from paddock.cli.submit.submission import Checked, read_files
+from paddock.cli.submit.next_steps import explain_following
+from paddock.cli.submit.script.documents import Documents, read_documents
+from paddock.cli.submit.script.options import read_options, script_options
+from paddock.cli.submit.script.typed_command import CommandVerb, read_typed
+from paddock.cli.submit.script.written_manifest import write_manifests
+from paddock.cli.submit.submission import drop_devices
 from paddock.cli.submit.submitter import Submitter
 from paddock.cli.submit.workdir import refuse_impossible, workdir_option
-from paddock.cli.verb import Verb
 from paddock.jobs.model import Rank
 from paddock.jobs.text.phrases import phrase
 from paddock.jobs.views.followed import FollowedJob
@@ -47,8 +51,11 @@ def read_seconds(text: str) -> float:
     return seconds
 
 
-@click.command(name="run", cls=Verb)
-@click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
+@click.command(name="run", cls=CommandVerb)
+@click.argument("file", metavar="[FILE]", required=False, type=click.Path(allow_dash=True))
+@script_options
+@click.option("--print", "shown", is_flag=True, help="Print the manifest and create nothing.")
+@click.option("--detach", is_flag=True, help="Come back as soon as the job is submitted.")
 @click.option("--without", multiple=True, metavar="RESOURCE", help="Do not ask for it, e.g. nvidia.com/gpu.")
 @click.option(
     "--timeout",
@@ -68,7 +75,9 @@ def read_seconds(text: str) -> float:
 @workdir_option
 @namespace_option
 def command(
-    file: str,
+    file: str | None,
+    shown: bool,
+    detach: bool,
     without: tuple[str, ...],
     timeout: float | None,
     role: str,
@@ -76,40 +85,45 @@ def command(
     sandbox: str,
     workdir: str | None,
     namespace: str,
+    **typed: Any,
 ) -> int:
-    """Train: start what is needed, submit the manifest, follow the job to its end.
+    """Train: start what is needed, submit a program or a manifest, follow the job to its end.
 
     \b
+    paddock run -- python train.py --lr 0.1
+    paddock run --workers 2 -r requirements.txt -- python train.py
+    paddock run --workers 2 --print -- python train.py
     paddock run job.yaml
+    paddock run job.yaml -- --lr 0.5
     paddock run job.yaml --without nvidia.com/gpu
     paddock run job.yaml --rank 0 | tee log
-    paddock run job.yaml --context prod --workdir .
+    paddock run --context prod --image IMAGE --workdir . -- python train.py
 
-    On the local cluster a script that no image brings (python train.py) is taken from the directory that this is
-    called in. With --context the job goes to that Kubernetes, and a directory goes with it only where --workdir names
-    one (--workdir . for this one): at most 900 KiB, and no file that looks like a secret.
+    What stands behind `--` is run as it is typed, by no shell. It becomes a PaddleJob like any other: --print shows it
+    and `paddock init` writes it to a file. It is not restarted unless --restarts says so. Behind a FILE, what follows
+    `--` are arguments for its program, in every role.
+
+    On the local cluster a script that is named by a relative path is taken from the directory that this is called in,
+    or --workdir names. With --context the job goes to that Kubernetes, and a directory goes with it only where
+    --workdir names one (--workdir . for this one): at most 900 KiB, and no file that looks like a secret.
     What else the file holds (a ConfigMap, a PodGroup) is created, or brought to the file's state. A job of the same
-    name gives way if it has finished or --timeout suspended it, else not. A job without runPolicy.backoffLimit is
-    given up after three failures alike.
+    name gives way if it has finished or --timeout suspended it, else not. A manifest's job without
+    runPolicy.backoffLimit is given up after three failures alike.
 
-    Exit code: 0 completed, 1 failed, 2 the manifest is wrong, 130 interrupted. Ctrl-C ends the job politely, a second
-    one at once.
+    Exit code: 0 completed, 1 failed, 2 the command or the manifest is wrong, 130 interrupted. Ctrl-C ends the job
+    politely, a second one at once.
     """
-    checked = read_files([file], namespace)
-    jobs = [each.job for each in checked if each.job]
-    if not jobs:
-        said = phrase("{file}: there is no job in it: `paddock submit {file}` creates what it has", file=file)
-        raise UserError(said)
-    if len(jobs) != 1:
-        raise UserError(
-            phrase(
-                "{file}: run follows one job, here are {count}: `paddock submit {file}` submits them all",
-                file=file, count=len(jobs),
-            )
-        )  # fmt: skip
-    (job,) = jobs
-    which = choose_ranks(job.key.name, job.ranks(), role, index, None)
+    options = read_options(typed, workdir, namespace)
+    if detach and timeout is not None:
+        raise UserError(phrase("--timeout suspends the job from here, and --detach leaves it alone: leave one out"))
     place = choose_place()
+    with Screen(language=readers_language()) as screen:
+        documents = read_documents(file, read_typed(), options, place, screen.notify)
+    checked, job = documents.checked, documents.job
+    if shown:
+        print(write_manifests([each.manifest for each in drop_devices(checked, without)]), end="")
+        return 0
+    which = choose_ranks(job.key.name, job.ranks(), role, index, None)
     if place.home is None and sandbox != "auto":
         raise UserError(
             phrase(
@@ -120,8 +134,11 @@ def command(
         refuse_impossible(place, checked, screen.notify)
     place.start(sandbox=sandbox)
     with Screen(language=readers_language()) as screen:
-        run = Run(place, screen, which.shows, timeout, workdir, "" if file == "-" else typed_command())
-        return asyncio.run(run.run(checked, without))
+        run = Run(
+            place, screen, which.shows, timeout, workdir, "" if file == "-" else typed_command(),
+            typed=file is None, detach=detach,
+        )  # fmt: skip
+        return asyncio.run(run.run(documents, without))
 
 
 class Run:
@@ -135,11 +152,15 @@ class Run:
         timeout: float | None = None,
         workdir: str | None = None,
         command: str = "",
+        *,
+        typed: bool = False,
+        detach: bool = False,
     ) -> None:
         self._command = command
         """The typed command, for a sentence that advises it again; empty if its file was stdin."""
         self._place, self._screen, self._shows, self._timeout = place, screen, shows, timeout
         self._workdir = workdir
+        self._typed, self._detach = typed, detach
         self._interrupts: asyncio.Queue[None] = asyncio.Queue()
         self._creating = False
         """A create request was sent: from now on an interrupt must delete the job."""
@@ -151,9 +172,13 @@ class Run:
         self._failed_environment: FollowedJob | None = None
         """The job as it was when its environment was first reported as failed."""
 
-    async def run(self, checked: list[Checked], without: tuple[str, ...]) -> int:
+    async def run(self, documents: Documents, without: tuple[str, ...]) -> int:
+        checked = documents.checked
         async with connect(self._place) as client, queue_interrupts(self._interrupts):
-            submitter = Submitter(client, self._place, self._screen.notify, self._note_creating)
+            submitter = Submitter(
+                client, self._place, self._screen.notify, self._note_creating,
+                documents.requirements, documents.servers, self._typed,
+            )  # fmt: skip
             interrupt = asyncio.create_task(self._interrupts.get())
             submitting = asyncio.create_task(submitter.submit(checked, without, self._workdir))
             try:
@@ -167,6 +192,9 @@ class Run:
                 self._screen.line(build_head(job.job, self._screen.language))
                 for said in submitted.programs:
                     self._screen.line(said)
+                if self._detach:
+                    self._screen.notify(explain_following(job.manifest, self._place.flags))
+                    return 0
                 return await self._follow(client, job, interrupt, checked[0].file)
             finally:
                 await cancel(interrupt, submitting, *self._limits)

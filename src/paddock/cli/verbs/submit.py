@@ -13,14 +13,17 @@ from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.terminal import stderr, stdout
+from paddock.cli.submit.file_environments import prepare_environment
+from paddock.cli.submit.next_steps import explain_following
 from paddock.cli.submit.programs import fetch_programs
+from paddock.cli.submit.script.requests import find_requirements, has_servers, with_environment
 from paddock.cli.submit.sent_directories import create_with_maps
 from paddock.cli.submit.submission import Checked, check_with_server, drop_devices, read_files
 from paddock.cli.submit.workdir import place_directories, refuse_impossible, workdir_option
 from paddock.cli.verb import Verb
 from paddock.jobs.model import Job
 from paddock.jobs.text.phrases import Phrase, phrase, render
-from paddock.kube.meta import Manifest, name_of, namespace_of
+from paddock.kube.meta import Manifest, name_of
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
@@ -46,7 +49,8 @@ def command(files: tuple[str, ...], without: tuple[str, ...], workdir: str | Non
     refuse_impossible(place, checked, _notify)
 
     async def work(client: Client, place: Place) -> tuple[list[Checked], list[Manifest], list[Phrase]]:
-        placed = await place_directories(client, place, checked, workdir, _notify)
+        made = [await _make_environment(client, each) if place.home is not None else each for each in checked]
+        placed = await place_directories(client, place, made, workdir, _notify)
         await check_with_server(client, placed, flags=place.flags)
         programs: list[Phrase] = []
         jobs = [each.job for each in placed if each.job]
@@ -63,15 +67,22 @@ def command(files: tuple[str, ...], without: tuple[str, ...], workdir: str | Non
     _notify_next_steps([manifest for each, manifest in zip(placed, created, strict=True) if each.is_job], place.flags)
 
 
+async def _make_environment(client: Client, each: Checked) -> Checked:
+    """The job in the environment of the requirements file that its manifest names, which is made."""
+    requirements = find_requirements(each)
+    if requirements is None:
+        return each
+    await prepare_environment(client, requirements, _notify, servers=has_servers(each))
+    return with_environment(each, requirements)
+
+
 def _of_job(job: Job, said: Phrase) -> Phrase:
     return phrase("{option}: {problem}", option=job.key.name or job.resource.kind, problem=said)
 
 
 def _notify_next_steps(jobs: list[Manifest], flags: Flags) -> None:
     for job in jobs[:1]:
-        where = flags.of(namespace_of(job))
-        follow, describe = f"paddock logs {name_of(job)} -f{where}", f"paddock describe {name_of(job)}{where}"
-        _notify(phrase("{follow}     follows it; {describe}", follow=follow, describe=describe))
+        _notify(explain_following(job, flags))
 
 
 def _notify(said: Phrase) -> None:

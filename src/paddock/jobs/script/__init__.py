@@ -3,5 +3,5 @@
 `program` reads the command line, `source` the script's text, `env_file` a file of variables; `request` is what was
 asked for, and `manifest` builds the job of it. `variables` and `arguments` change the containers that train, of any
 job.
-`cli.submit.script` reads the files and reports what is wrong.
+`cli.submit.script.requests` reads the files and reports what is wrong.
 """

@@ -13,7 +13,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from paddock.jobs.labels import ENVIRONMENT_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
+from paddock.jobs.labels import (
+    ENVIRONMENT_ANNOTATION,
+    REQUIREMENTS_ANNOTATION,
+    RESUME_ANNOTATION,
+    WORKING_DIRECTORY_ANNOTATION,
+)
 from paddock.jobs.script.names import build_name, build_secret_name
 from paddock.jobs.script.program import Program, read_program
 from paddock.jobs.script.request import ScriptRequest
@@ -25,17 +30,16 @@ SERVERS_IMAGE = "registry.baidubce.com/paddle-operator/paddle-ubuntu:2.0.0-18.04
 """Images that stand for the Environments `paddle` and `paddle-ubuntu` (`environments.defaults`): PaddlePaddle's newest
 wheels have no parameter servers."""
 
-RESUME_ANNOTATION = "paddock.dev/resume"
-"""On a job, `"true"`: it begins with the checkpoint directory of the last run of its name."""
-
 LAUNCHER = ("-m", "paddle.distributed.launch")
 GPU = "nvidia.com/gpu"
 
 
 def build_manifest(request: ScriptRequest) -> Manifest:
-    """The job. `request` has been checked (`cli.submit.script`): its words are UTF-8 and there is at least one."""
+    """The job. `request` has been checked (`cli.submit.script.requests`): there is a word, and all are UTF-8."""
     name = find_name(request)
     annotations = {}
+    if request.requirements:
+        annotations[REQUIREMENTS_ANNOTATION] = request.requirements
     if request.environment:
         annotations[ENVIRONMENT_ANNOTATION] = request.environment
     if request.resume:

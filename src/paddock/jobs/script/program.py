@@ -25,7 +25,7 @@ class Program:
     `script`: the file, as typed; empty if the command names none. `module`: of `python -m`. `python`: the interpreter
     as typed, empty without one. `flags`: the words between the interpreter and the script, or before `-m` and `-c`.
     `launcher`: the program or module that starts the script on several ranks. `reads_stdin`: an interpreter without a
-    program, which reads it from standard input.
+    program, which reads it from standard input. `executable`: the first word is the program itself.
     """
 
     script: str = ""
@@ -34,6 +34,7 @@ class Program:
     flags: tuple[str, ...] = ()
     launcher: str = ""
     reads_stdin: bool = False
+    executable: bool = False
 
     @property
     def name(self) -> str:
@@ -53,7 +54,7 @@ def read_program(words: Sequence[str]) -> Program:
         return _read_shell(words)
     if first in LAUNCHER_PROGRAMS:
         return Program(find_launched(words[1:]), launcher=first)
-    return Program(words[0] if "/" in words[0] else "")
+    return Program(words[0] if "/" in words[0] else "", executable=True)
 
 
 def is_python(word: str) -> bool:

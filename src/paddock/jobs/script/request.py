@@ -12,7 +12,9 @@ class ScriptRequest:
 
     `words`: the command as typed. `name`: --name, empty for the script's. `servers`: parameter servers; 0 is Collective
     training. `gpus`: of each worker. `restarts`: how often a failed job is started again. `image` and `environment`
-    (the name of an Environment): empty for the defaults. `directory`: where the programs start on a laptop, absolute;
+    (the name of an Environment): empty for the defaults. `requirements`: the file of the environment, as a manifest
+    names it, relative to its own directory; empty where `environment` says it. `directory`: where the programs start on
+    a laptop, absolute;
     empty for what the command line decides by itself. `variables` are in the manifest. `secrets` are in a Secret, which
     `secret_name` names: their values are never printed.
     """
@@ -27,6 +29,7 @@ class ScriptRequest:
     resume: bool = False
     image: str = ""
     environment: str = ""
+    requirements: str = ""
     directory: str = ""
     variables: Sequence[tuple[str, str]] = ()
     secrets: Sequence[tuple[str, str]] = field(default=(), repr=False)

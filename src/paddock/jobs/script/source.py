@@ -1,7 +1,7 @@
 """Reads the text of a Python script: whether it is Python, what it imports, whether it reads standard input.
 
 Pure: the text is parsed and never run. It is parsed by the Python that runs this; a script for a later Python may be
-correct all the same (`cli.submit.script_files` decides).
+correct all the same (`cli.submit.script.files` decides).
 """
 
 from __future__ import annotations

@@ -1,0 +1,71 @@
+"""The documents of `paddock run`: of a file, or of a typed command."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.cluster.places import Place
+from paddock.cli.submit.script.options import ScriptOptions, refuse_with_file
+from paddock.cli.submit.script.requests import (
+    Notify,
+    build_documents,
+    change_job,
+    find_requirements,
+    has_servers,
+    read_request,
+    with_environment,
+)
+from paddock.cli.submit.submission import Checked, read_files
+from paddock.jobs.model import Job
+from paddock.jobs.text.phrases import phrase
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """`checked`: with exactly one job. `requirements`: the file of its environment, which is to be made; `servers`:
+    whether the job has parameter servers."""
+
+    checked: list[Checked]
+    requirements: Path | None = None
+    servers: bool = False
+
+    @property
+    def job(self) -> Job:
+        return next(each.job for each in self.checked if each.job)
+
+
+def read_documents(
+    file: str | None, words: Sequence[str] | None, options: ScriptOptions, place: Place, notify: Notify
+) -> Documents:
+    """The documents of a file, or of the `words` behind `--` (None without it). Raises `UserError`."""
+    if file is None:
+        if words is None:
+            raise UserError(
+                phrase("a manifest or a program is wanted: `paddock run job.yaml`, or `paddock run -- python train.py`")
+            )
+        checked = build_documents(read_request(words, options, place, os.environ, notify))
+        return Documents(checked, options.requirements_path, bool(options.servers))
+    refuse_with_file(options, file)
+    checked = read_files([file], options.namespace)
+    jobs = [each.job for each in checked if each.job]
+    if not jobs:
+        said = phrase("{file}: there is no job in it: `paddock submit {file}` creates what it has", file=file)
+        raise UserError(said)
+    if len(jobs) != 1:
+        raise UserError(
+            phrase(
+                "{file}: run follows one job, here are {count}: `paddock submit {file}` submits them all",
+                file=file, count=len(jobs),
+            )
+        )  # fmt: skip
+    checked = change_job(checked, words or (), options, os.environ)
+    (job,) = (each for each in checked if each.is_job)
+    requirements = options.requirements_path or find_requirements(job)
+    if place.home is None or requirements is None:
+        return Documents(checked)
+    placed = [with_environment(each, requirements) if each.is_job else each for each in checked]
+    return Documents(placed, requirements, has_servers(job))

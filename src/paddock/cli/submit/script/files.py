@@ -1,0 +1,197 @@
+"""Checks a typed command against the files of this machine, before anything is created.
+
+The script must be there, be a file and be Python; the program must exist. A program that Paddock cannot run is refused
+with the reason, and what works differently in a pod is said.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.output.os_errors import explain_unreadable
+from paddock.jobs.script.program import Program, is_python, read_program
+from paddock.jobs.script.source import LARGEST, Source, read_source
+from paddock.jobs.text.phrases import NOTHING, Phrase, phrase
+
+Notify = Callable[[Phrase], None]
+
+_OF_PADDLE = ("fleetrun", "pip", "pip3")
+"""Programs of PaddlePaddle's environments that this machine need not have."""
+_USUAL = ("python", "python3", "bash", "sh", *_OF_PADDLE)
+_MOST_DIRECTORIES = 300
+_TEMPORARY = Path("/tmp")  # noqa: S108 - in its place a pod has its own
+_NO_TORCH = phrase(
+    "{script} is a program of PyTorch, and this version of Paddock runs PaddlePaddle's alone: a PyTorchJob is not "
+    "supported yet"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """`directory`: where the programs start, absolute. `search`: PATH, None where the command is not run on this
+    machine or its environment brings programs of its own. `own_tmp`: pods have a /tmp of their own."""
+
+    directory: Path
+    search: str | None
+    own_tmp: bool = False
+
+
+def check_script(words: Sequence[str], machine: Machine, *, servers: bool, notify: Notify) -> None:
+    """Raises `UserError` for a command that cannot run; `notify` gets what is different in a pod."""
+    program = read_program(words)
+    if program.launcher.startswith("torch"):
+        raise UserError(_name_torch(program.launcher))
+    if program.reads_stdin:
+        raise UserError(
+            phrase(
+                "{command} reads its program from standard input, and a pod has none: name a file, as in "
+                "`python train.py`",
+                command=words[0],
+            )
+        )
+    if program.script:
+        _check_file(program, machine)
+        _check_source(program, machine, servers=servers, notify=notify)
+    elif program.executable:
+        _check_program(words[0], machine)
+
+
+def _name_torch(script: str) -> Phrase:
+    return Phrase(_NO_TORCH.text, (("script", script),))
+
+
+def _check_file(program: Program, machine: Machine) -> None:
+    script, path = program.script, machine.directory / program.script
+    if path.is_dir():
+        if program.python and (path / "__main__.py").is_file():
+            return
+        raise UserError(phrase("{script} is a directory: name the file in it that is the program", script=script))
+    try:
+        exists = path.exists()
+    except OSError as error:
+        raise UserError(phrase("{path} cannot be read: {why}", path=script, why=explain_unreadable(error))) from error
+    if not exists:
+        raise UserError(explain_missing(script, machine.directory))
+    if machine.own_tmp and _TEMPORARY in path.parents and not path.is_relative_to(machine.directory):
+        raise UserError(
+            phrase(
+                "{script}: a pod has a /tmp of its own and does not see this one; --workdir {directory} shows it that "
+                "directory",
+                script=script, directory=str(path.parent),
+            )
+        )  # fmt: skip
+    if not path.is_file():
+        raise UserError(phrase("{script} is no file", script=script))
+    if not os.access(path, os.R_OK):
+        raise UserError(phrase("{path} cannot be read: {why}", path=script, why=phrase("Permission denied")))
+    if program.executable and not os.access(path, os.X_OK):
+        starter = "python" if script.endswith(".py") else "bash"
+        said = phrase(
+            "{script} is not executable: `chmod +x {script}`, or `{command}`",
+            script=script, command=f"{starter} {script}",
+        )  # fmt: skip
+        raise UserError(said)
+
+
+def _check_source(program: Program, machine: Machine, *, servers: bool, notify: Notify) -> None:
+    path = machine.directory / program.script
+    if not program.script.endswith(".py") or not path.is_file():
+        return
+    with path.open("rb") as stream:
+        source = read_source(stream.read(LARGEST + 1))
+    if source.problem:
+        said = phrase(
+            "{script}:{line}: {problem}{text}", script=program.script, line=source.line, problem=source.problem,
+            text=phrase(": {text}", text=source.text) if source.text else NOTHING,
+        )  # fmt: skip
+        if not _is_of_another_python(program.python):
+            raise UserError(said)
+        notify(phrase("warning: {said}", said=said))
+    if source.is_torch:
+        raise UserError(_name_torch(program.script))
+    for said in explain_differences(program.script, source, servers=servers):
+        notify(said)
+
+
+def explain_differences(script: str, source: Source, *, servers: bool) -> Iterator[Phrase]:
+    """What a pod does otherwise than a shell, or PaddlePaddle otherwise than expected. Pure."""
+    if source.reads_stdin:
+        yield phrase(
+            "warning: {script} reads standard input, and a pod has none: there it is empty (give values as arguments, "
+            "--env or files)",
+            script=script,
+        )
+    if servers and source.starts_workers and not source.waits:
+        yield phrase(
+            "warning: {script} calls init_worker(), and servers open their ports some seconds after the workers start: "
+            "connect to each of fleet.server_endpoints() before it, until it answers",
+            script=script,
+        )
+
+
+def _is_of_another_python(word: str) -> bool:
+    named = re.search(r"(\d+)\.(\d+)t?$", word)
+    return named is not None and (int(named[1]), int(named[2])) != sys.version_info[:2]
+
+
+def explain_missing(script: str, directory: Path) -> Phrase:
+    """The sentence about a script that is not there, with the nearest name or the directory that has it."""
+    path = directory / script
+    near = difflib.get_close_matches(path.name, _list_files(path.parent), 1, cutoff=0.7)
+    if near:
+        found = os.path.join(os.path.dirname(script), near[0])  # noqa: PTH118,PTH120 - as typed, not normalised
+        hint = phrase("; did you mean {suggestion}?", suggestion=found)
+    elif not os.path.isabs(script) and (where := find_near_directory(script, directory)):  # noqa: PTH117
+        hint = phrase("; {directory} has it: `--workdir {directory}`", directory=where)
+    else:
+        hint = NOTHING
+    return phrase("{script} is not in {directory}{hint}", script=script, directory=str(directory), hint=hint)
+
+
+def find_near_directory(script: str, directory: Path) -> str:
+    """A directory beside, above or below `directory` that has the script, relative to the command's; empty if none."""
+    near = [directory.parent, *_list_directories(directory), *_list_directories(directory.parent)]
+    for each in near[:_MOST_DIRECTORIES]:
+        if each != directory and (each / script).is_file():
+            return os.path.relpath(each)
+    return ""
+
+
+def _list_files(directory: Path) -> list[str]:
+    return [entry.name for entry in _scan(directory) if not entry.is_dir()]
+
+
+def _list_directories(directory: Path) -> Iterable[Path]:
+    return sorted(Path(entry.path) for entry in _scan(directory) if entry.is_dir() and not entry.name.startswith("."))
+
+
+def _scan(directory: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(directory) as entries:
+            return [entry for entry, _ in zip(entries, range(10 * _MOST_DIRECTORIES), strict=False)]
+    except OSError:
+        return []
+
+
+def _check_program(word: str, machine: Machine) -> None:
+    """A program that is looked for in PATH."""
+    here = machine.directory / word
+    if machine.search is None or word in _OF_PADDLE or is_python(word) or shutil.which(word, path=machine.search):
+        return
+    if here.is_file():
+        command = f"python {word}" if word.endswith(".py") else f"bash {word}" if word.endswith(".sh") else f"./{word}"
+        raise UserError(
+            phrase("{word} is a file of {directory} and no program of PATH: `{command}`", word=word,
+                   directory=str(machine.directory), command=command)
+        )  # fmt: skip
+    near = difflib.get_close_matches(word, _USUAL, 1, cutoff=0.6)
+    hint = phrase("; did you mean {suggestion}?", suggestion=near[0]) if near else NOTHING
+    raise UserError(phrase("there is no program {word} in PATH{hint}", word=word or "''", hint=hint))

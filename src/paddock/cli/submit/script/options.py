@@ -1,0 +1,100 @@
+"""The options of a typed command, for `paddock run` and `paddock init`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from paddock.cli.cluster.errors import UserError
+from paddock.jobs.text.phrases import phrase
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+MOST_PODS = 10_000
+
+_OPTIONS = (
+    click.option("--name", default=None, metavar="NAME", help="What the job is called (default: as the script)."),
+    click.option(
+        "--workers", type=click.IntRange(1, MOST_PODS), default=None, metavar="N",
+        help="How many workers train together (default: 1). Two or more start by paddle.distributed.launch.",
+    ),
+    click.option(
+        "--ps", "servers", type=click.IntRange(1, MOST_PODS), default=None, metavar="N",
+        help="How many parameter servers: they run the same command.",
+    ),
+    click.option(
+        "--gpus", type=click.IntRange(1, 1024), default=None, metavar="N", help="GPUs of each worker (default: none)."
+    ),
+    click.option(
+        "-r", "--requirements", type=click.Path(exists=True, dir_okay=False), default=None, metavar="FILE",
+        help="Train in an environment with these packages, which is built and kept.",
+    ),
+    click.option("--env", "env", multiple=True, metavar="NAME=VALUE", help="An environment variable. Repeatable."),
+    click.option(
+        "--env-file", "env_files", multiple=True, type=click.Path(), metavar="FILE",
+        help="Variables in lines NAME=VALUE. They go by a Secret and are never printed.",
+    ),
+    click.option(
+        "--secret", "secrets", multiple=True, metavar="NAME",
+        help="A variable of this shell. It goes by a Secret and is never printed.",
+    ),
+    click.option(
+        "--restarts", type=click.IntRange(0, 2**31 - 1), default=None, metavar="N",
+        help="How often a job that failed is started again (default: 0).",
+    ),
+    click.option("--resume", is_flag=True, help="Begin with the checkpoints of the last run of this name."),
+    click.option("--image", default=None, metavar="IMAGE", help="The image (default: PaddlePaddle's)."),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptOptions:
+    """As typed; None and empty for what was not typed. `workdir` is the value of --workdir."""
+
+    name: str | None = None
+    workers: int | None = None
+    servers: int | None = None
+    gpus: int | None = None
+    requirements: str | None = None
+    env: tuple[str, ...] = ()
+    env_files: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    restarts: int | None = None
+    resume: bool = False
+    image: str | None = None
+    workdir: str | None = None
+    namespace: str = "default"
+
+    @property
+    def requirements_path(self) -> Path | None:
+        return Path(self.requirements) if self.requirements is not None else None
+
+
+def script_options(command: Command) -> Command:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def read_options(typed: Mapping[str, Any], workdir: str | None, namespace: str) -> ScriptOptions:
+    return ScriptOptions(**typed, workdir=workdir, namespace=namespace)
+
+
+def refuse_with_file(options: ScriptOptions, file: str) -> None:
+    """Raises `UserError` for an option that makes a manifest, where there is one."""
+    made = {
+        "--name": options.name, "--workers": options.workers, "--ps": options.servers, "--gpus": options.gpus,
+        "--restarts": options.restarts, "--image": options.image,
+    }  # fmt: skip
+    for option, value in made.items():
+        if value is not None:
+            raise UserError(
+                phrase(
+                    "{option} is for a program (`paddock run {option} {value} -- python train.py`); of {file} its "
+                    "fields say it: leave {option} out",
+                    option=option, value=str(value), file=file,
+                )
+            )  # fmt: skip

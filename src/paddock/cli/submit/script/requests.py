@@ -1,0 +1,226 @@
+"""A typed command and its options -> the checked documents of its job, as those of a file (`submission.read_files`).
+
+Reads files and the environment of the shell, and creates nothing. What is built of them is decided in `jobs.script`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paddock.app.home import UNSANDBOXED, read_running
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.cluster.places import Place
+from paddock.cli.output.language import readers_language
+from paddock.cli.submit.file_environments import environment_name
+from paddock.cli.submit.script.files import Machine, check_script
+from paddock.cli.submit.script.options import ScriptOptions
+from paddock.cli.submit.script.variables import read_hidden, read_plain
+from paddock.cli.submit.submission import Checked, build_checked, find_resource
+from paddock.jobs.labels import ENVIRONMENT_ANNOTATION, REQUIREMENTS_ANNOTATION, RESUME_ANNOTATION
+from paddock.jobs.preflight import Document, check, explain_problem
+from paddock.jobs.reading.scripts import find_script
+from paddock.jobs.script.arguments import explain_no_place, with_arguments
+from paddock.jobs.script.manifest import build_manifest, find_name
+from paddock.jobs.script.names import build_secret_name
+from paddock.jobs.script.program import read_program
+from paddock.jobs.script.request import ScriptRequest
+from paddock.jobs.script.variables import build_secret, build_variables, with_variables
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.kube.errors import NotFound
+from paddock.kube.meta import SECRETS, Manifest, annotations_of, labels_of
+
+if TYPE_CHECKING:
+    from paddock.kube.api import Api
+
+Notify = Callable[[Phrase], None]
+
+
+def read_request(
+    words: Sequence[str], options: ScriptOptions, place: Place, environ: Mapping[str, str], notify: Notify
+) -> ScriptRequest:
+    """The request, checked. Raises `UserError`."""
+    if not words:
+        raise UserError(phrase("a command is wanted behind `--`, as in `paddock run -- python train.py --lr 0.1`"))
+    for word in words:
+        _check_word(word)
+    local = place.home is not None
+    if not local:
+        _refuse_local_options(options)
+    directory = find_directory(options.workdir)
+    own_environment = options.requirements is not None or not local
+    machine = Machine(directory, None if own_environment else environ.get("PATH", os.defpath), _hides_tmp(place))
+    check_script(words, machine, servers=bool(options.servers), notify=notify)
+    script = read_program(words).script
+    if local and directory == Path("/") and not os.path.isabs(script or "/"):  # noqa: PTH117 - a word as typed
+        raise UserError(
+            phrase("programs do not start in /: call paddock in a directory of its own, or name one by --workdir")
+        )
+    requirements = options.requirements_path
+    return ScriptRequest(
+        words=tuple(words),
+        name=options.name or "",
+        namespace=options.namespace,
+        workers=options.workers or 1,
+        servers=options.servers or 0,
+        gpus=options.gpus or 0,
+        restarts=options.restarts or 0,
+        resume=options.resume,
+        image=options.image or "",
+        environment=environment_name(requirements, servers=bool(options.servers)) if requirements else "",
+        directory=str(directory) if local and directory != Path("/") else "",
+        variables=tuple(read_plain(options.env)),
+        secrets=tuple(read_hidden(options.env_files, options.secrets, environ)),
+    )
+
+
+def _check_word(word: str) -> None:
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        shown = word.encode(errors="surrogateescape").decode(errors="replace")
+        raise UserError(
+            phrase("{word} is not a text in UTF-8, and a manifest can hold nothing else", word=shown)
+        ) from None
+
+
+def _refuse_local_options(options: ScriptOptions) -> None:
+    if options.requirements is not None:
+        raise UserError(
+            phrase(
+                "-r is for the local cluster: on a cluster the packages are those of the image; name one that has them "
+                "with --image"
+            )
+        )
+    if options.image is None:
+        raise UserError(phrase("a cluster pulls images: name one with --image"))
+
+
+def find_directory(workdir: str | None) -> Path:
+    """The directory in which the programs start, absolute. Raises `UserError`."""
+    try:
+        directory = Path.cwd() if workdir is None else Path(workdir).resolve()
+    except FileNotFoundError:
+        raise UserError(phrase("the current directory does not exist any more: `cd` to another one")) from None
+    _check_word(str(directory))
+    return directory
+
+
+def _hides_tmp(place: Place) -> bool:
+    """Whether pods have a /tmp of their own; assumed of a cluster that is not up yet."""
+    running = read_running(place.home) if place.home is not None else None
+    return place.home is not None and (running is None or running.sandbox != UNSANDBOXED)
+
+
+def build_documents(request: ScriptRequest) -> list[Checked]:
+    """The Secret, if there is one, and the job. Raises `UserError` with the problems of the manifest."""
+    manifest = build_manifest(request)
+    problems = [each for each in check(Document(manifest)) if each.severity == "error"]
+    if problems:
+        language = readers_language()
+        raise UserError(
+            *(
+                phrase("{option}: {problem}", option=_option_of(each.path), problem=explain_problem(each, language))
+                for each in problems
+            )
+        )
+    label = find_name(request)
+    job = build_checked(label, Document(manifest), manifest, find_resource(manifest))
+    return [*_build_secret(job, request.secrets), job]
+
+
+def _option_of(path: str) -> str:
+    return "--name" if path == "metadata.name" else "paddock run"
+
+
+def _build_secret(job: Checked, secrets: Sequence[tuple[str, str]]) -> list[Checked]:
+    if not secrets:
+        return []
+    secret = build_secret(build_secret_name(job.key.name), job.key.namespace, secrets)
+    return [Checked(job.file, Document(secret), secret, SECRETS)]
+
+
+def change_job(
+    checked: Sequence[Checked], words: Sequence[str], options: ScriptOptions, environ: Mapping[str, str]
+) -> list[Checked]:
+    """The documents of a file, with arguments, variables and --resume for its one job. Raises `UserError`."""
+    for word in words:
+        _check_word(word)
+    plain, hidden = read_plain(options.env), read_hidden(options.env_files, options.secrets, environ)
+    place, job = next((place, each) for place, each in enumerate(checked) if each.is_job)
+    assert job.job is not None
+    if words and (why := explain_no_place(job.job)):
+        raise UserError(phrase("{option}: {problem}", option=job.file, problem=why))
+    if hidden and not job.key.name:
+        raise UserError(
+            phrase("{file}: --env-file and --secret need a job with a name, not with generateName", file=job.file)
+        )
+    manifest = with_arguments(job.manifest, job.job, words)
+    entries = build_variables(plain, build_secret_name(job.key.name), [key for key, _ in hidden])
+    manifest = with_variables(manifest, job.job, entries)
+    if options.resume:
+        manifest = _annotate(manifest, RESUME_ANNOTATION, "true")
+    changed = job.with_manifest(manifest) if manifest != job.manifest else job
+    return [*checked[:place], *_build_secret(job, hidden), changed, *checked[place + 1 :]]
+
+
+def _annotate(manifest: Manifest, name: str, value: str) -> Manifest:
+    metadata = {**manifest["metadata"], "annotations": {**annotations_of(manifest), name: value}}
+    return {**manifest, "metadata": metadata}
+
+
+def with_environment(each: Checked, requirements: Path) -> Checked:
+    """The job in the environment of a requirements file."""
+    name = environment_name(requirements, servers=has_servers(each))
+    return each.with_manifest(_annotate(each.manifest, ENVIRONMENT_ANNOTATION, name))
+
+
+def has_servers(each: Checked) -> bool:
+    """Whether the job has parameter servers, which need another PaddlePaddle."""
+    return each.job is not None and any(not role.trains for role in each.job.roles)
+
+
+def find_requirements(each: Checked) -> Path | None:
+    """The requirements file that the manifest of a job names. Raises `UserError` if it is not there."""
+    named = annotations_of(each.manifest).get(REQUIREMENTS_ANNOTATION) if each.is_job else None
+    if not named:
+        return None
+    path = (Path.cwd() if each.file == "stdin" else Path(each.file).parent) / named
+    if not path.is_file():
+        raise UserError(
+            phrase(
+                "{file}: annotation {name}: {path} is not there: correct it, or -r names another file",
+                file=each.file, name=REQUIREMENTS_ANNOTATION, path=str(path),
+            )
+        )  # fmt: skip
+    return path
+
+
+def without_directory(request: ScriptRequest, *, named: bool) -> ScriptRequest:
+    """The request for a file that others may use: without the directory of this machine, where `paddock run` of the
+    file finds the script by itself (`local_directories`). `named`: by --workdir."""
+    manifest = build_manifest(request)
+    (container,) = manifest["spec"]["worker"]["template"]["spec"]["containers"]
+    return replace(request, directory="") if find_script(container) and not named else request
+
+
+async def refuse_foreign_secret(api: Api, checked: Sequence[Checked]) -> None:
+    """Raises `UserError` if a Secret of the name exists that `paddock run` has not made: it is not overwritten."""
+    for each in checked:
+        if each.resource != SECRETS or each.document.places:
+            continue
+        try:
+            found = await api.get(SECRETS, *each.key)
+        except NotFound:
+            continue
+        if dict(labels_of(found)) != dict(labels_of(each.manifest)):
+            raise UserError(
+                phrase(
+                    "there is a Secret {name} already, which `paddock run` has not made: --name gives the job another "
+                    "name",
+                    name=each.key.name,
+                )
+            )

@@ -1,0 +1,90 @@
+"""The part of a command line behind `--`: a program and its arguments, taken exactly as typed.
+
+click removes `--` and reads options on both sides of a name, so the words are split before click sees them.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import shlex
+from collections.abc import Sequence
+
+import click
+
+from paddock.cli.output.language import localized
+from paddock.cli.verb import Verb
+from paddock.jobs.text.phrases import phrase
+
+_KEY = "paddock.command"
+
+
+def read_typed() -> tuple[str, ...] | None:
+    """The words behind `--` of the command that runs now; None without `--`."""
+    found: tuple[str, ...] | None = click.get_current_context().meta.get(_KEY)
+    return found
+
+
+class CommandVerb(Verb):
+    """A verb that takes a program after `--`, and says so where a program stands before it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        place = args.index("--") if "--" in args else len(args)
+        before, words = args[:place], tuple(args[place + 1 :])
+        ctx.meta[_KEY] = words if place < len(args) else None
+        if ctx.resilient_parsing:
+            return super().parse_args(ctx, before)
+        if place == len(args):
+            self._refuse_program(ctx, before)
+        try:
+            return super().parse_args(ctx, before)
+        except click.NoSuchOption as error:
+            if error.possibilities or place < len(args):
+                raise
+            raise self._name_arguments(ctx, before, error) from None
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return [*super().collect_usage_pieces(ctx), "[-- COMMAND...]"]
+
+    def _refuse_program(self, ctx: click.Context, before: Sequence[str]) -> None:
+        place = self._find_name(ctx, before)
+        if place is None:
+            return
+        starter = find_starter(before[place])
+        if starter is None:
+            return
+        command = shlex.join(["paddock", str(ctx.info_name), *before[:place], "--", *starter, *before[place:]])
+        said = phrase("{program} is a program: `{command}`", program=before[place], command=command)
+        raise click.UsageError(localized(said), ctx)
+
+    def _name_arguments(self, ctx: click.Context, before: Sequence[str], error: click.NoSuchOption) -> click.UsageError:
+        place = self._find_name(ctx, before)
+        if place is None or place + 1 >= len(before):
+            return error
+        command = shlex.join(["paddock", str(ctx.info_name), *before[: place + 1], "--", *before[place + 1 :]])
+        said = phrase("arguments of the program stand behind `--`: `{command}`", command=command)
+        return click.UsageError(f"{error.format_message()} {localized(said)}", ctx)
+
+    def _find_name(self, ctx: click.Context, words: Sequence[str]) -> int | None:
+        """The place of the first word that is neither an option nor an option's value."""
+        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        with_value = {name for each in options if not each.is_flag for name in each.opts}
+        skip = False
+        for place, word in enumerate(words):
+            if skip or (word.startswith("-") and word != "-"):
+                skip = not skip and word in with_value
+                continue
+            return place
+        return None
+
+
+def find_starter(word: str) -> tuple[str, ...] | None:
+    """What stands before a program that was named alone: `python` before train.py; None if it is no program. Pure."""
+    from paddock.jobs.reading.scripts import LAUNCHER_PROGRAMS, SHELLS
+    from paddock.jobs.script.program import is_python
+
+    if word.endswith(".py"):
+        return ("python",)
+    if word.endswith(".sh"):
+        return ("bash",)
+    name = posixpath.basename(word)
+    return () if is_python(word) or name in SHELLS or name in LAUNCHER_PROGRAMS else None

@@ -1,0 +1,86 @@
+"""Manifests as YAML for people: fields in the order of the documents, Secrets without their values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from paddock.jobs.script.manifest import LAUNCHER, build_manifest
+from paddock.jobs.script.names import build_secret_name
+from paddock.jobs.script.request import ScriptRequest
+from paddock.jobs.script.variables import mask
+from paddock.jobs.text.phrases import Phrase, phrase, render
+from paddock.kube.meta import Manifest, name_of
+
+_ONE_LINE = 2**31
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes equal parts in full, not as anchors; a list deeper than its field; a text of several lines as such."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    # in plain form PyYAML would fold a long text, and kubectl reads on, off, yes and no as truth values
+    quoted = text.lower() in ("on", "off", "yes", "no", "y", "n")
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"' if quoted else None)
+
+
+_Dumper.add_representer(str, _represent_text)
+
+
+def write_manifests(manifests: Sequence[Manifest]) -> str:
+    """The documents, separated by `---`."""
+    return "---\n".join(write_manifest(each) for each in manifests)
+
+
+def write_manifest(manifest: Mapping[str, Any]) -> str:
+    """One document; of a Secret the names alone."""
+    return yaml.dump(mask(manifest), Dumper=_Dumper, sort_keys=False, width=_ONE_LINE, allow_unicode=True)
+
+
+_COMMENTS: Mapping[str, Phrase] = {
+    "paddock.dev/requirements:": phrase("the environment on a laptop; on a cluster the image has the packages"),
+    "paddock.dev/working-directory:": phrase("where the program starts; on a laptop alone"),
+    "paddock.dev/resume:": phrase("begin with the checkpoints of the last run of this name"),
+    "runPolicy:": phrase("backoffLimit: how often the job is started again after a failure"),
+    "withGloo:": phrase("the workers wait for each other at the start"),
+    "ps:": phrase("the parameter servers; PADDLE_TRAINING_ROLE tells a program whether it is one"),
+    "worker:": phrase("what trains: replicas is the number of workers"),
+    "image:": phrase("pulled by a cluster; on a laptop it stands for an environment (`paddock env list`)"),
+    "command:": phrase("the program and its arguments, each a word of its own: there is no shell"),
+    "restartPolicy:": phrase("with Never a failed rank ends the job, whatever backoffLimit is"),
+}
+_LAUNCHER = phrase("paddle.distributed.launch makes one group of the workers")
+
+
+def write_commented(request: ScriptRequest, language: str) -> str:
+    """The manifest of a request, with a comment at the first of each field that needs one. Pure."""
+    manifest = build_manifest(request)
+    head = [phrase("written by `paddock init`; `paddock run FILE` trains it")]
+    if request.secrets:
+        head.append(
+            phrase(
+                "its secrets are in the Secret {name}, which --env-file or --secret of `paddock run` makes: {keys}",
+                name=build_secret_name(name_of(manifest)), keys=", ".join(key for key, _ in request.secrets),
+            )
+        )  # fmt: skip
+    lines = [f"# {render(each, language)}\n" for each in head]
+    unsaid = dict(_COMMENTS)
+    for line in write_manifest(manifest).splitlines(keepends=True):
+        text = line.lstrip()
+        indent = line[: len(line) - len(text)]
+        key = next((key for key in unsaid if text.startswith(key)), "")
+        if key:
+            lines.append(f"{indent}# {render(unsaid.pop(key), language)}\n")
+        if text.rstrip() == f"- {LAUNCHER[1]}":
+            lines.append(f"{indent}# {render(_LAUNCHER, language)}\n")
+        lines.append(line)
+    return "".join(lines)

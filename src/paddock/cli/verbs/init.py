@@ -1,0 +1,86 @@
+"""paddock init"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.cluster.options import namespace_option
+from paddock.cli.cluster.session import choose_place
+from paddock.cli.output.language import localized, readers_language
+from paddock.cli.output.os_errors import explain_unreadable
+from paddock.cli.output.terminal import stderr
+from paddock.cli.submit.script.options import ScriptOptions, read_options, script_options
+from paddock.cli.submit.script.requests import build_documents, read_request, without_directory
+from paddock.cli.submit.script.typed_command import CommandVerb, read_typed
+from paddock.cli.submit.script.written_manifest import write_commented
+from paddock.cli.submit.workdir import workdir_option
+from paddock.jobs.script.request import ScriptRequest
+from paddock.jobs.text.phrases import Phrase, phrase
+
+
+@click.command(name="init", cls=CommandVerb)
+@script_options
+@click.option(
+    "-o", "--output", type=click.Path(allow_dash=True), default="job.yaml", metavar="FILE", show_default=True,
+    help="The file to write; - prints it.",
+)  # fmt: skip
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@workdir_option
+@namespace_option
+def command(output: str, force: bool, workdir: str | None, namespace: str, **typed: Any) -> None:
+    """Write the manifest of a program to a file, for `paddock run FILE`.
+
+    \b
+    paddock init -- python train.py --lr 0.1
+    paddock init --workers 2 -r requirements.txt -o mnist.yaml -- python train.py
+
+    The options are those of `paddock run`, and the job is the same. Values of --env-file and --secret are not written:
+    the file refers to the Secret that `paddock run` makes of them.
+    """
+    words = read_typed()
+    if words is None:
+        raise UserError(phrase("a program is wanted, as in `paddock init -- python train.py`"))
+    options = read_options(typed, workdir, namespace)
+    request = read_request(words, options, choose_place(), os.environ, _notify)
+    build_documents(request)  # refuses what `paddock run` refuses
+    text = write_commented(build_portable(request, options, output), readers_language())
+    if output == "-":
+        print(text, end="")
+        return
+    write_file(Path(output), text, force=force)
+    told = [f"--env-file {file}" for file in options.env_files] + [f"--secret {name}" for name in options.secrets]
+    again = " ".join(["paddock", "run", *told, output])
+    _notify(phrase("{file} is written: `{command}` trains it", file=output, command=again))
+
+
+def build_portable(request: ScriptRequest, options: ScriptOptions, output: str) -> ScriptRequest:
+    """The request as a file has it: without paths of this machine where the file does without them. Pure but for the
+    current directory."""
+    request = without_directory(request, named=options.workdir is not None)
+    if options.requirements is not None:
+        base = Path.cwd() if output == "-" else Path(output).absolute().parent
+        request = replace(request, environment="", requirements=os.path.relpath(options.requirements, base))
+    return replace(request, namespace="" if request.namespace == "default" else request.namespace)
+
+
+def write_file(path: Path, text: str, *, force: bool) -> None:
+    """Writes a new file; one that is there only with `force`. Raises `UserError`."""
+    try:
+        with path.open("w" if force else "x", encoding="utf-8") as stream:
+            stream.write(text)
+    except FileExistsError:
+        raise UserError(
+            phrase("{file} is there already: -o names another file, --force writes over it", file=str(path))
+        ) from None
+    except OSError as error:
+        raise UserError(phrase("{file}: {why}", file=str(path), why=explain_unreadable(error))) from error
+
+
+def _notify(said: Phrase) -> None:
+    stderr().print(localized(said))
