@@ -11,11 +11,13 @@ The calls are `paddock.sdk`; they are imported at first use (PEP 562), as the co
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from paddock.version import __version__
 
+TYPE_CHECKING = False  # `typing` would be half of the time of `import paddock`; type checkers know the name
 if TYPE_CHECKING:
+    from typing import Any
+
     from paddock.sdk.calls import run, train
     from paddock.sdk.errors import JobFailed, PaddockError
     from paddock.sdk.result import Progress, Result

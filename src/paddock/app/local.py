@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from paddock.version import __version__
 from paddock.apiserver.http.server import Server
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app import home as homes
@@ -39,6 +38,7 @@ from paddock.node.runtime.sandbox import choose_sandbox
 from paddock.node.scheduler.scheduler import Scheduler
 from paddock.node.volumes.binder import Binder
 from paddock.operator.operator import Operator
+from paddock.version import __version__
 
 log = logging.getLogger("paddock.cluster")
 

@@ -22,6 +22,8 @@ from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.sdk.literals import NoLiteral, write_literal
 
 _OF_A_MODULE = frozenset({"__name__", "__file__", "__doc__", "__builtins__", "__spec__", "__package__", "__loader__"})
+_OF_A_NOTEBOOK = frozenset({"display", "get_ipython", "_"})
+"""What IPython adds to Python's own names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +115,12 @@ class _WithoutAnnotations(ast.NodeTransformer):
     def visit_arg(self, node: ast.arg) -> ast.AST:
         return ast.arg(node.arg)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802 - ast's name
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
         node.returns = None
         return node
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:  # noqa: N802 - ast's name
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         self.generic_visit(node)
         node.annotation = ast.Constant(None)
         return node
@@ -141,7 +143,7 @@ def find_free_names(tree: ast.Module) -> list[str]:
         for table, symbol in symbols
         if symbol.is_referenced() and (symbol.is_global() or is_module[id(table)])
     }
-    return sorted(used - defined - set(dir(builtins)) - _OF_A_MODULE)
+    return sorted(used - defined - (set(dir(builtins)) - _OF_A_NOTEBOOK) - _OF_A_MODULE)
 
 
 def _walk(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:

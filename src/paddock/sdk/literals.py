@@ -1,4 +1,4 @@
-"""Arguments of a function as Python source: the function runs in another process, on a cluster on another machine. Pure.
+"""Arguments of a function as Python source, as the function runs in another process. Pure.
 
 Only values whose source is known are taken: those that a Python literal can write, also nested, and infinities. A
 subclass, such as a number of NumPy, is refused, as its source would lose what it is.
@@ -11,7 +11,7 @@ import math
 from paddock.jobs.text.phrases import Phrase, phrase
 
 _PLAIN = (bool, int, str, bytes, complex, type(None), type(Ellipsis))
-_SEQUENCES = {list: ("[", "]"), tuple: ("(", ",)"), set: ("{", "}")}
+_SEQUENCES: dict[type, tuple[str, str]] = {list: ("[", "]"), tuple: ("(", ",)"), set: ("{", "}")}
 _DEEPEST = 50
 
 
@@ -32,7 +32,7 @@ def write_literal(value: object, place: str, depth: int = 0) -> str:
         return repr(value)
     if isinstance(value, float) and kind is float:
         return repr(value) if math.isfinite(value) else f'float("{value}")'
-    if isinstance(value, list | tuple | set) and kind in _SEQUENCES:
+    if isinstance(value, (list, tuple, set)) and kind in _SEQUENCES:
         begin, end = _SEQUENCES[kind]
         items = [write_literal(each, f"{place}[{number}]", depth + 1) for number, each in enumerate(value)]
         if not items:

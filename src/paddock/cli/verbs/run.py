@@ -20,7 +20,7 @@ from paddock.cli.follow.outcome import Outcome, cancel
 from paddock.cli.follow.ranks import choose_ranks
 from paddock.cli.follow.suspend import read_run_policy
 from paddock.cli.output.display import build_head
-from paddock.cli.output.interrupts import queue_interrupts
+from paddock.cli.output.interrupts import Listen, queue_interrupts
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.screen import Screen
 from paddock.cli.submit.next_steps import explain_following
@@ -155,7 +155,13 @@ class Run:
         *,
         typed: bool = False,
         detach: bool = False,
+        listen: Listen = queue_interrupts,
     ) -> None:
+        self.job: StoredJob | None = None
+        """The job, once it is created."""
+        self.view: FollowedJob | None = None
+        """How it stood when it was last looked at."""
+        self._listen = listen
         self._command = command
         """The typed command, for a sentence that advises it again; empty if its file was stdin."""
         self._place, self._screen, self._shows, self._timeout = place, screen, shows, timeout
@@ -174,7 +180,7 @@ class Run:
 
     async def run(self, documents: Documents, without: tuple[str, ...]) -> int:
         checked = documents.checked
-        async with connect(self._place) as client, queue_interrupts(self._interrupts):
+        async with connect(self._place) as client, self._listen(self._interrupts):
             submitter = Submitter(
                 client, self._place, self._screen.notify, self._note_creating,
                 documents.requirements, documents.servers, self._typed,
@@ -187,7 +193,7 @@ class Run:
                     self._screen.notify(phrase("interrupted: nothing was submitted"))
                     return 130
                 submitted = await submitting
-                job = submitted.job
+                self.job = job = submitted.job
                 assert job.job is not None, "the server took what was checked"
                 self._screen.line(build_head(job.job, self._screen.language))
                 for said in submitted.programs:
@@ -237,6 +243,7 @@ class Run:
         except JobDeleted:
             raise Failed(phrase("the job was deleted while it ran")) from None
         finally:
+            self.view = follower.view
             await cancel(following, watching, cannot_start)
 
     async def _interrupt(self, outcome: Outcome, view: FollowedJob) -> int:
