@@ -158,7 +158,7 @@ def explain_free_names(names: Sequence[str], function: Callable[..., Any]) -> It
     for name in names:
         value = known.get(name)
         if name not in known:
-            todo = phrase("is not defined anywhere")
+            todo = phrase("nothing has this name")
         elif isinstance(value, ModuleType):
             way = "" if name == value.__name__ else f" as {name}"
             todo = phrase("write `import {module}` inside it", module=f"{value.__name__}{way}")

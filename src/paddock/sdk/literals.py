@@ -46,8 +46,8 @@ def write_literal(value: object, place: str, depth: int = 0) -> str:
         return "{" + ", ".join(pairs) + "}"
     raise NoLiteral(
         phrase(
-            "{place} is a {type}, which cannot be sent to another process: numbers, texts, and lists, tuples, sets and "
-            "dictionaries of them can; write others to a file and give its path as a text",
+            "{place} is of type {type}, which cannot be sent to another process: numbers, texts, and lists, tuples, "
+            "sets and dictionaries of them can; write others to a file and give its path as a text",
             place=place, type=f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins."),
         )
     )  # fmt: skip

@@ -103,9 +103,15 @@ def run_request(place: Place, request: Request, interrupts: Interrupts) -> Ended
 
 
 def open_screen() -> Screen:
-    """All on `sys.stdout`, in one order: a notebook shows standard error apart, in red. In a notebook rich would draw
-    HTML; plain text is what is stored and copied."""
-    console = Console(file=sys.stdout, highlight=False, markup=False, soft_wrap=True, force_jupyter=False)
+    """All on `sys.stdout`, in one order: a notebook shows standard error apart, in red.
+
+    A cell gets plain text, which is stored and copied. rich would draw HTML there, and a live line for a terminal, as
+    ipykernel puts FORCE_COLOR into the environment."""
+    replaced = sys.stdout is not sys.__stdout__
+    console = Console(
+        file=sys.stdout, highlight=False, markup=False, soft_wrap=True, force_jupyter=False,
+        force_terminal=False if replaced else None,
+    )  # fmt: skip
     return Screen(console, console, language=readers_language())
 
 
@@ -122,7 +128,7 @@ def finish(ended: Ended, *, check: bool) -> Result:
 def _explain_failed(result: Result) -> str:
     job = f"{result.namespace}/{result.name}"
     why: Phrase | str = result.cause or phrase("no cause is recorded")
-    return render(phrase("{job}: {phase}: {why}", job=job, phase=result.phase, why=why), readers_language())
+    return render(phrase("{job}: {why}", job=job, why=why), readers_language())
 
 
 def read_log(place: Place, job: StoredJob, rank: str) -> str:
