@@ -29,7 +29,7 @@ from paddock.jobs.text.catalogues import DOMAIN, TRANSLATED
 ROOT = Path(__file__).parent.parent
 LOCALE = ROOT / "src/paddock/locale"
 
-ROOMS = ("jobs", "client", "app", "cli")
+ROOMS = ("jobs", "client", "app", "cli", "sdk")
 """Of the package: who speaks to users."""
 
 ARGUMENTS = {

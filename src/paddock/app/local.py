@@ -21,7 +21,6 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
-from paddock import __version__
 from paddock.apiserver.http.server import Server
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app import home as homes
@@ -43,6 +42,7 @@ from paddock.node.runtime.sandbox import choose_sandbox
 from paddock.node.scheduler.scheduler import Scheduler
 from paddock.node.volumes.binder import Binder
 from paddock.operator.operator import Operator
+from paddock.version import __version__
 
 log = logging.getLogger("paddock.cluster")
 

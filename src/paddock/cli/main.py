@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from paddock import __version__
 from paddock.cli.cluster.context_flags import is_chosen
 from paddock.cli.cluster.options import context_options
 from paddock.cli.help import click_in_language, translate_error
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.verb import VerbGroup
 from paddock.jobs.text.catalogues import translate
+from paddock.version import __version__
 
 if TYPE_CHECKING:
     from paddock.jobs.text.phrases import Phrase

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from paddock import __version__
 from paddock.cli.cluster.lookup import fetch_all
 from paddock.cli.cluster.operators import Leader, explain_no_operator, fetch_leaders
 from paddock.cli.cluster.places import Cluster
@@ -28,6 +27,7 @@ from paddock.kube.errors import Forbidden
 from paddock.kube.meta import NODES, Manifest, Resource
 from paddock.kube.quantities import format_quantity, read_amounts
 from paddock.kube.times import Moment
+from paddock.version import __version__
 
 if TYPE_CHECKING:
     from paddock.client.client import Client

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from paddock import __version__
 from paddock.app import launch
 from paddock.app.home import UNSANDBOXED, Home, is_up, read_running
 from paddock.cli.cluster.flags import LOCAL, Flags
@@ -28,6 +27,7 @@ from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import uid_of
+from paddock.version import __version__
 
 if TYPE_CHECKING:
     from paddock.client.client import Client

@@ -19,7 +19,7 @@ from paddock.cli.follow.outcome import Outcome, cancel
 from paddock.cli.follow.ranks import Ranges, RanksType, choose_ranks
 from paddock.cli.follow.suspend import read_run_policy
 from paddock.cli.output.display import build_head
-from paddock.cli.output.interrupts import queue_interrupts
+from paddock.cli.output.interrupts import Listen, queue_interrupts
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.periods import read_seconds
 from paddock.cli.output.screen import Screen
@@ -148,8 +148,13 @@ class Run:
         typed: bool = False,
         detach: bool = False,
         raw: bool = False,
+        listen: Listen = queue_interrupts,
     ) -> None:
-        self._raw = raw
+        self.job: StoredJob | None = None
+        """The job, once it is created."""
+        self.view: FollowedJob | None = None
+        """How it stood when it was last looked at."""
+        self._listen, self._raw = listen, raw
         self._command = command
         """The typed command, for a sentence that advises it again; empty if its file was stdin."""
         self._place, self._screen, self._shows, self._timeout = place, screen, shows, timeout
@@ -168,7 +173,7 @@ class Run:
 
     async def run(self, documents: Documents, without: tuple[str, ...]) -> int:
         checked = documents.checked
-        async with connect(self._place) as client, queue_interrupts(self._interrupts):
+        async with connect(self._place) as client, self._listen(self._interrupts):
             submitter = Submitter(
                 client, self._place, self._screen.notify, self._note_creating,
                 documents.requirements, documents.servers, self._typed,
@@ -181,7 +186,7 @@ class Run:
                     self._screen.notify(phrase("interrupted: nothing was submitted"))
                     return 130
                 submitted = await submitting
-                job = submitted.job
+                self.job = job = submitted.job
                 assert job.job is not None, "the server took what was checked"
                 self._screen.line(build_head(job.job, self._screen.language))
                 for said in submitted.programs:
@@ -231,6 +236,7 @@ class Run:
         except JobDeleted:
             raise Failed(phrase("the job was deleted while it ran")) from None
         finally:
+            self.view = follower.view
             await cancel(following, watching, cannot_start)
 
     async def _interrupt(self, outcome: Outcome, view: FollowedJob) -> int:
