@@ -41,7 +41,9 @@ async def fetch_failure(
         return unreadable
     text = log[-_LONGEST:].decode("utf-8", "replace")
     error = read_ending(text).error
-    advice = await fetch_module_advice(client, place, job, rank, error) if error else []
+    advice: list[Phrase | str] = []
+    if error:
+        advice += await fetch_module_advice(client, place, job, rank, error)
     if rank in printed:
         return advice
     return [*build_failure(rank, log[-_LONGEST:], ended_message(pod or {}), bool(args.get("error"))), *advice]
