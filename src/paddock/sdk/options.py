@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.submit.script.options import MOST_PODS
+from paddock.jobs.apis.manifests import MOST_PODS
 from paddock.jobs.text.phrases import phrase
 
 File: TypeAlias = str | os.PathLike[str]
