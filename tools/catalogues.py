@@ -29,7 +29,7 @@ from paddock.jobs.text.catalogues import DOMAIN, TRANSLATED
 ROOT = Path(__file__).parent.parent
 LOCALE = ROOT / "src/paddock/locale"
 
-ROOMS = ("jobs", "client", "app", "cli")
+ROOMS = ("jobs", "client", "app", "cli", "sdk")
 """Of the package: who speaks to users."""
 
 ARGUMENTS = {
@@ -65,6 +65,21 @@ OF_CLICK: tuple[str | tuple[str, str], ...] = (
     ("{value!r} is not {choice}.", "{value!r} is not one of {choices}."),
     "{value!r} is not a valid {number_type}.",
     "{value} is not in the range {range}.",
+    "{value!r} is not a valid boolean. Recognized values: {states}",
+    "file",
+    "directory",
+    "path",
+    "{name} {filename!r} does not exist.",
+    "{name} {filename!r} is a file.",
+    "{name} {filename!r} is a directory.",
+    "{name} {filename!r} is not readable.",
+    "{name} {filename!r} is not writable.",
+    "{name} {filename!r} is not executable.",
+    "Could not open file {filename!r}: {message}",
+    "unknown error",
+    ("Takes {nargs} values but 1 was given.", "Takes {nargs} values but {len} were given."),
+    "Argument {name!r} takes {nargs} values.",
+    "env var: {var}",
 )
 """What click says to a user, as the click of the lock has it."""
 

@@ -232,12 +232,19 @@ def test_kubeconfig_is_a_path_and_nothing_else(cluster: Cluster) -> None:
     assert Path(ended.out.strip()).stat().st_mode & 0o777 == 0o600
 
 
-def test_submit_refuses_a_name_that_is_taken_and_run_replaces_a_finished_job(cluster: Cluster) -> None:
+def test_submit_and_run_replace_a_finished_job_and_refuse_to_replace_one_that_goes_on(cluster: Cluster) -> None:
     again = cluster.write(build_light_job("again", "echo first"))
     assert cluster.paddock("run", again).code == 0
-    refused = cluster.paddock("submit", again)
-    assert refused.code == 2
-    assert "PaddleJob default/again exists already: `paddock delete again` removes it" in refused.err
+    cluster.write(build_light_job("again", "exec sleep 1000"))
+    submitted = cluster.paddock("submit", again)
+    assert submitted.code == 0 and submitted.err.startswith("replacing PaddleJob default/again, Completed ("), submitted
+    for verb in ("submit", "run"):
+        refused = cluster.paddock(verb, again)
+        assert refused.code == 2
+        assert "PaddleJob default/again exists already, " in refused.err and "`paddock delete again`" in refused.err
+    cluster.paddock("delete", "again", "--now")
+    cluster.write(build_light_job("again", "echo first"))
+    assert cluster.paddock("run", again).code == 0
     ran = cluster.paddock("run", again)
     assert ran.code == 0 and ran.err.startswith("replacing PaddleJob default/again, Completed ("), str(ran)
     assert cluster.paddock("delete", "again").out == "paddlejob/again deleted\n"
@@ -257,6 +264,7 @@ def test_run_creates_what_stands_beside_the_job_and_brings_it_up_to_date(cluster
     refused = cluster.paddock("submit", str(path))
     removal = "KUBECONFIG=$(paddock kubeconfig) kubectl delete configmap words"
     assert f"`{removal}` removes it" in refused.err
+    assert cluster.phase("beside") == "Completed", "what is refused replaces nothing"
     assert "deleted" in run_advised(cluster, removal).out
     cluster.paddock("delete", "beside")
 
@@ -276,7 +284,7 @@ def test_a_program_that_is_not_there_fails_at_once_and_is_named(cluster: Cluster
     ended = cluster.paddock("run", cluster.write(job))
     assert ended.code == 1
     assert 'worker-0 was not started: exec: "no-such-program": executable file not found' in ended.out, str(ended)
-    assert "its log has the reason" not in ended.out and ended.out.count("no-such-program") == 1
+    assert "its log has the reason" not in ended.out and ended.out.count("no-such-program") == 2
 
 
 def test_a_script_that_no_image_has_is_taken_from_here_and_found_in_every_namespace(
@@ -400,9 +408,83 @@ def test_why_not_makes_the_checks_of_run(cluster: Cluster, tmp_path: Path) -> No
     step = "next: paddock env create NAME -r requirements.txt --image 'team.example/strange:v1'\n"
     waits = cluster.paddock("explain", "--why-not", cluster.write(job))
     assert waits.code == 1 and waits.out.endswith(step), str(waits)
-    ran = cluster.paddock("run", cluster.write(job), "--timeout", "2s")
-    assert ran.code == 1 and step in ran.err, str(ran)
-    assert cluster.paddock("explain", "strange").out.startswith("PaddleJob default/strange: Suspended\n")
+    for verb in ("run", "submit"):  # nobody is at a terminal who could make one
+        ran = cluster.paddock(verb, cluster.write(job))
+        assert ran.code == 2 and ran.err.endswith(f"{step}nothing was submitted\n"), str(ran)
+        assert 'image "team.example/strange:v1" stands for no environment' in ran.err
+
+
+def test_at_a_terminal_run_waits_for_an_environment_and_goes_on_when_there_is_one(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    job = build_light_job("patient", "echo it runs")
+    job["spec"]["worker"]["template"]["spec"]["containers"][0]["image"] = "team.example/patient:v1"
+    (tmp_path / "tiny-1.0-py3-none-any.whl").write_bytes(make_wheel("tiny", "1.0")[1])
+    (tmp_path / "requirements.txt").write_text(f"tiny @ file://{tmp_path}/tiny-1.0-py3-none-any.whl\n")
+    shown, terminal = os.openpty()
+    command = (*PADDOCK, "run", cluster.write(job))
+    run = subprocess.Popen(command, env=cluster.environment, stdout=subprocess.PIPE, stderr=terminal, text=True)
+    try:
+        os.close(terminal)
+        seen = b""
+        while b"paddock env create NAME -r requirements.txt --image 'team.example/patient:v1'" not in seen:
+            seen += os.read(shown, 4096)
+        made = call(cluster, "env", "create", "patience", "-r", "requirements.txt", "--image", "team.example/patient:*",
+                    directory=tmp_path)  # fmt: skip
+        assert made.code == 0, str(made)
+        out, _ = run.communicate(timeout=120)
+        assert run.returncode == 0 and "it runs" in out, out
+    finally:
+        run.kill()
+        os.close(shown)
+        cluster.paddock("env", "rm", "patience")
+
+
+def test_an_environment_follows_its_file_and_its_owner(cluster: Cluster, tmp_path: Path) -> None:
+    """A changed file, env update, and a package that is missing."""
+    for version in ("1.0", "2.0"):
+        name, wheel = make_wheel("tiny", version)
+        (tmp_path / "index" / "tiny").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "index" / "tiny" / name).write_bytes(wheel)
+    page = tmp_path / "index" / "tiny" / "index.html"
+    page.write_text("".join(f'<a href="{each.name}">{each.name}</a>' for each in page.parent.glob("*.whl")))
+    file = tmp_path / "requirements.txt"
+    file.write_text("tiny==1.0\n")
+    index = ("--index-url", (tmp_path / "index").as_uri())
+    made = cluster.paddock("env", "create", "kept", "-r", str(file), *index, "--image", "team.example/kept:*")
+    assert made.code == 0, str(made)
+    job = build_light_job("kept", "python3 -c 'import tiny, yaml; print(tiny.version)'")
+    job["spec"]["worker"]["template"]["spec"]["containers"][0]["image"] = "team.example/kept:v1"
+    job["spec"]["runPolicy"] = {"backoffLimit": 0}
+    missed = call(cluster, "run", cluster.write(job), directory=tmp_path)
+    assert missed.code == 1, str(missed)
+    assert "yaml is not in environment kept: it comes from the package pyyaml\n" in missed.out
+    assert "next: echo pyyaml >> requirements.txt\n" in missed.out
+    assert cluster.paddock("env", "update", "kept").out == "environment/kept unchanged\n"
+
+    file.write_text("# the newer one\ntiny==2.0\n")
+    assert "requirements.txt changed since" in cluster.paddock("env", "list").out
+    job["spec"]["worker"]["template"]["spec"]["containers"][0]["command"] = [
+        "python3",
+        "-c",
+        "import tiny; print(tiny.version)",
+    ]
+    ran = cluster.paddock("run", cluster.write(job))
+    assert ran.code == 0 and "worker-0 │ 2.0\n" in ran.out, str(ran)
+    assert "requirements.txt has changed: environment kept is rebuilt (+tiny==2.0 and -tiny==1.0)\n" in ran.err
+
+    added = cluster.paddock("env", "update", "kept", "--add", "tinier")
+    assert added.code == 1 and "requirements: +tinier\n" in added.err, str(added)
+    assert "the package index of spec.indexURL does not have tinier" in added.err
+    assert added.err.endswith("undo: paddock env update kept --remove=tinier\n")
+    undone = cluster.paddock("env", "update", "kept", "--remove", "tinier")
+    assert undone.code == 0 and "requirements: -tinier\n" in undone.err, str(undone)
+    refused = cluster.paddock("env", "update", "kept", "--add", "tiny==3", "--python", "3.11")
+    assert refused.code == 2 and refused.err.splitlines()[-1] == "nothing was changed", str(refused)
+    assert f"--add tiny==3: {file}:2 names it already: change it there\n" in refused.err
+    assert "was made of no file that can be read again" in cluster.paddock("env", "update", "host").err
+    assert cluster.paddock("delete", "kept").code == 0
+    assert cluster.paddock("env", "rm", "kept", "--files").code == 0
 
 
 def test_a_timeout_says_why_and_what_becomes_of_the_job(cluster: Cluster) -> None:
@@ -477,7 +559,9 @@ def test_an_environment_of_ones_own(cluster: Cluster) -> None:
         "team.example/mine:*",
     )
     assert (made.code, made.out) == (0, "environment/mine created\n"), str(made)
-    assert "`paddock env rm mine` removes it" in cluster.paddock("env", "create", "mine", "-r", str(requirements)).err
+    assert (
+        "`paddock env update mine` changes it" in cluster.paddock("env", "create", "mine", "-r", str(requirements)).err
+    )
     built = cluster.paddock("env", "build", "mine")
     assert built.code == 0 and built.out.startswith("environment mine: ready (tiny 1.0, Python 3."), str(built)
     by_image = build_light_job("by-image", 'echo "$GREETING $(tiny)"')

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from cli.views import RESOURCE, build_manifest
+from paddock.cli.cluster.environment_users import find_users
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.output.rows import build_environment_list_cells
 from paddock.cli.submit.environments import build_environment, explain_python
 from paddock.cli.submit.requirements import Requirements
-from paddock.cli.verbs.env import find_users
 from paddock.environments.crd import build_crd
 from paddock.jobs.views.environments import read_environment_row
 from paddock.kube.meta import Manifest

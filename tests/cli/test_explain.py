@@ -83,6 +83,7 @@ def test_the_recorded_cause_comes_first_and_says_who_wrote_it() -> None:
     assert lines == [
         "PaddleJob default/wide-ande-deep: Failed",
         explain(cause),
+        "not restarted, because restartPolicy of worker is Never",
         "recorded by the operator in status.cause: RankFailed, 60s ago",
         "next: paddock logs wide-ande-deep --role worker --rank 1",
     ]

@@ -13,9 +13,9 @@ import pytest
 
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.main import VERBS, run
+from paddock.cli.output.periods import read_seconds
 from paddock.cli.submit.submission import drop_devices, read_asked, read_files
 from paddock.cli.synonyms import SYNONYMS
-from paddock.cli.verbs.run import read_seconds
 
 GOOD = """apiVersion: batch.paddlepaddle.org/v1
 kind: PaddleJob

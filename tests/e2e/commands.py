@@ -117,6 +117,12 @@ class Cluster:
     def paddock(self, *words: str, seconds: float = 180.0) -> Ended:
         return self._end(*PADDOCK, *words, seconds=seconds)
 
+    def python(self, program: str, seconds: float = 180.0) -> Ended:
+        """A program of the user, in this cluster's directory, as a notebook would run it."""
+        path = self.directory / "program.py"
+        path.write_text(program)
+        return self._end(sys.executable, str(path), seconds=seconds)
+
     def kubectl(self, *words: str, seconds: float = 90.0) -> Ended:
         return self._end(need("kubectl"), *words, seconds=seconds)
 

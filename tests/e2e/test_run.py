@@ -30,14 +30,50 @@ def test_a_pod_sees_the_clusters_keys_without_a_sandbox_alone(shared: Cluster) -
     assert f"│ {'hidden' if shared.sandbox == 'bubblewrap' else 'seen'}" in shared.paddock(*words).out
 
 
-def test_a_failed_rank_is_named_with_its_exit_code_and_its_last_lines(shared: Cluster) -> None:
+def test_a_failed_rank_is_named_with_its_exit_code_and_its_last_line(shared: Cluster) -> None:
     script = '[ "$PADDLE_TRAINER_ID" = 1 ] || exec sleep 1000; echo out of ideas; exit 3'
     ended = shared.paddock("run", shared.write(build_light_job("badly", script, workers=2)))
     assert ended.code == 1, str(ended)
-    assert "the last lines of worker-1:\n    out of ideas\n" in ended.out
-    assert "worker-1 ended with exit code 3" in ended.lines[-2]
+    assert ended.out.count("out of ideas") == 2 and "the last lines" not in ended.out, "it stands above"
+    assert "worker-1 ended with exit code 3, its last line: out of ideas" in ended.lines[-2]
     assert ended.lines[-2].startswith("Failed after ")
     until("the end of the other worker, which would wait for ever", lambda: list(shared.pods("badly")) == ["worker-1"])
+
+
+NOISY = r"""
+echo 'LAUNCH INFO 2026-11-20 15:41:36,894 auto_cluster_config: 0'
+echo 'I1120 15:41:45.187386    12 tcp_utils.cc:132] Successfully connected to 10.77.0.1:63219'
+echo ' INFO my own line'
+for n in 1 2 3; do printf '\r %d0%%|#  | %d/3 [00:01<00:09,  2.9it/s]' $n $n >&2; done; echo
+echo 'Traceback (most recent call last):'
+echo '  File "train.py", line 3, in <module>'
+echo 'ValueError: shapes do not match'
+exit 1
+"""
+
+
+def test_of_a_noisy_log_the_script_is_left_and_its_error_stands_everywhere(shared: Cluster) -> None:
+    path = shared.write(build_light_job("noisy", NOISY, workers=2))
+    ended = shared.paddock("run", path)
+    assert ended.code == 1, str(ended)
+    lines = [line.partition("│ ")[2] for line in ended.lines if "│" in line]
+    assert sorted(lines) == sorted(
+        [" INFO my own line", " 30%|#  | 3/3 [00:01<00:09,  2.9it/s]"] * 2
+        + [
+            "Traceback (most recent call last):",
+            '  File "train.py", line 3, in <module>',
+            "ValueError: shapes do not match",
+        ]
+    ), str(ended)
+    assert re.search(r"the same error in worker-[01]: ValueError: shapes do not match\n", ended.err), str(ended)
+    assert "(4 lines of launchers and libraries are folded: `paddock logs noisy --raw` shows them)" in ended.err
+    error = "failed: ValueError: shapes do not match (exit code 1)"
+    assert error in ended.lines[-2]
+    assert error in shared.paddock("get").out and error in shared.paddock("describe", "noisy").out
+    explained = shared.paddock("explain", "noisy").lines
+    assert error in explained[1] and explained[2] == "not restarted, because restartPolicy of worker is Never"
+    raw = shared.paddock("run", path, "--raw")
+    assert raw.out.count("LAUNCH INFO") == 2 and raw.out.count("Traceback") == 2 and "folded" not in raw.err, str(raw)
 
 
 def test_a_killed_rank_is_named_with_its_signal(shared: Cluster) -> None:
@@ -53,7 +89,7 @@ def test_a_server_that_ends_before_the_workers_fails_the_job(shared: Cluster) ->
     job = build_light_job("serverless", "exec sleep 1000", ps="echo enough; exit 0")
     ended = shared.paddock("run", shared.write(job))
     assert ended.code == 1, str(ended)
-    assert "the last lines of ps-0:\n    enough\n" in ended.out
+    assert "ps-0     │ enough\n" in ended.out and "the last lines" not in ended.out
     assert "ps-0 ended with exit code 0 before the workers were done" in ended.lines[-2]
 
 

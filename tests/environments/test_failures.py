@@ -19,6 +19,22 @@ from paddock.environments.pythons import Python
 
 PADDLE = Definition("paddle-ps", requirements=("paddlepaddle==3.0.0", "protobuf<7"))
 
+BACKEND = """error: Failed to build `ujson==5.4.0`
+  cause: The build backend returned an error
+  cause: Call to `setuptools.build_meta:__legacy__.build_wheel` failed (exit status: 1)
+
+         [stdout]
+         building 'ujson' extension
+         {printed}
+
+         [stderr]
+           self._finalize_license_expression()
+         {error}
+
+hint: Build failures usually indicate a problem with the package or the build environment"""
+UNBUILT = "ujson 5.4.0 has no wheel for Python 3.11 on this machine and"
+COMPILER = "run `apt-get install build-essential` (Debian GNU/Linux 12 (bookworm))"
+NO_COMPILER = f"has to be compiled, and this machine has no compiler: {COMPILER}"
 REFUSED = """error: Failed to fetch: `http://127.0.0.1:9/simple/six/`
   cause: error sending request for url (http://127.0.0.1:9/simple/six/)
   cause: client error (Connect)
@@ -192,3 +208,30 @@ def test_errors_of_an_index_in_the_spec_name_the_field(output: str, sentence: st
     own = replace(PADDLE, index_url="http://127.0.0.1:9/simple")
     failure = Failure(output, own, Python(Path("p"), (3, 11)), "/cache")
     assert read_failure(failure).message.startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("printed", "error", "said"),
+    [
+        ("", "error: [Errno 2] No such file or directory: 'g++'", NO_COMPILER),
+        ("", "error: command 'gcc' failed: No such file or directory", NO_COMPILER),
+        ("configure: error: no acceptable C compiler found in $PATH", "RuntimeError: autoconf error", NO_COMPILER),
+        (
+            "src/_fastmath.c:33:10: fatal error: longintrepr.h: No such file or directory",
+            "error: command 'gcc' failed",
+            "does not compile: longintrepr.h is missing; choose a version that has a wheel, or install the development "
+            "package that has this file",
+        ),
+        (
+            "connection timed out",
+            "Exception: Can not find valid pkg-config name.",
+            "could not be built: Exception: Can not find valid pkg-config name; choose a version that has a wheel",
+        ),
+        ("", "exit status 2", "could not be built: its own build script failed; choose a version that has a wheel"),
+    ],
+)
+def test_a_package_without_a_wheel_that_cannot_be_built(printed: str, error: str, said: str) -> None:
+    text = BACKEND.format(printed=printed, error=error)
+    python = Python(Path("/usr/bin/python3"), (3, 11, 7))
+    failed = read_failure(Failure(text, Definition("mine", requirements=("ujson==5.4.0",)), python, "/c", COMPILER))
+    assert (failed.message, failed.fault) == (f"{UNBUILT} {said}", Fault.MACHINE)

@@ -66,6 +66,7 @@ def test_since_stays_while_the_cause_does() -> None:
     assert causes.WaitingForPods(2, 4).record(NOW + 60, first).since == NOW + 60
 
 
+ERROR = "ValueError: shapes do not match"
 SENTENCES = [
     (
         causes.ObjectInTheWay(("ConfigMap demo",)),
@@ -126,6 +127,33 @@ SENTENCES = [
         ),
     ),
     (causes.RankFailed(("worker-1",), 1), "failed: worker-1 ended with exit code 1; its log has the reason"),
+    (causes.RankFailed(("worker-0",), 1, error=ERROR), f"worker-0 failed: {ERROR} (exit code 1)"),
+    (
+        causes.RankFailed(("worker-0", "worker-1"), 1, error=ERROR),
+        f"worker-0 or worker-1 failed: {ERROR} (exit code 1)",
+    ),
+    (
+        causes.RankFailed(("worker-0",), 1, last="cannot read data.csv"),
+        "failed: worker-0 ended with exit code 1, its last line: cannot read data.csv",
+    ),
+    (
+        causes.RankFailed(("worker-1",), 137, memory=True, error=ERROR),
+        "failed: worker-1 ran out of memory and was killed (exit code 137); raise its memory limit or lower the batch "
+        "size",
+    ),
+    (causes.BackoffLimitExceeded(("worker-0",), 1, limit=0, error=ERROR), f"worker-0 failed: {ERROR} (exit code 1)"),
+    (
+        causes.BackoffLimitExceeded(("worker-0",), 1, limit=2, error=ERROR),
+        f"worker-0 failed: {ERROR} (exit code 1); after 2 restarts, as many as runPolicy.backoffLimit allows",
+    ),
+    (
+        causes.RankRestarted(("worker-0",), 1, restart=1, limit=3, delay=10, error=ERROR),
+        f"restart 1 of 3 in 10 s: worker-0 failed: {ERROR} (exit code 1)",
+    ),
+    (
+        causes.ServerEnded(("ps-0",), 1, server=True, error=ERROR),
+        f"ps-0 failed: {ERROR} (exit code 1) before the workers were done, and what they learned since is lost",
+    ),
     (
         causes.RankFailed(("worker-0", "worker-1"), 137),
         "failed: worker-0 or worker-1 was killed by signal 9 (exit code 137); signal 9 is often the machine's memory",

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from paddock import __version__
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.install.deployment import IMAGE, Installation, Scope, build_operator
 from paddock.jobs.install.rights import LEASE, Right, Where, allows, build_rights, build_rules
@@ -16,6 +15,7 @@ from paddock.jobs.labels import SETTINGS_ANNOTATION, VERSION_ANNOTATION
 from paddock.jobs.preflight import check, read_bytes
 from paddock.kube.meta import LEASES, NODES, Key, Manifest, key_of, name_of, namespace_of
 from paddock.kube.validation.names import DNS_LABEL
+from paddock.version import __version__
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "deploy" / "examples"
 DOCUMENTS = Path(__file__).resolve().parents[2] / "examples" / "documents"

@@ -35,6 +35,17 @@ def test_a_job_names_the_environment_of_its_pods_and_a_role_its_own(
     assert made["metadata"]["annotations"].get(ENVIRONMENT) == pod
 
 
+@pytest.mark.parametrize(("said", "made"), [(None, "FallbackToLogsOnError"), ("File", "File")])
+def test_the_kubelet_reports_the_end_of_a_failed_log_unless_the_template_says_otherwise(
+    said: str | None, made: str
+) -> None:
+    manifest = read_manifest("resnet")
+    (container,) = manifest["spec"]["worker"]["template"]["spec"]["containers"]
+    container |= {"terminationMessagePolicy": said} if said else {}
+    pod = pods.build_pod(PADDLEPADDLE.read_job(manifest), WORKER, 0, None, LOCAL)
+    assert pod["spec"]["containers"][0]["terminationMessagePolicy"] == made
+
+
 class PlainDumper(yaml.SafeDumper):
     def ignore_aliases(self, data: Any) -> bool:
         return True

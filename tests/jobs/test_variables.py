@@ -179,13 +179,13 @@ def test_the_users_variables_may_refer_to_paddocks(kind: str) -> None:
     assert [found[f"worker-{index}"]["OUT"] for index in range(2)] == ["/out/0", "/out/1"]
 
 
-def test_the_directories_of_outputs_are_paddocks_on_a_laptop_alone() -> None:
+def test_a_directory_of_outputs_that_the_user_sets_is_kept_everywhere() -> None:
     job = read_any(build_manifest(FLEET, [{"name": "PADDOCK_OUTPUT_DIR", "value": "/mine"}]))
     assert read_environments(job)["worker-0"]["PADDOCK_OUTPUT_DIR"] == "/mine"
-    assert read_environments(job, 20_000, LAPTOP)["worker-0"]["PADDOCK_OUTPUT_DIR"].startswith("/home/ada/outputs/")
-    assert warnings_of(job) == {
-        ENV: "is overwritten on a laptop, where Paddock sets PADDOCK_OUTPUT_DIR; on a cluster it is kept"
-    }
+    laptop = read_environments(job, 20_000, LAPTOP)["worker-0"]
+    assert laptop["PADDOCK_OUTPUT_DIR"] == "/mine"
+    assert laptop["PADDOCK_CHECKPOINT_DIR"].startswith("/home/ada/outputs/")
+    assert warnings_of(job) == {}
 
 
 def test_a_side_car_has_the_users_variables_alone() -> None:

@@ -19,7 +19,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
-from paddock import __version__
 from paddock.app.health import Address, CannotServe, Endpoints, Handlers
 from paddock.client.client import Client
 from paddock.client.credentials import open_credentials
@@ -35,6 +34,7 @@ from paddock.kube.meta import Resource
 from paddock.operator.election import Election
 from paddock.operator.metrics import MeasuredApi, Prometheus
 from paddock.operator.operator import Operator
+from paddock.version import __version__
 
 T = TypeVar("T")
 

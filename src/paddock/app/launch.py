@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from paddock.app import home as homes
-from paddock.jobs.text.phrases import phrase
+from paddock.jobs.text.phrases import Foreign, phrase
 
 START_SECONDS = 60.0
 STOP_SECONDS = 30.0
@@ -60,7 +60,7 @@ def start(home: homes.Home, *, port: int = 0, sandbox: str = "auto", idle: float
         if "taken" not in message:
             break
     if "error" in message:
-        raise StartError(f"{message['error']}")
+        raise StartError(phrase("{said}", said=Foreign(str(message["error"]))))
     running = homes.read_running(home)
     if not message or running is None:
         raise StartError(phrase("the cluster ended while it started: {why}", why=last_log_line(home)))

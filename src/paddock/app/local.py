@@ -1,4 +1,5 @@
-"""The local cluster in one process: API, scheduler, kubelet, environments and operator, each a client of the same API.
+"""The local cluster in one process: API, scheduler, kubelet, environments, operator and history, each a client of that
+API.
 
 `python -m paddock.app.local --home DIR` is that process; `app.launch` starts and stops it. It holds the home's lock
 while it lives, writes to a pipe that it is ready or why it failed, and ends on SIGTERM or when it is idle (`app.idle`).
@@ -16,16 +17,18 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
-from paddock import __version__
 from paddock.apiserver.http.server import Server
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app import home as homes
+from paddock.app.history import KEPT, build_keeper
 from paddock.app.idle import is_idle
 from paddock.app.images import EnvironmentImages
 from paddock.app.kinds import apply_crds, build_crds
+from paddock.app.outputs import OutputDirectories, prune_outputs
 from paddock.app.ports import ListeningPorts
 from paddock.controllers.clock import LocalClock
 from paddock.environments.library import Environments
@@ -39,6 +42,7 @@ from paddock.node.runtime.sandbox import choose_sandbox
 from paddock.node.scheduler.scheduler import Scheduler
 from paddock.node.volumes.binder import Binder
 from paddock.operator.operator import Operator
+from paddock.version import __version__
 
 log = logging.getLogger("paddock.cluster")
 
@@ -86,6 +90,8 @@ class LocalCluster:
             sandbox=self.sandbox,
             hidden=(self.home.root, homes.read_home({}).root),
             read_only=(self.home.cache,),
+            keeps_logs=KEPT.has,
+            prepare=OutputDirectories(self.home.outputs).prepare,
         )
         self.server = Server(self.api, self.home.api, logs=self.kubelet.logs)
         await self._serve()
@@ -100,6 +106,7 @@ class LocalCluster:
         self._spawn("binder", Binder(self.api, self.home.node / "volumes").run)
         self._spawn("environments", self.environments.run)
         self._spawn("kubelet", self.kubelet.run)
+        self._spawn("history", build_keeper(self.api, self.home, on_prune=partial(prune_outputs, self.home)).run)
         self._operator_task = self._spawn("operator", self.operator.run)
         self._spawn("idle", self._watch_idleness)
         return homes.Running(

@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
-from paddock import __version__
 from paddock.app.cluster import install_signal_handlers
 from paddock.app.health import Address, CannotServe, explain_os_error
 from paddock.client.client import Client
@@ -18,6 +17,7 @@ from paddock.client.credentials import open_credentials
 from paddock.client.kubeconfig import Config
 from paddock.jobs.text.phrases import phrase
 from paddock.kube.api import Api
+from paddock.version import __version__
 from paddock.webhook.certificates import LIFE, name_service
 from paddock.webhook.keeper import LOOK_SECONDS, SETTLE_SECONDS, Keeper
 from paddock.webhook.server import Server

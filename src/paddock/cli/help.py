@@ -60,6 +60,8 @@ def translate_error(error: click.ClickException, language: str) -> click.ClickEx
         return error
     if isinstance(error, click.MissingParameter):
         return click.UsageError(re.sub(r"'\.\s*", "'。", error.format_message(), count=1), error.ctx)
+    if isinstance(error, click.NoSuchOption):  # click puts a space between the sentence and its suggestion
+        return click.UsageError(error.format_message().replace("。 ", "。"), error.ctx)
     if isinstance(error, click.BadParameter) and error.param and (kind := _number(error.param.type.name, language)):
         before, found, after = error.message.rpartition(error.param.type.name)
         if found:

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from paddock import __version__
 from paddock.cli.cluster.context_flags import is_chosen
 from paddock.cli.cluster.options import context_options
 from paddock.cli.help import click_in_language, translate_error
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.verb import VerbGroup
 from paddock.jobs.text.catalogues import translate
+from paddock.version import __version__
 
 if TYPE_CHECKING:
     from paddock.jobs.text.phrases import Phrase
@@ -36,6 +36,9 @@ VERBS: dict[str, str] = {
     "describe": "Everything about one job, and why it waits or failed",
     "explain": "Why a job waits, restarts or failed, or why one would not start",
     "logs": "What the ranks of a job print",
+    "wait": "Wait until a job has ended, and exit as it",
+    "history": "What ran here: every run, how it ended, what changed",
+    "outputs": "The directory with what a job has written",
     "delete": "End a job and remove it",
     "env": "Environments: which Python and packages an image stands for",
     "up": "Start the local cluster and keep it up",
@@ -50,8 +53,10 @@ VERBS: dict[str, str] = {
 }
 
 
-_ANYWHERE = frozenset({"run", "init", "submit", "validate", "get", "describe", "explain", "logs", "delete", "status"})
-_LOCAL = frozenset({"env", "up", "down", "kubeconfig"})
+_ANYWHERE = frozenset(
+    {"run", "init", "submit", "validate", "get", "describe", "explain", "logs", "wait", "history", "delete", "status"}
+)
+_LOCAL = frozenset({"env", "outputs", "up", "down", "kubeconfig"})
 
 
 class Verbs(VerbGroup):

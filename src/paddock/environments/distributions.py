@@ -15,6 +15,7 @@ VENV = "venv"
 PYTHON = "python"
 PYTHON_313 = "python3.13"
 """The newest interpreter that PaddlePaddle has wheels for."""
+COMPILER = "a compiler of C and C++"
 _HAVE_PYTHON_313 = frozenset({"trixie", "forky", "sid", "plucky", "questing"})
 """Codenames of Debian and Ubuntu releases that package python3.13."""
 
@@ -41,6 +42,10 @@ _PACKAGES = {
     LIBGOMP: {"debian": "libgomp1", "fedora": "libgomp", "arch": "gcc-libs", "suse": "libgomp1", "alpine": "libgomp"},
     VENV: {"debian": "python3-venv", "fedora": "python3-pip", "arch": "python", "suse": "python3", "alpine": "python3"},
     PYTHON_313: {"debian": "python3.13", "fedora": "python3.13", "suse": "python313"},
+    COMPILER: {
+        "debian": "build-essential", "fedora": "gcc gcc-c++", "arch": "base-devel", "suse": "gcc gcc-c++",
+        "alpine": "build-base",
+    },
     PYTHON: {
         "debian": "python3 python3-venv", "fedora": "python3.13", "arch": "python", "suse": "python313",
         "alpine": "python3",

@@ -13,7 +13,7 @@ from enum import Enum
 
 from paddock.environments.definition import Definition
 from paddock.environments.pythons import Python, explain_range
-from paddock.environments.requirements import requirement_name
+from paddock.environments.requirements import explain_requirement, requirement_name
 
 
 class Fault(Enum):
@@ -41,12 +41,13 @@ class BuildFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failed run of uv: its output and its input."""
+    """A failed run of uv: its output and its input. `compiler`: how this machine gets one, as in `run `apt-get …``."""
 
     output: str
     definition: Definition
     python: Python
     cache: str
+    compiler: str = ""
 
     @property
     def requirements(self) -> str:
@@ -214,6 +215,32 @@ def _unsatisfiable(failure: Failure) -> str:
     return f"spec.requirements ({failure.requirements}) cannot be met: {_cause(failure.output)}"
 
 
+def _no_compiler(failure: Failure) -> str:
+    install = failure.compiler or "install one"
+    return f"{_unbuilt(failure)} has to be compiled, and this machine has no compiler: {install}"
+
+
+def _no_header(failure: Failure) -> str:
+    header = re.search(_HEADER, failure.output)
+    missing = header[1] if header else "a header"
+    return (
+        f"{_unbuilt(failure)} does not compile: {missing} is missing; choose a version that has a wheel, or install "
+        "the development package that has this file"
+    )
+
+
+def _not_built(failure: Failure) -> str:
+    raised = re.findall(r"^\s*((?:\w+\.)*\w*(?:Error|Exception): .+)$", failure.output, re.MULTILINE)
+    why = raised[-1].strip().rstrip(".")[:200] if raised else "its own build script failed"
+    return f"{_unbuilt(failure)} could not be built: {why}; choose a version that has a wheel"
+
+
+def _unbuilt(failure: Failure) -> str:
+    package = re.search(r"Failed to (?:build|download and build)[: ]*`([^`]+)`", failure.output)
+    subject = explain_requirement(package[1]) if package else failure.definition.subject
+    return f"{subject} has no wheel for Python {failure.python.short} on this machine and"
+
+
 def _no_requirement(failure: Failure) -> str:
     return (
         f"spec.requirements: not a requirement: {_cause(failure.output)}; found {failure.requirements}, "
@@ -228,10 +255,23 @@ def _not_writable(failure: Failure) -> str:
     )
 
 
+_BUILD = r"(?:The build backend returned an error|Build backend failed)(?s:.*)"
+"""A package without a wheel is built from its source by its own build script."""
+_HEADER = r"fatal error: (\S+\.h(?:pp)?): No such file"
+_COMPILERS = r"(?:[\w-]*g?cc|[\w-]*[gc]\+\+|clang(?:\+\+)?)"
 _Sentence = Callable[[Failure], str]
 # Rows of the resolver come before those of the network: its text has names of packages, such as async-timeout.
 _SENTENCES: Sequence[tuple[str, Fault, _Sentence]] = (
     (r"No space left on device|Disk quota exceeded", Fault.MACHINE, lambda failure: _disk_full(failure.cache)),
+    (
+        _BUILD + rf"(?:No such file or directory: '{_COMPILERS}'|command '{_COMPILERS}' failed: No such file|"
+        rf"unable to execute '{_COMPILERS}'|\b{_COMPILERS}: (?:command )?not found|no acceptable C compiler|"
+        r"CMAKE_CX*_COMPILER not set|Unknown compiler)",
+        Fault.MACHINE,
+        _no_compiler,
+    ),
+    (_BUILD + _HEADER, Fault.MACHINE, _no_header),
+    (_BUILD, Fault.MACHINE, _not_built),
     (r"Permission denied|Read-only file system", Fault.MACHINE, _not_writable),
     (r"network was disabled|network connectivity is disabled", Fault.MACHINE, _offline),
     (

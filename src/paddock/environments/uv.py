@@ -17,7 +17,13 @@ from pathlib import Path
 import psutil
 
 from paddock.environments.definition import Definition
-from paddock.environments.distributions import Distribution, explain_install, install_command, read_distribution
+from paddock.environments.distributions import (
+    COMPILER,
+    Distribution,
+    explain_install,
+    install_command,
+    read_distribution,
+)
 from paddock.environments.failures import BuildFailed, Failure, Fault, explain_tries, read_failure
 from paddock.environments.indexes import (
     UvSettings,
@@ -110,7 +116,8 @@ class UvRuns:
             status, text = await self._run_once(arguments, on_text, variables or {})
             if status == 0:
                 return text
-            failed = read_failure(Failure(text, self.definition, self.python, str(self.uv.root)))
+            compiler = self.uv.machine.explain_install(COMPILER)
+            failed = read_failure(Failure(text, self.definition, self.python, str(self.uv.root), compiler))
             # Without any network a retry only takes time; an index on loopback needs none.
             if failed.fault is Fault.NETWORK and not (is_on_network() or _is_loopback_index(text)):
                 raise BuildFailed(explain_no_network(self.definition.subject), Fault.MACHINE)

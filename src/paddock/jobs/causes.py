@@ -296,7 +296,8 @@ class Failure(Cause):
     """How the program failed. `ranks`: more than one if they failed in the same second; `code`: the exit code as a
     shell reports it; `memory`: out of memory; `server`: a parameter server, which ended before the workers; `evicted`:
     its node was short of what it used; `message`: the kubelet's, of an eviction, or of a program that could not be
-    started and so has no log."""
+    started and so has no log; `error`: the last line of the exception of the first of `ranks`, or without one `last`:
+    the last line that it printed. Both are None where the end itself is the reason: a signal, memory, an eviction."""
 
     ranks: tuple[str, ...]
     code: int | None = None
@@ -304,6 +305,8 @@ class Failure(Cause):
     server: bool = False
     message: str | None = field(default=None, kw_only=True)
     evicted: bool = field(default=False, kw_only=True)
+    error: str | None = field(default=None, kw_only=True)
+    last: str | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

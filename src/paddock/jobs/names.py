@@ -22,6 +22,9 @@ LONGEST_NAME = DNS_SUBDOMAIN.longest
 LONGEST_LABEL = DNS_LABEL.longest
 """Characters of the name of a Service, a host name or the value of a label."""
 
+OUTPUT_VOLUME = "paddock-output"
+"""The volume of a pod that has the run's output directory, on a laptop."""
+
 _POD_NAME = re.compile(r".+-(?P<role>[a-z]+)-(?P<index>\d{1,9})")
 _DIGITS_OF_HASH = 10
 

@@ -51,9 +51,7 @@ class FakePlace:
             "definition",
             ["HTTPS_PROXY"],
             [
-                "next: paddock delete demo",
-                "then: paddock env rm mine",
-                "then: paddock env create mine -r requirements.txt",
+                "next: paddock env update mine -r requirements.txt",
                 "then: paddock run 'a b.yaml'",
             ],
         ),

@@ -118,3 +118,39 @@ async def test_a_pod_that_cannot_be_read_leaves_the_result(error: Exception, tmp
 async def test_a_deleted_pod_has_its_last_lines_printed(tmp_path: Path) -> None:
     _, out = await follow(Late([Event("ADDED", RUNNING)], NotFound("clean-up was first")), tmp_path)
     assert SAID in out
+
+
+NOISE = b"LAUNCH INFO 2026-11-20 15:41:36,894 host: None\n"
+
+
+class Noisy(Late):
+    async def stream_log(self, namespace: str, pod: str, **_: Any) -> AsyncIterator[bytes]:
+        for line in (NOISE, b"mine\n", b" 10%|#  | 1/9 [00:01<00:09, 2.9it/s]\n"):
+            yield line
+
+
+@pytest.mark.parametrize(
+    ("folds", "shown", "said"),
+    [
+        (True, ["mine", " 10%|#  | 1/9 [00:01<00:09, 2.9it/s]"],
+         "(1 line of launchers and libraries is folded: `paddock logs demo --raw` shows it)\n"),
+        (False, [NOISE.decode().strip(), "mine", " 10%|#  | 1/9 [00:01<00:09, 2.9it/s]"], ""),
+    ],
+)  # fmt: skip
+async def test_the_script_s_lines_go_to_stdout_and_what_is_folded_is_told_once(
+    folds: bool, shown: list[str], said: str, tmp_path: Path
+) -> None:
+    out, err = io.StringIO(), io.StringIO()
+    job = read_stored(RESOURCE, build_manifest(workers=1))
+    follower = Follower(
+        Noisy([Event("ADDED", SUCCEEDED)], SUCCEEDED),  # type: ignore[arg-type]
+        Local(Home(tmp_path, tmp_path)),
+        job,
+        Screen(Console(file=out), Console(file=err, width=200)),
+        lambda _: True,
+        folds=folds,
+    )
+    view = await asyncio.wait_for(follower.run(), 180)
+    assert out.getvalue().splitlines() == [f"worker-0 │ {line}" for line in shown]
+    assert err.getvalue() == said
+    assert view.printed == {"worker-0"}

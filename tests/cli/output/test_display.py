@@ -235,6 +235,7 @@ def test_a_failure_names_the_line_that_says_why() -> None:
     text = (
         "Traceback (most recent call last):\n  File 'train.py', line 1\nModuleNotFoundError: No module named 'pandas'\n"
     )
-    *_, last = build_failure("worker-1", text, "")
+    *_, last = build_failure("worker-1", text.encode(), "")
     assert render(last, "en") == "worker-1 says what went wrong: ModuleNotFoundError: No module named 'pandas'"
-    assert len(build_failure("worker-1", "out of ideas\n", "")) == 2
+    assert len(build_failure("worker-1", b"out of ideas\n", "")) == 2
+    assert str(build_failure("worker-1", text.encode(), "", is_told=True)[-1]).strip() == text.splitlines()[-1]

@@ -44,4 +44,23 @@ def test_a_line_without_end_is_shown_in_pieces() -> None:
 
 
 def test_the_tail_leaves_out_empty_lines() -> None:
-    assert build_tail("a\n\nb  \n\n\nc\n\n", 2) == ["b", "c"]
+    assert build_tail(b"a\n\nb  \n\n\nc\n\n", 2) == ["b", "c"]
+
+
+def test_the_tail_is_the_program_s_unless_it_printed_nothing() -> None:
+    chatter = b"LAUNCH INFO 2026-11-20 15:42:04,579 Exit code 1\n"
+    assert build_tail(b"mine\n10 %\r20 %\n" + chatter, 5) == ["mine", "20 %"]
+    assert build_tail(chatter, 5) == [chatter.decode().strip()]
+
+
+def test_a_bar_of_hours_does_not_fill_the_memory() -> None:
+    cutter = Lines()
+    for percent in range(5_000):
+        assert cutter.feed(b"\r%5d%% %s" % (percent, b"#" * 100)) == []
+        assert len(cutter.live) < 200
+    assert cutter.feed(b"\n") == [" 4999% " + "#" * 100]
+
+
+def test_raw_keeps_every_state_of_a_bar() -> None:
+    cutter = Lines(raw=True)
+    assert [*cutter.feed(b"10 %\r20 %"), *cutter.feed(b"\r30 %\r\n")] == ["10 %\r20 %\r30 %"]

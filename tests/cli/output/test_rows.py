@@ -22,6 +22,10 @@ NOW = 1_700_000_000.0
 CREATED = format_time(NOW - 41)
 
 
+LOG = 'epoch 1\nTraceback (most recent call last):\n  File "a.py", line 1\nValueError: shapes do not match\n'
+"""The end of a log, as the kubelet reports it of a program that failed."""
+
+
 def build_pod(status: dict[str, Any], **metadata: Any) -> dict[str, Any]:
     return {
         "metadata": {"name": "demo-worker-0", "creationTimestamp": CREATED, **metadata},
@@ -41,6 +45,14 @@ def container(state: dict[str, Any], **more: Any) -> dict[str, Any]:
         (
             {"phase": "Completed", "mode": "PS", "ps": {"refs": 2, "running": 2, "ready": "2/2"}},
             ["demo", "Completed", "PS", "2/2", "0/2", "41s", ""],
+        ),
+        (
+            {"phase": "Completed", "mode": "PS", "worker": {"succeeded": 1}, "ps": {"running": 2, "ready": "2/2"}},
+            ["demo", "Completed", "PS", "2/2", "1/2", "41s", ""],
+        ),
+        (
+            {"phase": "Failed", "mode": "PS", "worker": {"succeeded": 1}},
+            ["demo", "Failed", "PS", "0/2", "0/2", "41s", ""],
         ),
     ],
 )
@@ -130,6 +142,12 @@ def test_why_is_in_the_readers_language() -> None:
         ({"phase": "Running", **container({"running": {}}, ready=True)}, "1/1", "Running", ""),
         ({"phase": "Succeeded", **container({"terminated": {"exitCode": 0}})}, "0/1", "Completed", ""),
         ({"phase": "Failed", **container({"terminated": {"exitCode": 3}})}, "0/1", "Error", "exit code 3"),
+        (
+            {"phase": "Failed", **container({"terminated": {"exitCode": 1, "reason": "Error", "message": LOG}})},
+            "0/1",
+            "Error",
+            "ValueError: shapes do not match (exit code 1)",
+        ),
         (
             {"phase": "Failed", **container({"terminated": {"exitCode": 127, "reason": "StartError", "message": "x"}})},
             "0/1",

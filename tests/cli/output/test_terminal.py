@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from paddock.cli.output import screen, terminal
-from paddock.cli.output.terminal import build_table, pod_colour
+from paddock.cli.output.terminal import build_stacked, build_table, pod_colour, print_table
 
 HEADER = ("NAME", "STATUS", "WHY")
 WHY = "worker-1 ended with exit code 3"
@@ -33,6 +33,29 @@ ROWS = [("one", "Running", ""), ("the-second", "Failed", WHY)]
 )  # fmt: skip
 def test_only_the_last_column_is_shortened(width: int | None, lines: list[str]) -> None:
     assert [line.plain for line in build_table(HEADER, ROWS, width)] == lines
+
+
+def test_on_a_narrow_terminal_why_stands_under_its_row() -> None:
+    lines = build_stacked(HEADER, ROWS, 30)
+    assert lines is not None
+    assert [line.plain.rstrip() for line in lines] == [
+        "NAME         STATUS",
+        "one          Running",
+        "the-second   Failed",
+        "    worker-1 ended with exit",
+        "    code 3",
+    ]
+
+
+def test_what_fits_stays_beside_its_row() -> None:
+    assert build_stacked(HEADER, ROWS, 80) is None
+
+
+@pytest.mark.parametrize(("width", "is_terminal", "lines"), [(60, True, 3), (50, True, 4), (50, False, 3)])
+def test_a_pipe_has_one_line_for_each_row(width: int, is_terminal: bool, lines: int) -> None:
+    text = io.StringIO()
+    print_table(Console(file=text, force_terminal=is_terminal, width=width), HEADER, ROWS, cut=True)
+    assert len(text.getvalue().splitlines()) == lines
 
 
 def test_wide_characters_keep_columns_straight() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from jobs.gangs import build_job, build_pods, deleting, failed, succeeded, with_pod
@@ -12,6 +14,8 @@ from paddock.jobs.policies.root_cause import find_root_cause, read_deaths
 from paddock.jobs.policies.success import early_servers
 
 JOB = build_job(ps=1, workers=3)
+
+TRACEBACK = 'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n'
 
 ROWS = [
     ("nobody", {}, []),
@@ -52,6 +56,22 @@ ROWS = [
         "and torch's lost peer",
         {"worker-0": failed(1, 9, "", "Connection closed by peer"), "worker-1": failed(1)},
         ["worker-1"],
+    ),
+    (
+        "the log of a lost peer",
+        {
+            "worker-0": failed(1, 9, "Error", f"{TRACEBACK}RuntimeError: Connection closed by peer"),
+            "worker-1": failed(1),
+        },
+        ["worker-1"],
+    ),
+    (
+        "a log with an error of its own is no echo of what it caught before",
+        {
+            "worker-0": failed(1, 9, "Error", f"lost: Connection closed by peer\n{TRACEBACK}KeyError: 1"),
+            "worker-1": failed(1),
+        },
+        ["worker-0"],
     ),
     ("an echo alone is the cause", {"worker-0": failed(250)}, ["worker-0"]),
     (
@@ -103,6 +123,47 @@ def test_a_program_that_was_not_started_has_no_log_so_its_message_is_kept(reason
     assert death.message == told
     verdict = plan_restart(JOB, Status(), [death], Losses(0, 100))
     assert verdict is not None and verdict.cause.args().get("message") == told
+
+
+LOG = f"epoch 1\n{TRACEBACK}ValueError: shapes do not match\nsecond line\n"
+
+
+@pytest.mark.parametrize(
+    ("end", "error", "last"),
+    [
+        (failed(1, 5, "Error", LOG), "ValueError: shapes do not match", None),
+        (failed(1, 5, "Error", "epoch 1\ncannot read data.csv\n"), None, "cannot read data.csv"),
+        (failed(250, 5, "Error", f"{TRACEBACK}RuntimeError: Connection closed by peer"),
+         "RuntimeError: Connection closed by peer", None),
+        (failed(137, 5, "OOMKilled", LOG), None, None),
+        (failed(137, 5, "Error", LOG), None, None),
+        (failed(139, 5, "Error", LOG), None, None),
+        (failed(127, 5, "StartError", "exec: not found"), None, None),
+        (failed(1, 5, "Evicted", "The node was low on resource: memory."), None, None),
+        (failed(1, 5), None, None),
+    ],
+)  # fmt: skip
+def test_the_error_in_the_log_of_a_failed_rank_stands_in_the_cause(
+    end: dict[str, Any], error: str | None, last: str | None
+) -> None:
+    deaths = read_deaths(JOB, with_pod(build_pods(JOB), "worker-1", end), (), (), whole=True)
+    verdict = plan_restart(JOB, Status(), deaths, Losses(0, 100))
+    assert verdict is not None
+    args = verdict.cause.args()
+    assert (args.get("error"), args.get("last")) == (error, last)
+
+
+def test_the_error_is_that_of_the_first_named_rank_and_not_long() -> None:
+    ends = {
+        "worker-0": failed(1, 5, "Error", LOG.replace("shapes", "x" * 5_000)),
+        "worker-1": failed(1, 5, "Error", LOG),
+    }
+    pods = build_pods(JOB)
+    for rank, end in ends.items():
+        pods = with_pod(pods, rank, end)
+    verdict = plan_restart(JOB, Status(), read_deaths(JOB, pods, (), (), whole=True), Losses(0, 100))
+    assert verdict is not None and verdict.cause.args()["ranks"] == ["worker-0", "worker-1"]
+    assert len(verdict.cause.args()["error"]) <= 300 and "xxx" in verdict.cause.args()["error"]
 
 
 def test_a_missing_rank_is_a_deleted_one() -> None:

@@ -121,3 +121,20 @@ async def test_a_bug_of_ours_is_said_where_the_user_looks(tmp_path: Path) -> Non
         assert waiting(found)["reason"] == "CreateContainerError"
         assert waiting(found)["message"].startswith("KeyError: 'no such thing' (a bug of Paddock; see cluster.log)")
         await cluster.see("p", lambda found: found["status"]["containerStatuses"][1].get("started"))
+
+
+async def test_what_a_pod_needs_of_this_machine_is_made_before_its_volumes_are_mounted(tmp_path: Path) -> None:
+    there = tmp_path / "made"
+
+    def prepare(manifest: Manifest, now: float) -> None:
+        if manifest["metadata"]["name"] != "p":
+            raise PermissionError(13, "Permission denied", str(there))
+        there.mkdir()
+
+    volumes = [{"name": "d", "hostPath": {"path": str(there), "type": "Directory"}}]
+    main = shell("true", volumeMounts=[{"name": "d", "mountPath": str(there)}])
+    async with open_cluster(tmp_path, choose_sandbox("none"), prepare=prepare) as cluster:
+        assert (await cluster.run(pod(main, volumes=volumes)))["status"]["phase"] == "Succeeded"
+        await cluster.create(pod(main, name="q", volumes=volumes))
+        found = await cluster.see("q", lambda found: waiting(found).get("message"))
+        assert waiting(found)["message"] == f"Permission denied: {there}"

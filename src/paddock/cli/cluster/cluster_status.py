@@ -12,23 +12,28 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from paddock import __version__
 from paddock.cli.cluster.lookup import fetch_all
 from paddock.cli.cluster.operators import Leader, explain_no_operator, fetch_leaders
 from paddock.cli.cluster.places import Cluster
 from paddock.cli.cluster.served import fetch_served
 from paddock.cli.cluster.session import connect, run
+from paddock.cli.help import columns
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.terminal import stdout
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.text.formats import format_of
 from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import NODES, Manifest, Resource
 from paddock.kube.quantities import format_quantity, read_amounts
 from paddock.kube.times import Moment
+from paddock.version import __version__
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
+
+
+_UNREAD = phrase("not yours to read")
 
 
 def print_cluster(place: Cluster, output: str) -> int:
@@ -112,28 +117,31 @@ def _is_ready(node: Manifest) -> bool:
 
 def build_lines(place: Cluster, facts: dict[str, Any], language: str) -> list[str]:
     """One line for each fact. Pure."""
-    unread = phrase("not yours to read")
     nodes = facts["nodes"]
-    devices = "".join(f", {amount} {name}" for name, amount in nodes["devices"].items()) if nodes else ""
-    lines: dict[str, Phrase | str] = {
-        "context": f"{facts['context']} ({place.config.source.partition(', context')[0]})",
-        "server": f"{facts['server']} (Kubernetes {facts['kubernetes']})",
-        "namespace": facts["namespace"],
-        "kinds": ", ".join(facts["kinds"]),
-        "operator": _describe_operators(facts["operators"], facts["why"], language),
-        "jobs": unread
+    lines: dict[Phrase, Phrase | str] = {
+        phrase("context:"): f"{facts['context']} ({place.config.source.partition(', context')[0]})",
+        phrase("server:"): f"{facts['server']} (Kubernetes {facts['kubernetes']})",
+        phrase("namespace:"): facts["namespace"],
+        phrase("kinds:"): ", ".join(facts["kinds"]),
+        phrase("operator:"): _describe_operators(facts["operators"], facts["why"], language),
+        phrase("jobs:"): _UNREAD
         if facts["jobs"] is None
         else ", ".join(f"{count} {phase}" for phase, count in sorted(facts["jobs"].items())) or phrase("none"),
-        "nodes": unread
-        if nodes is None
-        else phrase("{ready} of {count} ready", ready=nodes["ready"], count=nodes["count"])
-        if nodes["count"]
-        else phrase("none"),
-        "paddock": facts["paddock"],
+        phrase("nodes:"): _describe_nodes(nodes, language),
+        phrase("paddock:"): facts["paddock"],
     }
-    said = {name: render(text, language) for name, text in lines.items()}
-    said["nodes"] += devices
-    return [f"{name + ':':<12}{text}" for name, text in said.items()]
+    labels = {render(name, language): render(text, language) for name, text in lines.items()}
+    return [label + " " * max(1, 12 - columns(label)) + text for label, text in labels.items()]
+
+
+def _describe_nodes(nodes: dict[str, Any] | None, language: str) -> str:
+    if nodes is None:
+        return render(_UNREAD, language)
+    if not nodes["count"]:
+        return render(phrase("none"), language)
+    ready = render(phrase("{ready} of {count} ready", ready=nodes["ready"], count=nodes["count"]), language)
+    devices = [f"{amount} {name}" for name, amount in nodes["devices"].items()]
+    return format_of(language).comma.join([ready, *devices])
 
 
 def _describe_operators(operators: Sequence[dict[str, Any]] | None, why: Phrase | None, language: str) -> Phrase | str:

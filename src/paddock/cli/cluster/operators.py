@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from paddock import __version__
 from paddock.cli.cluster.flags import Flags
 from paddock.jobs.install.deployment import DEPLOYMENT
 from paddock.jobs.install.rights import LEASE
@@ -21,6 +20,7 @@ from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.meta import LEASES, Manifest, Resource, annotations_of, namespace_of
 from paddock.kube.times import Moment, format_duration, read_time
+from paddock.version import __version__
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api

@@ -16,18 +16,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from paddock import __version__
 from paddock.app import launch
 from paddock.app.home import UNSANDBOXED, Home, is_up, read_running
 from paddock.cli.cluster.flags import LOCAL, Flags
 from paddock.cli.output.language import localized
 from paddock.cli.output.terminal import stderr
 from paddock.jobs.names import output_name
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.text.phrases import Foreign, Phrase, phrase
 from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import uid_of
+from paddock.version import __version__
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
@@ -64,7 +64,7 @@ class Place(Protocol):
         ...
 
     def find_outputs(self, job: StoredJob) -> Path | None:
-        """The job's PADDOCK_OUTPUT_DIR; None while it is empty."""
+        """The job's PADDOCK_OUTPUT_DIR; None while its programs have written nothing there."""
         ...
 
     def find_kept_log(self, namespace: str, pod: str, uid: str = "*") -> Path | None:
@@ -132,8 +132,10 @@ class Local:
             notify(said)
 
     def find_outputs(self, job: StoredJob) -> Path | None:
+        from paddock.app.outputs import has_outputs
+
         path = self.home.outputs / job.key.namespace / output_name(job.key.name, job.uid)
-        return path if path.is_dir() and any(path.iterdir()) else None
+        return path if has_outputs(path) else None
 
     def find_kept_log(self, namespace: str, pod: str, uid: str = "*") -> Path | None:
         """The kubelet's layout: `<namespace>_<pod>_<uid>/<container>/N.log`."""
@@ -196,18 +198,18 @@ def explain_started(started: launch.Started) -> list[Phrase]:
     if running.sandbox != UNSANDBOXED:
         said = phrase(
             "embedded cluster started in {seconds} s ({machine}; pods in {sandbox})",
-            seconds=seconds, machine=running.machine, sandbox=running.sandbox,
+            seconds=seconds, machine=Foreign(running.machine), sandbox=running.sandbox,
         )  # fmt: skip
         return [said]
     said = phrase(
         "embedded cluster started in {seconds} s ({machine}; pods without a sandbox)",
-        seconds=seconds, machine=running.machine,
+        seconds=seconds, machine=Foreign(running.machine),
     )  # fmt: skip
     if not running.problem:
         return [said, phrase("pods run as you, with all your rights; docs/security.md says what that means")]
     rights = phrase(
         "pods run as you, with all your rights ({problem}); docs/security.md says what that means",
-        problem=running.problem,
+        problem=Foreign(running.problem),
     )
     return [said, rights]
 

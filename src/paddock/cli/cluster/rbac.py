@@ -12,10 +12,11 @@ from contextlib import contextmanager
 
 from paddock.cli.cluster.errors import Failed, build_phrase
 from paddock.cli.cluster.places import Cluster
+from paddock.cli.output.local_times import format_local_time
 from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.errors import ApiError, Forbidden, Unauthorized
-from paddock.kube.times import Moment, format_time
+from paddock.kube.times import Moment
 
 _FORBIDDEN = re.compile(
     r'User "(?P<user>[^"]+)" cannot (?P<verb>\S+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"'
@@ -65,7 +66,7 @@ def explain_unauthorized(place: Cluster, error: ApiError, now: Moment) -> Phrase
         return phrase(
             "{server} does not accept the client certificate of {source}: it expired at {time}. Get a new kubeconfig "
             "from who administers the cluster",
-            server=server, source=source, time=format_time(expired),
+            server=server, source=source, time=format_local_time(expired),
         )  # fmt: skip
     return phrase(
         "{server} does not know who you are ({why}): the token or certificate of {source} is wrong or has expired. Get "

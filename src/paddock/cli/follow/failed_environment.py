@@ -7,19 +7,23 @@ command retries, on a cluster that was restarted with this shell's settings.
 from __future__ import annotations
 
 import asyncio
+import shlex
 import time
 from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.flags import build_next
 from paddock.cli.cluster.places import Place
+from paddock.cli.output.paths import shorten_path
+from paddock.cli.output.requirement_lines import find_lines
+from paddock.environments.sources import read_source
 from paddock.jobs.causes import EnvironmentFailed
 from paddock.jobs.model import CauseRecord
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.text.phrases import Names, Phrase, phrase
 from paddock.jobs.views.messages import read_environment
 from paddock.jobs.views.steps import build_environment_steps
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import NotFound
-from paddock.kube.meta import ENVIRONMENTS
+from paddock.kube.meta import ENVIRONMENTS, Manifest
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
@@ -32,23 +36,36 @@ _STATUS_SECONDS = 2.0
 async def fetch_steps(client: Client, place: Place, job: StoredJob, cause: CauseRecord, again: str) -> list[Phrase]:
     """`next:` and `then:` lines. `again`: the typed command, empty if it cannot be repeated."""
     environment = read_environment(str(cause.args.get("message") or ""))
-    fault = await _fetch_fault(client, environment)
+    failed = await _fetch_failed(client, environment)
+    source = read_source(failed)
     steps = build_environment_steps(
-        environment, job.key.name, job.key.namespace, fault=fault, settings=place.find_other_settings(), again=again
+        environment,
+        fault=str((failed.get("status") or {}).get("fault") or ""),
+        file=shlex.quote(shorten_path(source.files[0])) if source else "",
+        settings=place.find_other_settings(),
+        again=again,
     )
-    return build_next(steps, place.flags)
+    return [*explain_lines(failed), *build_next(steps, place.flags)]
 
 
-async def _fetch_fault(client: Client, name: str) -> str:
-    """`status.fault`, written shortly after the pods' status; empty if the Environment does not exist."""
+def explain_lines(environment: Manifest) -> list[Phrase]:
+    """Which lines of its requirements files the builder's message is about; empty where that is not known."""
+    source, message = read_source(environment), str((environment.get("status") or {}).get("message") or "")
+    lines = find_lines(source.files, message) if source else []
+    return [phrase("see {places}", places=Names(tuple(lines)))] if lines else []
+
+
+async def _fetch_failed(client: Client, name: str) -> Manifest:
+    """The Environment with its `status.fault`, which is written shortly after the pods' status; empty if it does not
+    exist."""
     deadline = time.monotonic() + _STATUS_SECONDS
     while True:
         try:
-            status = (await client.get(ENVIRONMENTS, "", name)).get("status") or {}
+            environment = await client.get(ENVIRONMENTS, "", name)
         except NotFound:
-            return ""
-        if status.get("phase") == "Failed" or time.monotonic() > deadline:
-            return str(status.get("fault") or "")
+            return {}
+        if (environment.get("status") or {}).get("phase") == "Failed" or time.monotonic() > deadline:
+            return environment
         await asyncio.sleep(0.1)
 
 

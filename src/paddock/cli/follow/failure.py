@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.lookup import fetch_pods
 from paddock.cli.cluster.places import Place
+from paddock.cli.follow.missing_module import fetch_module_advice
 from paddock.cli.follow.rank_log import fetch_log
 from paddock.cli.output.log_lines import build_tail
-from paddock.jobs.logs.complaints import find_complaint
+from paddock.jobs.logs.endings import read_ending
 from paddock.jobs.model import Status
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.pods import ended_message, rank_name
@@ -22,9 +24,11 @@ _LONGEST = 64 * 2**10
 """Bytes at the end of a log that are searched for the last lines."""
 
 
-async def fetch_failure(client: Client, place: Place, job: StoredJob, status: Status) -> list[Phrase | str]:
+async def fetch_failure(
+    client: Client, place: Place, job: StoredJob, status: Status, printed: Collection[str] = ()
+) -> list[Phrase | str]:
     """The last lines of the rank that the cause names, with a heading; empty if the cause names no rank or has the
-    message itself."""
+    message itself, or if they were just `printed`."""
     args = status.cause.args if status.cause else {}
     ranks = args.get("ranks")
     if not isinstance(ranks, list | tuple) or not ranks or args.get("message"):
@@ -35,15 +39,23 @@ async def fetch_failure(client: Client, place: Place, job: StoredJob, status: St
     log = await fetch_log(client, place, job, rank, pod, unreadable.append) or b""
     if unreadable:
         return unreadable
-    return build_failure(rank, log[-_LONGEST:].decode("utf-8", "replace"), ended_message(pod or {}))
+    text = log[-_LONGEST:].decode("utf-8", "replace")
+    error = read_ending(text).error
+    advice: list[Phrase | str] = []
+    if error:
+        advice += await fetch_module_advice(client, place, job, rank, error)
+    if rank in printed:
+        return advice
+    return [*build_failure(rank, log[-_LONGEST:], ended_message(pod or {}), bool(args.get("error"))), *advice]
 
 
-def build_failure(rank: str, text: str, message: str) -> list[Phrase | str]:
-    """The end of the rank's log; the kubelet's message for a rank that never started. Pure."""
-    tail = build_tail(text, LINES)
+def build_failure(rank: str, log: bytes, message: str, is_told: bool = False) -> list[Phrase | str]:
+    """The end of the rank's log; the kubelet's message for a rank that never started. `is_told`: the cause has the
+    error. Pure."""
+    tail = build_tail(log, LINES)
     if tail:
-        complaint = find_complaint(text.splitlines())
-        reason = [phrase("{rank} says what went wrong: {line}", rank=rank, line=complaint.text)] if complaint else []
+        error = "" if is_told else read_ending(log.decode("utf-8", "replace")).error
+        reason = [phrase("{rank} says what went wrong: {line}", rank=rank, line=error)] if error else []
         return [phrase("the last lines of {rank}:", rank=rank), *(f"    {line}" for line in tail), *reason]
     if message:
         return [phrase("{rank} was not started: {why}", rank=rank, why=message)]

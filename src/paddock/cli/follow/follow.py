@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from paddock.cli.cluster.flags import Flags, build_next
 from paddock.cli.cluster.places import Place
 from paddock.cli.follow.building import Builds
+from paddock.cli.follow.printed import Printed
 from paddock.cli.follow.rank_log import follow_lines
 from paddock.cli.output.display import build_live_line
 from paddock.cli.output.screen import Screen
@@ -52,8 +53,9 @@ class JobDeleted(Exception):
 class Follower:
     """One followed job. `shows` selects the ranks whose lines are printed; progress is read from all ranks.
 
-    `raw`: without rank names; `tail`: at most so many of the lines printed before now; `on_view`: called for each new
-    status; `unreported`: reasons of causes that the caller reports itself.
+    `raw`: without rank names; `folds`: what launchers and libraries print is counted, not shown (`jobs.logs.folding`);
+    `tail`: at most so many of the lines printed before now; `on_view`: called for each new status; `unreported`:
+    reasons of causes that the caller reports itself.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class Follower:
         *,
         tail: int | None = None,
         raw: bool = False,
+        folds: bool = True,
         on_view: Callable[[FollowedJob], None] = lambda _: None,
         unreported: frozenset[str] = frozenset(),
     ) -> None:
@@ -77,6 +80,7 @@ class Follower:
         self._screen, self._shows, self._tail, self._on_view = screen, shows, tail, on_view
         self._reported = _REPORTED - unreported
         self._raw = raw
+        self._printed = Printed(folds)
         self._width = max((len(str(rank)) for rank in job.job.ranks()), default=0)
         self._streams: dict[str, asyncio.Task[None]] = {}
         self._ended = asyncio.Event()
@@ -98,12 +102,20 @@ class Follower:
             for task in done:
                 task.result()
             await self._drain()
+            self.view = replace(self.view, printed=self._printed.just_printed())
             return self.view
         finally:
             every = (*tasks, ended, *self._streams.values())
             for task in every:
                 task.cancel()
             await asyncio.gather(*every, return_exceptions=True)
+            self._report_folded()
+
+    def _report_folded(self) -> None:
+        """What was not printed of the logs, once, at the end."""
+        command = f"paddock logs {self._key.name}{self._place.flags.of(self._key.namespace)} --raw"
+        for said in self._printed.explain(command, self._screen.language):
+            self._screen.notify(said)
 
     async def _drain(self) -> None:
         """Waits for the last lines of ended ranks, not of servers that are kept running."""
@@ -195,16 +207,26 @@ class Follower:
             self._streams[uid] = asyncio.create_task(self._stream(pod, str(container.get("name") or ""), rank))
 
     async def _stream(self, pod: Manifest, container: str, rank: Rank) -> None:
-        async for lines in follow_lines(self._client, self._place, pod, container, self._tail, self._screen.notify):
-            self._show(rank_name(pod), rank, lines)
+        label = rank_name(pod)
+        folding = self._printed.open(label) if self._shows(rank) else None
+        try:
+            async for lines in follow_lines(self._client, self._place, pod, container, self._tail, self._screen.notify):
+                self._read(rank, lines)
+                if folding is not None:
+                    self._print(label, folding.feed(lines))
+        finally:  # also if it is cancelled: what was held is printed
+            if folding is not None:
+                self._print(label, folding.end())
 
-    def _show(self, label: str, rank: Rank, lines: list[str]) -> None:
+    def _read(self, rank: Rank, lines: list[str]) -> None:
         for progress in filter(None, map(read_progress, lines)):
             self.view = replace(self.view, progress={**self.view.progress, rank: progress})
         if rank not in self.view.complaints and (complaint := find_complaint(lines)) and complaint.is_fatal:
             self.view = replace(self.view, complaints={**self.view.complaints, rank: complaint})
-        if self._shows(rank):
-            self._screen.rank_lines("" if self._raw else label, self._width, lines)
+
+    def _print(self, label: str, lines: list[str]) -> None:
+        self._printed.note(label, len(lines))
+        self._screen.rank_lines("" if self._raw else label, self._width, lines)
 
     def _note_environment(self, waiting: Mapping[str, Any]) -> None:
         if named := read_environment(str(waiting.get("message") or "")):

@@ -16,7 +16,7 @@ def explain_locations(place: Place, job: StoredJob, view: FollowedJob, language:
     """Logs outlive their pods only on the local cluster; on a remote one outputs outlive them only in volumes."""
     logs = phrase("logs: {command}", command=f"paddock logs {job.key.name}{place.flags.of(job.key.namespace)}")
     outputs = place.find_outputs(job)
-    said = [logs, phrase("outputs: {path}", path=str(outputs))] if outputs else [logs]
+    said = [logs, phrase("outputs: {path} (PADDOCK_OUTPUT_DIR)", path=str(outputs))] if outputs else [logs]
     if place.home is None:
         gone = phrase("logs: gone with the pods (cleanPodPolicy {policy})", policy=str(view.job.policies.clean_pods))
         said = [gone if _is_cleaned_up(view) else logs, explain_outputs(view.job)]

@@ -52,7 +52,7 @@ class Outcome:
         """The job has ended by itself. `limited`: `paddock run` has set its backoffLimit."""
         completed = view.status.phase is Phase.COMPLETED
         if not completed:
-            for line in await fetch_failure(self.client, self.place, self.job, view.status):
+            for line in await fetch_failure(self.client, self.place, self.job, view.status, view.printed):
                 self.screen.line(line)
         self.screen.line(build_end(view, self.screen.language), "bold green" if completed else "bold red")
         if limited and view.status.cause and view.status.cause.reason == "BackoffLimitExceeded":
@@ -97,7 +97,7 @@ class Outcome:
             for step in build_next(build_steps(cause, key.name, key.namespace, file, local=flags.local), flags):
                 self.screen.line(step)
         if outputs := self.place.find_outputs(self.job):
-            self.screen.line(phrase("outputs: {path}", path=str(outputs)))
+            self.screen.line(phrase("outputs: {path} (PADDOCK_OUTPUT_DIR)", path=str(outputs)))
         rests = await self._stop(lambda: suspend(self.client, self.job, ""), kill)
         commands = {"logs": self._command("logs"), "delete": self._command("delete")}
         whole = phrase(

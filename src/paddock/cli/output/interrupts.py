@@ -5,7 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import TypeAlias
+
+Listen: TypeAlias = Callable[[asyncio.Queue[None]], AbstractAsyncContextManager[None]]
+"""Puts an item into the queue for each interrupt while its context is open."""
 
 
 @contextlib.asynccontextmanager

@@ -2,37 +2,60 @@
 
 from __future__ import annotations
 
+from paddock.jobs.logs.folding import Folding
+
 _LONGEST = 1 << 16
 """Bytes after which an unfinished line is cut: a program that prints no line end must not fill the memory."""
 
 
 class Lines:
-    """Splits one pod's stream into lines; a carriage return replaces the line, as on a terminal."""
+    """Splits one pod's stream into lines; a carriage return replaces the line, as on a terminal. `raw`: it does not."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, raw: bool = False) -> None:
         self._rest = b""
+        self._raw = raw
         self.seen = 0
+
+    @property
+    def live(self) -> str:
+        """The line that is being written: the state of a progress bar, or half a line."""
+        return _text(self._rest)
 
     def feed(self, chunk: bytes) -> list[str]:
         """The lines that are complete now."""
         self.seen += len(chunk)
         *whole, self._rest = (self._rest + chunk).split(b"\n")
+        if not self._raw:
+            self._rest = _newest(self._rest)
         if len(self._rest) > _LONGEST:
             whole.append(self._rest)
             self._rest = b""
-        return [_text(line) for line in whole]
+        return [self._read(line) for line in whole]
 
     def end(self) -> list[str]:
         """The last line, if the stream ended without a line end."""
         rest, self._rest = self._rest, b""
-        return [_text(rest)] if rest else []
+        return [self._read(rest)] if rest else []
+
+    def _read(self, line: bytes) -> str:
+        return line.rstrip(b"\r").decode("utf-8", "replace") if self._raw else _text(line)
+
+
+def _newest(line: bytes) -> bytes:
+    """What is left of a line that is being written: a bar of hours has no line end."""
+    last = line.rfind(b"\r", 0, len(line.rstrip(b"\r")))
+    return line if last < 0 else line[last + 1 :]
 
 
 def _text(line: bytes) -> str:
     return line.rstrip(b"\r").rpartition(b"\r")[2].decode("utf-8", "replace")
 
 
-def build_tail(text: str, lines: int) -> list[str]:
-    """The last lines that are not blank."""
-    said = [line.rstrip() for line in text.splitlines() if line.strip()]
+def build_tail(log: bytes, lines: int) -> list[str]:
+    """The last lines that are not blank, without what launchers and libraries print of themselves; with it if there is
+    nothing else."""
+    cutter, folding = Lines(), Folding()
+    whole = [line.rstrip() for line in (*cutter.feed(log), *cutter.end())]
+    shown = [*folding.feed(whole), *folding.end()]
+    said = [line for line in shown if line.strip()] or [line for line in whole if line.strip()]
     return said[-lines:]

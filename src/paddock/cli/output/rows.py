@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from paddock.jobs.frameworks.registry import COLUMNS
-from paddock.jobs.model import Counts
+from paddock.jobs.model import Counts, Phase
 from paddock.jobs.text.explain import explain, explain_briefly, shorten
 from paddock.jobs.text.phrases import Foreign, phrase, render
 from paddock.jobs.views.environments import EnvironmentRow
@@ -35,11 +35,15 @@ def build_job_cells(row: JobRow, now: Moment, language: str = "en", *, wide: boo
         edit = render(row.edit, language)
         why = "; ".join(filter(None, (why, edit if wide else shorten(edit))))
     age = format_age(row.created, now)
-    return [row.name, str(row.phase), row.mode, *map(_ready, row.counts), age, why]
+    completed = row.phase is Phase.COMPLETED
+    return [row.name, str(row.phase), row.mode, *(_ready(counts, completed) for counts in row.counts), age, why]
 
 
-def _ready(counts: Counts | None) -> str:
-    return counts.ready if counts else ""
+def _ready(counts: Counts | None, completed: bool) -> str:
+    """Running of wanted; in a completed job, of a role that trains, succeeded of wanted."""
+    if counts is None:
+        return ""
+    return f"{counts.succeeded}/{counts.wanted}" if completed and counts.succeeded else counts.ready
 
 
 def build_pod_cells(row: PodRow, now: Moment, language: str = "en") -> list[str]:
@@ -66,6 +70,8 @@ def build_environment_list_cells(row: EnvironmentRow, language: str = "en") -> l
     """A line of `paddock env list`; WHAT is the requirements, or the builder's message during a build and after its
     failure."""
     said = _said(row, language) if row.phase in ("Building", "Failed") else ""
+    if row.changed:
+        said = render(phrase("requirements.txt changed since; the next run rebuilds it"), language)
     size, images = format_bytes(row.size) if row.size else "", (*row.images, "")[0]
     if len(row.images) > 1:
         images = render(phrase("{names} and {count} more", names=images, count=len(row.images) - 1), language)

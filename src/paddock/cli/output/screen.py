@@ -6,11 +6,13 @@ Lines of ranks and the result go to stdout, notices to stderr. Nothing is redraw
 from __future__ import annotations
 
 from types import TracebackType
+from typing import Self
 
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from paddock.cli.output.local_times import localize_times
 from paddock.cli.output.terminal import pod_colour, stderr, stdout
 from paddock.jobs.text.phrases import Phrase, render
 
@@ -24,7 +26,7 @@ class Screen:
         self._live = Live(console=self._out, refresh_per_second=8, transient=True) if self._out.is_interactive else None
         self._shown = ""
 
-    def __enter__(self) -> Screen:
+    def __enter__(self) -> Self:
         if self._live:
             self._live.start()
         return self
@@ -51,11 +53,11 @@ class Screen:
         self._out.print(text, soft_wrap=True)
 
     def line(self, text: Phrase | str, style: str = "") -> None:
-        self._out.print(Text(render(text, self.language), style=style), soft_wrap=True)
+        self._out.print(Text(localize_times(render(text, self.language)), style=style), soft_wrap=True)
 
     def notify(self, text: Phrase | str) -> None:
         """Prints a notice to stderr; above the live line if stdout and stderr are one terminal."""
-        said = render(text, self.language)
+        said = localize_times(render(text, self.language))
         if self._live and self._one_terminal:
             self._out.print(Text(said, style="dim"), soft_wrap=True)
         else:

@@ -27,6 +27,9 @@ _STATUS_COLOURS = {
     "Building": "yellow",
 }
 _GAP = "   "
+_NARROW = 100
+"""Columns below which a table shows a sentence under its row."""
+_WRAPPING = Console(width=_NARROW)
 _LEAST = 10
 """Characters that the last column keeps on the narrowest terminal."""
 
@@ -46,10 +49,30 @@ def pod_colour(pod: str) -> str:
 
 
 def print_table(console: Console, header: Sequence[str], rows: Sequence[Sequence[str]], *, cut: bool) -> None:
-    """kubectl's layout: capitals, no borders, three spaces between. `cut`: the last column is cut to the terminal."""
+    """kubectl's layout: capitals, no borders, three spaces between. `cut`: the last column is cut to the terminal; on a
+    narrow one WHY stands in lines of its own."""
     width = console.width if cut and console.is_terminal else None
-    for line in build_table(header, rows, width):
+    lines = build_stacked(header, rows, width) if width is not None and width < _NARROW else None
+    for line in build_table(header, rows, width) if lines is None else lines:
         console.print(line, soft_wrap=True)
+
+
+def build_stacked(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[Text] | None:
+    """A table whose last column, WHY, stands under each row, indented and wrapped; None if it fits beside it."""
+    whole = build_table(header, rows)
+    if header[-1] != "WHY" or max(map(_columns, whole)) <= width:
+        return None
+    head, *lines = build_table(header[:-1], [row[:-1] for row in rows])
+    indent = "    "
+    stacked = [head]
+    for line, row in zip(lines, rows, strict=True):
+        why = Text(row[-1]).wrap(_WRAPPING, max(_LEAST, width - len(indent))) if row[-1] else ()
+        stacked += [line, *(Text(indent).append_text(part) for part in why)]
+    return stacked
+
+
+def _columns(line: Text) -> int:
+    return cell_len(line.plain)
 
 
 def build_table(header: Sequence[str], rows: Sequence[Sequence[str]], max_width: int | None = None) -> list[Text]:

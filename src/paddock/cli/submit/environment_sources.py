@@ -1,7 +1,7 @@
-"""Which requirements files an Environment was made of, and what it becomes when they have changed. Pure.
+"""What an Environment becomes by its requirements files, as they are now. Pure.
 
-The annotation `SOURCE` records the files, a digest of what they said, and what was asked for beside them. A digest
-covers packages and indexes, with those of the files that `-r` includes, not comments and the order of lines.
+`environments.sources` records the files. The digest covers packages and indexes, with those of the files that `-r`
+includes, not comments and the order of lines.
 """
 
 from __future__ import annotations
@@ -9,10 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
-
-import msgspec
 
 from paddock.cli.submit.requirements import Requirements
 from paddock.environments.defaults import SERVERS_CHECK, SERVERS_ENV, UNBUFFERED
@@ -25,37 +23,9 @@ from paddock.environments.paddle_packages import (
     lacks_servers,
 )
 from paddock.environments.requirements import explain_requirement, requirement_name
+from paddock.environments.sources import SOURCE, Source, read_source, write_source
 from paddock.jobs.text.phrases import Names, Phrase, phrase
 from paddock.kube.meta import Manifest, annotations_of
-
-SOURCE = "paddock.dev/requirements-source"
-"""Annotation on an Environment: JSON with the fields of `Source`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """`files`: absolute paths; `read`: when, RFC 3339; `paddle`: PaddlePaddle is added where they name none;
-    `servers`: with parameter servers; `added`: packages beside the files; `own_index`: the index is an option's."""
-
-    files: tuple[str, ...]
-    digest: str = ""
-    read: str = ""
-    paddle: bool = False
-    servers: bool = False
-    added: tuple[str, ...] = ()
-    own_index: bool = False
-
-
-def read_source(environment: Mapping[str, Any]) -> Source | None:
-    """None for an Environment that was made of no file, and for an annotation that is not of this version."""
-    try:
-        return msgspec.json.decode(annotations_of(environment).get(SOURCE, ""), type=Source)
-    except msgspec.DecodeError:  # or one of its fields is of another type
-        return None
-
-
-def write_source(source: Source) -> str:
-    return msgspec.json.encode(source).decode()
 
 
 def build_digest(read: Iterable[Requirements]) -> str:
@@ -66,8 +36,9 @@ def build_digest(read: Iterable[Requirements]) -> str:
 
 def build_packages(read: Sequence[Requirements], source: Source) -> tuple[str, ...]:
     """The requirements of the files, of `source.added`, and what PaddlePaddle and its parameter servers need."""
-    named = [package for each in read for package in each.packages]
-    packages = tuple(dict.fromkeys([*named, *source.added]))
+    named = dict.fromkeys(package for each in read for package in each.packages)
+    names = {requirement_name(each) for each in named}
+    packages = (*named, *(each for each in source.added if requirement_name(each) not in names))
     if source.paddle and not find_paddle(packages):
         # first, as messages name an environment by its first package
         packages = (PADDLE_WITH_SERVERS if source.servers else PADDLE, *packages)
@@ -86,7 +57,7 @@ def find_problems(read: Sequence[Requirements], source: Source) -> list[Phrase]:
                     "found {found}; PaddlePaddle's packages after 3.0.0 have no parameter servers: write {package}",
                     found=package, package=PADDLE_WITH_SERVERS,
                 )  # fmt: skip
-                problems.append(phrase("{place}: {problem}", place=place, problem=said))
+                problems.append(phrase("{option}: {problem}", option=place, problem=said))
     return problems
 
 
@@ -103,6 +74,12 @@ def find_additions(read: Sequence[Requirements], source: Source, file: str) -> l
                 phrase("{package} is added: later ones have no parameter servers", package=package),
             )
     return said
+
+
+def has_changed(environment: Mapping[str, Any], read: Sequence[Requirements]) -> bool:
+    """Whether the files say something else than when the Environment was made of them."""
+    source = read_source(environment)
+    return source is not None and build_digest(read) != source.digest
 
 
 def build_spec(read: Sequence[Requirements], source: Source, spec: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,14 +1,18 @@
-"""Options of `paddock env create` -> an Environment, or all problems at once. Pure."""
+"""Options of `paddock env create` and `env update` -> an Environment, or all problems at once. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.submit.requirements import Requirements, explain_url
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.cli.submit.environment_sources import build_spec, find_problems, with_files
+from paddock.cli.submit.requirements import Requirements, explain_url, read_requirements
+from paddock.environments.requirements import requirement_name
+from paddock.environments.sources import Source
+from paddock.jobs.text.phrases import Names, Phrase, phrase
 from paddock.kube.meta import ENVIRONMENTS, Manifest
 
 
@@ -23,10 +27,7 @@ def build_environment(
 ) -> Manifest:
     """The Environment. Options override the files. Raises `UserError` with every problem at once."""
     problems = [problem for each in read for problem in each.problems]
-    problems += [_of_option("--index-url", said) for said in (explain_url(index_url) if index_url else None,) if said]
-    problems += [_of_option("--extra-index-url", said) for each in extra if (said := explain_url(each))]
-    problems += [said for each in variables if (said := _explain_variable(each))]
-    problems += [_of_option("--python", said) for said in (explain_python(python),) if said]
+    problems += _find_problems(index_url, extra, variables, python)
     if problems:
         raise UserError(*problems, phrase("nothing was created"))
     urls = [each.index_url for each in read if each.index_url]
@@ -36,7 +37,7 @@ def build_environment(
         "requirements": list(dict.fromkeys(package for each in read for package in each.packages)),
         "indexURL": index_url or (urls[-1] if urls else ""),
         "extraIndexURLs": list(extra) or [url for each in read for url in each.extra_index_urls],
-        "env": [{"name": key, "value": value} for key, value in dict(each.split("=", 1) for each in variables).items()],
+        "env": _build_variables(_read_variables(variables)),
     }
     return {
         "apiVersion": ENVIRONMENTS.api_version,
@@ -44,6 +45,131 @@ def build_environment(
         "metadata": {"name": name},
         "spec": {key: value for key, value in spec.items() if value},
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The options of `paddock env update`. What is empty stays as it is."""
+
+    images: tuple[str, ...] = ()
+    index_url: str = field(default="", repr=False)
+    extra: tuple[str, ...] = field(default=(), repr=False)
+    variables: tuple[str, ...] = ()
+    python: str = ""
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    @property
+    def any(self) -> bool:
+        return self != Changes()
+
+
+def check_changes(
+    changes: Changes, read: Sequence[Requirements], source: Source | None, before: Mapping[str, Any]
+) -> None:
+    """Raises `UserError` with every problem of the options and of the files at once. `before`: the Environment."""
+    there = source.added if source else (before.get("spec") or {}).get("requirements") or ()
+    problems: list[Phrase] = find_problems(read, source or Source(()))
+    problems += _find_problems(changes.index_url, changes.extra, changes.variables, changes.python)
+    problems += [said for each in changes.added if (said := _explain_package(each, read))]
+    problems += [said for each in changes.removed if (said := _explain_removed(each, there))]
+    if problems:
+        raise UserError(*problems, phrase("nothing was changed"))
+
+
+def change_environment(before: Manifest, read: Sequence[Requirements], source: Source | None, changes: Changes,
+                       now: str) -> Manifest:  # fmt: skip
+    """The Environment with the changes of `check_changes`. `read`: the files as they are now; `source`: None if they
+    cannot be read again; `now`: RFC 3339."""
+    after = before
+    if source is not None:
+        own_index = source.own_index or bool(changes.index_url or changes.extra)
+        added = _with_packages(source.added, changes)
+        after = with_files(before, read, replace(source, added=added, own_index=own_index), now)
+    elif read:
+        after = {**before, "spec": build_spec(read, Source(()), before.get("spec") or {})}
+    spec = dict(after.get("spec") or {})
+    if source is None and (changes.added or changes.removed):
+        spec["requirements"] = list(_with_packages(spec.get("requirements") or (), changes))
+    variables = {each["name"]: each.get("value") or "" for each in spec.get("env") or ()}
+    given = {
+        "images": list(changes.images),
+        "python": changes.python,
+        "indexURL": changes.index_url,
+        "extraIndexURLs": list(changes.extra),
+        "env": _build_variables(variables | _read_variables(changes.variables)) if changes.variables else (),
+    }
+    return {**after, "spec": spec | {key: value for key, value in given.items() if value}}
+
+
+def is_built_anew(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Whether two specs are built in different directories, or checked otherwise."""
+    built = ("requirements", "python", "indexURL", "extraIndexURLs", "env", "verify")
+    return any(before.get(key) != after.get(key) for key in built)
+
+
+def find_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Phrase]:
+    """What differs between two specs, a line for each field. Values that may hold a password are not told."""
+    said = []
+    for key in dict.fromkeys((*before, *after)):
+        old, new = before.get(key), after.get(key)
+        if old == new:
+            continue
+        if key in ("indexURL", "extraIndexURLs"):
+            said.append(phrase("{option}: {problem}", option=key, problem=phrase("another one")))
+            continue
+        one, other = _as_items(old), _as_items(new)
+        names = [
+            *(f"+{shown}" for item, shown in other.items() if item not in one),
+            *(f"-{shown}" for item, shown in one.items() if item not in other and shown not in other.values()),
+        ]
+        said.append(phrase("{option}: {problem}", option=key, problem=", ".join(names or other.values())))
+    return said
+
+
+def _as_items(value: Any) -> dict[str, str]:
+    """Items to compare -> what is shown of them: of a variable its name."""
+    if not isinstance(value, list):
+        return {str(value): str(value)} if value else {}
+    return {str(each): each["name"] if isinstance(each, Mapping) else str(each) for each in value}
+
+
+def _with_packages(there: Sequence[str], changes: Changes) -> tuple[str, ...]:
+    """An added package takes the place of one of the same name."""
+    gone = {requirement_name(each) for each in (*changes.added, *changes.removed)}
+    return (*(each for each in there if requirement_name(each) not in gone), *dict.fromkeys(changes.added))
+
+
+def _explain_removed(name: str, there: Sequence[str]) -> Phrase | None:
+    names = [requirement_name(each) for each in there]
+    if requirement_name(name) in names:
+        return None
+    added = Names(tuple(names)) if names else phrase("none was")
+    return phrase("--remove {package}: no such package was added; added: {names}", package=name, names=added)
+
+
+def _explain_package(text: str, files: Sequence[Requirements]) -> Phrase | None:
+    for each in files:
+        for package, place in zip(each.packages, each.places, strict=True):
+            if requirement_name(package) == requirement_name(text):
+                return phrase("--add {package}: {place} names it already: change it there", package=text, place=place)
+    read = read_requirements("--add", lambda _: text)
+    return read.problems[0] if read.problems else None
+
+
+def _find_problems(index_url: str, extra: Sequence[str], variables: Sequence[str], python: str) -> list[Phrase]:
+    problems = [_of_option("--index-url", said) for said in (explain_url(index_url) if index_url else None,) if said]
+    problems += [_of_option("--extra-index-url", said) for each in extra if (said := explain_url(each))]
+    problems += [said for each in variables if (said := _explain_variable(each))]
+    return [*problems, *(_of_option("--python", said) for said in (explain_python(python),) if said)]
+
+
+def _read_variables(variables: Sequence[str]) -> dict[str, str]:
+    return {key: value for key, _, value in (each.partition("=") for each in variables)}
+
+
+def _build_variables(variables: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"name": name, "value": value} for name, value in variables.items()]
 
 
 def _of_option(option: str, problem: Phrase | str) -> Phrase:

@@ -10,25 +10,24 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.environment_sources import (
-    SOURCE,
-    Source,
     build_first_spec,
     explain_changes,
     find_additions,
     find_problems,
-    read_source,
+    has_changed,
     with_files,
 )
 from paddock.cli.submit.requirements import Requirements, read_requirements
+from paddock.environments.sources import SOURCE, Source, read_source
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.errors import AlreadyExists, Conflict, NotFound
-from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of
+from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of, name_of
 from paddock.kube.times import format_time
 
 if TYPE_CHECKING:
@@ -81,6 +80,34 @@ async def prepare_environment(api: Api, requirements: Path, notify: Notify, *, s
         except Conflict:
             continue
     raise UserError(phrase("environment {name} is being changed by somebody else: try again", name=name))
+
+
+async def refresh_environments(api: Api, environments: Sequence[Manifest], notify: Notify) -> None:
+    """Changes those whose requirements files have changed since. A file that is gone leaves its Environment as it is,
+    with a line. Raises `UserError` with the problems of a changed file, `ApiError`."""
+    for environment in environments:
+        source, name = read_source(environment), name_of(environment)
+        read = read_files_of(environment)
+        if source is None or not has_changed(environment, read):
+            continue
+        if gone := [file for file in source.files if not Path(file).exists()]:
+            notify(
+                phrase("{file} is gone, from which environment {name} was made: the environment stays as it is",
+                       file=gone[0], name=name)
+            )  # fmt: skip
+            continue
+        check_files(read, source)
+        try:
+            after = with_files(environment, read, source, format_time(time.time()))
+            await replace_changed(api, environment, after, Path(source.files[0]).name, notify)
+        except Conflict:  # somebody else changes it at this moment: theirs is the newer one
+            continue
+
+
+def read_files_of(environment: Mapping[str, Any]) -> list[Requirements]:
+    """The files that an Environment was made of, as they are now; empty if it was made of none."""
+    source = read_source(environment)
+    return [read_requirements(file, read_text) for file in source.files] if source else []
 
 
 def check_files(read: list[Requirements], source: Source) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from paddock.cli.submit.submission import Checked
-from paddock.jobs.labels import ENVIRONMENT_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
+from paddock.jobs.labels import ENVIRONMENT_ANNOTATION, RESUME_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.manager import explain_manager
@@ -62,6 +62,11 @@ def find_notices(checked: Sequence[Checked]) -> list[Phrase]:
 
 
 def _notices(job: Job) -> Iterator[Phrase]:
+    if job.annotations.get(RESUME_ANNOTATION) == "true":
+        yield phrase(
+            "only the local cluster keeps the checkpoints of a job's earlier runs: on a cluster a job resumes from "
+            "what its program finds in a volume, for example a persistentVolumeClaim"
+        )
     for role in job.roles:
         metadata = role.template.get("metadata") or {}
         own = (metadata.get("annotations") or {}).get(ENVIRONMENT_ANNOTATION)

@@ -8,26 +8,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paddock.cli.cluster.deletion import delete_job
-from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import Place
 from paddock.cli.submit.file_environments import prepare_environment
+from paddock.cli.submit.job_environments import settle_environments
 from paddock.cli.submit.programs import fetch_programs
-from paddock.cli.submit.same_name import explain_replaced, explain_taken
+from paddock.cli.submit.replacing import delete_replaced, find_replaced
+from paddock.cli.submit.resumed import explain_resumed
 from paddock.cli.submit.script.requests import refuse_foreign_secret
 from paddock.cli.submit.sent_directories import create_with_maps
 from paddock.cli.submit.submission import Checked, check_with_server, drop_devices, fetch_devices, read_devices
 from paddock.cli.submit.workdir import place_directories
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.stored import StoredJob, read_stored
-from paddock.kube.errors import NotFound
 from paddock.kube.meta import NODES
 from paddock.kube.quantities import format_quantity
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
-
-_WAITING_FOR_PODS = phrase("waiting for the pods of that job to end")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +55,20 @@ class Submitter:
         if self.requirements is not None:
             await prepare_environment(self.client, self.requirements, self.notify, servers=self.servers)
         checked = await self._adapt(checked, without)
+        await settle_environments(self.client, self.place, checked, self.notify)
         checked = await place_directories(self.client, self.place, checked, workdir, self.notify)
         job = next(each for each in checked if each.is_job)
-        # before the dry run, which refuses a job whose name exists
-        await self._replace_finished(job)
+        replaced = await find_replaced(self.client, [job], self.place.flags, typed=self.typed)
         await refuse_foreign_secret(self.client, checked)
-        await check_with_server(self.client, checked, update=True, flags=self.place.flags)
+        await check_with_server(
+            self.client, checked, update=True, replaced=[each for each, _ in replaced], flags=self.place.flags
+        )
         assert job.job is not None
         programs = await fetch_programs(self.client, self.place, job.job, workdir)
+        await delete_replaced(self.client, replaced, self.notify)
+        resumed = explain_resumed(job.job, self.place.home) if self.place.home else None
+        if resumed is not None:
+            self.notify(resumed)
         self.creating()
         created = await create_with_maps(self.client, checked, self.notify, update=True)
         return Submitted(read_stored(job.resource, created[checked.index(job)]), programs)
@@ -100,17 +103,3 @@ class Submitter:
         job = next(each.job for each in checked if each.job)
         nodes = (await self.client.list(NODES)).items
         return plan_why_not(job, [], nodes, [], time.time()) is None
-
-    async def _replace_finished(self, job: Checked) -> None:
-        """Deletes a job of this name if it has finished or `paddock run` suspended it; else raises `UserError`."""
-        if not job.key.name:  # generateName: the server generates a new name
-            return
-        try:
-            current = read_stored(job.resource, await self.client.get(job.resource, *job.key))
-        except NotFound:
-            return
-        if taken := explain_taken(current, time.time(), self.place.flags):
-            another = phrase("--name gives this one another name: `--name {name}`", name=f"{job.key.name}-2")
-            raise UserError(taken, *([another] if self.typed else []))
-        self.notify(explain_replaced(current, job.label, time.time()))
-        await delete_job(self.client, current, notify=lambda _: self.notify(_WAITING_FOR_PODS))

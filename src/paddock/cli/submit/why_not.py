@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paddock import __version__
 from paddock.app.programs import explain_no_content
 from paddock.app.why_not import explain_placement
 from paddock.cli.cluster.errors import UserError
@@ -36,6 +35,7 @@ from paddock.jobs.views.stored import read_stored
 from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound
 from paddock.kube.meta import ENVIRONMENTS, NODES, POD_GROUPS, PODS, Key, Manifest
 from paddock.kube.times import Moment
+from paddock.version import __version__
 
 if TYPE_CHECKING:
     from paddock.cli.cluster.places import Place

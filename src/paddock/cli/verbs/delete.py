@@ -12,10 +12,10 @@ from paddock.cli.cluster.lookup import fetch_job, printed_name
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import run_with_client
-from paddock.cli.output.language import readers_language
+from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.terminal import stderr, stdout
 from paddock.cli.verb import Verb
-from paddock.jobs.text.phrases import Phrase, render
+from paddock.jobs.text.phrases import Phrase, phrase, render
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 @click.option("--wait/--no-wait", default=True, help="Wait until the job and its pods are gone.", show_default=True)
 @namespace_option
 def command(names: tuple[str, ...], now: bool, wait: bool, namespace: str) -> None:
-    """End a job and remove it, with its pods and their logs. Its outputs are kept.
+    """End a job and remove it, with its pods. Its outputs are kept, and on the local cluster its logs (`paddock
+    history`).
 
     \b
     paddock delete resnet
@@ -38,7 +39,7 @@ def command(names: tuple[str, ...], now: bool, wait: bool, namespace: str) -> No
         found = [await fetch_job(client, namespace, name, place.flags) for name in names]
         for job in found:
             await delete_job(client, job, now=now, wait=wait, notify=_notify)
-            stdout().print(f"{printed_name(job.resource, job.key.name)} deleted")
+            stdout().print(localized(phrase("{object} deleted", object=printed_name(job.resource, job.key.name))))
 
     run_with_client(work)
 

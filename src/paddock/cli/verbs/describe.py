@@ -15,12 +15,14 @@ from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import run_with_client
 from paddock.cli.output.language import readers_language
+from paddock.cli.output.local_times import format_local_time, localize_times
 from paddock.cli.output.rows import POD_HEADER, build_pod_cells
 from paddock.cli.output.terminal import print_table, stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.model import Job, Status
 from paddock.jobs.policies.manager import find_other_manager
 from paddock.jobs.text.explain import explain
+from paddock.jobs.text.messages import translate_message
 from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.jobs.views.edit import explain_edit
 from paddock.jobs.views.manager import explain_manager
@@ -29,7 +31,7 @@ from paddock.jobs.views.pods import read_pod_row
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import EVENTS, Manifest, Resource, annotations_of, metadata
-from paddock.kube.times import format_duration, format_time, read_time
+from paddock.kube.times import format_duration, read_time
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
@@ -122,7 +124,7 @@ def build_facts(job: Job, stored: StoredJob, place: Place, language: str = "en")
 
 def _lines(facts: Mapping[Phrase, Phrase | str], language: str) -> list[str]:
     said = [(name, text if isinstance(text, str) else render(text, language)) for name, text in facts.items()]
-    return [_label(name, language) + text for name, text in said if text]
+    return [_label(name, language) + localize_times(text) for name, text in said if text]
 
 
 def _kind(resource: Resource) -> str:
@@ -161,7 +163,7 @@ def _limit(job: Job) -> Phrase:
 def _moment(moment: float | None) -> Phrase | str:
     if moment is None:
         return ""
-    return phrase("{time} ({age} ago)", time=format_time(moment), age=format_duration(time.time() - moment))
+    return phrase("{time} ({age} ago)", time=format_local_time(moment), age=format_duration(time.time() - moment))
 
 
 def _print_pods(pods: list[Manifest], language: str) -> None:
@@ -185,6 +187,5 @@ def _print_events(events: list[Manifest] | None, language: str) -> None:
         last = read_time(event.get("lastTimestamp"))
         age = "" if last is None else format_duration(now - last)
         times = f" (x{event['count']})" if int(event.get("count") or 1) > 1 else ""
-        stdout().print(
-            f"  {age:<6}{event.get('type', ''):<8} {event.get('reason', ''):<20} {event.get('message', '')}{times}"
-        )
+        said = localize_times(translate_message(str(event.get("message") or ""), language))
+        stdout().print(f"  {age:<6}{event.get('type', ''):<8} {event.get('reason', ''):<20} {said}{times}")

@@ -7,9 +7,11 @@ Environments are cluster-scoped API objects (paddock.dev/v1alpha1), so kubectl c
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,7 @@ import click
 
 from paddock.app.home import Home
 from paddock.cli.cluster.complete import complete_environments
+from paddock.cli.cluster.environment_users import find_users
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.lookup import explain_near, fetch_all
 from paddock.cli.cluster.places import Place
@@ -24,19 +27,30 @@ from paddock.cli.cluster.session import home, run_with_client
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.rows import ENVIRONMENT_LIST_HEADER, build_environment_list_cells
 from paddock.cli.output.terminal import print_table, stderr, stdout
-from paddock.cli.submit.environments import build_environment
+from paddock.cli.submit.environment_sources import has_changed, with_files
+from paddock.cli.submit.environments import (
+    Changes,
+    build_environment,
+    change_environment,
+    check_changes,
+    find_differences,
+    is_built_anew,
+)
+from paddock.cli.submit.file_environments import read_files_of
 from paddock.cli.submit.requirements import read_requirements
 from paddock.cli.verb import VerbGroup
-from paddock.environments.definition import BUILD_REQUESTED
+from paddock.environments.definition import BUILD_REQUESTED, build_spec_digest
+from paddock.environments.requirements import requirement_name
+from paddock.environments.sources import Source, read_source
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.labels import ENVIRONMENT_ANNOTATION
-from paddock.jobs.model import Rank, Settings
 from paddock.jobs.text.phrases import Foreign, Phrase, phrase
 from paddock.jobs.text.sentences import nearest
 from paddock.jobs.views.environments import read_environment_row
-from paddock.kube.errors import AlreadyExists, NotFound
-from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, Resource, annotations_of, key_of, name_of
+from paddock.kube.errors import AlreadyExists, Conflict, NotFound
+from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, annotations_of, name_of
 from paddock.kube.quantities import format_bytes
+from paddock.kube.times import format_time
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
@@ -52,6 +66,7 @@ def command() -> None:
     \b
     paddock env list
     paddock env create mine -r requirements.txt --image 'registry.example/team/*'
+    paddock env update mine --add opencv-python
     paddock env build mine
 
     A job runs in the one whose image pattern matches, or in the one that its annotation paddock.dev/environment names.
@@ -67,13 +82,21 @@ def list_(output: str) -> None:
         return sorted((await client.list(ENVIRONMENTS)).items, key=name_of)
 
     found = run_with_client(work)
+    changed = {name_of(each) for each in found if _has_changed(each)}
     if output == "json":
         listed = {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": found}
         print(json.dumps(listed, indent=4, ensure_ascii=False))
     else:
         language = readers_language()
-        cells = [build_environment_list_cells(read_environment_row(each), language) for each in found]
+        rows = [replace(read_environment_row(each), changed=name_of(each) in changed) for each in found]
+        cells = [build_environment_list_cells(each, language) for each in rows]
         print_table(stdout(), ENVIRONMENT_LIST_HEADER, cells, cut=True)
+
+
+def _has_changed(environment: Manifest) -> bool:
+    """Whether its requirements files can be read and say something else than before."""
+    read = read_files_of(environment)
+    return not any(each.problems for each in read) and has_changed(environment, read)
 
 
 @command.command(name="create")
@@ -109,16 +132,18 @@ def create(
     """
     read = [read_requirements(file, _read_text) for file in files]
     manifest = build_environment(name, read, images, index_url, extra, variables, python)
+    if source := _build_source(files):
+        manifest = with_files(manifest, read, replace(source, own_index=bool(index_url or extra)), _now())
 
     async def work(client: Client, place: Place) -> None:
         try:
             await client.create(ENVIRONMENTS, manifest, strict=True)
         except AlreadyExists:
-            said = phrase("Environment {name} exists already: `paddock env rm {name}` removes it", name=name)
+            said = phrase("Environment {name} exists already: `paddock env update {name}` changes it", name=name)
             raise UserError(said) from None
 
     run_with_client(work)
-    stdout().print(f"environment/{name} created")
+    stdout().print(localized(phrase("{object} created", object=f"environment/{name}")))
     if not images:
         said = phrase("a job runs in it by its annotation {annotation}", annotation=f"{ENVIRONMENT_ANNOTATION}: {name}")
         stderr().print(localized(said))
@@ -126,6 +151,107 @@ def create(
 
 def _read_text(file: str) -> str:
     return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+
+
+def _build_source(files: Sequence[str]) -> Source | None:
+    """None for standard input, which cannot be read again."""
+    return Source(tuple(str(Path(file).resolve()) for file in files)) if files and "-" not in files else None
+
+
+def _now() -> str:
+    return format_time(time.time())
+
+
+@command.command(name="update")
+@click.argument("name", metavar="NAME", shell_complete=complete_environments)
+@click.option(
+    "-r", "--requirement", "files", multiple=True, metavar="FILE", help="A requirements.txt in place of its own."
+)
+@click.option("--add", "added", multiple=True, metavar="PACKAGE", help="A further package, as in opencv-python>=4.")
+@click.option("--remove", "removed", multiple=True, metavar="PACKAGE", help="A package that --add has added.")
+@click.option(
+    "--image", "images", multiple=True, metavar="PATTERN", help="An image it stands for, in place of its own."
+)
+@click.option("--index-url", default="", metavar="URL", help="The package index, in place of its own.")
+@click.option("--extra-index-url", "extra", multiple=True, metavar="URL", help="A further package index.")
+@click.option("--env", "variables", multiple=True, metavar="K=V", help="An environment variable of the image.")
+@click.option("--python", default="", metavar="SPEC", help="Which Python, as in >=3.9,<3.13.")
+def update(
+    name: str,
+    files: tuple[str, ...],
+    added: tuple[str, ...],
+    removed: tuple[str, ...],
+    images: tuple[str, ...],
+    index_url: str,
+    extra: tuple[str, ...],
+    variables: tuple[str, ...],
+    python: str,
+) -> None:
+    """Change an environment and build it anew. Without options its requirements files are read again.
+
+    \b
+    paddock env update mine
+    paddock env update mine --add opencv-python
+    paddock env update mine -r requirements.txt --python '>=3.11' --env FLAGS_use_mkldnn=1
+
+    Jobs that run keep the packages that they have; those that start afterwards take the new ones.
+    """
+    changes = Changes(images, index_url, extra, variables, python, added, removed)
+
+    async def work(client: Client, place: Place) -> str:
+        before = await fetch_environment(client, name)
+        after = _change(before, files, changes)
+        said = find_differences(before.get("spec") or {}, after["spec"])
+        request = f"{time.time():.6f}" if is_built_anew(before["spec"], after["spec"]) else ""
+        if request:
+            after["metadata"]["annotations"] = {**annotations_of(after), BUILD_REQUESTED: request}
+        try:
+            await client.replace(ENVIRONMENTS, after)
+        except Conflict:
+            raise Failed(phrase("environment {name} is being changed by somebody else: try again", name=name)) from None
+        stdout().print(f"environment/{name} {'updated' if said else 'unchanged'}")
+        for each in (*said, *_explain_seed(before, after)):
+            stderr().print(localized(each))
+        return request
+
+    if not (request := run_with_client(work)):
+        return
+    try:
+        _build(name, request)
+    except Failed as failed:
+        undo = shlex.join(["paddock", "env", "update", name, *(f"--remove={requirement_name(each)}" for each in added)])
+        raise Failed(*failed.said, *([phrase("undo: {command}", command=undo)] if added else [])) from None
+
+
+def _change(before: Manifest, files: tuple[str, ...], changes: Changes) -> Manifest:
+    """Raises `UserError` with every problem."""
+    recorded, given = read_source(before), _build_source(files)
+    if not files and recorded is None and not changes.any:
+        raise UserError(
+            phrase(
+                "environment {name} was made of no file that can be read again: say what is to change, with -r FILE, "
+                "--add PACKAGE, --python, --image, --env or --index-url",
+                name=name_of(before),
+            )
+        )
+    read = [read_requirements(file, _read_text) for file in files] if files else read_files_of(before)
+    source = replace(recorded or given, files=given.files, added=()) if given else None if files else recorded
+    check_changes(changes, read, source, before)
+    return change_environment(before, read, source, changes, _now())
+
+
+def _explain_seed(before: Manifest, after: Manifest) -> list[Phrase]:
+    if annotations_of(before).get(_SEED) != build_spec_digest(before) or build_spec_digest(before) == build_spec_digest(
+        after
+    ):
+        return []
+    return [
+        phrase(
+            "it comes with Paddock and is yours from now on: a newer Paddock leaves it as it is; after `paddock env rm "
+            "{name}` the next cluster has the original",
+            name=name_of(before),
+        )
+    ]
 
 
 @command.command(name="build")
@@ -136,15 +262,21 @@ def build(name: str) -> None:
     \b
     paddock env build mine
     """
+    _build(name)
+
+
+def _build(name: str, request: str = "") -> None:
+    """Follows a build to its end. `request`: one that has been made."""
     from paddock.cli.follow.building import Builds
     from paddock.cli.output.screen import Screen
 
     async def work(client: Client, place: Place) -> None:
         await fetch_environment(client, name)
-        request = f"{time.time():.6f}"
-        await client.patch(ENVIRONMENTS, "", name, {"metadata": {"annotations": {BUILD_REQUESTED: request}}})
+        asked = request or f"{time.time():.6f}"
+        if not request:
+            await client.patch(ENVIRONMENTS, "", name, {"metadata": {"annotations": {BUILD_REQUESTED: asked}}})
         with Screen(language=readers_language()) as screen:
-            status = await _follow_build(client, place, name, request, Builds(screen), screen)
+            status = await _follow_build(client, place, name, asked, Builds(screen), screen)
             what = str(status.get("message") or "") or phrase("built")
             screen.line(phrase("environment {name}: ready ({what})", name=name, what=what))
 
@@ -155,14 +287,18 @@ def build(name: str) -> None:
         raise
 
 
-def _explain_failed(name: str, status: Manifest, place: Place) -> list[Phrase]:
-    """The builder's message, and next steps if the cluster's settings differ from this shell's."""
+def _explain_failed(environment: Manifest, place: Place) -> list[Phrase]:
+    """The builder's message, the lines that it is about, and next steps if the cluster's settings differ from this
+    shell's."""
     from paddock.cli.cluster.flags import build_next
+    from paddock.cli.follow.failed_environment import explain_lines
     from paddock.jobs.views.steps import build_restart_steps
 
+    name, status = name_of(environment), environment.get("status") or {}
     settings = place.find_other_settings() if status.get("fault") != "definition" else []
     steps = build_next(build_restart_steps(settings), place.flags)
-    return [phrase("environment {name}: {what}", name=name, what=Foreign(str(status.get("message")))), *steps]
+    said = phrase("environment {name}: {what}", name=name, what=Foreign(str(status.get("message"))))
+    return [said, *explain_lines(environment), *steps]
 
 
 async def _follow_build(client: Client, place: Place, name: str, request: str, builds: Any, screen: Any) -> Manifest:
@@ -178,7 +314,7 @@ async def _follow_build(client: Client, place: Place, name: str, request: str, b
         if status.get("phase") == "Ready":
             return status
         if status.get("phase") == "Failed":
-            raise Failed(*_explain_failed(name, status, place))
+            raise Failed(*_explain_failed(event.object, place))
         builds.show(name, status)
         screen.status(builds.live)
     raise Failed(phrase("environment {name}: the cluster has gone", name=name))
@@ -227,29 +363,9 @@ def rm(name: str, files: bool) -> None:
         return removed
 
     said = run_with_client(work)
-    stdout().print(f"environment/{name} deleted")
+    stdout().print(localized(phrase("{object} deleted", object=f"environment/{name}")))
     for line in said:
         stderr().print(localized(line))
-
-
-def find_users(
-    name: str, environments: Sequence[Manifest], jobs: Sequence[tuple[Resource, Manifest]], pods: Sequence[Manifest]
-) -> list[str]:
-    """The users of an environment: running pods, and unfinished jobs, whose pods may be recreated. Pure."""
-    from paddock.app.programs import read_used
-    from paddock.jobs.objects.pods import build_pod
-    from paddock.jobs.views.stored import read_stored
-
-    users = []
-    for resource, manifest in jobs:
-        stored = read_stored(resource, manifest)
-        if (job := stored.job) is None or stored.status.phase.terminal:  # it will create no pods
-            continue
-        made = (build_pod(job, Rank(role.name, 0), 0, None, Settings()) for role in job.roles)
-        if any(name in read_used(pod, environments) for pod in made):
-            users.append(f"{resource.kind} {job.key}")
-    running = (pod for pod in pods if (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed"))
-    return users + [f"pod {key_of(pod)}" for pod in running if name in read_used(pod, environments)]
 
 
 def _remove_files(place: Home, environment: Manifest, others: Sequence[Manifest], files: bool) -> list[Phrase]:

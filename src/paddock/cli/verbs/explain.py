@@ -18,16 +18,19 @@ from paddock.cli.cluster.kinds import name_for_kubectl
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.session import run_with_client
 from paddock.cli.output.language import readers_language
+from paddock.cli.output.local_times import localize_times
 from paddock.cli.output.terminal import stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.model import Status
+from paddock.jobs.model import Phase, Status
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.jobs.views.edit import explain_edit
 from paddock.jobs.views.given_up import read_given_up
 from paddock.jobs.views.manager import explain_manager
+from paddock.jobs.views.restarts import explain_no_restart
 from paddock.jobs.views.steps import build_steps
+from paddock.jobs.views.stored import read_stored
 from paddock.kube.meta import Resource
 from paddock.kube.times import Moment, format_duration
 
@@ -74,7 +77,7 @@ def _explain_job(name: str, namespace: str, language: str) -> int:
         return lines
 
     for line in run_with_client(work):
-        stdout().print(line)
+        stdout().print(localize_times(line))
     return 0
 
 
@@ -104,7 +107,8 @@ def build_explanation(
     if cause is None:
         said = phrase("nothing is recorded: {why}", why=_WITHOUT_CAUSE.get(str(status.phase), _UNSEEN))
         return [*head, render(said, language), render(_COMPUTED, language)]
-    lines = [*head, explain(cause, language)]
+    end = _no_restart(manifest, status, language) if manager is None else []
+    lines = [*head, explain(cause, language), *end]
     if cause.reason == "InvalidJob":
         lines = [
             *head,
@@ -125,10 +129,21 @@ def build_explanation(
     return [*lines, *(render(each, language) for each in build_next(steps, flags))]
 
 
+def _no_restart(manifest: Mapping[str, Any], status: Status, language: str) -> list[str]:
+    """Why the job ended instead of starting again."""
+    if status.phase is not Phase.FAILED or status.cause is None:
+        return []
+    why = explain_no_restart(read_stored(_find_kind(manifest), dict(manifest)).job, status.cause)
+    return [render(why, language)] if why else []
+
+
 def _name_kind(manifest: Mapping[str, Any]) -> str:
+    return name_for_kubectl(_find_kind(manifest))
+
+
+def _find_kind(manifest: Mapping[str, Any]) -> Resource:
     version, kind = manifest.get("apiVersion"), manifest.get("kind")
-    found = next((each for each in KINDS if (each.api_version, each.kind) == (version, kind)), next(iter(KINDS)))
-    return name_for_kubectl(found)
+    return next((each for each in KINDS if (each.api_version, each.kind) == (version, kind)), next(iter(KINDS)))
 
 
 _READ_HERE = phrase("read by this command: no operator has looked at the job yet")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +16,12 @@ from paddock.cli.follow.failed_environment import ENVIRONMENT_FAILED
 from paddock.cli.follow.follow import Follower, JobDeleted
 from paddock.cli.follow.give_up import FAILURES, RepeatedFailures
 from paddock.cli.follow.outcome import Outcome, cancel
-from paddock.cli.follow.ranks import choose_ranks
+from paddock.cli.follow.ranks import Ranges, RanksType, choose_ranks
 from paddock.cli.follow.suspend import read_run_policy
 from paddock.cli.output.display import build_head
-from paddock.cli.output.interrupts import queue_interrupts
-from paddock.cli.output.language import localized, readers_language
+from paddock.cli.output.interrupts import Listen, queue_interrupts
+from paddock.cli.output.language import readers_language
+from paddock.cli.output.periods import read_seconds
 from paddock.cli.output.screen import Screen
 from paddock.cli.submit.next_steps import explain_following
 from paddock.cli.submit.script.documents import Documents, read_documents
@@ -41,16 +41,6 @@ if TYPE_CHECKING:
     from paddock.client.client import Client
 
 
-def read_seconds(text: str) -> float:
-    """`60`, `60s`, `10m`, `1.5h`, as kubectl takes a timeout; a number alone is seconds."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
-    seconds = float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]] if match else 0
-    if not seconds:
-        said = phrase("{text} is no time: seconds, or a number with s, m or h, such as 60 or 10m", text=repr(text))
-        raise click.BadParameter(localized(said))
-    return seconds
-
-
 @click.command(name="run", cls=CommandVerb)
 @click.argument("file", metavar="[FILE]", required=False, type=click.Path(allow_dash=True))
 @script_options
@@ -65,7 +55,8 @@ def read_seconds(text: str) -> float:
     help="Suspend a job that has not completed by then: 60, 10m.",
 )
 @click.option("--role", default="", metavar="ROLE", help="Print the lines of this role alone.")
-@click.option("--rank", "index", type=int, default=None, metavar="N", help="Print the lines of this rank alone.")
+@click.option("--rank", "index", type=RanksType(), metavar="N", help="Print the lines of these ranks alone: 0,3-5.")
+@click.option("--raw", is_flag=True, help="Print all lines, those of launchers and libraries too.")
 @click.option(
     "--sandbox",
     type=click.Choice(["auto", "bubblewrap", "none"]),
@@ -81,7 +72,8 @@ def command(
     without: tuple[str, ...],
     timeout: float | None,
     role: str,
-    index: int | None,
+    index: Ranges | None,
+    raw: bool,
     sandbox: str,
     workdir: str | None,
     namespace: str,
@@ -136,7 +128,7 @@ def command(
     with Screen(language=readers_language()) as screen:
         run = Run(
             place, screen, which.shows, timeout, workdir, "" if file == "-" else typed_command(),
-            typed=file is None, detach=detach,
+            typed=file is None, detach=detach, raw=raw,
         )  # fmt: skip
         return asyncio.run(run.run(documents, without))
 
@@ -155,7 +147,14 @@ class Run:
         *,
         typed: bool = False,
         detach: bool = False,
+        raw: bool = False,
+        listen: Listen = queue_interrupts,
     ) -> None:
+        self.job: StoredJob | None = None
+        """The job, once it is created."""
+        self.view: FollowedJob | None = None
+        """How it stood when it was last looked at."""
+        self._listen, self._raw = listen, raw
         self._command = command
         """The typed command, for a sentence that advises it again; empty if its file was stdin."""
         self._place, self._screen, self._shows, self._timeout = place, screen, shows, timeout
@@ -174,7 +173,7 @@ class Run:
 
     async def run(self, documents: Documents, without: tuple[str, ...]) -> int:
         checked = documents.checked
-        async with connect(self._place) as client, queue_interrupts(self._interrupts):
+        async with connect(self._place) as client, self._listen(self._interrupts):
             submitter = Submitter(
                 client, self._place, self._screen.notify, self._note_creating,
                 documents.requirements, documents.servers, self._typed,
@@ -187,7 +186,7 @@ class Run:
                     self._screen.notify(phrase("interrupted: nothing was submitted"))
                     return 130
                 submitted = await submitting
-                job = submitted.job
+                self.job = job = submitted.job
                 assert job.job is not None, "the server took what was checked"
                 self._screen.line(build_head(job.job, self._screen.language))
                 for said in submitted.programs:
@@ -216,7 +215,7 @@ class Run:
                 self._cannot_start.set()
 
         follower = Follower(client, self._place, job, self._screen, self._shows, on_view=look,
-                            unreported=frozenset({ENVIRONMENT_FAILED}))  # fmt: skip
+                            folds=not self._raw, unreported=frozenset({ENVIRONMENT_FAILED}))  # fmt: skip
         outcome = Outcome(client, self._place, self._screen, job)
         following = asyncio.create_task(follower.run())
         watching = asyncio.create_task(self._place.attend(client, job, self._screen.notify))
@@ -237,6 +236,7 @@ class Run:
         except JobDeleted:
             raise Failed(phrase("the job was deleted while it ran")) from None
         finally:
+            self.view = follower.view
             await cancel(following, watching, cannot_start)
 
     async def _interrupt(self, outcome: Outcome, view: FollowedJob) -> int:

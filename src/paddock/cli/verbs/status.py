@@ -18,7 +18,7 @@ from paddock.cli.help import columns
 from paddock.cli.output.language import localized
 from paddock.cli.output.terminal import stdout
 from paddock.cli.verb import Verb
-from paddock.jobs.text.phrases import Names, Phrase, counted, phrase
+from paddock.jobs.text.phrases import Foreign, Names, Phrase, counted, phrase
 from paddock.kube.quantities import format_bytes
 from paddock.kube.times import format_duration
 
@@ -102,9 +102,9 @@ def _print(place: Home, running: Running, facts: dict[str, Any]) -> None:
         "{url} (process {pid}, {memory}, paddock {version})",
         url=running.url, pid=running.pid, memory=format_bytes(facts["memory"]), version=running.version,
     )  # fmt: skip
-    machine = phrase("{machine}; pods in {sandbox}", machine=running.machine, sandbox=running.sandbox)
+    machine = phrase("{machine}; pods in {sandbox}", machine=Foreign(running.machine), sandbox=running.sandbox)
     if running.sandbox == UNSANDBOXED:
-        machine = phrase("{machine}; pods without a sandbox, with all your rights", machine=running.machine)
+        machine = phrase("{machine}; pods without a sandbox, with all your rights", machine=Foreign(running.machine))
     lines = {
         phrase("embedded cluster:"): localized(said),
         phrase("serves:"): localized(serves),

@@ -11,11 +11,13 @@ from paddock.cli.cluster.lookup import printed_name
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import choose_place, run_with_client
-from paddock.cli.output.language import readers_language
+from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.terminal import stderr, stdout
 from paddock.cli.submit.file_environments import prepare_environment
+from paddock.cli.submit.job_environments import settle_environments
 from paddock.cli.submit.next_steps import explain_following
 from paddock.cli.submit.programs import fetch_programs
+from paddock.cli.submit.replacing import delete_replaced, find_replaced
 from paddock.cli.submit.script.requests import find_requirements, has_servers, with_environment
 from paddock.cli.submit.sent_directories import create_with_maps
 from paddock.cli.submit.submission import Checked, check_with_server, drop_devices, read_files
@@ -42,6 +44,8 @@ def command(files: tuple[str, ...], without: tuple[str, ...], workdir: str | Non
     paddock submit job.yaml --without nvidia.com/gpu
     cat job.yaml | paddock submit -
     paddock submit job.yaml --context prod --workdir .
+
+    A job of the same name gives way if it has finished or --timeout suspended it, else nothing is submitted.
     """
     checked = drop_devices(read_files(files, namespace), without)
 
@@ -50,18 +54,21 @@ def command(files: tuple[str, ...], without: tuple[str, ...], workdir: str | Non
 
     async def work(client: Client, place: Place) -> tuple[list[Checked], list[Manifest], list[Phrase]]:
         made = [await _make_environment(client, each) if place.home is not None else each for each in checked]
+        await settle_environments(client, place, made, _notify)
         placed = await place_directories(client, place, made, workdir, _notify)
-        await check_with_server(client, placed, flags=place.flags)
+        replaced = await find_replaced(client, placed, place.flags)
+        await check_with_server(client, placed, replaced=[each for each, _ in replaced], flags=place.flags)
         programs: list[Phrase] = []
         jobs = [each.job for each in placed if each.job]
         for job in jobs:
             said = await fetch_programs(client, place, job, workdir)
             programs += said if len(jobs) == 1 else [_of_job(job, line) for line in said]
+        await delete_replaced(client, replaced, _notify)
         return placed, await create_with_maps(client, placed, _notify), programs
 
     placed, created, programs = run_with_client(work)
     for each, manifest in zip(placed, created, strict=True):
-        stdout().print(f"{printed_name(each.resource, name_of(manifest))} created")
+        stdout().print(localized(phrase("{object} created", object=printed_name(each.resource, name_of(manifest)))))
     for line in programs:
         _notify(line)
     _notify_next_steps([manifest for each, manifest in zip(placed, created, strict=True) if each.is_job], place.flags)

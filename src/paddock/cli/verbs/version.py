@@ -6,8 +6,8 @@ import platform
 
 import click
 
-from paddock import __version__
 from paddock.cli.verb import Verb
+from paddock.version import __version__
 
 
 @click.command(name="version", cls=Verb, help="Print the version.")

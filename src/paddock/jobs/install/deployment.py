@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from paddock import __version__
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.install.rights import AGGREGATED, Right, Where, build_rights, build_rules, build_user_rules
 from paddock.kube.meta import Manifest, Resource
+from paddock.version import __version__
 
 NAMESPACE = "paddle-system"
 IMAGE = f"ghcr.io/paddock/paddock:{__version__}"

@@ -58,26 +58,34 @@ _SETTINGS = re.compile(
 )
 """What PaddlePaddle's example programs print of an exception that they catch."""
 
-_ECHO = re.compile(r"Connection (?:closed|reset) by peer|Broken pipe|ConnectionResetError|EOFError|TIMEOUT self_rank")
-"""Errors that follow from a peer's end: not the root cause."""
+_ECHO = re.compile(
+    r"Connection (?:closed|reset) by peer|Broken pipe|ConnectionResetError|EOFError|TIMEOUT self_rank|ChildFailedError"
+)
+"""Errors that follow from a peer's end, or a child's: not the root cause."""
 
 
 _ASKED_TO_END = "FatalError: `Termination signal` is detected"
 """What PaddlePaddle prints of SIGTERM: a parameter server's ordinary end."""
 
 
+_WORDS = ("Error", "Exception", "Interrupt", "Exit", "Timeout", "Refused", "CUDA", "NCCL", "bad_alloc", "Distributed")
+"""Each form has one of these or begins with a bracket: most lines of a log need not be matched against the forms."""
+
+
 def read_complaint(line: str) -> Complaint | None:
     """The error in `line`, or None."""
     text = line.strip()
+    if not any(map(text.__contains__, _WORDS)) and text[:1] != "(":
+        return None
     if not text or len(text) > _LONGEST_LINE or text.startswith(_ASKED_TO_END):
         return None
     for kind, form in _FORMS:
         if form.fullmatch(text):
-            return Complaint(kind, _cut(text), is_fatal=True)
+            return Complaint(kind, cut(text), is_fatal=True)
     if _SETTINGS.fullmatch(text):
-        return Complaint("caught", _cut(text), is_fatal=True)
+        return Complaint("caught", cut(text), is_fatal=True)
     if line[:1] == text[:1] and _RAISED.fullmatch(text):
-        return Complaint("traceback", _cut(text))
+        return Complaint("traceback", cut(text))
     return None
 
 
@@ -91,11 +99,17 @@ def find_complaint(lines: Iterable[str]) -> Complaint | None:
         found = read_complaint(line)
         if found is None:
             continue
-        if not _ECHO.search(found.text):
+        if not is_echo(found.text):
             return found
         echo = echo or found
     return echo
 
 
-def _cut(text: str) -> str:
+def is_echo(error: str) -> bool:
+    """Whether an error follows from the end of another process."""
+    return _ECHO.search(error) is not None
+
+
+def cut(text: str) -> str:
+    """At most 300 characters."""
     return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"

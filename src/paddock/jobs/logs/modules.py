@@ -82,24 +82,17 @@ def find_package(module: str) -> str:
     return "" if "." in module else module.replace("_", "-")
 
 
-def advise_module(complaint: str, environment: str, file: str = "", own: str = "") -> list[Phrase]:
+def advise_module(complaint: str, environment: str, file: str = "", own: str = "", image: str = "") -> list[Phrase]:
     """What is missing, and one command. Empty for any other error, and where the reason is not a missing package.
 
     `environment`: empty on a cluster, where an image has the packages; `file`: the requirements file that it was made
-    of; `own`: the directory of the user's own file or package of this name, which is not beside the script.
+    of; `own`: the directory of the user's own file or package of this name, which is not beside the script; `image`:
+    of a job that runs by the programs of this machine, to which no package is added.
     """
     module = read_missing_module(complaint)
-    if not module:
-        return []
-    if own:
-        return [
-            phrase(
-                "{module} is your own, in {directory}, and Python does not look there: set PYTHONPATH to it, as in "
-                "`{command}`",
-                module=module, directory=own, command=f"paddock run --env PYTHONPATH={shlex.quote(own)} -- …",
-            )
-        ]  # fmt: skip
     package = find_package(module)
+    if module and own:
+        return [_explain_own(module, own)]
     if not package:
         return []
     if not environment:
@@ -108,7 +101,16 @@ def advise_module(complaint: str, environment: str, file: str = "", own: str = "
     command = f"paddock env update {environment} --add {shlex.quote(package)}"
     if file:
         command = f"echo {shlex.quote(package)} >> {shlex.quote(file)}"
-    return [_explain(module, environment, package), phrase("next: {command}", command=command)]
+    if image:
+        command = f"paddock env create NAME -r requirements.txt --image '{image}'"
+    return [_explain(module, environment, package), phrase("next: {step}", step=command)]
+
+
+def _explain_own(module: str, directory: str) -> Phrase:
+    return phrase(
+        "{module} is your own, in {directory}, and Python does not look there: set PYTHONPATH to it, as in `{command}`",
+        module=module, directory=directory, command=f"paddock run --env PYTHONPATH={shlex.quote(directory)} -- …",
+    )  # fmt: skip
 
 
 def _explain(module: str, environment: str, package: str) -> Phrase:

@@ -21,11 +21,20 @@ from paddock.jobs.labels import (
     INDEX_LABEL,
     JOB_LABEL,
     PORT_ANNOTATION,
+    RESUME_ANNOTATION,
     ROLE_LABEL,
     WORKING_DIRECTORY_ANNOTATION,
 )
 from paddock.jobs.model import Intranet, Job, Rank, Role, Settings
-from paddock.jobs.names import config_map_name, host_name, job_label, output_name, pod_group_name, pod_name
+from paddock.jobs.names import (
+    OUTPUT_VOLUME,
+    config_map_name,
+    host_name,
+    job_label,
+    output_name,
+    pod_group_name,
+    pod_name,
+)
 from paddock.jobs.objects.children import (
     build_config_map,
     build_pod_group,
@@ -58,8 +67,9 @@ __all__ = [
 
 POD_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 DEFAULT_CONTAINER_ANNOTATION = "kubectl.kubernetes.io/default-container"
-OUTPUT_VOLUME = "paddock-output"
 WORKING_DIRECTORY_VOLUME = "paddock-working-directory"
+_HANDED_ON = (ENVIRONMENT_ANNOTATION, WORKING_DIRECTORY_ANNOTATION, RESUME_ANNOTATION)
+"""Annotations of a job that its pods carry too."""
 
 
 def build_pod(job: Job, rank: Rank, attempt: int, port: int | None, settings: Settings) -> Manifest:
@@ -103,7 +113,7 @@ def _metadata(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, 
     }
     annotations = {
         DEFAULT_CONTAINER_ANNOTATION: trained["name"],
-        **{key: job.annotations[key] for key in (ENVIRONMENT_ANNOTATION,) if key in job.annotations},
+        **{key: job.annotations[key] for key in _HANDED_ON if key in job.annotations},
         **(template.get("annotations") or {}),
         **of_group.annotations,
     }
@@ -175,8 +185,9 @@ def _trained(
         reference = {"name": config_map_name(job, attempt), "key": key}
         ours.append({"name": name, "valueFrom": {"configMapKeyRef": reference}})
     if directory is not None:
-        ours.append({"name": OUTPUTS, "value": directory})
-        ours.append({"name": CHECKPOINTS, "value": f"{directory}/checkpoint"})
+        places = {OUTPUTS: directory, CHECKPOINTS: f"{directory}/checkpoint"}
+        said = {entry["name"] for entry in container.get("env") or ()}
+        ours += [{"name": name, "value": place} for name, place in places.items() if name not in said]
         mount = {"name": OUTPUT_VOLUME, "mountPath": directory}
         result["volumeMounts"] = [*(result.get("volumeMounts") or ()), mount]
     result["env"] = merge_variables(job, rank, result.get("env") or (), ours)
@@ -185,6 +196,8 @@ def _trained(
         result["envFrom"] = [*(result.get("envFrom") or ()), source]
     if ports := framework.build_ports(job, rank, port):
         result["ports"] = _with_ports(result.get("ports") or (), ports)
+    # The kubelet then reports the end of a failed program's log, from which the cause takes its error.
+    result.setdefault("terminationMessagePolicy", "FallbackToLogsOnError")
     return result
 
 

@@ -25,7 +25,7 @@ from paddock.jobs.text.sentences import told
 
 ATTEMPT = "PADDOCK_ATTEMPT"
 OUTPUTS, CHECKPOINTS = "PADDOCK_OUTPUT_DIR", "PADDOCK_CHECKPOINT_DIR"
-"""Set on a laptop; a cluster has volumes."""
+"""Set on a laptop, unless the container sets them itself; a cluster has volumes."""
 
 
 def merge_variables(job: Job, rank: Rank, theirs: Sequence[EnvVar], ours: Sequence[EnvVar]) -> list[EnvVar]:
@@ -62,8 +62,6 @@ def _judge(job: Job, entry: Mapping[str, Any], ours: Sequence[EnvVar], shared: C
     if ours:
         said = phrase("is overwritten: Paddock sets {name} for each rank; remove the entry", name=name)
         return None if all(_same(entry, each) for each in ours) else said
-    if name in (OUTPUTS, CHECKPOINTS):
-        return phrase("is overwritten on a laptop, where Paddock sets {name}; on a cluster it is kept", name=name)
     if name in own.beside:
         return own.beside[name]
     if name not in shared or entry.get("value") == _shared(job)[name]:

@@ -36,7 +36,12 @@ def plan_restart(job: Job, status: Status, deaths: Collection[Death], losses: Lo
     if root.kind is Kind.LOST:
         return _plan_loss(root, ranks, status, losses)
     memory = root.kind is Kind.MEMORY
-    how: dict[str, Any] = {"message": root.message, "evicted": root.kind is Kind.EVICTED}
+    how: dict[str, Any] = {
+        "message": root.message,
+        "evicted": root.kind is Kind.EVICTED,
+        "error": root.ending.error or None,
+        "last": root.ending.last or None,
+    }
     if not _retries(job, root):
         end = causes.ServerEnded if root.server else causes.RankFailed
         return plan_failure(end(ranks, root.code, memory, root.server, **how))

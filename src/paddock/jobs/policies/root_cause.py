@@ -22,6 +22,7 @@ from signal import SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV
 
 from paddock.jobs.frameworks import ExitCodes
 from paddock.jobs.frameworks.registry import FRAMEWORKS
+from paddock.jobs.logs.endings import Ending, read_ending
 from paddock.jobs.model import Exit, Job, Pod, Rank
 
 
@@ -79,6 +80,9 @@ _TOLD = frozenset({"StartError", "ContainerCannotRun", EVICTED})
 _LONGEST_MESSAGE = 300
 
 
+_NO_ENDING = Ending()
+
+
 @dataclass(frozen=True, slots=True)
 class Death:
     """How one rank ended. `why`: the reason of a LOST rank, `Deleted` where its pod was deleted. `message`: the
@@ -93,6 +97,8 @@ class Death:
     message: str | None = None
     reason: str = ""
     """The kubelet's, of the end of its program."""
+    ending: Ending = _NO_ENDING
+    """What the log says, of a program that chose its end."""
 
 
 _UNKNOWN = Exit(-1)
@@ -162,7 +168,9 @@ def _death(pod: Pod, codes: ExitCodes, *, server: bool) -> Death:
     finished = _NEVER if end.finished is None else int(end.finished)
     kind = _kind(end, codes)
     why, message = end.reason if kind is Kind.LOST else "", _read_message(end)
-    return Death(pod.rank, kind, end.code, finished, why, server, message, end.reason)
+    chosen = message is None and kind in (Kind.ERROR, Kind.ECHO) and end.signal is None
+    ending = read_ending(end.message) if chosen else _NO_ENDING
+    return Death(pod.rank, kind, end.code, finished, why, server, message, end.reason, ending)
 
 
 def _is_evicted(pod: Pod) -> bool:
@@ -184,11 +192,19 @@ def _kind(end: Exit, codes: ExitCodes) -> Kind:
         return Kind.EVICTED
     if end.reason == "OOMKilled":
         return Kind.MEMORY
-    if end.code == _TERMINATED or end.code in codes.echoes or any(phrase in end.message for phrase in _ECHO_MESSAGES):
+    if end.code == _TERMINATED or end.code in codes.echoes or _follows_from_peer(end.message):
         return Kind.ECHO
     if end.signal is not None or end.code in codes.killed:
         return Kind.SIGNAL
     return Kind.ERROR
+
+
+def _follows_from_peer(message: str) -> bool:
+    """Whether the program ended for a peer's end, by its termination message or by the end of its log."""
+    if not message:
+        return False
+    ending = read_ending(message)
+    return ending.is_echo if ending.error else any(phrase in message for phrase in _ECHO_MESSAGES)
 
 
 def _as_echo(death: Death, deaths: Collection[Death], codes: ExitCodes) -> Death:

@@ -7,6 +7,9 @@ in that language. `make catalogues` updates both (`tools/catalogues.py`).
 from __future__ import annotations
 
 import gettext
+import io
+import struct
+from collections.abc import Iterator
 from functools import cache
 
 DOMAIN = "paddock"
@@ -24,12 +27,28 @@ def translate_counted(one: str, many: str, count: int, language: str) -> str:
     return find_catalogue(language).ngettext(one, many, count)
 
 
+def read_texts(language: str) -> Iterator[tuple[str, str]]:
+    """The English texts of a catalogue and their plurals, empty where a text has none; the head is left out."""
+    data = _read(language)
+    # Source of the form: GNU gettext, "The Format of GNU MO Files"; the lengths and places of the msgids come first.
+    order = "<" if data[:4] == b"\xde\x12\x04\x95" else ">"
+    count, place = struct.unpack_from(f"{order}2I", data, 8)
+    for number in range(count):
+        length, start = struct.unpack_from(f"{order}2I", data, place + 8 * number)
+        one, _, many = data[start : start + length].decode().partition("\0")
+        if one:
+            yield one, many
+
+
+def _read(language: str) -> bytes:
+    from importlib.resources import files
+
+    return files("paddock").joinpath(f"locale/{language}/LC_MESSAGES/{DOMAIN}.mo").read_bytes()
+
+
 @cache
 def find_catalogue(language: str) -> gettext.NullTranslations:
     """The catalogue of a language; one that translates nothing for English and unknown languages."""
     if language not in TRANSLATED:
         return gettext.NullTranslations()
-    from importlib.resources import files
-
-    with files("paddock").joinpath(f"locale/{language}/LC_MESSAGES/{DOMAIN}.mo").open("rb") as file:
-        return gettext.GNUTranslations(file)
+    return gettext.GNUTranslations(io.BytesIO(_read(language)))

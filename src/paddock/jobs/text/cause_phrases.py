@@ -133,6 +133,8 @@ def _end(args: Args) -> Phrase:
         return phrase("{ranks} ran out of memory and was killed (exit code 137)", ranks=ranks)
     if not isinstance(code, int) or code < 0:
         return phrase("{ranks} failed without an exit code", ranks=ranks)
+    if error := _error(args):
+        return phrase("{ranks} failed: {error} (exit code {code})", ranks=ranks, error=Foreign(error), code=code)
     if 128 < code < 160:
         return phrase(
             "{ranks} was killed by signal {signal} (exit code {code})", ranks=ranks, signal=signal(args), code=code
@@ -142,7 +144,20 @@ def _end(args: Args) -> Phrase:
             "{ranks} saw its training process killed by signal {signal} (exit code {code})",
             ranks=ranks, signal=signal(args), code=code,
         )  # fmt: skip
+    if last := _text(args, "last"):
+        return phrase(
+            "{ranks} ended with exit code {code}, its last line: {line}", ranks=ranks, code=code, line=Foreign(last)
+        )
     return phrase("{ranks} ended with exit code {code}", ranks=ranks, code=code)
+
+
+def _text(args: Args, name: str) -> str:
+    return str(args.get(name) or "").strip()
+
+
+def _error(args: Args) -> str:
+    """The error in the log of a rank that ended by itself; what a signal ended has its own sentence."""
+    return "" if signal(args) or args.get("memory") or args.get("message") else _text(args, "error")
 
 
 def _failure(args: Args) -> Phrase:
@@ -153,6 +168,8 @@ def _failure(args: Args) -> Phrase:
 
 
 def _with_remedy(args: Args, said: Phrase) -> Phrase:
+    if _error(args) or (_text(args, "last") and not signal(args) and not args.get("memory")):
+        return said
     if args.get("evicted"):
         return phrase("{said}; use less of it, or request as much as is used", said=said)
     if args.get("memory"):
@@ -164,8 +181,14 @@ def _with_remedy(args: Args, said: Phrase) -> Phrase:
     return phrase("{said}; its log has the reason", said=said)
 
 
+def _rank_failed(args: Args) -> Phrase:
+    if _error(args):
+        return _failure(args)
+    return _with_remedy(args, phrase("failed: {failure}", failure=_failure(args)))
+
+
 def _server_ended(args: Args) -> Phrase:
-    said = phrase("failed: {failure}", failure=_failure(args))
+    said = _failure(args) if _error(args) else phrase("failed: {failure}", failure=_failure(args))
     if not args.get("message"):
         said = phrase("{said}, and what they learned since is lost", said=said)
     return _with_remedy(args, said)
@@ -384,6 +407,14 @@ def _servers_kept(args: Args) -> Phrase:
 
 
 def _limit_exceeded(args: Args) -> Phrase:
+    if _error(args):  # it stands first: a table shows the beginning
+        if args.get("limit") == 0:
+            return _failure(args)
+        return counted(
+            "{failure}; after {count} restart, as many as runPolicy.backoffLimit allows",
+            "{failure}; after {count} restarts, as many as runPolicy.backoffLimit allows",
+            count=_of(args, "limit"), failure=_failure(args),
+        )  # fmt: skip
     said = counted(
         "failed after {count} restart, as many as runPolicy.backoffLimit allows: {failure}",
         "failed after {count} restarts, as many as runPolicy.backoffLimit allows: {failure}",
@@ -483,7 +514,7 @@ CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
         "completed: all workers succeeded; {ranks} ran {time} longer",
         ranks=_names(args, "ranks"), time=_duration(args, "seconds"),
     ),
-    "RankFailed": lambda args: _with_remedy(args, phrase("failed: {failure}", failure=_failure(args))),
+    "RankFailed": _rank_failed,
     "ServerEnded": _server_ended,
     "BackoffLimitExceeded": _limit_exceeded,
     "DeadlineExceeded": lambda args: phrase(

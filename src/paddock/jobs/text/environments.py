@@ -63,6 +63,18 @@ _SENTENCES = (
     ),
     _sentence("spec.requirements: no package index here has {package}: check the name, or set spec.indexURL"),
     _sentence("spec.requirements ({packages}) cannot be met: {why}"),
+    _sentence(
+        "{subject} has no wheel for Python {version} on this machine and has to be compiled, and this machine has no "
+        "compiler: {install}"
+    ),
+    _sentence(
+        "{subject} has no wheel for Python {version} on this machine and does not compile: {file} is missing; choose a "
+        "version that has a wheel, or install the development package that has this file"
+    ),
+    _sentence(
+        "{subject} has no wheel for Python {version} on this machine and could not be built: {why}; choose a version "
+        "that has a wheel"
+    ),
     _sentence("spec.requirements: not a requirement: {why}; found {found}, wanted the form name==1.2 or name>=1,<2"),
     _sentence("{subject} was installed but does not pass the environment's check (spec.verify): {why}"),
     _sentence("{subject} was installed, but the check (spec.verify) had not ended after {seconds} s"),

@@ -11,10 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from paddock.jobs.text.catalogues import TRANSLATED, translate, translate_counted
-from paddock.jobs.text.environments import translate_environments
+from paddock.jobs.text.catalogues import translate, translate_counted
 from paddock.jobs.text.formats import Joint, format_of
-from paddock.jobs.text.scheduler import translate_scheduler
+from paddock.jobs.text.messages import translate_message
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +80,9 @@ def _render(value: Value, language: str) -> str:
         case Phrase():
             return render(value, language)
         case Foreign():
-            return _translate_foreign(value.text, language)
+            return translate_message(value.text, language)
         case Names():
             return format_of(language).join(value.items, value.joint, value.most) if value.items else "?"
         case tuple():
             return format_of(language).join(value, "or")
     return str(value)
-
-
-def _translate_foreign(message: str, language: str) -> str:
-    if language not in TRANSLATED:
-        return message
-    return translate_environments(translate_scheduler(message, language), language)

@@ -66,6 +66,14 @@ _ROWS = (
         r"(?P<count>\d+) node\(s\) were unschedulable(?P<which> \([^)]*\))?",
         "{count} node(s) were unschedulable{which}",
     ),
+    _row(
+        r"preemption: 0/\d+ nodes are available: (?P<count>\d+) No preemption victims found for incoming pods?",
+        "preemption would not help ({count} nodes)",
+    ),
+    _row(
+        r"preemption: 0/\d+ nodes are available: (?P<count>\d+) Preemption is not helpful for scheduling",
+        "preemption would not help ({count} nodes)",
+    ),
     _row(r"(?P<count>\d+) node\(s\) were not ready", "{count} node(s) were not ready"),
     _row(
         r"(?P<count>\d+) node\(s\) didn't have free ports for the requested pod ports "

@@ -13,7 +13,8 @@ from paddock.kube.times import Moment, read_time
 @dataclass(frozen=True, slots=True)
 class EnvironmentRow:
     """`progress`: per cent, or None; `size`: bytes, 0 if unknown; `message`: the builder's, on one line;
-    `requirements`: empty for the programs of this machine."""
+    `requirements`: empty for the programs of this machine; `changed`: its requirements files have, since they were
+    read."""
 
     name: str
     phase: str
@@ -24,6 +25,7 @@ class EnvironmentRow:
     requirements: tuple[str, ...]
     message: str
     created: Moment | None
+    changed: bool = False
 
 
 def read_environment_row(environment: Mapping[str, Any]) -> EnvironmentRow:

@@ -16,7 +16,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class FollowedJob:
-    """`messages`: the termination message of each rank; `complaints`: the first fatal error in the log of each rank.
+    """`messages`: the termination message of each rank; `complaints`: the first fatal error in the log of each rank;
+    `printed`: the ranks, as `worker-0`, whose last lines a reader has just seen.
 
     `submitted` and `ended` are measured by the follower, as the API's times are whole seconds.
     """
@@ -28,6 +29,7 @@ class FollowedJob:
     progress: Mapping[Rank, Progress] = field(default_factory=dict)
     messages: Mapping[Rank, str] = field(default_factory=dict)
     complaints: Mapping[Rank, Complaint] = field(default_factory=dict)
+    printed: frozenset[str] = frozenset()
 
     @property
     def seconds(self) -> float:

@@ -1,31 +1,15 @@
-"""A job that `paddock run` has suspended, with the reason in an annotation. Pure."""
+"""The status of a job that `paddock run` has suspended (`jobs.given_up`), as it is shown. Pure."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from paddock.jobs.model import CauseRecord, Phase, Status
-from paddock.kube.meta import annotations_of
+from paddock.jobs.given_up import GIVEN_UP, read_given_up, write_given_up
+from paddock.jobs.model import Phase, Status
 
-GIVEN_UP = "paddock.dev/timed-out"
-"""The annotation with the reason why `paddock run` suspended a job: empty for --timeout, else a cause as JSON
-(`write_given_up`). A job that a user suspended has none."""
-
-
-def write_given_up(cause: CauseRecord) -> str:
-    return json.dumps({"reason": cause.reason, "args": dict(cause.args), "since": cause.since}, ensure_ascii=False)
-
-
-def read_given_up(job: Mapping[str, Any]) -> CauseRecord | None:
-    """The cause for which `paddock run` suspended the job; None without one, or for its --timeout."""
-    try:
-        kept = json.loads(annotations_of(job).get(GIVEN_UP) or "null")
-        return CauseRecord(str(kept["reason"]), dict(kept["args"]), kept["since"]) if kept else None
-    except (ValueError, KeyError, TypeError):  # another program may have written the annotation
-        return None
+__all__ = ["GIVEN_UP", "read_given_up", "show_status", "write_given_up"]
 
 
 def show_status(status: Status, job: Mapping[str, Any]) -> Status:

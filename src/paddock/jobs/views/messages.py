@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 _ENVIRONMENT = re.compile(r"environment (\S+):")
 _NO_ENVIRONMENT = re.compile(r'image "([^"]+)" stands for no environment')
+_NO_NAME = re.compile(r'no Environment "([^"]+)" exists')
 _LACKS = re.compile(r"Insufficient ([\w.-]+/[\w.-]*\w)")
 _LABELS = re.compile(r"affinity/selector \((?:on [^:]+: )?([\w./-]+=[\w.-]+(?:, [\w./-]+=[\w.-]+)*); node has")
 _PERCENT = re.compile(r",? *\d+ *%(?:, (?P<pace>.*))?$")
@@ -44,6 +45,13 @@ def read_environment(message: str) -> str:
 def read_unknown_image(message: str) -> str:
     """The image without an Environment; empty if that is not the reason (written by `environments.images`)."""
     found = _NO_ENVIRONMENT.search(message)
+    return found[1] if found else ""
+
+
+def read_unknown_environment(message: str) -> str:
+    """The Environment that a pod names and that does not exist; empty if that is not the reason (written by
+    `environments.images`)."""
+    found = _NO_NAME.search(message)
     return found[1] if found else ""
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from paddock.jobs.labels import ROLE_LABEL
+from paddock.jobs.logs.endings import read_ending
 from paddock.kube.meta import annotations_of, labels_of, metadata, name_of, namespace_of
 from paddock.kube.times import Moment, read_time
 
@@ -55,11 +56,21 @@ def _read_state(pod: Mapping[str, Any]) -> tuple[str, str]:
         if waiting := state.get("waiting"):
             return str(waiting.get("reason") or phase), str(waiting.get("message") or "")
         if (ended := state.get("terminated")) and ended.get("exitCode"):
-            return str(ended.get("reason") or "Error"), str(ended.get("message") or f"exit code {ended['exitCode']}")
+            return str(ended.get("reason") or "Error"), _tell_end(ended)
     for condition in status.get("conditions") or ():
         if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
             return phase, str(condition.get("message") or "")
     return {"Succeeded": "Completed"}.get(phase, phase), str(status.get("message") or "")
+
+
+def _tell_end(ended: Mapping[str, Any]) -> str:
+    """The kubelet's sentence about a program that it could not start, or one line of the program's own: its message, or
+    the end of its log, which the kubelet reports of one that failed."""
+    message, code = str(ended.get("message") or ""), f"exit code {ended['exitCode']}"
+    if ended.get("reason") != "Error" or "\n" not in message.strip():
+        return message or code
+    ending = read_ending(message)
+    return f"{said} ({code})" if (said := ending.error or ending.last) else code
 
 
 def ended_message(pod: Mapping[str, Any]) -> str:

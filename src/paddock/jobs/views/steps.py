@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.model import CauseRecord
 from paddock.jobs.names import job_label
 from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.jobs.views.messages import read_environment, read_shortage, read_unknown_image
+from paddock.jobs.views.messages import read_environment, read_shortage, read_unknown_environment, read_unknown_image
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +101,8 @@ def _steps_to_image(message: str, name: str, namespace: str, *, local: bool) -> 
     if not local:
         args = {"label": JOB_LABEL, "value": job_label(name)}
         return [Step("{kubectl}{on} describe pods -l {label}={value}", args, namespace)]
+    if wanted := read_unknown_environment(message):
+        return [Step("paddock env create {environment} -r requirements.txt", {"environment": wanted})]
     image = read_unknown_image(message)
     if not image:
         return []
@@ -113,16 +115,19 @@ def _quote(image: str) -> str:
 
 
 def build_environment_steps(
-    environment: str, name: str, namespace: str, *, fault: str, settings: Sequence[str] = (), again: str = ""
+    environment: str, *, fault: str, file: str = "", settings: Sequence[str] = (), again: str = ""
 ) -> list[Step]:
-    """The steps after a failed build of a job's Environment. `fault`: its `status.fault`; `settings` as in
-    `build_restart_steps`; `again`: the user's command, empty if it cannot be repeated."""
+    """The steps after a failed build of a job's Environment. `fault`: its `status.fault`; `file`: the requirements file
+    that it was made of, which a run reads again; `settings` as in `build_restart_steps`; `again`: the user's command,
+    empty if it cannot be repeated."""
     last = [Step("{again}", {"again": again})] if again else []
     if fault != "definition":  # the same definition can succeed with other settings, or later
         return [*build_restart_steps(settings), *last]
-    args = {"name": name, "environment": environment}
-    texts = (_DELETE, "paddock env rm {environment}", "paddock env create {environment} -r requirements.txt")
-    return [*(Step(text, args, namespace) for text in texts), *last]
+    if not file:
+        return [Step("paddock env update {environment} -r requirements.txt", {"environment": environment}), *last]
+    mended = phrase("{command}  # after {file} is mended: it is read again", file=file)
+    update = Step("paddock env update {environment}", {"environment": environment})
+    return [replace(each, sentence=mended) for each in (last or [update])]
 
 
 def build_restart_steps(settings: Sequence[str]) -> list[Step]:

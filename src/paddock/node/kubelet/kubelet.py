@@ -15,6 +15,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -32,10 +33,10 @@ from paddock.node.kubelet.pod_status import build_status_patch
 from paddock.node.kubelet.pod_table import KnownPod, PodTable, is_older, read_address_state
 from paddock.node.kubelet.starts import CREATE_ERROR, Starts
 from paddock.node.runtime import processes
-from paddock.node.runtime.containers import Containers, find_container
+from paddock.node.runtime.containers import Containers, Prepare, find_container, prepare_nothing
 from paddock.node.runtime.hosts import address_of
 from paddock.node.runtime.images import Images
-from paddock.node.runtime.logs import NodeLogs, remove_orphaned_logs
+from paddock.node.runtime.logs import Keeps, NodeLogs, remove_orphaned_logs
 from paddock.node.runtime.machine import Machine
 from paddock.node.runtime.machine_view import read_view
 from paddock.node.runtime.orphans import OrphanProcesses
@@ -69,9 +70,11 @@ class Kubelet:
         environment: Mapping[str, str] | None = None,
         hidden: Iterable[Path] = (),
         read_only: Iterable[Path] = (),
+        keeps_logs: Keeps = lambda *_: False,
+        prepare: Prepare = prepare_nothing,
     ) -> None:
-        """`hidden`, `read_only`: paths of this machine that pods in a sandbox with mounts do not see, or cannot change,
-        besides those of `read_view`."""
+        """`hidden`, `read_only`: paths that pods in a sandbox do not see, or cannot change, besides `read_view`'s.
+        `keeps_logs`: as in `remove_orphaned_logs`; `prepare`: as in `Containers`."""
         environment = os.environ if environment is None else environment
         self._api = api
         self._images = images
@@ -79,6 +82,7 @@ class Kubelet:
         self._sandbox = sandbox
         self._clock = clock
         self._directory = directory
+        self._keeps_logs = keeps_logs
         self._records = Records(directory)
         containers = Containers(
             self._records,
@@ -88,6 +92,7 @@ class Kubelet:
             capacity={"cpu": machine.cpus, "memory": Fraction(machine.memory)},
             hides_gpus=bool(machine.gpus),
             view=read_view(environment, os.getuid(), hidden=(directory, *hidden), read_only=read_only),
+            prepare=prepare,
         )
         self._runs = Runs(self._records, sandbox)
         self._pods = PodTable()
@@ -274,9 +279,8 @@ class Kubelet:
         if pod.state is not None:
             return pod.state
         state = self._pods.plan_state(pod, manifest, now, self._boot)
-        if not state.address:
-            return state
-        self._save(pod, state)
+        if state.address:
+            self._save(pod, state)
         return state
 
     async def _start(self, pod: KnownPod, plan: PodPlan, now: float) -> PodPlan:
@@ -351,14 +355,11 @@ class Kubelet:
         return pod.manifest
 
     async def _remove(self, manifest: Manifest) -> None:
-        try:
+        with suppress(NotFound, Conflict):
             await self._api.delete(PODS, namespace_of(manifest), name_of(manifest), uid=uid_of(manifest), grace=0)
-        except (NotFound, Conflict):
-            return
 
     async def _forget(self, pod: KnownPod) -> None:
-        """Ends and removes everything of a pod whose object is deleted, except its logs: they stay while the owner
-        exists."""
+        """Ends and removes everything of a pod whose object is deleted, except its logs (`remove_orphaned_logs`)."""
         if pod.state is not None and pod.running:
             for run in pod.running:
                 self._runs.kill(pod.state, run)
@@ -379,7 +380,7 @@ class Kubelet:
             return
         # At once, as pods that start meanwhile must not take these for links that stay.
         self._records.remove_links(state, self._pods.used_by_others(pod))
-        # In a thread: a pod may have written a million files, and the others go on.
+        # A pod may have written a million files, and the others go on.
         await asyncio.to_thread(self._records.remove_temporary, state)
 
     def _save(self, pod: KnownPod, state: PodState) -> None:
@@ -396,4 +397,4 @@ class Kubelet:
                 self._runs.write_hosts(pod.uid, self._neighbours.hosts(pod.manifest))
 
     async def _remove_old_logs(self) -> None:
-        await remove_orphaned_logs(self._api, self._directory, self._pods.uids)
+        await remove_orphaned_logs(self._api, self._directory, self._pods.uids, self._keeps_logs)

@@ -62,6 +62,15 @@ class PodContext:
     shared: Collection[str]
 
 
+Prepare = Callable[[Manifest, Moment], None]
+"""Makes the directories of this machine that a pod's volumes name, before they are mounted, at each start of a
+container. May raise OSError: then the container waits."""
+
+
+def prepare_nothing(pod: Manifest, now: Moment) -> None:
+    """For pods whose directories the kubelet makes itself, as it does for every hostPath of DirectoryOrCreate."""
+
+
 class Containers:
     """Starts containers in one sandbox and one node directory."""
 
@@ -75,9 +84,11 @@ class Containers:
         capacity: Mapping[str, Fraction],
         hides_gpus: bool,
         view: View,
+        prepare: Prepare = prepare_nothing,
     ) -> None:
         """`hides_gpus`: the machine has GPUs, so a pod sees only those assigned to it. `view`: what a sandbox with
-        mounts shows of the machine."""
+        mounts shows of the machine. `prepare`: see `Prepare`."""
+        self._prepare = prepare
         self._records = records
         self._images = images
         self._sandbox = sandbox
@@ -105,6 +116,7 @@ class Containers:
         # Filled while paths are created, so that a failure removes exactly these.
         outside: list[str] = []
         try:
+            self._prepare(pod, now)
             with ExitStack() as files:
                 mounts = plan_mounts(pod, container, self._records.scratch(state.uid), context.configs, variables)
                 mounts = self._apply_files(pod, container, state, run, image, context, mounts, outside, files)

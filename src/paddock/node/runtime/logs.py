@@ -4,6 +4,7 @@ A container writes directly into its log file (`node.runtime.records` has the la
 the daemon dies. Lines have no timestamps: `timestamps` is refused, and `sinceSeconds` returns the whole log or nothing.
 
 A log outlives its pod as long as the pod's controller exists, and is removed with the pod if there is no controller.
+Logs of pods of some kinds of controllers are never removed here: somebody else keeps and prunes them (`Keeps`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import logging
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,14 +22,25 @@ import msgspec
 
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, BadRequest, NotFound
-from paddock.kube.meta import CRDS, Manifest, Resource, controller_of, name_of, namespace_of, uid_of
+from paddock.kube.meta import (
+    CRDS,
+    Manifest,
+    Resource,
+    annotations_of,
+    controller_of,
+    labels_of,
+    name_of,
+    namespace_of,
+    uid_of,
+)
 from paddock.node.runtime.pod_files import open_for_writing, open_regular, read_start, remove_tree
 from paddock.node.runtime.records import log_directory
 
 _CHUNK = 65536
 _POLL_SECONDS = 0.1  # between two reads of a followed file
 _OWNER = ".owner.json"
-_OWNER_SIZE = 65536
+_OWNER_SIZE = 4 * 2**20  # the labels of a pod, whose object has 3 MiB at most
+_MAIN_CONTAINER = "kubectl.kubernetes.io/default-container"
 
 _log = logging.getLogger(__name__)
 
@@ -153,33 +165,51 @@ def explain_no_log(pod: Manifest, container: str) -> str:
     return f'container "{container}" in pod "{name_of(pod)}" is waiting to start: {detail}'
 
 
+Keeps = Callable[[str, str], bool]
+"""The apiVersion and kind of a controller -> whether somebody else removes the logs of its pods."""
+
+
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The controller of a pod whose logs are kept."""
+    """The controller of a pod whose logs are kept, and of the pod what a reader needs when it is gone: its name, its
+    labels, and the container that `kubectl logs` reads."""
 
     api_version: str
     kind: str
     namespace: str
     name: str
     uid: str
+    pod: str = ""
+    container: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 def write_owner(directory: Path, pod: Manifest) -> None:
-    """Writes the pod's controller beside its logs, for `remove_orphaned_logs` after the pod is gone."""
+    """Writes the pod's controller beside its logs, for who reads or removes them after the pod is gone."""
     owner = controller_of(pod)
     if owner is None:
         return
-    found = Owner(owner["apiVersion"], owner["kind"], namespace_of(pod), owner["name"], owner["uid"])
+    found = Owner(
+        owner["apiVersion"], owner["kind"], namespace_of(pod), owner["name"], owner["uid"],
+        name_of(pod), annotations_of(pod).get(_MAIN_CONTAINER, ""), dict(labels_of(pod)),
+    )  # fmt: skip
     path = log_directory(directory, namespace_of(pod), name_of(pod), uid_of(pod))
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with os.fdopen(open_for_writing(path / _OWNER, os.O_TRUNC), "wb") as file:
+    if (path / _OWNER).exists():  # another container of the pod was started before
+        return
+    # Written aside and renamed: after a `kill -9` half an owner would let the log be removed.
+    fresh = path / f"{_OWNER}.new"
+    with os.fdopen(open_for_writing(fresh, os.O_TRUNC), "wb") as file:
         file.write(msgspec.json.encode(found))
+    fresh.replace(path / _OWNER)
 
 
-async def remove_orphaned_logs(api: Api, directory: Path, living: Collection[str]) -> int:
+async def remove_orphaned_logs(
+    api: Api, directory: Path, living: Collection[str], keeps: Keeps = lambda *_: False
+) -> int:
     """Removes the logs of pods whose controller is gone too, and returns their number. `living`: UIDs of existing pods.
 
-    If the API cannot tell whether a controller exists, its logs stay.
+    If the API cannot tell whether a controller exists, its logs stay; so do those that somebody else keeps.
     """
     kept: dict[str, bool] = {}
     removed = 0
@@ -188,6 +218,8 @@ async def remove_orphaned_logs(api: Api, directory: Path, living: Collection[str
         if path.name.rpartition("_")[2] in living:
             continue
         owner = _read_owner(path)
+        if owner is not None and keeps(owner.api_version, owner.kind):
+            continue
         if owner is not None and owner.uid not in kept:
             kept[owner.uid] = await _exists(api, owner)
         if owner is None or not kept[owner.uid]:

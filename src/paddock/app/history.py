@@ -1,0 +1,140 @@
+"""The history of a home: the records, the logs and the keeper of `paddock.history`, put together with what reads a
+job's status (`paddock.jobs`) and opens a log that a program may have replaced (`paddock.node`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from paddock.app.home import Home
+from paddock.history.keeper import Files, Keeper, Kinds, read_metrics
+from paddock.history.logs import LogFile, Place, find_log_files, find_pod_logs
+from paddock.history.recording import JobState
+from paddock.history.records import Cause, Damaged, Metrics, RunRecord, read_records
+from paddock.history.retention import Limits, WrongLimit, read_limits, write_limits
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.given_up import GIVEN_UP, read_given_up
+from paddock.jobs.labels import ATTEMPT_LABEL, INDEX_LABEL, ROLE_LABEL
+from paddock.jobs.logs.progress import Progress, read_progress
+from paddock.jobs.model import CauseRecord, Phase
+from paddock.jobs.names import read_pod_name
+from paddock.kube.api import Api
+from paddock.kube.meta import Manifest, Resource, annotations_of
+from paddock.node.runtime.pod_files import open_regular, read_end, remove_tree
+
+_TAIL = 64 * 2**10
+"""Bytes at the end of a log in which the last progress is looked for."""
+_LONGEST_NUMBER = 9
+
+
+def read_place(labels: Mapping[str, str], pod: str) -> Place | None:
+    """By Paddock's labels; by the pod's name where a node of an older Paddock wrote no labels."""
+    index, attempt = labels.get(INDEX_LABEL, ""), labels.get(ATTEMPT_LABEL, "0")
+    if labels.get(ROLE_LABEL) and _is_number(index) and _is_number(attempt):
+        return Place(labels[ROLE_LABEL], int(index), int(attempt))
+    rank = read_pod_name(pod)
+    return Place(rank.role, rank.index, 0) if rank else None
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER
+
+
+def read_state(resource: Resource, job: Manifest) -> JobState:
+    """What a record has of a job's status."""
+    status = KINDS[resource].read_status(job)
+    given_up = read_given_up(job) if status.phase is Phase.SUSPENDED else None
+    timed_out = status.phase is Phase.SUSPENDED and GIVEN_UP in annotations_of(job) and given_up is None
+    return JobState(
+        phase=str(status.phase),
+        final=status.phase.terminal,
+        ended=status.finished,
+        attempt=status.attempt,
+        restarts=status.restarts,
+        cause=_cause(given_up or status.cause),
+        given_up="environment" if given_up else "timeout" if timed_out else "",
+    )
+
+
+def _cause(cause: CauseRecord | None) -> Cause | None:
+    return Cause(cause.reason, dict(cause.args), cause.since) if cause else None
+
+
+def read_cause(cause: Cause | None) -> CauseRecord | None:
+    """The cause of a record, for `jobs.text.explain`."""
+    return CauseRecord(cause.reason, dict(cause.args), cause.since) if cause else None
+
+
+def read_log_metrics(path: Path) -> Metrics:
+    """The last progress in a log; empty if there is none, or no log."""
+    try:
+        text = read_end(path, _TAIL).decode("utf-8", "replace")
+    except OSError:
+        return {}
+    lines = (line.rpartition("\r")[2] for line in reversed(text.splitlines()))
+    found = next(filter(None, map(read_progress, lines)), Progress())
+    numbers = {"epoch": found.epoch, "step": found.step, "loss": found.loss}
+    return {
+        name: number if math.isfinite(number) else str(number) for name, number in numbers.items() if number is not None
+    }
+
+
+KEPT = Kinds({resource: partial(read_state, resource) for resource in KINDS}, read_place)
+"""The kinds that are recorded: every kind of job."""
+
+
+def build_files(home: Home) -> Files:
+    return Files(home.history, home.node / "pods", read_log_metrics, remove_tree)
+
+
+def build_keeper(api: Api, home: Home, on_prune: Callable[[RunRecord], None] = lambda _: None) -> Keeper:
+    """The keeper of a home's history. `on_prune`: removes what else belongs to a run."""
+    return Keeper(api, KEPT, build_files(home), limits=partial(read_kept_limits, home), on_prune=on_prune)
+
+
+def read_kept_limits(home: Home) -> Limits:
+    """The limits that `paddock up --keep-logs` wrote, else the defaults."""
+    try:
+        return read_limits(_limits_file(home).read_text().strip())
+    except (OSError, UnicodeError, WrongLimit):
+        return Limits()
+
+
+def write_kept_limits(home: Home, limits: Limits) -> None:
+    path = _limits_file(home)
+    path.touch(mode=0o600)
+    path.write_text(write_limits(limits) + "\n")
+
+
+def _limits_file(home: Home) -> Path:
+    return home.root / "keep-logs"
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What a home has kept, read from its files: the cluster need not be up."""
+
+    home: Home
+
+    def read(self, namespace: str = "", name: str = "") -> tuple[list[RunRecord], list[Damaged]]:
+        """The runs, oldest first, and what is damaged: of all namespaces, of one, of one name."""
+        found = list(read_records(self.home.history, namespace, name))
+        runs = [each for each in found if isinstance(each, RunRecord)]
+        return sorted(runs, key=lambda run: (run.created, run.run)), [e for e in found if isinstance(e, Damaged)]
+
+    def find_logs(self, run: RunRecord) -> list[LogFile]:
+        """The logs of the run's ranks in all its attempts, by attempt, role and index."""
+        pods = find_pod_logs(self.home.node / "pods", read_place, run.namespace, run.name)
+        return find_log_files(pods, run.uid)
+
+    def read_metrics(self, run: RunRecord) -> Mapping[str, Metrics]:
+        """Those of a run that goes on are read now."""
+        return run.metrics or read_metrics(build_files(self.home), read_place, run)
+
+
+def open_log(file: LogFile) -> int:
+    """A descriptor of a log, for reading; OSError where a program has put something else in its place."""
+    return open_regular(file.path)

@@ -1,0 +1,239 @@
+"""The directories of outputs and checkpoints of the local cluster's jobs, one pair for each run.
+
+    <home>/outputs/<namespace>/<job>-<uid>/              PADDOCK_OUTPUT_DIR, of all ranks and attempts of one run
+    <home>/outputs/<namespace>/<job>-<uid>/checkpoint    PADDOCK_CHECKPOINT_DIR
+    <home>/outputs/<namespace>/<job>-<uid>.json          in which directory the run was started, and when
+
+A run is one job object: its name may be used again, its UID is not. The kubelet makes a run's directories before its
+first program starts. A run that asks to resume (`paddock.dev/resume: "true"`) begins with the checkpoints of the newest
+earlier run of its name that was started in the same directory and has any: they are moved, as a checkpoint is large
+and the run that goes on is their owner now. Any other run begins with an empty directory. What is there later than
+that is the run's own, so that a restart finds what the attempt before it wrote.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from paddock.app.home import Home
+from paddock.history.records import RunRecord, find_runs
+from paddock.jobs.labels import RESUME_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
+from paddock.jobs.names import OUTPUT_VOLUME, output_name
+from paddock.kube.meta import Manifest, annotations_of, controller_of
+from paddock.kube.times import Moment
+from paddock.node.runtime.pod_files import remove_tree
+
+CHECKPOINTS = "checkpoint"
+LOGS = "log"
+"""The logs of the ranks' launchers, where ranks share a working directory (`jobs.objects.pods`)."""
+KEPT_SECONDS = 30 * 86400.0
+"""Outputs are what the run was for: they outlive its logs, whose limit is days or a gibibyte."""
+MOST_FILES = 100_000
+"""Files that are counted; a directory with more has "at least" these."""
+_RANK = re.compile(r"[a-z]+-\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    files: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunDirectory:
+    """The directory of one run. `mark`: the part of the job's UID in its name. `directory`: where the run was started,
+    empty if it was started in none, None if it is not known (a run of an earlier version)."""
+
+    path: Path
+    mark: str
+    directory: str | None
+    started: Moment
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / CHECKPOINTS
+
+    def belongs_to(self, uid: str) -> bool:
+        return bool(self.mark) and uid.startswith(self.mark)
+
+
+def find_resumable(runs: Iterable[RunDirectory], uid: str, directory: str) -> Iterator[RunDirectory]:
+    """The runs from which the run `uid`, started in `directory`, may take checkpoints, the best first. Pure."""
+    others = (run for run in runs if run.directory == directory and not (uid and run.belongs_to(uid)))
+    return iter(sorted(others, key=lambda run: (run.started, run.mark), reverse=True))
+
+
+def choose_resumed(runs: Iterable[RunDirectory], uid: str, directory: str) -> RunDirectory | None:
+    """The run whose checkpoints the run `uid` takes over; None if there are none. `uid`: empty for a run that is not
+    created yet."""
+    return next((run for run in find_resumable(runs, uid, directory) if any(_walk(run.checkpoints))), None)
+
+
+def read_runs(root: Path, namespace: str, job: str) -> list[RunDirectory]:
+    """The directories of a job's runs, oldest first. `root`: that of all outputs."""
+    form = re.compile(re.escape(output_name(job, "")) + r"[0-9a-f]{8}")
+    with suppress(OSError):
+        found = [_read_run(path) for path in (root / namespace).iterdir() if form.fullmatch(path.name)]
+        return sorted((run for run in found if run), key=lambda run: (run.started, run.mark))
+    return []
+
+
+def find_run(root: Path, namespace: str, job: str, uid: str) -> RunDirectory | None:
+    """The directory of the job with this UID; None if none of its programs was started."""
+    return _read_run(root / namespace / output_name(job, uid))
+
+
+def read_jobs(root: Path, namespace: str) -> list[str]:
+    """The names of the jobs that have a directory."""
+    with suppress(OSError):
+        paths = [path for path in (root / namespace).iterdir() if path.is_dir() and not path.name.startswith(".")]
+        return sorted({path.name.rpartition("-")[0] for path in paths})
+    return []
+
+
+def _read_run(path: Path) -> RunDirectory | None:
+    if not path.is_dir():
+        return None
+    record: object = {}
+    with suppress(OSError, ValueError):
+        record = json.loads(_record_of(path).read_text())
+    facts = record if isinstance(record, dict) else {}
+    started, directory = facts.get("started"), facts.get("directory")
+    if not isinstance(started, int | float):
+        started = path.stat().st_mtime
+    return RunDirectory(path, path.name.rpartition("-")[2], directory if isinstance(directory, str) else None, started)
+
+
+def _record_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.json")
+
+
+def measure(path: Path) -> Size:
+    """The files below a directory, and their bytes. Links are counted as such, never followed."""
+    files = total = 0
+    for entry in _walk(path):
+        with suppress(OSError):
+            total += entry.stat(follow_symlinks=False).st_size
+        files += 1
+        if files == MOST_FILES:
+            break
+    return Size(files, total)
+
+
+def list_files(path: Path) -> list[tuple[str, int]]:
+    """The files below an output directory, relative to it, with their bytes, sorted; without the launchers' logs."""
+    found = []
+    for entry in _walk(path):
+        with suppress(OSError):
+            found.append((os.path.relpath(entry.path, path), entry.stat(follow_symlinks=False).st_size))
+        if len(found) == MOST_FILES:
+            break
+    return sorted(each for each in found if not is_of_launcher(each[0]))
+
+
+def is_of_launcher(path: str) -> bool:
+    """Whether a path of an output directory is a log of a rank's launcher, which no program wrote. Pure."""
+    parts = Path(path).parts
+    return len(parts) > 2 and parts[0] == LOGS and _RANK.fullmatch(parts[1]) is not None
+
+
+def has_outputs(path: Path) -> bool:
+    """Whether a program has written something into its output directory: any file but its launcher's log."""
+    return any(not is_of_launcher(os.path.relpath(entry.path, path)) for entry in _walk(path))
+
+
+def _walk(path: Path) -> Iterator[os.DirEntry[str]]:
+    """What is no directory below `path`. A directory that cannot be read is taken for empty."""
+    waiting = [str(path)]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                    else:
+                        yield entry
+        except OSError:
+            continue
+
+
+def prune_outputs(home: Home, record: RunRecord, clock: Callable[[], Moment] = time.time) -> None:
+    """Removes the directories of runs of this name whose records are gone, or go now (`record`). See `may_go`."""
+    root, key = home.outputs, (record.namespace, record.name)
+    recorded = [each.uid for each in find_runs(home.history, *key) if each.uid != record.uid]
+    # The newest run of a name is what people look at, and what the next one resumes from.
+    for run in read_runs(root, *key)[:-1]:
+        if not any(map(run.belongs_to, recorded)) and may_go(run, clock()):
+            _remove(run)
+
+
+def may_go(run: RunDirectory, now: Moment) -> bool:
+    """Whether a run's directory goes with its record: it is empty, or nothing in it was written for `KEPT_SECONDS`. One
+    of an earlier version, which promised to keep it, stays."""
+    newest = max((_written(entry) for entry in _walk(run.path)), default=None)
+    return run.directory is not None and (newest is None or now - newest > KEPT_SECONDS)
+
+
+def _written(entry: os.DirEntry[str]) -> Moment:
+    with suppress(OSError):
+        return entry.stat(follow_symlinks=False).st_mtime
+    return 0.0
+
+
+def _remove(run: RunDirectory) -> None:
+    # By one rename first: a half-removed directory must not be taken for a run to resume from.
+    gone = run.path.with_name(f".{run.path.name}")
+    run.path.rename(gone)
+    _record_of(run.path).unlink(missing_ok=True)
+    remove_tree(gone)
+
+
+class OutputDirectories:
+    """Makes the directories of runs. `root`: that of all outputs."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def prepare(self, pod: Manifest, now: Moment) -> None:
+        """Makes the directories of the pod's run if they are not there; nothing for the pod of no job. Raises OSError.
+
+        Every rank calls it; the first one decides with what the run begins.
+        """
+        path, owner = find_output_path(pod, self._root), controller_of(pod)
+        if path is None or owner is None:
+            return
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        checkpoints = path / CHECKPOINTS
+        if checkpoints.exists():
+            return
+        notes, uid = annotations_of(pod), str(owner.get("uid") or "")
+        directory = notes.get(WORKING_DIRECTORY_ANNOTATION, "").rstrip("/")
+        if notes.get(RESUME_ANNOTATION) == "true":
+            runs = read_runs(self._root, path.parent.name, str(owner.get("name") or ""))
+            if (found := choose_resumed(runs, uid, directory)) is not None:
+                found.checkpoints.rename(checkpoints)
+        _write_record(path, directory, now)
+        checkpoints.mkdir(mode=0o700, exist_ok=True)
+
+
+def _write_record(path: Path, directory: str, now: Moment) -> None:
+    record = _record_of(path)
+    record.touch(mode=0o600)
+    record.write_text(json.dumps({"directory": directory, "started": now}) + "\n")
+
+
+def find_output_path(pod: Manifest, root: Path) -> Path | None:
+    """The output directory that the pod mounts; None if it is not one of a run below `root`. Pure."""
+    volumes: Sequence[Manifest] = (pod.get("spec") or {}).get("volumes") or ()
+    for volume in volumes:
+        path = Path(str((volume.get("hostPath") or {}).get("path") or ""))
+        if volume.get("name") == OUTPUT_VOLUME and path.parent.parent == root and path.parent.name not in ("", ".."):
+            return path if path.name not in ("", "..") else None
+    return None

@@ -1,0 +1,63 @@
+"""The Environments of jobs that are about to be submitted to the local cluster: does each image stand for one, and have
+the requirements files changed since? On a cluster images are containers, and nothing is done.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from paddock.app.programs import read_used
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.cluster.flags import LOCAL, build_next
+from paddock.cli.cluster.places import Place
+from paddock.cli.submit.file_environments import Notify, refresh_environments
+from paddock.cli.submit.submission import Checked
+from paddock.jobs.model import Job, Rank, Settings
+from paddock.jobs.objects.pods import build_pod
+from paddock.jobs.text.phrases import Foreign, Phrase, phrase
+from paddock.jobs.views.steps import build_steps
+from paddock.kube.meta import ENVIRONMENTS, Manifest, name_of
+
+if TYPE_CHECKING:
+    from paddock.kube.api import Api
+
+
+async def settle_environments(api: Api, place: Place, checked: Sequence[Checked], notify: Notify) -> None:
+    """Raises `UserError` for an image that stands for no environment, unless there is a terminal: there the job waits
+    with that cause until somebody has made one. Changes Environments whose files have changed."""
+    jobs = [each.job for each in checked if each.job]
+    if place.home is None or not jobs:
+        return
+    stored = (await api.list(ENVIRONMENTS)).items
+    created = [each.manifest for each in checked if each.resource == ENVIRONMENTS]
+    if not sys.stderr.isatty():
+        refuse_unknown(jobs, [*stored, *created])
+    used = find_used(jobs, stored)
+    await refresh_environments(api, [each for each in stored if name_of(each) in used], notify)
+
+
+def refuse_unknown(jobs: Sequence[Job], environments: Sequence[Manifest]) -> None:
+    """Raises `UserError` with what to type for each image that stands for none of the environments."""
+    from paddock.cli.submit.why_not import plan_images
+
+    said: list[Phrase] = []
+    for job in jobs:
+        for cause in plan_images(job, environments, time.time()):
+            why = Foreign(str(cause.args["message"]))
+            said.append(phrase("{option}: {problem}", option=f"{job.resource.kind} {job.key}", problem=why))
+            said += build_next(build_steps(cause, job.key.name, job.key.namespace), LOCAL)
+    if said:
+        raise UserError(*said, phrase("nothing was submitted"))
+
+
+def find_used(jobs: Sequence[Job], environments: Sequence[Manifest]) -> frozenset[str]:
+    """The names of the Environments that the pods of the jobs run in. Pure."""
+    return frozenset(name for job in jobs for pod in _build_pods(job) for name in read_used(pod, environments))
+
+
+def _build_pods(job: Job) -> Iterator[Manifest]:
+    """One of each role."""
+    return (build_pod(job, Rank(role.name, 0), 0, None, Settings()) for role in job.roles)

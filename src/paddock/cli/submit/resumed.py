@@ -1,0 +1,40 @@
+"""What a job that asks to resume begins with, said before it is created. The kubelet moves the checkpoints
+(`app.outputs`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from paddock.app.home import Home
+from paddock.app.outputs import RunDirectory, Size, choose_resumed, measure, read_runs
+from paddock.cli.output.local_times import format_local_time
+from paddock.history.records import RunRecord, find_runs
+from paddock.jobs.labels import RESUME_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
+from paddock.jobs.model import Job
+from paddock.jobs.text.phrases import Phrase, counted, phrase
+from paddock.kube.quantities import format_bytes
+
+
+def explain_resumed(job: Job, home: Home) -> Phrase | None:
+    """The line about what the job resumes from; None if it does not ask to resume."""
+    if job.annotations.get(RESUME_ANNOTATION) != "true":
+        return None
+    directory = job.annotations.get(WORKING_DIRECTORY_ANNOTATION, "").rstrip("/")
+    found = choose_resumed(read_runs(home.outputs, *job.key), "", directory)
+    if found is None:
+        return phrase(
+            "nothing to resume: no earlier run of {job} from this directory wrote a checkpoint to "
+            "PADDOCK_CHECKPOINT_DIR",
+            job=job.key.name,
+        )
+    return describe_resumed(found, measure(found.checkpoints), find_runs(home.history, *job.key))
+
+
+def describe_resumed(found: RunDirectory, size: Size, records: Sequence[RunRecord]) -> Phrase:
+    """`resumes from the checkpoints of run 3 (2 files, 14 MiB)`. Pure."""
+    number = next((each.run for each in records if found.belongs_to(each.uid)), None)
+    which = phrase("the run of {time}", time=format_local_time(found.started))
+    if number is not None:
+        which = phrase("run {run}", run=number)
+    much = counted("{count} file, {size}", "{count} files, {size}", count=size.files, size=format_bytes(size.bytes))
+    return phrase("resumes from the checkpoints of {which} ({much})", which=which, much=much)

@@ -1,0 +1,263 @@
+"""Writes the records of a cluster's jobs, and prunes what is older than the limits.
+
+A client of the API as every part: it follows the jobs and needs nothing of who runs them. A record is written at each
+change of what it has; after a crash the next keeper reads the jobs again, so that a change is late and not lost. A job
+that was created and deleted while no keeper looked has left its logs, beside which the node has written whose they are:
+a record is made from that.
+
+Metrics are read from the ends of the logs: some time after a run is over, as its ranks may print until their pods'
+grace period ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from paddock.history.logs import PodLogs, ReadPlace, find_log_files, find_pod_logs, measure
+from paddock.history.recording import JobState, build_from_owner, build_record, mark_deleted, update_record
+from paddock.history.records import (
+    Metrics,
+    RunRecord,
+    find_runs,
+    next_run,
+    path_of,
+    read_records,
+    remove_record,
+    write_record,
+)
+from paddock.history.retention import Kept, Limits, plan_pruning
+from paddock.kube.api import Api, Event
+from paddock.kube.meta import Manifest, Resource, name_of, namespace_of, uid_of
+from paddock.kube.times import Moment
+
+SETTLING = (1.0, 6.0, 35.0)
+"""Seconds after the end of a run at which its metrics are read: the usual grace period has 30."""
+_TIDY_SECONDS = 600.0
+_LONGEST_PAUSE = 60.0
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """The jobs that are recorded: what reads each kind, and what reads the labels of their pods."""
+
+    read_state: Mapping[Resource, Callable[[Manifest], JobState]]
+    read_place: ReadPlace
+
+    def has(self, api_version: str, kind: str) -> bool:
+        """Whether a controller of this kind has records, so that the node keeps the logs of its pods."""
+        return any((each.api_version, each.kind) == (api_version, kind) for each in self.read_state)
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """`records`: the directory of records; `logs`: the node's directory of logs; `read_metrics`: the last numbers in a
+    log; `remove`: removes a directory of logs, whatever a program has put into it."""
+
+    records: Path
+    logs: Path
+    read_metrics: Callable[[Path], Metrics]
+    remove: Callable[[Path], None]
+
+
+class Keeper:
+    """Keeps one history. `limits`: asked before each pruning; `on_prune`: called with each record that is pruned, so
+    that what else belongs to the run goes with it (its outputs). An error of it is logged, and the run is pruned."""
+
+    def __init__(
+        self,
+        api: Api,
+        kinds: Kinds,
+        files: Files,
+        *,
+        limits: Callable[[], Limits] = Limits,
+        on_prune: Callable[[RunRecord], None] = lambda _: None,
+        clock: Callable[[], Moment] = time.time,
+    ) -> None:
+        self._api, self._kinds, self._files = api, kinds, files
+        self._limits, self._on_prune, self._clock = limits, on_prune, clock
+        self._records: dict[str, RunRecord] = {}
+        self._unwritten: set[str] = set()
+        self._settling: dict[str, list[Moment]] = {}
+        self._woken = asyncio.Event()
+        self._synced = 0
+
+    async def run(self) -> None:
+        """Runs until cancelled; the metrics that are still due are read then."""
+        self._load()
+        try:
+            async with asyncio.TaskGroup() as group:
+                for resource in self._kinds.read_state:
+                    group.create_task(self._follow(resource))
+                group.create_task(self._work())
+        finally:
+            due = [self._records[uid] for uid in self._settling if uid in self._records]
+            self._settle(self._read_all_metrics(due))
+
+    def _load(self) -> None:
+        for each in read_records(self._files.records):
+            if isinstance(each, RunRecord):
+                self._records[each.uid] = each
+            else:
+                _log.warning("%s is not the record of a run and is left alone: %s", each.path, each.why)
+
+    # Jobs
+
+    async def _follow(self, resource: Resource) -> None:
+        seen: set[str] = set()
+        async for event in self._api.follow(resource):
+            try:
+                if event.type == "SYNCED":
+                    self._on_all(resource, seen)
+                else:
+                    seen.add(uid_of(event.object))
+                    self._take(resource, event)
+            except Exception:
+                _log.exception("%s of a %s was not recorded; this is a bug", event.type, resource.kind)
+
+    def _on_all(self, resource: Resource, seen: set[str]) -> None:
+        """A job that is recorded and not in the first list was deleted while no keeper looked."""
+        for record in list(self._records.values()):
+            mine = (record.api_version, record.kind) == (resource.api_version, resource.kind)
+            if mine and record.deleted is None and record.uid not in seen:
+                self._keep(mark_deleted(record, self._clock()))
+        self._synced += 1
+        self._woken.set()
+
+    def _take(self, resource: Resource, event: Event) -> None:
+        job, now = event.object, self._clock()
+        record = self._records.get(uid_of(job))
+        if "spec" in job:  # a DELETED event may have the identity alone
+            record = record or build_record(job, self._number(job, resource), now)
+            record = update_record(record, job, self._kinds.read_state[resource](job), now)
+        if record is not None:
+            self._keep(mark_deleted(record, now) if event.type == "DELETED" else record)
+
+    def _number(self, job: Manifest, resource: Resource) -> int:
+        identity = (resource.group, resource.kind, namespace_of(job), name_of(job))
+        return next_run(self._of_name(namespace_of(job), name_of(job)), identity)
+
+    def _of_name(self, namespace: str, name: str) -> Iterable[RunRecord]:
+        """Also those that could not be written, and those that another keeper wrote."""
+        unwritten = (self._records[uid] for uid in self._unwritten if uid in self._records)
+        return [*find_runs(self._files.records, namespace, name), *unwritten]
+
+    def _keep(self, record: RunRecord) -> None:
+        before = self._records.get(record.uid)
+        if before == record and record.uid not in self._unwritten:
+            return
+        self._records[record.uid] = record
+        if record.ended is not None and (before is None or before.ended is None):
+            now = self._clock()
+            self._settling[record.uid] = [now + seconds for seconds in SETTLING]
+            self._woken.set()
+        self._write(record)
+
+    def _write(self, record: RunRecord) -> None:
+        try:
+            write_record(self._files.records, record)
+            self._unwritten.discard(record.uid)
+        except (OSError, ValueError) as error:
+            # A full disk: tried again at the next change, and each minute.
+            self._unwritten.add(record.uid)
+            _log.warning("the record of %s/%s was not written: %s", record.namespace, record.name, error)
+
+    # Metrics and pruning. Files are read and removed in threads; what is known changes on the loop alone.
+
+    async def _work(self) -> None:
+        tidied = float("-inf")
+        while True:
+            self._woken.clear()
+            now = self._clock()
+            for uid in list(self._unwritten):
+                self._write(self._records[uid])
+            due = [self._records[uid] for uid, times in self._settling.items() if times[0] <= now]
+            if due:
+                self._settle(await asyncio.to_thread(self._read_all_metrics, due))
+                tidied = float("-inf")
+            # Before the first lists nobody knows which jobs are gone.
+            if self._synced >= len(self._kinds.read_state) and not tidied <= now < tidied + _TIDY_SECONDS:
+                await self.tidy()
+                tidied = now
+            await self._sleep()
+
+    async def _sleep(self) -> None:
+        next_due = min((times[0] for times in self._settling.values()), default=self._clock() + _LONGEST_PAUSE)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(min(_LONGEST_PAUSE, max(0.05, next_due - self._clock()))):
+                await self._woken.wait()
+
+    def _read_all_metrics(self, records: Iterable[RunRecord]) -> dict[str, dict[str, Metrics]]:
+        return {each.uid: read_metrics(self._files, self._kinds.read_place, each) for each in records}
+
+    def _settle(self, found: Mapping[str, dict[str, Metrics]]) -> None:
+        """Keeps the metrics of runs whose time has come."""
+        now = self._clock()
+        for uid, metrics in found.items():
+            left = [moment for moment in self._settling.pop(uid, ()) if moment > now]
+            if left:
+                self._settling[uid] = left
+            record = self._records.get(uid)
+            if record is not None and metrics and metrics != record.metrics:
+                self._keep(replace(record, metrics=metrics))
+
+    async def tidy(self) -> int:
+        """Records the runs of which there are logs alone, prunes by the limits, and returns the number of pruned
+        runs."""
+        pods = await asyncio.to_thread(self._survey)
+        for uid, (logs, _) in pods.items():
+            if uid not in self._records:
+                self._adopt(logs)
+        none: tuple[list[PodLogs], int] = ([], 0)
+        kept = [Kept(each, pods.get(uid, none)[1]) for uid, each in self._records.items()]
+        pruned = plan_pruning(kept, self._limits(), self._clock())
+        for record in pruned:
+            await asyncio.to_thread(self._prune, record, pods.get(record.uid, none)[0])
+            self._records.pop(record.uid, None)
+            self._unwritten.discard(record.uid)
+            self._settling.pop(record.uid, None)
+            _log.info("pruned run %d of %s %s/%s", record.run, record.kind, record.namespace, record.name)
+        return len(pruned)
+
+    def _survey(self) -> dict[str, tuple[list[PodLogs], int]]:
+        """The logs of each run by its UID, and the bytes that they take."""
+        pods: dict[str, tuple[list[PodLogs], int]] = {}
+        for each in find_pod_logs(self._files.logs, self._kinds.read_place):
+            if self._kinds.has(each.owner.api_version, each.owner.kind):
+                logs, size = pods.get(each.owner.uid, ([], 0))
+                pods[each.owner.uid] = ([*logs, each], size + measure(each))
+        return pods
+
+    def _adopt(self, logs: list[PodLogs]) -> None:
+        owner, started = logs[0].owner, min(each.started for each in logs)
+        identity = (owner.api_version.partition("/")[0], owner.kind, owner.namespace, owner.name)
+        run = next_run(self._of_name(owner.namespace, owner.name), identity)
+        self._keep(build_from_owner(owner, run, started))
+
+    def _prune(self, record: RunRecord, logs: Iterable[PodLogs]) -> None:
+        try:
+            self._on_prune(record)
+        except Exception:
+            _log.exception("what belongs to run %d of %s/%s stays", record.run, record.namespace, record.name)
+        for each in logs:
+            self._files.remove(each.directory)
+        try:
+            remove_record(self._files.records, record)
+        except OSError as error:
+            _log.warning("%s stays: %s", path_of(self._files.records, record), error)
+
+
+def read_metrics(files: Files, read_place: ReadPlace, record: RunRecord) -> dict[str, Metrics]:
+    """The last numbers of each rank, from its newest log that has some."""
+    found: dict[str, Metrics] = {}
+    for file in find_log_files(find_pod_logs(files.logs, read_place, record.namespace, record.name), record.uid):
+        if metrics := files.read_metrics(file.path):
+            found[file.rank] = metrics
+    return found

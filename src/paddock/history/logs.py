@@ -1,0 +1,156 @@
+"""The log files of runs: where the node has written them, of which run, attempt and rank they are.
+
+    <directory>/NAMESPACE_POD_UID/.owner.json         the pod's controller, its name and its labels
+    <directory>/NAMESPACE_POD_UID/CONTAINER/N.log     what run N of a container printed
+
+The node writes both (`node.runtime.logs`), so a log is found without the API and after the pod is gone. Here files are
+found and weighed; who reads one opens it with `node.runtime.pod_files.open_regular`, as a program can put a link in its
+place. What rank a pod is stands in labels that only `paddock.jobs` knows: `ReadPlace` is passed in.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from paddock.kube.times import Moment
+
+_OWNER = ".owner.json"
+_LARGEST_OWNER = 4 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which rank of which attempt a pod is."""
+
+    role: str
+    index: int
+    attempt: int
+
+
+ReadPlace = Callable[[Mapping[str, str], str], Place | None]
+"""A pod's labels and its name -> its place; None for a pod that is no rank."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The content of .owner.json. A node of an older Paddock wrote the controller alone."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    pod: str = ""
+    container: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PodLogs:
+    """The directory of one pod's logs. `started`: when its first container was started."""
+
+    directory: Path
+    owner: Owner
+    place: Place | None
+    started: Moment
+
+    @property
+    def pod(self) -> str:
+        return self.owner.pod or self.directory.name.rpartition("_")[0].partition("_")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """What one rank printed in one attempt. `modified`: when it printed last."""
+
+    path: Path
+    pod: str
+    place: Place
+    modified: Moment
+    size: int
+
+    @property
+    def rank(self) -> str:
+        return f"{self.place.role}-{self.place.index}"
+
+
+def find_pod_logs(directory: Path, read_place: ReadPlace, namespace: str = "", name: str = "") -> Iterator[PodLogs]:
+    """The directories of all pods that had a controller, or of those in a namespace whose name begins with `name`."""
+    begins = f"{namespace}_{name[:128]}" if namespace else ""
+    try:
+        found = sorted(path for path in directory.iterdir() if path.name.startswith(begins))
+    except OSError:
+        return
+    for path in found:
+        if (logs := _read_pod(path, read_place)) is not None:
+            yield logs
+
+
+def _read_pod(path: Path, read_place: ReadPlace) -> PodLogs | None:
+    """None for what has no owner that can be read."""
+    try:
+        content, written = _read_small(path / _OWNER)
+        owner = msgspec.json.decode(content, type=Owner)
+    except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    bare = PodLogs(path, owner, None, written)
+    return PodLogs(path, owner, read_place(owner.labels, bare.pod), written)
+
+
+def _read_small(path: Path) -> tuple[bytes, Moment]:
+    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(file, "rb") as reader:
+        found = os.fstat(file)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(0, "not a regular file")
+        return reader.read(_LARGEST_OWNER), found.st_mtime
+
+
+def find_log_files(pods: Iterable[PodLogs], uid: str) -> list[LogFile]:
+    """The log of each rank in each attempt of the run with this UID, by attempt, role and index. Of a pod that was
+    started again under its name in the same attempt (a lost node), the newest."""
+    newest: dict[Place, LogFile] = {}
+    for each in pods:
+        if each.owner.uid != uid or each.place is None:
+            continue
+        file = _find_file(each, each.place)
+        if file is not None and (file.place not in newest or newest[file.place].modified <= file.modified):
+            newest[file.place] = file
+    return sorted(newest.values(), key=lambda file: (file.place.attempt, file.place.role, file.place.index))
+
+
+def _find_file(pod: PodLogs, place: Place) -> LogFile | None:
+    """The log of the container that trains; of a pod that does not name it, the one that was written last."""
+    found = [
+        LogFile(path, pod.pod, place, seen.st_mtime, seen.st_size)
+        for path in _list_logs(pod.directory)
+        if (seen := _look(path)) is not None
+    ]
+    named = [file for file in found if file.path.parent.name == pod.owner.container]
+    return max(named or found, key=lambda file: (file.modified, file.path.stem), default=None)
+
+
+def _list_logs(directory: Path) -> list[Path]:
+    try:
+        return sorted(path for path in directory.glob("*/*.log") if path.stem.isdecimal())
+    except OSError:
+        return []
+
+
+def _look(path: Path) -> os.stat_result | None:
+    try:
+        seen = path.lstat()
+    except OSError:
+        return None
+    return seen if stat.S_ISREG(seen.st_mode) else None
+
+
+def measure(pod: PodLogs) -> int:
+    """Bytes of a pod's logs on the disk."""
+    return sum(seen.st_blocks * 512 for path in _list_logs(pod.directory) if (seen := _look(path)) is not None)

@@ -1,0 +1,83 @@
+"""A stored job -> the record of its run. Pure.
+
+`JobState` is what a record needs of a job's status: `paddock.app.history` reads it, as only `paddock.jobs` knows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from paddock.history.logs import Owner
+from paddock.history.records import Attempt, Cause, RunRecord
+from paddock.kube.meta import annotations_of, metadata, name_of, namespace_of, uid_of
+from paddock.kube.times import Moment, read_time
+
+_OURS = "paddock.dev/"
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """`final`: the phase never changes again. `ended`: the recorded completion. `given_up`: as in `RunRecord`."""
+
+    phase: str = ""
+    final: bool = False
+    ended: Moment | None = None
+    attempt: int = 0
+    restarts: int = 0
+    cause: Cause | None = None
+    given_up: str = ""
+
+
+def build_record(manifest: Mapping[str, Any], run: int, now: Moment) -> RunRecord:
+    """The record of a run that was not seen before; `update_record` adds its state."""
+    return RunRecord(
+        api_version=str(manifest.get("apiVersion") or ""),
+        kind=str(manifest.get("kind") or ""),
+        namespace=namespace_of(manifest),
+        name=name_of(manifest),
+        uid=uid_of(manifest),
+        run=run,
+        created=read_time(metadata(manifest).get("creationTimestamp")) or now,
+    )
+
+
+def build_from_owner(owner: Owner, run: int, started: Moment) -> RunRecord:
+    """The record of a run of which nothing but logs is left: the cluster was killed before it was recorded."""
+    return RunRecord(
+        owner.api_version, owner.kind, owner.namespace, owner.name, owner.uid, run, started,
+        ended=started, deleted=started,
+    )  # fmt: skip
+
+
+def update_record(record: RunRecord, manifest: Mapping[str, Any], state: JobState, now: Moment) -> RunRecord:
+    """The record with the job's present manifest and state."""
+    spec = manifest.get("spec")
+    ours = {key: value for key, value in annotations_of(manifest).items() if key.startswith(_OURS)}
+    over = state.final or bool(state.given_up)
+    return replace(
+        record,
+        spec=spec if isinstance(spec, Mapping) else {},
+        annotations=ours,
+        phase=state.phase,
+        finished=state.final,
+        given_up=state.given_up,
+        cause=state.cause,
+        restarts=state.restarts,
+        ended=((state.ended or record.ended or now) if over else None),
+        attempts=_with_attempt(record.attempts, state, now if record.attempts else record.created),
+    )
+
+
+def _with_attempt(known: tuple[Attempt, ...], state: JobState, begun: Moment) -> tuple[Attempt, ...]:
+    if any(each.number == state.attempt for each in known):
+        return known
+    return (*known, Attempt(state.attempt, begun, state.cause if known else None))
+
+
+def mark_deleted(record: RunRecord, now: Moment) -> RunRecord:
+    """The record of a run whose job is gone."""
+    if record.deleted is not None:
+        return record
+    return replace(record, deleted=now, ended=now if record.ended is None else record.ended)

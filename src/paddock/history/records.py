@@ -1,0 +1,196 @@
+"""The record of one run: one life of a job's name, from its creation to its deletion, identified by the job's UID.
+
+    <directory>/NAMESPACE/NAME/UID.json     one `RunRecord`; 0600, in directories 0700, replaced atomically
+
+Runs of a name are numbered 1, 2, 3, … for each kind. The newest record of a name is never pruned
+(`history.retention`), so numbers are not given twice. Any program of the user can write in the directory: what is no
+record is reported as a `Damaged` and left alone, never an error of the reader.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from paddock.kube.times import Moment
+
+LARGEST = 8 * 2**20
+"""Bytes of a record; the API server takes objects of 3 MiB."""
+
+_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
+"""A namespace, a name or a UID as the name of a file: no path."""
+
+Metrics = Mapping[str, int | float | str]
+"""`{"epoch": 3, "step": 400, "loss": 0.12}`: the last numbers that a rank printed; any of them may be missing. A text
+where JSON has no number: `nan`, `inf`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """As recorded in the job's `status.cause`; the command line renders it as a sentence."""
+
+    reason: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+    since: Moment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One start of the gang. `begun`: when it was first seen; `cause`: why it was started, None for the first one."""
+
+    number: int
+    begun: Moment
+    cause: Cause | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One run. `spec` and `annotations` (those under paddock.dev/) are the manifest's, in its last state.
+
+    `phase`: as last recorded; empty before the first status. `given_up`: why `paddock run` suspended the job,
+    `timeout` or `environment`; empty if it did not. `ended`: when it completed, was deleted or given up; None while it
+    goes on. `deleted`: when the object was deleted. `metrics`: of each rank (`worker-0`), from its last log.
+    """
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    run: int
+    created: Moment
+    ended: Moment | None = None
+    deleted: Moment | None = None
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    phase: str = ""
+    finished: bool = False
+    """The phase is a final one."""
+    given_up: str = ""
+    cause: Cause | None = None
+    restarts: int = 0
+    attempts: tuple[Attempt, ...] = ()
+    metrics: Mapping[str, Metrics] = field(default_factory=dict)
+
+    @property
+    def over(self) -> bool:
+        """Nothing more can happen in this run."""
+        return self.finished or self.deleted is not None
+
+    @property
+    def outcome(self) -> str:
+        """How it ended, in one word: the final phase, `TimedOut`, `NotStarted`, `Stopped`; else the phase so far."""
+        if self.finished:
+            return self.phase
+        if self.given_up:
+            return "TimedOut" if self.given_up == "timeout" else "NotStarted"
+        return "Stopped" if self.deleted is not None else self.phase or "Pending"
+
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        """What its number counts: the group, kind, namespace and name."""
+        return (self.api_version.partition("/")[0], self.kind, self.namespace, self.name)
+
+    @property
+    def attempt(self) -> int:
+        """The number of the last attempt."""
+        return max((each.number for each in self.attempts), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A file that is no record, and why."""
+
+    path: Path
+    why: str
+
+
+def find_runs(directory: Path, namespace: str, name: str) -> list[RunRecord]:
+    """The runs of a name, oldest first; of all kinds of jobs that had it. What is damaged is left out."""
+    found = (each for each in read_records(directory, namespace, name) if isinstance(each, RunRecord))
+    return sorted(found, key=lambda record: (record.identity, record.run, record.created))
+
+
+def read_records(directory: Path, namespace: str = "", name: str = "") -> Iterator[RunRecord | Damaged]:
+    """Every record below `directory`: of all namespaces, of one, or of one name. Never raises for what a file holds."""
+    for where in _directories(directory, namespace, name):
+        for path in sorted(where.glob("*.json")):
+            yield _read(path)
+
+
+def _directories(directory: Path, namespace: str, name: str) -> Iterator[Path]:
+    if any(part and not _PART.fullmatch(part) for part in (namespace, name)):
+        return
+    for space in [directory / namespace] if namespace else _list(directory):
+        yield from [space / name] if name else _list(space)
+
+
+def _list(directory: Path) -> list[Path]:
+    try:
+        return sorted(path for path in directory.iterdir() if path.is_dir() and not path.is_symlink())
+    except OSError:
+        return []
+
+
+def _read(path: Path) -> RunRecord | Damaged:
+    try:
+        record = msgspec.json.decode(_content(path), type=RunRecord)
+    except OSError as error:
+        return Damaged(path, error.strerror or str(error))
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        return Damaged(path, str(error))
+    # A record that somebody copied elsewhere would be pruned and numbered in another's place.
+    if path_of(path.parents[2], record) != path:
+        return Damaged(path, "it is the record of another run")
+    return record
+
+
+def _content(path: Path) -> bytes:
+    """At most `LARGEST` bytes of a regular file; no link is followed, and nothing else is waited for."""
+    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(file, "rb") as reader:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise OSError(0, "not a regular file")
+        return reader.read(LARGEST + 1)
+
+
+def path_of(directory: Path, record: RunRecord) -> Path:
+    return directory / record.namespace / record.name / f"{record.uid}.json"
+
+
+def write_record(directory: Path, record: RunRecord) -> None:
+    """Replaces the record's file in one step. Raises OSError; ValueError for a name that is no file's name."""
+    if not all(map(_PART.fullmatch, (record.namespace, record.name, record.uid))):
+        raise ValueError(f"{record.namespace}/{record.name} ({record.uid}) cannot be the name of a file")
+    path = path_of(directory, record)
+    for each in (directory, path.parents[1], path.parent):
+        each.mkdir(mode=0o700, exist_ok=True)
+    fresh = path.with_suffix(".new")
+    fresh.unlink(missing_ok=True)
+    file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(file, "wb") as writer:
+        writer.write(msgspec.json.encode(record))
+    fresh.replace(path)
+
+
+def remove_record(directory: Path, record: RunRecord) -> None:
+    """Removes the record's file, and the directories that are empty then."""
+    path = path_of(directory, record)
+    path.unlink(missing_ok=True)
+    for each in path.parents[:2]:
+        try:
+            each.rmdir()
+        except OSError:
+            return
+
+
+def next_run(runs: Iterable[RunRecord], identity: tuple[str, str, str, str]) -> int:
+    """The number of the next run of this name."""
+    return 1 + max((each.run for each in runs if each.identity == identity), default=0)

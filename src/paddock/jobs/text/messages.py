@@ -1,0 +1,205 @@
+"""Renders a message of the API in the reader's language: an event, a condition, the reason why a pod waits.
+
+Such a message is stored in English, as any client may read it, and its writer's values are in the text. So it is
+compared with the English texts of the catalogue: `waiting for {pods}` fits `waiting for 2 pods`, and what stands in a
+placeholder is rendered in the same way. Of the texts that fit, the one with the most letters is taken. Where no text
+fits the whole, its first clause (up to `: ` or `; `) is rendered alone, then the rest; what is not known stays. Pure.
+
+The work is bounded: a text is compared by its fixed parts, from left to right and without going back, so that each
+comparison is linear; a message that is longer than `LONGEST`, or nested deeper than `_DEEPEST`, stays.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from paddock.jobs.text.catalogues import TRANSLATED, read_texts, translate, translate_counted
+from paddock.jobs.text.environments import translate_environments
+from paddock.jobs.text.formats import Joint, format_of
+from paddock.jobs.text.scheduler import translate_scheduler
+
+LONGEST = 2048
+"""Characters of a message; events have at most 1,024."""
+_DEEPEST = 6
+_FEWEST_LETTERS = 6
+"""Of a text that may be recognised: `{said}; {why}` would fit everything."""
+_FEWEST_BESIDE_A_NUMBER = 3
+_MOST_CLAUSES = 8
+
+_NAME = r"(?:[A-Z]\w* )?[^\s,;:()“”\"]+"
+_NAMES = re.compile(rf"(?:{_NAME}, ){{0,199}}{_NAME} (and|or) ({_NAME}|\d+ more)")
+_JOINT = re.compile(r"(?:: |; )")
+_JOINTS = {"zh": {": ": "：", "; ": "；"}}
+_NUMBERS = frozenset(
+    {"count", "number", "restart", "limit", "code", "signal", "seconds", "delay", "percent", "needed", "part"}
+)
+"""Placeholders that have a number in them, so that a text is not recognised in the midst of another."""
+_OF_NAMES = frozenset({"ranks", "rank", "names", "name", "pods", "pod", "nodes", "node", "image", "job"})
+"""Placeholders with names in them, which are no clauses."""
+_WORD = re.compile(r"[A-Za-z]{2,}")
+_NUMBER = re.compile(r"-?[\d.]+")
+
+
+class Template(NamedTuple):
+    """A text with placeholders: `fixed` parts around `names`, one more than there are names."""
+
+    one: str
+    many: str
+    fixed: tuple[str, ...]
+    names: tuple[str, ...]
+    letters: int
+
+
+class Fit(NamedTuple):
+    """A text that fits a message, and the values in its placeholders."""
+
+    template: Template
+    values: Mapping[str, str]
+
+
+def translate_message(message: str, language: str) -> str:
+    """The message in `language`, as far as its texts are known."""
+    if language not in TRANSLATED or len(message) > LONGEST or not message.strip():
+        return message
+    return _translate(message, language, 0)
+
+
+@lru_cache(maxsize=1024)
+def _translate(message: str, language: str, depth: int) -> str:
+    if depth > _DEEPEST or not any(each.isalpha() for each in message):
+        return message
+    whole, names = _read_texts(language).find(message), _NAMES.fullmatch(message)
+    if names is not None and (whole is None or names[2].endswith(" more")):
+        return _translate_names(message, names, language)
+    rendered = message if whole is None else _render(whole, language, depth)
+    # Two sentences also fit one text with a placeholder at its end, and one sentence may have another's as a value.
+    return min((rendered, *_split(message, language, depth)), key=_count_words)
+
+
+def _split(message: str, language: str, depth: int) -> Iterator[str]:
+    """The message with its first clause rendered alone, for each that is known; else by patterns of its parts."""
+    known = False
+    for joint in list(_JOINT.finditer(message))[:_MOST_CLAUSES]:
+        if (first := _read_texts(language).find(message[: joint.start()])) is not None:
+            rest = _translate(message[joint.end() :], language, depth + 1)
+            known = True
+            yield _render(first, language, depth) + _JOINTS[language][joint[0]] + rest
+    if not known:
+        said = translate_environments(translate_scheduler(message, language), language)
+        yield f"{said[:-1]}。" if said != message and said.endswith(".") else said
+
+
+def _count_words(text: str) -> int:
+    """The English words that are left in a text."""
+    return len(_WORD.findall(text))
+
+
+def _render(found: Fit, language: str, depth: int) -> str:
+    template = found.template
+    text = translate(template.one, language)
+    if template.many:
+        text = translate_counted(template.one, template.many, 2, language)
+    values = {name: _translate(value, language, depth + 1) for name, value in found.values.items()}
+    return text.format_map(values) if values else text
+
+
+def _translate_names(message: str, found: re.Match[str], language: str) -> str:
+    joint: Joint = "and" if found[1] == "and" else "or"
+    head, last = message[: found.start(1)].rstrip(), found[2]
+    names = head.split(", ")
+    if last.endswith(" more"):
+        form = format_of(language)
+        rest = int(last.split()[0])
+        return form.cut.format(
+            names=form.comma.join(names), joint=form.joints[joint], rest=rest, count=len(names) + rest
+        )
+    return format_of(language).join([*names, last], joint)
+
+
+def match(template: Template, message: str) -> dict[str, str] | None:
+    """The values of the placeholders, each as short as it can be; None if the text does not fit. Linear."""
+    first, *between, last = template.fixed
+    end = len(message) - len(last)
+    at = len(first)
+    if end < at or not message.startswith(first) or not message.endswith(last):
+        return None
+    values: list[str] = []
+    for fixed in between:
+        found = message.find(fixed, at, end)
+        if found < 0:
+            return None
+        values.append(message[at:found])
+        at = found + len(fixed)
+    values.append(message[at:end])
+    result: dict[str, str] = {}
+    for name, value in zip(template.names, values, strict=True):
+        if not value or result.setdefault(name, value) != value:
+            return None
+        if (name in _NUMBERS and not _NUMBER.fullmatch(value)) or (name in _OF_NAMES and _JOINT.search(value)):
+            return None
+    return result
+
+
+def read_template(one: str, many: str = "", *, shown: str = "") -> Template | None:
+    """The template of a text of the catalogue, of its plural where that is `shown`; None for a text that has no
+    placeholder, another format than a name, or too few letters."""
+    try:
+        parts = list(string.Formatter().parse(shown or one))
+    except ValueError:
+        return None
+    fixed, names = [""], []
+    for literal, name, form, conversion in parts:
+        fixed[-1] += literal
+        if name is None:
+            continue
+        if not name.isidentifier() or form or conversion:
+            return None
+        names.append(name)
+        fixed.append("")
+    letters = sum(each.isalpha() for part in fixed for each in part)
+    fewest = _FEWEST_BESIDE_A_NUMBER if _NUMBERS.intersection(names) else _FEWEST_LETTERS
+    if not names or letters < fewest or "" in fixed[1:-1]:
+        return None
+    return Template(one, many, tuple(fixed), tuple(names), letters)
+
+
+def _names_of(text: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+
+class Texts:
+    """The texts of a catalogue, found by their first word."""
+
+    def __init__(self, texts: Iterable[tuple[str, str]]) -> None:
+        self._plain: set[str] = set()
+        self._open: list[Template] = []
+        self._begun: dict[str, list[Template]] = {}
+        for one, many in texts:
+            if "{" not in one:
+                self._plain.add(one)
+            for shown in (one, many) if many else (one,):
+                template = read_template(one, many, shown=shown)
+                # The translation has the placeholders of the plural.
+                if template is not None and _names_of(many).issubset(template.names):
+                    self._add(template)
+
+    def _add(self, template: Template) -> None:
+        word, space, _ = template.fixed[0].partition(" ")
+        (self._begun.setdefault(word, []) if space else self._open).append(template)
+
+    def find(self, message: str) -> Fit | None:
+        """The text that fits a whole message and has the most letters; None if there is none."""
+        if message in self._plain:
+            return Fit(Template(message, "", (message,), (), len(message)), {})
+        begun = self._begun.get(message.partition(" ")[0], ())
+        fits = (Fit(each, values) for each in (*begun, *self._open) if (values := match(each, message)) is not None)
+        return max(fits, key=lambda fit: fit.template.letters, default=None)
+
+
+@cache
+def _read_texts(language: str) -> Texts:
+    return Texts(read_texts(language))

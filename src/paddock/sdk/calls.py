@@ -1,0 +1,136 @@
+"""`paddock.run` and `paddock.train`: what `paddock run` does, for Python.
+
+The same documents, checks and cluster as the command line's, and the same lines, all on `sys.stdout`. Each call runs in
+a thread of its own, so that a notebook's event loop is not in the way.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.session import home
+from paddock.cli.submit.script.options import ScriptOptions
+from paddock.jobs.text.phrases import phrase
+from paddock.sdk.functions import build_script
+from paddock.sdk.options import File, read_count, read_names, read_path, read_script, read_variables, read_words
+from paddock.sdk.result import Result
+from paddock.sdk.runs import Request, choose_place, explained, finish, run_request
+from paddock.sdk.script_directory import write_script
+from paddock.sdk.threads import Interrupts, run_apart
+
+
+def run(
+    script: File | Sequence[str],
+    *,
+    args: Sequence[str | int | float | os.PathLike[str]] = (),
+    name: str | None = None,
+    workers: int | None = None,
+    servers: int | None = None,
+    gpus: int | None = None,
+    restarts: int | None = None,
+    requirements: File | None = None,
+    env: Mapping[str, str] | None = None,
+    secrets: Sequence[str] = (),
+    env_files: Sequence[File] = (),
+    image: str | None = None,
+    workdir: File | None = None,
+    resume: bool = False,
+    timeout: float | None = None,
+    context: str | None = None,
+    kubeconfig: File | None = None,
+    namespace: str | None = None,
+    detach: bool = False,
+    check: bool = True,
+) -> Result:
+    """Runs a program as a job, prints what it prints, and returns how it ended: `paddock run` as a call.
+
+        result = paddock.run("train.py", workers=2, args=["--lr", "0.1"])
+
+    `script`: a Python file, a shell script `.sh`, a manifest `.yaml`, or a whole command as a list of words. `servers`:
+    parameter servers. `secrets`: names of environment variables of this process whose values go by a Secret.
+    `requirements`, `restarts`, `resume`, `image`, `workdir`: as the options of `paddock run`. `timeout`: seconds after
+    which the job is suspended. `context`: of a kubeconfig, for a Kubernetes; else the local cluster, which is started.
+    `detach`: come back as soon as the job is submitted. `check`: raise `JobFailed` if it does not complete.
+
+    Raises `JobFailed`, `PaddockError`. KeyboardInterrupt ends the job politely, a second one kills it.
+    """
+    with explained():
+        place, default = choose_place(context, kubeconfig)
+        options = ScriptOptions(
+            name=name, workers=read_count("workers", workers, 1), servers=read_count("servers", servers, 1),
+            gpus=read_count("gpus", gpus, 1), restarts=read_count("restarts", restarts, 0),
+            requirements=read_path("requirements", requirements, directory=False), env=read_variables(env),
+            env_files=read_names("env_files", env_files), secrets=read_names("secrets", secrets), resume=resume,
+            image=image, workdir=read_path("workdir", workdir, directory=True), namespace=namespace or default,
+        )  # fmt: skip
+        file, words = read_script(script, read_words(args))
+        request = Request(file, words, options, timeout, detach)
+        return _follow(place, request, check=check)
+
+
+def train(
+    function: Callable[..., Any],
+    *,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    workers: int | None = None,
+    servers: int | None = None,
+    gpus: int | None = None,
+    restarts: int | None = None,
+    requirements: File | None = None,
+    env: Mapping[str, str] | None = None,
+    secrets: Sequence[str] = (),
+    env_files: Sequence[File] = (),
+    image: str | None = None,
+    workdir: File | None = None,
+    resume: bool = False,
+    timeout: float | None = None,
+    context: str | None = None,
+    kubeconfig: File | None = None,
+    namespace: str | None = None,
+    detach: bool = False,
+    check: bool = True,
+) -> Result:
+    """Runs a function as a job: each worker calls `function(*args, **kwargs)`.
+
+        def train(lr):
+            import paddle
+            ...
+
+        result = paddock.train(train, kwargs={"lr": 0.1}, workers=2)
+
+    The function runs in other processes: its imports, and the functions that it calls, stand inside it, and its
+    arguments are numbers, texts, and lists, tuples, sets and dictionaries of them. What it returns is dropped: it
+    writes files to the directory that PADDOCK_OUTPUT_DIR names (`Result.outputs`). It starts in the current directory,
+    or in `workdir`; on a Kubernetes in a directory of its own, with its script alone. All else as in `run`.
+    """
+    with explained():
+        place, default = choose_place(context, kubeconfig)
+        written = build_script(function, args, kwargs or {})
+        local = place.home is not None
+        if workdir is not None and not local:
+            raise UserError(
+                phrase("workdir is for the local cluster: on a cluster a function starts in a directory of its own")
+            )
+        path = write_script(home().cache, written)
+        directory = read_path("workdir", workdir, directory=True) if local else str(path.parent)
+        options = ScriptOptions(
+            name=name, workers=read_count("workers", workers, 1), servers=read_count("servers", servers, 1),
+            gpus=read_count("gpus", gpus, 1), restarts=read_count("restarts", restarts, 0),
+            requirements=read_path("requirements", requirements, directory=False), env=read_variables(env),
+            env_files=read_names("env_files", env_files), secrets=read_names("secrets", secrets), resume=resume,
+            image=image, workdir=directory, namespace=namespace or default,
+        )  # fmt: skip
+        words = ("python", str(path) if local else path.name)
+        return _follow(place, Request(None, words, options, timeout, detach), check=check)
+
+
+def _follow(place: Place, request: Request, *, check: bool) -> Result:
+    interrupts = Interrupts()
+    ended = run_apart(lambda: run_request(place, request, interrupts), interrupts.interrupt)
+    return finish(ended, check=check)

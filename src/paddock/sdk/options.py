@@ -1,0 +1,78 @@
+"""The options of a Python call, checked as click checks those of the command line. Raises `UserError` throughout."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from paddock.cli.cluster.errors import UserError
+from paddock.jobs.apis.manifests import MOST_PODS
+from paddock.jobs.text.phrases import phrase
+
+File: TypeAlias = str | os.PathLike[str]
+_MANIFESTS = (".yaml", ".yml", ".json")
+
+
+def read_count(option: str, value: int | None, low: int, high: int = MOST_PODS) -> int | None:
+    if value is None or (type(value) is int and low <= value <= high):
+        return value
+    raise UserError(
+        phrase("{option}: found {found}; a whole number from {low} to {high} is wanted", option=option,
+               found=repr(value), low=low, high=high)
+    )  # fmt: skip
+
+
+def read_path(option: str, value: File | None, *, directory: bool) -> str | None:
+    """A file or directory that is there."""
+    if value is None:
+        return None
+    path = Path(value)
+    if not path.exists():
+        raise UserError(phrase("{option}: {path} is not there", option=option, path=str(path)))
+    if path.is_dir() != directory:
+        wanted = phrase("a directory") if directory else phrase("a file")
+        raise UserError(phrase("{option}: {path} is not {wanted}", option=option, path=str(path), wanted=wanted))
+    return str(path)
+
+
+def read_variables(env: Mapping[str, str] | None) -> tuple[str, ...]:
+    """As --env takes them."""
+    for name in env or {}:
+        if not name or "=" in name:
+            raise UserError(
+                phrase("env: found {found}; the name of a variable is wanted, as in LEVEL", found=repr(name))
+            )
+    return tuple(f"{name}={value}" for name, value in (env or {}).items())
+
+
+def read_names(option: str, values: Sequence[File]) -> tuple[str, ...]:
+    if isinstance(values, str | os.PathLike):  # a text is a sequence of texts too
+        raise UserError(phrase("{option}: found {found}; a list is wanted", option=option, found=repr(values)))
+    return tuple(os.fspath(each) for each in values)
+
+
+def read_words(args: Sequence[object]) -> tuple[str, ...]:
+    """Arguments of a program; a number is written as Python writes it."""
+    if isinstance(args, str):
+        raise UserError(phrase("{option}: found {found}; a list is wanted", option="args", found=repr(args)))
+    return tuple(_read_word(each) for each in args)
+
+
+def _read_word(value: object) -> str:
+    if isinstance(value, str | int | float | os.PathLike):
+        return str(os.fspath(value) if isinstance(value, os.PathLike) else value)
+    raise UserError(phrase("args: found {found}; texts and numbers are wanted", found=repr(value)))
+
+
+def read_script(script: File | Sequence[str], words: Sequence[str]) -> tuple[str | None, tuple[str, ...]]:
+    """The manifest, if it is one, and what would stand behind `--`. Pure."""
+    if not isinstance(script, str | os.PathLike):
+        return None, (*script, *words)
+    path = os.fspath(script)
+    suffix = Path(path).suffix
+    if suffix in _MANIFESTS:
+        return path, tuple(words)
+    starter = ("python",) if suffix == ".py" else ("bash",) if suffix == ".sh" else ()
+    return None, (*starter, path, *words)

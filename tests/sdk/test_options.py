@@ -1,0 +1,54 @@
+"""What a Python call is given, checked as the command line's options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from paddock.cli.cluster.errors import UserError
+from paddock.sdk.options import read_count, read_names, read_path, read_script, read_variables, read_words
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: read_count("workers", 0, 1), "workers: found 0; a whole number from 1 to 10000 is wanted"),
+        (lambda: read_count("workers", "2", 1), "workers: found '2'; a whole number from 1 to 10000 is wanted"),
+        (lambda: read_count("gpus", True, 1), "gpus: found True; a whole number from 1 to 10000 is wanted"),
+        (lambda: read_path("requirements", "/nowhere/r.txt", directory=False),
+         "requirements: /nowhere/r.txt is not there"),
+        (lambda: read_path("requirements", "/", directory=False), "requirements: / is not a file"),
+        (lambda: read_path("workdir", __file__, directory=True), f"workdir: {__file__} is not a directory"),
+        (lambda: read_variables({"A=B": "1"}), "env: found 'A=B'; the name of a variable is wanted, as in LEVEL"),
+        (lambda: read_names("secrets", "TOKEN"), "secrets: found 'TOKEN'; a list is wanted"),
+        (lambda: read_words("--lr 1"), "args: found '--lr 1'; a list is wanted"),
+        (lambda: read_words([None]), "args: found None; texts and numbers are wanted"),
+    ],
+)  # fmt: skip
+def test_a_wrong_value_is_named(call: Callable[[], object], told: str) -> None:
+    with pytest.raises(UserError) as error:
+        call()
+    assert str(error.value) == told
+
+
+def test_values_become_what_the_command_line_takes() -> None:
+    assert read_words(["--lr", 0.1, 3, Path("/data"), "a b"]) == ("--lr", "0.1", "3", "/data", "a b")
+    assert read_variables({"A": "1=2", "B": ""}) == ("A=1=2", "B=")
+    assert read_count("workers", None, 1) is None
+    assert read_path("workdir", "/", directory=True) == "/"
+
+
+@pytest.mark.parametrize(
+    ("script", "file", "words"),
+    [
+        ("train.py", None, ("python", "train.py", "x")),
+        (Path("a/train.sh"), None, ("bash", "a/train.sh", "x")),
+        ("./program", None, ("./program", "x")),
+        ("job.yaml", "job.yaml", ("x",)),
+        (["python", "-m", "train"], None, ("python", "-m", "train", "x")),
+    ],
+)
+def test_a_script_is_started_by_its_ending(script: str, file: str | None, words: tuple[str, ...]) -> None:
+    assert read_script(script, ("x",)) == (file, words)

@@ -1,0 +1,64 @@
+"""What a call returns or raises, from how the job was last seen."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from paddock.cli.cluster.errors import Failed, UserError
+from paddock.sdk.errors import JobFailed, PaddockError
+from paddock.sdk.functions import Script
+from paddock.sdk.result import Result
+from paddock.sdk.runs import Ended, explained, finish
+from paddock.sdk.script_directory import remove_old, write_script
+
+COMPLETED = Result("train", "default", "Completed", seconds=3.0)
+FAILED = Result("train", "default", "Failed", "failed: worker-0 ended with exit code 1")
+
+
+def test_a_job_that_completed_is_returned() -> None:
+    assert finish(Ended(0, COMPLETED), check=True) is COMPLETED
+    assert COMPLETED.succeeded and not FAILED.succeeded
+
+
+def test_a_job_that_failed_is_raised_with_its_result_unless_check_is_off() -> None:
+    with pytest.raises(JobFailed, match="default/train: failed: worker-0 ended with exit code 1") as error:
+        finish(Ended(1, FAILED), check=True)
+    assert error.value.result is FAILED
+    assert finish(Ended(1, FAILED), check=False) is FAILED
+
+
+def test_an_interrupted_call_is_interrupted() -> None:
+    for ended in (Ended(130, None), Ended(130, FAILED)):
+        with pytest.raises(KeyboardInterrupt):
+            finish(ended, check=False)
+
+
+@pytest.mark.parametrize("error", [UserError("train.py is not there"), Failed("train.py is not there")])
+def test_errors_keep_the_sentence_of_the_command_line(error: Exception) -> None:
+    with pytest.raises(PaddockError, match=r"^train\.py is not there$"), explained():
+        raise error
+
+
+def test_a_bug_keeps_its_traceback() -> None:
+    with pytest.raises(ZeroDivisionError), explained():
+        raise ZeroDivisionError
+
+
+def test_a_script_is_private_and_never_changes_under_a_job(tmp_path: Path) -> None:
+    first, other = write_script(tmp_path, Script("train", "1")), write_script(tmp_path, Script("train", "2"))
+    assert (first.read_text(), other.read_text()) == ("1", "2")
+    assert first.name == "train.py" and first != other
+    assert write_script(tmp_path, Script("train", "1")) == first
+    assert first.stat().st_mode & 0o777 == 0o600
+    assert first.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_script_that_was_not_used_for_a_month_is_removed(tmp_path: Path) -> None:
+    old, new = write_script(tmp_path, Script("old", "1")), write_script(tmp_path, Script("new", "1"))
+    now = new.parent.stat().st_mtime
+    os.utime(old.parent, (now - 31 * 86400, now - 31 * 86400))
+    remove_old(tmp_path / "functions", now)
+    assert (old.exists(), new.exists()) == (False, True)
