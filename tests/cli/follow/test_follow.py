@@ -102,6 +102,13 @@ async def test_a_rank_whose_end_was_shown_is_not_read_again(last: Event, tmp_pat
     assert view.status.phase is Phase.COMPLETED and SAID in out and api.gets == []
 
 
+async def test_the_last_words_of_a_rank_that_failed_are_not_those_of_the_completed_job(tmp_path: Path) -> None:
+    """An attempt before had failed; its pod's message is the end of its log."""
+    failed = build_worker({"terminated": {"exitCode": 1, "message": "Traceback: …"}}, "Failed")
+    view, _ = await follow(Late([Event("ADDED", failed), Event("DELETED", failed)], Unavailable("gone")), tmp_path)
+    assert (view.status.phase, find_termination_message(view)) == (Phase.COMPLETED, "")
+
+
 @pytest.mark.parametrize("error", [NotFound("clean-up was first"), Unavailable("the cluster is gone")])
 async def test_a_pod_that_cannot_be_read_leaves_the_result(error: Exception, tmp_path: Path) -> None:
     view, _ = await follow(Late([Event("ADDED", RUNNING)], error), tmp_path)

@@ -197,7 +197,8 @@ class Follower:
     def _note(self, pod: Manifest, rank: Rank, ended: bool) -> None:
         uid, container = uid_of(pod), self._main_status(pod)
         state = container.get("state") or {}
-        if message := ended_message(pod):
+        # of a rank that failed and was started again it is the end of a log, and says nothing about the job's end
+        if (pod.get("status") or {}).get("phase") == "Succeeded" and (message := ended_message(pod)):
             self.view = replace(self.view, messages={**self.view.messages, rank: message})
         if self._place.home is not None:  # Environments exist on the local cluster alone
             self._note_environment(state.get("waiting") or {})
