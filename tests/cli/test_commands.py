@@ -232,12 +232,19 @@ def test_kubeconfig_is_a_path_and_nothing_else(cluster: Cluster) -> None:
     assert Path(ended.out.strip()).stat().st_mode & 0o777 == 0o600
 
 
-def test_submit_refuses_a_name_that_is_taken_and_run_replaces_a_finished_job(cluster: Cluster) -> None:
+def test_submit_and_run_replace_a_finished_job_and_refuse_to_replace_one_that_goes_on(cluster: Cluster) -> None:
     again = cluster.write(build_light_job("again", "echo first"))
     assert cluster.paddock("run", again).code == 0
-    refused = cluster.paddock("submit", again)
-    assert refused.code == 2
-    assert "PaddleJob default/again exists already: `paddock delete again` removes it" in refused.err
+    cluster.write(build_light_job("again", "exec sleep 1000"))
+    submitted = cluster.paddock("submit", again)
+    assert submitted.code == 0 and submitted.err.startswith("replacing PaddleJob default/again, Completed ("), submitted
+    for verb in ("submit", "run"):
+        refused = cluster.paddock(verb, again)
+        assert refused.code == 2
+        assert "PaddleJob default/again exists already, " in refused.err and "`paddock delete again`" in refused.err
+    cluster.paddock("delete", "again", "--now")
+    cluster.write(build_light_job("again", "echo first"))
+    assert cluster.paddock("run", again).code == 0
     ran = cluster.paddock("run", again)
     assert ran.code == 0 and ran.err.startswith("replacing PaddleJob default/again, Completed ("), str(ran)
     assert cluster.paddock("delete", "again").out == "paddlejob/again deleted\n"
@@ -257,6 +264,7 @@ def test_run_creates_what_stands_beside_the_job_and_brings_it_up_to_date(cluster
     refused = cluster.paddock("submit", str(path))
     removal = "KUBECONFIG=$(paddock kubeconfig) kubectl delete configmap words"
     assert f"`{removal}` removes it" in refused.err
+    assert cluster.phase("beside") == "Completed", "what is refused replaces nothing"
     assert "deleted" in run_advised(cluster, removal).out
     cluster.paddock("delete", "beside")
 
@@ -614,3 +622,20 @@ def test_kubectl_that_only_warns_and_paddock_name_the_same_unknown_fields(cluste
     problems = json.loads(cluster.paddock("validate", path, "-o", "json").out)["problems"]
     ended = run_advised(cluster, f"KUBECONFIG=$(paddock kubeconfig) kubectl create --validate=warn -f {path}")
     assert set(re.findall(r'unknown field "([^"]+)"', ended.err)) == {each["path"] for each in problems}
+
+
+def test_a_run_that_asks_begins_with_the_checkpoints_of_the_run_before(cluster: Cluster) -> None:
+    program = "echo x >>$PADDOCK_CHECKPOINT_DIR/epochs; echo after $(wc -l <$PADDOCK_CHECKPOINT_DIR/epochs) epochs"
+    job = build_light_job("again", program)
+    path = cluster.write(job)
+    assert "after 1 epochs" in cluster.paddock("run", path).out
+    anew = cluster.paddock("run", path)
+    assert "after 1 epochs" in anew.out and "resumes" not in anew.err, str(anew)
+    job["metadata"]["annotations"] = {"paddock.dev/resume": "true"}
+    resumed = cluster.paddock("run", cluster.write(job))
+    assert "after 2 epochs" in resumed.out, str(resumed)
+    assert "resumes from the checkpoints of run 2 (1 file, 2 B)\n" in resumed.err
+    outputs = cluster.paddock("outputs", "again")
+    assert (outputs.code, outputs.err) == (0, "run 3: 1 file, 4 B\n")
+    assert (Path(outputs.out.strip()) / "checkpoint" / "epochs").read_text() == "x\nx\n"
+    assert list((Path(cluster.paddock("outputs", "again", "--run", "2").out.strip())).iterdir()) == []

@@ -13,8 +13,8 @@ import pytest
 
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.main import run
+from paddock.cli.output.periods import read_seconds
 from paddock.cli.submit.submission import read_files
-from paddock.cli.verbs.run import read_seconds
 
 GOOD = """apiVersion: batch.paddlepaddle.org/v1
 kind: PaddleJob

@@ -3,6 +3,7 @@ job's status (`paddock.jobs`) and opens a log that a program may have replaced (
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -76,7 +77,9 @@ def read_log_metrics(path: Path) -> Metrics:
     lines = (line.rpartition("\r")[2] for line in reversed(text.splitlines()))
     found = next(filter(None, map(read_progress, lines)), Progress())
     numbers = {"epoch": found.epoch, "step": found.step, "loss": found.loss}
-    return {name: number for name, number in numbers.items() if number is not None}
+    return {
+        name: number if math.isfinite(number) else str(number) for name, number in numbers.items() if number is not None
+    }
 
 
 KEPT = Kinds({resource: partial(read_state, resource) for resource in KINDS}, read_place)

@@ -36,6 +36,8 @@ VERBS: dict[str, str] = {
     "explain": "Why a job waits, restarts or failed, or why one would not start",
     "logs": "What the ranks of a job print",
     "outputs": "The directory with what a job has written",
+    "wait": "Wait until a job has ended, and exit as it",
+    "history": "What ran here: every run, how it ended, what changed",
     "delete": "End a job and remove it",
     "env": "Environments: which Python and packages an image stands for",
     "up": "Start the local cluster and keep it up",
@@ -50,7 +52,9 @@ VERBS: dict[str, str] = {
 }
 
 
-_ANYWHERE = frozenset({"run", "submit", "validate", "get", "describe", "explain", "logs", "delete", "status"})
+_ANYWHERE = frozenset(
+    {"run", "submit", "validate", "get", "describe", "explain", "logs", "wait", "history", "delete", "status"}
+)
 _LOCAL = frozenset({"env", "outputs", "up", "down", "kubeconfig"})
 
 

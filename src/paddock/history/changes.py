@@ -16,6 +16,8 @@ from typing import Any
 
 _ARGUMENTS = frozenset({"args", "command"})
 _LONGEST_VALUE = 40
+SHOWN = 3
+"""Changes that a line has."""
 _NOTHING = object()
 
 
@@ -24,7 +26,7 @@ def find_changes(before: Mapping[str, Any], now: Mapping[str, Any], path: str = 
     return list(_of_mappings(before, now, path))
 
 
-def shorten(changes: Sequence[str], most: int = 3) -> str:
+def shorten(changes: Sequence[str], most: int = SHOWN) -> str:
     """The first ones in one line: `a: 1 → 2; b: + 3; …`."""
     shown = "; ".join(changes[:most])
     return f"{shown}; …" if len(changes) > most else shown

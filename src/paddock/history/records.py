@@ -27,8 +27,9 @@ LARGEST = 8 * 2**20
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 """A namespace, a name or a UID as the name of a file: no path."""
 
-Metrics = Mapping[str, int | float]
-"""`{"epoch": 3, "step": 400, "loss": 0.12}`: the last numbers that a rank printed; any of them may be missing."""
+Metrics = Mapping[str, int | float | str]
+"""`{"epoch": 3, "step": 400, "loss": 0.12}`: the last numbers that a rank printed; any of them may be missing. A text
+where JSON has no number: `nan`, `inf`."""
 
 
 @dataclass(frozen=True, slots=True)

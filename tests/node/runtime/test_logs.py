@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -130,3 +131,31 @@ async def test_logs_are_kept_as_long_as_their_owner_exists(api: LocalApi, tmp_pa
     await api.delete(CONFIG_MAPS, "default", "o")
     assert await remove_orphaned_logs(api, tmp_path, {"3"}) == 1
     assert not owned.exists()
+
+
+async def test_logs_that_somebody_else_keeps_are_never_removed(api: LocalApi, tmp_path: Path) -> None:
+    gone: Manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "o", "namespace": "d", "uid": "x"}}
+    kept, half = keep_log(tmp_path, "1", gone), keep_log(tmp_path, "2", gone)
+    (half / ".owner.json").write_bytes(b'{"api_version":"v1"')
+    asked: list[tuple[str, str]] = []
+
+    def keeps(api_version: str, kind: str) -> bool:
+        asked.append((api_version, kind))
+        return True
+
+    assert await remove_orphaned_logs(api, tmp_path, set(), keeps) == 1
+    assert (kept.exists(), half.exists(), asked) == (True, False, [("v1", "ConfigMap")])
+
+
+def test_what_a_reader_needs_of_a_pod_that_is_gone_stands_beside_its_log(tmp_path: Path) -> None:
+    annotations = {"kubectl.kubernetes.io/default-container": "main"}
+    owners = [{"apiVersion": "g/v1", "kind": "K", "name": "o", "uid": "x", "controller": True}]
+    made = {"metadata": {**POD["metadata"], "uid": "1", "labels": {"a": "b"}, "annotations": annotations,
+                         "ownerReferences": owners}}  # fmt: skip
+    write_owner(tmp_path, made)
+    (path,) = log_directory(tmp_path, "default", "p", "1").iterdir()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert json.loads(path.read_text()) == {
+        "api_version": "g/v1", "kind": "K", "namespace": "default", "name": "o", "uid": "x", "pod": "p",
+        "container": "main", "labels": {"a": "b"},
+    }  # fmt: skip

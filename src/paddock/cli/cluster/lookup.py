@@ -39,13 +39,7 @@ async def fetch_job(api: Api, namespace: str, word: str, flags: Flags = LOCAL) -
     if len(found) == 1 or (found and "/" in word):  # `paddlejob/NAME` is the first group's: see `printed_name`
         return read_stored(*found[0])
     if found:
-        names = Names(tuple(f"{_with_group(resource)}/{name}" for resource, _ in found))
-        raise UserError(
-            phrase(
-                "two jobs in namespace {namespace} are called {name}, {names}: name one of them like this",
-                namespace=namespace, name=repr(name), names=names,
-            )
-        )  # fmt: skip
+        raise UserError(explain_two_kinds(namespace, name, (resource for resource, _ in found)))
     known = [name_of(job) for _, job in await fetch_all(api, KINDS, namespace)]
     near = nearest(name, known)
     hint = phrase("; `{command}` lists all jobs", command=f"paddock get -A{flags.options}")
@@ -54,6 +48,15 @@ async def fetch_job(api: Api, namespace: str, word: str, flags: Flags = LOCAL) -
     raise UserError(
         phrase("there is no job {name} in namespace {namespace}{hint}", name=repr(name), namespace=namespace, hint=hint)
     )
+
+
+def explain_two_kinds(namespace: str, name: str, kinds: Iterable[Resource]) -> Phrase:
+    """Why a name alone does not say which job is meant."""
+    names = Names(tuple(f"{_with_group(resource)}/{name}" for resource in kinds))
+    return phrase(
+        "two jobs in namespace {namespace} are called {name}, {names}: name one of them like this",
+        namespace=namespace, name=repr(name), names=names,
+    )  # fmt: skip
 
 
 def explain_near(name: str) -> Phrase:

@@ -81,19 +81,30 @@ def explain_unreadable(pod: Manifest, error: ApiError) -> Phrase:
 
 
 async def fetch_log(
-    client: Client, place: Place, job: StoredJob, rank: str, pod: Manifest | None, notify: Notify = lambda _: None
+    client: Client,
+    place: Place,
+    job: StoredJob,
+    rank: str,
+    pod: Manifest | None,
+    notify: Notify = lambda _: None,
+    *,
+    previous: bool = False,
+    since: float | None = None,
 ) -> bytes | None:
-    """The log of a rank so far: of its pod, else the kept file of a deleted pod; None if there is none."""
+    """The log of a rank so far: of its pod, else the kept file of a deleted pod; None if there is none. `previous`: of
+    the container before; `since`: what it printed in the last seconds, of a cluster whose logs have times."""
     if pod is not None:
         try:
-            return await _fetch(client, pod)
+            return await _fetch(client, pod, previous=previous, since=since)
         except ApiError as error:  # not started or just deleted: a kept file is read
-            if place.home is None and not isinstance(error, BadRequest):
+            if place.home is None and (previous or not isinstance(error, BadRequest)):
                 notify(explain_unreadable(pod, error))
     kept = place.find_kept_log(job.key.namespace, f"{job.key.name}-{rank}")
     return kept.read_bytes() if kept else None
 
 
-async def _fetch(client: Client, pod: Manifest, container: str = "") -> bytes:
-    stream = client.stream_log(namespace_of(pod), name_of(pod), container=container)
+async def _fetch(
+    client: Client, pod: Manifest, container: str = "", *, previous: bool = False, since: float | None = None
+) -> bytes:
+    stream = client.stream_log(namespace_of(pod), name_of(pod), container=container, previous=previous, since=since)
     return b"".join([chunk async for chunk in stream])

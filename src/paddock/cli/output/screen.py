@@ -6,6 +6,7 @@ Lines of ranks and the result go to stdout, notices to stderr. Nothing is redraw
 from __future__ import annotations
 
 from types import TracebackType
+from typing import Self
 
 from rich.console import Console
 from rich.live import Live
@@ -25,7 +26,7 @@ class Screen:
         self._live = Live(console=self._out, refresh_per_second=8, transient=True) if self._out.is_interactive else None
         self._shown = ""
 
-    def __enter__(self) -> Screen:
+    def __enter__(self) -> Self:
         if self._live:
             self._live.start()
         return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -185,11 +185,17 @@ def _drop(each: Checked, devices: Sequence[str]) -> Checked:
 
 
 async def check_with_server(
-    api: Api, checked: Sequence[Checked], *, update: bool = False, flags: Flags = LOCAL
+    api: Api,
+    checked: Sequence[Checked],
+    *,
+    update: bool = False,
+    replaced: Collection[Checked] = (),
+    flags: Flags = LOCAL,
 ) -> None:
     """Sends every document as a dry run (dryRun=All, strict) before any is created. Raises `UserError`.
 
-    `update`: an existing object that is no job is accepted, as `create_all` replaces it.
+    `update`: an existing object that is no job is accepted, as `create_all` replaces it. `replaced`: jobs that take the
+    place of an existing one, which is deleted later: a server looks for the name last.
     """
     wrong: list[str] = []
     for each in sorted(checked, key=lambda each: not each.document.places):  # generated documents last
@@ -198,7 +204,7 @@ async def check_with_server(
         try:
             await api.create(each.resource, each.manifest, strict=True, dry_run=True)
         except AlreadyExists:
-            if each.is_job or not update:
+            if (each.is_job or not update) and not any(each is other for other in replaced):
                 said = phrase(
                     "{file}: {object} exists already: `{command}` removes it",
                     file=each.file, object=each.label, command=_deletion(each, flags),

@@ -7,24 +7,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from paddock.cli.cluster.deletion import delete_job
-from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import Place
-from paddock.cli.submit.resumed import explain_resumed
-from paddock.cli.submit.same_name import explain_replaced, explain_taken
+from paddock.cli.submit.replacing import delete_replaced, find_replaced
+from paddock.cli.submit.resumed import notify_resumed
 from paddock.cli.submit.sent_directories import create_with_maps
 from paddock.cli.submit.submission import Checked, check_with_server, drop_devices, fetch_devices, read_devices
 from paddock.cli.submit.workdir import place_directories
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.stored import StoredJob, read_stored
-from paddock.kube.errors import NotFound
 from paddock.kube.meta import NODES
 from paddock.kube.quantities import format_quantity
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
-
-_WAITING_FOR_PODS = phrase("waiting for the pods of that job to end")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +38,12 @@ class Submitter:
         checked = await self._adapt(checked, without)
         checked = await place_directories(self.client, self.place, checked, workdir, self.notify)
         job = next(each for each in checked if each.is_job)
-        # before the dry run, which refuses a job whose name exists
-        await self._replace_finished(job)
-        await check_with_server(self.client, checked, update=True, flags=self.place.flags)
-        resumed = explain_resumed(job.job, self.place.home) if job.job and self.place.home else None
-        if resumed is not None:
-            self.notify(resumed)
+        replaced = await find_replaced(self.client, [job], self.place.flags)
+        await check_with_server(
+            self.client, checked, update=True, replaced=[each for each, _ in replaced], flags=self.place.flags
+        )
+        await delete_replaced(self.client, replaced, self.notify)
+        notify_resumed(checked, self.place, self.notify)
         self.creating()
         created = await create_with_maps(self.client, checked, self.notify, update=True)
         return read_stored(job.resource, created[checked.index(job)])
@@ -83,16 +78,3 @@ class Submitter:
         job = next(each.job for each in checked if each.job)
         nodes = (await self.client.list(NODES)).items
         return plan_why_not(job, [], nodes, [], time.time()) is None
-
-    async def _replace_finished(self, job: Checked) -> None:
-        """Deletes a job of this name if it has finished or `paddock run` suspended it; else raises `UserError`."""
-        if not job.key.name:  # generateName: the server generates a new name
-            return
-        try:
-            current = read_stored(job.resource, await self.client.get(job.resource, *job.key))
-        except NotFound:
-            return
-        if taken := explain_taken(current, time.time(), self.place.flags):
-            raise UserError(taken)
-        self.notify(explain_replaced(current, job.label, time.time()))
-        await delete_job(self.client, current, notify=lambda _: self.notify(_WAITING_FOR_PODS))

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 @click.option("--wait/--no-wait", default=True, help="Wait until the job and its pods are gone.", show_default=True)
 @namespace_option
 def command(names: tuple[str, ...], now: bool, wait: bool, namespace: str) -> None:
-    """End a job and remove it, with its pods and their logs. Its outputs are kept.
+    """End a job and remove it, with its pods. Its outputs are kept, and on the local cluster its logs (`paddock
+    history`).
 
     \b
     paddock delete resnet

@@ -3,72 +3,172 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
+from paddock.app.history import History
 from paddock.cli.cluster.complete import complete_jobs
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.lookup import fetch_job, fetch_pods
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import Place
-from paddock.cli.cluster.session import run_with_client
+from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.follow.follow import Follower, JobDeleted
-from paddock.cli.follow.rank_log import cut, fetch_log
-from paddock.cli.follow.ranks import Selection, choose_ranks
+from paddock.cli.follow.kept_runs import Which, find_kept, split_pod
+from paddock.cli.follow.print_logs import Request, name_one_rank, print_fetched, print_kept
+from paddock.cli.follow.ranks import Ranges, RanksType, Selection, choose_ranks
+from paddock.cli.follow.wanted_lines import FilteredScreen, PatternType, Wanted
+from paddock.cli.output.display import build_end
 from paddock.cli.output.language import readers_language
-from paddock.cli.output.log_lines import Lines
-from paddock.cli.output.screen import Screen
+from paddock.cli.output.periods import read_seconds
 from paddock.cli.verb import Verb
-from paddock.jobs.model import CleanPods, Rank
+from paddock.jobs.labels import ATTEMPT_LABEL
+from paddock.jobs.model import CleanPods, Phase, Rank
 from paddock.jobs.objects.pods import read_pod
 from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.views.followed import FollowedJob
 from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.pods import rank_name
 from paddock.jobs.views.stored import StoredJob
-from paddock.kube.meta import Manifest
+from paddock.kube.meta import Manifest, labels_of
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
 
 
 @click.command(name="logs", cls=Verb)
-@click.argument("job", metavar="JOB", shell_complete=complete_jobs)
-@click.option("-f", "--follow", is_flag=True, help="Go on until the job has ended.")
+@click.argument("job", metavar="JOB|POD", shell_complete=complete_jobs)
+@click.option("-f", "--follow", is_flag=True, help="Go on until the job has ended, and exit as it: 0 or 1.")
+@click.option("--run", "run", type=click.IntRange(1), metavar="N", help="Of this run (`paddock history JOB`).")
+@click.option("--attempt", type=click.IntRange(0), metavar="N", help="Of this attempt, counted from 0.")
+@click.option("--previous", is_flag=True, help="Of the attempt before, or of the run before if there was one alone.")
 @click.option("--role", default="", metavar="ROLE", help="Of this role alone: worker, ps.")
-@click.option("--rank", "index", type=int, default=None, metavar="N", help="Of this rank alone: 0.")
-@click.option("--tail", type=click.IntRange(0), default=None, metavar="LINES", help="Only the last lines of each rank.")
+@click.option("--rank", "ranks", type=RanksType(), metavar="N,N-N", help="Of these ranks alone: 0,3-5.")
+@click.option("--tail", type=click.IntRange(0), metavar="LINES", help="Only the last lines of each rank.")
+@click.option(
+    "--since",
+    type=read_seconds,
+    metavar="TIME",
+    help="Leave out ranks that have printed nothing for so long: 10m. On a laptop lines have no times.",
+)
+@click.option("--first-error", is_flag=True, help="The first error of the rank that failed, and the lines around it.")
+@click.option("--include", type=PatternType(), multiple=True, metavar="RE", help="Only lines that match.")
+@click.option("--exclude", type=PatternType(), multiple=True, metavar="RE", help="No lines that match.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: an object a line.")
+@click.option("--raw", is_flag=True, help="Fold nothing: every line that was printed.")
 @namespace_option
-def command(job: str, follow: bool, role: str, index: int | None, tail: int | None, namespace: str) -> int:
+def command(
+    job: str,
+    follow: bool,
+    run: int | None,
+    attempt: int | None,
+    previous: bool,
+    role: str,
+    ranks: Ranges | None,
+    tail: int | None,
+    since: float | None,
+    first_error: bool,
+    include: tuple[re.Pattern[str], ...],
+    exclude: tuple[re.Pattern[str], ...],
+    output: str,
+    raw: bool,
+    namespace: str,
+) -> int:
     """Print what the ranks of a job print, each line with its rank; of one rank alone just as it was printed.
 
     \b
     paddock logs resnet -f
-    paddock logs resnet --role worker --rank 0
+    paddock logs resnet --role worker --rank 0,3-5
+    paddock logs resnet --run 3 --first-error
+    paddock logs resnet-worker-0 --previous
+
+    The local cluster keeps what each run and each attempt printed, also when the job is gone or run again: for 7 days
+    or up to 1 GiB, and of each name the last run (`paddock up --keep-logs` sets both). A Kubernetes keeps the log of a
+    pod as long as the pod.
     """
+    which = Which(role, ranks, run, attempt, previous, since)
+    request = Request(which, Wanted(include, exclude, tail, first_error), follow, output == "json", raw)
+    refuse_combinations(request)
+    place = choose_place()
+    if place.home is None and run is not None:
+        raise UserError(
+            phrase(
+                "runs are counted on the local cluster alone: a Kubernetes keeps logs as long as their pods; leave "
+                "--run out"
+            )
+        )
+    if place.home is not None:
+        code = print_kept(History(place.home), namespace, job, request)
+        if code is not None:
+            return code
 
     async def work(client: Client, place: Place) -> int:
-        stored = await fetch_job(client, namespace, job, place.flags)
-        read, pods = stored.job, await fetch_pods(client, stored)
-        ranks = read.ranks() if read else read_ranks(pods)
-        ended = stored.status.phase.terminal
-        if not pods and (manager := explain_manager(stored.manifest)):
-            raise UserError(phrase("{job} has no pods here: it is {manager}", job=stored.key.name, manager=manager))
-        if read is None and (not ranks or (follow and not ended)):
-            where = place.flags.of(stored.key.namespace)
-            raise UserError(explain_invalid(stored.key.name, where, bool(ranks)))
-        which = choose_ranks(job, ranks, role, index, tail)
-        if not follow or ended:
-            keeps = read is not None and read.policies.clean_pods is CleanPods.NEVER
-            return await _print(client, place, stored, which, pods, ended=ended, keeps=keeps)
-        await _follow(client, place, stored, which)
-        return 0
+        return await _print_of_cluster(client, place, namespace, job, request)
 
     try:
         return run_with_client(work)
     except KeyboardInterrupt:  # `_follow` has printed that the job goes on
         return 130
+
+
+def refuse_combinations(request: Request) -> None:
+    """Raises `UserError` for options that exclude each other. Pure."""
+    which, wanted = request.which, request.wanted
+    excluding = {
+        ("--attempt", "--previous"): which.attempt is not None and which.previous,
+        ("--follow", "--first-error"): request.follow and wanted.first_error,
+        ("--follow", "--since"): request.follow and which.since is not None,
+        ("--first-error", "--tail"): wanted.first_error and wanted.tail is not None,
+    }
+    for (one, other), both in excluding.items():
+        if both:
+            raise UserError(phrase("{one} and {other} exclude each other: leave one of them out", one=one, other=other))
+
+
+async def _print_of_cluster(client: Client, place: Place, namespace: str, word: str, request: Request) -> int:
+    stored, which = await _fetch_job(client, place, namespace, word, request.which)
+    read, pods = stored.job, await fetch_pods(client, stored)
+    if which.attempt is not None:
+        pods = [pod for pod in pods if labels_of(pod).get(ATTEMPT_LABEL, "0") == str(which.attempt)]
+    ranks = read.ranks() if read else read_ranks(pods)
+    ended = stored.status.phase.terminal
+    if not pods and (manager := explain_manager(stored.manifest)):
+        raise UserError(phrase("{job} has no pods here: it is {manager}", job=stored.key.name, manager=manager))
+    if read is None and (not ranks or (request.follow and not ended)):
+        where = place.flags.of(stored.key.namespace)
+        raise UserError(explain_invalid(stored.key.name, where, bool(ranks)))
+    chosen = choose_ranks(word, ranks, which.role, which.ranks, request.wanted.tail)
+    if request.follow and not ended and not request.is_of_the_past:
+        return await _follow(client, place, stored, chosen, request)
+    printer = await print_fetched(client, place, stored, chosen, pods, request)
+    if printer.failed:
+        return 1
+    if not printer.printed:
+        keeps = read is not None and read.policies.clean_pods is CleanPods.NEVER
+        of_pods = {rank_name(pod) for pod in pods}
+        gone = ended and place.home is None
+        printer.screen.notify(explain_silence(stored.key.name, chosen.ranks, of_pods, gone=gone, keeps=keeps))
+    return int(request.follow and ended and stored.status.phase is not Phase.COMPLETED)
+
+
+async def _fetch_job(client: Client, place: Place, namespace: str, word: str, which: Which) -> tuple[StoredJob, Which]:
+    """The job that `word` names, or the one whose pod it names."""
+    try:
+        return await fetch_job(client, namespace, word, place.flags), which
+    except UserError:
+        if (pod := split_pod(word)) is None:
+            raise
+        name, rank = pod
+        try:
+            found = await fetch_job(client, namespace, name, place.flags)
+        except UserError:
+            found = None
+        if found is None:
+            raise
+        return found, name_one_rank(which, rank.role, rank.index)
 
 
 def read_ranks(pods: Sequence[Manifest]) -> tuple[Rank, ...]:
@@ -103,16 +203,25 @@ def explain_silence(name: str, ranks: Sequence[Rank], pods: Collection[str], *, 
     return phrase("{missing}: runPolicy.cleanPodPolicy (cleanPodPolicy) Never keeps pods", missing=missing)
 
 
-async def _follow(client: Client, place: Place, job: StoredJob, which: Selection) -> None:
-    with Screen(language=readers_language()) as screen:
-        follower = Follower(client, place, job, screen, which.shows, tail=which.tail, raw=which.raw)
+async def _follow(client: Client, place: Place, job: StoredJob, which: Selection, request: Request) -> int:
+    """The exit code: as the job ends."""
+    with FilteredScreen(request.wanted, as_json=request.as_json, language=readers_language()) as screen:
+        screen.run, screen.attempt = _number(place, job), job.status.attempt
+
+        def look(view: FollowedJob) -> None:
+            screen.attempt = view.status.attempt
+
+        raw = which.raw and not request.as_json
+        follower = Follower(client, place, job, screen, which.shows, tail=which.tail, raw=raw, on_view=look)
         following = asyncio.create_task(follower.run())
         watching = asyncio.create_task(place.attend(client, job, screen.notify))
         try:
             await asyncio.wait([following, watching], return_when=asyncio.FIRST_COMPLETED)
             if not following.done():
                 raise Failed(watching.result())
-            following.result()
+            view = following.result()
+            screen.notify(build_end(view, screen.language))
+            return int(view.status.phase is not Phase.COMPLETED)
         except JobDeleted:
             raise Failed(phrase("the job was deleted")) from None
         except asyncio.CancelledError:  # Ctrl-C
@@ -125,37 +234,10 @@ async def _follow(client: Client, place: Place, job: StoredJob, which: Selection
             await asyncio.gather(following, watching, return_exceptions=True)
 
 
-async def _print(
-    client: Client,
-    place: Place,
-    job: StoredJob,
-    which: Selection,
-    there: Sequence[Manifest],
-    *,
-    ended: bool,
-    keeps: bool,
-) -> int:
-    """The exit code: 1 if the log of a rank cannot be read."""
-    pods = {rank_name(pod): pod for pod in there}
-    screen = Screen(language=readers_language())
-    width, found = max(len(str(rank)) for rank in which.ranks), False
-    unreadable: list[Phrase | str] = []
-
-    def note(said: Phrase | str) -> None:
-        unreadable.append(said)
-        screen.notify(said)
-
-    for rank in which.ranks:
-        text = await fetch_log(client, place, job, str(rank), pods.get(str(rank)), note)
-        if text is None:
-            continue
-        found = True
-        lines = Lines()
-        shown = cut([*lines.feed(text), *lines.end()], which.tail)
-        screen.rank_lines("" if which.raw else str(rank), width, shown)
-    if unreadable:
-        return 1
-    if not found:
-        gone = ended and place.home is None
-        screen.notify(explain_silence(job.key.name, which.ranks, pods, gone=gone, keeps=keeps))
-    return 0
+def _number(place: Place, job: StoredJob) -> int | None:
+    """The number of the job's run, of a job of the local cluster."""
+    if place.home is None:
+        return None
+    word = f"{job.resource.kind.lower()}.{job.resource.group}/{job.key.name}"
+    runs = find_kept(History(place.home), job.key.namespace, word)
+    return next((each.run for each in runs if each.uid == job.uid), None)

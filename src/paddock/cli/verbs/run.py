@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -17,11 +16,12 @@ from paddock.cli.follow.failed_environment import ENVIRONMENT_FAILED
 from paddock.cli.follow.follow import Follower, JobDeleted
 from paddock.cli.follow.give_up import FAILURES, RepeatedFailures
 from paddock.cli.follow.outcome import Outcome, cancel
-from paddock.cli.follow.ranks import choose_ranks
+from paddock.cli.follow.ranks import Ranges, RanksType, choose_ranks
 from paddock.cli.follow.suspend import read_run_policy
 from paddock.cli.output.display import build_head
 from paddock.cli.output.interrupts import queue_interrupts
-from paddock.cli.output.language import localized, readers_language
+from paddock.cli.output.language import readers_language
+from paddock.cli.output.periods import read_seconds
 from paddock.cli.output.screen import Screen
 from paddock.cli.submit.submission import Checked, read_files
 from paddock.cli.submit.submitter import Submitter
@@ -37,16 +37,6 @@ if TYPE_CHECKING:
     from paddock.client.client import Client
 
 
-def read_seconds(text: str) -> float:
-    """`60`, `60s`, `10m`, `1.5h`, as kubectl takes a timeout; a number alone is seconds."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
-    seconds = float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]] if match else 0
-    if not seconds:
-        said = phrase("{text} is no time: seconds, or a number with s, m or h, such as 60 or 10m", text=repr(text))
-        raise click.BadParameter(localized(said))
-    return seconds
-
-
 @click.command(name="run", cls=Verb)
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 @click.option("--without", multiple=True, metavar="RESOURCE", help="Do not ask for it, e.g. nvidia.com/gpu.")
@@ -58,7 +48,7 @@ def read_seconds(text: str) -> float:
     help="Suspend a job that has not completed by then: 60, 10m.",
 )
 @click.option("--role", default="", metavar="ROLE", help="Print the lines of this role alone.")
-@click.option("--rank", "index", type=int, default=None, metavar="N", help="Print the lines of this rank alone.")
+@click.option("--rank", "index", type=RanksType(), metavar="N", help="Print the lines of these ranks alone: 0,3-5.")
 @click.option(
     "--sandbox",
     type=click.Choice(["auto", "bubblewrap", "none"]),
@@ -72,7 +62,7 @@ def command(
     without: tuple[str, ...],
     timeout: float | None,
     role: str,
-    index: int | None,
+    index: Ranges | None,
     sandbox: str,
     workdir: str | None,
     namespace: str,

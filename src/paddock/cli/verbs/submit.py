@@ -13,6 +13,8 @@ from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.terminal import stderr, stdout
+from paddock.cli.submit.replacing import delete_replaced, find_replaced
+from paddock.cli.submit.resumed import notify_resumed
 from paddock.cli.submit.sent_directories import create_with_maps
 from paddock.cli.submit.submission import Checked, check_with_server, drop_devices, read_files
 from paddock.cli.submit.workdir import place_directories, refuse_impossible, workdir_option
@@ -37,6 +39,8 @@ def command(files: tuple[str, ...], without: tuple[str, ...], workdir: str | Non
     paddock submit job.yaml --without nvidia.com/gpu
     cat job.yaml | paddock submit -
     paddock submit job.yaml --context prod --workdir .
+
+    A job of the same name gives way if it has finished or --timeout suspended it, else nothing is submitted.
     """
     checked = drop_devices(read_files(files, namespace), without)
 
@@ -45,7 +49,10 @@ def command(files: tuple[str, ...], without: tuple[str, ...], workdir: str | Non
 
     async def work(client: Client, place: Place) -> tuple[list[Checked], list[Manifest]]:
         placed = await place_directories(client, place, checked, workdir, _notify)
-        await check_with_server(client, placed, flags=place.flags)
+        replaced = await find_replaced(client, placed, place.flags)
+        await check_with_server(client, placed, replaced=[each for each, _ in replaced], flags=place.flags)
+        await delete_replaced(client, replaced, _notify)
+        notify_resumed(placed, place, _notify)
         return placed, await create_with_maps(client, placed, _notify)
 
     placed, created = run_with_client(work)

@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from paddock.app import launch
+from paddock.app.history import write_kept_limits
 from paddock.cli.cluster.places import explain_started
 from paddock.cli.cluster.session import home
 from paddock.cli.output.language import localized
 from paddock.cli.output.terminal import stderr
 from paddock.cli.verb import Verb
+from paddock.history.retention import Limits, WrongLimit, read_limits, write_limits
 from paddock.jobs.text.phrases import Phrase, phrase
+
+
+class LimitsType(click.ParamType[Limits]):
+    """The value of --keep-logs."""
+
+    name = "limits"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Limits:
+        if isinstance(value, Limits):
+            return value
+        try:
+            return read_limits(str(value))
+        except WrongLimit as wrong:
+            said = phrase(
+                "{part} is neither one time (m, h, d, w) nor one size (MiB, GiB, TiB): 7d,1GiB", part=repr(wrong.part)
+            )
+            self.fail(localized(said), parameter, context)
 
 
 @click.command(name="up", cls=Verb)
@@ -28,7 +49,14 @@ from paddock.jobs.text.phrases import Phrase, phrase
     show_default=True,
     help="What pods run in.",
 )
-def command(port: int, sandbox: str) -> None:
+@click.option(
+    "--keep-logs",
+    "limits",
+    type=LimitsType(),
+    metavar="TIME,SIZE",
+    help="How long and up to which size runs that are over keep their logs, from now on (at first 7d,1GiB).",
+)
+def command(port: int, sandbox: str, limits: Limits | None) -> None:
     """Start the local cluster and keep it up until `paddock down`.
 
     Without this, `paddock run` starts it, and it stops by itself ten minutes after the last job and the last client.
@@ -36,10 +64,17 @@ def command(port: int, sandbox: str) -> None:
     \b
     paddock up
     paddock up --port 6443 --sandbox none
+    paddock up --keep-logs 30d,20GiB
+
+    --keep-logs: a time in m, h, d or w, a size in MiB, GiB or TiB, or both. The oldest runs go first; the last run of
+    each name and what has not ended are always kept. `paddock history` lists what is kept.
     """
     place = home()
     started = launch.start(place, port=port, sandbox=sandbox)
     place.pinned.touch(mode=0o600)
+    if limits is not None:
+        write_kept_limits(place, limits)
+        _notify(phrase("logs of runs that are over are kept for {limits}", limits=write_limits(limits)))
     running = started.running
     if started.fresh:
         for said in explain_started(started):

@@ -97,5 +97,10 @@ def find_complaint(lines: Iterable[str]) -> Complaint | None:
     return echo
 
 
+def follows_from_peer(complaint: Complaint) -> bool:
+    """Whether the error only says that a peer has ended."""
+    return _ECHO.search(complaint.text) is not None
+
+
 def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"

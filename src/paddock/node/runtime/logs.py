@@ -14,7 +14,7 @@ import logging
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -181,7 +181,7 @@ class Owner:
     uid: str
     pod: str = ""
     container: str = ""
-    labels: Mapping[str, str] = msgspec.field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 def write_owner(directory: Path, pod: Manifest) -> None:

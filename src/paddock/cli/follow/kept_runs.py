@@ -1,0 +1,131 @@
+"""The runs of a job that the history has, and the logs of one of them: what `logs`, `wait` and `history` read of a
+local cluster, whether it is up or not."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from paddock.app.history import History, open_log
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.cluster.lookup import explain_two_kinds, read_job_word
+from paddock.cli.follow.ranks import Ranges, choose_ranks
+from paddock.history.logs import LogFile
+from paddock.history.records import RunRecord
+from paddock.jobs.model import Rank
+from paddock.jobs.names import read_pod_name
+from paddock.jobs.text.phrases import phrase
+from paddock.kube.times import Moment
+
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Which:
+    """Which logs are asked for. `run`, `attempt`: None for the last. `previous`: the attempt before it, or the last of
+    the run before. `since`: ranks that have printed nothing for so many seconds are left out."""
+
+    role: str = ""
+    ranks: Ranges | None = None
+    run: int | None = None
+    attempt: int | None = None
+    previous: bool = False
+    since: float | None = None
+
+
+def split_pod(word: str) -> tuple[str, Rank] | None:
+    """`demo-worker-0`, `pod/demo-worker-0` -> the job's name and the rank; None for what can be no pod of a job."""
+    name = word.rpartition("/")[2]
+    rank = read_pod_name(name)
+    return (name.removesuffix(f"-{rank}"), rank) if rank else None
+
+
+def find_kept(history: History, namespace: str, word: str) -> list[RunRecord]:
+    """The runs of the job that `word` names, oldest first; empty if there are none.
+
+    Raises `UserError` if jobs of two kinds have the name, and both or neither are there now.
+    """
+    resources, name = read_job_word(word)
+    kinds = {(each.api_version, each.kind): each for each in resources}
+    runs = [each for each in history.read(namespace, name)[0] if (each.api_version, each.kind) in kinds]
+    there = [each for each in runs if each.deleted is None] or runs
+    found = {each.identity: kinds[each.api_version, each.kind] for each in there}
+    if len(found) > 1:
+        if "/" not in word:
+            raise UserError(explain_two_kinds(namespace, name, found.values()))
+        first = next(each for each in resources if each in found.values())
+        there = [each for each in there if each.kind == first.kind and each.api_version == first.api_version]
+    return [each for each in runs if there and each.identity == there[0].identity]
+
+
+def choose_run(word: str, runs: Sequence[RunRecord], number: int | None) -> RunRecord:
+    """The run of this number, by default the last one. Raises `UserError`."""
+    if number is None:
+        return runs[-1]
+    found = next((each for each in runs if each.run == number), None)
+    if found is None:
+        kept = ", ".join(str(each.run) for each in runs[-8:])
+        raise UserError(phrase("{job} has no run {number}; kept are {numbers}", job=word, number=number, numbers=kept))
+    return found
+
+
+def choose_logs(
+    history: History, word: str, runs: Sequence[RunRecord], which: Which, now: Moment
+) -> tuple[RunRecord, list[LogFile]]:
+    """The run and the logs of its ranks. Raises `UserError` where there is no such run, attempt or rank."""
+    run = choose_run(word, runs, which.run)
+    files = history.find_logs(run)
+    attempts = sorted({file.place.attempt for file in files})
+    wanted = attempts[-1] if attempts else 0
+    if which.attempt is not None:
+        wanted = which.attempt
+        if wanted not in attempts:
+            known = ", ".join(map(str, attempts)) or "-"
+            raise UserError(
+                phrase(
+                    "run {run} of {job} has no logs of attempt {attempt}; it has those of {known}",
+                    run=run.run, job=word, attempt=wanted, known=known,
+                )
+            )  # fmt: skip
+    elif which.previous:
+        if len(attempts) < 2:
+            return _choose_before(history, word, runs, run, which, now)
+        wanted = attempts[-2]
+    chosen = _choose(word, [file for file in files if file.place.attempt == wanted], which)
+    if which.since is not None:
+        chosen = [file for file in chosen if file.modified >= now - which.since]
+    return run, chosen
+
+
+def _choose_before(
+    history: History, word: str, runs: Sequence[RunRecord], run: RunRecord, which: Which, now: Moment
+) -> tuple[RunRecord, list[LogFile]]:
+    earlier = [each for each in runs if each.run < run.run]
+    if not earlier:
+        raise UserError(phrase("nothing is kept before run {run} of {job}", run=run.run, job=word))
+    return choose_logs(history, word, earlier, Which(which.role, which.ranks, since=which.since), now)
+
+
+def _choose(word: str, files: Sequence[LogFile], which: Which) -> list[LogFile]:
+    ranks = [Rank(file.place.role, file.place.index) for file in files]
+    if not ranks:
+        return []
+    chosen = choose_ranks(word, ranks, which.role, which.ranks, None)
+    return [file for file, rank in zip(files, ranks, strict=True) if chosen.shows(rank)]
+
+
+def find_failed(run: RunRecord) -> str:
+    """The rank that the cause of a failure names; empty if it names none."""
+    ranks = run.cause.args.get("ranks") if run.cause else None
+    return str(ranks[0]) if isinstance(ranks, list | tuple) and ranks else ""
+
+
+def read_chunks(file: LogFile) -> Iterator[bytes]:
+    """The content of a log. Raises OSError where a program has put something else in its place."""
+    descriptor = open_log(file)
+    try:
+        while chunk := os.read(descriptor, _CHUNK):
+            yield chunk
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,152 @@
+"""Prints the logs of a run: from the files of the local cluster, or through the API of any."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from paddock.app.history import History
+from paddock.cli.cluster.places import Place
+from paddock.cli.follow.kept_runs import Which, choose_logs, find_failed, find_kept, read_chunks, split_pod
+from paddock.cli.follow.rank_log import fetch_log
+from paddock.cli.follow.ranks import Ranges, Selection
+from paddock.cli.follow.wanted_lines import Source, Wanted, build_json_line, print_log
+from paddock.cli.output.language import readers_language
+from paddock.cli.output.os_errors import explain_unreadable
+from paddock.cli.output.run_rows import explain_end
+from paddock.cli.output.screen import Screen
+from paddock.history.logs import LogFile
+from paddock.history.records import RunRecord
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.views.pods import rank_name
+from paddock.jobs.views.stored import StoredJob
+from paddock.kube.meta import Manifest
+
+if TYPE_CHECKING:
+    from paddock.client.client import Client
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What `paddock logs` was asked for. `raw`: nothing is folded."""
+
+    which: Which
+    wanted: Wanted
+    follow: bool = False
+    as_json: bool = False
+    raw: bool = False
+
+    @property
+    def is_of_the_past(self) -> bool:
+        """Whether a certain run or attempt is asked for, which may go on or not."""
+        return self.which.run is not None or self.which.attempt is not None or self.which.previous
+
+
+def name_one_rank(which: Which, role: str, index: int) -> Which:
+    """The same of one rank alone."""
+    return Which(role, Ranges(str(index), ((index, index),)), which.run, which.attempt, which.previous, which.since)
+
+
+class Printer:
+    """Prints logs of ranks one after the other. `failed`: that one could not be read, and why was said."""
+
+    def __init__(self, request: Request, names: Sequence[str]) -> None:
+        self._request = request
+        self._alone = len(names) == 1
+        self._width = max(map(len, names), default=0)
+        self.screen = Screen(language=readers_language())
+        self.failed = False
+        self.printed = False
+
+    def print(self, source: Source) -> None:
+        try:
+            self.printed = print_log(source, self._request.wanted, self._show(source)) or self.printed
+        except OSError as error:
+            self.note(phrase("the log of {pod} cannot be read: {why}", pod=source.rank, why=explain_unreadable(error)))
+
+    def note(self, said: Phrase | str) -> None:
+        self.failed = True
+        self.screen.notify(said)
+
+    def _show(self, source: Source) -> Callable[[list[str]], None]:
+        if self._request.as_json:
+            return lambda lines: print(
+                "\n".join(build_json_line(source.run, source.attempt, source.rank, line) for line in lines)
+            )
+        name = "" if self._alone else source.rank
+        return lambda lines: self.screen.rank_lines(name, self._width, lines)
+
+
+def print_kept(history: History, namespace: str, word: str, request: Request) -> int | None:
+    """Prints the logs that the history has of the job, or of the pod, that `word` names, and returns the exit code.
+
+    None if the API must be asked: the history has no such job, it goes on and is to be followed, or it has printed
+    nothing yet. Raises `UserError`.
+    """
+    runs, which = find_kept(history, namespace, word), request.which
+    if not runs and (pod := split_pod(word)):
+        runs, which = find_kept(history, namespace, pod[0]), name_one_rank(which, pod[1].role, pod[1].index)
+    if not runs:
+        return None
+    run, files = choose_logs(history, word, runs, which, time.time())
+    if request.follow and not run.over and not request.is_of_the_past:
+        return None
+    if not history.find_logs(run) and not run.over:
+        return None
+    printer = _print_files(run, files, request)
+    if not printer.printed and not printer.failed:
+        printer.screen.notify(explain_nothing(word, run, request))
+    if request.follow and run.over:
+        printer.screen.notify(explain_end(run, readers_language()))
+    if printer.failed:
+        return 1
+    return int(request.follow and run.over and run.outcome != "Completed")
+
+
+def explain_nothing(word: str, run: RunRecord, request: Request) -> Phrase:
+    """Why nothing was printed of a run that is kept. Pure."""
+    if request.wanted.first_error:
+        return phrase("run {run} of {job} printed no error", run=run.run, job=word)
+    if request.wanted.filters or request.which.since is not None:
+        return phrase("run {run} of {job} printed no such line", run=run.run, job=word)
+    return phrase("run {run} of {job} printed nothing", run=run.run, job=word)
+
+
+def _print_files(run: RunRecord, files: list[LogFile], request: Request) -> Printer:
+    printer = Printer(request, [file.rank for file in files])
+    for file in order_for_errors(files, find_failed(run)) if request.wanted.first_error else files:
+        printer.print(Source(file.rank, run.run, file.place.attempt, read_chunks(file)))
+        if request.wanted.first_error and printer.printed:
+            break
+    return printer
+
+
+def order_for_errors(files: list[LogFile], failed: str) -> list[LogFile]:
+    """The rank that failed first, as its error is the cause. Pure."""
+    return sorted(files, key=lambda file: file.rank != failed)
+
+
+async def print_fetched(
+    client: Client, place: Place, job: StoredJob, selection: Selection, pods: Sequence[Manifest], request: Request
+) -> Printer:
+    """Prints the logs of these ranks through the API."""
+    of_rank = {rank_name(pod): pod for pod in pods}
+    names = [str(rank) for rank in selection.ranks]
+    if request.wanted.first_error:
+        args = job.status.cause.args if job.status.cause else {}
+        named = args.get("ranks")
+        failed = str(named[0]) if isinstance(named, list | tuple) and named else ""
+        names.sort(key=lambda name: name != failed)
+    printer = Printer(request, names)
+    for name in names:
+        which, pod = request.which, of_rank.get(name)
+        text = await fetch_log(
+            client, place, job, name, pod, printer.note, previous=which.previous, since=which.since
+        )  # fmt: skip
+        if text is not None:
+            printer.print(Source(name, None, job.status.attempt, [text]))
+        if request.wanted.first_error and printer.printed:
+            break
+    return printer

@@ -1,0 +1,134 @@
+"""Which lines of a log are printed, and how: --include, --exclude, --tail, --first-error, -o json."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import click
+from rich.console import Console
+
+from paddock.cli.follow.first_error import find_first_error
+from paddock.cli.output.language import localized
+from paddock.cli.output.log_lines import Lines
+from paddock.cli.output.screen import Screen
+from paddock.jobs.text.phrases import phrase
+
+_BATCH = 2_000
+"""Lines that are printed at once."""
+
+
+class PatternType(click.ParamType[re.Pattern[str]]):
+    """The value of --include and --exclude: a regular expression of Python's `re`."""
+
+    name = "pattern"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> re.Pattern[str]:
+        if isinstance(value, re.Pattern):
+            return value
+        try:
+            return re.compile(str(value))
+        except (re.error, OverflowError, RecursionError) as error:
+            why = error.msg if isinstance(error, re.error) else str(error)
+            place = (error.pos or 0) + 1 if isinstance(error, re.error) else 1
+            said = phrase(
+                "{text} is no regular expression: {why}, at character {place}",
+                text=repr(value), why=why, place=place,
+            )  # fmt: skip
+            self.fail(localized(said), parameter, context)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The lines that are asked for. `include`: one of these must match, `exclude`: none of these may; `tail`: of what
+    is left the last lines of each rank, None for all."""
+
+    include: tuple[re.Pattern[str], ...] = ()
+    exclude: tuple[re.Pattern[str], ...] = ()
+    tail: int | None = None
+    first_error: bool = False
+
+    def shows(self, line: str) -> bool:
+        included = not self.include or any(each.search(line) for each in self.include)
+        return included and not any(each.search(line) for each in self.exclude)
+
+    @property
+    def filters(self) -> bool:
+        return bool(self.include or self.exclude)
+
+    def choose(self, lines: list[str]) -> list[str]:
+        return [line for line in lines if self.shows(line)] if self.filters else lines
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The log of one rank. `run`, `attempt`: None where nobody counts them (a run on a cluster)."""
+
+    rank: str
+    run: int | None
+    attempt: int | None
+    chunks: Iterable[bytes]
+
+
+def read_lines(source: Source) -> Iterator[list[str]]:
+    """The lines of a log, in batches."""
+    lines = Lines()
+    for chunk in source.chunks:
+        yield lines.feed(chunk)
+    yield lines.end()
+
+
+def choose_lines(batches: Iterable[list[str]], wanted: Wanted) -> Iterator[list[str]]:
+    """The lines that are wanted of one log, in batches. A log may be larger than the memory."""
+    if wanted.first_error:
+        yield find_first_error(chain.from_iterable(batches))
+        return
+    chosen = map(wanted.choose, batches)
+    if wanted.tail is None:
+        yield from chosen
+        return
+    last: deque[str] = deque(maxlen=wanted.tail)
+    for batch in chosen:
+        last.extend(batch)
+    yield list(last)
+
+
+def print_log(source: Source, wanted: Wanted, show: Callable[[list[str]], None]) -> bool:
+    """Prints what is wanted of a log; whether anything was."""
+    printed = False
+    for batch in choose_lines(read_lines(source), wanted):
+        for start in range(0, len(batch), _BATCH):
+            show(batch[start : start + _BATCH])
+            printed = True
+    return printed
+
+
+def build_json_line(run: int | None, attempt: int | None, rank: str, line: str) -> str:
+    """`{"run": 3, "attempt": 0, "rank": "worker-0", "line": "…"}`; null where nobody counts."""
+    return json.dumps({"run": run, "attempt": attempt, "rank": rank, "line": line}, ensure_ascii=False)
+
+
+class FilteredScreen(Screen):
+    """The screen of a followed job that shows the wanted lines alone, as JSON where `as_json`. `run`, `attempt`: what
+    JSON says of the lines that come."""
+
+    def __init__(
+        self, wanted: Wanted, *, as_json: bool, language: str, out: Console | None = None, err: Console | None = None
+    ) -> None:
+        super().__init__(out, err, language=language)
+        self._wanted, self._as_json = wanted, as_json
+        self.run: int | None = None
+        self.attempt: int | None = None
+
+    def rank_lines(self, name: str, width: int, lines: list[str]) -> None:
+        chosen = self._wanted.choose(lines)
+        if not self._as_json:
+            super().rank_lines(name, width, chosen)
+            return
+        for line in chosen:
+            print(build_json_line(self.run, self.attempt, name, line), file=self._out.file, flush=True)

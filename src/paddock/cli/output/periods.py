@@ -1,0 +1,27 @@
+"""Times on the command line: periods that are typed, and moments as a person's clock shows them."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+import click
+
+from paddock.cli.output.language import localized
+from paddock.jobs.text.phrases import phrase
+from paddock.kube.times import Moment
+
+
+def read_seconds(text: str) -> float:
+    """`60`, `60s`, `10m`, `1.5h`, as kubectl takes a timeout; a number alone is seconds."""
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)([smh]?)", text.strip())
+    seconds = float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]] if match else 0
+    if not seconds:
+        said = phrase("{text} is no time: seconds, or a number with s, m or h, such as 60 or 10m", text=repr(text))
+        raise click.BadParameter(localized(said))
+    return seconds
+
+
+def format_local(moment: Moment) -> str:
+    """`2026-11-22 14:03:21 CST`, by the clock and the zone of this machine."""
+    return datetime.fromtimestamp(moment, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")

@@ -1,0 +1,132 @@
+"""The runs of the history as lines of a table, as JSON, and as one last line. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from paddock.app.history import read_cause
+from paddock.cli.output.periods import format_local
+from paddock.history.changes import find_changes, shorten
+from paddock.history.records import Attempt, Cause, Metrics, RunRecord
+from paddock.jobs.text.explain import explain
+from paddock.jobs.text.phrases import Phrase, phrase, render
+from paddock.kube.times import Moment, format_duration, format_time
+
+HEADER = ("NAME", "RUN", "STARTED", "TOOK", "ENDED", "METRICS", "CHANGED")
+ATTEMPT_HEADER = ("ATTEMPT", "BEGAN", "RANKS", "WHY")
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A run with what is read beside its record. `before`: the run before it, None for the first that is kept.
+    `is_up`: the cluster is, so that an unfinished run goes on."""
+
+    run: RunRecord
+    metrics: Mapping[str, Metrics]
+    before: RunRecord | None
+    is_up: bool = True
+
+    @property
+    def changes(self) -> list[str]:
+        return find_changes(self.before.spec, self.run.spec) if self.before and self.run.spec else []
+
+
+def build_cells(row: RunRow, now: Moment, language: str = "en") -> list[str]:
+    run = row.run
+    return [
+        run.name, str(run.run), format_local(run.created), _took(row, now), _ended(row, language),
+        build_metrics(row.metrics), shorten(row.changes),
+    ]  # fmt: skip
+
+
+def _took(row: RunRow, now: Moment) -> str:
+    end = row.run.ended if row.run.ended is not None else now if row.is_up else None
+    return "" if end is None else format_duration(end - row.run.created)
+
+
+def _ended(row: RunRow, language: str) -> str:
+    if row.run.over or row.is_up or row.run.given_up:
+        return row.run.outcome
+    return render(phrase("{phase}, cluster down", phase=row.run.outcome), language)
+
+
+def build_metrics(metrics: Mapping[str, Metrics]) -> str:
+    """`epoch 3 step 400 loss 0.12`: of the first rank that has some, as the ranks of a gang train in step."""
+    first = metrics[min(metrics, key=_order)] if metrics else {}
+    return " ".join(f"{name} {_number(first[name])}" for name in ("epoch", "step", "loss") if name in first)
+
+
+def _order(rank: str) -> tuple[str, int]:
+    role, _, index = rank.rpartition("-")
+    return role, int(index) if index.isdecimal() else 0
+
+
+def _number(number: int | float | str) -> str:
+    return f"{number:.4g}" if isinstance(number, float) else str(number)
+
+
+def build_attempt_cells(attempt: Attempt, ranks: tuple[str, ...], language: str = "en") -> list[str]:
+    """`ranks`: those that have printed."""
+    return [str(attempt.number), format_local(attempt.begun), " ".join(ranks), explain_cause(attempt.cause, language)]
+
+
+def explain_cause(cause: Cause | None, language: str = "en") -> str:
+    recorded = read_cause(cause)
+    return explain(recorded, language) if recorded else ""
+
+
+def explain_end(run: RunRecord, language: str = "en") -> str:
+    """`demo run 3: Failed after 12s: worker-0 ended with exit code 3`."""
+    took = format_duration((run.ended or run.created) - run.created)
+    why = explain_cause(run.cause, language)
+    for word in ("completed", "failed", "已完成", "失败"):  # the sentence already begins with it
+        why = why.removeprefix(word).lstrip(":： ")
+    names: dict[str, Phrase] = {
+        "Completed": phrase("Completed in {time}", time=took),
+        "Failed": phrase("Failed after {time}", time=took),
+        "Stopped": phrase("Stopped after {time}: the job was deleted", time=took),
+        "TimedOut": phrase("Suspended after {time} (--timeout)", time=took),
+        "NotStarted": phrase("Not started after {time}", time=took),
+    }
+    said = names.get(run.outcome, phrase("{phase}", phase=run.outcome))
+    if why and run.outcome in ("Completed", "Failed", "NotStarted"):
+        said = phrase("{said}: {why}", said=said, why=why)
+    return render(phrase("{job} run {run}: {said}", job=run.name, run=run.run, said=said), language)
+
+
+def build_document(row: RunRow, attempts: Mapping[int, tuple[str, ...]], language: str = "en") -> dict[str, Any]:
+    """The run for `-o json`; `attempts`: the ranks that have printed in each."""
+    run = row.run
+    return {
+        "apiVersion": run.api_version,
+        "kind": run.kind,
+        "namespace": run.namespace,
+        "name": run.name,
+        "uid": run.uid,
+        "run": run.run,
+        "started": format_time(run.created),
+        "ended": None if run.ended is None else format_time(run.ended),
+        "outcome": run.outcome,
+        "cause": _document_of(run.cause, language),
+        "restarts": run.restarts,
+        "attempts": [
+            {
+                "attempt": each.number,
+                "began": format_time(each.begun),
+                "cause": _document_of(each.cause, language),
+                "ranks": list(attempts.get(each.number, ())),
+            }
+            for each in run.attempts
+        ],
+        "metrics": {rank: dict(metrics) for rank, metrics in row.metrics.items()},
+        "changed": row.changes,
+        "spec": run.spec,
+    }
+
+
+def _document_of(cause: Cause | None, language: str) -> dict[str, Any] | None:
+    if cause is None:
+        return None
+    return {"reason": cause.reason, "args": dict(cause.args), "sentence": explain_cause(cause, language)}

@@ -1,0 +1,122 @@
+"""paddock history"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+
+import click
+
+from paddock.app.history import History
+from paddock.app.home import is_up
+from paddock.cli.cluster.complete import complete_jobs
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.cluster.lookup import explain_near
+from paddock.cli.cluster.options import namespace_option
+from paddock.cli.cluster.session import choose_place
+from paddock.cli.follow.kept_runs import find_kept
+from paddock.cli.output import run_rows
+from paddock.cli.output.language import readers_language
+from paddock.cli.output.run_rows import RunRow
+from paddock.cli.output.terminal import print_table, stderr, stdout
+from paddock.cli.verb import Verb
+from paddock.history.changes import SHOWN
+from paddock.history.records import RunRecord
+from paddock.jobs.text.phrases import NOTHING, Phrase, phrase, render
+from paddock.jobs.text.sentences import nearest
+
+
+@click.command(name="history", cls=Verb)
+@click.argument("job", metavar="[JOB]", required=False, shell_complete=complete_jobs)
+@click.option("-A", "--all-namespaces", is_flag=True, help="Of all namespaces.")
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="json: a list of runs.")
+@namespace_option
+def command(job: str | None, all_namespaces: bool, output: str, namespace: str) -> None:
+    """What ran on this machine: one line a run, with how it ended, its last numbers, and what changed in its manifest.
+
+    \b
+    paddock history
+    paddock history resnet        its runs with all their attempts
+    paddock logs resnet --run 3   what one of them printed
+
+    A name's runs are counted from 1. They are kept for 7 days or up to 1 GiB of logs, and the last run of each name
+    for longer (`paddock up --keep-logs` sets both). Works also while the local cluster is down, and does not start it.
+    """
+    place = choose_place()
+    if place.home is None:
+        raise UserError(
+            phrase(
+                "the history is kept on this machine, of what its local cluster ran: leave --context out, or see what "
+                "the cluster has by `{command}`",
+                command=f"paddock get{place.flags.options}",
+            )
+        )
+    history, up = History(place.home), is_up(place.home)
+    everything, damaged = history.read("" if all_namespaces else namespace)
+    for each in damaged:
+        _notify(phrase("{path} is not the record of a run and is left out: {why}", path=str(each.path), why=each.why))
+    runs = _choose(history, namespace, job, everything) if job else everything
+    rows = [build_row(history, run, everything, is_up=up) for run in runs]
+    if output == "json":
+        documents = [run_rows.build_document(row, find_attempts(history, row.run)) for row in rows]
+        print(json.dumps(documents, indent=4, ensure_ascii=False))
+    elif not rows:
+        _notify(phrase("nothing has run here yet") if all_namespaces else explain_nothing(namespace))
+    else:
+        _print(history, rows, spaces=all_namespaces, whole=bool(job))
+
+
+def explain_nothing(namespace: str) -> Phrase:
+    return phrase("nothing has run in namespace {namespace} yet", namespace=namespace)
+
+
+def build_row(history: History, run: RunRecord, everything: Sequence[RunRecord], *, is_up: bool) -> RunRow:
+    earlier = [each for each in everything if each.identity == run.identity and each.run < run.run]
+    before = max(earlier, key=lambda each: each.run, default=None)
+    return RunRow(run, history.read_metrics(run), before, is_up)
+
+
+def find_attempts(history: History, run: RunRecord) -> dict[int, tuple[str, ...]]:
+    """The ranks that have printed in each attempt."""
+    found: dict[int, tuple[str, ...]] = {}
+    for file in history.find_logs(run):
+        found[file.place.attempt] = (*found.get(file.place.attempt, ()), file.rank)
+    return found
+
+
+def _choose(history: History, namespace: str, job: str, everything: Sequence[RunRecord]) -> list[RunRecord]:
+    runs = find_kept(history, namespace, job)
+    if not runs:
+        near = nearest(job, {each.name for each in everything if each.namespace == namespace})
+        raise UserError(
+            phrase(
+                "no run of {job} is kept in namespace {namespace}{hint}",
+                job=repr(job), namespace=namespace, hint=explain_near(near) if near else NOTHING,
+            )
+        )  # fmt: skip
+    return runs
+
+
+def _print(history: History, rows: Sequence[RunRow], *, spaces: bool, whole: bool) -> None:
+    now, language = time.time(), readers_language()
+    cells = [run_rows.build_cells(row, now, language) for row in rows]
+    header = list(run_rows.HEADER)
+    if spaces:
+        header = ["NAMESPACE", *header]
+        cells = [[row.run.namespace, *each] for row, each in zip(rows, cells, strict=True)]
+    print_table(stdout(), header, cells, cut=not whole)
+    for row in rows if whole else ():
+        print()
+        stdout().print(run_rows.explain_end(row.run, language))
+        ranks = find_attempts(history, row.run)
+        attempts = [
+            run_rows.build_attempt_cells(each, ranks.get(each.number, ()), language) for each in row.run.attempts
+        ]
+        print_table(stdout(), run_rows.ATTEMPT_HEADER, attempts, cut=False)
+        for change in row.changes if len(row.changes) > SHOWN else ():
+            stdout().print(f"    {change}")
+
+
+def _notify(said: Phrase) -> None:
+    stderr().print(render(said, readers_language()))

@@ -1,0 +1,138 @@
+"""paddock wait"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from paddock.app.history import History
+from paddock.cli.cluster.complete import complete_jobs
+from paddock.cli.cluster.errors import Failed
+from paddock.cli.cluster.lookup import fetch_job
+from paddock.cli.cluster.options import namespace_option
+from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.session import choose_place, run_with_client
+from paddock.cli.follow.kept_runs import find_kept
+from paddock.cli.output.display import build_end
+from paddock.cli.output.language import readers_language
+from paddock.cli.output.periods import read_seconds
+from paddock.cli.output.run_rows import explain_end
+from paddock.cli.output.terminal import stderr, stdout
+from paddock.cli.verb import Verb
+from paddock.jobs.model import Phase
+from paddock.jobs.text.explain import explain
+from paddock.jobs.text.phrases import Phrase, phrase, render
+from paddock.jobs.views.followed import FollowedJob
+from paddock.jobs.views.stored import StoredJob, read_stored
+from paddock.kube.meta import metadata, uid_of
+from paddock.kube.times import format_duration, read_time
+
+if TYPE_CHECKING:
+    from paddock.client.client import Client
+
+
+@click.command(name="wait", cls=Verb)
+@click.argument("job", metavar="JOB", shell_complete=complete_jobs)
+@click.option(
+    "--timeout", type=read_seconds, metavar="TIME", help="Wait no longer than this: 60, 10m. The job goes on."
+)
+@click.option(
+    "--for",
+    "condition",
+    type=click.Choice(["completed", "running"]),
+    default="completed",
+    show_default=True,
+    help="running: until all its ranks run.",
+)
+@namespace_option
+def command(job: str, timeout: float | None, condition: str, namespace: str) -> int:
+    """Wait until a job has ended, print how, and exit as it.
+
+    \b
+    paddock wait resnet && ./evaluate.sh
+    paddock wait resnet --timeout 10m
+
+    Exit code: 0 completed; 1 failed, deleted, suspended, or not ended in time (as kubectl wait). A job that has ended
+    before, or that the history alone has, is answered at once. Ctrl-C ends the wait, not the job.
+    """
+    place = choose_place()
+    if place.home is not None:
+        runs = find_kept(History(place.home), namespace, job)
+        if runs and runs[-1].over:
+            stdout().print(explain_end(runs[-1], readers_language()))
+            return int(runs[-1].outcome != "Completed")
+
+    async def work(client: Client, place: Place) -> int:
+        stored = await fetch_job(client, namespace, job, place.flags)
+        waiting = asyncio.create_task(_wait(client, stored, condition))
+        watching = asyncio.create_task(place.attend(client, stored, _notify))
+        try:
+            await asyncio.wait([waiting, watching], return_when=asyncio.FIRST_COMPLETED, timeout=timeout)
+            if waiting.done():
+                return waiting.result()
+            if watching.done():
+                raise Failed(watching.result())
+            command = f"paddock describe {stored.key.name}{place.flags.of(stored.key.namespace)}"
+            raise Failed(
+                phrase(
+                    "{job} has not ended in {time} (--timeout); it goes on: `{command}`",
+                    job=stored.key.name, time=format_duration(timeout or 0), command=command,
+                )
+            )  # fmt: skip
+        finally:
+            for task in (waiting, watching):
+                task.cancel()
+            await asyncio.gather(waiting, watching, return_exceptions=True)
+
+    return run_with_client(work)
+
+
+async def _wait(client: Client, job: StoredJob, condition: str) -> int:
+    said: Phrase | None = None
+    async for event in client.follow(job.resource, job.key.namespace, fields=f"metadata.name={job.key.name}"):
+        if event.type == "SYNCED" or uid_of(event.object) != job.uid:
+            continue
+        if event.type == "DELETED":
+            raise Failed(phrase("the job was deleted"))
+        now = read_stored(job.resource, event.object)
+        if (code := read_end(now, condition)) is not None:
+            stdout().print(explain_reached(now, readers_language()))
+            return code
+        phase = now.shown_status.phase
+        if phase is Phase.INVALID or (phase is Phase.SUSPENDED and now.is_given_up):
+            raise Failed(explain_stuck(now, readers_language()))
+        if phase is Phase.SUSPENDED and said is None:
+            said = phrase("{job} is suspended: it ends only when it is resumed", job=job.key.name)
+            _notify(said)
+    raise AssertionError("a watch ends by an error alone")
+
+
+def read_end(job: StoredJob, condition: str) -> int | None:
+    """The exit code of the wait; None while it goes on. Pure."""
+    phase = job.status.phase
+    if phase.terminal:
+        return int(phase is not Phase.COMPLETED)
+    return 0 if condition == "running" and phase is Phase.RUNNING else None
+
+
+def explain_reached(job: StoredJob, language: str) -> str:
+    """`demo: Completed in 31 s: worker 2/2 succeeded.` Pure."""
+    created = read_time(metadata(job.manifest).get("creationTimestamp")) or time.time()
+    if not job.status.phase.terminal or job.job is None:
+        return f"{job.key.name}: {job.status.phase}"
+    view = FollowedJob(job.job, job.status, created, job.status.finished)
+    return f"{job.key.name}: {build_end(view, language)}"
+
+
+def explain_stuck(job: StoredJob, language: str) -> Phrase:
+    """Why the job will not end by itself. Pure."""
+    status = job.shown_status
+    why = explain(status.cause, language) if status.cause else str(status.phase)
+    return phrase("{job} does not go on by itself: {why}", job=job.key.name, why=why)
+
+
+def _notify(said: Phrase | str) -> None:
+    stderr().print(render(said, readers_language()))

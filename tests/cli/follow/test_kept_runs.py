@@ -1,0 +1,127 @@
+"""Which run, attempt and ranks `logs` reads of the history, and what it says where there are none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from history.test_logs import write_log
+from paddock.app.history import History
+from paddock.app.home import Home
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.follow.kept_runs import Which, choose_logs, choose_run, find_failed, find_kept, read_chunks, split_pod
+from paddock.cli.follow.print_logs import order_for_errors
+from paddock.cli.follow.ranks import read_ranges
+from paddock.history.records import Cause, RunRecord, write_record
+from paddock.jobs.model import Rank
+
+RUN = RunRecord(
+    "batch.paddlepaddle.org/v1", "PaddleJob", "default", "demo", "one", 1, 100.0,
+    ended=150.0, deleted=200.0, phase="Failed", finished=True,
+)  # fmt: skip
+TWO = replace(RUN, uid="two", run=2, created=300.0, ended=None, deleted=None, phase="Running", finished=False)
+OF_KUBEFLOW = replace(RUN, api_version="kubeflow.org/v1", uid="kf", created=50.0)
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> History:
+    home = Home(tmp_path, tmp_path)
+    for run in (RUN, TWO):
+        write_record(home.history, run)
+    write_log(home.node, "demo-worker-0", "a", job="one", text="old", when=110.0)
+    for attempt, when in ((0, 310.0), (1, 400.0)):
+        for pod in ("demo-worker-0", "demo-worker-1", "demo-ps-0"):
+            write_log(home.node, pod, f"{pod}{attempt}", job="two", attempt=attempt, when=when,
+                      text=f"{pod} {attempt}\n")  # fmt: skip
+    return History(home)
+
+
+def choose(history: History, which: Which) -> str:
+    run, files = choose_logs(history, "demo", find_kept(history, "default", "demo"), which, 405.0)
+    return f"run {run.run}: " + " ".join(f"{file.rank}/{file.place.attempt}" for file in files)
+
+
+@pytest.mark.parametrize(
+    ("which", "chosen"),
+    [
+        (Which(), "run 2: ps-0/1 worker-0/1 worker-1/1"),
+        (Which(run=1), "run 1: worker-0/0"),
+        (Which(attempt=0), "run 2: ps-0/0 worker-0/0 worker-1/0"),
+        (Which(previous=True), "run 2: ps-0/0 worker-0/0 worker-1/0"),
+        (Which(role="worker", ranks=read_ranges("1-5")), "run 2: worker-1/1"),
+        (Which(since=10.0), "run 2: ps-0/1 worker-0/1 worker-1/1"),
+        (Which(since=1.0), "run 2: "),
+        (Which(run=2, attempt=0, since=10.0), "run 2: "),
+    ],
+)
+def test_these_logs_are_read(history: History, which: Which, chosen: str) -> None:
+    assert choose(history, which) == chosen
+
+
+def test_previous_is_the_run_before_where_there_was_one_attempt(history: History) -> None:
+    write_record(history.home.history, replace(TWO, uid="three", run=3, created=500.0))
+    assert choose(history, Which(previous=True)) == "run 2: ps-0/1 worker-0/1 worker-1/1"
+    assert choose(history, Which(previous=True, role="worker", ranks=read_ranges("0"))) == "run 2: worker-0/1"
+
+
+@pytest.mark.parametrize(
+    ("which", "said"),
+    [
+        (Which(run=7), "demo has no run 7; kept are 1, 2"),
+        (Which(attempt=5), "run 2 of demo has no logs of attempt 5; it has those of 0, 1"),
+        (Which(run=1, previous=True), "nothing is kept before run 1 of demo"),
+        (Which(role="heter"), "demo has no rank heter; it has ps-0, worker-0, worker-1"),
+    ],
+)
+def test_what_is_not_kept_is_refused_with_what_is(history: History, which: Which, said: str) -> None:
+    with pytest.raises(UserError) as refused:
+        choose(history, which)
+    assert str(refused.value) == said
+
+
+def test_a_name_that_two_kinds_share_means_the_job_that_is_there(history: History) -> None:
+    write_record(history.home.history, OF_KUBEFLOW)
+    assert [run.uid for run in find_kept(history, "default", "demo")] == ["one", "two"]
+    assert [run.uid for run in find_kept(history, "default", "paddlejob.kubeflow.org/demo")] == ["kf"]
+    write_record(history.home.history, replace(TWO, deleted=500.0))
+    with pytest.raises(UserError, match="two jobs in namespace default are called 'demo'"):
+        find_kept(history, "default", "demo")
+    assert [run.uid for run in find_kept(history, "default", "paddlejob/demo")] == ["one", "two"]
+    assert find_kept(history, "default", "nobody") == find_kept(history, "other", "demo") == []
+
+
+@pytest.mark.parametrize(
+    ("word", "split"),
+    [
+        ("demo-worker-0", ("demo", Rank("worker", 0))),
+        ("pod/my-job-ps-12", ("my-job", Rank("ps", 12))),
+        ("demo", None),
+        ("demo-0", None),
+        ("worker-0", None),
+    ],
+)
+def test_the_name_of_a_pod_names_its_job_and_rank(word: str, split: tuple[str, Rank] | None) -> None:
+    assert split_pod(word) == split
+
+
+def test_the_rank_that_failed_is_searched_first_for_its_error(history: History) -> None:
+    files = choose_logs(history, "demo", [TWO], Which(), 405.0)[1]
+    failed = find_failed(replace(TWO, cause=Cause("RankFailed", {"ranks": ["worker-1", "worker-0"]})))
+    assert [file.rank for file in order_for_errors(files, failed)] == ["worker-1", "ps-0", "worker-0"]
+    assert find_failed(TWO) == find_failed(replace(TWO, cause=Cause("X", {"ranks": 3}))) == ""
+
+
+def test_a_log_that_was_replaced_by_a_link_is_not_read(history: History) -> None:
+    (file,) = choose_logs(history, "demo", [RUN], Which(), 405.0)[1]
+    assert b"".join(read_chunks(file)) == b"old"
+    file.path.unlink()
+    file.path.symlink_to("/etc/passwd")
+    with pytest.raises(OSError, match="not a regular file"):
+        next(read_chunks(file))
+
+
+def test_the_last_run_is_chosen_by_default() -> None:
+    assert choose_run("demo", [RUN, TWO], None) == TWO
+    assert choose_run("demo", [RUN, TWO], 1) == RUN

@@ -1,0 +1,200 @@
+"""The keeper of a history, with a real API and the files of a node that are written by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from history.test_logs import write_log
+from paddock.apiserver.objects.in_process import LocalApi
+from paddock.app.history import KEPT, read_log_metrics
+from paddock.app.kinds import apply_crds, build_crds
+from paddock.history.keeper import Files, Keeper
+from paddock.history.records import RunRecord, find_runs, path_of
+from paddock.history.retention import Limits
+from paddock.jobs.apis.registry import KINDS
+from paddock.kube.meta import Manifest, uid_of
+from paddock.node.runtime.pod_files import remove_tree
+
+RESOURCE = next(iter(KINDS))
+
+
+class World:
+    """One home: an API, a directory of records and one of logs, and a clock that a test sets."""
+
+    def __init__(self, api: LocalApi, directory: Path) -> None:
+        self.api, self.node, self.records = api, directory / "node", directory / "history"
+        self.now = 1_000_000_000.0
+        self.limits = Limits()
+        self.pruned: list[RunRecord] = []
+
+    def keeper(self) -> Keeper:
+        files = Files(self.records, self.node / "pods", read_log_metrics, remove_tree)
+        return Keeper(self.api, KEPT, files, limits=lambda: self.limits, on_prune=self.pruned.append,
+                      clock=lambda: self.now)  # fmt: skip
+
+    @contextlib.asynccontextmanager
+    async def keeping(self) -> AsyncIterator[Keeper]:
+        keeper = self.keeper()
+        task = asyncio.create_task(keeper.run())
+        try:
+            yield keeper
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def create(self, name: str = "demo", replicas: int = 1) -> Manifest:
+        container = {"name": "paddle", "image": "busybox", "command": ["true"]}
+        role = {"replicas": replicas, "template": {"spec": {"containers": [container]}}}
+        identity: dict[str, Any] = {"apiVersion": RESOURCE.api_version, "kind": RESOURCE.kind}
+        metadata = {"name": name, "namespace": "default"}
+        return await self.api.create(RESOURCE, {**identity, "metadata": metadata, "spec": {"worker": role}})
+
+    async def set_phase(self, phase: str, name: str = "demo", **status: Any) -> None:
+        await self.api.patch(RESOURCE, "default", name, {"status": {"phase": phase, **status}}, subresource="status")
+
+    def runs(self, name: str = "demo") -> list[RunRecord]:
+        return find_runs(self.records, "default", name)
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    api = await LocalApi.open(tmp_path / "api")
+    await apply_crds(api, build_crds())
+    yield World(api, tmp_path)
+    await api.close()
+
+
+async def until(look: Callable[[], object]) -> None:
+    async with asyncio.timeout(20):
+        while not look():  # noqa: ASYNC110 - files, which have no events
+            await asyncio.sleep(0.01)
+
+
+async def test_each_life_of_a_name_is_a_run(world: World) -> None:
+    async with world.keeping():
+        for replicas in (1, 2):
+            await world.create(replicas=replicas)
+            await world.set_phase("Completed", completionTime="2001-09-09T01:46:50Z")
+            await until(lambda: world.runs() and world.runs()[-1].finished)
+            await world.api.delete(RESOURCE, "default", "demo")
+            await until(lambda: world.runs()[-1].deleted)
+        first, second = world.runs()
+    assert [each.run for each in (first, second)] == [1, 2]
+    assert (first.outcome, first.ended, first.spec["worker"]["replicas"]) == ("Completed", 1_000_000_010.0, 1)
+    assert second.spec["worker"]["replicas"] == 2
+
+
+async def test_a_job_that_is_created_and_deleted_at_once_has_a_record(world: World) -> None:
+    async with world.keeping():
+        for _ in range(5):
+            await world.create()
+            await world.api.delete(RESOURCE, "default", "demo")
+        await until(lambda: len(world.runs()) == 5 and all(each.deleted for each in world.runs()))
+    assert [each.outcome for each in world.runs()] == ["Stopped"] * 5
+
+
+async def test_what_happened_while_no_keeper_looked_is_recorded_later(world: World) -> None:
+    async with world.keeping():
+        await world.create("stays")
+        await world.create("goes")
+        await until(lambda: world.runs("stays") and world.runs("goes"))
+    await world.set_phase("Failed", "stays")
+    await world.api.delete(RESOURCE, "default", "goes")
+    gone = uid_of(await world.create("forgotten"))
+    await world.api.delete(RESOURCE, "default", "forgotten")
+    write_log(world.node, "forgotten-worker-0", "p", job=gone)
+    async with world.keeping():
+        await until(lambda: world.runs("stays")[0].finished and world.runs("goes")[0].deleted)
+        await until(lambda: len(world.runs()) == 1)
+    assert world.runs("stays")[0].outcome == "Failed"
+    (adopted,) = world.runs()  # the owner beside the log says `demo`
+    assert (adopted.uid, adopted.outcome, adopted.run) == (gone, "Stopped", 1)
+
+
+async def test_metrics_are_read_when_a_run_is_over_and_again_after_its_grace_period(world: World) -> None:
+    async with world.keeping():
+        uid = uid_of(await world.create())
+        write_log(world.node, "demo-worker-0", "p", job=uid, text="Epoch 1, Loss: 0.5\n")
+        await world.api.delete(RESOURCE, "default", "demo")
+        await until(lambda: world.runs() and world.runs()[0].deleted)
+        assert world.runs()[0].metrics == {}
+        world.now += 2
+        await until(lambda: world.runs()[0].metrics == {"worker-0": {"epoch": 1, "loss": 0.5}})
+        write_log(world.node, "demo-worker-0", "p", job=uid, text="Epoch 1, Loss: 0.5\nEpoch 2, Loss: nan\nbye")
+    assert world.runs()[0].metrics == {"worker-0": {"epoch": 2, "loss": "nan"}}, "read when the keeper ends, too"
+
+
+async def test_what_is_pruned_goes_with_its_logs_and_what_else_belongs_to_it(world: World) -> None:
+    async with world.keeping() as keeper:
+        for number in range(3):
+            uid = uid_of(await world.create())
+            write_log(world.node, "demo-worker-0", f"p{number}", job=uid)
+            await world.api.delete(RESOURCE, "default", "demo")
+            await until(lambda count=number: len([each for each in world.runs() if each.deleted]) > count)
+            world.now += 10
+        world.limits = Limits(seconds=25.0)
+        assert await keeper.tidy() == 1
+    assert [each.run for each in world.runs()] == [2, 3]
+    assert [each.run for each in world.pruned] == [1]
+    assert len(list((world.node / "pods").iterdir())) == 2
+
+
+async def test_an_error_of_the_hook_keeps_no_run(world: World) -> None:
+    def fail(record: RunRecord) -> None:
+        raise RuntimeError(record.name)
+
+    world.pruned = type("Failing", (list,), {"append": lambda self, record: fail(record)})()
+    async with world.keeping() as keeper:
+        for _ in range(2):
+            await world.create()
+            await world.api.delete(RESOURCE, "default", "demo")
+        await until(lambda: len([each for each in world.runs() if each.deleted]) == 2)
+        world.now += 10
+        world.limits = Limits(seconds=1.0)
+        assert await keeper.tidy() == 1
+    assert [each.run for each in world.runs()] == [2]
+
+
+async def test_damaged_and_foreign_records_are_left_alone(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    place = world.records / "default" / "demo"
+    place.mkdir(parents=True)
+    (place / "bad.json").write_text("{")
+    os.mkfifo(place / "pipe.json")
+    async with world.keeping() as keeper:
+        await world.create()
+        await until(world.runs)
+        await keeper.tidy()
+    assert [each.run for each in world.runs()] == [1]
+    assert (place / "bad.json").read_text() == "{"
+    assert "bad.json is not the record of a run and is left alone" in caplog.text
+
+
+async def test_a_record_that_could_not_be_written_is_written_later(world: World) -> None:
+    world.records.write_text("in the way")
+    async with world.keeping():
+        await world.create()
+        await asyncio.sleep(0)
+        await world.set_phase("Running")
+        world.records.unlink()
+        await world.set_phase("Completed")
+        await until(lambda: world.runs() and world.runs()[0].finished)
+    assert world.runs()[0].run == 1
+
+
+async def test_an_idle_keeper_writes_nothing(world: World) -> None:
+    async with world.keeping():
+        await world.create()
+        await until(world.runs)
+        path = path_of(world.records, world.runs()[0])
+        before = path.stat()
+        await world.set_phase("", conditions=[])
+        await world.create("other")
+        await until(lambda: world.runs("other"))
+        assert (path.stat().st_mtime_ns, path.stat().st_ino) == (before.st_mtime_ns, before.st_ino)

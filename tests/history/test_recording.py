@@ -1,0 +1,86 @@
+"""A stored job -> the record of its run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from paddock.app.history import read_state
+from paddock.history.recording import JobState, build_record, mark_deleted, update_record
+from paddock.history.records import Attempt, Cause
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.given_up import GIVEN_UP
+
+RESOURCE = next(iter(KINDS))
+JOB: dict[str, Any] = {
+    "apiVersion": RESOURCE.api_version, "kind": RESOURCE.kind,
+    "metadata": {"name": "demo", "namespace": "team", "uid": "u", "creationTimestamp": "1970-01-01T00:01:40Z",
+                 "annotations": {"paddock.dev/resume": "true", "kubectl.kubernetes.io/last-applied": "…"}},
+    "spec": {"worker": {"replicas": 2}},
+}  # fmt: skip
+NEW = build_record(JOB, 3, 110.0)
+CAUSE = Cause("RankFailed", {"ranks": ["worker-0"]})
+
+
+def test_a_new_run_has_what_identifies_it() -> None:
+    assert (NEW.namespace, NEW.name, NEW.uid, NEW.run, NEW.created) == ("team", "demo", "u", 3, 100.0)
+    assert NEW.identity == ("batch.paddlepaddle.org", "PaddleJob", "team", "demo")
+
+
+def test_a_record_has_the_spec_and_the_annotations_that_are_ours() -> None:
+    record = update_record(NEW, JOB, JobState("Running"), 111.0)
+    assert record.spec == {"worker": {"replicas": 2}}
+    assert record.annotations == {"paddock.dev/resume": "true"}
+    assert update_record(record, {**JOB, "spec": None}, JobState(), 112.0).spec == {}
+
+
+def test_attempts_are_added_as_they_are_seen_with_the_reason_of_each() -> None:
+    record = update_record(NEW, JOB, JobState("Running"), 111.0)
+    record = update_record(record, JOB, JobState("Running", cause=CAUSE), 112.0)
+    record = update_record(record, JOB, JobState("Restarting", attempt=2, restarts=1, cause=CAUSE), 120.0)
+    record = update_record(record, JOB, JobState("Running", attempt=2, restarts=1), 130.0)
+    assert record.attempts == (Attempt(0, 100.0), Attempt(2, 120.0, CAUSE))
+    assert (record.restarts, record.attempt) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("states", "ended", "outcome"),
+    [
+        ([JobState("Running")], None, "Running"),
+        ([JobState("Completed", final=True, ended=150.0)], 150.0, "Completed"),
+        ([JobState("Failed", final=True)], 201.0, "Failed"),
+        ([JobState("Failed", final=True), JobState("Failed", final=True, restarts=1)], 201.0, "Failed"),
+        ([JobState("Suspended", given_up="timeout")], 201.0, "TimedOut"),
+        ([JobState("Suspended", given_up="timeout"), JobState("Running")], None, "Running"),
+        ([JobState("Suspended", given_up="environment")], 201.0, "NotStarted"),
+    ],
+)
+def test_the_end_is_the_recorded_one_or_when_it_was_seen(
+    states: list[JobState], ended: float | None, outcome: str
+) -> None:
+    record = NEW
+    for number, state in enumerate(states):
+        record = update_record(record, JOB, state, 201.0 + number)
+    assert (record.ended, record.outcome) == (ended, outcome)
+
+
+def test_a_deleted_job_ended_at_its_deletion_unless_it_had_ended_before() -> None:
+    gone = mark_deleted(NEW, 300.0)
+    assert (gone.ended, gone.deleted, gone.outcome) == (300.0, 300.0, "Stopped")
+    assert mark_deleted(gone, 400.0) == gone
+    ended = mark_deleted(replace(NEW, ended=200.0, phase="Failed", finished=True), 300.0)
+    assert (ended.ended, ended.deleted, ended.outcome) == (200.0, 300.0, "Failed")
+
+
+@pytest.mark.parametrize(
+    ("annotation", "given_up", "reason"),
+    [(None, "", "Suspended"), ("", "timeout", "Suspended"),
+     ('{"reason":"EnvironmentFailed","args":{},"since":1}', "environment", "EnvironmentFailed")],
+)  # fmt: skip
+def test_why_run_suspended_a_job_stands_in_its_annotation(annotation: str | None, given_up: str, reason: str) -> None:
+    metadata = {**JOB["metadata"], "annotations": {} if annotation is None else {GIVEN_UP: annotation}}
+    status = {"phase": "Suspended", "cause": {"reason": "Suspended", "args": {}}, "attempt": 1}
+    state = read_state(RESOURCE, {**JOB, "metadata": metadata, "status": status})
+    assert (state.given_up, state.cause and state.cause.reason, state.attempt) == (given_up, reason, 1)
