@@ -209,7 +209,7 @@ class Follower:
             self._streams[uid] = asyncio.create_task(self._stream(pod, str(container.get("name") or ""), rank))
 
     async def _stream(self, pod: Manifest, container: str, rank: Rank) -> None:
-        label = rank_name(pod)
+        label, attempt = rank_name(pod), read.attempt if (read := read_pod(pod)) else None
         folding = self._printed.open(label) if self._shows(rank) else None
         draw = partial(self._draw, label) if folding is not None else _draw_nothing
         try:
@@ -218,11 +218,11 @@ class Follower:
             ):
                 self._read(rank, lines)
                 if folding is not None:
-                    self._print(label, folding.feed(lines))
+                    self._print(label, folding.feed(lines), attempt)
         finally:  # also if it is cancelled: what was held is printed
             self._draw(label, "")
             if folding is not None:
-                self._print(label, folding.end())
+                self._print(label, folding.end(), attempt)
 
     def _read(self, rank: Rank, lines: list[str]) -> None:
         for progress in filter(None, map(read_progress, lines)):
@@ -236,9 +236,9 @@ class Follower:
         if bar:
             self._bars[label] = bar
 
-    def _print(self, label: str, lines: list[str]) -> None:
+    def _print(self, label: str, lines: list[str], attempt: int | None) -> None:
         self._printed.note(label, len(lines))
-        self._screen.rank_lines("" if self._raw else label, self._width, lines)
+        self._screen.rank_lines("" if self._raw else label, self._width, lines, attempt)
 
     def _note_environment(self, waiting: Mapping[str, Any]) -> None:
         if named := read_environment(str(waiting.get("message") or "")):
