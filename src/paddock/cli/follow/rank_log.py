@@ -41,8 +41,8 @@ async def follow_lines(
     """Yields lines in batches as they arrive, until the container has ended.
 
     `tail`: at most so many of the lines that exist now. `notify` is called once if the log cannot be read (403, or the
-    node does not answer); the job itself is not affected. `draw` gets the state of a progress bar that is being drawn. `raw`: a
-    line has all states of its bar.
+    node does not answer); the job itself is not affected. `draw` gets the state of a progress bar that is being drawn.
+    `raw`: a line has all states of its bar.
     """
     lines, said = Lines(raw=raw), False
     if tail is not None:
