@@ -43,7 +43,10 @@ if TYPE_CHECKING:
     from paddock.client.client import Client
 
 _DRAIN_SECONDS = 3.0
-"""Seconds after the end of the job in which the last log lines must arrive."""
+"""Seconds after the end of the job, and after each line since, in which the last log lines must arrive."""
+_LOOK_SECONDS = 0.5
+_NEWEST = 50
+"""Lines of a batch that are searched for progress: a script may print a gigabyte."""
 _PAINT_SECONDS = 0.125
 
 
@@ -92,6 +95,7 @@ class Follower:
         self._builds = Builds(screen)
         self._said = ""
         self._bars: dict[str, str] = {}
+        self._lines_read = 0
         self._edit: Phrase | None = None
 
     async def run(self) -> FollowedJob:
@@ -127,8 +131,12 @@ class Follower:
             async with asyncio.timeout(_DRAIN_SECONDS):
                 await self._read_unseen_ends()
         waiting = [task for uid, task in self._streams.items() if uid in self._over]
-        if waiting:
-            await asyncio.wait(waiting, timeout=max(0.0, deadline - time.monotonic()))
+        while waiting and (left := deadline - time.monotonic()) > 0:
+            read = self._lines_read
+            _, pending = await asyncio.wait(waiting, timeout=min(left, _LOOK_SECONDS))
+            waiting = list(pending)
+            if self._lines_read != read:  # a script may have printed a gigabyte
+                deadline = time.monotonic() + _DRAIN_SECONDS
 
     async def _read_unseen_ends(self) -> None:
         """Reads the pods whose end the watch of pods has not shown: it may be seconds behind the watch of the job, as
@@ -225,7 +233,8 @@ class Follower:
                 self._print(label, folding.end(), attempt)
 
     def _read(self, rank: Rank, lines: list[str]) -> None:
-        for progress in filter(None, map(read_progress, lines)):
+        self._lines_read += len(lines)
+        if progress := next(filter(None, map(read_progress, reversed(lines[-_NEWEST:]))), None):
             self.view = replace(self.view, progress={**self.view.progress, rank: progress})
         if rank not in self.view.complaints and (complaint := find_complaint(lines)) and complaint.is_fatal:
             self.view = replace(self.view, complaints={**self.view.complaints, rank: complaint})
