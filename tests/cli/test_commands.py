@@ -703,3 +703,20 @@ def test_kubectl_that_only_warns_and_paddock_name_the_same_unknown_fields(cluste
     problems = json.loads(cluster.paddock("validate", path, "-o", "json").out)["problems"]
     ended = run_advised(cluster, f"KUBECONFIG=$(paddock kubeconfig) kubectl create --validate=warn -f {path}")
     assert set(re.findall(r'unknown field "([^"]+)"', ended.err)) == {each["path"] for each in problems}
+
+
+def test_a_run_that_asks_begins_with_the_checkpoints_of_the_run_before(cluster: Cluster) -> None:
+    program = "echo x >>$PADDOCK_CHECKPOINT_DIR/epochs; echo after $(wc -l <$PADDOCK_CHECKPOINT_DIR/epochs) epochs"
+    job = build_light_job("again", program)
+    path = cluster.write(job)
+    assert "after 1 epochs" in cluster.paddock("run", path).out
+    anew = cluster.paddock("run", path)
+    assert "after 1 epochs" in anew.out and "resumes" not in anew.err, str(anew)
+    job["metadata"]["annotations"] = {"paddock.dev/resume": "true"}
+    resumed = cluster.paddock("run", cluster.write(job))
+    assert "after 2 epochs" in resumed.out, str(resumed)
+    assert "resumes from the checkpoints of run 2 (1 file, 2 B)\n" in resumed.err
+    outputs = cluster.paddock("outputs", "again")
+    assert (outputs.code, outputs.err) == (0, "run 3: 1 file, 4 B\n")
+    assert (Path(outputs.out.strip()) / "checkpoint" / "epochs").read_text() == "x\nx\n"
+    assert list((Path(cluster.paddock("outputs", "again", "--run", "2").out.strip())).iterdir()) == []

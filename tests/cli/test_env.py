@@ -5,6 +5,7 @@ With a cluster it is in test_commands.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,9 +14,19 @@ from cli.views import RESOURCE, build_manifest
 from paddock.cli.cluster.environment_users import find_users
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.output.rows import build_environment_list_cells
-from paddock.cli.submit.environments import build_environment, explain_python
+from paddock.cli.submit.environment_sources import with_files
+from paddock.cli.submit.environments import (
+    Changes,
+    build_environment,
+    change_environment,
+    check_changes,
+    explain_python,
+    find_differences,
+    is_built_anew,
+)
 from paddock.cli.submit.requirements import Requirements
 from paddock.environments.crd import build_crd
+from paddock.environments.sources import Source, read_source
 from paddock.jobs.views.environments import read_environment_row
 from paddock.kube.meta import Manifest
 
@@ -113,3 +124,67 @@ def test_an_unfinished_job_needs_it_for_its_next_pods(phase: str, users: list[st
     job["status"] = {"phase": phase}
     assert find_users("tiny", [TINY], [(RESOURCE, job)], []) == users
     assert find_users("tiny", [TINY], [(RESOURCE, {"metadata": {"name": "broken"}, "spec": {}})], []) == []
+
+
+def read(*packages: str, **more: Any) -> list[Requirements]:
+    places = [f"requirements.txt:{number}" for number, _ in enumerate(packages, 1)]
+    return [Requirements(list(packages), places=places, **more)]
+
+
+OF_FILE = with_files(TINY, read("tiny==1.0"), Source(("/p/requirements.txt",)), "2026-01-01T00:00:00Z")
+
+
+@pytest.mark.parametrize(
+    ("before", "found", "changes", "spec", "said"),
+    [
+        (OF_FILE, read("tiny==1.0"), Changes(), {}, []),
+        (OF_FILE, read("tiny==2.0"), Changes(), {"requirements": ["tiny==2.0"]},
+         ["requirements: +tiny==2.0, -tiny==1.0"]),
+        (OF_FILE, read("tiny==1.0"), Changes(added=("six",)), {"requirements": ["tiny==1.0", "six"]},
+         ["requirements: +six"]),
+        (TINY, [], Changes(added=("tiny==2.0", "six")), {"requirements": ["tiny==2.0", "six"]},
+         ["requirements: +tiny==2.0, +six, -tiny==1.0"]),
+        (TINY, [], Changes(removed=("Tiny",)), {"requirements": []}, ["requirements: -tiny==1.0"]),
+        (TINY, [], Changes(python=">=3.11", variables=("TOKEN=secret",)),
+         {"python": ">=3.11", "env": [{"name": "TOKEN", "value": "secret"}]}, ["python: +>=3.11", "env: +TOKEN"]),
+        (TINY, [], Changes(images=("other:*",), index_url="https://u:secret@index/"),
+         {"images": ["other:*"], "indexURL": "https://u:secret@index/"},
+         ["images: +other:*, -*/team/tiny:*", "indexURL: another one"]),
+        (OF_FILE, read("tiny==1.0", index_url="https://file/"), Changes(), {"indexURL": "https://file/"},
+         ["indexURL: another one"]),
+        (OF_FILE, read("tiny==1.0", index_url="https://file/"), Changes(index_url="https://option/"),
+         {"indexURL": "https://option/"}, ["indexURL: another one"]),
+    ],
+)  # fmt: skip
+def test_an_update_changes_what_is_said_and_tells_it(
+    before: Manifest, found: list[Requirements], changes: Changes, spec: dict[str, Any], said: list[str]
+) -> None:
+    source = read_source(before)
+    check_changes(changes, found, source, before)
+    after = change_environment(before, found, source, changes, "2026-01-02T00:00:00Z")
+    assert after["spec"] == TINY["spec"] | spec
+    assert list(map(str, find_differences(before["spec"], after["spec"]))) == said
+    assert is_built_anew(before["spec"], after["spec"]) == bool(said)
+
+
+def test_what_was_added_outlives_the_next_reading_of_the_file() -> None:
+    added = change_environment(OF_FILE, read("tiny==1.0"), read_source(OF_FILE), Changes(added=("six==1",)), "")
+    again = change_environment(added, read("tiny==2.0"), read_source(added), Changes(), "")
+    assert again["spec"]["requirements"] == ["tiny==2.0", "six==1"]
+    named = change_environment(again, read("tiny==2.0", "six==3"), read_source(again), Changes(), "")
+    assert named["spec"]["requirements"] == ["tiny==2.0", "six==3"], "the file's own word wins"
+
+
+def test_all_problems_of_an_update_are_reported_at_once() -> None:
+    changes = Changes(added=("tiny==3", "six = 1"), removed=("gone",), python="3.11", variables=("3x",))
+    with pytest.raises(UserError) as caught:
+        check_changes(changes, read("tiny==1.0", problems=["requirements.txt:9: found -e"]), Source(()), TINY)
+    lines = str(caught.value).splitlines()
+    assert [line.split(":")[0] for line in lines] == [
+        "requirements.txt", "--env", "--python", "--add tiny==3", "--add", "--remove gone", "nothing was changed",
+    ]  # fmt: skip
+
+
+def test_the_list_marks_an_environment_whose_file_has_changed() -> None:
+    row = replace(read_environment_row(TINY), changed=True)
+    assert build_environment_list_cells(row)[-1] == "requirements.txt changed since; the next run rebuilds it"

@@ -61,6 +61,15 @@ def test_a_bar_of_hours_does_not_fill_the_memory() -> None:
     assert cutter.feed(b"\n") == [" 4999% " + "#" * 100]
 
 
+def test_only_a_bar_is_drawn_while_it_is_written() -> None:
+    cutter = Lines()
+    drawn = []
+    for chunk in (b"half a li", b"ne\n", b"\r10 %", b"\r20 %", b"|", b"\ndone"):
+        cutter.feed(chunk)
+        drawn.append(cutter.live)
+    assert drawn == ["", "", "10 %", "20 %", "20 %|", ""]
+
+
 def test_raw_keeps_every_state_of_a_bar() -> None:
     cutter = Lines(raw=True)
     assert [*cutter.feed(b"10 %\r20 %"), *cutter.feed(b"\r30 %\r\n")] == ["10 %\r20 %\r30 %"]

@@ -155,6 +155,12 @@ def test_another_traceback_is_shown_from_its_header() -> None:
     assert second.feed(other[2:]) == other and not known.again
 
 
+def test_the_beginning_of_a_traceback_is_no_repeat() -> None:
+    known = Tracebacks()
+    Folding("worker-0", known).feed(TRACEBACK)
+    assert fold(TRACEBACK[:3], Folding("worker-1", known)) == TRACEBACK[:3]
+
+
 def test_a_new_traceback_is_never_held_back() -> None:
     folding = Folding()
     for line in TRACEBACK:
@@ -200,7 +206,9 @@ def test_two_bars_that_share_a_terminal_are_two_lines() -> None:
 
 def test_a_region_that_is_drawn_again_is_shown_first_and_last() -> None:
     drawn = [line for n in range(1, 400) for line in (f"\x1b[2A\x1b[2Ka {n}", f"\x1b[2Kb {n}")]
-    assert fold(["a 0", "b 0", *drawn, "done"]) == ["a 0", "b 0", "a 399", "b 399", "done"]
+    folding = Folding()
+    assert fold(["a 0", "b 0", *drawn, "done"], folding) == ["a 0", "b 0", "a 399", "b 399", "done"]
+    assert folding.folded[BAR] == 2 * 398
 
 
 def test_raw_shows_all() -> None:

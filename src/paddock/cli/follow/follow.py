@@ -11,6 +11,7 @@ import contextlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from paddock.cli.cluster.flags import Flags, build_next
@@ -80,7 +81,7 @@ class Follower:
         self._screen, self._shows, self._tail, self._on_view = screen, shows, tail, on_view
         self._reported = _REPORTED - unreported
         self._raw = raw
-        self._printed = Printed(folds)
+        self._folds, self._printed = folds, Printed(folds)
         self._width = max((len(str(rank)) for rank in job.job.ranks()), default=0)
         self._streams: dict[str, asyncio.Task[None]] = {}
         self._ended = asyncio.Event()
@@ -90,6 +91,7 @@ class Follower:
         self._environments: set[str] = set()
         self._builds = Builds(screen)
         self._said = ""
+        self._bars: dict[str, str] = {}
         self._edit: Phrase | None = None
 
     async def run(self) -> FollowedJob:
@@ -209,12 +211,16 @@ class Follower:
     async def _stream(self, pod: Manifest, container: str, rank: Rank) -> None:
         label = rank_name(pod)
         folding = self._printed.open(label) if self._shows(rank) else None
+        draw = partial(self._draw, label) if folding is not None else _draw_nothing
         try:
-            async for lines in follow_lines(self._client, self._place, pod, container, self._tail, self._screen.notify):
+            async for lines in follow_lines(
+                self._client, self._place, pod, container, self._tail, self._screen.notify, draw, raw=not self._folds
+            ):
                 self._read(rank, lines)
                 if folding is not None:
                     self._print(label, folding.feed(lines))
         finally:  # also if it is cancelled: what was held is printed
+            self._draw(label, "")
             if folding is not None:
                 self._print(label, folding.end())
 
@@ -223,6 +229,12 @@ class Follower:
             self.view = replace(self.view, progress={**self.view.progress, rank: progress})
         if rank not in self.view.complaints and (complaint := find_complaint(lines)) and complaint.is_fatal:
             self.view = replace(self.view, complaints={**self.view.complaints, rank: complaint})
+
+    def _draw(self, label: str, bar: str) -> None:
+        """A progress bar stands on the live line until it is complete."""
+        self._bars.pop(label, None)
+        if bar:
+            self._bars[label] = bar
 
     def _print(self, label: str, lines: list[str]) -> None:
         self._printed.note(label, len(lines))
@@ -244,8 +256,13 @@ class Follower:
     async def _paint(self) -> None:
         while True:
             line = build_live_line(self.view, time.time(), self._screen.language)
-            self._screen.status(self._builds.live or line)
+            bar = next((f"{rank}: {self._bars[rank]}" for rank in sorted(self._bars)), "")
+            self._screen.status(self._builds.live or bar or line)
             await asyncio.sleep(_PAINT_SECONDS)
+
+
+def _draw_nothing(_: str) -> None:
+    """The bar of a rank that is not shown."""
 
 
 def _steps(cause: CauseRecord | None, key: Key, flags: Flags) -> list[Phrase]:

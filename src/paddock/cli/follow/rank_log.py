@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.places import Notify, Place
@@ -35,13 +35,16 @@ async def follow_lines(
     container: str,
     tail: int | None = None,
     notify: Notify = lambda _: None,
+    draw: Callable[[str], None] = lambda _: None,
+    raw: bool = False,
 ) -> AsyncIterator[list[str]]:
     """Yields lines in batches as they arrive, until the container has ended.
 
     `tail`: at most so many of the lines that exist now. `notify` is called once if the log cannot be read (403, or the
-    node does not answer); the job itself is not affected.
+    node does not answer); the job itself is not affected. `draw` gets the state of a progress bar that is being drawn.
+    `raw`: a line has all states of its bar.
     """
-    lines, said = Lines(), False
+    lines, said = Lines(raw=raw), False
     if tail is not None:
         with contextlib.suppress(ApiError):  # retried below, where the error is reported
             yield cut(lines.feed(await _fetch(client, pod, container)), tail)
@@ -52,6 +55,7 @@ async def follow_lines(
             async for chunk in stream:
                 fresh, skip = chunk[skip:], max(0, skip - len(chunk))
                 yield lines.feed(fresh)
+                draw(lines.live)
             break
         except NotFound as error:
             if place.home is None and not lines.seen:

@@ -14,17 +14,19 @@ class Lines:
     def __init__(self, *, raw: bool = False) -> None:
         self._rest = b""
         self._raw = raw
+        self._is_drawn = False
         self.seen = 0
 
     @property
     def live(self) -> str:
-        """The line that is being written: the state of a progress bar, or half a line."""
-        return _text(self._rest)
+        """The state of a progress bar that is being drawn; empty without one."""
+        return _text(self._rest).strip() if self._is_drawn else ""
 
     def feed(self, chunk: bytes) -> list[str]:
         """The lines that are complete now."""
         self.seen += len(chunk)
         *whole, self._rest = (self._rest + chunk).split(b"\n")
+        self._is_drawn = b"\r" in self._rest or (self._is_drawn and not whole)
         if not self._raw:
             self._rest = _newest(self._rest)
         if len(self._rest) > _LONGEST:

@@ -1,15 +1,13 @@
-"""Times on the command line: periods that are typed, and moments as a person's clock shows them."""
+"""Periods that are typed on the command line. Moments are shown by `cli.output.local_times`."""
 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 
 import click
 
 from paddock.cli.output.language import localized
 from paddock.jobs.text.phrases import phrase
-from paddock.kube.times import Moment
 
 
 def read_seconds(text: str) -> float:
@@ -20,8 +18,3 @@ def read_seconds(text: str) -> float:
         said = phrase("{text} is no time: seconds, or a number with s, m or h, such as 60 or 10m", text=repr(text))
         raise click.BadParameter(localized(said))
     return seconds
-
-
-def format_local(moment: Moment) -> str:
-    """`2026-11-22 14:03:21 CST`, by the clock and the zone of this machine."""
-    return datetime.fromtimestamp(moment, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from paddock.app.history import read_cause
-from paddock.cli.output.periods import format_local
+from paddock.cli.output.local_times import format_local_time
 from paddock.history.changes import find_changes, shorten
 from paddock.history.records import Attempt, Cause, Metrics, RunRecord
 from paddock.jobs.text.explain import explain
@@ -36,7 +36,7 @@ class RunRow:
 def build_cells(row: RunRow, now: Moment, language: str = "en") -> list[str]:
     run = row.run
     return [
-        run.name, str(run.run), format_local(run.created), _took(row, now), _ended(row, language),
+        run.name, str(run.run), format_local_time(run.created), _took(row, now), _ended(row, language),
         build_metrics(row.metrics), shorten(row.changes),
     ]  # fmt: skip
 
@@ -69,7 +69,12 @@ def _number(number: int | float | str) -> str:
 
 def build_attempt_cells(attempt: Attempt, ranks: tuple[str, ...], language: str = "en") -> list[str]:
     """`ranks`: those that have printed."""
-    return [str(attempt.number), format_local(attempt.begun), " ".join(ranks), explain_cause(attempt.cause, language)]
+    return [
+        str(attempt.number),
+        format_local_time(attempt.begun),
+        " ".join(ranks),
+        explain_cause(attempt.cause, language),
+    ]
 
 
 def explain_cause(cause: Cause | None, language: str = "en") -> str:
@@ -90,7 +95,7 @@ def explain_end(run: RunRecord, language: str = "en") -> str:
         "TimedOut": phrase("Suspended after {time} (--timeout)", time=took),
         "NotStarted": phrase("Not started after {time}", time=took),
     }
-    said = names.get(run.outcome, phrase("{phase}", phase=run.outcome))
+    said: Phrase | str = names.get(run.outcome, run.outcome)
     if why and run.outcome in ("Completed", "Failed", "NotStarted"):
         said = phrase("{said}: {why}", said=said, why=why)
     return render(phrase("{job} run {run}: {said}", job=run.name, run=run.run, said=said), language)

@@ -3,16 +3,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from paddock.app.home import Home
 from paddock.app.outputs import RunDirectory, Size, choose_resumed, measure, read_runs
+from paddock.cli.cluster.places import Place
 from paddock.cli.output.local_times import format_local_time
+from paddock.cli.submit.submission import Checked
 from paddock.history.records import RunRecord, find_runs
 from paddock.jobs.labels import RESUME_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job
 from paddock.jobs.text.phrases import Phrase, counted, phrase
 from paddock.kube.quantities import format_bytes
+
+
+def notify_resumed(checked: Iterable[Checked], place: Place, notify: Callable[[Phrase], None]) -> None:
+    """Says it of each job; nothing on a cluster, which keeps no checkpoints (`cli.submit.local_only` says so)."""
+    for each in checked:
+        said = explain_resumed(each.job, place.home) if each.job and place.home else None
+        if said is not None:
+            notify(said)
 
 
 def explain_resumed(job: Job, home: Home) -> Phrase | None:

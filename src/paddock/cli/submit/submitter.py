@@ -13,7 +13,7 @@ from paddock.cli.submit.file_environments import prepare_environment
 from paddock.cli.submit.job_environments import settle_environments
 from paddock.cli.submit.programs import fetch_programs
 from paddock.cli.submit.replacing import delete_replaced, find_replaced
-from paddock.cli.submit.resumed import explain_resumed
+from paddock.cli.submit.resumed import notify_resumed
 from paddock.cli.submit.script.requests import refuse_foreign_secret
 from paddock.cli.submit.sent_directories import create_with_maps
 from paddock.cli.submit.submission import Checked, check_with_server, drop_devices, fetch_devices, read_devices
@@ -66,9 +66,7 @@ class Submitter:
         assert job.job is not None
         programs = await fetch_programs(self.client, self.place, job.job, workdir)
         await delete_replaced(self.client, replaced, self.notify)
-        resumed = explain_resumed(job.job, self.place.home) if self.place.home else None
-        if resumed is not None:
-            self.notify(resumed)
+        notify_resumed(checked, self.place, self.notify)
         self.creating()
         created = await create_with_maps(self.client, checked, self.notify, update=True)
         return Submitted(read_stored(job.resource, created[checked.index(job)]), programs)

@@ -18,6 +18,7 @@ from paddock.cli.submit.job_environments import settle_environments
 from paddock.cli.submit.next_steps import explain_following
 from paddock.cli.submit.programs import fetch_programs
 from paddock.cli.submit.replacing import delete_replaced, find_replaced
+from paddock.cli.submit.resumed import notify_resumed
 from paddock.cli.submit.script.requests import find_requirements, has_servers, with_environment
 from paddock.cli.submit.sent_directories import create_with_maps
 from paddock.cli.submit.submission import Checked, check_with_server, drop_devices, read_files
@@ -64,6 +65,7 @@ def command(files: tuple[str, ...], without: tuple[str, ...], workdir: str | Non
             said = await fetch_programs(client, place, job, workdir)
             programs += said if len(jobs) == 1 else [_of_job(job, line) for line in said]
         await delete_replaced(client, replaced, _notify)
+        notify_resumed(placed, place, _notify)
         return placed, await create_with_maps(client, placed, _notify), programs
 
     placed, created, programs = run_with_client(work)

@@ -138,6 +138,11 @@ KNOWN = (
         "that has a wheel"
     ),
     _sentence("its own build script failed"),
+    _sentence("{machine} with musl (Alpine)"),
+    _sentence(
+        'image "{image}" stands for no environment on this machine; environments here: none. Add an Environment whose '
+        "spec.images match it (kubectl create -f), or name one in the pod's annotation paddock.dev/environment"
+    ),
     # the machine and its sandbox
     _sentence("{cpus} CPUs, {memory}, no GPU"),
     _sentence("{cpus} CPU, {memory}, no GPU"),

@@ -6,7 +6,8 @@ placeholder is rendered in the same way. Of the texts that fit, the one with the
 fits the whole, its first clause (up to `: ` or `; `) is rendered alone, then the rest; what is not known stays. Pure.
 
 The work is bounded: a text is compared by its fixed parts, from left to right and without going back, so that each
-comparison is linear; a message that is longer than `LONGEST`, or nested deeper than `_DEEPEST`, stays.
+comparison is linear; a message that is longer than `LONGEST` stays, and so do
+parts beyond `_MOST_PARTS`.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ from paddock.jobs.text.scheduler import translate_scheduler
 
 LONGEST = 2048
 """Characters of a message; events have at most 1,024."""
-_DEEPEST = 6
+_LONGEST_BY_PATTERN = 600
+"""Characters; a pattern is looked for at each of them, so its cost is their square."""
+_MOST_PARTS = 24
 _FEWEST_LETTERS = 6
-"""Of a text that may be recognised: `{said}; {why}` would fit everything."""
+"""And signs, of a text that may be recognised: `{said}; {why}` would fit everything."""
 _FEWEST_BESIDE_A_NUMBER = 3
 _MOST_CLAUSES = 8
 
@@ -38,7 +41,7 @@ _NUMBERS = frozenset(
     {"count", "number", "restart", "limit", "code", "signal", "seconds", "delay", "percent", "needed", "part"}
 )
 """Placeholders that have a number in them, so that a text is not recognised in the midst of another."""
-_OF_NAMES = frozenset({"ranks", "rank", "names", "name", "pods", "pod", "nodes", "node", "image", "job"})
+_OF_NAMES = frozenset({"ranks", "rank", "names", "name", "pods", "pod", "nodes", "node", "image", "job", "kind"})
 """Placeholders with names in them, which are no clauses."""
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _NUMBER = re.compile(r"-?[\d.]+")
@@ -61,36 +64,58 @@ class Fit(NamedTuple):
     values: Mapping[str, str]
 
 
+@lru_cache(maxsize=1024)
 def translate_message(message: str, language: str) -> str:
     """The message in `language`, as far as its texts are known."""
     if language not in TRANSLATED or len(message) > LONGEST or not message.strip():
         return message
-    return _translate(message, language, 0)
+    return _Reading(language, _read_texts(language)).translate(message)
 
 
-@lru_cache(maxsize=1024)
-def _translate(message: str, language: str, depth: int) -> str:
-    if depth > _DEEPEST or not any(each.isalpha() for each in message):
-        return message
-    whole, names = _read_texts(language).find(message), _NAMES.fullmatch(message)
-    if names is not None and (whole is None or names[2].endswith(" more")):
-        return _translate_names(message, names, language)
-    rendered = message if whole is None else _render(whole, language, depth)
-    # Two sentences also fit one text with a placeholder at its end, and one sentence may have another's as a value.
-    return min((rendered, *_split(message, language, depth)), key=_count_words)
+class _Reading:
+    """One message: the texts that its parts fit. A part is read once, and at most `_MOST_PARTS` are."""
 
+    def __init__(self, language: str, texts: Texts) -> None:
+        self._language, self._texts = language, texts
+        self._read: dict[str, str] = {}
 
-def _split(message: str, language: str, depth: int) -> Iterator[str]:
-    """The message with its first clause rendered alone, for each that is known; else by patterns of its parts."""
-    known = False
-    for joint in list(_JOINT.finditer(message))[:_MOST_CLAUSES]:
-        if (first := _read_texts(language).find(message[: joint.start()])) is not None:
-            rest = _translate(message[joint.end() :], language, depth + 1)
-            known = True
-            yield _render(first, language, depth) + _JOINTS[language][joint[0]] + rest
-    if not known:
-        said = translate_environments(translate_scheduler(message, language), language)
-        yield f"{said[:-1]}。" if said != message and said.endswith(".") else said
+    def translate(self, message: str) -> str:
+        if message not in self._read and len(self._read) < _MOST_PARTS:
+            self._read[message] = message  # for a part that has itself as a value
+            self._read[message] = self._translate(message)
+        return self._read.get(message, message)
+
+    def _translate(self, message: str) -> str:
+        if not any(each.isalpha() for each in message):
+            return message
+        whole, names = self._texts.find(message), _NAMES.fullmatch(message)
+        if names is not None and (whole is None or names[2].endswith(" more")):
+            return _translate_names(message, names, self._language)
+        rendered = message if whole is None else self._render(whole)
+        # Two sentences also fit one text with a placeholder at its end, and one sentence may have another's as a value.
+        return min((rendered, *self._split(message), self._replace(message)), key=_count_words)
+
+    def _split(self, message: str) -> Iterator[str]:
+        """The message with its first clause rendered alone, for each that is known."""
+        for joint in list(_JOINT.finditer(message))[:_MOST_CLAUSES]:
+            if (first := self._texts.find(message[: joint.start()])) is not None:
+                yield self._render(first) + _JOINTS[self._language][joint[0]] + self.translate(message[joint.end() :])
+
+    def _replace(self, message: str) -> str:
+        """The message with those of its parts replaced that are known by a pattern."""
+        if len(message) > _LONGEST_BY_PATTERN:
+            return message
+        text = message.removesuffix(".")
+        said = translate_environments(translate_scheduler(text, self._language), self._language)
+        return message if said == text else said + ("。" if text != message else "")
+
+    def _render(self, found: Fit) -> str:
+        template = found.template
+        text = translate(template.one, self._language)
+        if template.many:
+            text = translate_counted(template.one, template.many, 2, self._language)
+        values = {name: self.translate(value) for name, value in found.values.items()}
+        return text.format_map(values) if values else text
 
 
 def _count_words(text: str) -> int:
@@ -98,26 +123,13 @@ def _count_words(text: str) -> int:
     return len(_WORD.findall(text))
 
 
-def _render(found: Fit, language: str, depth: int) -> str:
-    template = found.template
-    text = translate(template.one, language)
-    if template.many:
-        text = translate_counted(template.one, template.many, 2, language)
-    values = {name: _translate(value, language, depth + 1) for name, value in found.values.items()}
-    return text.format_map(values) if values else text
-
-
 def _translate_names(message: str, found: re.Match[str], language: str) -> str:
     joint: Joint = "and" if found[1] == "and" else "or"
-    head, last = message[: found.start(1)].rstrip(), found[2]
-    names = head.split(", ")
-    if last.endswith(" more"):
-        form = format_of(language)
-        rest = int(last.split()[0])
-        return form.cut.format(
-            names=form.comma.join(names), joint=form.joints[joint], rest=rest, count=len(names) + rest
-        )
-    return format_of(language).join([*names, last], joint)
+    form, names, last = format_of(language), message[: found.start(1)].rstrip().split(", "), found[2]
+    if not last.endswith(" more"):
+        return form.join([*names, last], joint)
+    rest = int(last.split()[0])
+    return form.cut.format(names=form.comma.join(names), joint=form.joints[joint], rest=rest, count=len(names) + rest)
 
 
 def match(template: Template, message: str) -> dict[str, str] | None:
@@ -160,7 +172,7 @@ def read_template(one: str, many: str = "", *, shown: str = "") -> Template | No
             return None
         names.append(name)
         fixed.append("")
-    letters = sum(each.isalpha() for part in fixed for each in part)
+    letters = sum(not each.isspace() for part in fixed for each in part)
     fewest = _FEWEST_BESIDE_A_NUMBER if _NUMBERS.intersection(names) else _FEWEST_LETTERS
     if not names or letters < fewest or "" in fixed[1:-1]:
         return None

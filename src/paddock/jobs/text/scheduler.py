@@ -19,6 +19,15 @@ def _row(form: str, text: str) -> tuple[str, str]:
 
 
 _ROWS = (
+    # Before the one of the nodes, which is a part of these.
+    _row(
+        r"preemption: 0/\d+ nodes are available: (?P<count>\d+) No preemption victims found for incoming pods?",
+        "preemption would not help ({count} nodes)",
+    ),
+    _row(
+        r"preemption: 0/\d+ nodes are available: (?P<count>\d+) Preemption is not helpful for scheduling",
+        "preemption would not help ({count} nodes)",
+    ),
     _row(r"^no nodes available to schedule pods$", "no nodes available to schedule pods"),
     _row(
         r"waiting for the gang \"(?P<gang>[^\"]+)\": (?P<needed>\d+) pods are needed at once, (?P<count>\d+) fit: ",
@@ -65,14 +74,6 @@ _ROWS = (
     _row(
         r"(?P<count>\d+) node\(s\) were unschedulable(?P<which> \([^)]*\))?",
         "{count} node(s) were unschedulable{which}",
-    ),
-    _row(
-        r"preemption: 0/\d+ nodes are available: (?P<count>\d+) No preemption victims found for incoming pods?",
-        "preemption would not help ({count} nodes)",
-    ),
-    _row(
-        r"preemption: 0/\d+ nodes are available: (?P<count>\d+) Preemption is not helpful for scheduling",
-        "preemption would not help ({count} nodes)",
     ),
     _row(r"(?P<count>\d+) node\(s\) were not ready", "{count} node(s) were not ready"),
     _row(
