@@ -25,7 +25,7 @@ from rich.text import Text
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs/images"
 SCRIPT = ROOT / "examples/your_own_script/train.py"
-COLUMNS = 104
+COLUMNS = 98
 LANGUAGES = {"": "C.UTF-8", ".zh-CN": "zh_CN.UTF-8"}
 """By the end of a picture's name: the locale of its commands."""
 
