@@ -111,4 +111,4 @@ def test_the_part_that_is_no_limit_is_named(text: str, part: str) -> None:
 
 
 def test_the_defaults_are_seven_days_and_a_gibibyte() -> None:
-    assert write_limits(Limits()) == "1w,1GiB"
+    assert write_limits(Limits()) == "7d,1GiB"

@@ -16,6 +16,8 @@ from typing import Any
 
 _ARGUMENTS = frozenset({"args", "command"})
 _LONGEST_VALUE = 40
+_CONTEXT = 10
+"""Characters that are shown before the first that differs, in long values."""
 SHOWN = 3
 """Changes that a line has."""
 _NOTHING = object()
@@ -98,11 +100,29 @@ def _say(before: Any, now: Any) -> str:
         return f"+ {_show(now)}"
     if now is _NOTHING:
         return f"− {_show(before)}"
-    return f"{_show(before)} → {_show(now)}"
+    old, new = _on_one_line(before), _on_one_line(now)
+    start = 0
+    if max(len(old), len(new)) > _LONGEST_VALUE:
+        # A long script that differs in its last word must not show its first one.
+        start = max(0, _same(old, new) - _CONTEXT)
+    return f"{_cut(old, start)} → {_cut(new, start)}"
+
+
+def _same(old: str, new: str) -> int:
+    """The length of what both begin with."""
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((place for place, (one, other) in pairs if one != other), min(len(old), len(new)))
 
 
 def _show(value: Any) -> str:
-    """On one line, cut."""
+    return _cut(_on_one_line(value))
+
+
+def _on_one_line(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    line = " ".join(text.split()) or '""'
-    return line if len(line) <= _LONGEST_VALUE else line[: _LONGEST_VALUE - 1] + "…"
+    return " ".join(text.split()) or '""'
+
+
+def _cut(line: str, start: int = 0) -> str:
+    rest = f"…{line[start:]}" if start else line
+    return rest if len(rest) <= _LONGEST_VALUE else rest[: _LONGEST_VALUE - 1] + "…"

@@ -64,7 +64,8 @@ def write_limits(limits: Limits) -> str:
 
 
 def _write(amount: float, units: dict[str, float] | dict[str, int]) -> str:
-    largest = max((name for name in units if amount >= units[name]), key=lambda name: units[name], default=min(units))
+    known = (name for name in units if name != "w" and amount >= units[name])  # a week is typed as often as `7d`
+    largest = max(known, key=lambda name: units[name], default=min(units))
     return f"{amount / units[largest]:g}{largest}"
 
 

@@ -95,7 +95,7 @@ def explain_end(run: RunRecord, language: str = "en") -> str:
         "TimedOut": phrase("Suspended after {time} (--timeout)", time=took),
         "NotStarted": phrase("Not started after {time}", time=took),
     }
-    said = names.get(run.outcome, phrase("{phase}", phase=run.outcome))
+    said: Phrase | str = names.get(run.outcome, run.outcome)
     if why and run.outcome in ("Completed", "Failed", "NotStarted"):
         said = phrase("{said}: {why}", said=said, why=why)
     return render(phrase("{job} run {run}: {said}", job=run.name, run=run.run, said=said), language)

@@ -31,7 +31,7 @@ def command() -> None:
     """Stop the local cluster, and end every process that it started.
 
     Jobs, their logs and outputs are kept: unfinished jobs begin a new attempt at the next command that starts the
-    cluster, also `get` and `logs`. Also cleans up after a cluster that was killed.
+    cluster, also `get` and `logs -f`. Also cleans up after a cluster that was killed.
 
     \b
     paddock down

@@ -1,0 +1,91 @@
+"""Nothing that one printed is lost: runs of a name, Ctrl-C, a restart, a killed and a stopped cluster."""
+
+from __future__ import annotations
+
+import json
+
+from e2e.commands import Cluster, until
+from e2e.manifests import build_light_job
+
+
+def test_two_runs_of_a_name_keep_both_logs(cluster: Cluster) -> None:
+    for word in ("first", "second"):
+        path = cluster.write(build_light_job("twice", f"echo {word}; echo 'Epoch 3, Loss: 0.25'", workers=2))
+        assert cluster.paddock("run", path).code == 0
+    assert cluster.paddock("logs", "twice").lines[0] == "worker-0 │ second"
+    assert cluster.paddock("logs", "twice", "--run", "1", "--tail", "2", "--rank", "1").lines[0] == "first"
+    cluster.paddock("down")
+    listed = cluster.paddock("history")
+    assert [line.split()[:2] for line in listed.lines[1:]] == [["twice", "1"], ["twice", "2"]], str(listed)
+    assert "epoch 3 loss 0.25" in listed.lines[1]
+    assert "command: -c echo first; " in listed.lines[2] and " → echo second; " in listed.lines[2]
+    assert cluster.paddock("logs", "twice-worker-1", "--previous").lines[0] == "first"
+    document = json.loads(cluster.paddock("history", "twice", "-o", "json").out)
+    assert [each["outcome"] for each in document] == ["Completed", "Completed"]
+    assert not (cluster.home / "cluster.json").exists(), "nothing of this starts the cluster"
+
+
+def test_what_an_interrupted_job_printed_is_kept(cluster: Cluster) -> None:
+    run = cluster.start("run", cluster.write(build_light_job("stopped", "echo here; exec sleep 999")))
+    run.until_it_prints("worker-0 │ here")
+    run.interrupt()
+    assert run.end().code == 130
+    assert cluster.paddock("logs", "stopped").out == "here\n"
+    waited = cluster.paddock("wait", "stopped")
+    assert waited.code == 1 and "stopped run 1: Stopped after " in waited.out
+    assert cluster.paddock("logs", "stopped", "-f").code == 1
+
+
+def test_each_attempt_keeps_its_log_and_the_first_error_is_found(cluster: Cluster) -> None:
+    script = '[ "$PADDOCK_ATTEMPT" = 0 ] || exit 0; echo broken; echo "ValueError: no data"; exit 3'
+    job = build_light_job("again", f"echo attempt $PADDOCK_ATTEMPT; {script}")
+    job["spec"]["worker"]["template"]["spec"]["restartPolicy"] = "OnFailure"
+    assert cluster.paddock("submit", cluster.write(job)).code == 0
+    followed = cluster.paddock("logs", "again", "-f")
+    assert followed.code == 0, str(followed)
+    assert cluster.paddock("logs", "again").out == "attempt 1\n"
+    assert cluster.paddock("logs", "again", "--previous").lines[0] == "attempt 0"
+    wanted = ("logs", "again", "--attempt", "0", "--first-error", "-o", "json")
+    assert [json.loads(line)["line"] for line in cluster.paddock(*wanted).lines] == [
+        "attempt 0", "broken", "ValueError: no data",
+    ]  # fmt: skip
+    assert cluster.paddock("wait", "again").code == 0
+    (run,) = json.loads(cluster.paddock("history", "again", "-o", "json").out)
+    assert [each["attempt"] for each in run["attempts"]] == [0, 1]
+    assert "exit code 3" in run["attempts"][1]["cause"]["sentence"]
+
+
+def test_a_killed_cluster_loses_no_line_and_no_run(cluster: Cluster) -> None:
+    script = "echo before; until [ -e $PADDOCK_OUTPUT_DIR/go ]; do sleep 0.1; done; echo after; exit 4"
+    words = ("submit", cluster.write(build_light_job("lives", script)))
+    assert cluster.paddock(*words).code == 0
+    until("the first line", lambda: cluster.paddock("logs", "lives").out == "before\n")
+    cluster.kill_cluster()
+    assert "Running, cluster down" in cluster.paddock("history").out
+    (cluster.output("lives") / "go").touch()
+    waited = cluster.paddock("wait", "lives", "--timeout", "60")
+    assert waited.code == 1, str(waited)
+    assert cluster.paddock("logs", "lives").out == "before\nafter\n"
+    assert [each["outcome"] for each in json.loads(cluster.paddock("history", "-o", "json").out)] == ["Failed"]
+
+
+def test_wait_ends_at_its_timeout_and_the_job_goes_on(shared: Cluster) -> None:
+    assert shared.paddock("submit", shared.write(build_light_job("long", "exec sleep 999"))).code == 0
+    assert shared.paddock("wait", "long", "--for", "running", "--timeout", "60").out == "long: Running\n"
+    waited = shared.paddock("wait", "long", "--timeout", "1")
+    assert waited.code == 1 and "long has not ended in 1s (--timeout); it goes on" in waited.err
+    assert shared.phase("long") == "Running"
+    shared.paddock("delete", "long", "--now")
+
+
+def test_a_pattern_or_a_run_that_cannot_be_is_refused(shared: Cluster) -> None:
+    assert shared.paddock("run", shared.write(build_light_job("once", "echo one"))).code == 0
+    for words, said in (
+        (("--include", "("), "'(' is no regular expression: "),
+        (("--run", "2"), "once has no run 2; kept are 1"),
+        (("--rank", "5-1"), "'5-1' names no ranks"),
+        (("--attempt", "0", "--previous"), "--attempt and --previous exclude each other"),
+        (("-f", "--since", "1m"), "--follow and --since exclude each other"),
+    ):
+        refused = shared.paddock("logs", "once", *words)
+        assert refused.code == 2 and said in refused.err, str(refused)
