@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import aiohttp  # noqa: F401 - whole, before `connect` imports it in a way for the command line alone
 from rich.console import Console
 
 from paddock.cli.cluster.errors import Failed, UserError, explain_error
