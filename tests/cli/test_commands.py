@@ -276,7 +276,7 @@ def test_a_program_that_is_not_there_fails_at_once_and_is_named(cluster: Cluster
     ended = cluster.paddock("run", cluster.write(job))
     assert ended.code == 1
     assert 'worker-0 was not started: exec: "no-such-program": executable file not found' in ended.out, str(ended)
-    assert "its log has the reason" not in ended.out and ended.out.count("no-such-program") == 1
+    assert "its log has the reason" not in ended.out and ended.out.count("no-such-program") == 2
 
 
 def test_a_script_that_no_image_has_is_taken_from_here_and_found_in_every_namespace(

@@ -64,7 +64,7 @@ def test_no_sentence_of_chinese_help_is_left_in_english(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["run"], "错误：缺少参数 'FILE'"),
+        (["submit"], "错误：缺少参数 'FILE...'"),
         (["run", "--rnak", "0", "x"], "错误：没有选项 '--rnak'。"),
         (["up", "--port", "99999"], "99999 不在范围 0<=x<=65535 之内。"),
         (["get", "-o", "xml"], "'xml' 不在可选值之中：'table', 'wide', 'json', 'yaml', 'name'。"),

@@ -37,7 +37,8 @@ spec:
     [
         (["rum", "x"], "there is no verb 'rum'. Did you mean `paddock run`?"),
         (["frobnicate"], "there is no verb 'frobnicate'. `paddock --help` lists the verbs."),
-        (["run"], "Missing argument 'FILE'"),
+        (["run"], "a manifest or a program is wanted"),
+        (["submit"], "Missing argument 'FILE...'"),
         (["run", "--rnak", "0", "x"], "No such option '--rnak'"),
         (["get", "jobz"], "paddock get knows jobs, pods and environments, not 'jobz'; did you mean 'jobs'?"),
         (["get", "secrets"], "not 'secrets'; kubectl lists every kind"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,14 @@ import pytest
 
 from cli.views import RESOURCE, build_manifest
 from paddock.cli.cluster.errors import Failed, UserError
+from paddock.cli.submit.script.requests import build_documents, refuse_foreign_secret
 from paddock.cli.submit.sent_directories import add_directory_maps, create_with_maps, is_too_wide
 from paddock.cli.submit.submission import Checked, place_document
 from paddock.jobs.reading.yaml_nodes import Document, Place
+from paddock.jobs.script.request import ScriptRequest
 from paddock.jobs.text.phrases import Phrase
 from paddock.kube.errors import ApiError, Forbidden, NotFound, Unavailable
-from paddock.kube.meta import CONFIG_MAPS, Manifest, Resource, name_of
+from paddock.kube.meta import CONFIG_MAPS, SECRETS, Manifest, Resource, name_of
 
 PADDLE = "registry.baidubce.com/paddlepaddle/paddle:2.4.0rc0-cpu"
 
@@ -156,3 +159,39 @@ async def test_a_directory_whose_job_was_not_asked_for_is_removed(tmp_path: Path
     with pytest.raises(Failed):
         await create_with_maps(cluster, [sent, job], heard)  # type: ignore[arg-type]
     assert (cluster.kept(), heard) == ([], [])
+
+
+def build_script() -> list[Checked]:
+    """A typed command with a secret, as it is sent."""
+    return build_documents(ScriptRequest(["python", "x.py"], name="demo", namespace="team", secrets=[("TOKEN", "t")]))
+
+
+async def test_a_secret_goes_with_its_job_beside_a_directory_too(tmp_path: Path) -> None:
+    (tmp_path / "x.py").write_text("")
+    checked = add_directory_maps(build_script(), str(tmp_path), Said())
+    assert [each.resource.kind for each in checked] == ["Secret", "ConfigMap", "PaddleJob"]
+    cluster = Cluster()
+    await create_with_maps(cluster, checked, Said())  # type: ignore[arg-type]
+    owners = [made["metadata"].get("ownerReferences") for made in cluster.there.values()]
+    assert [bool(each) for each in owners] == [True, True, False]
+    assert owners[0] == owners[1] and owners[0] is not None and owners[0][0]["name"] == "demo"
+
+
+@pytest.mark.parametrize(
+    ("fails", "kept"), [({"create_paddlejob": REFUSED}, 0), ({"lost_paddlejob": LOST}, 1), ({"get_secret": LOST}, 1)]
+)
+async def test_a_secret_without_its_job_is_deleted(fails: dict[str, ApiError], kept: int) -> None:
+    cluster = Cluster(**fails)
+    with suppress(UserError, Failed):
+        await create_with_maps(cluster, build_script(), Said())  # type: ignore[arg-type]
+    assert sum(resource == SECRETS for resource, _ in cluster.there) == kept
+
+
+async def test_a_secret_of_somebody_else_is_not_overwritten() -> None:
+    cluster, checked = Cluster(), build_script()
+    await refuse_foreign_secret(cluster, checked)  # type: ignore[arg-type]
+    cluster.there[SECRETS, "demo-env"] = checked[0].manifest
+    await refuse_foreign_secret(cluster, checked)  # type: ignore[arg-type]
+    cluster.there[SECRETS, "demo-env"] = {"metadata": {"name": "demo-env"}}
+    with pytest.raises(UserError, match="there is a Secret demo-env already, which `paddock run` has not made"):
+        await refuse_foreign_secret(cluster, checked)  # type: ignore[arg-type]

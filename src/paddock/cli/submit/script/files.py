@@ -28,10 +28,6 @@ _OF_PADDLE = ("fleetrun", "pip", "pip3")
 _USUAL = ("python", "python3", "bash", "sh", *_OF_PADDLE)
 _MOST_DIRECTORIES = 300
 _TEMPORARY = Path("/tmp")  # noqa: S108 - in its place a pod has its own
-_NO_TORCH = phrase(
-    "{script} is a program of PyTorch, and this version of Paddock runs PaddlePaddle's alone: a PyTorchJob is not "
-    "supported yet"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +61,11 @@ def check_script(words: Sequence[str], machine: Machine, *, servers: bool, notif
 
 
 def _name_torch(script: str) -> Phrase:
-    return Phrase(_NO_TORCH.text, (("script", script),))
+    return phrase(
+        "{script} is a program of PyTorch, and this version of Paddock runs PaddlePaddle's alone: a PyTorchJob is not "
+        "supported yet",
+        script=script,
+    )
 
 
 def _check_file(program: Program, machine: Machine) -> None:

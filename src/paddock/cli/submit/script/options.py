@@ -13,20 +13,19 @@ from paddock.cli.cluster.errors import UserError
 from paddock.jobs.text.phrases import phrase
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-MOST_PODS = 10_000
 
 _OPTIONS = (
     click.option("--name", default=None, metavar="NAME", help="What the job is called (default: as the script)."),
     click.option(
-        "--workers", type=click.IntRange(1, MOST_PODS), default=None, metavar="N",
+        "--workers", type=click.IntRange(1), default=None, metavar="N",
         help="How many workers train together (default: 1). Two or more start by paddle.distributed.launch.",
     ),
     click.option(
-        "--ps", "servers", type=click.IntRange(1, MOST_PODS), default=None, metavar="N",
+        "--ps", "servers", type=click.IntRange(1), default=None, metavar="N",
         help="How many parameter servers: they run the same command.",
     ),
     click.option(
-        "--gpus", type=click.IntRange(1, 1024), default=None, metavar="N", help="GPUs of each worker (default: none)."
+        "--gpus", type=click.IntRange(1), default=None, metavar="N", help="GPUs of each worker (default: none)."
     ),
     click.option(
         "-r", "--requirements", type=click.Path(exists=True, dir_okay=False), default=None, metavar="FILE",
@@ -42,7 +41,7 @@ _OPTIONS = (
         help="A variable of this shell. It goes by a Secret and is never printed.",
     ),
     click.option(
-        "--restarts", type=click.IntRange(0, 2**31 - 1), default=None, metavar="N",
+        "--restarts", type=click.IntRange(0), default=None, metavar="N",
         help="How often a job that failed is started again (default: 0).",
     ),
     click.option("--resume", is_flag=True, help="Begin with the checkpoints of the last run of this name."),

@@ -132,8 +132,16 @@ def build_documents(request: ScriptRequest) -> list[Checked]:
     return [*_build_secret(job, request.secrets), job]
 
 
+_OPTIONS = {
+    "metadata.name": "--name",
+    "spec.worker.replicas": "--workers",
+    "spec.ps.replicas": "--ps",
+    "spec.runPolicy.backoffLimit": "--restarts",
+}
+
+
 def _option_of(path: str) -> str:
-    return "--name" if path == "metadata.name" else "paddock run"
+    return _OPTIONS.get(path, "paddock run")
 
 
 def _build_secret(job: Checked, secrets: Sequence[tuple[str, str]]) -> list[Checked]:

@@ -36,9 +36,9 @@ class CommandVerb(Verb):
         if place == len(args):
             self._refuse_program(ctx, before)
         try:
-            return super().parse_args(ctx, before)
+            return super().parse_args(ctx, list(before))
         except click.NoSuchOption as error:
-            if error.possibilities or place < len(args):
+            if place < len(args):
                 raise
             raise self._name_arguments(ctx, before, error) from None
 
@@ -58,7 +58,8 @@ class CommandVerb(Verb):
 
     def _name_arguments(self, ctx: click.Context, before: Sequence[str], error: click.NoSuchOption) -> click.UsageError:
         place = self._find_name(ctx, before)
-        if place is None or place + 1 >= len(before):
+        wrong = [word.partition("=")[0] for word in before]
+        if place is None or error.option_name in wrong[:place] or error.option_name not in wrong:
             return error
         command = shlex.join(["paddock", str(ctx.info_name), *before[: place + 1], "--", *before[place + 1 :]])
         said = phrase("arguments of the program stand behind `--`: `{command}`", command=command)

@@ -1,0 +1,207 @@
+"""`paddock run -- …` and `paddock init`: what is wrong is said before anything is created, what is right is shown."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import yaml
+
+from paddock.cli.main import run
+from paddock.cli.submit.submission import read_files
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with a space in its name, in a home of its own."""
+    directory = tmp_path / "my work"
+    directory.mkdir()
+    monkeypatch.setenv("PADDOCK_HOME", str(tmp_path / "paddock"))
+    monkeypatch.setenv("COLUMNS", "500")
+    for name in ("KUBECONFIG", "PADDOCK_CONTEXT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(directory)
+    (directory / "train.py").write_text("import paddle\n")
+    return directory
+
+
+def call(*words: str) -> int:
+    return run(list(words))
+
+
+ROWS: list[tuple[list[str], str]] = [
+    (["run"], "a manifest or a program is wanted: `paddock run job.yaml`, or `paddock run -- python train.py`"),
+    (["run", "--"], "a command is wanted behind `--`"),
+    (["run", "train.py", "--lr", "1"], "train.py is a program: `paddock run -- python train.py --lr 1`"),
+    (["run", "--workers", "2", "run.sh"], "run.sh is a program: `paddock run --workers 2 -- bash run.sh`"),
+    (["run", "python", "a b.py"], "python is a program: `paddock run -- python 'a b.py'`"),
+    (["run", "job.yaml", "--lr", "1"], "arguments of the program stand behind `--`: `paddock run job.yaml -- --lr 1`"),
+    (["run", "--", "python", "trian.py"], "trian.py is not in {here}; did you mean train.py?"),
+    (["run", "--", "python", "src/other.py"], "src/other.py is not in {here}"),
+    (["run", "--", "python", "there.py"], "there.py is not in {here}; near has it: `--workdir near`"),
+    (["run", "--", "python", "beside.py"], "beside.py is not in {here}; ../other has it: `--workdir ../other`"),
+    (["run", "--", "python", "near"], "near is a directory: name the file in it that is the program"),
+    (["run", "--", "python", "broken.py"], "broken.py:2: '(' was never closed: x = ("),
+    (["run", "--", "python"], "python reads its program from standard input, and a pod has none"),
+    (["run", "--", "bash", "-s"], "bash reads its program from standard input"),
+    (["run", "--", "pyhton", "train.py"], "there is no program pyhton in PATH; did you mean python?"),
+    (["run", "--", ""], "there is no program '' in PATH"),
+    (["run", "--", "train.py"], "train.py is a file of {here} and no program of PATH: `python train.py`"),
+    (["run", "--", "./train.py"], "./train.py is not executable: `chmod +x ./train.py`, or `python ./train.py`"),
+    (["run", "--", "python", "torches.py"], "torches.py is a program of PyTorch"),
+    (["run", "--", "torchrun", "train.py"], "torchrun is a program of PyTorch"),
+    (["run", "--", "python", "-m", "torch.distributed.run", "train.py"], "torch.distributed.run is a program of"),
+    (["run", "--", "python", "train.py", "\udcff"], "\ufffd is not a text in UTF-8"),
+    (["run", "--workers", "0", "--", "python", "train.py"], "0 is not in the range"),
+    (["run", "--workers", "-1", "--", "python", "train.py"], "-1 is not in the range"),
+    (["run", "--workers", "20000", "--", "python", "train.py"], "--workers: spec.worker.replicas: found 20000, "),
+    (["run", "--workers", "two", "--", "python", "train.py"], "'two' is not a valid integer range"),
+    (["run", "--name", "Mine", "--", "python", "train.py"], '--name: metadata.name: found "Mine"'),
+    (["run", "-r", "none.txt", "--", "python", "train.py"], "File 'none.txt' does not exist"),
+    (["run", "--workdir", "none", "--", "python", "train.py"], "Directory 'none' does not exist"),
+    (["run", "--env", "=1", "--", "python", "train.py"], "--env: found '=1'; NAME=VALUE is wanted"),
+    (["run", "--env", "A", "--", "python", "train.py"], "--secret A takes the value from this shell"),
+    (["run", "--secret", "TOKNE", "--", "python", "train.py"], "has no such variable; did you mean TOKEN?"),
+    (["run", "--secret", "TOKEN=hidden", "--", "python", "train.py"], "`export TOKEN=…` and `--secret TOKEN`"),
+    (["run", "--env-file", "none", "--", "python", "train.py"], "--env-file none: No such file or directory"),
+    (["run", "--env-file", "bad.env", "--", "python", "train.py"], "bad.env:2: the value of B begins with '"),
+    (["run", "--detach", "--timeout", "5", "--", "python", "train.py"], "--timeout suspends the job from here"),
+    (["run", "job.yaml", "--workers", "2"], "--workers is for a program"),
+    (["run", "shell.yaml", "--", "--lr", "1"], "shell.yaml: worker runs a text of sh, which takes no arguments"),
+    (["run", "none.yaml"], "none.yaml: No such file or directory"),
+    (["init"], "a program is wanted, as in `paddock init -- python train.py`"),
+    (["init", "train.py"], "train.py is a program: `paddock init -- python train.py`"),
+    (["init", "--", "python", "trian.py"], "did you mean train.py?"),
+    (["init", "-o", "job.yaml", "--", "python", "train.py"], "job.yaml is there already: -o names another file"),
+    (["init", "-o", "no/job.yaml", "--", "python", "train.py"], "no/job.yaml: No such file or directory"),
+]
+
+
+def write_job(path: Path, *command: str) -> None:
+    assert call("init", "--image", "python:3", "--name", "made", "-o", str(path), "--", *command) == 0
+
+
+@pytest.mark.parametrize(("words", "said"), ROWS, ids=lambda each: " ".join(each) if isinstance(each, list) else "")
+def test_what_is_wrong_exits_2_with_one_sentence(
+    words: list[str], said: str, work: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (work / "near").mkdir()
+    (work / "near/there.py").touch()
+    (work.parent / "other").mkdir()
+    (work.parent / "other/beside.py").touch()
+    (work / "broken.py").write_text("import paddle\nx = (\n")
+    (work / "torches.py").write_text("import torch\n")
+    (work / "bad.env").write_text("A=1\nB='hidden\n")
+    monkeypatch.setenv("TOKEN", "hidden")
+    write_job(work / "job.yaml", "python3", "train.py")
+    write_job(work / "shell.yaml", "sh", "-c", "true")
+    capfd.readouterr()
+    assert call(*words) == 2
+    printed = capfd.readouterr()
+    assert said.format(here=work) in printed.err, printed.err
+    assert "Traceback" not in printed.err and "hidden" not in printed.err and printed.out == ""
+    assert not (work.parent / "paddock/cluster.json").exists(), "no cluster was started for it"
+
+
+def test_what_is_different_in_a_pod_is_said(work: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (work / "ask.py").write_text("x = input()\n")
+    assert call("run", "--print", "--", "python", "ask.py") == 0
+    assert "warning: ask.py reads standard input, and a pod has none" in capfd.readouterr().err
+    (work / "ps.py").write_text("fleet.init_worker()\n")
+    assert call("run", "--print", "--ps", "1", "--", "python", "ps.py") == 0
+    assert "warning: ps.py calls init_worker(), and servers open their ports" in capfd.readouterr().err
+
+
+def test_a_script_for_another_python_is_not_refused_for_its_syntax(
+    work: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (work / "old.py").write_text("print 'x'\n")
+    assert call("run", "--print", "--", "python2.7", "old.py") == 0
+    assert "warning: old.py:1: " in capfd.readouterr().err
+
+
+def test_print_shows_the_manifest_and_creates_nothing(
+    work: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKEN", "hidden")
+    (work / ".env").write_text("PASSWORD=hidden\n")
+    words = ("run", "--print", "--workers", "2", "--env", "A=1", "--env-file", ".env", "--secret", "TOKEN")
+    assert call(*words, "--", "python", "train.py", "a b", "$(X)") == 0
+    printed = capfd.readouterr()
+    assert "hidden" not in printed.out + printed.err
+    secret, job = yaml.safe_load_all(printed.out)
+    assert secret["stringData"] == {"PASSWORD": "***", "TOKEN": "***"}
+    (container,) = job["spec"]["worker"]["template"]["spec"]["containers"]
+    assert container["command"][3:] == ["train.py", "a b", "$$(X)"]
+    assert [each["name"] for each in container["env"]] == ["A", "PASSWORD", "TOKEN"]
+    assert job["metadata"]["annotations"] == {"paddock.dev/working-directory": str(work)}
+    assert not (work.parent / "paddock").exists()
+
+
+@pytest.mark.parametrize("command", [["python", "train.py", "--lr", "0.1"], ["python", "-m", "near.there"]])
+def test_the_file_that_init_writes_is_the_job_that_run_makes(
+    command: list[str], work: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--workers", "2", "--restarts", "1", "--env", "A=yes", "--gpus", "1"]
+    assert call("init", *options, "--", *command) == 0
+    assert "job.yaml is written: `paddock run job.yaml` trains it" in capfd.readouterr().err
+    assert call("run", "--print", *options, "--", *command) == 0
+    direct = yaml.safe_load(capfd.readouterr().out)
+    assert call("run", "--print", "job.yaml") == 0
+    written = yaml.safe_load(capfd.readouterr().out)
+    assert written["spec"] == direct["spec"]
+    # a script by a relative path is found by `paddock run` where it is called; a module is not
+    found = "annotations" not in written["metadata"]
+    assert found == (command[1] == "train.py")
+    assert written["metadata"] | direct["metadata"] == direct["metadata"]
+    (checked,) = read_files([str(work / "job.yaml")], "default")
+    assert checked.is_job
+
+
+def test_init_writes_no_secret_and_says_how_it_is_made(
+    work: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKEN", "hidden")
+    (work / "requirements.txt").write_text("numpy\n")
+    assert call("init", "--secret", "TOKEN", "-r", "requirements.txt", "--", "python", "train.py") == 0
+    assert "`paddock run --secret TOKEN job.yaml` trains it" in capfd.readouterr().err
+    text = (work / "job.yaml").read_text()
+    assert "hidden" not in text and "secretKeyRef" in text and "paddock.dev/requirements: requirements.txt" in text
+    assert str(work) not in text, "nothing of this machine"
+    assert call("run", "--print", "job.yaml") == 0
+    assert "paddock.dev/environment: my-work-" in capfd.readouterr().out
+    os.unlink(work / "requirements.txt")
+    assert call("run", "--print", "job.yaml") == 2
+    assert "annotation paddock.dev/requirements: requirements.txt is not there" in capfd.readouterr().err
+    assert call("init", "--force", "--", "python", "train.py") == 0
+    assert "requirements" not in (work / "job.yaml").read_text()
+
+
+KUBECONFIG = """apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]
+users: [{name: u, user: {}}]
+contexts: [{name: prod, context: {cluster: c, user: u, namespace: team}}]
+current-context: prod
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "a cluster pulls images: name one with --image"),
+        (["-r", "requirements.txt"], "-r is for the local cluster: on a cluster the packages are those of the image"),
+    ],
+)
+def test_a_cluster_needs_an_image(
+    options: list[str], said: str, work: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (work / "requirements.txt").write_text("numpy\n")
+    (work / "config").write_text(KUBECONFIG)
+    monkeypatch.setenv("KUBECONFIG", str(work / "config"))
+    assert call("run", "--context", "prod", *options, "--", "python", "train.py") == 2
+    assert said in capfd.readouterr().err
+    assert call("run", "--context", "prod", "--image", "me/x:1", "--print", "--", "python", "train.py") == 0
+    job = yaml.safe_load(capfd.readouterr().out)
+    assert job["metadata"] == {"name": "train", "namespace": "team"}, "no directory of this machine"
