@@ -120,7 +120,7 @@ def cli(context: click.Context) -> None:
 
 
 _GC_THRESHOLD = 20_000
-"""Objects between two collections; Python's 700 are for programs that make garbage, and most commands import modules."""
+"""Objects between two collections; Python's 700 are for programs that make garbage, most commands import modules."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

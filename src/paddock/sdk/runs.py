@@ -96,11 +96,9 @@ def run_request(place: Place, request: Request, interrupts: Interrupts) -> Ended
     job = run.job
     if job is None:
         return Ended(code, None)
-    language = screen.language
-    return Ended(
-        code,
-        build_result(job, run.view, place.find_outputs(job), lambda rank: read_log(place, job, rank), language),
-    )
+    end = run.read_end(code) if run.view else None
+    outputs = place.find_outputs(job)
+    return Ended(code, build_result(job, run.view, end, outputs, lambda rank: read_log(place, job, rank)))
 
 
 def open_screen() -> Screen:

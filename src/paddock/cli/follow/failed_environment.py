@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.flags import build_next
 from paddock.cli.cluster.places import Place
-from paddock.jobs.causes import EnvironmentFailed
 from paddock.jobs.model import CauseRecord
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.messages import read_environment
@@ -24,7 +23,7 @@ from paddock.kube.meta import ENVIRONMENTS
 if TYPE_CHECKING:
     from paddock.client.client import Client
 
-ENVIRONMENT_FAILED = EnvironmentFailed.__name__
+ENVIRONMENT_FAILED = "EnvironmentFailed"  # of jobs.causes, whose 50 classes take long to make
 """The reason of the cause and of the waiting container."""
 _STATUS_SECONDS = 2.0
 

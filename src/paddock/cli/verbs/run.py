@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from paddock.cli.cluster.session import choose_place, connect, typed_command
 from paddock.cli.follow.failed_environment import ENVIRONMENT_FAILED
 from paddock.cli.follow.follow import Follower, JobDeleted
 from paddock.cli.follow.give_up import FAILURES, RepeatedFailures
+from paddock.cli.follow.on_end import call_on_end, read_on_end
 from paddock.cli.follow.outcome import Outcome, cancel
 from paddock.cli.follow.ranks import choose_ranks
 from paddock.cli.follow.suspend import read_run_policy
@@ -33,6 +35,7 @@ from paddock.cli.submit.submitter import Submitter
 from paddock.cli.submit.workdir import refuse_impossible, workdir_option
 from paddock.jobs.model import Rank
 from paddock.jobs.text.phrases import phrase
+from paddock.jobs.views.ended import End, read_end
 from paddock.jobs.views.followed import FollowedJob
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import Conflict, NotFound
@@ -72,6 +75,12 @@ def read_seconds(text: str) -> float:
     default="auto",
     help="What pods run in, if the local cluster is not up yet.",
 )
+@click.option(
+    "--on-end",
+    default=None,
+    metavar="COMMAND|URL",
+    help="Start this command, or POST to this address, when the job has ended.",
+)
 @workdir_option
 @namespace_option
 def command(
@@ -84,6 +93,7 @@ def command(
     index: int | None,
     sandbox: str,
     workdir: str | None,
+    on_end: str | None,
     namespace: str,
     **typed: Any,
 ) -> int:
@@ -110,12 +120,19 @@ def command(
     name gives way if it has finished or --timeout suspended it, else not. A manifest's job without
     runPolicy.backoffLimit is given up after three failures alike.
 
+    When the job has ended, --on-end starts a command (without a shell; PADDOCK_JOB, PADDOCK_NAMESPACE, PADDOCK_PHASE,
+    PADDOCK_CAUSE and PADDOCK_SECONDS are in its environment) or sends the same in JSON to a web address. It does not
+    change the exit code.
+
     Exit code: 0 completed, 1 failed, 2 the command or the manifest is wrong, 130 interrupted. Ctrl-C ends the job
     politely, a second one at once.
     """
     options = read_options(typed, workdir, namespace)
     if detach and timeout is not None:
         raise UserError(phrase("--timeout suspends the job from here, and --detach leaves it alone: leave one out"))
+    called = read_on_end(on_end) if on_end is not None else None
+    if detach and called:
+        raise UserError(phrase("--on-end is called from here, and --detach does not wait for the end: leave one out"))
     place = choose_place()
     with Screen(language=readers_language()) as screen:
         documents = read_documents(file, read_typed(), options, place, screen.notify)
@@ -138,7 +155,13 @@ def command(
             place, screen, which.shows, timeout, workdir, "" if file == "-" else typed_command(),
             typed=file is None, detach=detach,
         )  # fmt: skip
-        return asyncio.run(run.run(documents, without))
+        code: int | None = None
+        try:
+            code = asyncio.run(run.run(documents, without))
+        finally:
+            if called and run.view and (problem := call_on_end(called, run.read_end(code))):
+                screen.notify(problem)
+    return code
 
 
 class Run:
@@ -204,6 +227,11 @@ class Run:
                 return await self._follow(client, job, interrupt, checked[0].file)
             finally:
                 await cancel(interrupt, submitting, *self._limits)
+
+    def read_end(self, code: int | None) -> End:
+        """How the job that was followed ended. `code`: what `run` returned, None if it raised an error."""
+        assert self.view is not None
+        return read_end(self.view, code, time.time(), self._screen.language)
 
     def _note_creating(self) -> None:
         self._creating = True
