@@ -38,6 +38,7 @@ class Section:
 
 SECTIONS = {
     "laptop": Section("On a laptop", ("starting", "running", "many_jobs")),
+    "script": Section("A script of one's own", ("scripts",)),
     "machines": Section(
         "On fresh machines",
         ("fresh",),

@@ -25,16 +25,28 @@ class Cluster:
 
     def paddock(self, *words: str) -> str:
         """What it prints. A failure of what is measured ends the benchmark, with its words."""
+        return self._end(words).stdout
+
+    def show(self, *words: str) -> str:
+        """The same, with what it prints on standard error, as a terminal shows both."""
+        ended = self._end(words)
+        return ended.stdout + ended.stderr
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "PADDOCK_HOME": str(self.home)}
+
+    def _end(self, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
         ended = subprocess.run(
             (*PADDOCK, *words),
-            env={**os.environ, "PADDOCK_HOME": str(self.home)},
+            env=self.environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
         )
         if ended.returncode:
             raise SystemExit(f"paddock {' '.join(words)} ended with {ended.returncode}\n{ended.stdout}{ended.stderr}")
-        return ended.stdout
+        return ended
 
     def down(self) -> None:
         self.paddock("down")

@@ -14,9 +14,9 @@ from paddock.sdk.options import read_count, read_names, read_path, read_script, 
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        (lambda: read_count("workers", 0, 1), "workers: found 0; a whole number from 1 to 10000 is wanted"),
-        (lambda: read_count("workers", "2", 1), "workers: found '2'; a whole number from 1 to 10000 is wanted"),
-        (lambda: read_count("gpus", True, 1), "gpus: found True; a whole number from 1 to 10000 is wanted"),
+        (lambda: read_count("workers", 0, 1), "workers: found 0; a whole number from 1 is wanted"),
+        (lambda: read_count("workers", "2", 1), "workers: found '2'; a whole number from 1 is wanted"),
+        (lambda: read_count("gpus", True, 1), "gpus: found True; a whole number from 1 is wanted"),
         (lambda: read_path("requirements", "/nowhere/r.txt", directory=False),
          "requirements: /nowhere/r.txt is not there"),
         (lambda: read_path("requirements", "/", directory=False), "requirements: / is not a file"),

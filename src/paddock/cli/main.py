@@ -6,6 +6,7 @@ is imported when it is used: `--help` must feel instant. Users never see a trace
 
 from __future__ import annotations
 
+import gc
 import importlib
 import io
 import os
@@ -136,9 +137,14 @@ def _refuse_verb(context: click.Context, typed: Sequence[str]) -> NoReturn:
     context.fail(localized(phrase("there is no verb {verb}.{hint}", verb=repr(typed[0]), hint=hint)))
 
 
+_GC_THRESHOLD = 20_000
+"""Objects between two collections; Python's 700 are for programs that make garbage, most commands import modules."""
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """The entry point. Always raises SystemExit."""
     _replace_unencodable()
+    gc.set_threshold(_GC_THRESHOLD)
     sys.exit(run(sys.argv[1:] if arguments is None else list(arguments)))
 
 

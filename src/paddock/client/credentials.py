@@ -8,13 +8,15 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from paddock.client.errors import ConfigError
-from paddock.client.exec_credentials import Notify, PluginCredentials
 from paddock.client.kubeconfig import Config
 from paddock.client.renewal import Credential, is_token
 from paddock.kube.errors import Unauthorized
+
+if TYPE_CHECKING:
+    from paddock.client.exec_credentials import Notify
 
 _FILE_SECONDS = 60.0
 """How long a token from a file is used before the file is read again; client-go: the same."""
@@ -46,6 +48,8 @@ def build_credentials(
     """`interactive`: a plug-in may use this process's terminal. `notify` is told once that the credential in use
     cannot be renewed. `clock`: monotonic, for files."""
     if config.plugin is not None:
+        from paddock.client.exec_credentials import PluginCredentials  # few configurations have one
+
         return PluginCredentials(config.plugin, interactive=interactive, notify=notify)
     if config.token_file is not None:
         return FileCredentials(config, clock)

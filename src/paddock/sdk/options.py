@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import TypeAlias
 
 from paddock.cli.cluster.errors import UserError
-from paddock.jobs.apis.manifests import MOST_PODS
 from paddock.jobs.text.phrases import phrase
 
 File: TypeAlias = str | os.PathLike[str]
 _MANIFESTS = (".yaml", ".yml", ".json")
 
 
-def read_count(option: str, value: int | None, low: int, high: int = MOST_PODS) -> int | None:
-    if value is None or (type(value) is int and low <= value <= high):
+def read_count(option: str, value: int | None, low: int) -> int | None:
+    """An upper limit is a matter of the manifest's checks."""
+    if value is None or (type(value) is int and value >= low):
         return value
     raise UserError(
-        phrase("{option}: found {found}; a whole number from {low} to {high} is wanted", option=option,
-               found=repr(value), low=low, high=high)
+        phrase("{option}: found {found}; a whole number from {low} is wanted", option=option,
+               found=repr(value), low=low)
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from paddock.jobs.logs.progress import Progress
 from paddock.jobs.model import Phase
-from paddock.jobs.text.explain import explain
+from paddock.jobs.views.ended import End
 from paddock.jobs.views.followed import FollowedJob
 from paddock.jobs.views.stored import StoredJob
 
@@ -19,7 +19,8 @@ ReadLog = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """`phase`: `Completed`, `Failed`, `Suspended`; `Pending` of a job that was not followed (detach). `cause`: the
+    """`phase`: `Completed`, `Failed`, `Suspended` (timeout, or an environment that could not be
+    built); `Pending` of a job that was not followed (detach). `cause`: the
     sentence that says why, empty for a job that completed. `seconds`: from the submission to the end, 0 before it.
     `metrics`: the last progress that each rank printed, by its name (`worker-0`). `outputs`: the directory of the job's
     outputs, None on a cluster or where there are none."""
@@ -43,20 +44,10 @@ class Result:
 
 
 def build_result(
-    job: StoredJob, view: FollowedJob | None, outputs: Path | None, read_log: ReadLog, language: str
+    job: StoredJob, view: FollowedJob | None, end: End | None, outputs: Path | None, read_log: ReadLog
 ) -> Result:
-    """`view`: None for a job that was not followed. Pure."""
-    if view is None:
+    """`view` and `end`: None for a job that was not followed. Pure."""
+    if view is None or end is None:
         return Result(job.key.name, job.key.namespace, Phase.PENDING, outputs=outputs, _read_log=read_log)
-    status = view.status
-    why = explain(status.cause, language) if status.cause and status.phase is not Phase.COMPLETED else ""
-    return Result(
-        job.key.name,
-        job.key.namespace,
-        str(status.phase or Phase.PENDING),
-        why,
-        view.seconds,
-        {str(rank): progress for rank, progress in view.progress.items()},
-        outputs,
-        read_log,
-    )
+    metrics = {str(rank): progress for rank, progress in view.progress.items()}
+    return Result(end.job, end.namespace, end.phase, end.cause, end.seconds, metrics, outputs, read_log)

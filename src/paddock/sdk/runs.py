@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import aiohttp  # noqa: F401 - whole, before `connect` imports it in a way for the command line alone
 from rich.console import Console
 
 from paddock.cli.cluster.errors import Failed, UserError, explain_error
@@ -95,11 +96,9 @@ def run_request(place: Place, request: Request, interrupts: Interrupts) -> Ended
     job = run.job
     if job is None:
         return Ended(code, None)
-    language = screen.language
-    return Ended(
-        code,
-        build_result(job, run.view, place.find_outputs(job), lambda rank: read_log(place, job, rank), language),
-    )
+    end = run.read_end(code) if run.view else None
+    outputs = place.find_outputs(job)
+    return Ended(code, build_result(job, run.view, end, outputs, lambda rank: read_log(place, job, rank)))
 
 
 def open_screen() -> Screen:

@@ -16,7 +16,6 @@ from paddock.cli.cluster.places import Place
 from paddock.cli.output.paths import shorten_path
 from paddock.cli.output.requirement_lines import find_lines
 from paddock.environments.sources import read_source
-from paddock.jobs.causes import EnvironmentFailed
 from paddock.jobs.model import CauseRecord
 from paddock.jobs.text.phrases import Names, Phrase, phrase
 from paddock.jobs.views.messages import read_environment
@@ -28,7 +27,7 @@ from paddock.kube.meta import ENVIRONMENTS, Manifest
 if TYPE_CHECKING:
     from paddock.client.client import Client
 
-ENVIRONMENT_FAILED = EnvironmentFailed.__name__
+ENVIRONMENT_FAILED = "EnvironmentFailed"  # of jobs.causes, whose 50 classes take long to make
 """The reason of the cause and of the waiting container."""
 _STATUS_SECONDS = 2.0
 

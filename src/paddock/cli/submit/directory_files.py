@@ -126,20 +126,20 @@ def _read_rules_above(root: Path, repository: Path) -> _Rules:
     return rules
 
 
-def find_files(directory: Path) -> Found:
+def find_files(directory: Path, *, forgiving: bool = False) -> Found:
     """The files to send. Raises `UserError`: a link that leads outside or to nothing, a name that is no UTF-8, an
-    unreadable file, a directory that is ignored itself."""
+    unreadable file, a directory that is ignored itself. `forgiving`: what cannot be sent is left out instead."""
     try:
         root = directory.resolve(strict=True)
         left_out: Counter[str] = Counter()
         repository = _find_repository(root)
         above = _read_rules_above(root, repository)
-        files = tuple(_Walk(root, left_out).walk(root, "", above, (root,)))
+        files = tuple(_Walk(root, left_out, forgiving=forgiving).walk(root, "", above, (root,)))
     except OSError as error:
         raise UserError(
             phrase("{path} cannot be read: {why}", path=str(error.filename), why=explain_unreadable(error))
         ) from error
-    if not files and above.why_left_out("", directory=True):
+    if not files and not forgiving and above.why_left_out("", directory=True):
         raise UserError(
             phrase(
                 "{directory} is itself left out by a .gitignore above it, in {repository}, so nothing of it is sent; "
@@ -151,8 +151,9 @@ def find_files(directory: Path) -> Found:
 
 
 class _Walk:
-    def __init__(self, root: Path, left_out: Counter[str]) -> None:
+    def __init__(self, root: Path, left_out: Counter[str], *, forgiving: bool = False) -> None:
         self._root, self._left_out, self._seen = root, left_out, 0
+        self._forgiving = forgiving
 
     def walk(self, directory: Path, path: str, rules: _Rules, above: Sequence[Path]) -> Iterator[File]:
         """The files of a directory. `above`: the directory and its parents, to detect circles of links."""
@@ -164,18 +165,27 @@ class _Walk:
             if why := rules.why_left_out(here, directory=is_directory):
                 self._left_out[why] += entry.name not in _UNCOUNTED
                 continue
-            _check_name(here)
-            target = self._follow(Path(entry.path), here) if entry.is_symlink() else Path(entry.path)
+            try:
+                target = self._find_target(entry, here, above)
+            except UserError:
+                if self._forgiving:
+                    continue
+                raise
             if ".git" in target.relative_to(self._root).parts:  # by a link
                 self._left_out[HIDDEN] += 1
                 continue
             if is_directory:
-                if target in above:
-                    raise UserError(phrase("{path} is a link to a directory that it lies in: remove it", path=here))
                 yield from self.walk(target, here, rules, (*above, target))
             elif target.is_file():  # not sockets and pipes
                 state = target.stat()
                 yield File(here, state.st_size, bool(state.st_mode & 0o100), rules.is_negated_by_name(here))
+
+    def _find_target(self, entry: os.DirEntry[str], path: str, above: Sequence[Path]) -> Path:
+        _check_name(path)
+        target = self._follow(Path(entry.path), path) if entry.is_symlink() else Path(entry.path)
+        if target in above:
+            raise UserError(phrase("{path} is a link to a directory that it lies in: remove it", path=path))
+        return target
 
     def _count(self) -> None:
         self._seen += 1

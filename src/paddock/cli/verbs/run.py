@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,11 @@ from paddock.cli.cluster.session import choose_place, connect, typed_command
 from paddock.cli.follow.failed_environment import ENVIRONMENT_FAILED
 from paddock.cli.follow.follow import Follower, JobDeleted
 from paddock.cli.follow.give_up import FAILURES, RepeatedFailures
+from paddock.cli.follow.on_end import call_on_end, read_on_end
 from paddock.cli.follow.outcome import Outcome, cancel
 from paddock.cli.follow.ranks import Ranges, RanksType, choose_ranks
 from paddock.cli.follow.suspend import read_run_policy
+from paddock.cli.follow.watch import Watch
 from paddock.cli.output.display import build_head
 from paddock.cli.output.interrupts import Listen, queue_interrupts
 from paddock.cli.output.language import readers_language
@@ -30,9 +33,11 @@ from paddock.cli.submit.script.typed_command import CommandVerb, read_typed
 from paddock.cli.submit.script.written_manifest import write_manifests
 from paddock.cli.submit.submission import drop_devices
 from paddock.cli.submit.submitter import Submitter
+from paddock.cli.submit.watched_files import find_watched, refuse_watching
 from paddock.cli.submit.workdir import refuse_impossible, workdir_option
 from paddock.jobs.model import Rank
 from paddock.jobs.text.phrases import phrase
+from paddock.jobs.views.ended import End, read_end
 from paddock.jobs.views.followed import FollowedJob
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import Conflict, NotFound
@@ -63,12 +68,20 @@ if TYPE_CHECKING:
     default="auto",
     help="What pods run in, if the local cluster is not up yet.",
 )
+@click.option("--watch", "watches", is_flag=True, help="Run it again when a file of the program changes.")
+@click.option(
+    "--on-end",
+    default=None,
+    metavar="COMMAND|URL",
+    help="Start this command, or POST to this address, when the job has ended.",
+)
 @workdir_option
 @namespace_option
 def command(
     file: str | None,
     shown: bool,
     detach: bool,
+    watches: bool,
     without: tuple[str, ...],
     timeout: float | None,
     role: str,
@@ -76,6 +89,7 @@ def command(
     raw: bool,
     sandbox: str,
     workdir: str | None,
+    on_end: str | None,
     namespace: str,
     **typed: Any,
 ) -> int:
@@ -85,6 +99,7 @@ def command(
     paddock run -- python train.py --lr 0.1
     paddock run --workers 2 -r requirements.txt -- python train.py
     paddock run --workers 2 --print -- python train.py
+    paddock run --watch -- python train.py
     paddock run job.yaml
     paddock run job.yaml -- --lr 0.5
     paddock run job.yaml --without nvidia.com/gpu
@@ -102,35 +117,61 @@ def command(
     name gives way if it has finished or --timeout suspended it, else not. A manifest's job without
     runPolicy.backoffLimit is given up after three failures alike.
 
+    --watch runs the job again when the script, or another Python or YAML file of its directory, changes: a job that
+    still runs is ended politely. What .gitignore names does not count.
+
+    When the job has ended, --on-end starts a command (without a shell; PADDOCK_JOB, PADDOCK_NAMESPACE, PADDOCK_PHASE,
+    PADDOCK_CAUSE and PADDOCK_SECONDS are in its environment) or sends the same in JSON to a web address. It does not
+    change the exit code.
+
     Exit code: 0 completed, 1 failed, 2 the command or the manifest is wrong, 130 interrupted. Ctrl-C ends the job
     politely, a second one at once.
     """
     options = read_options(typed, workdir, namespace)
     if detach and timeout is not None:
         raise UserError(phrase("--timeout suspends the job from here, and --detach leaves it alone: leave one out"))
+    if watches:
+        refuse_watching(file, detach=detach)
+    called = read_on_end(on_end) if on_end is not None else None
+    if detach and called:
+        raise UserError(phrase("--on-end is called from here, and --detach does not wait for the end: leave one out"))
     place = choose_place()
-    with Screen(language=readers_language()) as screen:
-        documents = read_documents(file, read_typed(), options, place, screen.notify)
-    checked, job = documents.checked, documents.job
-    if shown:
-        print(write_manifests([each.manifest for each in drop_devices(checked, without)]), end="")
-        return 0
-    which = choose_ranks(job.key.name, job.ranks(), role, index, None)
-    if place.home is None and sandbox != "auto":
-        raise UserError(
-            phrase(
-                "--sandbox is for the local cluster: on a cluster pods run in containers of their images; leave it out"
+
+    def once(listen: Listen) -> int:
+        with Screen(language=readers_language()) as screen:
+            documents = read_documents(file, read_typed(), options, place, screen.notify)
+        checked, job = documents.checked, documents.job
+        if shown:
+            print(write_manifests([each.manifest for each in drop_devices(checked, without)]), end="")
+            return 0
+        which = choose_ranks(job.key.name, job.ranks(), role, index, None)
+        if place.home is None and sandbox != "auto":
+            raise UserError(
+                phrase(
+                    "--sandbox is for the local cluster: on a cluster pods run in containers of their images; leave it "
+                    "out"
+                )
             )
-        )
-    with Screen(language=readers_language()) as screen:
-        refuse_impossible(place, checked, screen.notify)
-    place.start(sandbox=sandbox)
-    with Screen(language=readers_language()) as screen:
-        run = Run(
-            place, screen, which.shows, timeout, workdir, "" if file == "-" else typed_command(),
-            typed=file is None, detach=detach, raw=raw,
-        )  # fmt: skip
-        return asyncio.run(run.run(documents, without))
+        with Screen(language=readers_language()) as screen:
+            refuse_impossible(place, checked, screen.notify)
+        place.start(sandbox=sandbox)
+        with Screen(language=readers_language()) as screen:
+            run = Run(
+                place, screen, which.shows, timeout, workdir, "" if file == "-" else typed_command(),
+                typed=file is None, detach=detach, raw=raw, listen=listen,
+            )  # fmt: skip
+            code: int | None = None
+            try:
+                code = asyncio.run(run.run(documents, without))
+            finally:
+                if called and run.view and (problem := call_on_end(called, run.read_end(code))):
+                    screen.notify(problem)
+        return code
+
+    if not watches or shown:
+        return once(queue_interrupts)
+    between = Screen(language=readers_language())
+    return Watch(find_watched(file, read_typed(), options), between.notify).repeat(once)
 
 
 class Run:
@@ -197,6 +238,11 @@ class Run:
                 return await self._follow(client, job, interrupt, checked[0].file)
             finally:
                 await cancel(interrupt, submitting, *self._limits)
+
+    def read_end(self, code: int | None) -> End:
+        """How the job that was followed ended. `code`: what `run` returned, None if it raised an error."""
+        assert self.view is not None
+        return read_end(self.view, code, time.time(), self._screen.language)
 
     def _note_creating(self) -> None:
         self._creating = True

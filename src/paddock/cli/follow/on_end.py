@@ -1,0 +1,143 @@
+"""`paddock run --on-end`: a command or a web address that is called once when the job has ended.
+
+It changes neither the job nor the exit code: what goes wrong with it is one line. The command is started without a
+shell; a web address gets a POST and is never printed whole, as those of chat programs are secrets.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.output.os_errors import explain_unreadable
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.views.ended import End
+
+COMMAND_SECONDS, WEB_SECONDS = 60.0, 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    url: str
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.url).netloc.rpartition("@")[2]
+
+
+OnEnd: TypeAlias = Program | Webhook
+
+
+def read_on_end(text: str, search: str | None = None) -> OnEnd:
+    """The value of --on-end. `search`: PATH, None for this process's. Raises `UserError`."""
+    scheme, slashes, _ = text.partition("://")
+    if slashes and scheme.isalnum():
+        return _read_webhook(text, scheme.lower())
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise UserError(phrase("--on-end {text}: {problem}", text=text, problem=str(error))) from None
+    if not words:
+        raise UserError(phrase("--on-end: a command or a web address is wanted"))
+    if shutil.which(words[0], path=search) is None:
+        raise UserError(phrase("--on-end: there is no program {word}", word=words[0]))
+    return Program(words)
+
+
+def _read_webhook(text: str, scheme: str) -> Webhook:
+    if scheme not in ("http", "https"):
+        raise UserError(phrase("--on-end: found {scheme}://; http:// and https:// are allowed", scheme=scheme))
+    try:
+        hook = Webhook(text)
+        has_host = bool(urlsplit(text).hostname) and urlsplit(text).port != 0
+    except ValueError:
+        has_host = False
+    if not has_host or not text.isascii() or any(each.isspace() for each in text):
+        raise UserError(phrase("--on-end: a web address with a host is wanted, such as https://example.org/hook"))
+    return hook
+
+
+def build_environment(end: End) -> dict[str, str]:
+    """What the command finds in its environment, beside its own."""
+    return {
+        "PADDOCK_JOB": end.job,
+        "PADDOCK_NAMESPACE": end.namespace,
+        "PADDOCK_PHASE": end.phase,
+        "PADDOCK_CAUSE": end.cause.replace("\0", ""),
+        "PADDOCK_SECONDS": f"{end.seconds:.1f}",
+    }
+
+
+def build_body(end: End) -> bytes:
+    """What a web address gets, in JSON."""
+    body = {
+        "job": end.job,
+        "namespace": end.namespace,
+        "phase": end.phase,
+        "cause": end.cause,
+        "seconds": round(end.seconds, 1),
+    }
+    return json.dumps(body, ensure_ascii=False).encode()
+
+
+def call_on_end(on_end: OnEnd, end: End) -> Phrase | None:
+    """Calls it and waits for its end; what went wrong."""
+    if isinstance(on_end, Program):
+        return _start(on_end, end)
+    return _post(on_end, end)
+
+
+def _start(program: Program, end: End) -> Phrase | None:
+    name = program.words[0]
+    try:
+        ended = subprocess.run(
+            program.words, env={**os.environ, **build_environment(end)}, stdin=subprocess.DEVNULL,
+            timeout=COMMAND_SECONDS, check=False,
+        )  # fmt: skip
+    except OSError as error:
+        return phrase("--on-end {name}: {problem}", name=name, problem=explain_unreadable(error))
+    except subprocess.TimeoutExpired:
+        return phrase(
+            "--on-end {name}: it ran longer than {seconds} s and was ended", name=name, seconds=f"{COMMAND_SECONDS:.0f}"
+        )
+    if ended.returncode:
+        return phrase("--on-end {name}: it ended with exit code {code}", name=name, code=ended.returncode)
+    return None
+
+
+def _post(hook: Webhook, end: End) -> Phrase | None:
+    # late, as few commands have it
+    from http.client import HTTPException
+    from urllib.error import HTTPError, URLError
+    from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+    class Refused(HTTPRedirectHandler):
+        """A redirected POST would arrive as a GET without its body."""
+
+        def redirect_request(self, *args: object) -> None:
+            return None
+
+    headers = {"Content-Type": "application/json", "User-Agent": "paddock"}
+    request = Request(hook.url, build_body(end), headers, method="POST")  # noqa: S310 - http and https alone
+    try:
+        build_opener(Refused).open(request, timeout=WEB_SECONDS).close()
+    except HTTPError as error:
+        error.close()
+        return phrase("--on-end {name}: it answered {code}", name=hook.host, code=error.code)
+    except (URLError, OSError, HTTPException, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        why = getattr(reason, "strerror", None) or str(reason) or type(error).__name__
+        return phrase("--on-end {name}: {problem}", name=hook.host, problem=why)
+    return None

@@ -1,0 +1,32 @@
+"""How a followed job ended, for programs: a webhook, a command, a Python call. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from paddock.jobs.model import Phase
+from paddock.jobs.text.explain import explain
+from paddock.jobs.views.followed import FollowedJob
+
+INTERRUPTED, SUSPENDED, UNKNOWN = "Interrupted", "Suspended", "Unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """`phase`: `Completed`, `Failed`; `Suspended` where it was given up or --timeout was over, `Interrupted` where the
+    user ended it, `Unknown` where it could not be followed to its end. `cause`: a sentence, empty for a job that
+    completed. `seconds`: from the submission."""
+
+    job: str
+    namespace: str
+    phase: str
+    cause: str
+    seconds: float
+
+
+def read_end(view: FollowedJob, code: int | None, now: float, language: str = "en") -> End:
+    """`code`: the exit code of the command that followed it; None if it raised an error."""
+    status, key = view.status, view.job.key
+    phase = str(status.phase) if status.phase.terminal else {130: INTERRUPTED, 1: SUSPENDED}.get(code or 0, UNKNOWN)
+    cause = explain(status.cause, language) if status.cause and status.phase is not Phase.COMPLETED else ""
+    return End(key.name, key.namespace, phase, cause, max(0.0, (view.ended or now) - view.submitted))
