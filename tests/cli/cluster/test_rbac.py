@@ -13,6 +13,7 @@ from cryptography.x509.oid import NameOID
 from paddock.cli.cluster.errors import Failed, explain_error
 from paddock.cli.cluster.places import build_cluster
 from paddock.cli.cluster.rbac import explain_forbidden, explain_unauthorized, explained_refusals, read_expiry
+from paddock.cli.output.local_times import format_local_time
 from paddock.client.kubeconfig import Config
 from paddock.kube.errors import Forbidden, NotFound, Unauthorized
 
@@ -87,7 +88,7 @@ def make_certificate(until: float) -> str:
 @pytest.mark.parametrize(
     ("until", "said"),
     [
-        (NOW - 60, "does not accept the client certificate of f, context c: it expired at 2027-01-15T07:59:00Z"),
+        (NOW - 60, f"the client certificate of f, context c: it expired at {format_local_time(NOW - 60)}"),
         (NOW + 60, "does not know who you are (Unauthorized): the token or certificate of f, context c is wrong"),
         (None, "does not know who you are (Unauthorized)"),
     ],

@@ -10,6 +10,7 @@ import pytest
 
 from paddock.cli.follow.first_error import AFTER, BEFORE, find_first_error
 from paddock.cli.follow.wanted_lines import PatternType, Source, Wanted, build_json_line, print_log
+from paddock.jobs.logs.folding import Folding
 
 LOG = b"one\ntwo\nthree\n10%\r50%\r100%\nfour"
 
@@ -43,6 +44,19 @@ def compile_all(*texts: str) -> tuple[re.Pattern[str], ...]:
 @pytest.mark.parametrize("size", [1, 5, 1000])
 def test_the_lines_that_are_wanted(wanted: Wanted, lines: str, size: int) -> None:
     assert " ".join(choose(wanted, size=size)) == lines
+
+
+def test_raw_keeps_all_states_of_a_bar() -> None:
+    shown: list[str] = []
+    print_log(Source("worker-0", 1, 0, [LOG]), Wanted(tail=2), shown.extend, raw=True)
+    assert shown == ["10%\r50%\r100%", "four"]
+
+
+def test_what_is_folded_is_not_counted_by_tail() -> None:
+    shown: list[str] = []
+    log = b"epoch 1\nLAUNCH INFO 2026-11-22 10:00:00,000 ----------- Configuration ----------------------\n"
+    print_log(Source("worker-0", 1, 0, [log]), Wanted(tail=1), shown.extend, Folding("worker-0"))
+    assert shown == ["epoch 1"]
 
 
 def test_a_pattern_that_is_wrong_is_refused_with_its_place() -> None:

@@ -43,7 +43,10 @@ if TYPE_CHECKING:
     from paddock.client.client import Client
 
 _DRAIN_SECONDS = 3.0
-"""Seconds after the end of the job in which the last log lines must arrive."""
+"""Seconds after the end of the job, and after each line since, in which the last log lines must arrive."""
+_LOOK_SECONDS = 0.5
+_NEWEST = 50
+"""Lines of a batch that are searched for progress: a script may print a gigabyte."""
 _PAINT_SECONDS = 0.125
 
 
@@ -92,6 +95,7 @@ class Follower:
         self._builds = Builds(screen)
         self._said = ""
         self._bars: dict[str, str] = {}
+        self._lines_read = 0
         self._edit: Phrase | None = None
 
     async def run(self) -> FollowedJob:
@@ -127,8 +131,12 @@ class Follower:
             async with asyncio.timeout(_DRAIN_SECONDS):
                 await self._read_unseen_ends()
         waiting = [task for uid, task in self._streams.items() if uid in self._over]
-        if waiting:
-            await asyncio.wait(waiting, timeout=max(0.0, deadline - time.monotonic()))
+        while waiting and (left := deadline - time.monotonic()) > 0:
+            read = self._lines_read
+            _, pending = await asyncio.wait(waiting, timeout=min(left, _LOOK_SECONDS))
+            waiting = list(pending)
+            if self._lines_read != read:  # a script may have printed a gigabyte
+                deadline = time.monotonic() + _DRAIN_SECONDS
 
     async def _read_unseen_ends(self) -> None:
         """Reads the pods whose end the watch of pods has not shown: it may be seconds behind the watch of the job, as
@@ -209,7 +217,7 @@ class Follower:
             self._streams[uid] = asyncio.create_task(self._stream(pod, str(container.get("name") or ""), rank))
 
     async def _stream(self, pod: Manifest, container: str, rank: Rank) -> None:
-        label = rank_name(pod)
+        label, attempt = rank_name(pod), read.attempt if (read := read_pod(pod)) else None
         folding = self._printed.open(label) if self._shows(rank) else None
         draw = partial(self._draw, label) if folding is not None else _draw_nothing
         try:
@@ -218,14 +226,15 @@ class Follower:
             ):
                 self._read(rank, lines)
                 if folding is not None:
-                    self._print(label, folding.feed(lines))
+                    self._print(label, folding.feed(lines), attempt)
         finally:  # also if it is cancelled: what was held is printed
             self._draw(label, "")
             if folding is not None:
-                self._print(label, folding.end())
+                self._print(label, folding.end(), attempt)
 
     def _read(self, rank: Rank, lines: list[str]) -> None:
-        for progress in filter(None, map(read_progress, lines)):
+        self._lines_read += len(lines)
+        if progress := next(filter(None, map(read_progress, reversed(lines[-_NEWEST:]))), None):
             self.view = replace(self.view, progress={**self.view.progress, rank: progress})
         if rank not in self.view.complaints and (complaint := find_complaint(lines)) and complaint.is_fatal:
             self.view = replace(self.view, complaints={**self.view.complaints, rank: complaint})
@@ -236,9 +245,9 @@ class Follower:
         if bar:
             self._bars[label] = bar
 
-    def _print(self, label: str, lines: list[str]) -> None:
+    def _print(self, label: str, lines: list[str], attempt: int | None) -> None:
         self._printed.note(label, len(lines))
-        self._screen.rank_lines("" if self._raw else label, self._width, lines)
+        self._screen.rank_lines("" if self._raw else label, self._width, lines, attempt)
 
     def _note_environment(self, waiting: Mapping[str, Any]) -> None:
         if named := read_environment(str(waiting.get("message") or "")):

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from paddock.app.history import History
+from paddock.cli.cluster.flags import LOCAL
 from paddock.cli.cluster.places import Place
 from paddock.cli.follow.kept_runs import Which, choose_logs, find_failed, find_kept, read_chunks, split_pod
+from paddock.cli.follow.printed import Printed
 from paddock.cli.follow.rank_log import fetch_log
 from paddock.cli.follow.ranks import Ranges, Selection
 from paddock.cli.follow.wanted_lines import Source, Wanted, build_json_line, print_log
@@ -39,6 +41,11 @@ class Request:
     raw: bool = False
 
     @property
+    def folds(self) -> bool:
+        """Whether chatter is left out. What is searched is searched as it was written."""
+        return not (self.raw or self.as_json or self.wanted.first_error or self.wanted.include)
+
+    @property
     def is_of_the_past(self) -> bool:
         """Whether a certain run or attempt is asked for, which may go on or not."""
         return self.which.run is not None or self.which.attempt is not None or self.which.previous
@@ -57,14 +64,23 @@ class Printer:
         self._alone = len(names) == 1
         self._width = max(map(len, names), default=0)
         self.screen = Screen(language=readers_language())
+        self._folded = Printed(folds=True) if request.folds else None
         self.failed = False
         self.printed = False
 
     def print(self, source: Source) -> None:
         try:
-            self.printed = print_log(source, self._request.wanted, self._show(source)) or self.printed
+            folding = self._folded.open(source.rank) if self._folded else None
+            show, raw = self._show(source), self._request.raw
+            self.printed = print_log(source, self._request.wanted, show, folding, raw=raw) or self.printed
         except OSError as error:
             self.note(phrase("the log of {pod} cannot be read: {why}", pod=source.rank, why=explain_unreadable(error)))
+
+    def explain_folded(self, command: str) -> None:
+        """Says once what was left out; nothing where only the last lines were asked for."""
+        if self._folded is not None and self._request.wanted.tail is None:
+            for said in self._folded.explain(command, self.screen.language):
+                self.screen.notify(said)
 
     def note(self, said: Phrase | str) -> None:
         self.failed = True
@@ -96,6 +112,7 @@ def print_kept(history: History, namespace: str, word: str, request: Request) ->
     if not history.find_logs(run) and not run.over:
         return None
     printer = _print_files(run, files, request)
+    printer.explain_folded(f"paddock logs {word} --run {run.run}{LOCAL.of(namespace)} --raw")
     if not printer.printed and not printer.failed:
         printer.screen.notify(explain_nothing(word, run, request))
     if request.follow and run.over:
@@ -149,4 +166,5 @@ async def print_fetched(
             printer.print(Source(name, None, job.status.attempt, [text]))
         if request.wanted.first_error and printer.printed:
             break
+    printer.explain_folded(f"paddock logs {job.key.name}{place.flags.of(job.key.namespace)} --raw")
     return printer

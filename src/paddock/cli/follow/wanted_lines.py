@@ -17,6 +17,7 @@ from paddock.cli.follow.first_error import find_first_error
 from paddock.cli.output.language import localized
 from paddock.cli.output.log_lines import Lines
 from paddock.cli.output.screen import Screen
+from paddock.jobs.logs.folding import Folding
 from paddock.jobs.text.phrases import phrase
 
 _BATCH = 2_000
@@ -75,12 +76,13 @@ class Source:
     chunks: Iterable[bytes]
 
 
-def read_lines(source: Source) -> Iterator[list[str]]:
-    """The lines of a log, in batches."""
-    lines = Lines()
+def read_lines(source: Source, folding: Folding | None = None, *, raw: bool = False) -> Iterator[list[str]]:
+    """The lines of a log, in batches. `folding`: folds some of them; `raw`: a line has all states of its bar."""
+    lines = Lines(raw=raw)
     for chunk in source.chunks:
-        yield lines.feed(chunk)
-    yield lines.end()
+        batch = lines.feed(chunk)
+        yield batch if folding is None else folding.feed(batch)
+    yield lines.end() if folding is None else [*folding.feed(lines.end()), *folding.end()]
 
 
 def choose_lines(batches: Iterable[list[str]], wanted: Wanted) -> Iterator[list[str]]:
@@ -98,10 +100,17 @@ def choose_lines(batches: Iterable[list[str]], wanted: Wanted) -> Iterator[list[
     yield list(last)
 
 
-def print_log(source: Source, wanted: Wanted, show: Callable[[list[str]], None]) -> bool:
+def print_log(
+    source: Source,
+    wanted: Wanted,
+    show: Callable[[list[str]], None],
+    folding: Folding | None = None,
+    *,
+    raw: bool = False,
+) -> bool:
     """Prints what is wanted of a log; whether anything was."""
     printed = False
-    for batch in choose_lines(read_lines(source), wanted):
+    for batch in choose_lines(read_lines(source, folding, raw=raw), wanted):
         for start in range(0, len(batch), _BATCH):
             show(batch[start : start + _BATCH])
             printed = True
@@ -114,8 +123,8 @@ def build_json_line(run: int | None, attempt: int | None, rank: str, line: str) 
 
 
 class FilteredScreen(Screen):
-    """The screen of a followed job that shows the wanted lines alone, as JSON where `as_json`. `run`, `attempt`: what
-    JSON says of the lines that come."""
+    """The screen of a followed job that shows the wanted lines alone, as JSON where `as_json`. `run`: its number in
+    JSON."""
 
     def __init__(
         self, wanted: Wanted, *, as_json: bool, language: str, out: Console | None = None, err: Console | None = None
@@ -123,12 +132,11 @@ class FilteredScreen(Screen):
         super().__init__(out, err, language=language)
         self._wanted, self._as_json = wanted, as_json
         self.run: int | None = None
-        self.attempt: int | None = None
 
-    def rank_lines(self, name: str, width: int, lines: list[str]) -> None:
+    def rank_lines(self, name: str, width: int, lines: list[str], attempt: int | None = None) -> None:
         chosen = self._wanted.choose(lines)
         if not self._as_json:
-            super().rank_lines(name, width, chosen)
+            super().rank_lines(name, width, chosen, attempt)
             return
         for line in chosen:
-            print(build_json_line(self.run, self.attempt, name, line), file=self._out.file, flush=True)
+            print(build_json_line(self.run, attempt, name, line), file=self._out.file, flush=True)

@@ -37,11 +37,11 @@ class Screen:
         if self._live:
             self._live.stop()
 
-    def rank_lines(self, name: str, width: int, lines: list[str]) -> None:
+    def rank_lines(self, name: str, width: int, lines: list[str], attempt: int | None = None) -> None:
         """`worker-0 │ …`, with a colour for each rank; without a name the line as the program wrote it.
 
         On a terminal colour codes are kept and other control sequences dropped, as they would damage the live line.
-        All lines are one print, so that the screen does not flicker.
+        All lines are one print, so that the screen does not flicker. `attempt`: that of the pod that printed them.
         """
         head = f"{name:<{width}} │ " if name else ""
         if not lines:

@@ -29,7 +29,6 @@ from paddock.jobs.labels import ATTEMPT_LABEL
 from paddock.jobs.model import CleanPods, Phase, Rank
 from paddock.jobs.objects.pods import read_pod
 from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.jobs.views.followed import FollowedJob
 from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.pods import rank_name
 from paddock.jobs.views.stored import StoredJob
@@ -58,7 +57,7 @@ if TYPE_CHECKING:
 @click.option("--include", type=PatternType(), multiple=True, metavar="RE", help="Only lines that match.")
 @click.option("--exclude", type=PatternType(), multiple=True, metavar="RE", help="No lines that match.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: an object a line.")
-@click.option("--raw", is_flag=True, help="Fold nothing: every line that was printed.")
+@click.option("--raw", is_flag=True, help="Print all lines, those of launchers and libraries too.")
 @namespace_option
 def command(
     job: str,
@@ -206,13 +205,9 @@ def explain_silence(name: str, ranks: Sequence[Rank], pods: Collection[str], *, 
 async def _follow(client: Client, place: Place, job: StoredJob, which: Selection, request: Request) -> int:
     """The exit code: as the job ends."""
     with FilteredScreen(request.wanted, as_json=request.as_json, language=readers_language()) as screen:
-        screen.run, screen.attempt = _number(place, job), job.status.attempt
-
-        def look(view: FollowedJob) -> None:
-            screen.attempt = view.status.attempt
-
+        screen.run = _number(place, job)
         raw = which.raw and not request.as_json
-        follower = Follower(client, place, job, screen, which.shows, tail=which.tail, raw=raw, on_view=look)
+        follower = Follower(client, place, job, screen, which.shows, tail=which.tail, raw=raw, folds=request.folds)
         following = asyncio.create_task(follower.run())
         watching = asyncio.create_task(place.attend(client, job, screen.notify))
         try:

@@ -155,15 +155,17 @@ _TELLING = re.compile(
 
 _FORMS: dict[str, tuple[Form, ...]] = {}
 for _each in (*_LAUNCH, *_CPP_LINES, *_PARAMETER_SERVERS, *_PYTHON_LIBRARIES, *_NVIDIA):
-    _FORMS[_each.start[0]] = (*_FORMS.get(_each.start[0], ()), _each)
+    _FORMS[_each.start[:2]] = (*_FORMS.get(_each.start[:2], ()), _each)
+for _second in range(33, 127):  # a path: its form has one character
+    _FORMS[f"/{chr(_second)}"] = _FORMS["/"]
 
 STARTS = frozenset(_FORMS)
-"""The first characters of all forms: a line with another one is nobody's chatter."""
+"""The first two characters of all forms: a line with others is nobody's chatter."""
 
 
 def match_chatter(line: str) -> Form | None:
     """The form of `line`, or None."""
-    for form in _FORMS.get(line[:1], ()):
+    for form in _FORMS.get(line[:2], ()):
         if line.startswith(form.start) and form.line.fullmatch(line):
             return None if form.source == WARNING and _TELLING.search(line) else form
     return None

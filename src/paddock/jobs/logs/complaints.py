@@ -72,12 +72,17 @@ _WORDS = ("Error", "Exception", "Interrupt", "Exit", "Timeout", "Refused", "CUDA
 """Each form has one of these or begins with a bracket: most lines of a log need not be matched against the forms."""
 
 
+_BRACKET = re.compile(r"^\s*\(", re.MULTILINE)
+
+
+def _may_complain(text: str) -> bool:
+    return any(map(text.__contains__, _WORDS)) or ("(" in text and _BRACKET.search(text) is not None)
+
+
 def read_complaint(line: str) -> Complaint | None:
     """The error in `line`, or None."""
     text = line.strip()
-    if not any(map(text.__contains__, _WORDS)) and text[:1] != "(":
-        return None
-    if not text or len(text) > _LONGEST_LINE or text.startswith(_ASKED_TO_END):
+    if not text or len(text) > _LONGEST_LINE or not _may_complain(text) or text.startswith(_ASKED_TO_END):
         return None
     for kind, form in _FORMS:
         if form.fullmatch(text):
@@ -95,6 +100,9 @@ def find_complaint(lines: Iterable[str]) -> Complaint | None:
     Of chained tracebacks ("During handling of …") the last one ended the program; the first is nearest to the cause.
     """
     echo: Complaint | None = None
+    lines = list(lines)
+    if not _may_complain("\n".join(lines)):  # a script may print a gigabyte
+        return None
     for line in lines:
         found = read_complaint(line)
         if found is None:

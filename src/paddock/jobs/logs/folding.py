@@ -21,7 +21,8 @@ BAR, REPEATED, SAME_ERROR = "bar", "repeated", "same error"
 """Beside the sources of `chatter`: an earlier state of a bar; a line that the launcher printed before; a line of a
 traceback that was printed before (`Tracebacks.again`)."""
 
-_LOOK_AT = STARTS | {"T"}
+_LOOK_AT = STARTS | {"Tr", "[r", "+-"}
+"""Of chatter, of a traceback, of what nvidia-smi prints."""
 _LAUNCH_INFO = "LAUNCH INFO "
 _DETAIL = re.compile(r"LAUNCH INFO \S+ \S+ -+ ERROR LOG DETAIL -+\s*")
 """Where PaddlePaddle's launcher begins to print the last 3000 bytes of the failed rank's log again."""
@@ -55,10 +56,12 @@ class Folding:
 
     def feed(self, lines: list[str]) -> list[str]:
         """The lines to show now."""
+        if not self._is_inside and not _may_matter(lines):  # a script may print a gigabyte
+            self._recent.extend(lines[-_RECENT:])
+            return lines
         shown: list[str] = []
         for place, line in enumerate(lines):
-            # Most lines are the program's, and leave here: a script may print a gigabyte.
-            if self._is_inside or line[:1] in _LOOK_AT or "%|" in line or "\x1b[" in line:
+            if self._is_inside or line[:2] in _LOOK_AT or "%|" in line or "\x1b[" in line:
                 self._before = lines[max(0, place - _RECENT) : place] if line.startswith(_LAUNCH_INFO) else ()
                 self._take(line, shown)
                 self._is_inside = self._find_inside()
@@ -180,6 +183,14 @@ class Folding:
         else:
             self._bars[bar.name] = bar
         return True
+
+
+def _may_matter(lines: list[str]) -> bool:
+    """Whether a line may be anything but the program's own."""
+    if not _LOOK_AT.isdisjoint([line[:2] for line in lines]):
+        return True
+    text = "\n".join(lines)
+    return "%|" in text or "\x1b[" in text
 
 
 class Unfolded(Folding):
