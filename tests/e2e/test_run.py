@@ -19,7 +19,7 @@ def test_a_completed_job_exits_0_and_says_so_in_its_last_lines(shared: Cluster) 
     assert ended.lines[0] == "PaddleJob default/well: Collective mode, 2 workers"
     assert {"worker-0 │ trained", "worker-1 │ trained"} <= set(ended.lines)
     assert ended.lines[-2].startswith("Completed in ") and ended.lines[-2].endswith(" s: worker 2/2 succeeded.")
-    assert ended.lines[-1] == f"logs: paddock logs well      outputs: {shared.output('well')}"
+    assert ended.lines[-1] == f"logs: paddock logs well      outputs: {shared.output('well')} (PADDOCK_OUTPUT_DIR)"
     assert (shared.output("well") / "words").read_text() == "trained\n"
 
 
@@ -34,7 +34,7 @@ def test_a_failed_rank_is_named_with_its_exit_code_and_its_last_line(shared: Clu
     script = '[ "$PADDLE_TRAINER_ID" = 1 ] || exec sleep 1000; echo out of ideas; exit 3'
     ended = shared.paddock("run", shared.write(build_light_job("badly", script, workers=2)))
     assert ended.code == 1, str(ended)
-    assert ended.out.count("out of ideas") == 2 and "the last lines" not in ended.out, "it stands above"
+    assert ended.out.partition("│")[2].count("out of ideas") == 2 and "the last lines" not in ended.out, "it stands above"
     assert "worker-1 ended with exit code 3, its last line: out of ideas" in ended.lines[-2]
     assert ended.lines[-2].startswith("Failed after ")
     until("the end of the other worker, which would wait for ever", lambda: list(shared.pods("badly")) == ["worker-1"])
@@ -73,7 +73,7 @@ def test_of_a_noisy_log_the_script_is_left_and_its_error_stands_everywhere(share
     explained = shared.paddock("explain", "noisy").lines
     assert error in explained[1] and explained[2] == "not restarted, because restartPolicy of worker is Never"
     raw = shared.paddock("run", path, "--raw")
-    assert raw.out.count("LAUNCH INFO") == 2 and raw.out.count("Traceback") == 2 and "folded" not in raw.err, str(raw)
+    assert raw.out.partition("│")[2].count("LAUNCH INFO") == 2 and raw.out.count("Traceback") == 2 and "folded" not in raw.err, str(raw)
 
 
 def test_a_killed_rank_is_named_with_its_signal(shared: Cluster) -> None:

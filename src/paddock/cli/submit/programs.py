@@ -26,7 +26,7 @@ from paddock.kube.meta import ENVIRONMENTS, Manifest
 if TYPE_CHECKING:
     from paddock.kube.api import Api
 
-_LONGEST = 300
+_LONGEST = 120
 """Characters of a command that are printed."""
 
 
@@ -87,7 +87,7 @@ def _find_path(container: Mapping[str, Any], started_in: str) -> str:
 
 
 def show_command(words: Iterable[object]) -> str:
-    """A container's command and arguments as one would type them, in one line."""
+    """A container's command and arguments as one would type them, in one line: of a long text only the beginning."""
     text = shlex.join(unescape(str(word)) for word in words)
     line = "".join(each if each.isprintable() else f"\\x{ord(each):02x}" if each != "\n" else "\\n" for each in text)
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
