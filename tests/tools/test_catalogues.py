@@ -94,7 +94,9 @@ _SENTENCE = re.compile(r"^(?!paddock |kubectl ).*[a-z]+ [a-z]+ [a-z]+")
 NOT_FOR_READERS = {
     "cli/cluster/places.py": "an assertion",
     "cli/follow/follow.py": "an assertion",
+    "cli/follow/first_error.py": "the first line of Python's tracebacks, which is looked for",
     "cli/verbs/run.py": "an assertion",
+    "cli/verbs/wait.py": "an assertion",
     "cli/cluster/rbac.py": "the API server's own sentence, which is looked for",
     "cli/verbs/explain.py": "an image's own sentence, which is looked for",
     "cli/verbs/manifests.py": "comments of the files that it prints",
