@@ -34,7 +34,8 @@ def test_a_failed_rank_is_named_with_its_exit_code_and_its_last_line(shared: Clu
     script = '[ "$PADDLE_TRAINER_ID" = 1 ] || exec sleep 1000; echo out of ideas; exit 3'
     ended = shared.paddock("run", shared.write(build_light_job("badly", script, workers=2)))
     assert ended.code == 1, str(ended)
-    assert ended.out.partition("│")[2].count("out of ideas") == 2 and "the last lines" not in ended.out, "it stands above"
+    assert ended.out.partition("│")[2].count("out of ideas") == 2, "once in the log, once in the last line"
+    assert "the last lines" not in ended.out, "they stand above"
     assert "worker-1 ended with exit code 3, its last line: out of ideas" in ended.lines[-2]
     assert ended.lines[-2].startswith("Failed after ")
     until("the end of the other worker, which would wait for ever", lambda: list(shared.pods("badly")) == ["worker-1"])
@@ -73,7 +74,8 @@ def test_of_a_noisy_log_the_script_is_left_and_its_error_stands_everywhere(share
     explained = shared.paddock("explain", "noisy").lines
     assert error in explained[1] and explained[2] == "not restarted, because restartPolicy of worker is Never"
     raw = shared.paddock("run", path, "--raw")
-    assert raw.out.partition("│")[2].count("LAUNCH INFO") == 2 and raw.out.count("Traceback") == 2 and "folded" not in raw.err, str(raw)
+    assert raw.out.partition("│")[2].count("LAUNCH INFO") == 2 and raw.out.count("Traceback") == 2, str(raw)
+    assert "folded" not in raw.err
 
 
 def test_a_killed_rank_is_named_with_its_signal(shared: Cluster) -> None:
