@@ -29,7 +29,8 @@ def test_what_an_interrupted_job_printed_is_kept(cluster: Cluster) -> None:
     run = cluster.start("run", cluster.write(build_light_job("stopped", "echo here; exec sleep 999")))
     run.until_it_prints("worker-0 │ here")
     run.interrupt()
-    assert run.end().code == 130
+    ended = run.end()
+    assert ended.code == 130 and "what it printed is kept: paddock logs stopped\n" in ended.err, str(ended)
     assert cluster.paddock("logs", "stopped").out == "here\n"
     waited = cluster.paddock("wait", "stopped")
     assert waited.code == 1 and "stopped run 1: Stopped after " in waited.out

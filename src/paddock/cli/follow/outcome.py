@@ -81,6 +81,8 @@ class Outcome:
             whole = phrase("interrupted: the job and its pods are gone; its outputs are kept")
         part = phrase("interrupted: the job is deleted, some of its pods have not ended yet")
         self.screen.notify(whole if gone else part)
+        if self.place.home is not None and view.status.started is not None:
+            self.screen.notify(phrase("what it printed is kept: {command}", command=self._command("logs")))
         if view.status.cause and view.status.cause.reason == "BuildingEnvironment":
             self.screen.notify(phrase("the build goes on; `{command}` shows it", command="paddock env list"))
         return 130
