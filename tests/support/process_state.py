@@ -37,6 +37,8 @@ PURE_CACHES: Mapping[str, str] = {
     "paddock.cli.help._unit": "compiles its text",
     "paddock.jobs.text.catalogues.find_catalogue": "reads a file of the package",
     "paddock.jobs.text.environments._form": "compiles its text",
+    "paddock.jobs.text.messages._read_texts": "reads a file of the package",
+    "paddock.jobs.text.messages.translate_message": "of its text and language, by the files of the package",
     "paddock.kube.regex.automaton.read_pattern": "compiles its text",
     "paddock.kube.schemas.definition": "of a file of the package",
     "paddock.kube.schemas.definitions": "reads a file of the package",

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from paddock import __version__
+from paddock.version import __version__
 from support.programs import lack, need
 
 ROOT = Path(__file__).parents[2]

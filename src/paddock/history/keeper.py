@@ -86,7 +86,7 @@ class Keeper:
         self._records: dict[str, RunRecord] = {}
         self._unwritten: set[str] = set()
         self._settling: dict[str, list[Moment]] = {}
-        self._woken = asyncio.Event()
+        self._woken, self._tidying = asyncio.Event(), asyncio.Lock()
         self._synced = 0
 
     async def run(self) -> None:
@@ -211,6 +211,10 @@ class Keeper:
     async def tidy(self) -> int:
         """Records the runs of which there are logs alone, prunes by the limits, and returns the number of pruned
         runs."""
+        async with self._tidying:  # a survey of before another's pruning would record its runs again
+            return await self._tidy()
+
+    async def _tidy(self) -> int:
         pods = await asyncio.to_thread(self._survey)
         for uid, (logs, _) in pods.items():
             if uid not in self._records:

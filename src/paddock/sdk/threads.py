@@ -1,17 +1,18 @@
 """Work in a thread of its own, with an event loop of its own: a notebook's loop runs already in the caller's thread.
 
-Ctrl-C, and a notebook's "interrupt", arrive in the main thread as KeyboardInterrupt. The first asks the work to end,
-as the command line does; it then goes on to its end, and a second one asks again.
+Ctrl-C, and a notebook's "interrupt", arrive in the main thread as SIGINT. The first asks the work to end, as the command
+line does; it then goes on to its end, and a second one asks again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
+import signal
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -21,7 +22,7 @@ class Interrupts:
     """Interrupts of one thread that another one's event loop waits for. Those before it listens are kept."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal may come while the one before it is handled
         self._waiting = 0
         self._put: Callable[[], object] | None = None
 
@@ -50,8 +51,8 @@ class Interrupts:
 
 
 def run_apart(work: Callable[[], T], interrupt: Callable[[], None]) -> T:
-    """The result of `work`, done in another thread; its errors are raised here. `interrupt` is called for each
-    KeyboardInterrupt of the caller's thread meanwhile."""
+    """The result of `work`, done in another thread; its errors are raised here. `interrupt` is called for each SIGINT
+    meanwhile, if the caller's thread is the main one, as no other gets signals."""
     future: Future[T] = Future()
     # a notebook tells by the context which cell prints
     context = contextvars.copy_context()
@@ -62,12 +63,20 @@ def run_apart(work: Callable[[], T], interrupt: Callable[[], None]) -> T:
         except BaseException as error:
             future.set_exception(error)
 
-    # not a daemon: the interpreter's end would cut the job's polite end short
-    threading.Thread(target=do, name="paddock").start()
-    while True:
-        try:
-            return future.result()
-        except KeyboardInterrupt:
-            if future.done():
-                raise
-            interrupt()
+    with _handled(interrupt):
+        # not a daemon: the interpreter's end would cut the job's polite end short
+        threading.Thread(target=do, name="paddock").start()
+        return future.result()
+
+
+@contextmanager
+def _handled(interrupt: Callable[[], None]) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    # A KeyboardInterrupt could be raised anywhere, also where the one before it is handled.
+    before = signal.signal(signal.SIGINT, lambda *_: interrupt())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before or signal.default_int_handler)

@@ -35,11 +35,13 @@ _TEMPORARY = Path("/tmp")  # noqa: S108 - in its place a pod has its own
 @dataclass(frozen=True, slots=True)
 class Machine:
     """`directory`: where the programs start, absolute. `search`: PATH, None where the command is not run on this
-    machine or its environment brings programs of its own. `own_tmp`: pods have a /tmp of their own."""
+    machine or its environment brings programs of its own. `own_tmp`: pods have a /tmp of their own; of this one they
+    see what is in `shown`."""
 
     directory: Path
     search: str | None
     own_tmp: bool = False
+    shown: tuple[Path, ...] = ()
 
 
 def check_script(words: Sequence[str], machine: Machine, *, servers: bool, notify: Notify) -> None:
@@ -82,7 +84,8 @@ def _check_file(program: Program, machine: Machine) -> None:
         raise UserError(phrase("{path} cannot be read: {why}", path=script, why=explain_unreadable(error))) from error
     if not exists:
         raise UserError(explain_missing(script, machine.directory))
-    if machine.own_tmp and _TEMPORARY in path.parents and not path.is_relative_to(machine.directory):
+    is_shown = any(path.is_relative_to(each) for each in (machine.directory, *machine.shown))
+    if machine.own_tmp and _TEMPORARY in path.parents and not is_shown:
         raise UserError(
             phrase(
                 "{script}: a pod has a /tmp of its own and does not see this one; --workdir {directory} shows it that "

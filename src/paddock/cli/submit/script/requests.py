@@ -52,7 +52,8 @@ def read_request(
         _refuse_local_options(options)
     directory = find_directory(options.workdir)
     own_environment = options.requirements is not None or not local
-    machine = Machine(directory, None if own_environment else environ.get("PATH", os.defpath), _hides_tmp(place))
+    machine = Machine(directory, None if own_environment else environ.get("PATH", os.defpath), _hides_tmp(place),
+                      (place.home.cache,) if place.home is not None else ())  # fmt: skip
     check_script(words, machine, servers=bool(options.servers), notify=notify)
     script = read_program(words).script
     if local and directory == Path("/") and not os.path.isabs(script or "/"):  # noqa: PTH117 - a word as typed
