@@ -7,6 +7,7 @@ reason, where this machine has no control plane (`make kubernetes` builds it).
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +18,9 @@ from support.process_state import State, explain_changes
 from support.worlds import ControlPlane, World, open_control_plane, open_embedded, open_real
 
 pytest_plugins = ["support.order", "support.skips"]
+
+# Each of the thousand commands that tests start would compile all of its modules again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Seconds say more of the machine than of the code: Hypothesis times no example.
 settings.register_profile("paddock", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -1,7 +1,7 @@
 """Work in a thread of its own, with an event loop of its own: a notebook's loop runs already in the caller's thread.
 
-Ctrl-C, and a notebook's "interrupt", arrive in the main thread as SIGINT. The first asks the work to end, as the command
-line does; it then goes on to its end, and a second one asks again.
+Ctrl-C, and a notebook's "interrupt", arrive in the main thread as SIGINT. The first asks the work to end, as the
+command line does; it then goes on to its end, and a second one asks again.
 """
 
 from __future__ import annotations
