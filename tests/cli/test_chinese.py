@@ -39,7 +39,9 @@ from paddock.node.scheduler.placement import Bind, Wait
 from paddock.node.scheduler.scheduler import build_decision_event
 
 PYTHON = Python(Path("/usr/bin/python3.14"), (3, 14, 0))
-FAILURES = {name: value for name, value in vars(outputs).items() if name.isupper() and isinstance(value, str)}
+FAILURES = {
+    name: value for name, value in vars(outputs).items() if name.isupper() and name[0] != "_" and isinstance(value, str)
+}
 
 _OWN = (
     "paddock paddlepaddle Python Kubernetes kubectl Debian GNU Linux NVIDIA H GPU Pod PodGroup ConfigMap configmap "
@@ -55,7 +57,7 @@ OF_OTHERS = frozenset(
         "cannot be used", "no such comparison operator", "must be one of", "failed to create directory",
         "Permission denied", "os error", "The thing broke at", "Connection refused", "exceeded quota",
         "failed calling webhook", "connection refused", "resource in cluster is overused", "no queue", "no such file",
-        "executable file not found in", "no field", "is forbidden",
+        "executable file not found in", "no field", "is forbidden", "shapes do not match", "cannot read",
     }
 )  # fmt: skip
 """What uv, an API server or another scheduler said."""

@@ -707,7 +707,7 @@ def test_kubectl_that_only_warns_and_paddock_name_the_same_unknown_fields(cluste
 
 def test_a_run_that_asks_begins_with_the_checkpoints_of_the_run_before(cluster: Cluster) -> None:
     program = "echo x >>$PADDOCK_CHECKPOINT_DIR/epochs; echo after $(wc -l <$PADDOCK_CHECKPOINT_DIR/epochs) epochs"
-    job = build_light_job("again", program)
+    job = build_light_job("resumed", program)
     path = cluster.write(job)
     assert "after 1 epochs" in cluster.paddock("run", path).out
     anew = cluster.paddock("run", path)
@@ -716,7 +716,7 @@ def test_a_run_that_asks_begins_with_the_checkpoints_of_the_run_before(cluster: 
     resumed = cluster.paddock("run", cluster.write(job))
     assert "after 2 epochs" in resumed.out, str(resumed)
     assert "resumes from the checkpoints of run 2 (1 file, 2 B)\n" in resumed.err
-    outputs = cluster.paddock("outputs", "again")
+    outputs = cluster.paddock("outputs", "resumed")
     assert (outputs.code, outputs.err) == (0, "run 3: 1 file, 4 B\n")
     assert (Path(outputs.out.strip()) / "checkpoint" / "epochs").read_text() == "x\nx\n"
-    assert list((Path(cluster.paddock("outputs", "again", "--run", "2").out.strip())).iterdir()) == []
+    assert list((Path(cluster.paddock("outputs", "resumed", "--run", "2").out.strip())).iterdir()) == []

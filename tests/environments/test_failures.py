@@ -32,9 +32,9 @@ BACKEND = """error: Failed to build `ujson==5.4.0`
          {error}
 
 hint: Build failures usually indicate a problem with the package or the build environment"""
-UNBUILT = "ujson 5.4.0 has no wheel for Python 3.11 on this machine and"
-COMPILER = "run `apt-get install build-essential` (Debian GNU/Linux 12 (bookworm))"
-NO_COMPILER = f"has to be compiled, and this machine has no compiler: {COMPILER}"
+_SAID_UNBUILT = "ujson 5.4.0 has no wheel for Python 3.11 on this machine and"
+_SAID_COMPILER = "run `apt-get install build-essential` (Debian GNU/Linux 12 (bookworm))"
+_SAID_NO_COMPILER = f"has to be compiled, and this machine has no compiler: {_SAID_COMPILER}"
 REFUSED = """error: Failed to fetch: `http://127.0.0.1:9/simple/six/`
   cause: error sending request for url (http://127.0.0.1:9/simple/six/)
   cause: client error (Connect)
@@ -213,9 +213,13 @@ def test_errors_of_an_index_in_the_spec_name_the_field(output: str, sentence: st
 @pytest.mark.parametrize(
     ("printed", "error", "said"),
     [
-        ("", "error: [Errno 2] No such file or directory: 'g++'", NO_COMPILER),
-        ("", "error: command 'gcc' failed: No such file or directory", NO_COMPILER),
-        ("configure: error: no acceptable C compiler found in $PATH", "RuntimeError: autoconf error", NO_COMPILER),
+        ("", "error: [Errno 2] No such file or directory: 'g++'", _SAID_NO_COMPILER),
+        ("", "error: command 'gcc' failed: No such file or directory", _SAID_NO_COMPILER),
+        (
+            "configure: error: no acceptable C compiler found in $PATH",
+            "RuntimeError: autoconf error",
+            _SAID_NO_COMPILER,
+        ),
         (
             "src/_fastmath.c:33:10: fatal error: longintrepr.h: No such file or directory",
             "error: command 'gcc' failed",
@@ -233,5 +237,7 @@ def test_errors_of_an_index_in_the_spec_name_the_field(output: str, sentence: st
 def test_a_package_without_a_wheel_that_cannot_be_built(printed: str, error: str, said: str) -> None:
     text = BACKEND.format(printed=printed, error=error)
     python = Python(Path("/usr/bin/python3"), (3, 11, 7))
-    failed = read_failure(Failure(text, Definition("mine", requirements=("ujson==5.4.0",)), python, "/c", COMPILER))
-    assert (failed.message, failed.fault) == (f"{UNBUILT} {said}", Fault.MACHINE)
+    failed = read_failure(
+        Failure(text, Definition("mine", requirements=("ujson==5.4.0",)), python, "/c", _SAID_COMPILER)
+    )
+    assert (failed.message, failed.fault) == (f"{_SAID_UNBUILT} {said}", Fault.MACHINE)

@@ -125,18 +125,6 @@ KNOWN = (
     _sentence("install the package of {distribution} that has {thing}"),
     _sentence("{subject} has no wheel for this machine's platform: {why}"),
     _sentence("{subject} has no wheel for Python {version} (it has for {others}): install another Python"),
-    _sentence(
-        "{subject} has no wheel for Python {version} on this machine and has to be compiled, and this machine has no "
-        "compiler: {remedy}"
-    ),
-    _sentence(
-        "{subject} has no wheel for Python {version} on this machine and does not compile: {file} is missing; choose a "
-        "version that has a wheel, or install the development package that has this file"
-    ),
-    _sentence(
-        "{subject} has no wheel for Python {version} on this machine and could not be built: {why}; choose a version "
-        "that has a wheel"
-    ),
     _sentence("its own build script failed"),
     _sentence("{machine} with musl (Alpine)"),
     _sentence(
