@@ -193,8 +193,9 @@ async def test_run_follows_a_job_to_its_end(user: User) -> None:
     assert ended.code == 0, ended
     lines = ended.out.splitlines()
     assert lines[0] == f"PaddleJob {user.world.namespace}/demo: Single mode, 1 worker"
-    assert lines[1].startswith("Completed in ") and "worker 1/1 succeeded" in lines[1]
-    assert lines[2].startswith("logs: gone with the pods (cleanPodPolicy OnCompletion)")
+    assert lines[1] == "runs python train.py, image example.com/mine:1"
+    assert lines[2].startswith("Completed in ") and "worker 1/1 succeeded" in lines[2]
+    assert lines[3].startswith("logs: gone with the pods (cleanPodPolicy OnCompletion)")
     assert "connection refused" in complaint
 
 
@@ -305,7 +306,7 @@ async def test_a_job_that_is_refused_leaves_no_directory_behind(user: User) -> N
     assert (await user.paddock("submit", user.write(), "--workdir", ".", "--context", "prod")).code == 0
     assert len(await user.config_maps()) == 1
     again = await user.paddock("submit", user.write(), "--workdir", ".", "--context", "prod")
-    assert again.code == 2 and "exists already: `paddock delete demo --context prod` removes it" in again.err
+    assert again.code == 2 and "`paddock delete demo --context prod` ends it" in again.err
     assert len(await user.config_maps()) == 1
 
 
