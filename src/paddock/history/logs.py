@@ -125,6 +125,12 @@ def find_log_files(pods: Iterable[PodLogs], uid: str) -> list[LogFile]:
     return sorted(newest.values(), key=lambda file: (file.place.attempt, file.place.role, file.place.index))
 
 
+def find_pod_log(directory: Path, read_place: ReadPlace) -> LogFile | None:
+    """The log of the one pod whose directory this is; None if it has none, or is the pod of no rank."""
+    pod = _read_pod(directory, read_place)
+    return _find_file(pod, pod.place) if pod is not None and pod.place is not None else None
+
+
 def _find_file(pod: PodLogs, place: Place) -> LogFile | None:
     """The log of the container that trains; of a pod that does not name it, the one that was written last."""
     found = [

@@ -121,10 +121,13 @@ def find_failed(run: RunRecord) -> str:
     return str(ranks[0]) if isinstance(ranks, list | tuple) and ranks else ""
 
 
-def read_chunks(file: LogFile) -> Iterator[bytes]:
-    """The content of a log. Raises OSError where a program has put something else in its place."""
+def read_chunks(file: LogFile, start: int = 0) -> Iterator[bytes]:
+    """The content of a log from byte `start`; a negative one counts from its end. Raises OSError where a program has
+    put something else in its place."""
     descriptor = open_log(file)
     try:
+        if start:
+            os.lseek(descriptor, start if start > 0 else max(0, os.fstat(descriptor).st_size + start), os.SEEK_SET)
         while chunk := os.read(descriptor, _CHUNK):
             yield chunk
     finally:
