@@ -146,6 +146,24 @@ async def test_what_is_pruned_goes_with_its_logs_and_what_else_belongs_to_it(wor
     assert len(list((world.node / "pods").iterdir())) == 2
 
 
+async def test_of_a_names_newest_run_the_logs_go_and_the_record_says_so(world: World) -> None:
+    async with world.keeping() as keeper:
+        uid = uid_of(await world.create())
+        write_log(world.node, "demo-worker-0", "p", job=uid, text="Epoch 1, Loss: 0.5\n")
+        await world.api.delete(RESOURCE, "default", "demo")
+        await until(lambda: world.runs() and world.runs()[0].deleted)
+        world.now += 60
+        await until(lambda: world.runs()[0].metrics)
+        world.limits = Limits(seconds=10.0)
+        await keeper.tidy()
+        (run,) = world.runs()
+        assert run.logs_pruned and run.metrics == {"worker-0": {"epoch": 1, "loss": 0.5}}
+        assert list((world.node / "pods").iterdir()) == []
+        world.now += 91 * 86400
+        await keeper.tidy()
+    assert world.runs() == []
+
+
 async def test_an_error_of_the_hook_keeps_no_run(world: World) -> None:
     def fail(record: RunRecord) -> None:
         raise RuntimeError(record.name)

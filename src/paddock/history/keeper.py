@@ -221,14 +221,18 @@ class Keeper:
                 self._adopt(logs)
         none: tuple[list[PodLogs], int] = ([], 0)
         kept = [Kept(each, pods.get(uid, none)[1]) for uid, each in self._records.items()]
-        pruned = plan_pruning(kept, self._limits(), self._clock())
-        for record in pruned:
+        plan = plan_pruning(kept, self._limits(), self._clock())
+        for record in plan.logs:
+            await asyncio.to_thread(self._remove_logs, pods.get(record.uid, none)[0])
+            self._keep(replace(self._records[record.uid], logs_pruned=True))
+            _log.info("pruned the logs of run %d of %s %s/%s", record.run, record.kind, record.namespace, record.name)
+        for record in plan.runs:
             await asyncio.to_thread(self._prune, record, pods.get(record.uid, none)[0])
             self._records.pop(record.uid, None)
             self._unwritten.discard(record.uid)
             self._settling.pop(record.uid, None)
             _log.info("pruned run %d of %s %s/%s", record.run, record.kind, record.namespace, record.name)
-        return len(pruned)
+        return len(plan.runs)
 
     def _survey(self) -> dict[str, tuple[list[PodLogs], int]]:
         """The logs of each run by its UID, and the bytes that they take."""
@@ -250,12 +254,15 @@ class Keeper:
             self._on_prune(record)
         except Exception:
             _log.exception("what belongs to run %d of %s/%s stays", record.run, record.namespace, record.name)
-        for each in logs:
-            self._files.remove(each.directory)
+        self._remove_logs(logs)
         try:
             remove_record(self._files.records, record)
         except OSError as error:
             _log.warning("%s stays: %s", path_of(self._files.records, record), error)
+
+    def _remove_logs(self, logs: Iterable[PodLogs]) -> None:
+        for each in logs:
+            self._files.remove(each.directory)
 
 
 def read_metrics(files: Files, read_place: ReadPlace, record: RunRecord) -> dict[str, Metrics]:

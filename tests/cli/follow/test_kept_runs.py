@@ -12,8 +12,9 @@ from paddock.app.history import History
 from paddock.app.home import Home
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.follow.kept_runs import Which, choose_logs, choose_run, find_failed, find_kept, read_chunks, split_pod
-from paddock.cli.follow.print_logs import order_for_errors
+from paddock.cli.follow.print_logs import Request, explain_nothing, order_for_errors
 from paddock.cli.follow.ranks import read_ranges
+from paddock.cli.follow.wanted_lines import Wanted
 from paddock.history.records import Cause, RunRecord, write_record
 from paddock.jobs.model import Rank
 
@@ -120,6 +121,13 @@ def test_a_log_that_was_replaced_by_a_link_is_not_read(history: History) -> None
     file.path.symlink_to("/etc/passwd")
     with pytest.raises(OSError, match="not a regular file"):
         next(read_chunks(file))
+
+
+def test_a_run_whose_logs_were_pruned_did_not_print_nothing() -> None:
+    request = Request(Which(), Wanted())
+    assert str(explain_nothing("demo", RUN, request)) == "run 1 of demo printed nothing"
+    said = explain_nothing("demo", replace(RUN, logs_pruned=True), request)
+    assert str(said) == "the logs of run 1 of demo are no longer kept (`paddock up --keep-logs` sets for how long)"
 
 
 def test_the_last_run_is_chosen_by_default() -> None:

@@ -124,6 +124,11 @@ def print_kept(history: History, namespace: str, word: str, request: Request) ->
 
 def explain_nothing(word: str, run: RunRecord, request: Request) -> Phrase:
     """Why nothing was printed of a run that is kept. Pure."""
+    if run.logs_pruned:
+        return phrase(
+            "the logs of run {run} of {job} are no longer kept (`{command}` sets for how long)",
+            run=run.run, job=word, command="paddock up --keep-logs",
+        )  # fmt: skip
     if request.wanted.first_error:
         return phrase("run {run} of {job} printed no error", run=run.run, job=word)
     if request.wanted.filters or request.which.since is not None:

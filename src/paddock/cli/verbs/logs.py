@@ -85,8 +85,7 @@ def command(
     paddock logs resnet-worker-0 --previous
 
     The local cluster keeps what each run and each attempt printed, also when the job is gone or run again: for 7 days
-    or up to 1 GiB, and of each name the last run (`paddock up --keep-logs` sets both). A Kubernetes keeps the log of a
-    pod as long as the pod.
+    or up to 1 GiB (`paddock up --keep-logs` sets both). A Kubernetes keeps the log of a pod as long as the pod.
     """
     which = Which(role, ranks, run, attempt, previous, since)
     request = Request(which, Wanted(include, exclude, tail, first_error), follow, output == "json", raw)
