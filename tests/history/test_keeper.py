@@ -15,8 +15,8 @@ from history.test_logs import write_log
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app.history import KEPT, read_log_metrics
 from paddock.app.kinds import apply_crds, build_crds
-from paddock.history.keeper import Files, Keeper
-from paddock.history.records import RunRecord, find_runs, path_of
+from paddock.history.keeper import Files, Keeper, read_all_metrics
+from paddock.history.records import RunRecord, find_runs, path_of, write_record
 from paddock.history.retention import Limits
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.meta import Manifest, uid_of
@@ -129,6 +129,38 @@ async def test_metrics_are_read_when_a_run_is_over_and_again_after_its_grace_per
         await until(lambda: world.runs()[0].metrics == {"worker-0": {"epoch": 1, "loss": 0.5}})
         write_log(world.node, "demo-worker-0", "p", job=uid, text="Epoch 1, Loss: 0.5\nEpoch 2, Loss: nan\nbye")
     assert world.runs()[0].metrics == {"worker-0": {"epoch": 2, "loss": "nan"}}, "read when the keeper ends, too"
+
+
+class Counting(type(Path())):  # type: ignore[misc]
+    """A directory that counts how often it is listed."""
+
+    listed = 0
+
+    def iterdir(self) -> Any:
+        type(self).listed += 1
+        return super().iterdir()
+
+
+def test_many_runs_are_read_in_one_pass(tmp_path: Path) -> None:
+    Counting.listed = 0
+    files = Files(tmp_path, Counting(tmp_path / "pods"), read_log_metrics, remove_tree)
+    records = [RunRecord(RESOURCE.api_version, RESOURCE.kind, "default", f"n{uid}", uid, 1, 0.0) for uid in "abc"]
+    for each in records:
+        write_log(tmp_path, f"{each.name}-worker-0", each.uid, job=each.uid, text=f"Epoch {ord(each.uid)}, Loss: 0.5\n")
+    found = read_all_metrics(files, KEPT.read_place, records)
+    assert found == {uid: {"worker-0": {"epoch": ord(uid), "loss": 0.5}} for uid in "abc"}
+    assert Counting.listed == 1
+    assert read_all_metrics(files, KEPT.read_place, records, deadline=0.0) == {}
+
+
+async def test_metrics_that_a_killed_keeper_had_not_read_are_read_by_the_next(world: World) -> None:
+    write_log(world.node, "demo-worker-0", "p", job="u", text="Epoch 1, Loss: 0.5\n")
+    end = world.now - 1
+    ended = RunRecord(RESOURCE.api_version, RESOURCE.kind, "default", "demo", "u", 1, end, ended=end, deleted=end)
+    write_record(world.records, ended)
+    async with world.keeping():
+        await until(lambda: world.runs()[0].settled)
+        assert world.runs()[0].metrics == {"worker-0": {"epoch": 1, "loss": 0.5}}
 
 
 async def test_what_is_pruned_goes_with_its_logs_and_what_else_belongs_to_it(world: World) -> None:

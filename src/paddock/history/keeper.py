@@ -14,12 +14,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from paddock.history.logs import PodLogs, ReadPlace, find_log_files, find_pod_logs, measure
+from paddock.history.logs import PodLogs, ReadPlace, find_log_files, group_logs, measure
 from paddock.history.recording import JobState, build_from_owner, build_record, mark_deleted, update_record
 from paddock.history.records import (
     Metrics,
@@ -40,6 +41,8 @@ SETTLING = (1.0, 6.0, 35.0)
 """Seconds after the end of a run at which its metrics are read: the usual grace period has 30."""
 _TIDY_SECONDS = 600.0
 _LONGEST_PAUSE = 60.0
+_LAST_SECONDS = 2.0
+"""In which the metrics that are due are read at the end; what is left is read by the next keeper."""
 
 _log = logging.getLogger(__name__)
 
@@ -99,12 +102,15 @@ class Keeper:
                 group.create_task(self._work())
         finally:
             due = [self._records[uid] for uid in self._settling if uid in self._records]
-            self._settle(self._read_all_metrics(due))
+            deadline = time.monotonic() + _LAST_SECONDS
+            self._settle(await asyncio.to_thread(self._read_all_metrics, due, deadline))
 
     def _load(self) -> None:
         for each in read_records(self._files.records):
             if isinstance(each, RunRecord):
                 self._records[each.uid] = each
+                if each.ended is not None and not each.settled:  # a keeper was killed in these seconds
+                    self._settling[each.uid] = [self._clock()]
             else:
                 _log.warning("%s is not the record of a run and is left alone: %s", each.path, each.why)
 
@@ -153,6 +159,8 @@ class Keeper:
         before = self._records.get(record.uid)
         if before == record and record.uid not in self._unwritten:
             return
+        if record.ended is None and record.settled:  # a run that was given up is resumed
+            record = replace(record, settled=False)
         self._records[record.uid] = record
         if record.ended is not None and (before is None or before.ended is None):
             now = self._clock()
@@ -194,10 +202,12 @@ class Keeper:
             async with asyncio.timeout(min(_LONGEST_PAUSE, max(0.05, next_due - self._clock()))):
                 await self._woken.wait()
 
-    def _read_all_metrics(self, records: Iterable[RunRecord]) -> dict[str, dict[str, Metrics]]:
-        return {each.uid: read_metrics(self._files, self._kinds.read_place, each) for each in records}
+    def _read_all_metrics(
+        self, records: list[RunRecord], deadline: float = math.inf
+    ) -> dict[str, Mapping[str, Metrics]]:
+        return read_all_metrics(self._files, self._kinds.read_place, records, deadline)
 
-    def _settle(self, found: Mapping[str, dict[str, Metrics]]) -> None:
+    def _settle(self, found: Mapping[str, Mapping[str, Metrics]]) -> None:
         """Keeps the metrics of runs whose time has come."""
         now = self._clock()
         for uid, metrics in found.items():
@@ -205,8 +215,8 @@ class Keeper:
             if left:
                 self._settling[uid] = left
             record = self._records.get(uid)
-            if record is not None and metrics and metrics != record.metrics:
-                self._keep(replace(record, metrics=metrics))
+            if record is not None and record.ended is not None:
+                self._keep(replace(record, metrics=metrics or record.metrics, settled=not left))
 
     async def tidy(self) -> int:
         """Records the runs of which there are logs alone, prunes by the limits, and returns the number of pruned
@@ -236,12 +246,12 @@ class Keeper:
 
     def _survey(self) -> dict[str, tuple[list[PodLogs], int]]:
         """The logs of each run by its UID, and the bytes that they take."""
-        pods: dict[str, tuple[list[PodLogs], int]] = {}
-        for each in find_pod_logs(self._files.logs, self._kinds.read_place):
-            if self._kinds.has(each.owner.api_version, each.owner.kind):
-                logs, size = pods.get(each.owner.uid, ([], 0))
-                pods[each.owner.uid] = ([*logs, each], size + measure(each))
-        return pods
+        found = group_logs(self._files.logs, self._kinds.read_place)
+        return {
+            uid: (logs, sum(map(measure, logs)))
+            for uid, logs in found.items()
+            if self._kinds.has(logs[0].owner.api_version, logs[0].owner.kind)
+        }
 
     def _adopt(self, logs: list[PodLogs]) -> None:
         owner, started = logs[0].owner, min(each.started for each in logs)
@@ -265,10 +275,25 @@ class Keeper:
             self._files.remove(each.directory)
 
 
-def read_metrics(files: Files, read_place: ReadPlace, record: RunRecord) -> dict[str, Metrics]:
-    """The last numbers of each rank, from its newest log that has some."""
+def read_all_metrics(
+    files: Files, read_place: ReadPlace, records: Collection[RunRecord], deadline: float = math.inf
+) -> dict[str, Mapping[str, Metrics]]:
+    """Those of each run by its UID. What was not read before `deadline` (`time.monotonic`) is left out."""
+    if not records:
+        return {}
+    logs = group_logs(files.logs, read_place, {(each.namespace, each.name) for each in records}, deadline)
+    found: dict[str, Mapping[str, Metrics]] = {}
+    for each in records:
+        if time.monotonic() > deadline:
+            break
+        found[each.uid] = read_metrics(files, logs.get(each.uid, ()), each.uid)
+    return found
+
+
+def read_metrics(files: Files, logs: Iterable[PodLogs], uid: str) -> dict[str, Metrics]:
+    """The last numbers of each rank of a run, from its newest log that has some."""
     found: dict[str, Metrics] = {}
-    for file in find_log_files(find_pod_logs(files.logs, read_place, record.namespace, record.name), record.uid):
+    for file in find_log_files(logs, uid):
         if metrics := files.read_metrics(file.path):
             found[file.rank] = metrics
     return found

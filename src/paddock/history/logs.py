@@ -10,9 +10,11 @@ place. What rank a pod is stands in labels that only `paddock.jobs` knows: `Read
 
 from __future__ import annotations
 
+import math
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -90,6 +92,20 @@ def find_pod_logs(directory: Path, read_place: ReadPlace, namespace: str = "", n
     for path in found:
         if (logs := _read_pod(path, read_place)) is not None:
             yield logs
+
+
+def group_logs(
+    directory: Path, read_place: ReadPlace, names: Collection[tuple[str, str]] = (), deadline: float = math.inf
+) -> dict[str, list[PodLogs]]:
+    """The directories of pods by the UID of their controller, in one pass however many runs are asked for. `names`:
+    namespaces and names of jobs; one alone is looked up by its name. Incomplete after `deadline` (`time.monotonic`)."""
+    narrow = next(iter(names)) if len(set(names)) == 1 else ("", "")
+    found: dict[str, list[PodLogs]] = {}
+    for each in find_pod_logs(directory, read_place, *narrow):
+        if time.monotonic() > deadline:
+            break
+        found.setdefault(each.owner.uid, []).append(each)
+    return found
 
 
 def _read_pod(path: Path, read_place: ReadPlace) -> PodLogs | None:

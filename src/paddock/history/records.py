@@ -80,6 +80,8 @@ class RunRecord:
     metrics: Mapping[str, Metrics] = field(default_factory=dict)
     logs_pruned: bool = False
     """Its logs were removed to keep the limits."""
+    settled: bool = False
+    """Its metrics were read after its end and its grace period: they never change, and its logs need not be read."""
 
     @property
     def over(self) -> bool:
