@@ -89,9 +89,11 @@ def choose_logs(
                 )
             )  # fmt: skip
     elif which.previous:
-        if len(attempts) < 2:
+        # The newest attempt may have printed nothing yet: the record alone has it.
+        before = [each for each in attempts if each < max(wanted, run.attempt)]
+        if not before:
             return _choose_before(history, word, runs, run, which, now)
-        wanted = attempts[-2]
+        wanted = before[-1]
     chosen = _choose(word, [file for file in files if file.place.attempt == wanted], which)
     if which.since is not None:
         chosen = [file for file in chosen if file.modified >= now - which.since]
