@@ -226,6 +226,69 @@ async def test_damaged_and_foreign_records_are_left_alone(world: World, caplog: 
     assert "bad.json is not the record of a run and is left alone" in caplog.text
 
 
+async def test_a_damaged_record_is_set_aside_before_its_place_is_written(world: World) -> None:
+    uid = uid_of(await world.create())
+    place = world.records / "default" / "demo"
+    place.mkdir(parents=True)
+    (place / f"{uid}.json").write_text("{")
+    write_log(world.node, "demo-worker-0", "p", job="adopted")
+    (place / "adopted.json").write_text("[")
+    async with world.keeping():
+        await until(lambda: len(world.runs()) == 2)
+    assert {each.uid for each in world.runs()} == {uid, "adopted"}
+    assert (place / f"{uid}.json.damaged").read_text() == "{"
+    assert (place / "adopted.json.damaged").read_text() == "["
+
+
+async def test_a_keeper_that_runs_again_waits_for_the_first_lists_and_keeps_what_is_unwritten(world: World) -> None:
+    class Refusing:
+        """An API whose watches wait for `open`."""
+
+        def __init__(self, api: LocalApi) -> None:
+            self.api, self.open = api, asyncio.Event()
+            self.open.set()
+
+        async def follow(self, resource: Any) -> AsyncIterator[Any]:
+            await self.open.wait()
+            async for event in self.api.follow(resource):
+                yield event
+
+    api: Any = Refusing(world.api)
+    files = Files(world.records, world.node / "pods", read_log_metrics, remove_tree)
+    keeper = Keeper(api, KEPT, files, clock=lambda: world.now)
+
+    @contextlib.asynccontextmanager
+    async def running() -> AsyncIterator[None]:
+        task = asyncio.create_task(keeper.run())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async with running():
+        await world.create("first")
+        await until(lambda: world.runs("first"))
+        path = path_of(world.records, world.runs("first")[0])
+        before = path.read_bytes()
+        path.with_suffix(".new").mkdir()  # in the way of the next write
+        await world.set_phase("Completed", "first")
+        await world.create("second")
+        await until(lambda: world.runs("second"))
+    assert path.read_bytes() == before
+    write_log(world.node, "live-worker-0", "p", job=uid_of(await world.create("live")))
+    api.open.clear()
+    path.with_suffix(".new").rmdir()
+    async with running():
+        await until(lambda: world.runs("first")[0].finished)
+        for _ in range(20):  # a survey would be one turn of a thread
+            await asyncio.to_thread(list, (world.node / "pods").iterdir())
+        assert world.runs("demo") == [], "no live job is adopted before the first lists"
+        api.open.set()
+        await until(lambda: world.runs("live"))
+    assert [each.over for each in world.runs("live")] == [False]
+
+
 async def test_a_record_that_could_not_be_written_is_written_later(world: World) -> None:
     world.records.write_text("in the way")
     async with world.keeping():

@@ -88,12 +88,14 @@ class Keeper:
         self._limits, self._on_prune, self._clock = limits, on_prune, clock
         self._records: dict[str, RunRecord] = {}
         self._unwritten: set[str] = set()
+        self._damaged: set[Path] = set()
         self._settling: dict[str, list[Moment]] = {}
         self._woken, self._tidying = asyncio.Event(), asyncio.Lock()
         self._synced = 0
 
     async def run(self) -> None:
         """Runs until cancelled; the metrics that are still due are read then."""
+        self._synced = 0  # `_supervise` calls again after an error: the first lists are to come anew
         self._load()
         try:
             async with asyncio.TaskGroup() as group:
@@ -108,11 +110,13 @@ class Keeper:
     def _load(self) -> None:
         for each in read_records(self._files.records):
             if isinstance(each, RunRecord):
-                self._records[each.uid] = each
+                if each.uid not in self._unwritten:  # else memory has the newer one
+                    self._records[each.uid] = each
                 if each.ended is not None and not each.settled:  # a keeper was killed in these seconds
                     self._settling[each.uid] = [self._clock()]
             else:
                 _log.warning("%s is not the record of a run and is left alone: %s", each.path, each.why)
+                self._damaged.add(each.path)
 
     # Jobs
 
@@ -170,12 +174,22 @@ class Keeper:
 
     def _write(self, record: RunRecord) -> None:
         try:
+            self._set_aside(path_of(self._files.records, record))
             write_record(self._files.records, record)
             self._unwritten.discard(record.uid)
         except (OSError, ValueError) as error:
             # A full disk: tried again at the next change, and each minute.
             self._unwritten.add(record.uid)
             _log.warning("the record of %s/%s was not written: %s", record.namespace, record.name, error)
+
+    def _set_aside(self, path: Path) -> None:
+        """What is damaged and has the name of a record to write is renamed, as somebody may want to mend it."""
+        if path in self._damaged:
+            aside = path.with_name(f"{path.name}.damaged")
+            self._damaged.discard(path)
+            with contextlib.suppress(FileNotFoundError):  # somebody has removed it
+                path.rename(aside)
+            _log.warning("%s is %s now: a record has its place", path, aside.name)
 
     # Metrics and pruning. Files are read and removed in threads; what is known changes on the loop alone.
 
