@@ -15,8 +15,8 @@ from history.test_logs import write_log
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app.history import KEPT, read_log_metrics
 from paddock.app.kinds import apply_crds, build_crds
-from paddock.history.keeper import Files, Keeper
-from paddock.history.records import RunRecord, find_runs, path_of
+from paddock.history.keeper import Files, Keeper, read_all_metrics
+from paddock.history.records import RunRecord, find_runs, path_of, write_record
 from paddock.history.retention import Limits
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.meta import Manifest, uid_of
@@ -131,6 +131,38 @@ async def test_metrics_are_read_when_a_run_is_over_and_again_after_its_grace_per
     assert world.runs()[0].metrics == {"worker-0": {"epoch": 2, "loss": "nan"}}, "read when the keeper ends, too"
 
 
+class Counting(type(Path())):  # type: ignore[misc]
+    """A directory that counts how often it is listed."""
+
+    listed = 0
+
+    def iterdir(self) -> Any:
+        type(self).listed += 1
+        return super().iterdir()
+
+
+def test_many_runs_are_read_in_one_pass(tmp_path: Path) -> None:
+    Counting.listed = 0
+    files = Files(tmp_path, Counting(tmp_path / "pods"), read_log_metrics, remove_tree)
+    records = [RunRecord(RESOURCE.api_version, RESOURCE.kind, "default", f"n{uid}", uid, 1, 0.0) for uid in "abc"]
+    for each in records:
+        write_log(tmp_path, f"{each.name}-worker-0", each.uid, job=each.uid, text=f"Epoch {ord(each.uid)}, Loss: 0.5\n")
+    found = read_all_metrics(files, KEPT.read_place, records)
+    assert found == {uid: {"worker-0": {"epoch": ord(uid), "loss": 0.5}} for uid in "abc"}
+    assert Counting.listed == 1
+    assert read_all_metrics(files, KEPT.read_place, records, deadline=0.0) == {}
+
+
+async def test_metrics_that_a_killed_keeper_had_not_read_are_read_by_the_next(world: World) -> None:
+    write_log(world.node, "demo-worker-0", "p", job="u", text="Epoch 1, Loss: 0.5\n")
+    end = world.now - 1
+    ended = RunRecord(RESOURCE.api_version, RESOURCE.kind, "default", "demo", "u", 1, end, ended=end, deleted=end)
+    write_record(world.records, ended)
+    async with world.keeping():
+        await until(lambda: world.runs()[0].settled)
+        assert world.runs()[0].metrics == {"worker-0": {"epoch": 1, "loss": 0.5}}
+
+
 async def test_what_is_pruned_goes_with_its_logs_and_what_else_belongs_to_it(world: World) -> None:
     async with world.keeping() as keeper:
         for number in range(3):
@@ -144,6 +176,24 @@ async def test_what_is_pruned_goes_with_its_logs_and_what_else_belongs_to_it(wor
     assert [each.run for each in world.runs()] == [2, 3]
     assert [each.run for each in world.pruned] == [1]
     assert len(list((world.node / "pods").iterdir())) == 2
+
+
+async def test_of_a_names_newest_run_the_logs_go_and_the_record_says_so(world: World) -> None:
+    async with world.keeping() as keeper:
+        uid = uid_of(await world.create())
+        write_log(world.node, "demo-worker-0", "p", job=uid, text="Epoch 1, Loss: 0.5\n")
+        await world.api.delete(RESOURCE, "default", "demo")
+        await until(lambda: world.runs() and world.runs()[0].deleted)
+        world.now += 60
+        await until(lambda: world.runs()[0].metrics)
+        world.limits = Limits(seconds=10.0)
+        await keeper.tidy()
+        (run,) = world.runs()
+        assert run.logs_pruned and run.metrics == {"worker-0": {"epoch": 1, "loss": 0.5}}
+        assert list((world.node / "pods").iterdir()) == []
+        world.now += 91 * 86400
+        await keeper.tidy()
+    assert world.runs() == []
 
 
 async def test_an_error_of_the_hook_keeps_no_run(world: World) -> None:
@@ -174,6 +224,69 @@ async def test_damaged_and_foreign_records_are_left_alone(world: World, caplog: 
     assert [each.run for each in world.runs()] == [1]
     assert (place / "bad.json").read_text() == "{"
     assert "bad.json is not the record of a run and is left alone" in caplog.text
+
+
+async def test_a_damaged_record_is_set_aside_before_its_place_is_written(world: World) -> None:
+    uid = uid_of(await world.create())
+    place = world.records / "default" / "demo"
+    place.mkdir(parents=True)
+    (place / f"{uid}.json").write_text("{")
+    write_log(world.node, "demo-worker-0", "p", job="adopted")
+    (place / "adopted.json").write_text("[")
+    async with world.keeping():
+        await until(lambda: len(world.runs()) == 2)
+    assert {each.uid for each in world.runs()} == {uid, "adopted"}
+    assert (place / f"{uid}.json.damaged").read_text() == "{"
+    assert (place / "adopted.json.damaged").read_text() == "["
+
+
+async def test_a_keeper_that_runs_again_waits_for_the_first_lists_and_keeps_what_is_unwritten(world: World) -> None:
+    class Refusing:
+        """An API whose watches wait for `open`."""
+
+        def __init__(self, api: LocalApi) -> None:
+            self.api, self.open = api, asyncio.Event()
+            self.open.set()
+
+        async def follow(self, resource: Any) -> AsyncIterator[Any]:
+            await self.open.wait()
+            async for event in self.api.follow(resource):
+                yield event
+
+    api: Any = Refusing(world.api)
+    files = Files(world.records, world.node / "pods", read_log_metrics, remove_tree)
+    keeper = Keeper(api, KEPT, files, clock=lambda: world.now)
+
+    @contextlib.asynccontextmanager
+    async def running() -> AsyncIterator[None]:
+        task = asyncio.create_task(keeper.run())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async with running():
+        await world.create("first")
+        await until(lambda: world.runs("first"))
+        path = path_of(world.records, world.runs("first")[0])
+        before = path.read_bytes()
+        path.with_suffix(".new").mkdir()  # in the way of the next write
+        await world.set_phase("Completed", "first")
+        await world.create("second")
+        await until(lambda: world.runs("second"))
+    assert path.read_bytes() == before
+    write_log(world.node, "live-worker-0", "p", job=uid_of(await world.create("live")))
+    api.open.clear()
+    path.with_suffix(".new").rmdir()
+    async with running():
+        await until(lambda: world.runs("first")[0].finished)
+        for _ in range(20):  # a survey would be one turn of a thread
+            await asyncio.to_thread(list, (world.node / "pods").iterdir())
+        assert world.runs("demo") == [], "no live job is adopted before the first lists"
+        api.open.set()
+        await until(lambda: world.runs("live"))
+    assert [each.over for each in world.runs("live")] == [False]
 
 
 async def test_a_record_that_could_not_be_written_is_written_later(world: World) -> None:

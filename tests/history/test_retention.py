@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.history.records import RunRecord
-from paddock.history.retention import Kept, Limits, WrongLimit, plan_pruning, read_limits, write_limits
+from paddock.history.retention import (
+    MOST_NAMES,
+    Kept,
+    Limits,
+    Pruning,
+    WrongLimit,
+    plan_pruning,
+    read_limits,
+    write_limits,
+)
 
 NOW, DAY = 1_000_000_000.0, 86400.0
 RUN = RunRecord("batch.paddlepaddle.org/v1", "PaddleJob", "default", "demo", "u", 1, 0.0)
@@ -31,27 +40,50 @@ GOES_ON = {"ended": None, "finished": False, "phase": "Running"}
     ("kept", "pruned"),
     [
         pytest.param([], [], id="nothing"),
-        pytest.param([over(1, 90)], [], id="the newest run of a name stays, however old"),
-        pytest.param([over(1, 8), over(2, 6), over(3, 1)], [1], id="what is older than the limit goes"),
+        pytest.param([over(1, 89)], [], id="the newest run of a name stays longer"),
+        pytest.param([over(1, 91)], ["demo-1"], id="but not for ever"),
+        pytest.param([over(1, 8, 1)], ["demo-1 logs"], id="its logs go in their time"),
+        pytest.param([over(1, 91, 1)], ["demo-1"], id="what goes as a whole has no logs of its own"),
+        pytest.param([over(1, 8), over(2, 6), over(3, 1)], ["demo-1"], id="what is older than the limit goes"),
         pytest.param([over(1, 7), over(2, 1)], [], id="exactly as old as the limit stays"),
-        pytest.param([over(1, 90), over(1, 90, name="other")], [], id="each name has a newest run"),
-        pytest.param([over(1, 90, **GOES_ON), over(2, 1)], [], id="a run that goes on stays, however old"),
-        pytest.param([over(1, 3, 60), over(2, 2, 30), over(3, 1, 30)], [1], id="above the size the oldest go"),
-        pytest.param([over(1, 3, 10), over(2, 2, 95), over(3, 1, 5)], [1], id="until the rest fits, and no further"),
-        pytest.param([over(1, 3, 60), over(2, 2, 30), over(3, 1, 900)], [1, 2], id="the newest run counts, and stays"),
+        pytest.param([over(1, 60), over(1, 60, name="other")], [], id="each name has a newest run"),
+        pytest.param([over(1, 90, 900, **GOES_ON), over(2, 1)], [], id="a run that goes on stays, however old"),
+        pytest.param([over(1, 3, 60), over(2, 2, 30), over(3, 1, 30)], ["demo-1"], id="above the size the oldest go"),
+        pytest.param([over(1, 3, 10), over(2, 2, 95), over(3, 1, 5)], ["demo-1"], id="until the rest fits"),
         pytest.param([over(1, 3, 50), over(2, 1, 50)], [], id="exactly as large as the limit fits"),
-        pytest.param([over(3, 9), over(1, 3, 90), over(2, 2, 20)], [1], id="by time of end, not by number"),
+        pytest.param([over(3, 9), over(1, 3, 90), over(2, 2, 20)], ["demo-1"], id="by time of end, not by number"),
+        pytest.param([over(1, 3, 0), over(2, 2, 60), over(3, 1, 60)], ["demo-2"], id="what has no logs stays"),
+        pytest.param([over(1, 3, 60), over(2, 2, 30), over(3, 1, 900, **GOES_ON)], [],
+                     id="what goes on does not count, as it cannot go"),
+        pytest.param([over(1, 3, 900)], [], id="the logs of the run that ended last stay for their time"),
+        pytest.param([over(1, days, 60, name=f"n{days}") for days in (4, 3, 2, 1)],
+                     ["n4-1 logs", "n3-1 logs", "n2-1 logs"], id="many names are bounded too"),
+        pytest.param([over(1, 4, 60, name="other"), over(1, 3, 60), over(2, 2, 40)], ["demo-1"],
+                     id="earlier runs go before the logs of a newest one"),
     ],
-)
-def test_the_oldest_runs_go_first(kept: list[Kept], pruned: list[int]) -> None:
-    assert [record.run for record in plan_pruning(kept, KEPT, NOW)] == pruned
+)  # fmt: skip
+def test_the_oldest_runs_go_first(kept: list[Kept], pruned: list[str]) -> None:
+    assert show(plan_pruning(kept, KEPT, NOW)) == pruned
+
+
+def show(plan: Pruning) -> list[str]:
+    return [record.uid for record in plan.runs] + [f"{record.uid} logs" for record in plan.logs]
 
 
 def test_a_suspended_run_that_may_be_resumed_is_not_pruned() -> None:
     suspended = over(1, 90, finished=False, phase="Suspended", given_up="timeout")
-    assert plan_pruning([suspended, over(2, 1)], KEPT, NOW) == []
+    assert plan_pruning([suspended, over(2, 1)], KEPT, NOW) == Pruning()
     gone = replace(suspended.record, deleted=NOW - 80 * DAY)
-    assert plan_pruning([Kept(gone, 0), over(2, 1)], KEPT, NOW) == [gone]
+    assert plan_pruning([Kept(gone, 0), over(2, 1)], KEPT, NOW).runs == (gone,)
+
+
+def test_the_newest_runs_of_a_thousand_names_are_kept() -> None:
+    kept = [over(1, 30 - number / 100, name=f"n{number}") for number in range(MOST_NAMES + 2)]
+    assert show(plan_pruning(kept, KEPT, NOW)) == ["n0-1", "n1-1"]
+
+
+def test_a_longer_limit_holds_for_the_records_too() -> None:
+    assert plan_pruning([over(1, 200, 1)], Limits(365 * DAY, 100), NOW) == Pruning()
 
 
 RUNS = st.builds(
@@ -67,19 +99,19 @@ RUNS = st.builds(
 
 
 @given(st.lists(RUNS, max_size=12, unique_by=lambda each: each.record.uid), st.floats(0, 1e7), st.integers(0, 500))
-def test_no_unfinished_and_no_newest_run_is_ever_pruned(kept: list[Kept], seconds: float, size: int) -> None:
-    pruned = plan_pruning(kept, Limits(seconds, size), NOW)
-    left = [each for each in kept if each.record not in pruned]
-    assert all(record.over for record in pruned)
-    assert len(pruned) == len({record.uid for record in pruned})
+def test_no_unfinished_and_no_newest_run_is_pruned_and_the_rest_fits(
+    kept: list[Kept], seconds: float, size: int
+) -> None:
+    plan = plan_pruning(kept, Limits(seconds, size), NOW)
+    gone = [*plan.runs, *plan.logs]
+    assert all(record.over for record in gone)
+    assert len(gone) == len({record.uid for record in gone})
+    left = [each for each in kept if each.record not in plan.runs]
     for each in kept:
         assert each.record.run <= max(one.record.run for one in left if one.record.identity == each.record.identity)
-    # What is left either fits, or nothing more of it may go.
-    last = {each.record.identity: max(one.record.run for one in kept if one.record.identity == each.record.identity)
-            for each in kept}  # fmt: skip
-    free = [each.record for each in left if each.record.over and each.record.run != last[each.record.identity]]
-    assert not free or sum(each.bytes for each in left) <= size
-    assert all(NOW - (record.ended or record.created) <= seconds for record in free)
+    logs = [each for each in left if each.record.over and each.record not in plan.logs and each.bytes]
+    assert all(NOW - (each.record.ended or each.record.created) <= seconds for each in logs)
+    assert sum(each.bytes for each in logs) <= size or len(logs) == 1, "the run that ended last"
 
 
 @pytest.mark.parametrize(

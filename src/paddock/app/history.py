@@ -11,7 +11,7 @@ from pathlib import Path
 
 from paddock.app.home import Home
 from paddock.history.keeper import Files, Keeper, Kinds, read_metrics
-from paddock.history.logs import LogFile, Place, find_log_files, find_pod_logs
+from paddock.history.logs import LogFile, Place, PodLogs, find_log_files, find_pod_log, find_pod_logs, group_logs
 from paddock.history.recording import JobState
 from paddock.history.records import Cause, Damaged, Metrics, RunRecord, read_records
 from paddock.history.retention import Limits, WrongLimit, read_limits, write_limits
@@ -22,8 +22,9 @@ from paddock.jobs.logs.progress import Progress, read_progress
 from paddock.jobs.model import CauseRecord, Phase
 from paddock.jobs.names import read_pod_name
 from paddock.kube.api import Api
-from paddock.kube.meta import Manifest, Resource, annotations_of
+from paddock.kube.meta import Manifest, Resource, annotations_of, name_of, namespace_of, uid_of
 from paddock.node.runtime.pod_files import open_regular, read_end, remove_tree
+from paddock.node.runtime.records import log_directory
 
 _TAIL = 64 * 2**10
 """Bytes at the end of a log in which the last progress is looked for."""
@@ -127,12 +128,43 @@ class History:
 
     def find_logs(self, run: RunRecord) -> list[LogFile]:
         """The logs of the run's ranks in all its attempts, by attempt, role and index."""
-        pods = find_pod_logs(self.home.node / "pods", read_place, run.namespace, run.name)
-        return find_log_files(pods, run.uid)
+        return self.find_job_logs(run.namespace, run.name, run.uid)
+
+    def find_job_logs(self, namespace: str, name: str, uid: str) -> list[LogFile]:
+        """The same of a job that need not be recorded yet: a name has logs of other runs too, so its UID counts."""
+        return find_log_files(find_pod_logs(self.home.node / "pods", read_place, namespace, name), uid)
+
+    def find_pod_log(self, pod: Manifest) -> LogFile | None:
+        """The log of this pod, and of no other that had its name."""
+        directory = log_directory(self.home.node, namespace_of(pod), name_of(pod), uid_of(pod))
+        return find_pod_log(directory, read_place)
+
+    def survey(self) -> Survey:
+        """The logs of all runs, for who reads of many."""
+        return Survey(self.home)
+
+
+class Survey:
+    """The logs of all runs of a home, looked through once, when the first is asked for."""
+
+    def __init__(self, home: Home) -> None:
+        self._files = build_files(home)
+        self._found: dict[str, list[PodLogs]] | None = None
+
+    def _of(self, run: RunRecord) -> list[PodLogs]:
+        if self._found is None:
+            self._found = group_logs(self._files.logs, read_place)
+        return self._found.get(run.uid, [])
+
+    def find_logs(self, run: RunRecord) -> list[LogFile]:
+        """As `History.find_logs`."""
+        return find_log_files(self._of(run), run.uid)
 
     def read_metrics(self, run: RunRecord) -> Mapping[str, Metrics]:
-        """Those of a run that goes on are read now."""
-        return run.metrics or read_metrics(build_files(self.home), read_place, run)
+        """As recorded; those of a run that goes on, or that nobody has settled yet, are read now."""
+        if run.settled or (run.ended is not None and run.metrics):
+            return run.metrics
+        return read_metrics(self._files, self._of(run), run.uid) or run.metrics
 
 
 def open_log(file: LogFile) -> int:

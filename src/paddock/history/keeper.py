@@ -14,12 +14,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from paddock.history.logs import PodLogs, ReadPlace, find_log_files, find_pod_logs, measure
+from paddock.history.logs import PodLogs, ReadPlace, find_log_files, group_logs, measure
 from paddock.history.recording import JobState, build_from_owner, build_record, mark_deleted, update_record
 from paddock.history.records import (
     Metrics,
@@ -40,6 +41,8 @@ SETTLING = (1.0, 6.0, 35.0)
 """Seconds after the end of a run at which its metrics are read: the usual grace period has 30."""
 _TIDY_SECONDS = 600.0
 _LONGEST_PAUSE = 60.0
+_LAST_SECONDS = 2.0
+"""In which the metrics that are due are read at the end; what is left is read by the next keeper."""
 
 _log = logging.getLogger(__name__)
 
@@ -85,12 +88,14 @@ class Keeper:
         self._limits, self._on_prune, self._clock = limits, on_prune, clock
         self._records: dict[str, RunRecord] = {}
         self._unwritten: set[str] = set()
+        self._damaged: set[Path] = set()
         self._settling: dict[str, list[Moment]] = {}
         self._woken, self._tidying = asyncio.Event(), asyncio.Lock()
         self._synced = 0
 
     async def run(self) -> None:
         """Runs until cancelled; the metrics that are still due are read then."""
+        self._synced = 0  # `_supervise` calls again after an error: the first lists are to come anew
         self._load()
         try:
             async with asyncio.TaskGroup() as group:
@@ -99,14 +104,19 @@ class Keeper:
                 group.create_task(self._work())
         finally:
             due = [self._records[uid] for uid in self._settling if uid in self._records]
-            self._settle(self._read_all_metrics(due))
+            deadline = time.monotonic() + _LAST_SECONDS
+            self._settle(await asyncio.to_thread(self._read_all_metrics, due, deadline))
 
     def _load(self) -> None:
         for each in read_records(self._files.records):
             if isinstance(each, RunRecord):
-                self._records[each.uid] = each
+                if each.uid not in self._unwritten:  # else memory has the newer one
+                    self._records[each.uid] = each
+                if each.ended is not None and not each.settled:  # a keeper was killed in these seconds
+                    self._settling[each.uid] = [self._clock()]
             else:
                 _log.warning("%s is not the record of a run and is left alone: %s", each.path, each.why)
+                self._damaged.add(each.path)
 
     # Jobs
 
@@ -153,6 +163,8 @@ class Keeper:
         before = self._records.get(record.uid)
         if before == record and record.uid not in self._unwritten:
             return
+        if record.ended is None and record.settled:  # a run that was given up is resumed
+            record = replace(record, settled=False)
         self._records[record.uid] = record
         if record.ended is not None and (before is None or before.ended is None):
             now = self._clock()
@@ -162,12 +174,22 @@ class Keeper:
 
     def _write(self, record: RunRecord) -> None:
         try:
+            self._set_aside(path_of(self._files.records, record))
             write_record(self._files.records, record)
             self._unwritten.discard(record.uid)
         except (OSError, ValueError) as error:
             # A full disk: tried again at the next change, and each minute.
             self._unwritten.add(record.uid)
             _log.warning("the record of %s/%s was not written: %s", record.namespace, record.name, error)
+
+    def _set_aside(self, path: Path) -> None:
+        """What is damaged and has the name of a record to write is renamed, as somebody may want to mend it."""
+        if path in self._damaged:
+            aside = path.with_name(f"{path.name}.damaged")
+            self._damaged.discard(path)
+            with contextlib.suppress(FileNotFoundError):  # somebody has removed it
+                path.rename(aside)
+            _log.warning("%s is %s now: a record has its place", path, aside.name)
 
     # Metrics and pruning. Files are read and removed in threads; what is known changes on the loop alone.
 
@@ -194,10 +216,12 @@ class Keeper:
             async with asyncio.timeout(min(_LONGEST_PAUSE, max(0.05, next_due - self._clock()))):
                 await self._woken.wait()
 
-    def _read_all_metrics(self, records: Iterable[RunRecord]) -> dict[str, dict[str, Metrics]]:
-        return {each.uid: read_metrics(self._files, self._kinds.read_place, each) for each in records}
+    def _read_all_metrics(
+        self, records: list[RunRecord], deadline: float = math.inf
+    ) -> dict[str, Mapping[str, Metrics]]:
+        return read_all_metrics(self._files, self._kinds.read_place, records, deadline)
 
-    def _settle(self, found: Mapping[str, dict[str, Metrics]]) -> None:
+    def _settle(self, found: Mapping[str, Mapping[str, Metrics]]) -> None:
         """Keeps the metrics of runs whose time has come."""
         now = self._clock()
         for uid, metrics in found.items():
@@ -205,8 +229,8 @@ class Keeper:
             if left:
                 self._settling[uid] = left
             record = self._records.get(uid)
-            if record is not None and metrics and metrics != record.metrics:
-                self._keep(replace(record, metrics=metrics))
+            if record is not None and record.ended is not None:
+                self._keep(replace(record, metrics=metrics or record.metrics, settled=not left))
 
     async def tidy(self) -> int:
         """Records the runs of which there are logs alone, prunes by the limits, and returns the number of pruned
@@ -221,23 +245,27 @@ class Keeper:
                 self._adopt(logs)
         none: tuple[list[PodLogs], int] = ([], 0)
         kept = [Kept(each, pods.get(uid, none)[1]) for uid, each in self._records.items()]
-        pruned = plan_pruning(kept, self._limits(), self._clock())
-        for record in pruned:
+        plan = plan_pruning(kept, self._limits(), self._clock())
+        for record in plan.logs:
+            await asyncio.to_thread(self._remove_logs, pods.get(record.uid, none)[0])
+            self._keep(replace(self._records[record.uid], logs_pruned=True))
+            _log.info("pruned the logs of run %d of %s %s/%s", record.run, record.kind, record.namespace, record.name)
+        for record in plan.runs:
             await asyncio.to_thread(self._prune, record, pods.get(record.uid, none)[0])
             self._records.pop(record.uid, None)
             self._unwritten.discard(record.uid)
             self._settling.pop(record.uid, None)
             _log.info("pruned run %d of %s %s/%s", record.run, record.kind, record.namespace, record.name)
-        return len(pruned)
+        return len(plan.runs)
 
     def _survey(self) -> dict[str, tuple[list[PodLogs], int]]:
         """The logs of each run by its UID, and the bytes that they take."""
-        pods: dict[str, tuple[list[PodLogs], int]] = {}
-        for each in find_pod_logs(self._files.logs, self._kinds.read_place):
-            if self._kinds.has(each.owner.api_version, each.owner.kind):
-                logs, size = pods.get(each.owner.uid, ([], 0))
-                pods[each.owner.uid] = ([*logs, each], size + measure(each))
-        return pods
+        found = group_logs(self._files.logs, self._kinds.read_place)
+        return {
+            uid: (logs, sum(map(measure, logs)))
+            for uid, logs in found.items()
+            if self._kinds.has(logs[0].owner.api_version, logs[0].owner.kind)
+        }
 
     def _adopt(self, logs: list[PodLogs]) -> None:
         owner, started = logs[0].owner, min(each.started for each in logs)
@@ -250,18 +278,36 @@ class Keeper:
             self._on_prune(record)
         except Exception:
             _log.exception("what belongs to run %d of %s/%s stays", record.run, record.namespace, record.name)
-        for each in logs:
-            self._files.remove(each.directory)
+        self._remove_logs(logs)
         try:
             remove_record(self._files.records, record)
         except OSError as error:
             _log.warning("%s stays: %s", path_of(self._files.records, record), error)
 
+    def _remove_logs(self, logs: Iterable[PodLogs]) -> None:
+        for each in logs:
+            self._files.remove(each.directory)
 
-def read_metrics(files: Files, read_place: ReadPlace, record: RunRecord) -> dict[str, Metrics]:
-    """The last numbers of each rank, from its newest log that has some."""
+
+def read_all_metrics(
+    files: Files, read_place: ReadPlace, records: Collection[RunRecord], deadline: float = math.inf
+) -> dict[str, Mapping[str, Metrics]]:
+    """Those of each run by its UID. What was not read before `deadline` (`time.monotonic`) is left out."""
+    if not records:
+        return {}
+    logs = group_logs(files.logs, read_place, {(each.namespace, each.name) for each in records}, deadline)
+    found: dict[str, Mapping[str, Metrics]] = {}
+    for each in records:
+        if time.monotonic() > deadline:
+            break
+        found[each.uid] = read_metrics(files, logs.get(each.uid, ()), each.uid)
+    return found
+
+
+def read_metrics(files: Files, logs: Iterable[PodLogs], uid: str) -> dict[str, Metrics]:
+    """The last numbers of each rank of a run, from its newest log that has some."""
     found: dict[str, Metrics] = {}
-    for file in find_log_files(find_pod_logs(files.logs, read_place, record.namespace, record.name), record.uid):
+    for file in find_log_files(logs, uid):
         if metrics := files.read_metrics(file.path):
             found[file.rank] = metrics
     return found

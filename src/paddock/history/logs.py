@@ -10,9 +10,11 @@ place. What rank a pod is stands in labels that only `paddock.jobs` knows: `Read
 
 from __future__ import annotations
 
+import math
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -92,6 +94,20 @@ def find_pod_logs(directory: Path, read_place: ReadPlace, namespace: str = "", n
             yield logs
 
 
+def group_logs(
+    directory: Path, read_place: ReadPlace, names: Collection[tuple[str, str]] = (), deadline: float = math.inf
+) -> dict[str, list[PodLogs]]:
+    """The directories of pods by the UID of their controller, in one pass however many runs are asked for. `names`:
+    namespaces and names of jobs; one alone is looked up by its name. Incomplete after `deadline` (`time.monotonic`)."""
+    narrow = next(iter(names)) if len(set(names)) == 1 else ("", "")
+    found: dict[str, list[PodLogs]] = {}
+    for each in find_pod_logs(directory, read_place, *narrow):
+        if time.monotonic() > deadline:
+            break
+        found.setdefault(each.owner.uid, []).append(each)
+    return found
+
+
 def _read_pod(path: Path, read_place: ReadPlace) -> PodLogs | None:
     """None for what has no owner that can be read."""
     try:
@@ -123,6 +139,12 @@ def find_log_files(pods: Iterable[PodLogs], uid: str) -> list[LogFile]:
         if file is not None and (file.place not in newest or newest[file.place].modified <= file.modified):
             newest[file.place] = file
     return sorted(newest.values(), key=lambda file: (file.place.attempt, file.place.role, file.place.index))
+
+
+def find_pod_log(directory: Path, read_place: ReadPlace) -> LogFile | None:
+    """The log of the one pod whose directory this is; None if it has none, or is the pod of no rank."""
+    pod = _read_pod(directory, read_place)
+    return _find_file(pod, pod.place) if pod is not None and pod.place is not None else None
 
 
 def _find_file(pod: PodLogs, place: Place) -> LogFile | None:

@@ -2,9 +2,9 @@
 
     <directory>/NAMESPACE/NAME/UID.json     one `RunRecord`; 0600, in directories 0700, replaced atomically
 
-Runs of a name are numbered 1, 2, 3, … for each kind. The newest record of a name is never pruned
-(`history.retention`), so numbers are not given twice. Any program of the user can write in the directory: what is no
-record is reported as a `Damaged` and left alone, never an error of the reader.
+Runs of a name are numbered 1, 2, 3, … for each kind. The newest record of a name is kept longer than others
+(`history.retention`), so that numbers are not given twice. Any program of the user can write in the directory: what is
+no record is reported as a `Damaged` and left alone, never an error of the reader.
 """
 
 from __future__ import annotations
@@ -78,6 +78,10 @@ class RunRecord:
     restarts: int = 0
     attempts: tuple[Attempt, ...] = ()
     metrics: Mapping[str, Metrics] = field(default_factory=dict)
+    logs_pruned: bool = False
+    """Its logs were removed to keep the limits."""
+    settled: bool = False
+    """Its metrics were read after its end and its grace period: they never change, and its logs need not be read."""
 
     @property
     def over(self) -> bool:

@@ -1,7 +1,9 @@
 """How long runs and their logs are kept. Pure.
 
-What ran is kept for `Limits.seconds` after its end, and the oldest go first where all together take more than
-`Limits.bytes`. Never pruned: a run that goes on, and the newest run of each name, whatever they take.
+What ran is kept for `Limits.seconds` after its end. Where the logs of all that is over take more than `Limits.bytes`,
+the oldest go first: earlier runs of a name, then the logs of newest ones. The record of a name's newest run stays for
+`NEWEST_SECONDS`, so that its number is not given twice; so do the logs of the run that ended last, for their time,
+whatever they take. Nothing of a run that goes on is pruned, and its logs do not count: no other run could make room.
 """
 
 from __future__ import annotations
@@ -14,11 +16,15 @@ from paddock.history.records import RunRecord
 from paddock.kube.times import Moment
 
 _DAY = 86400.0
+NEWEST_SECONDS = 90 * _DAY
+"""For which the record of a name's newest run is kept, if `Limits.seconds` is not longer."""
+MOST_NAMES = 1000
+"""Names whose newest run is kept so long: those that ran last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`seconds` after a run's end; `bytes` of all logs together."""
+    """`seconds` after a run's end; `bytes` of all logs of runs that are over."""
 
     seconds: float = 7 * _DAY
     bytes: int = 2**30
@@ -30,6 +36,14 @@ class Kept:
 
     record: RunRecord
     bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """`runs`: go as a whole; `logs`: runs of which the logs alone go. Both in the order in which they go."""
+
+    runs: tuple[RunRecord, ...] = ()
+    logs: tuple[RunRecord, ...] = ()
 
 
 _TIMES = {"m": 60.0, "h": 3600.0, "d": _DAY, "w": 7 * _DAY}
@@ -69,21 +83,43 @@ def _write(amount: float, units: dict[str, float] | dict[str, int]) -> str:
     return f"{amount / units[largest]:g}{largest}"
 
 
-def plan_pruning(kept: Iterable[Kept], limits: Limits, now: Moment) -> list[RunRecord]:
-    """The runs to prune, oldest end first."""
+def plan_pruning(kept: Iterable[Kept], limits: Limits, now: Moment) -> Pruning:
+    """What to prune."""
     everything = list(kept)
-    newest: dict[tuple[str, str, str, str], int] = {}
-    for each in everything:
-        newest[each.record.identity] = max(each.record.run, newest.get(each.record.identity, 0))
-    taken = sum(each.bytes for each in everything)
-    pruned = []
-    for each in sorted(everything, key=lambda each: (_end(each.record), each.record.created, each.record.uid)):
-        if not each.record.over or each.record.run == newest[each.record.identity]:
-            continue
-        if now - _end(each.record) > limits.seconds or taken > limits.bytes:
-            taken -= each.bytes
-            pruned.append(each.record)
-    return pruned
+    over = sorted((each for each in everything if each.record.over), key=_order)
+    newest = _find_newest(everything)
+    earlier = [each for each in over if each.record.uid not in newest]
+    last = [each for each in over if each.record.uid in newest]
+
+    expired = {each.record.uid for each in over if now - _end(each.record) > limits.seconds}
+    left = sum(each.bytes for each in over if each.record.uid not in expired)
+    for each in [*earlier, *last]:
+        if left > limits.bytes and each.bytes and each.record.uid not in expired and each is not over[-1]:
+            expired.add(each.record.uid)
+            left -= each.bytes
+    longest = max(limits.seconds, NEWEST_SECONDS)
+    forgotten = {each.record.uid for each in last[:-MOST_NAMES]}
+    forgotten |= {each.record.uid for each in last if now - _end(each.record) > longest}
+
+    runs = [each for each in earlier if each.record.uid in expired]
+    runs += [each for each in last if each.record.uid in forgotten]
+    logs = [each for each in last if each.record.uid in expired - forgotten and each.bytes]
+    return Pruning(tuple(each.record for each in runs), tuple(each.record for each in logs))
+
+
+def _find_newest(kept: Iterable[Kept]) -> set[str]:
+    """The UIDs of the newest run of each name."""
+    newest: dict[tuple[str, str, str, str], RunRecord] = {}
+    for each in kept:
+        before = newest.get(each.record.identity)
+        if before is None or before.run < each.record.run:
+            newest[each.record.identity] = each.record
+    return {record.uid for record in newest.values()}
+
+
+def _order(kept: Kept) -> tuple[Moment, Moment, str]:
+    """Oldest end first."""
+    return _end(kept.record), kept.record.created, kept.record.uid
 
 
 def _end(record: RunRecord) -> Moment:

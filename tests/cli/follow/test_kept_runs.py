@@ -12,9 +12,10 @@ from paddock.app.history import History
 from paddock.app.home import Home
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.follow.kept_runs import Which, choose_logs, choose_run, find_failed, find_kept, read_chunks, split_pod
-from paddock.cli.follow.print_logs import order_for_errors
+from paddock.cli.follow.print_logs import Request, explain_nothing, order_for_errors, print_kept
 from paddock.cli.follow.ranks import read_ranges
-from paddock.history.records import Cause, RunRecord, write_record
+from paddock.cli.follow.wanted_lines import Wanted
+from paddock.history.records import Attempt, Cause, RunRecord, write_record
 from paddock.jobs.model import Rank
 
 RUN = RunRecord(
@@ -64,6 +65,26 @@ def test_previous_is_the_run_before_where_there_was_one_attempt(history: History
     write_record(history.home.history, replace(TWO, uid="three", run=3, created=500.0))
     assert choose(history, Which(previous=True)) == "run 2: ps-0/1 worker-0/1 worker-1/1"
     assert choose(history, Which(previous=True, role="worker", ranks=read_ranges("0"))) == "run 2: worker-0/1"
+
+
+def test_the_attempt_before_is_counted_by_the_record_while_the_newest_has_no_log(history: History) -> None:
+    write_record(history.home.history, replace(TWO, attempts=tuple(Attempt(number, 300.0) for number in range(3))))
+    assert choose(history, Which(previous=True)) == "run 2: ps-0/1 worker-0/1 worker-1/1"
+
+
+def test_a_run_that_is_not_recorded_yet_has_not_the_output_of_the_one_before(
+    history: History, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def show(which: Which, current: str) -> tuple[int | None, str]:
+        code = print_kept(history, "default", "demo", Request(which, Wanted(), raw=True), current)
+        return code, capsys.readouterr().out
+
+    worker = Which("worker", read_ranges("0"))
+    assert show(worker, "three") == (None, ""), "the API is asked"
+    assert show(replace(worker, attempt=0), "three") == (None, "")
+    assert show(worker, "two") == show(worker, "") == (0, "demo-worker-0 1\n")
+    assert show(replace(worker, previous=True), "three") == (0, "demo-worker-0 1\n"), "that of run 2"
+    assert show(replace(worker, run=1), "three") == (0, "old\n"), "as it was asked for"
 
 
 @pytest.mark.parametrize(
@@ -120,6 +141,13 @@ def test_a_log_that_was_replaced_by_a_link_is_not_read(history: History) -> None
     file.path.symlink_to("/etc/passwd")
     with pytest.raises(OSError, match="not a regular file"):
         next(read_chunks(file))
+
+
+def test_a_run_whose_logs_were_pruned_did_not_print_nothing() -> None:
+    request = Request(Which(), Wanted())
+    assert str(explain_nothing("demo", RUN, request)) == "run 1 of demo printed nothing"
+    said = explain_nothing("demo", replace(RUN, logs_pruned=True), request)
+    assert str(said) == "the logs of run 1 of demo are no longer kept (`paddock up --keep-logs` sets for how long)"
 
 
 def test_the_last_run_is_chosen_by_default() -> None:

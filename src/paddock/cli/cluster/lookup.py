@@ -18,11 +18,15 @@ if TYPE_CHECKING:
     from paddock.kube.api import Api
 
 
+class NoJob(UserError):
+    """The cluster has no such job."""
+
+
 async def fetch_job(api: Api, namespace: str, word: str, flags: Flags = LOCAL) -> StoredJob:
     """The job that `word` names: `NAME`, `paddlejob/NAME` or `paddlejob.GROUP/NAME`.
 
-    Raises `UserError` if there is no such job (with the nearest name), or if two API groups have one (with both). Kinds
-    that RBAC forbids are skipped (`fetch_all` says why); raises `Forbidden` if all of them are.
+    Raises `NoJob` if there is no such job (with the nearest name), `UserError` if two API groups have one (with both).
+    Kinds that RBAC forbids are skipped (`fetch_all` says why); raises `Forbidden` if all of them are.
     """
     resources, name = read_job_word(word)
     found: list[tuple[Resource, Manifest]] = []
@@ -45,7 +49,7 @@ async def fetch_job(api: Api, namespace: str, word: str, flags: Flags = LOCAL) -
     hint = phrase("; `{command}` lists all jobs", command=f"paddock get -A{flags.options}")
     if near:
         hint = explain_near(near)
-    raise UserError(
+    raise NoJob(
         phrase("there is no job {name} in namespace {namespace}{hint}", name=repr(name), namespace=namespace, hint=hint)
     )
 

@@ -67,10 +67,6 @@ class Place(Protocol):
         """The job's PADDOCK_OUTPUT_DIR; None while its programs have written nothing there."""
         ...
 
-    def find_kept_log(self, namespace: str, pod: str, uid: str = "*") -> Path | None:
-        """The newest log file of a pod, also after its deletion; by default of any pod of that name."""
-        ...
-
     def find_other_settings(self) -> list[str]:
         """Environment variables (proxies, package indexes) whose values in the cluster's process differ from this
         command's."""
@@ -137,11 +133,6 @@ class Local:
         path = self.home.outputs / job.key.namespace / output_name(job.key.name, job.uid)
         return path if has_outputs(path) else None
 
-    def find_kept_log(self, namespace: str, pod: str, uid: str = "*") -> Path | None:
-        """The kubelet's layout: `<namespace>_<pod>_<uid>/<container>/N.log`."""
-        logs = self.home.node.glob(f"pods/{namespace}_{pod}_{uid}/*/*.log")
-        return max(logs, key=lambda path: path.stat().st_mtime, default=None)
-
     def find_other_settings(self) -> list[str]:
         """The cluster's process has the environment of the command that started it."""
         running = read_running(self.home)
@@ -183,9 +174,6 @@ class Cluster:
         raise AssertionError("the event is never set")
 
     def find_outputs(self, job: StoredJob) -> None:
-        return None
-
-    def find_kept_log(self, namespace: str, pod: str, uid: str = "*") -> None:
         return None
 
     def find_other_settings(self) -> list[str]:

@@ -36,17 +36,17 @@ async def fetch_failure(
     rank = str(ranks[0])
     pod = next((pod for pod in await fetch_pods(client, job) if rank_name(pod) == rank), None)
     unreadable: list[Phrase | str] = []
-    log = await fetch_log(client, place, job, rank, pod, unreadable.append) or b""
+    log = await fetch_log(client, place, job, rank, pod, unreadable.append, most=_LONGEST) or b""
     if unreadable:
         return unreadable
-    text = log[-_LONGEST:].decode("utf-8", "replace")
+    text = log.decode("utf-8", "replace")
     error = read_ending(text).error
     advice: list[Phrase | str] = []
     if error:
         advice += await fetch_module_advice(client, place, job, rank, error)
     if rank in printed:
         return advice
-    return [*build_failure(rank, log[-_LONGEST:], ended_message(pod or {}), bool(args.get("error"))), *advice]
+    return [*build_failure(rank, log, ended_message(pod or {}), bool(args.get("error"))), *advice]
 
 
 def build_failure(rank: str, log: bytes, message: str, is_told: bool = False) -> list[Phrase | str]:

@@ -89,9 +89,11 @@ def choose_logs(
                 )
             )  # fmt: skip
     elif which.previous:
-        if len(attempts) < 2:
+        # The newest attempt may have printed nothing yet: the record alone has it.
+        before = [each for each in attempts if each < max(wanted, run.attempt)]
+        if not before:
             return _choose_before(history, word, runs, run, which, now)
-        wanted = attempts[-2]
+        wanted = before[-1]
     chosen = _choose(word, [file for file in files if file.place.attempt == wanted], which)
     if which.since is not None:
         chosen = [file for file in chosen if file.modified >= now - which.since]
@@ -121,10 +123,13 @@ def find_failed(run: RunRecord) -> str:
     return str(ranks[0]) if isinstance(ranks, list | tuple) and ranks else ""
 
 
-def read_chunks(file: LogFile) -> Iterator[bytes]:
-    """The content of a log. Raises OSError where a program has put something else in its place."""
+def read_chunks(file: LogFile, start: int = 0) -> Iterator[bytes]:
+    """The content of a log from byte `start`; a negative one counts from its end. Raises OSError where a program has
+    put something else in its place."""
     descriptor = open_log(file)
     try:
+        if start:
+            os.lseek(descriptor, start if start > 0 else max(0, os.fstat(descriptor).st_size + start), os.SEEK_SET)
         while chunk := os.read(descriptor, _CHUNK):
             yield chunk
     finally:

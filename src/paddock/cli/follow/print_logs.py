@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from paddock.app.history import History
@@ -95,17 +95,22 @@ class Printer:
         return lambda lines: self.screen.rank_lines(name, self._width, lines)
 
 
-def print_kept(history: History, namespace: str, word: str, request: Request) -> int | None:
+def print_kept(history: History, namespace: str, word: str, request: Request, current: str = "") -> int | None:
     """Prints the logs that the history has of the job, or of the pod, that `word` names, and returns the exit code.
 
-    None if the API must be asked: the history has no such job, it goes on and is to be followed, or it has printed
-    nothing yet. Raises `UserError`.
+    `current`: the UID of the job that the cluster has now, empty if it has none or is down. None if the API must be
+    asked: the history has no such job, or not this one yet; it goes on and is to be followed, or it has printed nothing
+    yet. Raises `UserError`.
     """
     runs, which = find_kept(history, namespace, word), request.which
     if not runs and (pod := split_pod(word)):
         runs, which = find_kept(history, namespace, pod[0]), name_one_rank(which, pod[1].role, pod[1].index)
     if not runs:
         return None
+    if current and which.run is None and all(each.uid != current for each in runs):
+        if not which.previous:
+            return None
+        which = replace(which, previous=False)  # before a run that was just created is the last one that is kept
     run, files = choose_logs(history, word, runs, which, time.time())
     if request.follow and not run.over and not request.is_of_the_past:
         return None
@@ -124,6 +129,11 @@ def print_kept(history: History, namespace: str, word: str, request: Request) ->
 
 def explain_nothing(word: str, run: RunRecord, request: Request) -> Phrase:
     """Why nothing was printed of a run that is kept. Pure."""
+    if run.logs_pruned:
+        return phrase(
+            "the logs of run {run} of {job} are no longer kept (`{command}` sets for how long)",
+            run=run.run, job=word, command="paddock up --keep-logs",
+        )  # fmt: skip
     if request.wanted.first_error:
         return phrase("run {run} of {job} printed no error", run=run.run, job=word)
     if request.wanted.filters or request.which.since is not None:

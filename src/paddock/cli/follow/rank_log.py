@@ -1,7 +1,7 @@
 """The log of one rank's pod, as lines, from its first byte to its last.
 
 After a broken connection the stream resumes at the same byte. If the pod was deleted before its log was requested, the
-log file that the node has kept is read.
+log file that the node has kept is read: of this pod, or of this job, by their UIDs, as a name has had others before.
 """
 
 from __future__ import annotations
@@ -11,13 +11,17 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
+from paddock.app.history import History
 from paddock.cli.cluster.places import Notify, Place
 from paddock.cli.cluster.rbac import explain_forbidden
+from paddock.cli.follow.kept_runs import read_chunks
 from paddock.cli.output.log_lines import Lines
+from paddock.cli.output.os_errors import explain_unreadable as explain_os_error
+from paddock.history.logs import LogFile
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import ApiError, BadRequest, Forbidden, NotFound, Unavailable
-from paddock.kube.meta import Manifest, name_of, namespace_of, uid_of
+from paddock.kube.meta import Manifest, name_of, namespace_of
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
@@ -60,8 +64,11 @@ async def follow_lines(
         except NotFound as error:
             if place.home is None and not lines.seen:
                 notify(explain_unreadable(pod, error))
-            kept = place.find_kept_log(namespace_of(pod), name_of(pod), uid_of(pod))
-            yield lines.feed(kept.read_bytes()[lines.seen :] if kept else b"")
+            kept = History(place.home).find_pod_log(pod) if place.home else None
+            try:
+                yield lines.feed(_read_kept(kept, lines.seen) or b"")
+            except OSError as unreadable:
+                notify(_explain_file(name_of(pod), unreadable))
             break
         except ApiError as error:
             if not said and not isinstance(error, _PASSING):
@@ -94,21 +101,55 @@ async def fetch_log(
     *,
     previous: bool = False,
     since: float | None = None,
+    most: int | None = None,
 ) -> bytes | None:
-    """The log of a rank so far: of its pod, else the kept file of a deleted pod; None if there is none. `previous`: of
-    the container before; `since`: what it printed in the last seconds, of a cluster whose logs have times."""
+    """The log of a rank so far: of its pod, else the file that is kept of it; of a pod that is gone, the last file of
+    this job's rank. None if there is none. `previous`: of the container before; `since`: what it printed in the last
+    seconds, of a cluster whose logs have times; `most`: bytes at the end, where no more is needed."""
     if pod is not None:
         try:
-            return await _fetch(client, pod, previous=previous, since=since)
+            return await _fetch(client, pod, previous=previous, since=since, most=most)
         except ApiError as error:  # not started or just deleted: a kept file is read
             if place.home is None and (previous or not isinstance(error, BadRequest)):
                 notify(explain_unreadable(pod, error))
-    kept = place.find_kept_log(job.key.namespace, f"{job.key.name}-{rank}")
-    return kept.read_bytes() if kept else None
+    if place.home is None:
+        return None
+    try:
+        return _read_kept(_find_kept(History(place.home), job, rank, pod), -most if most else 0)
+    except OSError as error:
+        notify(_explain_file(rank, error))
+        return None
+
+
+def _find_kept(history: History, job: StoredJob, rank: str, pod: Manifest | None) -> LogFile | None:
+    """Never that of another run, nor, of a pod that is there, that of an earlier attempt."""
+    if pod is not None:
+        return history.find_pod_log(pod)
+    files = [file for file in history.find_job_logs(*job.key, job.uid) if file.rank == rank]
+    return files[-1] if files else None
+
+
+def _read_kept(kept: LogFile | None, start: int) -> bytes | None:
+    return None if kept is None else b"".join(read_chunks(kept, start))
+
+
+def _explain_file(name: str, error: OSError) -> Phrase:
+    return phrase("the log of {pod} cannot be read: {why}", pod=name, why=explain_os_error(error))
 
 
 async def _fetch(
-    client: Client, pod: Manifest, container: str = "", *, previous: bool = False, since: float | None = None
+    client: Client,
+    pod: Manifest,
+    container: str = "",
+    *,
+    previous: bool = False,
+    since: float | None = None,
+    most: int | None = None,
 ) -> bytes:
     stream = client.stream_log(namespace_of(pod), name_of(pod), container=container, previous=previous, since=since)
-    return b"".join([chunk async for chunk in stream])
+    found = bytearray()
+    async for chunk in stream:
+        found += chunk
+        if most is not None and len(found) > 2 * most:  # not at each chunk, as it copies
+            del found[:-most]
+    return bytes(found if most is None else found[-most:])

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 
 import click
 
-from paddock.app.history import History
+from paddock.app.history import History, Survey
 from paddock.app.home import is_up
 from paddock.cli.cluster.complete import complete_jobs
 from paddock.cli.cluster.errors import UserError
@@ -40,8 +41,9 @@ def command(job: str | None, all_namespaces: bool, output: str, namespace: str) 
     paddock history resnet        its runs with all their attempts
     paddock logs resnet --run 3   what one of them printed
 
-    A name's runs are counted from 1. They are kept for 7 days or up to 1 GiB of logs, and the last run of each name
-    for longer (`paddock up --keep-logs` sets both). Works also while the local cluster is down, and does not start it.
+    A name's runs are counted from 1. They are kept for 7 days or up to 1 GiB of logs (`paddock up --keep-logs` sets
+    both), and the record of each name's last run for 90 days. Works also while the local cluster is down, and does not
+    start it.
     """
     place = choose_place()
     if place.home is None:
@@ -57,30 +59,31 @@ def command(job: str | None, all_namespaces: bool, output: str, namespace: str) 
     for each in damaged:
         _notify(phrase("{path} is not the record of a run and is left out: {why}", path=str(each.path), why=each.why))
     runs = _choose(history, namespace, job, everything) if job else everything
-    rows = [build_row(history, run, everything, is_up=up) for run in runs]
+    survey, before = history.survey(), find_before(everything)
+    rows = [RunRow(run, survey.read_metrics(run), before.get(run.uid), up) for run in runs]
     if output == "json":
-        documents = [run_rows.build_document(row, find_attempts(history, row.run)) for row in rows]
+        documents = [run_rows.build_document(row, find_attempts(survey, row.run)) for row in rows]
         print(json.dumps(documents, indent=4, ensure_ascii=False))
     elif not rows:
         _notify(phrase("nothing has run here yet") if all_namespaces else explain_nothing(namespace))
     else:
-        _print(history, rows, spaces=all_namespaces, whole=bool(job))
+        _print(survey, rows, spaces=all_namespaces, whole=bool(job))
 
 
 def explain_nothing(namespace: str) -> Phrase:
     return phrase("nothing has run in namespace {namespace} yet", namespace=namespace)
 
 
-def build_row(history: History, run: RunRecord, everything: Sequence[RunRecord], *, is_up: bool) -> RunRow:
-    earlier = [each for each in everything if each.identity == run.identity and each.run < run.run]
-    before = max(earlier, key=lambda each: each.run, default=None)
-    return RunRow(run, history.read_metrics(run), before, is_up)
+def find_before(runs: Sequence[RunRecord]) -> dict[str, RunRecord]:
+    """By the UID of each run the one before it, of those that are kept. Pure."""
+    ordered = sorted(runs, key=lambda run: (run.identity, run.run))
+    return {run.uid: before for before, run in pairwise(ordered) if before.identity == run.identity}
 
 
-def find_attempts(history: History, run: RunRecord) -> dict[int, tuple[str, ...]]:
+def find_attempts(survey: Survey, run: RunRecord) -> dict[int, tuple[str, ...]]:
     """The ranks that have printed in each attempt."""
     found: dict[int, tuple[str, ...]] = {}
-    for file in history.find_logs(run):
+    for file in survey.find_logs(run):
         found[file.place.attempt] = (*found.get(file.place.attempt, ()), file.rank)
     return found
 
@@ -98,7 +101,7 @@ def _choose(history: History, namespace: str, job: str, everything: Sequence[Run
     return runs
 
 
-def _print(history: History, rows: Sequence[RunRow], *, spaces: bool, whole: bool) -> None:
+def _print(survey: Survey, rows: Sequence[RunRow], *, spaces: bool, whole: bool) -> None:
     now, language = time.time(), readers_language()
     cells = [run_rows.build_cells(row, now, language) for row in rows]
     header = list(run_rows.HEADER)
@@ -109,7 +112,7 @@ def _print(history: History, rows: Sequence[RunRow], *, spaces: bool, whole: boo
     for row in rows if whole else ():
         print()
         stdout().print(run_rows.explain_end(row.run, language))
-        ranks = find_attempts(history, row.run)
+        ranks = find_attempts(survey, row.run)
         attempts = [
             run_rows.build_attempt_cells(each, ranks.get(each.number, ()), language) for each in row.run.attempts
         ]

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from paddock.app.history import History
+from paddock.app.home import is_up
 from paddock.cli.cluster.complete import complete_jobs
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.lookup import fetch_job, fetch_pods
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import Place
-from paddock.cli.cluster.session import choose_place, run_with_client
+from paddock.cli.cluster.session import choose_place, connect, run_with_client
+from paddock.cli.cluster.session import run as run_to_end
 from paddock.cli.follow.follow import Follower, JobDeleted
 from paddock.cli.follow.kept_runs import Which, find_kept, split_pod
 from paddock.cli.follow.print_logs import Request, name_one_rank, print_fetched, print_kept
@@ -32,6 +34,7 @@ from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.pods import rank_name
 from paddock.jobs.views.stored import StoredJob
+from paddock.kube.errors import ApiError
 from paddock.kube.meta import Manifest, labels_of
 
 if TYPE_CHECKING:
@@ -85,8 +88,7 @@ def command(
     paddock logs resnet-worker-0 --previous
 
     The local cluster keeps what each run and each attempt printed, also when the job is gone or run again: for 7 days
-    or up to 1 GiB, and of each name the last run (`paddock up --keep-logs` sets both). A Kubernetes keeps the log of a
-    pod as long as the pod.
+    or up to 1 GiB (`paddock up --keep-logs` sets both). A Kubernetes keeps the log of a pod as long as the pod.
     """
     which = Which(role, ranks, run, attempt, previous, since)
     request = Request(which, Wanted(include, exclude, tail, first_error), follow, output == "json", raw)
@@ -100,7 +102,8 @@ def command(
             )
         )
     if place.home is not None:
-        code = print_kept(History(place.home), namespace, job, request)
+        current = _find_current(place, namespace, job) if is_up(place.home) else ""
+        code = print_kept(History(place.home), namespace, job, request, current)
         if code is not None:
             return code
 
@@ -111,6 +114,19 @@ def command(
         return run_with_client(work)
     except KeyboardInterrupt:  # `_follow` has printed that the job goes on
         return 130
+
+
+def _find_current(place: Place, namespace: str, word: str) -> str:
+    """The UID of the job that the cluster has now; empty if it has none, or does not answer."""
+
+    async def look() -> str:
+        async with connect(place) as client:
+            return (await _fetch_job(client, place, namespace, word, Which()))[0].uid
+
+    try:
+        return run_to_end(look())
+    except (UserError, ApiError):
+        return ""
 
 
 def refuse_combinations(request: Request) -> None:

@@ -66,8 +66,8 @@ def command(port: int, sandbox: str, limits: Limits | None) -> None:
     paddock up --port 6443 --sandbox none
     paddock up --keep-logs 30d,20GiB
 
-    --keep-logs: a time in m, h, d or w, a size in MiB, GiB or TiB, or both. The oldest runs go first; the last run of
-    each name and what has not ended are always kept. `paddock history` lists what is kept.
+    --keep-logs: a time in m, h, d or w, a size in MiB, GiB or TiB, or both. The oldest runs go first; of each
+    name's last run the record is kept for 90 days. What has not ended is kept. `paddock history` lists what is kept.
     """
     place = home()
     started = launch.start(place, port=port, sandbox=sandbox)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from paddock.app.history import History
+from paddock.app.home import is_up
 from paddock.cli.cluster.complete import complete_jobs
 from paddock.cli.cluster.errors import Failed
-from paddock.cli.cluster.lookup import fetch_job
+from paddock.cli.cluster.lookup import NoJob, fetch_job
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import choose_place, run_with_client
@@ -59,35 +60,51 @@ def command(job: str, timeout: float | None, condition: str, namespace: str) -> 
     before, or that the history alone has, is answered at once. Ctrl-C ends the wait, not the job.
     """
     place = choose_place()
-    if place.home is not None:
-        runs = find_kept(History(place.home), namespace, job)
-        if runs and runs[-1].over:
-            stdout().print(explain_end(runs[-1], readers_language()))
-            return int(runs[-1].outcome != "Completed")
+    if place.home is not None and not is_up(place.home):
+        code = answer_from_history(place, namespace, job)
+        if code is not None:
+            return code
+    return run_with_client(lambda client, place: wait_for(client, place, namespace, job, timeout, condition))
 
-    async def work(client: Client, place: Place) -> int:
-        stored = await fetch_job(client, namespace, job, place.flags)
-        waiting = asyncio.create_task(_wait(client, stored, condition))
-        watching = asyncio.create_task(place.attend(client, stored, _notify))
-        try:
-            await asyncio.wait([waiting, watching], return_when=asyncio.FIRST_COMPLETED, timeout=timeout)
-            if waiting.done():
-                return waiting.result()
-            if watching.done():
-                raise Failed(watching.result())
-            command = f"paddock describe {stored.key.name}{place.flags.of(stored.key.namespace)}"
-            raise Failed(
-                phrase(
-                    "{job} has not ended in {time} (--timeout); it goes on: `{command}`",
-                    job=stored.key.name, time=format_duration(timeout or 0), command=command,
-                )
-            )  # fmt: skip
-        finally:
-            for task in (waiting, watching):
-                task.cancel()
-            await asyncio.gather(waiting, watching, return_exceptions=True)
 
-    return run_with_client(work)
+def answer_from_history(place: Place, namespace: str, word: str) -> int | None:
+    """Prints the end of the last run that is kept, and returns the exit code; None if that is not known."""
+    runs = find_kept(History(place.home), namespace, word) if place.home is not None else []
+    if not runs or not runs[-1].over:
+        return None
+    stdout().print(explain_end(runs[-1], readers_language()))
+    return int(runs[-1].outcome != "Completed")
+
+
+async def wait_for(client: Client, place: Place, namespace: str, word: str, limit: float | None, condition: str) -> int:
+    """The exit code. The history answers for a job that the cluster has not: of one that was just created it may have
+    the run before alone."""
+    try:
+        stored = await fetch_job(client, namespace, word, place.flags)
+    except NoJob:
+        code = answer_from_history(place, namespace, word)
+        if code is None:
+            raise
+        return code
+    waiting = asyncio.create_task(_wait(client, stored, condition))
+    watching = asyncio.create_task(place.attend(client, stored, _notify))
+    try:
+        await asyncio.wait([waiting, watching], return_when=asyncio.FIRST_COMPLETED, timeout=limit)
+        if waiting.done():
+            return waiting.result()
+        if watching.done():
+            raise Failed(watching.result())
+        command = f"paddock describe {stored.key.name}{place.flags.of(stored.key.namespace)}"
+        raise Failed(
+            phrase(
+                "{job} has not ended in {time} (--timeout); it goes on: `{command}`",
+                job=stored.key.name, time=format_duration(limit or 0), command=command,
+            )
+        )  # fmt: skip
+    finally:
+        for task in (waiting, watching):
+            task.cancel()
+        await asyncio.gather(waiting, watching, return_exceptions=True)
 
 
 async def _wait(client: Client, job: StoredJob, condition: str) -> int:
