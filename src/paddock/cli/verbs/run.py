@@ -117,8 +117,9 @@ def command(
     name gives way if it has finished or --timeout suspended it, else not. A manifest's job without
     runPolicy.backoffLimit is given up after three failures alike.
 
-    --watch runs the job again when the script, or another Python or YAML file of its directory, changes: a job that
-    still runs is ended politely. What .gitignore names does not count.
+    --watch runs the job again when the script or the manifest, a file that an option names, or a Python file of the
+    directory that was there when the run began changes: a job that still runs is ended politely. Other files, which
+    the job may write itself, and what .gitignore names do not count.
 
     When the job has ended, --on-end starts a command (without a shell; PADDOCK_JOB, PADDOCK_NAMESPACE, PADDOCK_PHASE,
     PADDOCK_CAUSE and PADDOCK_SECONDS are in its environment) or sends the same in JSON to a web address. It does not
