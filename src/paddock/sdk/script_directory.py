@@ -2,8 +2,9 @@
 the user.
 
 The file is not named after the function alone: its directory is the first of Python's path, where random.py would hide
-Python's own. In the cache, as pods see it and cannot change it, and not in the working directory, which is the user's. The hash is
-of the text: a script never changes under a job that may start again. One that was not used for a month is removed.
+Python's own. In the cache, as pods see it and cannot change it, and not in the working directory, which is the user's.
+The hash is of the text: a script never changes under a job that may start again. One that was not used for a month is
+removed.
 """
 
 from __future__ import annotations
