@@ -122,7 +122,8 @@ def train(
         directory = read_path("workdir", workdir, directory=True) if local else str(path.parent)
         options = ScriptOptions(
             name=name or build_name(written.name), workers=read_count("workers", workers, 1),
-            servers=read_count("servers", servers, 1), gpus=read_count("gpus", gpus, 1), restarts=read_count("restarts", restarts, 0),
+            servers=read_count("servers", servers, 1), gpus=read_count("gpus", gpus, 1),
+            restarts=read_count("restarts", restarts, 0),
             requirements=read_path("requirements", requirements, directory=False), env=read_variables(env),
             env_files=read_names("env_files", env_files), secrets=read_names("secrets", secrets), resume=resume,
             image=image, workdir=directory, namespace=namespace or default,
