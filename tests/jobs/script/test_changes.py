@@ -71,7 +71,7 @@ def test_variables_take_the_place_of_those_of_their_names() -> None:
 
 
 def test_a_secret_is_shown_without_its_values() -> None:
-    secret = build_secret("train-env", "team", [("A", "1"), ("A", "2")])
+    secret = build_secret("train-env", "team", "paddlejobs.kubeflow.org", [("A", "1"), ("A", "2")])
     assert secret["stringData"] == {"A": "2"}
     assert mask(secret)["stringData"] == {"A": "***"} and secret["stringData"] == {"A": "2"}
     assert mask({"kind": "PaddleJob", "stringData": {"A": "1"}})["stringData"] == {"A": "1"}
