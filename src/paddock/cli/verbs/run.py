@@ -233,6 +233,9 @@ class Run:
                 self._screen.line(build_head(job.job, self._screen.language))
                 for said in submitted.programs:
                     self._screen.line(said)
+                if self._detach and interrupt.done():  # it came after the create request was sent
+                    outcome = Outcome(client, self._place, self._screen, job)
+                    return await self._interrupt(outcome, FollowedJob(job.job, job.status, time.time()))
                 if self._detach:
                     self._screen.notify(explain_following(job.manifest, self._place.flags))
                     return 0
