@@ -86,6 +86,26 @@ def test_a_restart_of_a_resumed_run_keeps_its_own(machine: Machine) -> None:
     assert sorted(path.name for path in machine.start(1, resume="true").iterdir()) == ["epoch-1", "epoch-2"]
 
 
+def test_a_run_that_removed_its_checkpoints_gets_no_others_at_a_restart(machine: Machine) -> None:
+    machine.start(1, resume="true").rmdir()
+    (machine.start(0) / "epoch-1").write_text("weights")
+    assert list(machine.start(1, resume="true").iterdir()) == []
+    assert (machine.start(0) / "epoch-1").exists()
+
+
+def test_a_checkpoint_directory_that_is_a_link_stops_no_restart_and_is_not_walked(machine: Machine) -> None:
+    checkpoints = machine.start(0)
+    checkpoints.rmdir()
+    checkpoints.symlink_to("/nowhere")
+    machine.start(0)
+    (machine.root / "elsewhere").mkdir()
+    (machine.root / "elsewhere/file").write_text("x")
+    checkpoints.unlink()
+    checkpoints.symlink_to(machine.root / "elsewhere")
+    assert measure(machine.start(0)) == Size()
+    assert list(machine.start(1, resume="true").iterdir()) == [], "what a link leads to is nobody's checkpoint"
+
+
 def test_runs_that_wrote_no_checkpoint_are_passed_over(machine: Machine) -> None:
     (machine.start(0) / "epoch-1").write_text("weights")
     machine.start(1)

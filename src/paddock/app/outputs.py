@@ -17,7 +17,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,8 +150,9 @@ def has_outputs(path: Path) -> bool:
 
 
 def _walk(path: Path) -> Iterator[os.DirEntry[str]]:
-    """What is no directory below `path`. A directory that cannot be read is taken for empty."""
-    waiting = [str(path)]
+    """What is no directory below `path`. A directory that cannot be read is taken for empty, and so is `path` itself if
+    it is a link: a program may have put it there, to anywhere."""
+    waiting = [] if path.is_symlink() else [str(path)]
     while waiting:
         try:
             with os.scandir(waiting.pop()) as entries:
@@ -211,16 +212,21 @@ class OutputDirectories:
             return
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         checkpoints = path / CHECKPOINTS
-        if checkpoints.exists():
-            return
+        # The record, not the directory, tells that the run has begun: a program may remove its own checkpoints.
+        if not _record_of(path).exists() and not os.path.lexists(checkpoints):
+            self._begin(pod, path, owner, now)
+        with suppress(FileExistsError):  # a link to nowhere is the program's own too
+            checkpoints.mkdir(mode=0o700)
+
+    def _begin(self, pod: Manifest, path: Path, owner: Mapping[str, object], now: Moment) -> None:
+        """Decides with which checkpoints the run begins, once."""
         notes, uid = annotations_of(pod), str(owner.get("uid") or "")
         directory = notes.get(WORKING_DIRECTORY_ANNOTATION, "").rstrip("/")
         if notes.get(RESUME_ANNOTATION) == "true":
             runs = read_runs(self._root, path.parent.name, str(owner.get("name") or ""))
             if (found := choose_resumed(runs, uid, directory)) is not None:
-                found.checkpoints.rename(checkpoints)
+                found.checkpoints.rename(path / CHECKPOINTS)
         _write_record(path, directory, now)
-        checkpoints.mkdir(mode=0o700, exist_ok=True)
 
 
 def _write_record(path: Path, directory: str, now: Moment) -> None:
