@@ -22,6 +22,7 @@ from paddock.app.outputs import (
     prune_outputs,
     read_jobs,
     read_runs,
+    tidy_outputs,
 )
 from paddock.history.records import RunRecord, remove_record, write_record
 
@@ -253,3 +254,25 @@ def test_directories_that_refuse_writing_are_removed_too(place: Home) -> None:
     (place.outputs / "default/train-00000001").chmod(0o500)
     prune_outputs(place, build_record(0), clock=lambda: 31 * DAY)
     assert left(place) == [2, 3]
+
+
+def test_outputs_whose_record_went_early_go_when_they_are_old(place: Home) -> None:
+    for number in range(3):
+        remove_record(place.history, build_record(number))
+    tidy_outputs(place, 29 * DAY)
+    assert left(place) == [1, 2, 3]
+    tidy_outputs(place, 31 * DAY)
+    assert left(place) == [3]
+
+
+def test_outputs_with_a_record_stay_and_what_a_removal_left_goes(place: Home) -> None:
+    directory = place.outputs / "default"
+    (directory / "train-00000001").rename(directory / ".train-00000001")
+    (directory / ".mine").mkdir()
+    tidy_outputs(place, 99 * DAY)
+    assert left(place) == [2, 3]
+    assert sorted(path.name for path in directory.iterdir() if path.name.startswith(".")) == [".mine"]
+
+
+def test_a_home_without_outputs_is_tidy(tmp_path: Path) -> None:
+    tidy_outputs(Home(tmp_path / "none", tmp_path), DAY)

@@ -37,6 +37,8 @@ KEPT_SECONDS = 30 * 86400.0
 """Outputs are what the run was for: they outlive its logs, whose limit is days or a gibibyte."""
 MOST_FILES = 100_000
 """Files that are counted; a directory with more has "at least" these."""
+_HALF_REMOVED = re.compile(r"\..+-[0-9a-f]{8}")
+"""See `_remove`."""
 _RANK = re.compile(r"[a-z]+-\d+")
 
 
@@ -167,11 +169,27 @@ def _walk(path: Path) -> Iterator[os.DirEntry[str]]:
 
 def prune_outputs(home: Home, record: RunRecord, clock: Callable[[], Moment] = time.time) -> None:
     """Removes the directories of runs of this name whose records are gone, or go now (`record`). See `may_go`."""
-    root, key = home.outputs, (record.namespace, record.name)
-    recorded = [each.uid for each in find_runs(home.history, *key) if each.uid != record.uid]
+    _prune_name(home, record.namespace, record.name, clock(), going=record.uid)
+
+
+def tidy_outputs(home: Home, now: Moment) -> None:
+    """Removes what `prune_outputs` had to leave: records go after days, and outputs after `KEPT_SECONDS`. Then what an
+    interrupted removal has left. What cannot be read or removed stays."""
+    with suppress(OSError):
+        for namespace in [path for path in home.outputs.iterdir() if path.is_dir()]:
+            for name in read_jobs(home.outputs, namespace.name):
+                with suppress(OSError):
+                    _prune_name(home, namespace.name, name, now)
+            for left in [path for path in namespace.iterdir() if _HALF_REMOVED.fullmatch(path.name)]:
+                remove_tree(left)
+
+
+def _prune_name(home: Home, namespace: str, name: str, now: Moment, *, going: str = "") -> None:
+    """`going`: the UID of a run whose record counts no more."""
+    recorded = [each.uid for each in find_runs(home.history, namespace, name) if each.uid != going]
     # The newest run of a name is what people look at, and what the next one resumes from.
-    for run in read_runs(root, *key)[:-1]:
-        if not any(map(run.belongs_to, recorded)) and may_go(run, clock()):
+    for run in read_runs(home.outputs, namespace, name)[:-1]:
+        if not any(map(run.belongs_to, recorded)) and may_go(run, now):
             _remove(run)
 
 
