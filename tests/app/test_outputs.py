@@ -22,6 +22,7 @@ from paddock.app.outputs import (
     prune_outputs,
     read_jobs,
     read_runs,
+    tidy_outputs,
 )
 from paddock.history.records import RunRecord, remove_record, write_record
 
@@ -84,6 +85,26 @@ def test_a_restart_of_a_resumed_run_keeps_its_own(machine: Machine) -> None:
     (machine.start(0) / "epoch-1").write_text("weights")
     (machine.start(1, resume="true") / "epoch-2").write_text("more")
     assert sorted(path.name for path in machine.start(1, resume="true").iterdir()) == ["epoch-1", "epoch-2"]
+
+
+def test_a_run_that_removed_its_checkpoints_gets_no_others_at_a_restart(machine: Machine) -> None:
+    machine.start(1, resume="true").rmdir()
+    (machine.start(0) / "epoch-1").write_text("weights")
+    assert list(machine.start(1, resume="true").iterdir()) == []
+    assert (machine.start(0) / "epoch-1").exists()
+
+
+def test_a_checkpoint_directory_that_is_a_link_stops_no_restart_and_is_not_walked(machine: Machine) -> None:
+    checkpoints = machine.start(0)
+    checkpoints.rmdir()
+    checkpoints.symlink_to("/nowhere")
+    machine.start(0)
+    (machine.root / "elsewhere").mkdir()
+    (machine.root / "elsewhere/file").write_text("x")
+    checkpoints.unlink()
+    checkpoints.symlink_to(machine.root / "elsewhere")
+    assert measure(machine.start(0)) == Size()
+    assert list(machine.start(1, resume="true").iterdir()) == [], "what a link leads to is nobody's checkpoint"
 
 
 def test_runs_that_wrote_no_checkpoint_are_passed_over(machine: Machine) -> None:
@@ -233,3 +254,25 @@ def test_directories_that_refuse_writing_are_removed_too(place: Home) -> None:
     (place.outputs / "default/train-00000001").chmod(0o500)
     prune_outputs(place, build_record(0), clock=lambda: 31 * DAY)
     assert left(place) == [2, 3]
+
+
+def test_outputs_whose_record_went_early_go_when_they_are_old(place: Home) -> None:
+    for number in range(3):
+        remove_record(place.history, build_record(number))
+    tidy_outputs(place, 29 * DAY)
+    assert left(place) == [1, 2, 3]
+    tidy_outputs(place, 31 * DAY)
+    assert left(place) == [3]
+
+
+def test_outputs_with_a_record_stay_and_what_a_removal_left_goes(place: Home) -> None:
+    directory = place.outputs / "default"
+    (directory / "train-00000001").rename(directory / ".train-00000001")
+    (directory / ".mine").mkdir()
+    tidy_outputs(place, 99 * DAY)
+    assert left(place) == [2, 3]
+    assert sorted(path.name for path in directory.iterdir() if path.name.startswith(".")) == [".mine"]
+
+
+def test_a_home_without_outputs_is_tidy(tmp_path: Path) -> None:
+    tidy_outputs(Home(tmp_path / "none", tmp_path), DAY)

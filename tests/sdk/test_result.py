@@ -50,7 +50,7 @@ def test_a_bug_keeps_its_traceback() -> None:
 def test_a_script_is_private_and_never_changes_under_a_job(tmp_path: Path) -> None:
     first, other = write_script(tmp_path, Script("train", "1")), write_script(tmp_path, Script("train", "2"))
     assert (first.read_text(), other.read_text()) == ("1", "2")
-    assert first.name == "train.py" and first != other
+    assert first.name == "paddock_train_train.py" and first != other
     assert write_script(tmp_path, Script("train", "1")) == first
     assert first.stat().st_mode & 0o777 == 0o600
     assert first.parent.stat().st_mode & 0o777 == 0o700

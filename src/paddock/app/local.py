@@ -28,7 +28,7 @@ from paddock.app.history import KEPT, build_keeper
 from paddock.app.idle import is_idle
 from paddock.app.images import EnvironmentImages
 from paddock.app.kinds import apply_crds, build_crds
-from paddock.app.outputs import OutputDirectories, prune_outputs
+from paddock.app.outputs import OutputDirectories, prune_outputs, tidy_outputs
 from paddock.app.ports import ListeningPorts
 from paddock.controllers.clock import LocalClock
 from paddock.environments.library import Environments
@@ -49,6 +49,7 @@ log = logging.getLogger("paddock.cluster")
 GRACE_SECONDS = 10.0
 """Grace period of the pods when the cluster stops, in seconds."""
 _IDLE_CHECK_SECONDS = 30.0
+_TIDY_SECONDS = 3600.0
 _LOCK_TRIES = 10
 
 
@@ -107,6 +108,7 @@ class LocalCluster:
         self._spawn("environments", self.environments.run)
         self._spawn("kubelet", self.kubelet.run)
         self._spawn("history", build_keeper(self.api, self.home, on_prune=partial(prune_outputs, self.home)).run)
+        self._spawn("outputs", self._tidy_outputs)
         self._operator_task = self._spawn("operator", self.operator.run)
         self._spawn("idle", self._watch_idleness)
         return homes.Running(
@@ -139,6 +141,11 @@ class LocalCluster:
         task = asyncio.create_task(_supervise(name, run), name=name)
         self._tasks.append(task)
         return task
+
+    async def _tidy_outputs(self) -> None:
+        while True:
+            await asyncio.to_thread(tidy_outputs, self.home, time.time())
+            await asyncio.sleep(_TIDY_SECONDS)
 
     async def _watch_idleness(self) -> None:
         while True:

@@ -17,7 +17,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +37,8 @@ KEPT_SECONDS = 30 * 86400.0
 """Outputs are what the run was for: they outlive its logs, whose limit is days or a gibibyte."""
 MOST_FILES = 100_000
 """Files that are counted; a directory with more has "at least" these."""
+_HALF_REMOVED = re.compile(r"\..+-[0-9a-f]{8}")
+"""See `_remove`."""
 _RANK = re.compile(r"[a-z]+-\d+")
 
 
@@ -150,8 +152,9 @@ def has_outputs(path: Path) -> bool:
 
 
 def _walk(path: Path) -> Iterator[os.DirEntry[str]]:
-    """What is no directory below `path`. A directory that cannot be read is taken for empty."""
-    waiting = [str(path)]
+    """What is no directory below `path`. A directory that cannot be read is taken for empty, and so is `path` itself if
+    it is a link: a program may have put it there, to anywhere."""
+    waiting = [] if path.is_symlink() else [str(path)]
     while waiting:
         try:
             with os.scandir(waiting.pop()) as entries:
@@ -166,11 +169,27 @@ def _walk(path: Path) -> Iterator[os.DirEntry[str]]:
 
 def prune_outputs(home: Home, record: RunRecord, clock: Callable[[], Moment] = time.time) -> None:
     """Removes the directories of runs of this name whose records are gone, or go now (`record`). See `may_go`."""
-    root, key = home.outputs, (record.namespace, record.name)
-    recorded = [each.uid for each in find_runs(home.history, *key) if each.uid != record.uid]
+    _prune_name(home, record.namespace, record.name, clock(), going=record.uid)
+
+
+def tidy_outputs(home: Home, now: Moment) -> None:
+    """Removes what `prune_outputs` had to leave: records go after days, and outputs after `KEPT_SECONDS`. Then what an
+    interrupted removal has left. What cannot be read or removed stays."""
+    with suppress(OSError):
+        for namespace in [path for path in home.outputs.iterdir() if path.is_dir()]:
+            for name in read_jobs(home.outputs, namespace.name):
+                with suppress(OSError):
+                    _prune_name(home, namespace.name, name, now)
+            for left in [path for path in namespace.iterdir() if _HALF_REMOVED.fullmatch(path.name)]:
+                remove_tree(left)
+
+
+def _prune_name(home: Home, namespace: str, name: str, now: Moment, *, going: str = "") -> None:
+    """`going`: the UID of a run whose record counts no more."""
+    recorded = [each.uid for each in find_runs(home.history, namespace, name) if each.uid != going]
     # The newest run of a name is what people look at, and what the next one resumes from.
-    for run in read_runs(root, *key)[:-1]:
-        if not any(map(run.belongs_to, recorded)) and may_go(run, clock()):
+    for run in read_runs(home.outputs, namespace, name)[:-1]:
+        if not any(map(run.belongs_to, recorded)) and may_go(run, now):
             _remove(run)
 
 
@@ -211,16 +230,21 @@ class OutputDirectories:
             return
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         checkpoints = path / CHECKPOINTS
-        if checkpoints.exists():
-            return
+        # The record, not the directory, tells that the run has begun: a program may remove its own checkpoints.
+        if not _record_of(path).exists() and not os.path.lexists(checkpoints):
+            self._begin(pod, path, owner, now)
+        with suppress(FileExistsError):  # a link to nowhere is the program's own too
+            checkpoints.mkdir(mode=0o700)
+
+    def _begin(self, pod: Manifest, path: Path, owner: Mapping[str, object], now: Moment) -> None:
+        """Decides with which checkpoints the run begins, once."""
         notes, uid = annotations_of(pod), str(owner.get("uid") or "")
         directory = notes.get(WORKING_DIRECTORY_ANNOTATION, "").rstrip("/")
         if notes.get(RESUME_ANNOTATION) == "true":
             runs = read_runs(self._root, path.parent.name, str(owner.get("name") or ""))
             if (found := choose_resumed(runs, uid, directory)) is not None:
-                found.checkpoints.rename(checkpoints)
+                found.checkpoints.rename(path / CHECKPOINTS)
         _write_record(path, directory, now)
-        checkpoints.mkdir(mode=0o700, exist_ok=True)
 
 
 def _write_record(path: Path, directory: str, now: Moment) -> None:

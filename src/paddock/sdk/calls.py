@@ -14,6 +14,7 @@ from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import home
 from paddock.cli.submit.script.options import ScriptOptions
+from paddock.jobs.script.names import build_name
 from paddock.jobs.text.phrases import phrase
 from paddock.sdk.functions import build_script
 from paddock.sdk.options import File, read_count, read_names, read_path, read_script, read_variables, read_words
@@ -120,8 +121,9 @@ def train(
         path = write_script(home().cache, written)
         directory = read_path("workdir", workdir, directory=True) if local else str(path.parent)
         options = ScriptOptions(
-            name=name, workers=read_count("workers", workers, 1), servers=read_count("servers", servers, 1),
-            gpus=read_count("gpus", gpus, 1), restarts=read_count("restarts", restarts, 0),
+            name=name or build_name(written.name), workers=read_count("workers", workers, 1),
+            servers=read_count("servers", servers, 1), gpus=read_count("gpus", gpus, 1),
+            restarts=read_count("restarts", restarts, 0),
             requirements=read_path("requirements", requirements, directory=False), env=read_variables(env),
             env_files=read_names("env_files", env_files), secrets=read_names("secrets", secrets), resume=resume,
             image=image, workdir=directory, namespace=namespace or default,

@@ -1,7 +1,10 @@
-"""Where the script of a function lies: `<cache>/functions/<name>-<hash>/<name>.py`, private to the user.
+"""Where the script of a function lies: `<cache>/functions/<name>-<hash>/paddock_train_<name>.py`, private to
+the user.
 
-In the cache, as pods see it and cannot change it, and not in the working directory, which is the user's. The hash is
-of the text: a script never changes under a job that may start again. One that was not used for a month is removed.
+The file is not named after the function alone: its directory is the first of Python's path, where random.py would hide
+Python's own. In the cache, as pods see it and cannot change it, and not in the working directory, which is the user's.
+The hash is of the text: a script never changes under a job that may start again. One that was not used for a month is
+removed.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from pathlib import Path
 
 from paddock.sdk.functions import Script
 
+_PREFIX = "paddock_train_"
 _KEPT_SECONDS = 30 * 24 * 3600
 
 
@@ -24,7 +28,7 @@ def write_script(cache: Path, script: Script) -> Path:
     digest = sha256(script.text.encode()).hexdigest()[:16]
     directory = root / f"{script.name}-{digest}"
     directory.mkdir(mode=0o700, exist_ok=True)
-    path = directory / f"{script.name}.py"
+    path = directory / f"{_PREFIX}{script.name}.py"
     if not path.exists():
         draft = directory / f".{os.getpid()}.new"
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as stream:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +10,7 @@ import click
 import pytest
 
 from paddock.cli.cluster.flags import LOCAL, Flags
-from paddock.cli.cluster.session import typed_command
+from paddock.cli.cluster.session import mask_words, typed_command
 from paddock.cli.follow.failed_environment import fetch_steps
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import CauseRecord
@@ -81,6 +82,23 @@ def test_the_command_is_quoted_for_a_shell() -> None:
     with click.Context(click.Command("run"), parent=root):
         assert typed_command() == "paddock run 'a b.yaml' -n team"
     assert typed_command() == ""
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("run --on-end https://hooks.example/SECRET -- python a.py", "run --on-end *** -- python a.py"),
+        ("run --on-end=https://hooks.example/SECRET job.yaml", "run --on-end=*** job.yaml"),
+        ("run --env TOKEN=s3 --env=KEY=a=b -- python a.py", "run --env TOKEN=*** --env=KEY=*** -- python a.py"),
+        ("run --on-end notify-send --env HOME -- x --env A=b", "run --on-end notify-send --env HOME -- x --env A=b"),
+        ("run --env", "run --env"),
+    ],
+)
+def test_an_advised_command_shows_no_secret(typed: str, shown: str) -> None:
+    assert mask_words(typed.split()) == shown.split()
+    root = click.Context(click.Command("paddock"), obj=tuple(typed.split()))
+    with click.Context(click.Command("run"), parent=root):
+        assert typed_command() == f"paddock {shlex.join(shown.split())}"
 
 
 def test_why_run_gave_a_job_up_stays_with_it() -> None:

@@ -192,6 +192,13 @@ async def test_a_secret_of_somebody_else_is_not_overwritten() -> None:
     await refuse_foreign_secret(cluster, checked)  # type: ignore[arg-type]
     cluster.there[SECRETS, "demo-env"] = checked[0].manifest
     await refuse_foreign_secret(cluster, checked)  # type: ignore[arg-type]
-    cluster.there[SECRETS, "demo-env"] = {"metadata": {"name": "demo-env"}}
-    with pytest.raises(UserError, match="there is a Secret demo-env already, which `paddock run` has not made"):
-        await refuse_foreign_secret(cluster, checked)  # type: ignore[arg-type]
+    ours = checked[0].manifest["metadata"]["labels"]
+    for labels in ({}, {**ours, "paddock.dev/kind": "paddlejobs.kubeflow.org"}):
+        cluster.there[SECRETS, "demo-env"] = {"metadata": {"name": "demo-env", "labels": labels}}
+        with pytest.raises(UserError, match="there is a Secret demo-env already, which is not this job's"):
+            await refuse_foreign_secret(cluster, checked)  # type: ignore[arg-type]
+
+
+def test_a_secret_tells_the_kind_of_its_job() -> None:
+    labels = build_script()[0].manifest["metadata"]["labels"]
+    assert labels["paddock.dev/kind"] == "paddlejobs.batch.paddlepaddle.org"

@@ -17,6 +17,8 @@ JOB = build_job(ps=1, workers=3)
 
 TRACEBACK = 'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n'
 
+WAITED = "Socket Timeout: timed out waiting for the peers"
+KEY = f"{TRACEBACK}KeyError: 1"
 ROWS = [
     ("nobody", {}, []),
     ("the only one", {"worker-1": failed(1)}, ["worker-1"]),
@@ -72,6 +74,29 @@ ROWS = [
             "worker-1": failed(1),
         },
         ["worker-0"],
+    ),
+    *(
+        (
+            f"{error} is the program's own, before a peer that waited for it",
+            {
+                "worker-0": failed(1, 9, "Error", f"{TRACEBACK}{error}"),
+                "worker-1": failed(1, 5, "Error", f"{TRACEBACK}RuntimeError: {WAITED}"),
+            },
+            ["worker-0"],
+        )
+        for error in ("EOFError: Ran out of input", "BrokenPipeError: [Errno 32] Broken pipe")
+    ),
+    *(
+        (
+            f"{error} follows from a peer",
+            {"worker-0": failed(1, 9, "Error", f"{TRACEBACK}{error}"), "worker-1": failed(1, 5, "Error", KEY)},
+            ["worker-1"],
+        )
+        for error in (
+            "ConnectionResetError: [Errno 104] Connection reset by peer",
+            "RuntimeError: Connection closed by peer [10.0.0.1]:4",
+            "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:",
+        )
     ),
     ("an echo alone is the cause", {"worker-0": failed(250)}, ["worker-0"]),
     (

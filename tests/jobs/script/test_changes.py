@@ -9,7 +9,7 @@ import pytest
 from cli.views import RESOURCE, build_manifest
 from jobs.samples import read_manifest, read_sample
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.script.arguments import explain_no_place, with_arguments
+from paddock.jobs.script.arguments import explain_no_place, takes_text, with_arguments
 from paddock.jobs.script.variables import build_secret, build_variables, mask, with_variables
 
 
@@ -44,10 +44,26 @@ def test_arguments_come_last_in_every_role(container: dict[str, Any], key: str, 
     assert explain_no_place(job) is None
 
 
-@pytest.mark.parametrize("words", [["sh", "-c", "python t.py"], ["/bin/bash", "-ec", "x"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["sh", "-c", "python t.py"],
+        ["/bin/bash", "-ec", "x"],
+        ["bash", "-e", "-c", "x"],
+        ["bash", "-cx", "x"],
+        ["bash", "-eo", "pipefail", "-c", "x"],
+        ["bash", "--norc", "-c", "x"],
+        ["bash", "--rcfile", "f", "-c", "x"],
+    ],
+)
 def test_a_text_of_a_shell_takes_no_arguments(words: list[str]) -> None:
     job = KINDS[RESOURCE].read_job(build(image="x", command=words))
     assert "ps runs a text of" in str(explain_no_place(job))
+
+
+@pytest.mark.parametrize("words", [[], ["-e", "t.sh", "-c"], ["--", "-c"], ["-o", "-c", "t.sh"], ["t.sh"], ["-"]])
+def test_a_script_of_a_shell_takes_arguments(words: list[str]) -> None:
+    assert not takes_text(words)
 
 
 def test_a_job_of_kubeflow_takes_them_too() -> None:
@@ -71,7 +87,7 @@ def test_variables_take_the_place_of_those_of_their_names() -> None:
 
 
 def test_a_secret_is_shown_without_its_values() -> None:
-    secret = build_secret("train-env", "team", [("A", "1"), ("A", "2")])
+    secret = build_secret("train-env", "team", "paddlejobs.kubeflow.org", [("A", "1"), ("A", "2")])
     assert secret["stringData"] == {"A": "2"}
     assert mask(secret)["stringData"] == {"A": "***"} and secret["stringData"] == {"A": "2"}
     assert mask({"kind": "PaddleJob", "stringData": {"A": "1"}})["stringData"] == {"A": "1"}

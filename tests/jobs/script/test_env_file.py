@@ -22,6 +22,7 @@ from paddock.jobs.script.env_file import read_env_file
         ("A=a=b\nA=2", [("A", "a=b"), ("A", "2")]),
         ("A=\r\nB=1\r\n", [("A", ""), ("B", "1")]),
         ("\ufeffA=1", [("A", "1")]),
+        ("A=one\u2028two\x0cthree\x85\rfour\nB=1", [("A", "one\u2028two\x0cthree\x85\rfour"), ("B", "1")]),
         ("A=it's", [("A", "it's")]),
         ("", []),
     ],

@@ -6,7 +6,7 @@ import asyncio
 import os
 import shlex
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -38,10 +38,38 @@ def choose_place(context: click.Context | None = None) -> Place:
 
 
 def typed_command() -> str:
-    """The typed command, quoted for a shell, for a sentence that advises it again."""
+    """The typed command, quoted for a shell and without secrets, for a sentence that advises it again."""
     context = click.get_current_context(silent=True)
     words = context.find_root().obj if context else None
-    return shlex.join(["paddock", *words]) if words else ""
+    return shlex.join(["paddock", *mask_words(words)]) if words else ""
+
+
+def mask_words(words: Sequence[str]) -> list[str]:
+    """The words of a command with *** for what may be a secret: values of --env, addresses of --on-end (those of chat
+    programs have their password in the path). The advised command is printed into logs of CI. Pure."""
+    end = words.index("--") if "--" in words else len(words)
+    masked = list(words)
+    for place, word in enumerate(words[:end]):
+        option, is_joined, value = word.partition("=")
+        if option not in _MASKED:
+            continue
+        if is_joined:
+            masked[place] = f"{option}={_MASKED[option](value)}"
+        elif place + 1 < end:
+            masked[place + 1] = _MASKED[option](words[place + 1])
+    return masked
+
+
+def _mask_variable(text: str) -> str:
+    name, sign, _ = text.partition("=")
+    return f"{name}={_MASK}" if sign else text
+
+
+_MASK = "***"
+_MASKED: dict[str, Callable[[str], str]] = {
+    "--env": _mask_variable,
+    "--on-end": lambda text: _MASK if "://" in text else text,
+}
 
 
 def home() -> Home:

@@ -1,8 +1,8 @@
 """`paddock run --watch`: runs the job again when a file changes.
 
 A look is a value: each file with its time of change and its size. A change counts when two looks in a row agree, as an
-editor writes a file in several steps, and a save of many files is one change. New files that are no Python do not
-count, as jobs write such files themselves.
+editor writes a file in several steps, and a save of many files is one change. Files that were not there when the run
+began do not count, as jobs write files themselves; which files are looked at is in `cli.submit.watched_files`.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ INTERRUPTED = 130
 
 def find_changes(before: Snapshot, now: Snapshot) -> tuple[str, ...]:
     """The files that make the job run again, sorted."""
-    changed = {path for path in before if before[path] != now.get(path)}
-    return tuple(sorted(changed | {path for path in now if path not in before and path.endswith(".py")}))
+    return tuple(sorted(path for path in before if before[path] != now.get(path)))
 
 
 def plan_pause(seconds: float) -> float:

@@ -7,14 +7,16 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paddock.app.programs import read_used
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.flags import LOCAL, build_next
 from paddock.cli.cluster.places import Place
-from paddock.cli.submit.file_environments import Notify, refresh_environments
+from paddock.cli.submit.file_environments import Notify, prepare_environment, refresh_environments
 from paddock.cli.submit.submission import Checked
+from paddock.cli.submit.workdir import place_directories
 from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.objects.pods import build_pod
 from paddock.jobs.text.phrases import Foreign, Phrase, phrase
@@ -23,6 +25,24 @@ from paddock.kube.meta import ENVIRONMENTS, Manifest, name_of
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api
+
+
+async def write_environments(
+    api: Api,
+    place: Place,
+    needed: Sequence[tuple[Path, bool]],
+    checked: Sequence[Checked],
+    workdir: str | None,
+    notify: Notify,
+) -> None:
+    """Makes the Environments of requirements files, each with whether it has parameter servers, and changes the others
+    whose files have changed. It is called last, so that a refused submission changes none. Raises `UserError` for what
+    is only known then: an image without an environment, a script that the new environment does not have."""
+    for requirements, servers in needed:
+        await prepare_environment(api, requirements, notify, servers=servers)
+    await settle_environments(api, place, checked, notify)
+    if place.home is not None and needed:
+        await place_directories(api, place, checked, workdir, notify)
 
 
 async def settle_environments(api: Api, place: Place, checked: Sequence[Checked], notify: Notify) -> None:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.places import Place
-from paddock.cli.submit.file_environments import prepare_environment
-from paddock.cli.submit.job_environments import settle_environments
+from paddock.cli.submit.job_environments import write_environments
 from paddock.cli.submit.programs import fetch_programs
 from paddock.cli.submit.replacing import delete_replaced, find_replaced
 from paddock.cli.submit.resumed import notify_resumed
@@ -52,10 +51,7 @@ class Submitter:
     async def submit(self, checked: list[Checked], without: tuple[str, ...], workdir: str | None) -> Submitted:
         """The created job. `without`: devices to remove from requests; `workdir`: the value of --workdir. Raises
         `UserError`, `ApiError`."""
-        if self.requirements is not None:
-            await prepare_environment(self.client, self.requirements, self.notify, servers=self.servers)
         checked = await self._adapt(checked, without)
-        await settle_environments(self.client, self.place, checked, self.notify)
         checked = await place_directories(self.client, self.place, checked, workdir, self.notify)
         job = next(each for each in checked if each.is_job)
         replaced = await find_replaced(self.client, [job], self.place.flags, typed=self.typed)
@@ -63,6 +59,8 @@ class Submitter:
         await check_with_server(
             self.client, checked, update=True, replaced=[each for each, _ in replaced], flags=self.place.flags
         )
+        needed = [(self.requirements, self.servers)] if self.requirements is not None else []
+        await write_environments(self.client, self.place, needed, checked, workdir, self.notify)
         assert job.job is not None
         programs = await fetch_programs(self.client, self.place, job.job, workdir)
         await delete_replaced(self.client, replaced, self.notify)

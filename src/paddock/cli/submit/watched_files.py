@@ -1,6 +1,7 @@
-"""The files that `paddock run --watch` looks at: the script or the manifest, and the Python and YAML files of the
-directory in which the programs start. What .gitignore leaves out, hidden files and links that lead outside are left
-out, as where a directory is sent (`cli.submit.directory_files`)."""
+"""The files that `paddock run --watch` looks at: the script or the manifest, the files that options name, and the
+Python files of the directory in which the programs start. Other files there may be written by the job itself, such as
+results.yaml: each run would start the next one. What .gitignore leaves out, hidden files and links that lead outside
+are left out, as where a directory is sent (`cli.submit.directory_files`)."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from paddock.cli.submit.script.requests import find_directory
 from paddock.jobs.script.program import read_program
 from paddock.jobs.text.phrases import phrase
 
-ENDINGS = (".py", ".yaml", ".yml")
+_MISSING = (0, 0)
 
 
 def refuse_watching(file: str | None, *, detach: bool) -> None:
@@ -39,22 +40,21 @@ def find_watched(
 
 
 def read_snapshot(directory: Path, named: Iterable[Path]) -> dict[str, tuple[int, int]]:
-    """Each file with its time of change in nanoseconds and its size. `named`: files that count wherever they lie. A
-    directory that is too large, or cannot be read, counts with those alone."""
+    """Each file with its time of change in nanoseconds and its size. `named`: files that count wherever they lie,
+    also while they are not there. A directory that is too large, or cannot be read, counts with those alone."""
     try:
-        found = [each.path for each in find_files(directory, forgiving=True).files if each.path.endswith(ENDINGS)]
+        found = [each.path for each in find_files(directory, forgiving=True).files if each.path.endswith(".py")]
     except UserError:
         found = []
     paths = {path: directory / path for path in found}
     inside = {path.resolve() for path in paths.values()}
     paths |= {os.path.relpath(each, directory): each for each in named if each.resolve() not in inside}
-    states = ((shown, _read_state(path)) for shown, path in paths.items())
-    return {shown: state for shown, state in states if state is not None}
+    return {shown: _read_state(path) for shown, path in paths.items()}
 
 
-def _read_state(path: Path) -> tuple[int, int] | None:
+def _read_state(path: Path) -> tuple[int, int]:
     try:
         state = path.stat()
     except OSError:  # an editor replaces it at this moment
-        return None
+        return _MISSING
     return state.st_mtime_ns, state.st_size

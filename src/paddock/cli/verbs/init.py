@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -54,9 +56,13 @@ def command(output: str, force: bool, workdir: str | None, namespace: str, **typ
         print(text, end="")
         return
     write_file(Path(output), text, force=force)
-    told = [f"--env-file {file}" for file in options.env_files] + [f"--secret {name}" for name in options.secrets]
-    again = " ".join(["paddock", "run", *told, output])
-    _notify(phrase("{file} is written: `{command}` trains it", file=output, command=again))
+    _notify(phrase("{file} is written: `{command}` trains it", file=output, command=advise(options, output)))
+
+
+def advise(options: ScriptOptions, output: str) -> str:
+    """The command that trains what was written, quoted for a shell. Pure."""
+    told = [("--env-file", file) for file in options.env_files] + [("--secret", name) for name in options.secrets]
+    return shlex.join(["paddock", "run", *itertools.chain(*told), output])
 
 
 def build_portable(request: ScriptRequest, options: ScriptOptions, output: str) -> ScriptRequest:

@@ -117,8 +117,9 @@ def command(
     name gives way if it has finished or --timeout suspended it, else not. A manifest's job without
     runPolicy.backoffLimit is given up after three failures alike.
 
-    --watch runs the job again when the script, or another Python or YAML file of its directory, changes: a job that
-    still runs is ended politely. What .gitignore names does not count.
+    --watch runs the job again when the script or the manifest, a file that an option names, or a Python file of the
+    directory that was there when the run began changes: a job that still runs is ended politely. Other files, which
+    the job may write itself, and what .gitignore names do not count.
 
     When the job has ended, --on-end starts a command (without a shell; PADDOCK_JOB, PADDOCK_NAMESPACE, PADDOCK_PHASE,
     PADDOCK_CAUSE and PADDOCK_SECONDS are in its environment) or sends the same in JSON to a web address. It does not
@@ -232,6 +233,9 @@ class Run:
                 self._screen.line(build_head(job.job, self._screen.language))
                 for said in submitted.programs:
                     self._screen.line(said)
+                if self._detach and interrupt.done():  # it came after the create request was sent
+                    outcome = Outcome(client, self._place, self._screen, job)
+                    return await self._interrupt(outcome, FollowedJob(job.job, job.status, time.time()))
                 if self._detach:
                     self._screen.notify(explain_following(job.manifest, self._place.flags))
                     return 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,8 +15,7 @@ from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.terminal import stderr, stdout
-from paddock.cli.submit.file_environments import prepare_environment
-from paddock.cli.submit.job_environments import settle_environments
+from paddock.cli.submit.job_environments import write_environments
 from paddock.cli.submit.next_steps import explain_following
 from paddock.cli.submit.programs import fetch_programs
 from paddock.cli.submit.replacing import delete_replaced, find_replaced
@@ -54,11 +55,13 @@ def command(files: tuple[str, ...], without: tuple[str, ...], workdir: str | Non
     refuse_impossible(place, checked, _notify)
 
     async def work(client: Client, place: Place) -> tuple[list[Checked], list[Manifest], list[Phrase]]:
-        made = [await _make_environment(client, each) if place.home is not None else each for each in checked]
-        await settle_environments(client, place, made, _notify)
-        placed = await place_directories(client, place, made, workdir, _notify)
+        needed = _find_needed(checked) if place.home is not None else []
+        named = [with_environment(each, file) if file else each for each, file in needed] if needed else checked
+        placed = await place_directories(client, place, named, workdir, _notify)
         replaced = await find_replaced(client, placed, place.flags)
         await check_with_server(client, placed, replaced=[each for each, _ in replaced], flags=place.flags)
+        files = [(file, has_servers(each)) for each, file in needed if file]
+        await write_environments(client, place, files, placed, workdir, _notify)
         programs: list[Phrase] = []
         jobs = [each.job for each in placed if each.job]
         for job in jobs:
@@ -76,13 +79,9 @@ def command(files: tuple[str, ...], without: tuple[str, ...], workdir: str | Non
     _notify_next_steps([manifest for each, manifest in zip(placed, created, strict=True) if each.is_job], place.flags)
 
 
-async def _make_environment(client: Client, each: Checked) -> Checked:
-    """The job in the environment of the requirements file that its manifest names, which is made."""
-    requirements = find_requirements(each)
-    if requirements is None:
-        return each
-    await prepare_environment(client, requirements, _notify, servers=has_servers(each))
-    return with_environment(each, requirements)
+def _find_needed(checked: Sequence[Checked]) -> list[tuple[Checked, Path | None]]:
+    """The documents with the requirements files that their manifests name."""
+    return [(each, find_requirements(each)) for each in checked]
 
 
 def _of_job(job: Job, said: Phrase) -> Phrase:

@@ -8,7 +8,8 @@ that cannot work are corrected:
 - With `intranet: Service` in PS mode, the endpoints are the names of Services. In Collective mode they are addresses:
   the launcher's rank 0 opens the rendezvous only if the first endpoint's host equals its own IP.
 - The gloo store has its own port, 18 above the job's, on the first server.
-- Beside parameter servers all ranks get `FLAGS_enable_pir_api=0`, unless the container sets it.
+- Beside parameter servers all ranks get `FLAGS_enable_pir_api=0`, unless the container's `env` sets it (its `envFrom`
+  does not count: the ConfigMap of Paddock comes last there).
 
 `frameworks.paddle_heter` adds the variables of the role `heter`. PaddlePaddle splits an endpoint at its first colon, so
 it cannot read an IPv6 address in any form; they are written in brackets, the usual form.

@@ -61,7 +61,11 @@ _SETTINGS = re.compile(
 _ECHO = re.compile(
     r"Connection (?:closed|reset) by peer|Broken pipe|ConnectionResetError|EOFError|TIMEOUT self_rank|ChildFailedError"
 )
-"""Errors that follow from a peer's end, or a child's: not the root cause."""
+"""Errors that mostly follow from a peer's end, or a child's: of the errors in one log, not the one to show."""
+
+_LOST_PEER = re.compile(r"Connection (?:closed|reset) by peer|\bChildFailedError\b")
+"""Errors that no program raises by itself. `EOFError` and `Broken pipe` are a truncated file's or a filter's as well: a
+rank that died of them may be the first that failed."""
 
 
 _ASKED_TO_END = "FatalError: `Termination signal` is detected"
@@ -114,8 +118,13 @@ def find_complaint(lines: Iterable[str]) -> Complaint | None:
 
 
 def is_echo(error: str) -> bool:
-    """Whether an error follows from the end of another process."""
+    """Whether an error likely follows from the end of another process: there may be a better one in the same log."""
     return _ECHO.search(error) is not None
+
+
+def is_lost_peer(error: str) -> bool:
+    """Whether an error certainly follows from the end of another process, so that another rank is the root cause."""
+    return _LOST_PEER.search(error) is not None
 
 
 def cut(text: str) -> str:

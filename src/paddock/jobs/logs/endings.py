@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from paddock.jobs.logs.complaints import cut, is_echo, read_complaint
+from paddock.jobs.logs.complaints import cut, is_echo, is_lost_peer, read_complaint
 from paddock.jobs.logs.folding import Folding
 from paddock.jobs.logs.tracebacks import CHAINED, begins_traceback
 
@@ -30,8 +30,8 @@ class Ending:
     last: str = ""
 
     @property
-    def is_echo(self) -> bool:
-        return is_echo(self.error)
+    def is_lost_peer(self) -> bool:
+        return is_lost_peer(self.error)
 
 
 _FRAME = re.compile(r'  File ".+", line \d+.*')

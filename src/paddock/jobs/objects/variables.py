@@ -5,8 +5,9 @@
     kept               the user's replaces the shared one where ranks need not agree (`frameworks.OwnVariables.kept`)
 
 The shared ones come from a ConfigMap by `envFrom`, and in Kubernetes `env` wins over `envFrom`, so a pod has the user's
-entry only where it is to win (`objects.pods`). Both the pod and the warning follow from the functions here. Of a value
-that is the same as Paddock's nothing is told.
+entry only where it is to win (`objects.pods`). The user's own `envFrom` never wins: of two sources the last counts, and
+that is Paddock's. Both the pod and the warning follow from the functions here. Of a value that is the same as Paddock's
+nothing is told.
 """
 
 from __future__ import annotations

@@ -204,7 +204,7 @@ def _follows_from_peer(message: str) -> bool:
     if not message:
         return False
     ending = read_ending(message)
-    return ending.is_echo if ending.error else any(phrase in message for phrase in _ECHO_MESSAGES)
+    return ending.is_lost_peer if ending.error else any(phrase in message for phrase in _ECHO_MESSAGES)
 
 
 def _as_echo(death: Death, deaths: Collection[Death], codes: ExitCodes) -> Death:

@@ -39,10 +39,23 @@ def explain_no_place(job: Job) -> Phrase | None:
         containers = role.template["spec"]["containers"]
         container = containers[main_container(job, containers)]
         words = [str(word) for word in (*(container.get("command") or ()), *(container.get("args") or ()))]
-        if len(words) > 1 and posixpath.basename(words[0]) in SHELLS and re.fullmatch(r"-[a-z]*c", words[1]):
+        if words and posixpath.basename(words[0]) in SHELLS and takes_text(words[1:]):
             return phrase(
                 "{role} runs a text of {shell}, which takes no arguments: write the program and its arguments as words "
                 'of command, such as ["python", "train.py"]',
                 role=role.name, shell=posixpath.basename(words[0]),
             )  # fmt: skip
     return None
+
+
+def takes_text(words: Sequence[str]) -> bool:
+    """Whether the options that a shell's words begin with have a -c: `-c`, `-ec`, `-e -o pipefail -c`."""
+    rest = iter(words)
+    for word in rest:
+        if word in ("-", "--") or word[:1] not in ("-", "+"):
+            return False
+        if re.fullmatch(r"-[A-Za-z]*c[A-Za-z]*", word):
+            return True
+        if word in ("--rcfile", "--init-file") or re.fullmatch(r"[-+][A-Za-z]*[oO]", word):
+            next(rest, None)
+    return False

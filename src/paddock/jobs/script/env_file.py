@@ -30,7 +30,8 @@ class EnvFile:
 def read_env_file(text: str) -> EnvFile:
     """The variables in their order; a name that occurs twice is there twice, and the last one counts."""
     result = EnvFile()
-    lines = text.removeprefix("\ufeff").splitlines()
+    # not splitlines(), which ends a line at a form feed and at U+2028 too
+    lines = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
     place = 0
     while place < len(lines):
         place += _read_line(lines, place, result)

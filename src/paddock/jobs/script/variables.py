@@ -10,16 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from paddock.jobs.frameworks.registry import main_container
+from paddock.jobs.labels import KIND_LABEL
 from paddock.jobs.model import Job
 from paddock.kube.meta import SECRETS, Manifest
 
 MASK = "***"
 
 
-def build_secret(name: str, namespace: str, values: Sequence[tuple[str, str]]) -> Manifest:
-    """The Secret; of a variable that is given twice the last value counts."""
+def build_secret(name: str, namespace: str, kind: str, values: Sequence[tuple[str, str]]) -> Manifest:
+    """The Secret. `kind`: the qualified kind of the job; of a variable that is given twice the last value counts."""
     metadata: dict[str, Any] = {"name": name, **({"namespace": namespace} if namespace else {})}
-    metadata["labels"] = {"app.kubernetes.io/managed-by": "paddock"}
+    metadata["labels"] = {"app.kubernetes.io/managed-by": "paddock", KIND_LABEL: kind}
     return {
         "apiVersion": SECRETS.api_version,
         "kind": SECRETS.kind,

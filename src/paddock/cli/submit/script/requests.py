@@ -148,7 +148,7 @@ def _option_of(path: str) -> str:
 def _build_secret(job: Checked, secrets: Sequence[tuple[str, str]]) -> list[Checked]:
     if not secrets:
         return []
-    secret = build_secret(build_secret_name(job.key.name), job.key.namespace, secrets)
+    secret = build_secret(build_secret_name(job.key.name), job.key.namespace, job.resource.qualified, secrets)
     return [Checked(job.file, Document(secret), secret, SECRETS)]
 
 
@@ -217,7 +217,8 @@ def without_directory(request: ScriptRequest, *, named: bool) -> ScriptRequest:
 
 
 async def refuse_foreign_secret(api: Api, checked: Sequence[Checked]) -> None:
-    """Raises `UserError` if a Secret of the name exists that `paddock run` has not made: it is not overwritten."""
+    """Raises `UserError` if a Secret of the name exists that is of somebody else or of a job of another kind: it is not
+    overwritten."""
     for each in checked:
         if each.resource != SECRETS or each.document.places:
             continue
@@ -228,8 +229,7 @@ async def refuse_foreign_secret(api: Api, checked: Sequence[Checked]) -> None:
         if dict(labels_of(found)) != dict(labels_of(each.manifest)):
             raise UserError(
                 phrase(
-                    "there is a Secret {name} already, which `paddock run` has not made: --name gives the job another "
-                    "name",
+                    "there is a Secret {name} already, which is not this job's: --name gives the job another name",
                     name=each.key.name,
                 )
             )

@@ -1,0 +1,76 @@
+"""What a submission that is refused leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from paddock.apiserver.objects.in_process import LocalApi
+from paddock.app.home import Home
+from paddock.app.kinds import apply_crds, build_crds
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.cluster.places import Local
+from paddock.cli.submit.file_environments import environment_name
+from paddock.cli.submit.script.requests import build_documents
+from paddock.cli.submit.submission import Checked
+from paddock.cli.submit.submitter import Submitter
+from paddock.jobs.apis.registry import PADDLEPADDLE
+from paddock.jobs.script.request import ScriptRequest
+from paddock.kube.meta import ENVIRONMENTS, Manifest
+
+
+@pytest.fixture
+async def api(tmp_path: Path) -> AsyncIterator[LocalApi]:
+    opened = await LocalApi.open(tmp_path / "api")
+    await apply_crds(opened, build_crds())
+    yield opened
+    await opened.close()
+
+
+class Project:
+    """A directory with a script and requirements.txt."""
+
+    def __init__(self, api: LocalApi, root: Path) -> None:
+        self.api, self.root, self.file = api, root, root / "project/requirements.txt"
+        self.file.parent.mkdir()
+        (self.file.parent / "train.py").write_text("")
+
+    def build(self, namespace: str = "default") -> list[Checked]:
+        environment, directory = environment_name(self.file), str(self.file.parent)
+        words = ["python", "train.py"]
+        return build_documents(
+            ScriptRequest(words, name="train", namespace=namespace, environment=environment, directory=directory)
+        )
+
+    async def run(self, requirements: str, namespace: str = "default") -> None:
+        self.file.write_text(requirements)
+        place = Local(Home(self.root / "home", self.root / "cache"))
+        submitter = Submitter(self.api, place, lambda _: None, lambda: None, self.file, typed=True)  # type: ignore[arg-type]
+        await submitter.submit(self.build(namespace), (), str(self.file.parent))
+
+    async def environments(self) -> list[Manifest]:
+        return (await self.api.list(ENVIRONMENTS)).items
+
+
+@pytest.fixture
+def project(api: LocalApi, tmp_path: Path) -> Project:
+    return Project(api, tmp_path)
+
+
+async def test_a_taken_name_leaves_the_environment_as_it_is(project: Project) -> None:
+    await project.run("pyyaml")
+    before = await project.environments()
+    with pytest.raises(UserError, match="train"):
+        await project.run("pyyaml==6.0")
+    assert await project.environments() == before
+    await project.api.delete(PADDLEPADDLE.resource, "default", "train")
+    await project.run("pyyaml==6.0")
+    assert await project.environments() != before
+
+
+async def test_what_the_server_refuses_makes_no_environment(project: Project) -> None:
+    with pytest.raises(UserError, match="namespace"):
+        await project.run("pyyaml", namespace="nowhere")
+    assert await project.environments() == []
