@@ -92,6 +92,16 @@ def test_two_starts_at_once_end_in_one_cluster(cluster: Cluster) -> None:
     assert len(serving) == 1
 
 
+def test_a_job_that_asks_for_another_sandbox_than_the_cluster_has_is_not_run(cluster: Cluster) -> None:
+    """It would have other rights than its user thinks."""
+    job = cluster.write(build_light_job("boxed", "echo ran"))
+    other = "none" if cluster.sandbox == "bubblewrap" else "bubblewrap"
+    refused = cluster.paddock("run", job, "--sandbox", other)
+    assert (refused.code, refused.out) == (2, ""), str(refused)
+    assert f"--sandbox {other}: the local cluster is up, and its pods run in {cluster.sandbox}" in refused.err
+    assert cluster.paddock("run", job, "--sandbox", cluster.sandbox).code == 0
+
+
 def test_the_cluster_ends_its_pods_when_it_is_asked_to_end(cluster: Cluster) -> None:
     """SIGTERM, as when the machine is shut down. What it knows of the pods stays for the next start."""
     cluster.paddock("submit", cluster.write(build_light_job("evening", "echo ready; exec sleep 1000")))

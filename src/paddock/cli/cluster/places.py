@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from paddock.app import launch
 from paddock.app.home import UNSANDBOXED, Home, is_up, read_running
+from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.flags import LOCAL, Flags
 from paddock.cli.output.language import localized
 from paddock.cli.output.terminal import stderr
@@ -81,9 +82,18 @@ class Local:
     flags: Flags = LOCAL
 
     def start(self, *, sandbox: str = "auto") -> None:
-        """Starts it if it is not up, with a line on stderr. Raises `StartError`."""
+        """Starts it if it is not up, with a line on stderr. Raises `StartError`, and `UserError` if it is up with
+        another sandbox than the one asked for: no program may have more rights than its user thinks."""
         started = launch.start(self.home, sandbox=sandbox)
         running = started.running
+        if sandbox not in ("auto", running.sandbox):
+            raise UserError(
+                phrase(
+                    "--sandbox {wanted}: the local cluster is up, and its pods run in {sandbox}: `paddock down` "
+                    "first, or leave --sandbox out",
+                    wanted=sandbox, sandbox=running.sandbox,
+                )
+            )  # fmt: skip
         if started.fresh:
             for said in explain_started(started):
                 stderr().print(localized(said))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -35,7 +36,8 @@ from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.pods import rank_name
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import ApiError
-from paddock.kube.meta import Manifest, labels_of
+from paddock.kube.meta import Manifest, labels_of, metadata
+from paddock.kube.times import read_time
 
 if TYPE_CHECKING:
     from paddock.client.client import Client
@@ -231,7 +233,10 @@ async def _follow(client: Client, place: Place, job: StoredJob, which: Selection
             if not following.done():
                 raise Failed(watching.result())
             view = following.result()
-            screen.notify(build_end(view, screen.language))
+            # It was submitted before this command: its time is that of the API.
+            created = read_time(metadata(job.manifest).get("creationTimestamp")) or view.submitted
+            whole = replace(view, submitted=created, ended=view.status.finished or view.ended)
+            screen.notify(build_end(whole, screen.language))
             return int(view.status.phase is not Phase.COMPLETED)
         except JobDeleted:
             raise Failed(phrase("the job was deleted")) from None

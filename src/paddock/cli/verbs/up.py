@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import click
@@ -82,7 +83,7 @@ def command(port: int, sandbox: str, limits: Limits | None) -> None:
     else:
         _notify(phrase("embedded cluster is up already ({url}, process {pid})", url=running.url, pid=running.pid))
         _warn_of_differences(running.url, running.sandbox, port, sandbox)
-    export = f"export KUBECONFIG={place.kubeconfig}"
+    export = f"export KUBECONFIG={shlex.quote(str(place.kubeconfig))}"
     _notify(phrase("{export}     for kubectl\npaddock down     stops it", export=export))
 
 
