@@ -130,7 +130,9 @@ def _find_outer(found: Complaint, lines: Iterable[str]) -> Complaint:
             break
         elif is_outer and (outer := read_complaint(line)):
             if is_own(outer.text):
-                found = replace(outer, text=name_inner(outer.text, found.text), is_fatal=outer.is_fatal or found.is_fatal)
+                found = replace(
+                    outer, text=name_inner(outer.text, found.text), is_fatal=outer.is_fatal or found.is_fatal
+                )
             is_outer = False
     return found
 

@@ -10,7 +10,10 @@ from paddock.jobs.text.phrases import Phrase, counted, phrase
 
 
 def explain_no_restart(job: Job | None, cause: CauseRecord, manifest: Mapping[str, Any]) -> Phrase | None:
-    """`manifest`: the job's own; a restartPolicy that nobody wrote in it is not named as the reason. None for a cause that is no failure of a rank, or tells of its limit itself."""
+    """`manifest`: the job's own; a restartPolicy that nobody wrote in it is not named as the reason.
+
+    None for a cause that is no failure of a rank, or tells of its limit itself.
+    """
     if cause.reason == "BackoffLimitExceeded":
         return _explain_limit(cause.args.get("limit"))
     ranks = cause.args.get("ranks")
@@ -37,7 +40,7 @@ def _writes_policy(manifest: Mapping[str, Any], role: Role) -> bool:
     """Whether the role has a restartPolicy: in its pod template, or beside it (kubeflow.org)."""
     spec = manifest.get("spec") or {}
     roles = spec.get("paddleReplicaSpecs") or spec
-    written = next((each for name, each in roles.items() if name.lower() == role.name and each), {})
+    written: Mapping[str, Any] = next((each for name, each in roles.items() if name.lower() == role.name and each), {})
     pod = (written.get("template") or {}).get("spec") or {}
     return bool(written.get("restartPolicy") or pod.get("restartPolicy"))
 
