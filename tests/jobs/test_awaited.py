@@ -81,7 +81,10 @@ UNKNOWN_PACKAGE = f"worker-0 cannot start: environment nx, of requirements.txt: 
         ("等待" * 15 + "；" + "原因" * 30, "等待" * 15 + "…"),
         ("worker-0 cannot start: " + "word " * 30, "worker-0 cannot start: " + "word " * 14 + "word…"),
         (f"failed: {RAISED}" + "x" * 60, "failed: worker-0: KeyError: 'outer'…"),
-        ("failed: worker-0 ended: ValueError: " + "x" * 99, "failed: … ValueError: " + "x" * 77 + "…"),
+        (
+            "failed: worker-0 has ended with code 1: step 2: ValueError: " + "bad " * 30,
+            "failed: … step 2: ValueError: " + "bad " * 16 + "bad…",
+        ),
         (UNKNOWN_PACKAGE, f"worker-0 cannot start: … {NO_INDEX}"),
         (
             f"worker-0 cannot start, as it seems: environment nx: it failed: {NO_INDEX} and " + "more " * 20,
