@@ -66,6 +66,11 @@ def test_what_is_waited_for_comes_first(message: str, english: str, chinese: str
     assert told(message, "zh") == chinese
 
 
+NO_INDEX = "spec.requirements: no package index here has a package numpyy"
+RAISED = "worker-0: KeyError: 'outer' (from ValueError: "
+UNKNOWN_PACKAGE = f"worker-0 cannot start: environment nx, of requirements.txt: building failed: {NO_INDEX}"
+
+
 @pytest.mark.parametrize(
     ("sentence", "expected"),
     [
@@ -75,8 +80,29 @@ def test_what_is_waited_for_comes_first(message: str, english: str, chinese: str
         ("word " * 30, "word " * 19 + "word…"),
         ("等待" * 15 + "；" + "原因" * 30, "等待" * 15 + "…"),
         ("worker-0 cannot start: " + "word " * 30, "worker-0 cannot start: " + "word " * 14 + "word…"),
+        (f"failed: {RAISED}" + "x" * 60, "failed: worker-0: KeyError: 'outer'…"),
+        (
+            "failed: worker-0 has ended with code 1: step 2: ValueError: " + "bad " * 30,
+            "failed: … step 2: ValueError: " + "bad " * 16 + "bad…",
+        ),
+        (UNKNOWN_PACKAGE, f"worker-0 cannot start: … {NO_INDEX}"),
+        (
+            f"worker-0 cannot start, as it seems: environment nx: it failed: {NO_INDEX} and " + "more " * 20,
+            "worker-0 cannot start, as it seems: … no package index here has a package numpyy and more more more…",
+        ),
     ],
-    ids=["all of it", "a word without an end", "at a clause", "at a word", "in Chinese", "not at a colon"],
+    ids=[
+        "all of it",
+        "a word without an end",
+        "at a clause",
+        "at a word",
+        "in Chinese",
+        "not at a colon",
+        "at the inner exception",
+        "an exception keeps its name",
+        "not before the object",
+        "60 columns of the last clause",
+    ],
 )
 def test_a_sentence_in_a_table_has_whole_clauses(sentence: str, expected: str) -> None:
     assert shorten(sentence) == expected.rstrip()

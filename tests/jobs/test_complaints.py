@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.jobs.logs.complaints import find_complaint, read_complaint
+from paddock.jobs.logs.endings import read_ending
 
 THE_DOCUMENTS_DDP_ON_A_CPU = "Error initializing process group: Distributed package doesn't have NCCL built in"
 
@@ -65,6 +66,27 @@ def test_the_reason_is_said_before_its_echoes() -> None:
     assert find_complaint(["training", echo, reason]).text == reason  # type: ignore[union-attr]
     assert find_complaint(["training", echo]).text == echo  # type: ignore[union-attr]
     assert find_complaint(["training"]) is None
+
+
+HEADER, FRAME = "Traceback (most recent call last):", '  File "train.py", line 3, in <module>'
+FROM = "The above exception was the direct cause of the following exception:"
+DURING = "During handling of the above exception, another exception occurred:"
+
+
+@pytest.mark.parametrize(
+    ("joint", "said"),
+    [
+        (FROM, "KeyError: 'outer' (from ValueError: bad)"),
+        (DURING, "ValueError: bad"),
+        ("epoch 2", "ValueError: bad"),
+    ],
+)
+def test_of_an_exception_that_was_raised_from_another_it_is_the_outer_one(joint: str, said: str) -> None:
+    """The same as `read_ending` says of a log, but for one error that was caught."""
+    lines = [HEADER, FRAME, "ValueError: bad", "", joint, "", HEADER, FRAME, "KeyError: 'outer'", "", FRAME]
+    assert find_complaint(lines).text == said  # type: ignore[union-attr]
+    if joint != "epoch 2":
+        assert read_ending("\n".join(lines[:-2])).error == said
 
 
 @given(st.text(max_size=3_000))

@@ -124,7 +124,13 @@ def test_all_of_it_in_chinese() -> None:
         == "已完成，用时 31 s：ps 2/2、worker 成功 2/2。"
     )
     assert build_timeout(build_view(), 60, "zh") == "60 s 内未完成（--timeout）：Running，它的全部 Pod 都在运行"
-    assert build_building(building, bar=False, language="zh") == "环境 paddle-ps：正在构建（paddle）, 61 %"
+    assert build_building(building, bar=False, language="zh") == "环境 paddle-ps：正在构建（paddle），61 %"
+    message = "building (paddle, 193 MB), installing, 61 %, 12 MB/s"
+    building = read_building("nx", {"phase": "Building", "progress": 61, "message": message})
+    assert building is not None
+    assert build_building(building, bar=False, language="zh") == (
+        "环境 nx：正在构建（paddle, 193 MB），正在安装，61 %，12 MB/s"
+    )
 
 
 def test_the_end_does_not_say_failed_twice() -> None:

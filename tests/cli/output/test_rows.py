@@ -129,6 +129,20 @@ def test_why_nothing_happens_to_another_managers_job_is_that_manager(status: dic
     assert rows.build_job_cells(read_job_row(RESOURCE, job), NOW)[-1] == why
 
 
+@pytest.mark.parametrize("most", [None, 100, 70])
+def test_why_is_cut_only_to_a_room_that_is_known(most: int | None) -> None:
+    message = "0/1 nodes are available: " + ", ".join(f"1 Insufficient example.com/device-{n}" for n in range(9))
+    job = build_manifest()
+    args = {"pods": 2, "wanted": 2, "message": message}
+    job["status"] = {"phase": "Pending", "cause": {"reason": "WaitingForScheduler", "args": args}}
+    row = read_job_row(RESOURCE, job)
+    why = rows.build_job_cells(row, NOW, most=most)[-1]
+    if most is None:
+        assert why.endswith("device-8") and "…" not in why
+    else:
+        assert len(why) <= most and "1 Insufficient example.com/device-0" in why and why.endswith("…")
+
+
 def test_why_is_in_the_readers_language() -> None:
     job = build_manifest()
     job["status"] = {"phase": "Pending", "cause": {"reason": "Deleting", "args": {}, "since": CREATED}}

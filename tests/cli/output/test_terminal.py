@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from paddock.cli.output import screen, terminal
-from paddock.cli.output.terminal import build_stacked, build_table, pod_colour, print_table
+from paddock.cli.output.terminal import build_stacked, build_table, find_room, pod_colour, print_table
 
 HEADER = ("NAME", "STATUS", "WHY")
 WHY = "worker-1 ended with exit code 3"
@@ -47,6 +47,20 @@ def test_on_a_narrow_terminal_why_stands_under_its_row() -> None:
     ]
 
 
+def test_on_a_narrow_terminal_the_numbers_and_the_changes_of_a_run_stand_under_its_row() -> None:
+    rows = [("demo", "1", "", ""), ("demo", "2", "epoch 3 loss 0.12", "environment: a → b; args: --lr 1 → 2")]
+    lines = build_stacked(("NAME", "RUN", "METRICS", "CHANGED"), rows, 30)
+    assert lines is not None
+    assert [line.plain.rstrip() for line in lines] == [
+        "NAME   RUN",
+        "demo   1",
+        "demo   2",
+        "    epoch 3 loss 0.12",
+        "    environment: a → b; args:",
+        "    --lr 1 → 2",
+    ]
+
+
 def test_what_fits_stays_beside_its_row() -> None:
     assert build_stacked(HEADER, ROWS, 80) is None
 
@@ -56,6 +70,25 @@ def test_a_pipe_has_one_line_for_each_row(width: int, is_terminal: bool, lines: 
     text = io.StringIO()
     print_table(Console(file=text, force_terminal=is_terminal, width=width), HEADER, ROWS, cut=True)
     assert len(text.getvalue().splitlines()) == lines
+
+
+@pytest.mark.parametrize(
+    ("width", "is_terminal", "room"), [(120, True, 97), (83, True, None), (120, False, None), (99, True, None)]
+)
+def test_the_room_of_a_cause_is_what_its_row_leaves(width: int, is_terminal: bool, room: int | None) -> None:
+    console = Console(file=io.StringIO(), force_terminal=is_terminal, width=width)
+    assert find_room(console, HEADER, ROWS) == room
+
+
+@pytest.mark.parametrize(("name", "lines"), [(10, 2), (60, 3)])
+def test_a_cause_with_too_little_room_stands_under_its_row_on_a_wide_terminal_too(name: int, lines: int) -> None:
+    text = io.StringIO()
+    rows = [("n" * name, "Failed", "why " * 29 if name == 60 else WHY)]
+    console = Console(file=text, force_terminal=True, width=120)
+    assert (find_room(console, HEADER, rows) is None) == (name == 60)
+    print_table(console, HEADER, rows, cut=True)
+    assert len(text.getvalue().splitlines()) == lines
+    assert "…" not in text.getvalue()
 
 
 def test_wide_characters_keep_columns_straight() -> None:

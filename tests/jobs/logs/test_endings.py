@@ -15,6 +15,8 @@ RULE = "-" * 38
 STACK = f"{RULE}\nC++ Traceback (most recent call last):\n{RULE}\n0   paddle::run()\n\n"
 SUMMARY = f"{STACK}{RULE[:22]}\nError Message Summary:\n{RULE[:22]}\n"
 PEER = "RuntimeError: Connection closed by peer"
+FROM = "\nThe above exception was the direct cause of the following exception:\n\n"
+DURING = "\nDuring handling of the above exception, another exception occurred:\n\n"
 TRACEBACK = 'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n    load()\n'
 
 
@@ -36,8 +38,17 @@ TRACEBACK = 'Traceback (most recent call last):\n  File "train.py", line 3, in <
         (
             f"{TRACEBACK}OSError: disk\n\nThe above exception was the direct cause of the following exception:\n\n"
             f"{TRACEBACK}RuntimeError: cannot save\n",
-            "OSError: disk",
+            "RuntimeError: cannot save (from OSError: disk)",
         ),
+        (f"{TRACEBACK}ValueError: bad\n{FROM}{TRACEBACK}KeyError: 'outer'\n",
+         "KeyError: 'outer' (from ValueError: bad)"),
+        (f"{TRACEBACK}A: 1\n{FROM}{TRACEBACK}B: 2\n{FROM}{TRACEBACK}C: 3\n", "C: 3 (from B: 2 (from A: 1))"),
+        (f"{TRACEBACK}ValueError: bad\n{FROM}{TRACEBACK}KeyError: 'x'\n{DURING}{TRACEBACK}TypeError: y\n",
+         "KeyError: 'x' (from ValueError: bad)"),
+        (f"{TRACEBACK}ValueError: {'x' * 280}\n{FROM}{TRACEBACK}KeyError: 'outer'\n", "KeyError: 'outer'"),
+        (f"{TRACEBACK}ValueError: bad\n{FROM}{TRACEBACK}{PEER}\n", "ValueError: bad"),
+        (f"{TRACEBACK}ValueError: bad\n{FROM}{TRACEBACK}KeyError: 'x'\nepoch 2\n{TRACEBACK}ValueError: y\n",
+         "ValueError: y"),
         # One was caught, printed, and the script went on.
         (f"{TRACEBACK}KeyError: 'x'\nepoch 2\n{TRACEBACK}ValueError: y\n", "ValueError: y"),
         # The header was cut off by the kubelet's limit.

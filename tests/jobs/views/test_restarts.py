@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from jobs.gangs import build_job, cause
@@ -9,6 +11,9 @@ from paddock.jobs.model import CauseRecord, RestartPolicy
 from paddock.jobs.views.restarts import explain_no_restart
 
 FAILED = {"ranks": ["worker-0"], "code": 1}
+WRITTEN = {"spec": {"worker": {"template": {"spec": {"restartPolicy": "Never"}}}}}
+OF_KUBEFLOW = {"spec": {"paddleReplicaSpecs": {"Worker": {"restartPolicy": "Never"}}}}
+UNWRITTEN = {"spec": {"runPolicy": {"backoffLimit": 0}, "worker": {"template": {"spec": {}}}}}
 
 
 @pytest.mark.parametrize(
@@ -24,7 +29,7 @@ FAILED = {"ranks": ["worker-0"], "code": 1}
     ],
 )
 def test_the_reason_is_named(policy: RestartPolicy, record: CauseRecord, said: str) -> None:
-    assert str(explain_no_restart(build_job(restart=policy), record)) == f"not restarted, because {said}"
+    assert str(explain_no_restart(build_job(restart=policy), record, WRITTEN)) == f"not restarted, because {said}"
 
 
 @pytest.mark.parametrize(
@@ -36,7 +41,7 @@ def test_the_reason_is_named(policy: RestartPolicy, record: CauseRecord, said: s
 )
 def test_a_limit_that_is_reached_is_named(limit: int, said: str) -> None:
     record = cause("BackoffLimitExceeded", limit=limit, **FAILED)
-    assert str(explain_no_restart(build_job(), record)) == f"not restarted again, because {said}"
+    assert str(explain_no_restart(build_job(), record, {})) == f"not restarted again, because {said}"
 
 
 @pytest.mark.parametrize(
@@ -44,5 +49,20 @@ def test_a_limit_that_is_reached_is_named(limit: int, said: str) -> None:
     [cause("DeadlineExceeded", seconds=3), cause("RankFailed"), cause("RankFailed", ranks=["heter-0"]), cause("Moon")],
 )
 def test_a_cause_without_such_a_reason_has_none(record: CauseRecord) -> None:
-    assert explain_no_restart(build_job(), record) is None
-    assert explain_no_restart(None, record) is None
+    assert explain_no_restart(build_job(), record, {}) is None
+    assert explain_no_restart(None, record, {}) is None
+
+
+@pytest.mark.parametrize(
+    ("manifest", "limit", "said"),
+    [
+        (UNWRITTEN, 0, "runPolicy.backoffLimit is 0 (`paddock run --restarts N` or the field sets another)"),
+        (WRITTEN, 0, "restartPolicy of worker is Never"),
+        (OF_KUBEFLOW, 0, "restartPolicy of worker is Never"),
+        (UNWRITTEN, 3, "restartPolicy of worker is Never"),
+        (UNWRITTEN, None, "restartPolicy of worker is Never"),
+    ],
+)
+def test_a_policy_that_nobody_wrote_is_not_the_reason(manifest: dict[str, Any], limit: int | None, said: str) -> None:
+    job = build_job(backoff_limit=limit)
+    assert str(explain_no_restart(job, cause("RankFailed", **FAILED), manifest)) == f"not restarted, because {said}"

@@ -56,11 +56,23 @@ def _loss(progress: Progress) -> str:
 def build_building(building: Building, *, bar: bool, language: str = "en") -> str:
     """`environment paddle-ps: building (paddlepaddle 3.0.0, 193 MB) ██████░░░░ 61 %`; without the bar in a pipe."""
     full = building.percent * _BAR // 100
-    drawn = f" {'█' * full}{'░' * (_BAR - full)}" if bar else ","
-    what = phrase("building") if building.what == "building" else Foreign(building.what)
-    said = phrase("environment {name}: {what}", name=building.name, what=what)
-    pace = f", {building.pace}" if building.pace else ""
-    return f"{render(said, language)}{drawn} {building.percent} %{pace}"
+    what, bracket, stages = building.what.rpartition(")")
+    what, stages = (f"{what}{bracket}", stages) if bracket else (stages, "")
+    said = phrase("environment {name}: {what}", name=building.name, what=_say_of_build(what))
+    clauses = [said, *map(_say_of_build, filter(None, stages.split(", ")))]
+    percent = f"{building.percent} %"
+    pace = [render(_say_of_build(each), language) for each in building.pace.split(", ") if each]
+    clause = format_of(language).clause
+    text = clause.join(render(each, language) for each in clauses)
+    drawn = f"{text} {'█' * full}{'░' * (_BAR - full)} {percent}" if bar else f"{text}{clause}{percent}"
+    return clause.join([drawn, *pace])
+
+
+def _say_of_build(text: str) -> Phrase:
+    """A clause of the builder's message, in the reader's language where the catalogue has it."""
+    if text.endswith(" s left"):
+        return phrase("{seconds} s left", seconds=text.removesuffix(" s left"))
+    return phrase("building") if text == "building" else phrase("{said}", said=Foreign(text))
 
 
 def build_end(view: FollowedJob, language: str = "en") -> str:

@@ -26,14 +26,17 @@ def format_age(created: Moment | None, now: Moment) -> str:
     return "<unknown>" if created is None else format_duration(now - created)
 
 
-def build_job_cells(row: JobRow, now: Moment, language: str = "en", *, wide: bool = False) -> list[str]:
-    """A line of `paddock get`; WHY is the sentence of the cause, in full if `wide`, and an edit that is not followed;
-    else who runs the job if Paddock does not."""
-    tell = explain if wide else explain_briefly
-    why = tell(row.cause, language) if row.cause else render(row.manager or "", language)
+def build_job_cells(
+    row: JobRow, now: Moment, language: str = "en", *, wide: bool = False, most: int | None = None
+) -> list[str]:
+    """A line of `paddock get`; WHY is the sentence of the cause, and an edit that is not followed; else who runs the
+    job if Paddock does not. `most`: columns to which each sentence is cut; `wide`: every problem of an invalid job."""
+    why = render(row.manager or "", language)
+    if row.cause:
+        why = explain(row.cause, language) if wide else explain_briefly(row.cause, language, most)
     if row.edit is not None:
         edit = render(row.edit, language)
-        why = "; ".join(filter(None, (why, edit if wide else shorten(edit))))
+        why = "; ".join(filter(None, (why, edit if wide or most is None else shorten(edit, most))))
     age = format_age(row.created, now)
     completed = row.phase is Phase.COMPLETED
     return [row.name, str(row.phase), row.mode, *(_ready(counts, completed) for counts in row.counts), age, why]

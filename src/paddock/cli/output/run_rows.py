@@ -8,8 +8,9 @@ from typing import Any
 
 from paddock.app.history import read_cause
 from paddock.cli.output.local_times import format_local_time
-from paddock.history.changes import find_changes, shorten
+from paddock.history.changes import shorten
 from paddock.history.records import Attempt, Cause, Metrics, RunRecord
+from paddock.history.settings import find_run_changes
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.kube.times import Moment, format_duration, format_time
@@ -30,7 +31,7 @@ class RunRow:
 
     @property
     def changes(self) -> list[str]:
-        return find_changes(self.before.spec, self.run.spec) if self.before and self.run.spec else []
+        return find_run_changes(self.before, self.run) if self.before else []
 
 
 def build_cells(row: RunRow, now: Moment, language: str = "en") -> list[str]:

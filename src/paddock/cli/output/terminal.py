@@ -28,7 +28,10 @@ _STATUS_COLOURS = {
 }
 _GAP = "   "
 _NARROW = 100
-"""Columns below which a table shows a sentence under its row."""
+"""Columns below which a table shows sentences under their row."""
+_SENTENCES = frozenset({"WHY", "METRICS", "CHANGED"})
+LEAST_ROOM = 60
+"""Columns that a cause needs beside its row: with less it stands under it, on any terminal."""
 _WRAPPING = Console(width=_NARROW)
 _LEAST = 10
 """Characters that the last column keeps on the narrowest terminal."""
@@ -50,24 +53,49 @@ def pod_colour(pod: str) -> str:
 
 def print_table(console: Console, header: Sequence[str], rows: Sequence[Sequence[str]], *, cut: bool) -> None:
     """kubectl's layout: capitals, no borders, three spaces between. `cut`: the last column is cut to the terminal; on a
-    narrow one WHY stands in lines of its own."""
+    narrow one WHY, METRICS and CHANGED stand in lines of their own."""
     width = console.width if cut and console.is_terminal else None
-    lines = build_stacked(header, rows, width) if width is not None and width < _NARROW else None
+    stacks = width is not None and (
+        width < _NARROW or (header[-1] == "WHY" and _room(header, rows, width) < LEAST_ROOM)
+    )
+    lines = build_stacked(header, rows, width) if width is not None and stacks else None
     for line in build_table(header, rows, width) if lines is None else lines:
         console.print(line, soft_wrap=True)
 
 
-def build_stacked(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[Text] | None:
-    """A table whose last column, WHY, stands under each row, indented and wrapped; None if it fits beside it."""
-    whole = build_table(header, rows)
-    if header[-1] != "WHY" or max(map(_columns, whole)) <= width:
+def is_narrow(console: Console) -> bool:
+    """A terminal on which sentences stand under their row."""
+    return console.is_terminal and console.width < _NARROW
+
+
+def find_room(console: Console, header: Sequence[str], rows: Sequence[Sequence[str]]) -> int | None:
+    """The columns that `print_table` leaves the last column; None where it is not cut: in a pipe, or under its row."""
+    if not console.is_terminal or is_narrow(console):
         return None
-    head, *lines = build_table(header[:-1], [row[:-1] for row in rows])
+    room = _room(header, rows, console.width)
+    return room if room >= LEAST_ROOM else None
+
+
+def _room(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> int:
+    table = [header, *rows]
+    return width - sum(max(cell_len(row[column]) for row in table) + len(_GAP) for column in range(len(header) - 1))
+
+
+def build_stacked(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[Text] | None:
+    """A table whose last columns, if they are sentences, stand under each row, indented and wrapped; None if they fit
+    beside it."""
+    whole = build_table(header, rows)
+    count = next((place for place, name in enumerate(reversed(header)) if name not in _SENTENCES), len(header))
+    if not count or max(map(_columns, whole)) <= width:
+        return None
+    head, *lines = build_table(header[:-count], [row[:-count] for row in rows])
     indent = "    "
     stacked = [head]
     for line, row in zip(lines, rows, strict=True):
-        why = Text(row[-1]).wrap(_WRAPPING, max(_LEAST, width - len(indent))) if row[-1] else ()
-        stacked += [line, *(Text(indent).append_text(part) for part in why)]
+        stacked.append(line)
+        for cell in filter(None, row[-count:]):
+            wrapped = Text(cell).wrap(_WRAPPING, max(_LEAST, width - len(indent)))
+            stacked += [Text(indent).append_text(part) for part in wrapped]
     return stacked
 
 

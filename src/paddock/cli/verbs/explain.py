@@ -133,7 +133,7 @@ def _no_restart(manifest: Mapping[str, Any], status: Status, language: str) -> l
     """Why the job ended instead of starting again."""
     if status.phase is not Phase.FAILED or status.cause is None:
         return []
-    why = explain_no_restart(read_stored(_find_kind(manifest), dict(manifest)).job, status.cause)
+    why = explain_no_restart(read_stored(_find_kind(manifest), dict(manifest)).job, status.cause, manifest)
     return [render(why, language)] if why else []
 
 

@@ -18,7 +18,7 @@ from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output import rows
 from paddock.cli.output.language import readers_language
-from paddock.cli.output.terminal import print_table, stderr, stdout
+from paddock.cli.output.terminal import find_room, print_table, stderr, stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.text.phrases import NOTHING, Phrase, phrase, render
@@ -128,9 +128,15 @@ def _print(found: list[tuple[Resource, Manifest]], kind: str, output: str, every
         for resource, item in found:
             print(printed_name(resource, name_of(item)))
         return
-    header, cells = _table(found, _plural(kind), wide=output == "wide")
-    if everywhere:
-        header, cells = rows.with_namespace([item for _, item in found], header, cells)
+
+    def build(most: int | None = None) -> tuple[list[str], list[list[str]]]:
+        header, cells = _table(found, _plural(kind), wide=output == "wide", most=most)
+        return rows.with_namespace([item for _, item in found], header, cells) if everywhere else (header, cells)
+
+    header, cells = build()
+    room = find_room(stdout(), header, cells) if output != "wide" else None
+    if room is not None:
+        header, cells = build(room)
     print_table(stdout(), header, cells, cut=output != "wide")
 
 
@@ -139,12 +145,14 @@ def _plural(kind: str) -> str:
     return "jobs" if resource in KINDS else resource.plural
 
 
-def _table(found: list[tuple[Resource, Manifest]], kind: str, *, wide: bool) -> tuple[list[str], list[list[str]]]:
+def _table(
+    found: list[tuple[Resource, Manifest]], kind: str, *, wide: bool, most: int | None
+) -> tuple[list[str], list[list[str]]]:
     now, language = time.time(), readers_language()
     tables: dict[str, tuple[tuple[str, ...], Callable[[Resource, Manifest], list[str]]]] = {
         "jobs": (
             rows.JOB_HEADER,
-            lambda kind, item: rows.build_job_cells(read_job_row(kind, item), now, language, wide=wide),
+            lambda kind, item: rows.build_job_cells(read_job_row(kind, item), now, language, wide=wide, most=most),
         ),
         "pods": (rows.POD_HEADER, lambda _, item: rows.build_pod_cells(read_pod_row(item), now, language)),
         "environments": (

@@ -20,7 +20,7 @@ from paddock.cli.follow.kept_runs import find_kept
 from paddock.cli.output import run_rows
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.run_rows import RunRow
-from paddock.cli.output.terminal import print_table, stderr, stdout
+from paddock.cli.output.terminal import is_narrow, print_table, stderr, stdout
 from paddock.cli.verb import Verb
 from paddock.history.changes import SHOWN
 from paddock.history.records import RunRecord
@@ -108,7 +108,7 @@ def _print(survey: Survey, rows: Sequence[RunRow], *, spaces: bool, whole: bool)
     if spaces:
         header = ["NAMESPACE", *header]
         cells = [[row.run.namespace, *each] for row, each in zip(rows, cells, strict=True)]
-    print_table(stdout(), header, cells, cut=not whole)
+    print_table(stdout(), header, cells, cut=not whole or is_narrow(stdout()))
     for row in rows if whole else ():
         print()
         stdout().print(run_rows.explain_end(row.run, language))
@@ -116,7 +116,7 @@ def _print(survey: Survey, rows: Sequence[RunRow], *, spaces: bool, whole: bool)
         attempts = [
             run_rows.build_attempt_cells(each, ranks.get(each.number, ()), language) for each in row.run.attempts
         ]
-        print_table(stdout(), run_rows.ATTEMPT_HEADER, attempts, cut=False)
+        print_table(stdout(), run_rows.ATTEMPT_HEADER, attempts, cut=is_narrow(stdout()))
         for change in row.changes if len(row.changes) > SHOWN else ():
             stdout().print(f"    {change}")
 

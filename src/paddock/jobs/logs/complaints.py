@@ -16,7 +16,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from paddock.jobs.logs.tracebacks import FROM, begins_traceback
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,20 +103,49 @@ def read_complaint(line: str) -> Complaint | None:
 def find_complaint(lines: Iterable[str]) -> Complaint | None:
     """The first error that does not follow from a peer's end, or else the first one that does.
 
-    Of chained tracebacks ("During handling of …") the last one ended the program; the first is nearest to the cause.
+    Of chained tracebacks ("During handling of …") the last one ended the program; the first is nearest to the cause. Of
+    `raise … from …` it is the outer one, as in `jobs.logs.endings`.
     """
     echo: Complaint | None = None
     lines = list(lines)
     if not _may_complain("\n".join(lines)):  # a script may print a gigabyte
         return None
-    for line in lines:
+    for number, line in enumerate(lines):
         found = read_complaint(line)
         if found is None:
             continue
         if not is_echo(found.text):
-            return found
+            return _find_outer(found, lines[number + 1 :])
         echo = echo or found
     return echo
+
+
+def _find_outer(found: Complaint, lines: Iterable[str]) -> Complaint:
+    """The exception that was raised from `found`, whose traceback may follow in `lines`; else `found`."""
+    is_outer = False
+    for line in lines:
+        if line.startswith(FROM):
+            is_outer = True
+        elif begins_traceback(line) and not is_outer:
+            break
+        elif is_outer and (outer := read_complaint(line)):
+            if is_own(outer.text):
+                found = replace(
+                    outer, text=name_inner(outer.text, found.text), is_fatal=outer.is_fatal or found.is_fatal
+                )
+            is_outer = False
+    return found
+
+
+def name_inner(outer: str, inner: str) -> str:
+    """`KeyError: 'x' (from ValueError: bad)`; without the inner exception where both do not fit."""
+    both = f"{outer} (from {inner})"
+    return both if len(both) <= _LONGEST_TEXT else outer
+
+
+def is_own(error: str) -> bool:
+    """Whether it is the process's own error and says something: `RuntimeError:` alone is told by a summary below it."""
+    return not is_echo(error) and not error.rstrip().endswith(":")
 
 
 def is_echo(error: str) -> bool:

@@ -3,8 +3,9 @@
 The kubelet keeps the last 80 lines or 2048 bytes of a failed container's log (terminationMessagePolicy
 FallbackToLogsOnError), so the text may begin in the middle of a line or of a traceback. The rules:
 
-- The last traceback ended the program; an earlier one was caught. Of tracebacks that are chained ("During handling
-  of …") the first is the root.
+- The last traceback ended the program; an earlier one was caught. Of tracebacks that are chained by accident ("During
+  handling of …") the first is the root. Of `raise … from …` ("The above exception was the direct cause …") it is the
+  outer one, which the program chose to end with, and it names the inner one: `KeyError: 'x' (from ValueError: bad)`.
 - An error without its own text (`RuntimeError:`) is told by PaddlePaddle's summary below it.
 - What follows from a peer's end, or only says that a child failed, is the reason only where there is no other.
 - Without an error it is the last line: the text of `sys.exit`, of a shell, of argparse.
@@ -16,9 +17,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from paddock.jobs.logs.complaints import cut, is_echo, is_lost_peer, read_complaint
+from paddock.jobs.logs.complaints import cut, is_echo, is_lost_peer, is_own, name_inner, read_complaint
 from paddock.jobs.logs.folding import Folding
-from paddock.jobs.logs.tracebacks import CHAINED, begins_traceback
+from paddock.jobs.logs.tracebacks import CHAINED, FROM, begins_traceback
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,26 +61,35 @@ class _Errors:
 
     def __init__(self) -> None:
         self._groups: list[list[str]] = []
-        self._in_frames = self._in_message = self._is_chained = self._after_rule = False
+        self._in_frames = self._in_message = self._is_chained = self._is_outer = self._after_rule = False
 
     def add(self, line: str) -> None:
         indented = not line[:1].strip()
         if begins_traceback(line):
             if not (self._is_chained and self._groups):
                 self._groups.append([])
+                self._is_outer = False
             self._in_frames, self._in_message, self._is_chained = True, False, False
         elif line.startswith(CHAINED):
-            self._is_chained = True
+            self._is_chained, self._is_outer = True, line.startswith(FROM)
         elif self._in_frames and not indented:
             self._in_frames, self._in_message = False, True
             if _RAISED.fullmatch(line):
-                self._groups[-1].append(line)
+                self._add_raised(line)
         elif not self._groups and _FRAME.fullmatch(line):  # its header was cut off
             self._groups.append([])
             self._in_frames = True
         elif not self._in_frames:
             self._add_outside(line)
         self._after_rule = _RULE.fullmatch(line) is not None
+
+    def _add_raised(self, error: str) -> None:
+        group = self._groups[-1]
+        if self._is_outer and is_own(error) and (inner := _find_root(group)):
+            group[:] = [name_inner(error, inner)]
+        else:
+            group.append(error)
+        self._is_outer = False
 
     def _add_outside(self, line: str) -> None:
         self._in_message = self._in_message and bool(line)
@@ -99,7 +109,7 @@ class _Errors:
 
 def _find_root(group: Iterable[str]) -> str:
     told = [error for error in group if error]
-    own = [error for error in told if not is_echo(error) and not error.endswith(":")]
+    own = [error for error in told if is_own(error)]
     return (own or told or [""])[0]
 
 

@@ -17,7 +17,9 @@ from collections.abc import Sequence
 _HEADER = re.compile(r"(?:\[rank\d+\]: ?)?Traceback \(most recent call last\):\s*")
 _RANK = re.compile(r"\[rank\d+\]: ?")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
-CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
+FROM = "The above exception was the direct cause"
+"""Before the traceback of `raise … from …`: the exception after this line ended the program."""
+CHAINED = ("During handling of the above exception", FROM)
 _SUMMARY = re.compile(r"-{10,}|C\+\+ Traceback \(most recent call last\):|Error Message Summary:|\d+ {2,}\S.*")
 _MOST_LINES, _MOST_KNOWN, _LONGEST = 400, 32, 2_000
 

@@ -24,22 +24,27 @@ def explain(cause: CauseRecord, language: str = "en") -> str:
 
 
 MOST_COLUMNS = 100
-"""Columns of a cause in a table, in which other columns come before it."""
+"""Columns of a cause in a table of unknown width."""
 
 # A colon is no end: what follows it is the substance.
 _CLAUSE_ENDS = re.compile(r"(?=; |, | \()|(?=[；，（])")
-_INTRODUCTION_ENDS = re.compile(r"(?<=: )|(?<=：)")
+# Behind an exception's name it is its message, which says little without the name.
+_INTRODUCTION_ENDS = re.compile(r"(?<=: )(?<!Error: )(?<!Exception: )|(?<=：)")
 _FEWEST_COLUMNS = 20
+_SUBSTANCE = 60
+"""Columns that a cut keeps of the clause behind a colon, as its object mostly is at its end."""
 _INTRODUCED = ("WaitingForScheduler", "WaitingForPodGroup")
 
 
-def explain_briefly(cause: CauseRecord, language: str = "en") -> str:
-    """The sentence for a table: the whole clauses that fit. `paddock describe` shows the full sentence."""
-    if cause.reason == "InvalidJob":
-        return shorten(render(name_first_problem(cause.args), language))
-    sentence = explain(cause, language)
+def explain_briefly(cause: CauseRecord, language: str = "en", most: int | None = MOST_COLUMNS) -> str:
+    """The sentence for a table, with one problem of an invalid job. `most`: its columns; the whole clauses that fit are
+    kept. None: nothing is cut."""
+    invalid = cause.reason == "InvalidJob"
+    sentence = render(name_first_problem(cause.args), language) if invalid else explain(cause, language)
+    if most is None:
+        return sentence
     # A scheduler introduces its reason two or three times: the gang, the number of nodes, then what they lack.
-    return shorten(drop_introductions(sentence) if cause.reason in _INTRODUCED else sentence)
+    return shorten(drop_introductions(sentence, most) if cause.reason in _INTRODUCED else sentence, most)
 
 
 def drop_introductions(sentence: str, most: int = MOST_COLUMNS) -> str:
@@ -52,13 +57,28 @@ def drop_introductions(sentence: str, most: int = MOST_COLUMNS) -> str:
 
 
 def shorten(sentence: str, most: int = MOST_COLUMNS) -> str:
-    """The sentence cut at the end of a clause, or of a word if the clause is very short; … marks the cut."""
+    """The sentence cut at the end of a clause, or of a word if the clause is very short; … marks the cut. A clause
+    behind a colon that were cut at a word keeps at least 60 columns: introductions before it give way to it."""
+    cut, is_told = _cut(sentence, most)
+    first, *others = _INTRODUCTION_ENDS.split(sentence)
+    for left in () if is_told or not others else range(1, 2 * len(others)):
+        begun = first if left < len(others) else ""
+        shorter, is_told = _cut(f"{begun}… {''.join(others[left % len(others) :])}", most)
+        if is_told:
+            return shorter
+    return cut
+
+
+def _cut(sentence: str, most: int) -> tuple[str, bool]:
+    """Also whether its last clause is whole, or has 60 columns behind a colon."""
     if _columns(sentence) <= most:
-        return sentence
-    ends = [match.start() for match in _CLAUSE_ENDS.finditer(sentence)]
+        return sentence, True
+    begun = [match.end() for match in _INTRODUCTION_ENDS.finditer(sentence) if _columns(sentence[: match.end()]) < most]
+    last = begun[-1] if begun else 0
+    ends = [match.start() for match in _CLAUSE_ENDS.finditer(sentence, last)]
     fitting = [end for end in ends if _FEWEST_COLUMNS <= _columns(sentence[:end]) < most]
     end = fitting[-1] if fitting else _end_of_word(sentence, most - 1)
-    return f"{sentence[:end].rstrip()}…"
+    return f"{sentence[:end].rstrip()}…", bool(fitting) or _columns(sentence[last:end]) >= _SUBSTANCE
 
 
 def _end_of_word(sentence: str, most: int) -> int:

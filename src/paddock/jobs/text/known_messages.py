@@ -86,6 +86,7 @@ KNOWN = (
     _sentence("building ({subject}), {phase}, {percent} %, {speed}, {seconds} s left"),
     _sentence("building ({subject}), {percent} %"),
     _sentence("building ({subject}), {percent} %, {speed}, {seconds} s left"),
+    _sentence("resolving"),
     _sentence("installing"),
     _sentence("verifying"),
     _sentence("retrying"),

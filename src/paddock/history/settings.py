@@ -1,0 +1,62 @@
+"""What a person changed between two runs, without what Paddock changed by itself. Pure.
+
+Left out are `runPolicy.suspend`, by which `paddock run` ends a job that it gives up, and a `backoffLimit` that the
+command set: 0 of a script without `--restarts`, or the limit of a job that failed alike several times
+(`cli.follow.give_up`). Added are the names of the environment and of the requirements file, which are annotations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from paddock.history.changes import find_changes
+from paddock.history.records import RunRecord
+
+_SHOWN = {"paddock.dev/environment": "environment", "paddock.dev/requirements": "requirements"}
+_LIMIT = "backoffLimit"
+
+
+def find_run_changes(before: RunRecord, now: RunRecord) -> list[str]:
+    """One text for each difference, the environment first; none where a run has no manifest."""
+    if not now.spec:
+        return []
+    changes = find_changes(_name(before.annotations), _name(now.annotations), "")
+    known = set(changes)
+    policies = [_policy(run) for run in (before, now)]
+    drop = (_LIMIT in policies[0]) != (_LIMIT in policies[1]) and any(map(_limited_by_paddock, (before, now)))
+    for change in find_changes(_without(before.spec, drop), _without(now.spec, drop)):
+        place, _, values = change.partition(": ")
+        name = next((name for key, name in _SHOWN.items() if place.endswith(f"annotations.{key}")), "")
+        text = f"{name}: {values}" if name else change
+        if not name or text not in known:
+            changes.append(text)
+            known.add(text)
+    return changes
+
+
+def _name(annotations: Mapping[str, str]) -> dict[str, str]:
+    return {name: annotations[key] for key, name in _SHOWN.items() if key in annotations}
+
+
+def _policy(run: RunRecord) -> Mapping[str, Any]:
+    policy = run.spec.get("runPolicy")
+    return policy if isinstance(policy, Mapping) else {}
+
+
+def _limited_by_paddock(run: RunRecord) -> bool:
+    """Whether the run's limit may be the command's own: it is 0, or the run was restarted as often. The record does not
+    say who wrote it."""
+    limit = _policy(run).get(_LIMIT)
+    return isinstance(limit, int) and run.restarts >= limit
+
+
+def _without(spec: Mapping[str, Any], limit: bool) -> dict[str, Any]:
+    """The spec without what Paddock sets in its runPolicy, and without an empty one."""
+    policy = spec.get("runPolicy")
+    if not isinstance(policy, Mapping):
+        return {key: value for key, value in spec.items() if key != "runPolicy" or value is not None}
+    dropped = {"suspend", _LIMIT} if limit else {"suspend"}
+    kept = {key: value for key, value in policy.items() if key not in dropped}
+    rest = {key: value for key, value in spec.items() if key != "runPolicy"}
+    return {**rest, "runPolicy": kept} if kept else rest

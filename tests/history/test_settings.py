@@ -1,0 +1,59 @@
+"""What a person changed between two runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from paddock.history.records import RunRecord
+from paddock.history.settings import find_run_changes
+
+RUN = RunRecord("batch.paddlepaddle.org/v1", "PaddleJob", "default", "demo", "u", 1, 100.0, spec={"worker": {}})
+
+
+def of(policy: dict[str, Any] | None, restarts: int = 0) -> RunRecord:
+    return replace(
+        RUN, spec={"worker": {}} if policy is None else {"worker": {}, "runPolicy": policy}, restarts=restarts
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "changes"),
+    [
+        (of({"backoffLimit": 0}), of({"backoffLimit": 0, "suspend": True}), []),
+        (of({"suspend": True}), of(None), []),
+        (of({"suspend": True}), of({"suspend": False}), []),
+        (of(None), of({"backoffLimit": 0}), []),
+        (of(None), of({"backoffLimit": 2}, restarts=2), []),
+        (of({"backoffLimit": 2}, restarts=2), of(None), []),
+        (of({}), of({"backoffLimit": 2}), ["spec.runPolicy: + {\"backoffLimit\": 2}"]),
+        (of({"backoffLimit": 0}), of({"backoffLimit": 3}), ["spec.runPolicy.backoffLimit: 0 → 3"]),
+        (of({"cleanPodPolicy": "None"}), of({"cleanPodPolicy": "All", "suspend": True}),
+         ["spec.runPolicy.cleanPodPolicy: None → All"]),
+        (of({"suspend": True}), replace(RUN, spec={}), []),
+    ],
+)  # fmt: skip
+def test_what_paddock_set_is_no_change(before: RunRecord, now: RunRecord, changes: list[str]) -> None:
+    assert find_run_changes(before, now) == changes
+
+
+def built(environment: str, /, **annotations: str) -> RunRecord:
+    template = {"metadata": {"annotations": {"paddock.dev/environment": environment}}}
+    ours = {f"paddock.dev/{name}": value for name, value in annotations.items()}
+    return replace(RUN, spec={"worker": {"template": template}}, annotations=ours)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "changes"),
+    [
+        (built("a"), built("b"), ["environment: a → b"]),
+        (built("a", environment="a"), built("b", environment="b"), ["environment: a → b"]),
+        (built("a", requirements="r.txt"), built("a", requirements="gpu.txt"), ["requirements: r.txt → gpu.txt"]),
+        (built("a"), built("a", environment="a"), ["environment: + a"]),
+        (built("a", uid="1"), built("a", uid="2"), []),
+    ],
+)
+def test_another_environment_is_a_change(before: RunRecord, now: RunRecord, changes: list[str]) -> None:
+    assert find_run_changes(before, now) == changes
