@@ -24,7 +24,7 @@ from node.cluster import (
     terminated,
     until,
 )
-from paddock.kube.meta import PODS
+from paddock.kube.meta import PODS, SECRETS
 from paddock.node.runtime.sandbox import Sandbox, choose_sandbox
 from support.sandboxes import need_sandbox
 
@@ -51,6 +51,25 @@ async def test_a_new_kubelet_reads_how_a_pod_ended_meanwhile(cluster: Cluster) -
     await until(lambda: not processes_of(running))
     cluster.start()
     assert terminated(await cluster.end())["exitCode"] == 137
+
+
+@pytest.mark.parametrize("meanwhile", [True, False])
+async def test_a_new_kubelet_hides_the_values_of_secrets(cluster: Cluster, meanwhile: bool) -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key", "namespace": "default"}}
+    await cluster.api.create(SECRETS, secret | {"stringData": {"token": "tok-123"}})
+    go = cluster.directory.parent / "shared/go"
+    script = f"while ! test -e {go}; do sleep 0.02; done; echo 401 for key $API_KEY >&2; exit 1"
+    key = {"name": "API_KEY", "valueFrom": {"secretKeyRef": {"name": "key", "key": "token"}}}
+    main = shell(script, env=[key], terminationMessagePolicy="FallbackToLogsOnError")
+    await cluster.create(seeing(pod(main), go.parent))
+    running = await cluster.see("p", is_running)
+    await cluster.drop()
+    if meanwhile:
+        go.touch()
+        await until(lambda: not processes_of(running))
+    cluster.start()
+    go.touch()
+    assert terminated(await cluster.end())["message"] == "401 for key ***"
 
 
 async def crash(directory: Path, sandbox: Sandbox, script: str) -> str:

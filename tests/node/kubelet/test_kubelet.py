@@ -173,6 +173,43 @@ async def test_without_a_termination_message_the_log_is_used(cluster: Cluster) -
     assert terminated(found)["message"] == "boom"
 
 
+SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key", "namespace": "default"}}
+KEY = {"name": "API_KEY", "valueFrom": {"secretKeyRef": {"name": "key", "key": "token"}}}
+
+
+@pytest.mark.parametrize("variables", [{"env": [KEY]}, {"envFrom": [{"secretRef": {"name": "key"}, "prefix": "API_"}]}])
+@pytest.mark.parametrize("target", ["&2", '"$PADDOCK_TERMINATION_LOG"'])
+async def test_a_termination_message_has_no_value_of_a_secret(
+    cluster: Cluster, variables: Manifest, target: str
+) -> None:
+    await cluster.api.create(SECRETS, SECRET | {"stringData": {"token": "tok-123", "KEY": "tok-123"}})
+    script = f'echo "401 for key $API_KEY" >{target}; exit 1'
+    found = await cluster.run(pod(shell(script, terminationMessagePolicy="FallbackToLogsOnError", **variables)))
+    assert terminated(found)["message"].strip() == "401 for key ***"
+    if target == "&2":
+        assert await cluster.log(found) == "401 for key tok-123\n"
+    (record,) = cluster.directory.glob("records/*.json")
+    assert "tok-123" not in record.read_text()
+
+
+async def test_a_secret_that_is_deleted_meanwhile_is_still_hidden(cluster: Cluster) -> None:
+    await cluster.api.create(SECRETS, SECRET | {"stringData": {"token": "tok-123"}})
+    go = cluster.directory.parent / "shared/go"
+    script = f"while ! test -e {go}; do sleep 0.02; done; echo $API_KEY; exit 1"
+    main = shell(script, terminationMessagePolicy="FallbackToLogsOnError", env=[KEY])
+    await cluster.create(seeing(pod(main), go.parent))
+    await cluster.see("p", is_running)
+    await cluster.api.delete(SECRETS, "default", "key")
+    go.touch()
+    assert terminated(await cluster.end())["message"] == "***"
+
+
+async def test_a_program_that_cannot_start_is_named_without_a_secret(cluster: Cluster) -> None:
+    await cluster.api.create(SECRETS, SECRET | {"stringData": {"token": "tok-123"}})
+    found = await cluster.run(pod(container("/no/$(API_KEY)", env=[KEY])))
+    assert terminated(found)["message"].startswith('exec: "/no/***": no such file')
+
+
 @pytest.mark.parametrize(
     ("main", "sentence"),
     [

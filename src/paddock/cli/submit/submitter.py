@@ -13,6 +13,7 @@ from paddock.cli.submit.job_environments import write_environments
 from paddock.cli.submit.programs import fetch_programs
 from paddock.cli.submit.replacing import delete_replaced, find_replaced
 from paddock.cli.submit.resumed import notify_resumed
+from paddock.cli.submit.script.job_secrets import refuse_missing_secrets
 from paddock.cli.submit.script.requests import refuse_foreign_secret
 from paddock.cli.submit.sent_directories import create_with_maps
 from paddock.cli.submit.submission import Checked, check_with_server, drop_devices, fetch_devices, read_devices
@@ -59,6 +60,7 @@ class Submitter:
         await check_with_server(
             self.client, checked, update=True, replaced=[each for each, _ in replaced], flags=self.place.flags
         )
+        await refuse_missing_secrets(self.client, self.place, checked)
         needed = [(self.requirements, self.servers)] if self.requirements is not None else []
         await write_environments(self.client, self.place, needed, checked, workdir, self.notify)
         assert job.job is not None

@@ -8,7 +8,7 @@ of the scheduler (`app.why_not`). Writes nothing.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,8 +22,9 @@ from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output.terminal import stdout
 from paddock.cli.submit.local_directories import read_refusal
 from paddock.cli.submit.local_only import find_local_reasons, find_reasons
-from paddock.cli.submit.report import Report, build_lines, fetch_report
+from paddock.cli.submit.report import build_lines, fetch_report
 from paddock.cli.submit.same_name import explain_taken
+from paddock.cli.submit.script.job_secrets import explain_missing_secrets, read_brought
 from paddock.cli.submit.submission import Checked, drop_devices, explain_refused, find_lacking, place_document
 from paddock.jobs.causes import ImageUnavailable, WaitingForScheduler
 from paddock.jobs.model import CauseRecord, Job, Rank, Settings
@@ -62,14 +63,15 @@ def explain_file(file: str, namespace: str, language: str) -> int:
             stdout().print(line)
     if report.wrong:
         return 1
-    jobs = list(_read_jobs(report, namespace))
+    placed = [place_document(report.file, document, namespace) for document in report.documents]
+    jobs = list(_read_jobs(placed))
     if not jobs:
         raise UserError(phrase("{file}: there is no job in it", file=report.file))
 
     flags = choose_place().flags
 
     async def work(client: Client, place: Place) -> list[Answer]:
-        fetch = _fetch_answer if place.home is not None else partial(_ask_cluster, place)
+        fetch = partial(_fetch_answer, read_brought(placed)) if place.home is not None else partial(_ask_cluster, place)
         return [await fetch(client, each) for each in jobs]
 
     answers = run_with_client(work)
@@ -81,9 +83,8 @@ def explain_file(file: str, namespace: str, language: str) -> int:
     return int(any(answer.refused or answer.waits for answer in answers))
 
 
-def _read_jobs(report: Report, namespace: str) -> Iterator[Checked]:
-    for document in report.documents:
-        each = place_document(report.file, document, namespace)
+def _read_jobs(placed: Sequence[Checked]) -> Iterator[Checked]:
+    for each in placed:
         if each.job is not None:
             yield replace(each, job=_with_name(each.job, each.manifest))
 
@@ -94,7 +95,7 @@ def _with_name(job: Job, manifest: Manifest) -> Job:
     return job if job.key.name else replace(job, key=Key(job.key.namespace, f"{generated}xxxxx"))
 
 
-async def _fetch_answer(client: Client, each: Checked) -> Answer:
+async def _fetch_answer(brought: Collection[Key], client: Client, each: Checked) -> Answer:
     assert each.job is not None
     kinds = (PODS, NODES, POD_GROUPS, ENVIRONMENTS)
     pods, nodes, groups, environments = [(await client.list(kind)).items for kind in kinds]
@@ -104,10 +105,11 @@ async def _fetch_answer(client: Client, each: Checked) -> Answer:
     except NotFound:
         taken = None
     refusal = read_refusal(job, environments, Path.cwd())
+    lacking = await explain_missing_secrets(client, [job], brought)
     cause = plan_why_not(job, pods, nodes, groups, now)
     return Answer(
         job,
-        [*find_local_reasons(each), *(why for why in (taken, refusal) if why is not None)],
+        [*find_local_reasons(each), *lacking, *(why for why in (taken, refusal) if why is not None)],
         [*plan_images(job, environments, now), *([cause] if cause else [])],
         plan_lacking(each, nodes, now) if cause else (),
     )

@@ -20,6 +20,7 @@ from paddock.cli.submit.next_steps import explain_following
 from paddock.cli.submit.programs import fetch_programs
 from paddock.cli.submit.replacing import delete_replaced, find_replaced
 from paddock.cli.submit.resumed import notify_resumed
+from paddock.cli.submit.script.job_secrets import refuse_missing_secrets
 from paddock.cli.submit.script.requests import find_requirements, has_servers, with_environment
 from paddock.cli.submit.sent_directories import create_with_maps
 from paddock.cli.submit.submission import Checked, check_with_server, drop_devices, read_files
@@ -60,6 +61,7 @@ def command(files: tuple[str, ...], without: tuple[str, ...], workdir: str | Non
         placed = await place_directories(client, place, named, workdir, _notify)
         replaced = await find_replaced(client, placed, place.flags)
         await check_with_server(client, placed, replaced=[each for each, _ in replaced], flags=place.flags)
+        await refuse_missing_secrets(client, place, placed)
         files = [(file, has_servers(each)) for each, file in needed if file]
         await write_environments(client, place, files, placed, workdir, _notify)
         programs: list[Phrase] = []

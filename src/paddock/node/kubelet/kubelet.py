@@ -26,6 +26,7 @@ from paddock.controllers.tasks import CoalescedTask, KeyedTasks
 from paddock.kube.api import Api, Event
 from paddock.kube.errors import Conflict, NotFound
 from paddock.kube.meta import PODS, SERVICES, Manifest, Resource, name_of, namespace_of, uid_of
+from paddock.node.kubelet.ends import Ends
 from paddock.node.kubelet.neighbours import Neighbours
 from paddock.node.kubelet.pod_events import COMPONENT, PodEvents
 from paddock.node.kubelet.pod_plan import PodPlan, is_terminal, plan_pod
@@ -95,6 +96,7 @@ class Kubelet:
             prepare=prepare,
         )
         self._runs = Runs(self._records, sandbox)
+        self._ends = Ends(self._records, self._runs)
         self._pods = PodTable()
         self._neighbours = Neighbours(api, self._on_neighbour)
         self._reflector = Reflector(
@@ -169,7 +171,7 @@ class Kubelet:
     async def _adopt(self) -> None:
         """Takes over the containers of an earlier kubelet: watches the running ones, records the end of the others."""
         for uid, state in self._records.load().items():
-            pod = self._pods.add(KnownPod(uid, state=state))
+            pod = self._pods.add(KnownPod(uid, state=state, adopted=True))
             for run in state.running:
                 # Birth times count from boot, so after a reboot another process may have the same PID and birth.
                 if state.boot == self._boot and self._runs.is_alive(run):
@@ -205,6 +207,7 @@ class Kubelet:
         if pod.manifest is not None and is_older(event.object, pod.manifest):
             return
         before, pod.manifest = pod.manifest, event.object
+        self._ends.complete(pod, self._neighbours.configs(namespace_of(event.object)))
         if before is None or read_address_state(before) != read_address_state(event.object):
             self._on_address_change(event)
         self._tasks.wake(uid)
@@ -233,9 +236,7 @@ class Kubelet:
         self._exits.watch(Process(run.pid, run.birth), ended)
 
     def _record_end(self, pod: KnownPod, run: Run, *, seen: bool = True) -> None:
-        assert pod.state is not None
-        ended = self._runs.finish(pod.manifest or {}, pod.state, run, self._clock(), seen=seen)
-        self._save(pod, pod.state.with_run(ended))
+        self._ends.record(pod, run, self._clock(), seen=seen)
         self._check_all_ended()
 
     def _check_all_ended(self) -> None:
@@ -384,8 +385,7 @@ class Kubelet:
         await asyncio.to_thread(self._records.remove_temporary, state)
 
     def _save(self, pod: KnownPod, state: PodState) -> None:
-        """Keeps the state in memory and on disk. With a full disk it is lost only if a crash comes before the next
-        save."""
+        """Keeps the state in memory and on disk. A full disk loses it only if a crash comes before the next save."""
         pod.state = state
         self._records.try_save(state)
 

@@ -23,7 +23,9 @@ class KnownPod:
 
     `gone`: the object is deleted. `cleaned_up`: what it created outside its directory is removed. `may_have_orphans`: a
     container has ended and may have left processes. `signalled`: containers that have been sent SIGTERM. `published`:
-    its events. `hides_running_until`, by the event loop's clock: no status Running is written before.
+    its events. `hides_running_until`, by the event loop's clock: no status Running is written before. `adopted`: an
+    earlier kubelet started it, and its object is not known yet; `without_message`: its containers that ended so far.
+    `hidden`: values of Secrets that no message may have; in memory alone.
     """
 
     uid: str
@@ -36,6 +38,9 @@ class KnownPod:
     signalled: set[str] = field(default_factory=set)
     published: set[tuple[str, str, str]] = field(default_factory=set)
     hides_running_until: float = 0.0
+    adopted: bool = False
+    without_message: set[str] = field(default_factory=set)
+    hidden: frozenset[str] = frozenset()
 
     @property
     def running(self) -> list[Run]:

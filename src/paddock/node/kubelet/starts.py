@@ -18,6 +18,7 @@ from paddock.node.kubelet.pod_table import KnownPod, PodTable
 from paddock.node.runtime.container_env import ContainerWaiting
 from paddock.node.runtime.containers import Containers, PodContext
 from paddock.node.runtime.gpus import Gpu
+from paddock.node.runtime.hidden_values import Hidden, read_hidden
 from paddock.node.runtime.mounts import explain_unenforced
 from paddock.node.runtime.pod_state import Obstacle, PodState
 
@@ -43,7 +44,17 @@ class Starts:
     def start(
         self, pod: KnownPod, manifest: Manifest, container: Manifest, start: Start, now: Moment
     ) -> PodState | Obstacle:
-        """The state with the new run, or the obstacle."""
+        """The state with the new run, or the obstacle. Neither tells a value of a Secret."""
+        answer = self._try_start(pod, manifest, container, start, now)
+        hidden = Hidden(pod.hidden)
+        if isinstance(answer, Obstacle):
+            return replace(answer, message=hidden.apply(answer.message))
+        run = answer.runs[start.container]
+        return answer.with_run(replace(run, message=hidden.apply(run.message)))
+
+    def _try_start(
+        self, pod: KnownPod, manifest: Manifest, container: Manifest, start: Start, now: Moment
+    ) -> PodState | Obstacle:
         try:
             return self._start(pod, manifest, container, start, now)
         except ContainerWaiting as error:
@@ -62,8 +73,11 @@ class Starts:
     def _start(self, pod: KnownPod, manifest: Manifest, container: Manifest, start: Start, now: Moment) -> PodState:
         assert pod.state is not None
         state = replace(pod.state, gpus=self._pods.plan_gpus(pod, manifest, self._gpus))
+        configs = self._neighbours.configs(state.namespace)
+        # A Secret may be replaced or deleted before the container ends.
+        pod.hidden |= read_hidden(manifest, configs)
         context = PodContext(
-            configs=self._neighbours.configs(state.namespace),
+            configs=configs,
             hosts=self._neighbours.hosts(manifest) if self._binds else "",
             addresses={} if self._binds else self._neighbours.addresses(manifest),
             shared=self._pods.used_by_others(pod),

@@ -17,6 +17,7 @@ from typing import Any
 
 from paddock.kube.times import Moment
 from paddock.node.runtime import processes
+from paddock.node.runtime.hidden_values import Hidden
 from paddock.node.runtime.pod_files import read_end, read_start
 from paddock.node.runtime.pod_state import LOST, PodState, Run
 from paddock.node.runtime.processes import Process
@@ -69,20 +70,31 @@ class Runs:
         for pid in processes.find_descendants(run.pid) or (run.pid,):
             processes.send_signal(pid, signal.SIGKILL)
 
-    def finish(self, pod: Mapping[str, Any], state: PodState, run: Run, now: Moment, *, seen: bool = True) -> Run:
+    def finish(
+        self,
+        pod: Mapping[str, Any] | None,
+        state: PodState,
+        run: Run,
+        now: Moment,
+        hidden: Hidden,
+        *,
+        seen: bool = True,
+    ) -> Run:
         """The ended run with exit code, reason and message. Kills the processes left in its PID namespace or group.
 
-        Unless the end was `seen`, its time is that of the exit file.
+        Unless the end was `seen`, its time is that of the exit file. Without `pod`, which tells where the message is,
+        there is no message yet (`add_message`). Values of `hidden` do not appear in it.
         """
         try:
-            return self._finish(pod, state, run, now if seen else self._ended_at(state, run) or now)
+            ended = self._finish(state, run, now if seen else self._ended_at(state, run) or now)
+            return ended if pod is None else self.add_message(pod, state, ended, hidden)
         # The files of one run must not stop the kubelet from handling the others.
         except Exception as error:
             _log.exception("how %s of pod %s/%s ended cannot be read", run.container, state.namespace, state.name)
             message = f"how it ended cannot be read: {error}"
             return replace(run, finished=now, exit_code=_KILLED, reason=LOST, message=message)
 
-    def _finish(self, pod: Mapping[str, Any], state: PodState, run: Run, now: Moment) -> Run:
+    def _finish(self, state: PodState, run: Run, now: Moment) -> Run:
         sandbox, text = self._sandbox_of(run), self._exit_text(state, run)
         namespace_init = sandbox.find_namespace_init(text)
         if namespace_init is not None and processes.belongs_to_pod(namespace_init, state.uid):
@@ -105,20 +117,25 @@ class Runs:
             return replace(run, finished=now, exit_code=_KILLED, reason=LOST)
         # The kernel's counter is machine-wide, so SIGKILL and a higher count together are taken for an OOM kill.
         out_of_memory = code == _KILLED and not state.ending and processes.read_oom_kills() > run.ooms
-        ended = replace(run, finished=now, exit_code=code, reason="OOMKilled" if out_of_memory else "")
-        return replace(ended, message=self._read_message(pod, state, ended, log))
+        return replace(run, finished=now, exit_code=code, reason="OOMKilled" if out_of_memory else "")
+
+    def add_message(self, pod: Mapping[str, Any], state: PodState, run: Run, hidden: Hidden) -> Run:
+        """The ended run with what its program told of its end, unless the kubelet has told of it."""
+        if run.message or run.reason in (LOST, START_ERROR):
+            return replace(run, message=hidden.apply(run.message))
+        return replace(run, message=self._read_message(pod, state, run, hidden))
 
     def _ended_at(self, state: PodState, run: Run) -> Moment | None:
         path = self._records.exit_file(state.uid, run)
         told = self._sandbox_of(run).read_exit(self._exit_text(state, run)) is not None
         return path.stat().st_mtime if told else None
 
-    def _read_message(self, pod: Mapping[str, Any], state: PodState, run: Run, log: Path) -> str:
+    def _read_message(self, pod: Mapping[str, Any], state: PodState, run: Run, hidden: Hidden) -> str:
         spec = pod.get("spec") or {}
         everyone = (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))
         container: Mapping[str, Any] = next((item for item in everyone if item["name"] == run.container), {})
         try:
-            message = _decode(read_end(self._records.termination_file(state.uid, run), _MESSAGE_SIZE))
+            message = _read_hidden(self._records.termination_file(state.uid, run), _MESSAGE_SIZE, hidden)
         except FileNotFoundError:
             message = ""
         except OSError as error:
@@ -126,7 +143,11 @@ class Runs:
             return f"Error on reading termination log {where}: {error.strerror}"
         if message or run.exit_code == 0 or container.get("terminationMessagePolicy") != "FallbackToLogsOnError":
             return message
-        return "\n".join(_read_tail(log, _FALLBACK_SIZE).splitlines()[-_FALLBACK_LINES:])
+        try:
+            end = _read_hidden(self._records.log_file(state, run), _FALLBACK_SIZE, hidden)
+        except OSError:
+            return ""
+        return "\n".join(end.splitlines()[-_FALLBACK_LINES:])
 
     def _exit_text(self, state: PodState, run: Run) -> str:
         try:
@@ -164,6 +185,10 @@ def write_in_place(path: Path, text: str) -> None:
 def _decode(data: bytes) -> str:
     """Text of a program, which need not be UTF-8."""
     return data.decode(errors="replace")
+
+
+def _read_hidden(path: Path, size: int, hidden: Hidden) -> str:
+    return _decode(hidden.read_tail(read_end(path, size + hidden.longest), size))
 
 
 def _read_tail(path: Path, size: int) -> str:

@@ -1,0 +1,95 @@
+"""A job whose Secret nobody makes is refused on the local cluster, before anything is submitted."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.views import RESOURCE, build_manifest
+from paddock.apiserver.objects.in_process import LocalApi
+from paddock.app.home import Home
+from paddock.app.kinds import apply_crds, build_crds
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.cluster.places import Local
+from paddock.cli.submit.script.job_secrets import explain_missing, find_missing, refuse_missing_secrets
+from paddock.cli.submit.submission import Checked, build_checked
+from paddock.cli.submit.submitter import Submitter
+from paddock.jobs.model import Job
+from paddock.jobs.preflight import Document
+from paddock.kube.meta import SECRETS, Key
+
+
+def reference(secret: str, name: str = "API_KEY", **more: Any) -> dict[str, Any]:
+    return {"name": name, "valueFrom": {"secretKeyRef": {"name": secret, "key": name.lower(), **more}}}
+
+
+def build(**container: Any) -> list[Checked]:
+    manifest = build_manifest(workers=2)
+    manifest["metadata"] |= {"name": "train", "namespace": "default"}
+    manifest["spec"]["worker"]["template"]["spec"]["containers"][0] |= container
+    return [build_checked("job.yaml", Document(manifest), manifest, RESOURCE)]
+
+
+def job(**container: Any) -> Job:
+    found = build(**container)[0].job
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("container", "there", "expected"),
+    [
+        ({"env": [reference("a"), reference("a", "USER")]}, (), [("a", ["API_KEY", "USER"])]),
+        ({"envFrom": [{"secretRef": {"name": "b"}}]}, (), [("b", ["envFrom"])]),
+        ({"env": [reference("a")]}, ("a",), []),
+        ({"env": [reference("a", optional=True)], "envFrom": [{"secretRef": {"name": "b", "optional": True}}]}, (), []),
+        ({"env": [{"name": "A", "value": "x"}], "envFrom": [{"configMapRef": {"name": "c"}}]}, (), []),
+    ],
+)  # fmt: skip
+def test_the_secrets_that_are_missing(container: dict[str, Any], there: tuple[str, ...], expected: list[Any]) -> None:
+    found = find_missing([job(**container)], [Key("default", name) for name in there])
+    assert [(each.secret.name, list(each.variables)) for each in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("container", "sentence"),
+    [
+        (
+            {"env": [reference("train-env"), reference("train-env", "USER")]},
+            "there is no Secret train-env for API_KEY, USER: --env-file or --secret of `paddock run` makes it",
+        ),
+        (
+            {"env": [reference("hub")]},
+            "there is no Secret hub for API_KEY: `KUBECONFIG=$(paddock kubeconfig) kubectl create secret "
+            "generic hub --from-literal=api_key=…` makes it",
+        ),
+    ],
+)
+def test_the_sentence_says_what_makes_it(container: dict[str, Any], sentence: str) -> None:
+    (missing,) = find_missing([job(**container)], ())
+    assert str(explain_missing(missing)) == sentence
+
+
+@pytest.fixture
+async def api(tmp_path: Path) -> AsyncIterator[LocalApi]:
+    opened = await LocalApi.open(tmp_path / "api")
+    await apply_crds(opened, build_crds())
+    yield opened
+    await opened.close()
+
+
+async def test_run_submits_nothing_until_the_secret_is_there(api: LocalApi, tmp_path: Path) -> None:
+    place = Local(Home(tmp_path / "home", tmp_path / "cache"))
+    submitter = Submitter(api, place, lambda _: None, lambda: None)  # type: ignore[arg-type]
+    checked = build(env=[reference("train-env")], command=["true"])
+    with pytest.raises(UserError, match=r"PaddleJob default/train: there is no Secret train-env(.|\n)*nothing was sub"):
+        await submitter.submit(checked, (), None)
+    assert (await api.list(RESOURCE)).items == []
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "train-env", "namespace": "default"}}
+    brought = build_checked("job.yaml", Document(secret), secret, SECRETS)
+    await refuse_missing_secrets(api, place, [brought, *checked])
+    await api.create(SECRETS, secret)
+    await refuse_missing_secrets(api, place, checked)
