@@ -166,13 +166,15 @@ PHASES = ("Pending", "Running", "Restarting", "Completed")
 
 
 def _interrupted(phase: str, interrupt: Callable[[], Awaitable[None]]) -> Life:
-    """The life of a job that fails once, with `interrupt` in this phase. Its worker fails after that, or before."""
+    """The life of a job that fails once, with `interrupt` in this phase. Its worker fails after that, or before.
+
+    The life stays in the phase until that is over: a test that is late to look would never see it there.
+    """
     over = asyncio.Event()
-    if phase in ("Restarting", "Completed"):
-        over.set()
+    failed_before = phase in ("Restarting", "Completed")
 
     def ends(attempt: int, role: str, index: int) -> int | None:
-        return FAILED_ONCE.ends(attempt, role, index) if over.is_set() else None
+        return FAILED_ONCE.ends(attempt, role, index) if failed_before or over.is_set() else None
 
     async def user(scene: Scene) -> None:
         await scene.phase(phase)
@@ -180,7 +182,7 @@ def _interrupted(phase: str, interrupt: Callable[[], Awaitable[None]]) -> Life:
         over.set()
         await FAILED_ONCE.user(scene)
 
-    return replace(FAILED_ONCE, ends=ends, user=user)
+    return replace(FAILED_ONCE, ends=ends, user=user, stays=lambda each: each == phase and not over.is_set())
 
 
 @pytest.mark.parametrize("phase", PHASES)

@@ -43,15 +43,19 @@ _ADDRESSES = count()
 
 
 class Kubelet:
-    """`made`: every pod so far, by UID. `doubles`: a sentence for each case of two pods of one rank, which is a bug."""
+    """`made`: every pod so far, by UID. `doubles`: a sentence for each case of two pods of one rank, which is a bug.
 
-    def __init__(self, api: Api, namespace: str, ends: Ends, gang: int) -> None:
+    `starts`: whether pods that wait may run.
+    """
+
+    def __init__(self, api: Api, namespace: str, ends: Ends, gang: int, starts: Callable[[], bool]) -> None:
         self.made: dict[str, Manifest] = {}
         self.doubles: list[str] = []
         self._api = api
         self._namespace = namespace
         self._ends = ends
         self._gang = gang
+        self._starts = starts
         self._news = asyncio.Event()
         self._pods = Cache(api, PODS, namespace, on_change=self._see, indexes={"namespace": lambda _: [namespace]})
         self._config_maps = Cache(api, CONFIG_MAPS, namespace, on_change=lambda _: self._news.set())
@@ -131,7 +135,7 @@ class Kubelet:
 
     def _looks_again(self, pod: Manifest, status: Manifest) -> bool:
         """Whether the kubelet looks for the ConfigMap: at first, and after a change of the pod."""
-        return "containerStatuses" not in status or WOKEN_ANNOTATION in annotations_of(pod)
+        return self._starts() and ("containerStatuses" not in status or WOKEN_ANNOTATION in annotations_of(pod))
 
     def _gang_runs(self, pod: Manifest) -> bool:
         gang = [each for each in self._there() if _gang_of(each) == _gang_of(pod)]
@@ -160,10 +164,12 @@ def _build_status(phase: str, code: int = 0) -> Manifest:
 
 
 @asynccontextmanager
-async def walking(api: Api, namespace: str, ends: Ends, gang: int) -> AsyncIterator[Kubelet]:
+async def walking(
+    api: Api, namespace: str, ends: Ends, gang: int, starts: Callable[[], bool] = lambda: True
+) -> AsyncIterator[Kubelet]:
     """A running kubelet of this namespace."""
     await _join(api)
-    kubelet = Kubelet(api, namespace, ends, gang)
+    kubelet = Kubelet(api, namespace, ends, gang, starts)
     task = asyncio.create_task(kubelet.run())
     try:
         yield kubelet

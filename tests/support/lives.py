@@ -74,11 +74,13 @@ class Scene:
         return status if status.get("phase") == phase else None
 
     async def patch(self, patch: Manifest) -> None:
-        """Patches the job; retries until the server accepts it."""
+        """Patches the job, if it is still there; retries until the server accepts it."""
 
         async def patched() -> bool:
             try:
                 await self.api.patch(JOBS, self.namespace, self.name, patch)
+            except NotFound:
+                return True  # the operator was faster: a job that is gone needs no news
             except ApiError:
                 return False
             return True
@@ -129,13 +131,17 @@ async def _goes_by_itself(scene: Scene) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """`spec` is merged into the job's; `user` returns when the life is over."""
+    """`spec` is merged into the job's; `user` returns when the life is over.
+
+    `stays`: whether the life stays in this phase (Pending or Restarting) for now, as its user has to see it there.
+    """
 
     ends: Ends
     user: Callable[[Scene], Awaitable[None]] = _completes
     spec: dict[str, Any] = field(default_factory=dict)
     ps: int = 1
     worker: int = 1
+    stays: Callable[[str], bool] = lambda phase: False
 
     def build(self, name: str, namespace: str) -> Manifest:
         job = build_job(name, ps=self.ps, worker=self.worker, namespace=namespace, **self.spec)
@@ -158,7 +164,10 @@ LIVES = {"failed once": FAILED_ONCE, "suspended and resumed": SUSPENDED, "gone a
 
 async def live(life: Life, scene: Scene) -> End:
     """Runs a life from creation to the end; the caller runs the operator. Raises `TimeoutError` if it hangs."""
-    async with walking(scene.api, scene.namespace, life.ends, life.ps + life.worker) as kubelet, _time(scene):
+    kubelets = walking(
+        scene.api, scene.namespace, life.ends, life.ps + life.worker, starts=lambda: not life.stays("Pending")
+    )
+    async with kubelets as kubelet, _time(scene, life):
         await scene.api.create(JOBS, life.build(scene.name, scene.namespace))
         await life.user(scene)
         status = await scene.status()
@@ -180,9 +189,9 @@ def _count(kubelet: Kubelet) -> dict[tuple[str, str], int]:
 
 
 @asynccontextmanager
-async def _time(scene: Scene) -> AsyncIterator[None]:
+async def _time(scene: Scene, life: Life) -> AsyncIterator[None]:
     """Sets the clock forward over back-offs."""
-    task = asyncio.create_task(_pass_backoffs(scene))
+    task = asyncio.create_task(_pass_backoffs(scene, life))
     try:
         yield
     finally:
@@ -190,12 +199,12 @@ async def _time(scene: Scene) -> AsyncIterator[None]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def _pass_backoffs(scene: Scene) -> None:
+async def _pass_backoffs(scene: Scene, life: Life) -> None:
     passed = 0
     while True:
         status = await scene.status()
         delayed = status.get("phase") == "Restarting" and status["cause"].get("args", {}).get("delay")
-        if delayed and status["attempt"] > passed:
+        if delayed and status["attempt"] > passed and not life.stays("Restarting"):
             passed = status["attempt"]
             scene.clock.offset += delayed
             await scene.patch({"metadata": {"annotations": {"time": f"went by {passed}"}}})
