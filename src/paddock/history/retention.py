@@ -4,6 +4,8 @@ What ran is kept for `Limits.seconds` after its end. Where the logs of all that 
 the oldest go first: earlier runs of a name, then the logs of newest ones. The record of a name's newest run stays for
 `NEWEST_SECONDS`, so that its number is not given twice; so do the logs of the run that ended last, for their time,
 whatever they take. Nothing of a run that goes on is pruned, and its logs do not count: no other run could make room.
+For the same reason a run whose own logs are above the limit costs no other run its logs: they do not count while it is
+the run that ended last, and go before all others after that.
 """
 
 from __future__ import annotations
@@ -92,11 +94,7 @@ def plan_pruning(kept: Iterable[Kept], limits: Limits, now: Moment) -> Pruning:
     last = [each for each in over if each.record.uid in newest]
 
     expired = {each.record.uid for each in over if now - _end(each.record) > limits.seconds}
-    left = sum(each.bytes for each in over if each.record.uid not in expired)
-    for each in [*earlier, *last]:
-        if left > limits.bytes and each.bytes and each.record.uid not in expired and each is not over[-1]:
-            expired.add(each.record.uid)
-            left -= each.bytes
+    expired |= _crowded(over[:-1], over[-1].bytes if over else 0, newest, expired, limits.bytes)
     longest = max(limits.seconds, NEWEST_SECONDS)
     forgotten = {each.record.uid for each in last[:-MOST_NAMES]}
     forgotten |= {each.record.uid for each in last if now - _end(each.record) > longest}
@@ -105,6 +103,18 @@ def plan_pruning(kept: Iterable[Kept], limits: Limits, now: Moment) -> Pruning:
     runs += [each for each in last if each.record.uid in forgotten]
     logs = [each for each in last if each.record.uid in expired - forgotten and each.bytes]
     return Pruning(tuple(each.record for each in runs), tuple(each.record for each in logs))
+
+
+def _crowded(kept: Iterable[Kept], last: int, newest: set[str], expired: set[str], most: int) -> set[str]:
+    """The UIDs of runs that go so that the rest takes `most` bytes. `last`: the bytes of the run that stays."""
+    there = [each for each in kept if each.bytes and each.record.uid not in expired]
+    left = sum(each.bytes for each in there) + (last if last <= most else 0)
+    gone: set[str] = set()
+    for each in sorted(there, key=lambda each: (each.bytes <= most, each.record.uid in newest)):
+        if left > most:
+            gone.add(each.record.uid)
+            left -= each.bytes
+    return gone
 
 
 def _find_newest(kept: Iterable[Kept]) -> set[str]:
