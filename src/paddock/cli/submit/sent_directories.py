@@ -33,8 +33,8 @@ from paddock.cli.submit.submission import Checked, create_all
 from paddock.environments.defaults import build_defaults
 from paddock.jobs.preflight import Document
 from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.kube.errors import ApiError, NotFound
-from paddock.kube.meta import CONFIG_MAPS, SECRETS, Manifest, name_of, namespace_of, uid_of
+from paddock.kube.errors import ApiError, Conflict, NotFound
+from paddock.kube.meta import CONFIG_MAPS, SECRETS, Manifest, name_of, namespace_of, uid_of, version_of
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api
@@ -149,13 +149,16 @@ async def create_with_maps(
     except BaseException as error:  # also Ctrl-C: a ConfigMap without an owner is never garbage collected
         made = len(created)
         for made_for, job in pairs:
+            if list(checked).index(made_for) >= made and isinstance(error, UserError):
+                continue  # it was refused: what is there is another command's
             place = list(checked).index(job)
             there = created[place] if place < made else None
             asked = place < made or (place == made and not isinstance(error, UserError))
             await _own_or_delete(api, made_for, job, there, notify, asked=asked)
         raise
     for made_for, job in pairs:
-        await _set_owner(api, made_for, job, created[list(checked).index(job)], notify)
+        made_as, there = (created[list(checked).index(each)] for each in (made_for, job))
+        await _set_owner(api, made_for, job, there, notify, version=version_of(made_as) if made_for.is_hidden else "")
     return created
 
 
@@ -203,16 +206,26 @@ async def _fetch(api: Api, job: Checked) -> Manifest | None:
         return None
 
 
-async def _set_owner(api: Api, made_for: Checked, job: Checked, there: Manifest, notify: Notify) -> None:
-    """Sets the job as owner, not as controller: the operator treats controlled objects as its own."""
+async def _set_owner(
+    api: Api, made_for: Checked, job: Checked, there: Manifest, notify: Notify, *, version: str = ""
+) -> None:
+    """Sets the job as owner, not as controller: the operator treats controlled objects as its own. `version`: that of
+    the object as it was made; if another command has changed it since, its content is written again."""
     owner = {
         "apiVersion": job.resource.api_version,
         "kind": job.resource.kind,
         "name": name_of(there),
         "uid": uid_of(there),
     }
+    meta = {"ownerReferences": [owner]}
     try:
-        await api.patch(made_for.resource, *made_for.key, {"metadata": {"ownerReferences": [owner]}})
+        try:
+            patch = {"metadata": {**meta, "resourceVersion": version} if version else meta}
+            await api.patch(made_for.resource, *made_for.key, patch)
+        except Conflict:
+            await api.replace(
+                made_for.resource, {**made_for.manifest, "metadata": {**made_for.manifest["metadata"], **meta}}
+            )
     except ApiError as error:
         notify(
             phrase(

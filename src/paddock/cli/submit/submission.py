@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -28,8 +29,8 @@ from paddock.jobs.preflight import (
 from paddock.jobs.text.phrases import Phrase, counted, phrase, render
 from paddock.jobs.text.sentences import nearest, perhaps
 from paddock.kube import meta
-from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound, Unauthorized
-from paddock.kube.meta import NODES, Key, Manifest, Resource, name_of, namespace_of
+from paddock.kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound, Unauthorized
+from paddock.kube.meta import NODES, SECRETS, Key, Manifest, Resource, name_of, namespace_of
 from paddock.kube.quantities import read_amounts
 
 if TYPE_CHECKING:
@@ -57,6 +58,11 @@ class Checked:
     @property
     def is_job(self) -> bool:
         return self.job is not None
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether it holds the values of --env-file and --secret: a Secret that stands in no file."""
+        return self.resource == SECRETS and not self.document.places
 
     def with_manifest(self, manifest: Manifest) -> Checked:
         """The same document with another content."""
@@ -293,25 +299,52 @@ async def create_all(
     """Creates in the order of the documents. A refusal after an accepted dry run is a race; then `created` holds the
     objects that exist."""
     created = [] if created is None else created
-    for each in checked:
+    for place, each in enumerate(checked):
         try:
-            created.append(await _create(api, each, update=update and not each.is_job))
+            created.append(await _create(api, each, checked[place:], update=update and not each.is_job))
         except ApiError as error:
-            done = ", ".join(f"{meta.key_of(other)}" for other in created)
-            said = phrase("{option}: {problem}", option=each.file, problem=error.message)
+            # What stands in no file goes with the job, or is deleted without it (`sent_directories`).
+            shown = (made for made, other in zip(created, checked, strict=False) if other.document.places)
+            done = ", ".join(f"{meta.key_of(made)}" for made in shown)
+            said = phrase("{option}: {problem}", option=each.file, problem=_explain_late(checked[place:], error))
             if done:
                 said = phrase("{said}; created before it: {names}", said=said, names=done)
             raise (Failed if error.code >= 500 else UserError)(said) from error
     return created
 
 
-async def _create(api: Api, each: Checked, *, update: bool) -> Manifest:
+def _explain_late(ahead: Sequence[Checked], error: ApiError) -> Phrase | str:
+    """What a request was refused for that a dry run had accepted. `ahead`: its document, and those behind it."""
+    if not isinstance(error, AlreadyExists | Conflict) or not (ahead[0].is_job or ahead[0].is_hidden):
+        return error.message
+    return phrase(
+        "another command submits {object} at this moment: `paddock get` shows it, --name gives this job another name",
+        object=next(each.label for each in ahead if each.is_job),
+    )
+
+
+async def _create(api: Api, each: Checked, ahead: Sequence[Checked], *, update: bool) -> Manifest:
+    """`ahead`: the documents from this one on."""
     try:
         return await api.create(each.resource, each.manifest, strict=True)
     except AlreadyExists:
         if not update:
             raise
         try:
-            return await api.replace(each.resource, each.manifest)
+            return await _replace(api, each, ahead)
         except NotFound:  # it went with the job that owned it, in between
             return await api.create(each.resource, each.manifest, strict=True)
+
+
+async def _replace(api: Api, each: Checked, ahead: Sequence[Checked]) -> Manifest:
+    """Hidden values of a job that another command has just created are not overwritten: the Secret must be as it was
+    before its job was looked for, and there must be none."""
+    if not each.is_hidden:
+        return await api.replace(each.resource, each.manifest)
+    version = meta.version_of(await api.get(each.resource, *each.key))
+    for job in (other for other in ahead if other.is_job and other.key.name):
+        with suppress(NotFound):
+            await api.get(job.resource, *job.key)
+            raise AlreadyExists(f"{job.label} is there")
+    metadata = {**each.manifest["metadata"], "resourceVersion": version}
+    return await api.replace(each.resource, {**each.manifest, "metadata": metadata})

@@ -220,7 +220,7 @@ async def refuse_foreign_secret(api: Api, checked: Sequence[Checked]) -> None:
     """Raises `UserError` if a Secret of the name exists that is of somebody else or of a job of another kind: it is not
     overwritten."""
     for each in checked:
-        if each.resource != SECRETS or each.document.places:
+        if not each.is_hidden:
             continue
         try:
             found = await api.get(SECRETS, *each.key)
