@@ -16,7 +16,7 @@ from paddock.cli.output.rows import build_why, format_age
 from paddock.jobs.labels import ATTEMPT_LABEL
 from paddock.jobs.model import Phase
 from paddock.jobs.text.explain import explain
-from paddock.jobs.text.phrases import NOTHING, Phrase, counted, phrase, render
+from paddock.jobs.text.phrases import Phrase, counted, phrase, render
 from paddock.jobs.views.jobs import JobRow, read_job_row
 from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.meta import Manifest, Resource, is_controlled_by, is_deleting, labels_of
@@ -119,13 +119,15 @@ def _build_cells(row: QueueRow, now: Moment, language: str, most: int | None) ->
     ]
 
 
-def explain_capacity(capacity: Capacity | None, *, all_pods: bool = True) -> Phrase:
+def explain_capacity(capacity: Capacity | None, *, all_pods: bool = True) -> Phrase | str:
     """`2 CPUs: 1 free; 24 GiB: 20 GiB free; no GPU`. `all_pods`: without the pods of all namespaces nothing is known to
     be free."""
     if capacity is None:
         return phrase("what the nodes have is not known: you may not list nodes")
     shown = [name for name in _sorted(capacity.amounts) if name in ("cpu", "memory") or "/" in name]
-    parts = [_say_free(name, *capacity.amounts[name], all_pods) for name in shown if capacity.amounts[name][1]]
+    parts: list[Phrase | str] = [
+        _say_free(name, *capacity.amounts[name], all_pods) for name in shown if capacity.amounts[name][1]
+    ]
     if not any("/" in name and capacity.amounts[name][1] for name in shown):
         parts.append(phrase("no GPU"))
     said = reduce(lambda first, rest: phrase("{first}; {rest}", first=first, rest=rest), parts)
@@ -133,14 +135,16 @@ def explain_capacity(capacity: Capacity | None, *, all_pods: bool = True) -> Phr
         said = counted("{count} node: {said}", "{count} nodes: {said}", count=capacity.nodes, said=said)
     if not all_pods:
         said = phrase("{said}; what is free of it is not known: you may not list the pods of all namespaces", said=said)
-    away = counted(
-        " (and {count} node that is not ready or cordoned)", " (and {count} nodes that are not ready or cordoned)",
-        count=capacity.away,
+    if not capacity.away:
+        return said
+    return counted(
+        "{said} (and {count} node that is not ready or cordoned)",
+        "{said} (and {count} nodes that are not ready or cordoned)",
+        said=said, count=capacity.away,
     )  # fmt: skip
-    return phrase("{said}{more}", said=said, more=away if capacity.away else NOTHING)
 
 
-def _say_free(name: str, free: Fraction, has: Fraction, known: bool) -> Phrase:
+def _say_free(name: str, free: Fraction, has: Fraction, known: bool) -> Phrase | str:
     amount = say_amount(name, has)
     if not known:
         return amount
@@ -148,7 +152,7 @@ def _say_free(name: str, free: Fraction, has: Fraction, known: bool) -> Phrase:
     return phrase("{amount}: {free} free", amount=amount, free=left)
 
 
-def say_amount(name: str, amount: Fraction) -> Phrase:
+def say_amount(name: str, amount: Fraction) -> Phrase | str:
     """`2 CPUs`, `1.5 CPUs`, `4.0 GiB`, `1 GPU`, `2 example.com/npu`."""
     count = int(amount) if amount.denominator == 1 else _number(amount)
     if name == "cpu":
@@ -156,10 +160,10 @@ def say_amount(name: str, amount: Fraction) -> Phrase:
     if name == _GPU:
         return counted("{count} GPU", "{count} GPUs", count=count)
     if name == "memory":
-        return phrase("{amount}", amount=format_bytes(amount))
+        return format_bytes(amount)
     if name == "ephemeral-storage":
         return phrase("{amount} of disk", amount=format_bytes(amount))
-    return phrase("{amount} {name}", amount=format_quantity(amount), name=name)
+    return f"{format_quantity(amount)} {name}"
 
 
 def _number(amount: Fraction) -> str:

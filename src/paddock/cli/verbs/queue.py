@@ -22,7 +22,7 @@ from paddock.cli.output.rows import with_namespace
 from paddock.cli.output.terminal import find_room, print_table, stderr, stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import (
     NODES,
@@ -64,11 +64,13 @@ def command(output: str, all_namespaces: bool, namespace: str) -> None:
     paddock queue -A -o json
     paddock --context prod queue
 
-    Jobs on nodes come first and have no position. Then come those that wait for room, by priority, then by age; their
-    positions count all namespaces. One that fits starts before one that does not, until that one has waited for five
-    minutes. On a Kubernetes its own scheduler decides, and may have another order. Jobs that wait for something else
-    come last and have no position. NEEDS is what all pods of a job ask for together. Finished jobs are in `paddock get`
-    and `paddock history`.
+    The first line is what the nodes have, and what of it is free. Jobs whose pods have nodes come first, without a
+    position. Then come those that wait for room, by priority, then by age; positions count all namespaces. Last come
+    those that wait for something else, as to be resumed. NEEDS is what all pods of a job ask for together. Finished
+    jobs are in `paddock get` and `paddock history`.
+
+    A job that fits starts before one that does not; once that one has waited for five minutes, those behind it leave
+    what it lacks. On a Kubernetes its own scheduler decides, and may have another order.
     """
 
     async def work(client: Client, place: Place) -> _Found:
@@ -111,11 +113,12 @@ async def _list(client: Client, resource: Resource, namespace: str = "") -> list
 
 
 def _print(found: _Found, namespace: str) -> None:
-    stdout().print(localized(queue_rows.explain_capacity(found.queue.capacity, all_pods=found.all_pods)))
+    now, language = time.time(), readers_language()
+    capacity = queue_rows.explain_capacity(found.queue.capacity, all_pods=found.all_pods)
+    stdout().print(render(capacity, language))
     if not found.rows:
         stderr().print(localized(explain_empty(namespace)))
         return
-    now, language = time.time(), readers_language()
 
     def build(most: int | None = None) -> tuple[list[str], list[list[str]]]:
         header, cells = queue_rows.build_table(found.rows, now, language, most=most)
