@@ -487,6 +487,44 @@ def test_an_environment_follows_its_file_and_its_owner(cluster: Cluster, tmp_pat
     assert cluster.paddock("env", "rm", "kept", "--files").code == 0
 
 
+def test_the_queue_says_what_runs_what_waits_and_in_which_order(cluster: Cluster) -> None:
+    """The room is this machine's: the first job takes all of its CPUs, two more ask for as much, one of them later."""
+    cpus = json.loads(cluster.paddock("queue", "-o", "json").out)["resources"]["cpu"]["has"]
+    for place, name in enumerate(("takes-all", "waits", "behind")):
+        job = build_light_job(name, "exec sleep 1000")
+        container = job["spec"]["worker"]["template"]["spec"]["containers"][0]
+        container["resources"] = {"requests": {"cpu": cpus}}
+        assert cluster.paddock("submit", cluster.write(job)).code == 0
+        until(f"{place} jobs waiting", lambda place=place: len(_waiting(cluster)) == place)
+        if name == "takes-all":
+            until("it runs", lambda: cluster.phase("takes-all") == "Running")
+    until("the reason", lambda: "Insufficient cpu" in str(_waiting(cluster)[1]["cause"]))
+    ended = cluster.paddock("queue")
+    assert ended.code == 0 and ended.err == "", str(ended)
+    assert ended.lines[0].startswith(f"{cpus} CPU") and ": 0 free; " in ended.lines[0]
+    assert ended.lines[1].split() == ["POSITION", "NAME", "PHASE", "RANKS", "NEEDS", "WAITS", "WHY"]
+    rows = {line.split()[1]: line.split() for line in ended.lines[2:]}
+    assert list(rows) == ["going", "takes-all", "waits", "behind"], str(ended)
+    assert [row[0] for row in rows.values()] == ["-", "-", "1", "2"]
+    assert rows["going"][2:6] == ["Running", "1", "-", "-"] and rows["behind"][2:5] == ["Pending", "1", cpus]
+    assert "waiting for room for 1 of 1 pod" in ended.lines[4] and f"needs {cpus}, 0 of {cpus} free" in ended.lines[4]
+    everywhere = cluster.paddock("queue", "-A").lines
+    assert everywhere[1].split()[:3] == ["NAMESPACE", "POSITION", "NAME"]
+    assert everywhere[-1].split()[:3] == ["default", "2", "behind"]
+    assert cluster.paddock("delete", "takes-all").code == 0
+    until("the first of them runs", lambda: cluster.phase("waits") == "Running")
+    names = cluster.paddock("queue", "-o", "name").out
+    assert names == "paddlejob/going\npaddlejob/waits\npaddlejob/behind\n"
+    assert [(each["name"], each["position"]) for each in _waiting(cluster)] == [("behind", 1)]
+    empty = cluster.paddock("queue", "-n", "kube-system")
+    assert (empty.code, empty.err) == (0, "nothing waits or runs in namespace kube-system\n"), str(empty)
+
+
+def _waiting(cluster: Cluster) -> list[dict[str, Any]]:
+    jobs = json.loads(cluster.paddock("queue", "-o", "json").out)["jobs"]
+    return [job for job in jobs if job["position"]]
+
+
 def test_a_timeout_says_why_and_what_becomes_of_the_job(cluster: Cluster) -> None:
     job = build_light_job("late", "true")
     spec = job["spec"]["worker"]["template"]["spec"]

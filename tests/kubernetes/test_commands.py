@@ -384,11 +384,8 @@ async def test_a_context_that_does_not_work_says_why(user: User, context: str, c
     assert "Traceback" not in ended.err
 
 
-async def test_the_rights_that_the_refusal_names_are_enough(user: User) -> None:
-    (user.work / "train.py").write_text("")
-    file = user.write(image=PADDLE)
-    refused = await user.paddock("run", file, "--context", "alice")
-    assert refused.code == 1 and await user.config_maps() == []
+async def grant(user: User, refused: Ended) -> None:
+    """Runs the script of a refusal, as the administrator who is sent it."""
     assert user.world.control_plane is not None
     kubectl = [str(user.world.control_plane.kubectl), "--kubeconfig", str(user.kubeconfig), "--context", "prod"]
     script = refused.err.partition("\n\n")[2]
@@ -396,6 +393,43 @@ async def test_the_rights_that_the_refusal_names_are_enough(user: User) -> None:
     script = f'set -e\nkubectl() {{ {shlex.join(kubectl)} "$@"; }}\n{script}'  # as somebody pastes it
     granted = await asyncio.create_subprocess_exec("bash", "-c", script, stdout=asyncio.subprocess.DEVNULL)
     assert await granted.wait() == 0, script
+
+
+async def test_the_queue_is_that_of_the_cluster_as_far_as_it_may_be_read(user: User) -> None:
+    """Nobody schedules here: a job without a node's name waits."""
+    placed, waits = user.write("placed"), user.write("waits", resources={"limits": {"nvidia.com/gpu": 2}})
+    job = yaml.safe_load((user.work / waits).read_text())
+    del job["spec"]["worker"]["template"]["spec"]["nodeName"]
+    (user.work / waits).write_text(yaml.safe_dump(job))
+    async with operator(user):
+        for file in (placed, waits):
+            submitted = await user.paddock("submit", file, "--context", "prod")
+            assert submitted.code == 0, submitted
+        await until(lambda: have_pods(user.world.api, 1, "waits", user.world.namespace))
+        await user.says("Running", name="placed")
+        await user.until_phase("Running", "placed")
+        whole = await user.paddock("--context", "prod", "queue")
+        refused = await user.paddock("--context", "alice", "queue")
+        await grant(user, refused)
+        own = await user.paddock("--context", "alice", "queue")
+        everywhere = await user.paddock("--context", "alice", "queue", "-A")
+    assert whole.code == 0 and "no GPU" in whole.out.splitlines()[0], whole
+    assert whole.err == "positions are by priority, then by age: the cluster's own scheduler decides\n", whole
+    assert own.out.splitlines()[0] == "what the nodes have is not known: you may not list nodes", own
+    assert own.err.startswith(f"positions count namespace {user.world.namespace} alone: you may not list the pods"), own
+    for said in (whole, own):
+        rows = [line.split()[:4] for line in said.out.splitlines()[2:]]
+        assert rows == [["-", "placed", "Running", "1"], ["1", "waits", "Pending", "1"]], said
+        assert "2 GPUs" in said.out
+    assert (everywhere.code, everywhere.out) == (1, "") and "alice may not list" in everywhere.err, everywhere
+
+
+async def test_the_rights_that_the_refusal_names_are_enough(user: User) -> None:
+    (user.work / "train.py").write_text("")
+    file = user.write(image=PADDLE)
+    refused = await user.paddock("run", file, "--context", "alice")
+    assert refused.code == 1 and await user.config_maps() == []
+    await grant(user, refused)
     async with operator(user):
         run = await user.start("run", file, "--context", "alice")
         await user.says("Running")

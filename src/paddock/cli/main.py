@@ -34,6 +34,7 @@ VERBS: dict[str, str] = {
     "submit": "Submit manifests and come back at once",
     "validate": "Find every mistake in manifests, without a cluster",
     "get": "List jobs, pods or environments",
+    "queue": "What runs and what waits for room, in order, and why",
     "describe": "Everything about one job, and why it waits or failed",
     "explain": "Why a job waits, restarts or failed, or why one would not start",
     "logs": "What the ranks of a job print",
@@ -55,8 +56,11 @@ VERBS: dict[str, str] = {
 
 
 _ANYWHERE = frozenset(
-    {"run", "init", "submit", "validate", "get", "describe", "explain", "logs", "wait", "history", "delete", "status"}
-)
+    {
+        "run", "init", "submit", "validate", "get", "queue", "describe", "explain", "logs", "wait", "history", "delete",
+        "status",
+    }
+)  # fmt: skip
 _LOCAL = frozenset({"env", "outputs", "up", "down", "kubeconfig"})
 
 

@@ -18,8 +18,12 @@ _STARTS = phrase("`paddock run job.yaml` and `paddock run -- python train.py` tr
 _ROWS: tuple[tuple[tuple[str, ...], Phrase], ...] = (
     (("ps", "pods", "pod", "top"), phrase("`paddock get pods` lists pods, `paddock get` jobs")),
     (
-        ("list", "ls", "jobs", "job", "queue", "squeue"),
+        ("list", "ls", "jobs", "job"),
         phrase("`paddock get` lists jobs, and why each waits or failed"),
+    ),
+    (
+        ("squeue", "qstat", "queued", "queues", "waiting", "pending"),
+        phrase("`paddock queue` lists what runs and what waits for room, in order, and why"),
     ),
     (("stop", "cancel", "kill", "rm", "remove", "abort", "scancel"), _ENDS),
     (("apply", "create", "launch", "start", "train", "deploy", "sbatch", "srun"), _STARTS),
@@ -32,7 +36,7 @@ _ROWS: tuple[tuple[tuple[str, ...], Phrase], ...] = (
     ),
     (
         ("nodes", "node", "gpus", "info", "sinfo"),
-        phrase("`paddock status` shows what the cluster runs on and what is free"),
+        phrase("`paddock status` shows what the cluster runs on, `paddock queue` what of it is free"),
     ),
     (("log", "tail", "follow"), phrase("`paddock logs {job} -f` shows what its ranks print")),
     (("show", "inspect"), phrase("`paddock describe {job}` shows everything about one job")),

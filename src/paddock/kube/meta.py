@@ -64,6 +64,7 @@ VOLUMES = Resource("", "v1", "PersistentVolume", "persistentvolumes", namespaced
 CLAIMS = Resource("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
 LEASES = Resource("coordination.k8s.io", "v1", "Lease", "leases")
 CRDS = Resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False)
+PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", namespaced=False)
 POD_GROUPS = Resource("scheduling.x-k8s.io", "v1alpha1", "PodGroup", "podgroups")
 VOLCANO_POD_GROUPS = Resource("scheduling.volcano.sh", "v1beta1", "PodGroup", "podgroups")
 ENVIRONMENTS = Resource("paddock.dev", "v1alpha1", "Environment", "environments", namespaced=False)

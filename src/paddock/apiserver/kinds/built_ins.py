@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from paddock.apiserver.schema.resource import AGE, Column, ServedResource
 from paddock.kube import meta, schemas
-from paddock.kube.meta import Resource
+from paddock.kube.meta import PRIORITY_CLASSES, Resource
 
 _STATUS = frozenset({"status"})
 _RBAC = "rbac.authorization.k8s.io"
 ENDPOINTS = Resource("", "v1", "Endpoints", "endpoints")
 DEPLOYMENTS = Resource("apps", "v1", "Deployment", "deployments")
-PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", namespaced=False)
 ROLES = Resource(_RBAC, "v1", "Role", "roles")
 ROLE_BINDINGS = Resource(_RBAC, "v1", "RoleBinding", "rolebindings")
 CLUSTER_ROLES = Resource(_RBAC, "v1", "ClusterRole", "clusterroles", namespaced=False)

@@ -31,15 +31,21 @@ def build_job_cells(
 ) -> list[str]:
     """A line of `paddock get`; WHY is the sentence of the cause, and an edit that is not followed; else who runs the
     job if Paddock does not. `most`: columns to which each sentence is cut; `wide`: every problem of an invalid job."""
+    why = build_why(row, language, wide=wide, most=most)
+    age = format_age(row.created, now)
+    completed = row.phase is Phase.COMPLETED
+    return [row.name, str(row.phase), row.mode, *(_ready(counts, completed) for counts in row.counts), age, why]
+
+
+def build_why(row: JobRow, language: str = "en", *, wide: bool = False, most: int | None = None) -> str:
+    """The cell WHY of a job, as `build_job_cells` has it."""
     why = render(row.manager or "", language)
     if row.cause:
         why = explain(row.cause, language) if wide else explain_briefly(row.cause, language, most)
     if row.edit is not None:
         edit = render(row.edit, language)
         why = "; ".join(filter(None, (why, edit if wide or most is None else shorten(edit, most))))
-    age = format_age(row.created, now)
-    completed = row.phase is Phase.COMPLETED
-    return [row.name, str(row.phase), row.mode, *(_ready(counts, completed) for counts in row.counts), age, why]
+    return why
 
 
 def _ready(counts: Counts | None, completed: bool) -> str:

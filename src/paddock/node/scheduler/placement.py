@@ -103,7 +103,7 @@ def plan_requests(
     looked_up = (_with_unbound(it, claims or {}) for it in requests if not it.finished or it.groups)
     relevant = sorted(looked_up, key=lambda it: it.key)
     infos = build_node_infos(nodes, relevant)
-    queue, waits = _build_queue(relevant, known, priorities)
+    queue, waits = build_queue(relevant, known, priorities)
     binds: list[Bind] = []
     # Repeats until nothing more fits: messages must describe the nodes after all binds of this plan.
     while True:
@@ -127,14 +127,18 @@ def _with_unbound(request: Request, claims: Mapping[Key, Claim]) -> Request:
 
 
 @dataclass(frozen=True, slots=True)
-class _QueueEntry:
-    """One entry of the queue: a pod, or the unbound pods of a gang. `present`: how many of the gang's pods are on nodes
-    or have succeeded."""
+class QueueEntry:
+    """One entry of the queue: a pod, or the unbound pods of a gang. `rank`: the lowest is first. `present`: how many of
+    the gang's pods are on nodes or have succeeded."""
 
     requests: tuple[Request, ...]
     rank: tuple[int, Moment, Key]
     group: Group | None = None
     present: int = 0
+
+    @property
+    def priority(self) -> int:
+        return -self.rank[0]
 
     @property
     def needed(self) -> int:
@@ -154,11 +158,11 @@ class _Reservation:
     lacked: frozenset[str]
 
 
-def _build_queue(
+def build_queue(
     requests: Sequence[Request], groups: Mapping[GroupKey, Group], priorities: Mapping[str, int]
-) -> tuple[list[_QueueEntry], list[Wait]]:
-    """The queue, and the waits of the pods that cannot be queued yet."""
-    queue: list[_QueueEntry] = []
+) -> tuple[list[QueueEntry], list[Wait]]:
+    """The queue in its order, and the waits of the pods that cannot be queued yet. `requests`: sorted by key."""
+    queue: list[QueueEntry] = []
     waits: list[Wait] = []
     gangs: dict[GroupKey, list[Request]] = defaultdict(list)
     there: dict[GroupKey, list[Request]] = defaultdict(list)
@@ -173,20 +177,20 @@ def _build_queue(
             gangs[group.key].append(request)
         else:
             rank = (-_priority(request, priorities), request.created or 0.0, request.key)
-            queue.append(_QueueEntry((request,), rank))
+            queue.append(QueueEntry((request,), rank))
     queue += [_build_gang_entry(groups[key], members, there[key], priorities) for key, members in gangs.items()]
     return sorted(queue, key=lambda entry: entry.rank), waits
 
 
 def _build_gang_entry(
     group: Group, members: Sequence[Request], present: Sequence[Request], priorities: Mapping[str, int]
-) -> _QueueEntry:
+) -> QueueEntry:
     """`members` wait, `present` are placed. Both count for the priority of the gang: its place in the queue must not
     change while it is placed."""
     ordered = tuple(sorted(members, key=lambda member: (member.created or 0.0, member.key)))
     own = max(_priority(member, priorities) for member in (*members, *present))
     priority = max(own, priorities.get(group.priority_class, own))
-    return _QueueEntry(ordered, (-priority, group.created or 0.0, group.key[1]), group, len(present))
+    return QueueEntry(ordered, (-priority, group.created or 0.0, group.key[1]), group, len(present))
 
 
 def _priority(request: Request, priorities: Mapping[str, int]) -> int:
@@ -209,10 +213,10 @@ def _wait(request: Request, message: str, reason: str = "Unschedulable") -> Wait
 
 
 def _place_queue(
-    queue: Iterable[_QueueEntry], infos: Sequence[NodeInfo], now: Moment
-) -> tuple[list[tuple[_QueueEntry, _Reservation | None]], list[Bind]]:
+    queue: Iterable[QueueEntry], infos: Sequence[NodeInfo], now: Moment
+) -> tuple[list[tuple[QueueEntry, _Reservation | None]], list[Bind]]:
     """Tries every entry once, in order: what remains, each with the reservation that holds it back, and the binds."""
-    left: list[tuple[_QueueEntry, _Reservation | None]] = []
+    left: list[tuple[QueueEntry, _Reservation | None]] = []
     binds: list[Bind] = []
     reservations: list[_Reservation] = []
     for entry in queue:
@@ -230,7 +234,7 @@ def _place_queue(
     return left, binds
 
 
-def _place(entry: _QueueEntry, infos: Sequence[NodeInfo]) -> list[tuple[Request, NodeInfo]]:
+def _place(entry: QueueEntry, infos: Sequence[NodeInfo]) -> list[tuple[Request, NodeInfo]]:
     """Places each pod on the first node where it fits; a gang below its minimum is removed from all nodes again."""
     if len(entry.requests) < entry.needed:
         return []
@@ -256,7 +260,7 @@ def _undo(placed: Iterable[tuple[Request, NodeInfo]]) -> None:
         info.give_back(request)
 
 
-def _reserve(entry: _QueueEntry, infos: Sequence[NodeInfo], now: Moment) -> _Reservation | None:
+def _reserve(entry: QueueEntry, infos: Sequence[NodeInfo], now: Moment) -> _Reservation | None:
     """A reservation for an entry that has waited long and lacks resources."""
     since = max(now if request.created is None else request.created for request in entry.requests)
     # An entry that does not fit on empty nodes would hold back the others for ever.
@@ -270,7 +274,7 @@ def _reserve(entry: _QueueEntry, infos: Sequence[NodeInfo], now: Moment) -> _Res
     return _Reservation(entry.name, frozenset(lacked)) if lacked else None
 
 
-def _explain_nodes(entry: _QueueEntry, infos: Sequence[NodeInfo]) -> tuple[int, dict[str, list[Fact]]]:
+def _explain_nodes(entry: QueueEntry, infos: Sequence[NodeInfo]) -> tuple[int, dict[str, list[Fact]]]:
     """How many pods of the entry fit together now, and each node's facts about the first pod that does not fit."""
     placed = _try(entry.requests, infos)
     done = {request.key for request, _ in placed}
@@ -280,7 +284,7 @@ def _explain_nodes(entry: _QueueEntry, infos: Sequence[NodeInfo]) -> tuple[int, 
     return len(placed), facts
 
 
-def _explain_entry(entry: _QueueEntry, ahead: _Reservation | None, infos: Sequence[NodeInfo]) -> list[Wait]:
+def _explain_entry(entry: QueueEntry, ahead: _Reservation | None, infos: Sequence[NodeInfo]) -> list[Wait]:
     """One wait for each pod of an entry that was not placed."""
     group, needed, there = entry.group, entry.needed, len(entry.requests)
     if ahead:
@@ -298,7 +302,7 @@ def _explain_entry(entry: _QueueEntry, ahead: _Reservation | None, infos: Sequen
     return [_wait(request, message) for request in entry.requests]
 
 
-def _add_up(entry: _QueueEntry, infos: Sequence[NodeInfo], facts: Mapping[str, list[Fact]]) -> dict[str, list[Fact]]:
+def _add_up(entry: QueueEntry, infos: Sequence[NodeInfo], facts: Mapping[str, list[Fact]]) -> dict[str, list[Fact]]:
     """The facts with numbers of the whole gang: the sum that it needs, the sum that is free on nodes it may use."""
     total = sum_amounts(entry.requests[: entry.needed])
     usable = [info for info in infos if not explain_mismatch(entry.requests[0], info.node)] or infos

@@ -31,6 +31,7 @@ from paddock.kube.meta import (
     NODES,
     POD_GROUPS,
     PODS,
+    PRIORITY_CLASSES,
     VOLCANO_POD_GROUPS,
     Key,
     Manifest,
@@ -44,7 +45,6 @@ from paddock.node.scheduler.pod_groups import Group, build_status, read_group
 from paddock.node.scheduler.pod_request import GroupKey, Request, read_request
 from paddock.node.volumes.storage import read_claim
 
-PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", namespaced=False)
 COMPONENT = "paddock-scheduler"
 
 _QUIET = 0.1  # seconds without a new plan until conditions are written

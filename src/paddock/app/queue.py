@@ -1,0 +1,118 @@
+"""How jobs stand with the scheduler, and what the nodes have: for `paddock queue`. Pure.
+
+The order is that of `node.scheduler.placement`, by its own functions: higher priority first, then the older pod or
+PodGroup, as the queues of kube-scheduler and of the scheduler-plugins have it. It is the order in which they are tried,
+and no promise: one that fits starts before one that does not. Nothing is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from paddock.jobs.apis.registry import KINDS
+from paddock.kube.meta import Manifest, controller_of
+from paddock.kube.times import Moment
+from paddock.node.scheduler.capacity import build_node_infos, sum_free
+from paddock.node.scheduler.nodes import Node, read_node
+from paddock.node.scheduler.placement import PRIORITIES, QueueEntry, build_queue
+from paddock.node.scheduler.pod_groups import read_group
+from paddock.node.scheduler.pod_request import Request, read_pod_amounts, read_request
+
+_JOBS = frozenset((each.api_version, each.kind) for each in KINDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A job of which pods wait for a node. `position`: from 1, among such jobs. `since`: when its oldest such pod was
+    created."""
+
+    position: int
+    priority: int
+    since: Moment | None
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """What the `nodes` that take pods have, by resource: (free, allocatable). `away`: nodes that take none, as they are
+    not ready or cordoned."""
+
+    nodes: int
+    away: int
+    amounts: Mapping[str, tuple[Fraction, Fraction]]
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """`waiting`: by UID of the job; `placed`: UIDs of the jobs that have pods on nodes. `capacity`: None if nodes were
+    not read."""
+
+    waiting: Mapping[str, Standing] = field(default_factory=dict)
+    placed: frozenset[str] = frozenset()
+    capacity: Capacity | None = None
+
+
+def read_queue(
+    pods: Sequence[Manifest],
+    nodes: Iterable[Manifest] | None,
+    groups: Iterable[Manifest] | None = (),
+    classes: Iterable[Manifest] = (),
+) -> Queue:
+    """From all pods, nodes, PodGroups and PriorityClasses of a cluster. None for what may not be listed: without
+    PodGroups each pod is an entry of its own."""
+    requests = [read_request(pod) for pod in pods]
+    owners = {owner["uid"] for pod in pods if (owner := controller_of(pod)) and _kind_of(owner) in _JOBS}
+    placed = frozenset(each.owner for each in requests if each.holds and each.owner in owners)
+    return Queue(
+        _read_waiting(requests, owners, groups, classes),
+        placed,
+        None if nodes is None else _read_capacity(map(read_node, nodes), requests),
+    )
+
+
+def _kind_of(owner: Mapping[str, str]) -> tuple[str | None, str | None]:
+    return owner.get("apiVersion"), owner.get("kind")
+
+
+def _read_waiting(
+    requests: Iterable[Request],
+    owners: Iterable[str],
+    groups: Iterable[Manifest] | None,
+    classes: Iterable[Manifest],
+) -> dict[str, Standing]:
+    known = {group.key: group for group in map(read_group, groups or ())}
+    priorities = {**PRIORITIES, **{each["metadata"]["name"]: int(each["value"]) for each in classes}}
+    named = requests if groups is not None else (replace(each, groups=()) for each in requests)
+    entries, _ = build_queue(sorted(named, key=lambda it: it.key), known, priorities)
+    found: dict[str, Standing] = {}
+    for entry in entries:
+        for owner in dict.fromkeys(each.owner for each in entry.requests):
+            if owner in owners and owner not in found:
+                found[owner] = Standing(len(found) + 1, entry.priority, _since(entry, owner))
+    return found
+
+
+def _since(entry: QueueEntry, owner: str) -> Moment | None:
+    return min((each.created for each in entry.requests if each.owner == owner and each.created), default=None)
+
+
+def _read_capacity(nodes: Iterable[Node], requests: Iterable[Request]) -> Capacity:
+    infos = build_node_infos(nodes, requests)
+    open_ = [info for info in infos if info.node.ready and not info.node.unschedulable]
+    return Capacity(len(open_), len(infos) - len(open_), sum_free(open_))
+
+
+def read_needs(specs: Iterable[Mapping[str, object]]) -> dict[str, Fraction]:
+    """The sum of what pods of these specs occupy, by resource, without their number. A spec with an amount that is no
+    quantity adds nothing: such a pod is never placed."""
+    total: dict[str, Fraction] = {}
+    for spec in specs:
+        try:
+            amounts = read_pod_amounts(spec)
+        except ValueError:
+            continue
+        for name, amount in amounts.items():
+            total[name] = total.get(name, Fraction(0)) + amount
+    total.pop("pods", None)
+    return total

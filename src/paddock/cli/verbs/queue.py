@@ -1,0 +1,154 @@
+"""paddock queue"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from paddock.app.queue import Queue, read_queue
+from paddock.cli.cluster.lookup import fetch_all, printed_name
+from paddock.cli.cluster.options import namespace_option
+from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.session import run_with_client
+from paddock.cli.output import queue_rows
+from paddock.cli.output.language import localized, readers_language
+from paddock.cli.output.queue_rows import QueueRow, read_queue_rows
+from paddock.cli.output.rows import with_namespace
+from paddock.cli.output.terminal import find_room, print_table, stderr, stdout
+from paddock.cli.verb import Verb
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.text.phrases import Phrase, phrase, render
+from paddock.kube.errors import Forbidden, NotFound
+from paddock.kube.meta import (
+    NODES,
+    POD_GROUPS,
+    PODS,
+    PRIORITY_CLASSES,
+    VOLCANO_POD_GROUPS,
+    Manifest,
+    Resource,
+    name_of,
+)
+
+if TYPE_CHECKING:
+    from paddock.client.client import Client
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """`all_pods`: whether the pods of all namespaces were read. `is_local`: Paddock's own scheduler decides."""
+
+    queue: Queue
+    rows: list[QueueRow]
+    all_pods: bool
+    is_local: bool
+
+
+@click.command(name="queue", cls=Verb)
+@click.option(
+    "-o", "--output", type=click.Choice(["table", "json", "name"]), default="table", show_default=True,
+    help="How to print.",
+)  # fmt: skip
+@click.option("-A", "--all-namespaces", is_flag=True, help="Of every namespace.")
+@namespace_option
+def command(output: str, all_namespaces: bool, namespace: str) -> None:
+    """What runs and what waits for room, in the order in which the scheduler tries them, and why.
+
+    \b
+    paddock queue
+    paddock queue -A -o json
+    paddock --context prod queue
+
+    The first line is what the nodes have, and what of it is free. Jobs whose pods have nodes come first, without a
+    position. Then come those that wait for room, by priority, then by age; positions count all namespaces. Last come
+    those that wait for something else, as to be resumed. NEEDS is what all pods of a job ask for together. Finished
+    jobs are in `paddock get` and `paddock history`.
+
+    A job that fits starts before one that does not; once that one has waited for five minutes, those behind it leave
+    what it lacks. On a Kubernetes its own scheduler decides, and may have another order.
+    """
+
+    async def work(client: Client, place: Place) -> _Found:
+        return await _fetch(client, "" if all_namespaces else namespace, is_local=place.home is not None)
+
+    found = run_with_client(work)
+    if output == "json":
+        document = queue_rows.build_document(found.rows, found.queue.capacity, time.time(), all_pods=found.all_pods)
+        print(json.dumps(document, indent=4, ensure_ascii=False))
+    elif output == "name":
+        for row in found.rows:
+            print(printed_name(row.resource, name_of(row.manifest)))
+    else:
+        _print(found, "" if all_namespaces else namespace)
+
+
+async def _fetch(client: Client, namespace: str, *, is_local: bool) -> _Found:
+    kinds = (PODS, NODES, POD_GROUPS, VOLCANO_POD_GROUPS, PRIORITY_CLASSES)
+    jobs, listed = await asyncio.gather(
+        fetch_all(client, KINDS, namespace), asyncio.gather(*(_list(client, each) for each in kinds))
+    )
+    pods, nodes, groups, volcano, classes = listed
+    all_pods = pods is not None
+    if pods is None:
+        pods = (await client.list(PODS, namespace)).items
+        groups, volcano = [await _list(client, each, namespace) for each in (POD_GROUPS, VOLCANO_POD_GROUPS)]
+    gangs = None if groups is None and volcano is None else [*(groups or ()), *(volcano or ())]
+    queue = read_queue(pods, nodes, gangs, classes or ())
+    return _Found(queue, read_queue_rows(jobs, pods, queue), all_pods, is_local)
+
+
+async def _list(client: Client, resource: Resource, namespace: str = "") -> list[Manifest] | None:
+    """None if it may not be listed; empty if the cluster does not serve it."""
+    try:
+        return (await client.list(resource, namespace)).items
+    except Forbidden:
+        return None
+    except NotFound:
+        return []
+
+
+def _print(found: _Found, namespace: str) -> None:
+    now, language = time.time(), readers_language()
+    capacity = queue_rows.explain_capacity(found.queue.capacity, all_pods=found.all_pods)
+    stdout().print(render(capacity, language))
+    if not found.rows:
+        stderr().print(localized(explain_empty(namespace)))
+        return
+
+    def build(most: int | None = None) -> tuple[list[str], list[list[str]]]:
+        header, cells = queue_rows.build_table(found.rows, now, language, most=most)
+        return (header, cells) if namespace else with_namespace([row.manifest for row in found.rows], header, cells)
+
+    header, cells = build()
+    room = find_room(stdout(), header, cells)
+    print_table(stdout(), *(build(room) if room is not None else (header, cells)), cut=True)
+    if any(row.position for row in found.rows):
+        for note in explain_order(is_local=found.is_local, all_pods=found.all_pods, namespace=namespace):
+            stderr().print(localized(note))
+
+
+def explain_empty(namespace: str) -> Phrase:
+    """The notice without jobs; `namespace`: empty for all. Pure."""
+    if namespace:
+        return phrase("nothing waits or runs in namespace {namespace}", namespace=namespace)
+    return phrase("nothing waits or runs in any namespace")
+
+
+def explain_order(*, is_local: bool, all_pods: bool, namespace: str) -> list[Phrase]:
+    """What the positions are not. Pure."""
+    notes = []
+    if not all_pods:
+        notes.append(
+            phrase(
+                "positions count namespace {namespace} alone: you may not list the pods of all namespaces",
+                namespace=namespace,
+            )
+        )
+    if not is_local:
+        notes.append(phrase("positions are by priority, then by age: the cluster's own scheduler decides"))
+    return notes
