@@ -14,11 +14,12 @@ from paddock.app.home import Home
 from paddock.app.kinds import apply_crds, build_crds
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import Local
-from paddock.cli.submit.script.job_secrets import explain_missing, find_missing, refuse_missing_secrets
+from paddock.cli.submit.script.job_secrets import explain_missing, find_missing, goes_with, refuse_missing_secrets
 from paddock.cli.submit.submission import Checked, build_checked
 from paddock.cli.submit.submitter import Submitter
 from paddock.jobs.model import Job
 from paddock.jobs.preflight import Document
+from paddock.jobs.views.stored import read_stored
 from paddock.kube.meta import SECRETS, Key
 
 
@@ -90,6 +91,27 @@ async def test_run_submits_nothing_until_the_secret_is_there(api: LocalApi, tmp_
     assert (await api.list(RESOURCE)).items == []
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "train-env", "namespace": "default"}}
     brought = build_checked("job.yaml", Document(secret), secret, SECRETS)
-    await refuse_missing_secrets(api, place, [brought, *checked])
+    await refuse_missing_secrets(api, place, [brought, *checked], ())
     await api.create(SECRETS, secret)
-    await refuse_missing_secrets(api, place, checked)
+    await refuse_missing_secrets(api, place, checked, ())
+
+
+async def test_a_secret_that_goes_with_the_job_that_is_replaced_is_not_there(api: LocalApi, tmp_path: Path) -> None:
+    place = Local(Home(tmp_path / "home", tmp_path / "cache"))
+    checked = build(env=[reference("train-env")], command=["true"])
+    before = read_stored(RESOURCE, await api.create(RESOURCE, checked[-1].manifest))
+    owners = [{"apiVersion": RESOURCE.api_version, "kind": "PaddleJob", "name": "train", "uid": before.uid}]
+    meta = {"name": "train-env", "namespace": "default", "ownerReferences": owners}
+    await api.create(SECRETS, {"apiVersion": "v1", "kind": "Secret", "metadata": meta})
+    await refuse_missing_secrets(api, place, checked, ())
+    with pytest.raises(UserError, match="there is no Secret train-env for"):
+        await refuse_missing_secrets(api, place, checked, [before])
+
+
+@pytest.mark.parametrize(
+    ("owners", "goes"), [((), False), (("a",), True), (("a", "b"), True), (("a", "other"), False), (("other",), False)]
+)
+def test_an_object_goes_with_the_last_of_its_owners(owners: tuple[str, ...], goes: bool) -> None:
+    references = [{"uid": uid} for uid in owners]
+    assert goes_with({"metadata": {"ownerReferences": references}}, {"a", "b"}) is goes
+    assert not goes_with({"metadata": {}}, {"a"})

@@ -60,7 +60,7 @@ class Submitter:
         await check_with_server(
             self.client, checked, update=True, replaced=[each for each, _ in replaced], flags=self.place.flags
         )
-        await refuse_missing_secrets(self.client, self.place, checked)
+        await refuse_missing_secrets(self.client, self.place, checked, [stored for _, stored in replaced])
         needed = [(self.requirements, self.servers)] if self.requirements is not None else []
         await write_environments(self.client, self.place, needed, checked, workdir, self.notify)
         assert job.job is not None

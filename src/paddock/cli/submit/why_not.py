@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -100,12 +101,12 @@ async def _fetch_answer(brought: Collection[Key], client: Client, each: Checked)
     kinds = (PODS, NODES, POD_GROUPS, ENVIRONMENTS)
     pods, nodes, groups, environments = [(await client.list(kind)).items for kind in kinds]
     job, now = each.job, time.time()
-    try:
-        taken = explain_taken(read_stored(job.resource, await client.get(job.resource, *job.key)), now)
-    except NotFound:
-        taken = None
+    taken, replaced = None, set[str]()
+    with suppress(NotFound):
+        stored = read_stored(job.resource, await client.get(job.resource, *job.key))
+        taken, replaced = explain_taken(stored, now), {stored.uid}
     refusal = read_refusal(job, environments, Path.cwd())
-    lacking = await explain_missing_secrets(client, [job], brought)
+    lacking = await explain_missing_secrets(client, [job], brought, replaced)
     cause = plan_why_not(job, pods, nodes, groups, now)
     return Answer(
         job,

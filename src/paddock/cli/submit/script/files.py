@@ -84,13 +84,15 @@ def _check_file(program: Program, machine: Machine) -> None:
         raise UserError(phrase("{path} cannot be read: {why}", path=script, why=explain_unreadable(error))) from error
     if not exists:
         raise UserError(explain_missing(script, machine.directory))
-    is_shown = any(path.is_relative_to(each) for each in (machine.directory, *machine.shown))
-    if machine.own_tmp and _TEMPORARY in path.parents and not is_shown:
+    # `../train.py` begins with the directory and lies beside it.
+    place = Path(os.path.normpath(path))
+    is_shown = any(place.is_relative_to(each) for each in (machine.directory, *machine.shown))
+    if machine.own_tmp and _TEMPORARY in place.parents and not is_shown:
         raise UserError(
             phrase(
                 "{script}: a pod has a /tmp of its own and does not see this one; --workdir {directory} shows it that "
                 "directory",
-                script=script, directory=str(path.parent),
+                script=script, directory=str(place.parent),
             )
         )  # fmt: skip
     if not path.is_file():

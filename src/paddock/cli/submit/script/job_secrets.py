@@ -4,7 +4,7 @@ that nobody makes waits for ever. On a cluster others may make it later, and not
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,8 +17,9 @@ from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.objects.pods import build_pod
 from paddock.jobs.script.names import build_secret_name
 from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import NotFound
-from paddock.kube.meta import SECRETS, Key, Manifest
+from paddock.kube.meta import SECRETS, Key, Manifest, metadata
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api
@@ -33,12 +34,15 @@ class Missing:
     variables: Mapping[str, str]
 
 
-async def refuse_missing_secrets(api: Api, place: Place, checked: Sequence[Checked]) -> None:
-    """Raises `UserError` for each Secret that neither the documents nor the namespace has. Reads only."""
+async def refuse_missing_secrets(
+    api: Api, place: Place, checked: Sequence[Checked], replaced: Iterable[StoredJob]
+) -> None:
+    """Raises `UserError` for each Secret that neither the documents nor the namespace has. `replaced`: jobs that
+    will be deleted, with what they own. Reads only."""
     jobs = [each.job for each in checked if each.job]
     if place.home is None or not jobs:
         return
-    if said := await explain_missing_secrets(api, jobs, read_brought(checked)):
+    if said := await explain_missing_secrets(api, jobs, read_brought(checked), {job.uid for job in replaced}):
         raise UserError(*said, phrase("nothing was submitted"))
 
 
@@ -47,18 +51,26 @@ def read_brought(checked: Sequence[Checked]) -> frozenset[Key]:
     return frozenset(each.key for each in checked if each.resource == SECRETS)
 
 
-async def explain_missing_secrets(api: Api, jobs: Sequence[Job], brought: Collection[Key]) -> list[Phrase]:
-    """A sentence for each Secret that is neither `brought` nor stored."""
+async def explain_missing_secrets(
+    api: Api, jobs: Sequence[Job], brought: Collection[Key], gone: Collection[str]
+) -> list[Phrase]:
+    """A sentence for each Secret that is neither `brought` nor stored. `gone`: UIDs of objects that will be deleted."""
     named = {missing.secret for missing in find_missing(jobs, brought)}
     there = set(brought)
     for key in named:
         with suppress(NotFound):
-            await api.get(SECRETS, *key)
-            there.add(key)
+            if not goes_with(await api.get(SECRETS, *key), gone):
+                there.add(key)
     return [
         phrase("{option}: {problem}", option=f"{each.job.resource.kind} {each.job.key}", problem=explain_missing(each))
         for each in find_missing(jobs, there)
     ]
+
+
+def goes_with(manifest: Manifest, gone: Collection[str]) -> bool:
+    """Whether garbage collection deletes an object once these owners are gone: it has owners, and no other. Pure."""
+    owners = {owner["uid"] for owner in metadata(manifest).get("ownerReferences") or ()}
+    return bool(owners) and owners <= set(gone)
 
 
 def find_missing(jobs: Sequence[Job], there: Collection[Key]) -> list[Missing]:

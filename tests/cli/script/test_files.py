@@ -1,0 +1,43 @@
+"""Where a script may lie, for pods that have a /tmp of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.submit.script.files import Machine, check_script
+
+
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    """Below /tmp itself, whatever TMPDIR says."""
+    with TemporaryDirectory(dir="/tmp") as made:  # noqa: S108 - the directory that pods do not see
+        path = Path(made)
+        (path / "here").mkdir()
+        for name in ("beside.py", "here/train.py"):
+            (path / name).write_text("print(1)\n")
+        yield path
+
+
+def check(script: str, machine: Machine) -> None:
+    check_script(["python", script], machine, servers=False, notify=lambda _: None)
+
+
+@pytest.mark.parametrize("script", ["../beside.py", "{directory}/beside.py", "../here/../beside.py"])
+def test_a_script_beside_the_directory_is_not_seen_by_pods_with_a_tmp_of_their_own(
+    directory: Path, script: str
+) -> None:
+    typed = script.format(directory=directory)
+    with pytest.raises(UserError, match=f"does not see this one; --workdir {directory} shows it"):
+        check(typed, Machine(directory / "here", None, own_tmp=True))
+    check(typed, Machine(directory / "here", None, own_tmp=True, shown=(directory,)))
+    check(typed, Machine(directory / "here", None))
+
+
+@pytest.mark.parametrize("script", ["train.py", "../here/train.py", "{directory}/here/train.py"])
+def test_a_script_in_the_directory_is_seen_however_it_is_named(directory: Path, script: str) -> None:
+    check(script.format(directory=directory), Machine(directory / "here", None, own_tmp=True))
