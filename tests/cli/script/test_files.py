@@ -15,7 +15,7 @@ from paddock.cli.submit.script.files import Machine, check_script
 @pytest.fixture
 def directory() -> Iterator[Path]:
     """Below /tmp itself, whatever TMPDIR says."""
-    with TemporaryDirectory(dir="/tmp") as made:  # noqa: S108 - the directory that pods do not see
+    with TemporaryDirectory(dir="/tmp") as made:
         path = Path(made)
         (path / "here").mkdir()
         for name in ("beside.py", "here/train.py"):
