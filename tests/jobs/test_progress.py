@@ -18,6 +18,9 @@ LINES = [
     ("step12 cost=0.693100", Progress(step=12, loss=0.6931)),
     ("epoch 1  step 100/400  loss 0.5213", Progress(epoch=1, step=100, steps=400, loss=0.5213)),
     ("epoch 1/3  step 100/400  loss 5.2e-1", Progress(epoch=1, epochs=3, step=100, steps=400, loss=0.52)),
+    ("Epoch 16 loss 0.058", Progress(epoch=16, loss=0.058)),
+    ("epoch 1/3, loss=0.5", Progress(epoch=1, epochs=3, loss=0.5)),
+    ("Epoch: 2  Loss: 1e-3", Progress(epoch=2, loss=0.001)),
     ("  Epoch 3, Loss: 2\n", Progress(epoch=3, loss=2.0)),
 ]
 OTHERS = [
@@ -29,6 +32,8 @@ OTHERS = [
     "Error during training epoch 3: Loss: 0.1234",
     "epoch 1  step 100  loss 0.5",
     "the loss 0.5213 of epoch 1",
+    "Epoch 16 loss 0.058 is the lowest",
+    "Epoch 16 lossy 0.058",
     "Epoch [10/100], Loss: 1.1248 (best so far)",
     "step12 cost=",
     "step12 costs=0.5",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,6 +45,17 @@ def test_what_cannot_be_called_is_refused_before_anything_runs(text: str, told: 
     with pytest.raises(UserError) as error:
         read_on_end(text)
     assert str(error.value) == told
+
+
+def test_a_command_that_takes_too_long_is_ended_with_what_it_has_started(tmp_path: Path) -> None:
+    held = tmp_path / "held"
+    os.mkfifo(held)
+    reader = Thread(target=held.read_bytes, daemon=True)  # ends when nobody has the other end open any more
+    reader.start()
+    told = call_on_end(Program(("sh", "-c", f"sleep 600 >{held} & wait")), END, seconds=1.0)
+    assert str(told) == "--on-end sh: it ran longer than 1 s and was ended"
+    reader.join(60)
+    assert not reader.is_alive()
 
 
 def test_a_command_finds_the_end_in_its_environment_and_no_shell_reads_it(tmp_path: Path) -> None:

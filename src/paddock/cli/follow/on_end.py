@@ -10,6 +10,7 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -92,29 +93,38 @@ def build_body(end: End) -> bytes:
     return json.dumps(body, ensure_ascii=False).encode()
 
 
-def call_on_end(on_end: OnEnd, end: End) -> Phrase | None:
-    """Calls it and waits for its end; what went wrong."""
+def call_on_end(on_end: OnEnd, end: End, seconds: float = COMMAND_SECONDS) -> Phrase | None:
+    """Calls it and waits for its end; what went wrong. `seconds`: after which a command is ended, with all that it has
+    started."""
     if isinstance(on_end, Program):
-        return _start(on_end, end)
+        return _start(on_end, end, seconds)
     return _post(on_end, end)
 
 
-def _start(program: Program, end: End) -> Phrase | None:
+def _start(program: Program, end: End, seconds: float) -> Phrase | None:
     name = program.words[0]
     try:
-        ended = subprocess.run(
-            program.words, env={**os.environ, **build_environment(end)}, stdin=subprocess.DEVNULL,
-            timeout=COMMAND_SECONDS, check=False,
-        )  # fmt: skip
+        process = subprocess.Popen(
+            program.words, env={**os.environ, **build_environment(end)}, stdin=subprocess.DEVNULL, process_group=0
+        )
     except OSError as error:
         return phrase("--on-end {name}: {problem}", name=name, problem=explain_unreadable(error))
+    try:
+        code = process.wait(seconds)
     except subprocess.TimeoutExpired:
+        _kill(process)
         return phrase(
-            "--on-end {name}: it ran longer than {seconds} s and was ended", name=name, seconds=f"{COMMAND_SECONDS:.0f}"
+            "--on-end {name}: it ran longer than {seconds} s and was ended", name=name, seconds=f"{seconds:.0f}"
         )
-    if ended.returncode:
-        return phrase("--on-end {name}: it ended with exit code {code}", name=name, code=ended.returncode)
-    return None
+    except BaseException:  # Ctrl-C, which a group of its own does not get
+        _kill(process)
+        raise
+    return phrase("--on-end {name}: it ended with exit code {code}", name=name, code=code) if code else None
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    os.killpg(process.pid, signal.SIGKILL)  # the group is there as long as its first process was not waited for
+    process.wait()
 
 
 def _post(hook: Webhook, end: End) -> Phrase | None:

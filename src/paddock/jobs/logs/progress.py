@@ -3,6 +3,7 @@
     Worker 0: Epoch 1, Batch 100, Loss 0.5
     Epoch [10/100], Loss: 1.1248
     Epoch 3, Loss: 0.1234
+    Epoch 3 loss 0.1234                         <- print("Epoch", epoch, "loss", loss)
     step12 cost=0.693100
     epoch 1  step 100/400  loss 0.5213          <- what Paddock's own programs print
 
@@ -36,6 +37,7 @@ _FORMS = tuple(
         rf"(?:Worker (?P<rank>\d{{1,6}}): )?Epoch {_EPOCH}, Batch {_STEP}, Loss:? {_LOSS}",
         rf"Epoch \[{_EPOCH}/(?P<epochs>\d{{1,9}})\], (?:Step \[{_STEP}/(?P<steps>\d{{1,12}})\], )?Loss: {_LOSS}",
         rf"(?:Worker (?P<rank>\d{{1,6}}): )?Epoch {_EPOCH}, Loss:? {_LOSS}",
+        rf"[Ee]poch:? {_EPOCH}(?:/(?P<epochs>\d{{1,9}}))?[,:]? +[Ll]oss ?[:=]? ?{_LOSS}",
         rf"step ?{_STEP} cost ?= ?{_LOSS}",
         rf"epoch {_EPOCH}(?:/(?P<epochs>\d{{1,9}}))? +step {_STEP}/(?P<steps>\d{{1,12}}) +loss {_LOSS}",
     )
