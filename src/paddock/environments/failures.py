@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from paddock.environments.definition import Definition
+from paddock.environments.distributions import COMPILER
 from paddock.environments.pythons import Python, explain_range
 from paddock.environments.requirements import explain_requirement, requirement_name
+from paddock.environments.resolving.conclusions import NoVersion, read_conflict, read_no_version
 
 
 class Fault(Enum):
@@ -41,13 +43,14 @@ class BuildFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failed run of uv: its output and its input. `compiler`: how this machine gets one, as in `run `apt-get …``."""
+    """A failed run of uv: its output and its input. `explain_install`: how this machine gets a thing of
+    `environments.distributions`, as in `run `apt-get …``; empty where that is not known."""
 
     output: str
     definition: Definition
     python: Python
     cache: str
-    compiler: str = ""
+    explain_install: Callable[[str], str] = lambda thing: ""
 
     @property
     def requirements(self) -> str:
@@ -212,21 +215,64 @@ def _no_package(failure: Failure) -> str:
 
 
 def _unsatisfiable(failure: Failure) -> str:
-    return f"spec.requirements ({failure.requirements}) cannot be met: {_cause(failure.output)}"
+    cause = _cause(failure.output)
+    if lacking := read_no_version(cause):
+        return _no_version(failure, lacking)
+    if conflict := read_conflict(cause, failure.definition.requirements):
+        *first, last = conflict.wanted
+        packages = f"{', '.join(first)} and {last}"
+        why = "; ".join(f"{who} depends on {what}" for who, what in conflict.why)
+        said = f"spec.requirements: {packages} exclude each other"
+        return f"{said} ({why}): change one of them" if why else f"{said}: change one of them"
+    return f"spec.requirements ({failure.requirements}) cannot be met: {cause}"
+
+
+def _no_version(failure: Failure, lacking: NoVersion) -> str:
+    said = f"spec.requirements: there is no {lacking.wanted}"
+    if lacking.there:
+        return f"{said}, only {' or '.join(lacking.there)}: change the version"
+    if failure.definition.index_url:  # pip would ask another index, and the URL may hold a password
+        return f"{said} in the package index of spec.indexURL: change the version"
+    return f"{said}: change the version; `pip index versions {lacking.name}` lists those that exist"
+
+
+def _confused(failure: Failure) -> str:
+    found = re.search(_CONFUSED, _join_lines(failure.output))
+    assert found is not None, "the row's pattern is a part of this one"
+    return f"spec.requirements: {found[1]} is not what you mean: write {found[2]}"
 
 
 def _no_compiler(failure: Failure) -> str:
-    install = failure.compiler or "install one"
+    install = failure.explain_install(COMPILER) or "install one"
     return f"{_unbuilt(failure)} has to be compiled, and this machine has no compiler: {install}"
 
 
 def _no_header(failure: Failure) -> str:
     header = re.search(_HEADER, failure.output)
     missing = header[1] if header else "a header"
+    if install := _explain_known(failure, missing):
+        return _not_compiled(failure, missing, install)
     return (
         f"{_unbuilt(failure)} does not compile: {missing} is missing; choose a version that has a wheel, or install "
         "the development package that has this file"
     )
+
+
+def _no_program(failure: Failure) -> str:
+    """A program or a library that a build script looks for and names in words of its own."""
+    thing = next(thing for pattern, thing in _LOOKED_FOR if re.search(pattern, failure.output, re.IGNORECASE))
+    install = _explain_known(failure, thing) or f"install {thing}"
+    return _not_compiled(failure, thing, install)
+
+
+def _not_compiled(failure: Failure, thing: str, install: str) -> str:
+    return f"{_unbuilt(failure)} does not compile: {thing} is missing; {install}, or choose a version that has a wheel"
+
+
+def _explain_known(failure: Failure, thing: str) -> str:
+    """How this machine gets what has a package in `environments.distributions`; empty for what has none."""
+    said = failure.explain_install(thing)
+    return said if said.startswith("run ") else ""
 
 
 def _not_built(failure: Failure) -> str:
@@ -255,6 +301,14 @@ def _not_writable(failure: Failure) -> str:
     )
 
 
+_LOOKED_FOR = (
+    (r"pg_config executable not found", "libpq-fe.h"),
+    (r"pkg-config --exists mysqlclient", "mysql.h"),
+    (r"(?:can't find Rust compiler|Cargo, the Rust package manager, is not installed)", "cargo"),
+    (r"libxml2 and libxslt development packages", "libxml/xmlversion.h"),
+)
+"""Texts of the build scripts of psycopg2, mysqlclient, setuptools-rust and maturin, lxml; what is missing then."""
+_CONFUSED = r"`(\S+)` is often confused for `(\S+)`"
 _BUILD = r"(?:The build backend returned an error|Build backend failed)(?s:.*)"
 """A package without a wheel is built from its source by its own build script."""
 _HEADER = r"fatal error: (\S+\.h(?:pp)?): No such file"
@@ -271,6 +325,8 @@ _SENTENCES: Sequence[tuple[str, Fault, _Sentence]] = (
         _no_compiler,
     ),
     (_BUILD + _HEADER, Fault.MACHINE, _no_header),
+    (_CONFUSED, Fault.DEFINITION, _confused),
+    (_BUILD + f"(?:{'|'.join(pattern for pattern, _ in _LOOKED_FOR)})", Fault.MACHINE, _no_program),
     (_BUILD, Fault.MACHINE, _not_built),
     (r"Permission denied|Read-only file system", Fault.MACHINE, _not_writable),
     (r"network was disabled|network connectivity is disabled", Fault.MACHINE, _offline),
@@ -287,7 +343,7 @@ _SENTENCES: Sequence[tuple[str, Fault, _Sentence]] = (
         _no_wheel,
     ),
     (r"matching platform tag", Fault.DEFINITION, _no_platform),
-    (r"not found in the package registry|there are no versions of", Fault.DEFINITION, _no_package),
+    (r"not found in the package registry", Fault.DEFINITION, _no_package),
     (
         r"Couldn't parse requirement|Failed to parse:|expected one of .*(version|operator)",
         Fault.DEFINITION,
@@ -295,7 +351,8 @@ _SENTENCES: Sequence[tuple[str, Fault, _Sentence]] = (
     ),
     (r"No solution found|unsatisfiable", Fault.DEFINITION, _unsatisfiable),
     (
-        r"dns error|Connection refused|Connection reset|timed out|timeout|Network is unreachable|No route to host|"
+        r"dns error|Could not resolve host|Connection refused|Connection reset|timed out|timeout|"
+        r"Network is unreachable|No route to host|"
         r"error sending request|tcp connect error|failed to lookup address|connection closed|unexpected eof|"
         r"error decoding response body|429 Too Many|5\d\d (Bad|Service|Gateway|Internal)",
         Fault.NETWORK,

@@ -127,6 +127,7 @@ KNOWN = (
     _sentence("{subject} has no wheel for this machine's platform: {why}"),
     _sentence("{subject} has no wheel for Python {version} (it has for {others}): install another Python"),
     _sentence("its own build script failed"),
+    _sentence("{package} depends on {other}"),
     _sentence("{machine} with musl (Alpine)"),
     _sentence(
         'image "{image}" stands for no environment on this machine; environments here: none. Add an Environment whose '
@@ -186,9 +187,23 @@ ENVIRONMENTS = (
     ),
     _sentence("spec.requirements: no package index here has {package}: check the name, or set spec.indexURL"),
     _sentence("spec.requirements ({packages}) cannot be met: {why}"),
+    _sentence("spec.requirements: {packages} exclude each other ({why}): change one of them"),
+    _sentence("spec.requirements: {packages} exclude each other: change one of them"),
+    _sentence("spec.requirements: there is no {package}, only {others}: change the version"),
+    _sentence("spec.requirements: there is no {package} in the package index of spec.indexURL: change the version"),
+    _sentence("spec.requirements: there is no {package}: change the version; `{command}` lists those that exist"),
+    _sentence("spec.requirements: {package} is not what you mean: write {other}"),
     _sentence(
         "{subject} has no wheel for Python {version} on this machine and has to be compiled, and this machine has no "
         "compiler: {install}"
+    ),
+    _sentence(
+        "{subject} has no wheel for Python {version} on this machine and does not compile: {file} is missing; run "
+        "{command}, or choose a version that has a wheel"
+    ),
+    _sentence(
+        "{subject} has no wheel for Python {version} on this machine and does not compile: {file} is missing; install "
+        "{thing}, or choose a version that has a wheel"
     ),
     _sentence(
         "{subject} has no wheel for Python {version} on this machine and does not compile: {file} is missing; choose a "
