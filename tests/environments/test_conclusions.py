@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from paddock.environments.definition import Definition
+from paddock.environments.disk import explain_disk_space
 from paddock.environments.distributions import Distribution, explain_install
 from paddock.environments.failures import BuildFailed, Failure, Fault, read_failure
 from paddock.environments.pythons import Python
 from paddock.environments.resolving.conclusions import Conflict, read_conflict
+from paddock.jobs.views.messages import lacks_space, read_command, read_missing_package
 
 DEBIAN = Distribution("Debian GNU/Linux 12 (bookworm)", "debian", "bookworm")
 NO_SOLUTION = "error: No solution found when resolving dependencies\n  cause: "
@@ -109,6 +111,19 @@ NO_PKG_CONFIG = """error: Failed to build `mysqlclient==2.2.4`
          Exception: Can not find valid pkg-config name.
          Specify MYSQLCLIENT_CFLAGS and MYSQLCLIENT_LDFLAGS env vars manually
 """
+NO_RUST = """error: Failed to build `tokenizers==0.13.3`
+  cause: The build backend returned an error
+  cause: Call to `setuptools.build_meta.build_wheel` failed (exit status: 1)
+
+         [stderr]
+         error: can't find Rust compiler
+
+         If you are using an outdated pip version, it is possible a prebuilt wheel is available for this package but \
+pip is not able to install from it. Installing from the wheel would avoid the need for a Rust compiler.
+"""
+NO_GIT = """error: Git operation failed
+  cause: Git executable not found. Ensure that Git is installed and available.
+"""
 GIT_WITHOUT_NETWORK = """error: Git operation failed
   cause: failed to clone into: /root/.cache/uv/git-v1/db/23fa5a11424dc3c1
   cause: process didn't exit successfully: `/usr/bin/git fetch --force` (exit status: 128)
@@ -171,10 +186,14 @@ requirements are unsatisfiable."
         (NO_PKG_CONFIG, "mysqlclient 2.2.4 has no wheel for Python 3.11 on this machine and does not compile: mysql.h "
          "is missing; run `apt-get install default-libmysqlclient-dev pkg-config` (Debian GNU/Linux 12 (bookworm)), or "
          "choose a version that has a wheel"),
+        (NO_RUST, "tokenizers 0.13.3 has no wheel for Python 3.11 on this machine and does not compile: cargo is "
+         "missing; run `apt-get install cargo` (Debian GNU/Linux 12 (bookworm)), or choose a version that has a wheel"),
+        (NO_GIT, "the program git, which fetches x, is missing: run `apt-get install git` "
+         "(Debian GNU/Linux 12 (bookworm))"),
     ],
 )  # fmt: skip
 def test_what_a_package_without_a_wheel_lacks_is_named_with_its_package(output: str, said: str) -> None:
-    failed = read(output, "some")
+    failed = read(output, "six", "x @ git+https://git.example/x")
     assert (failed.message, failed.fault) == (said, Fault.MACHINE)
 
 
@@ -192,3 +211,34 @@ def test_any_other_text_is_no_conflict(cause: str) -> None:
 def test_a_conflict_has_what_was_written() -> None:
     cause = "Because you require A_b[x]>2 and c, we can conclude that your requirements are unsatisfiable"
     assert read_conflict(cause, ["A_b[x]>2", "c", "d"]) == Conflict(("A_b[x]>2", "c"))
+
+
+@pytest.mark.parametrize(
+    ("output", "requirement", "command"),
+    [
+        (NO_HEADER, "pyodbc==5.1.0", "apt-get install unixodbc-dev"),
+        (NO_GIT, "x @ git+https://git.example/x", "apt-get install git"),
+        (NO_SOLUTION + "Because there is no version of six==99 and you require six==99, we can conclude that your "
+         "requirements are unsatisfiable.", "six==99", "pip index versions six"),
+        (ONLY_OLDER, "six>99", ""),
+        (CONFUSED, "sklearn", ""),
+    ],
+)  # fmt: skip
+def test_the_command_that_helps_is_found_in_the_sentence(output: str, requirement: str, command: str) -> None:
+    assert read_command(read(output, requirement).message) == command
+
+
+def test_a_name_that_no_index_has_is_found_in_the_sentence() -> None:
+    output = (
+        NO_SOLUTION
+        + "Because cv2 was not found in the package registry and you require cv2, we can conclude that \
+your requirements are unsatisfiable."
+    )
+    assert read_missing_package(read(output, "cv2").message) == "cv2"
+    assert read_missing_package(read(output, "cv2", index_url="https://index.example/").message) == "cv2"
+
+
+def test_a_full_disk_is_found_in_the_sentence() -> None:
+    assert lacks_space(read("error: No space left on device (os error 28)", "six").message)
+    assert lacks_space(explain_disk_space(Path("/c"), "six", 2**20, 2**30))
+    assert not lacks_space(read(CONFUSED, "sklearn").message)

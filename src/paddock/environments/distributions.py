@@ -57,6 +57,7 @@ _PACKAGES = {
         "debian": "libffi-dev", "fedora": "libffi-devel", "arch": "libffi", "suse": "libffi-devel",
         "alpine": "libffi-dev",
     },
+    "git": {"debian": "git", "fedora": "git", "arch": "git", "suse": "git", "alpine": "git"},
     "hdf5.h": {
         "debian": "libhdf5-dev", "fedora": "hdf5-devel", "arch": "hdf5", "suse": "hdf5-devel", "alpine": "hdf5-dev",
     },

@@ -15,7 +15,9 @@ from paddock.environments.definition import Definition
 from paddock.environments.distributions import COMPILER
 from paddock.environments.pythons import Python, explain_range
 from paddock.environments.requirements import explain_requirement, requirement_name
+from paddock.environments.resolving.causes import error_line, read_cause
 from paddock.environments.resolving.conclusions import NoVersion, read_conflict, read_no_version
+from paddock.environments.resolving.wheels import join_lines, platform_name, read_allowed_pythons, read_minors
 
 
 class Fault(Enum):
@@ -63,7 +65,7 @@ def read_failure(failure: Failure) -> BuildFailed:
         if re.search(pattern, failure.output, re.IGNORECASE):
             pythons = read_allowed_pythons(failure.output) if sentence in (_no_wheel, _unsatisfiable) else ""
             return BuildFailed(redact(sentence(failure)), fault, pythons)
-    said = f"building {failure.definition.subject} failed: {_error_line(failure.output)}"
+    said = f"building {failure.definition.subject} failed: {error_line(failure.output)}"
     return BuildFailed(redact(said), Fault.DEFINITION)
 
 
@@ -141,35 +143,10 @@ def _offline(failure: Failure) -> str:
     return f"uv works offline here and has not all of {failure.requirements}: unset UV_OFFLINE for the first build"
 
 
-_TERM = r"(?:>=|<=|==|!=|~=|<|>)\d+(?:\.\d+)*(?:\.\*)?"
-"""One comparison of `requires-python`, as `environments.pythons` reads it."""
-
-
-def read_allowed_pythons(output: str) -> str:
-    """The specifier of the interpreters that uv's error names as allowed: `>=3.8,<3.14`; empty if it names none.
-
-    From the tags of the existing wheels (versions between them without a wheel are excluded), or from Requires-Python.
-    """
-    output = _join_lines(output)
-    minors = _minors(output)
-    if not minors:
-        required = re.search(
-            r"current Python version \([\d.]+\) does not satisfy Python([<>=!~]=?\d+(?:\.\d+)*(?:\.\*)?)[ ,]", output
-        )
-        return required[1] if required else ""
-    gaps = (f"!=3.{minor}.*" for minor in range(minors[0], minors[-1]) if minor not in minors)
-    return ",".join((f">=3.{minors[0]}", f"<3.{minors[-1] + 1}", *gaps))
-
-
-def _minors(output: str) -> list[int]:
-    tags = re.search(r"following Python (?:ABI|implementation|version) tags?: (.*)", output)
-    return sorted({int(minor) for minor in re.findall(r"`cp3(\d+)", tags[1])}) if tags else []
-
-
 def _no_wheel(failure: Failure) -> str:
     """uv's error names the Pythons that the version has wheels for."""
-    output = _join_lines(failure.output)
-    minors = _minors(output)
+    output = join_lines(failure.output)
+    minors = read_minors(output)
     package = re.search(r"wheels for `([^`]+)` \(v([^)]+)\)", output)
     subject = f"{package[1]} {package[2]}" if package else failure.definition.subject
     current = failure.python.version[1]
@@ -183,29 +160,20 @@ def _no_wheel(failure: Failure) -> str:
 
 def _no_platform(failure: Failure) -> str:
     """uv's error names this machine's platform and those that the version has wheels for."""
-    output = _join_lines(failure.output)
+    output = join_lines(failure.output)
     wanted = re.search(r"matching platform tag \(e\.g\., `([^`]+)`\)", output)
     listed = re.search(r"available for `([^`]+)`(?: \(v([^)]+)\))? on the following platforms?: (.*)", output)
     if wanted is None or listed is None:
-        return f"{failure.definition.subject} has no wheel for this machine's platform: {_cause(failure.output)}"
-    there = dict.fromkeys(_platform_name(tag) for tag in re.findall(r"`([^`]+)`", listed[3]))
-    here = _platform_name(wanted[1])
+        return f"{failure.definition.subject} has no wheel for this machine's platform: {read_cause(failure.output)}"
+    there = dict.fromkeys(platform_name(tag) for tag in re.findall(r"`([^`]+)`", listed[3]))
+    here = platform_name(wanted[1])
     cure = "a distribution with glibc (Debian, Ubuntu, Fedora)" if "musl" in here else "one of these machines"
     subject = f"{listed[1]} {listed[2]}" if listed[2] else listed[1]
     return f"{subject} has no wheel for {here}: it has wheels for {', '.join(there)}; use {cure}"
 
 
-def _platform_name(tag: str) -> str:
-    """`manylinux2014_aarch64` -> `Linux aarch64`; `musllinux_1_2_x86_64` -> `Linux x86_64 with musl (Alpine)`."""
-    machine = re.sub(r"^(manylinux|musllinux|macosx|linux|win)(\d+|(_\d+)+)?_", "", tag)
-    if tag.startswith("win"):
-        return "Windows"
-    system = "macOS" if tag.startswith("macosx") else "Linux"
-    return f"{system} {machine}{' with musl (Alpine)' if tag.startswith('musl') else ''}"
-
-
 def _no_package(failure: Failure) -> str:
-    name = re.search(r"Because (\S+) was not found in the package registry", _join_lines(failure.output))
+    name = re.search(r"Because (\S+) was not found in the package registry", join_lines(failure.output))
     found = name[1] if name else requirement_name(failure.definition.requirements[0])
     if failure.definition.index_url:
         return (
@@ -215,7 +183,7 @@ def _no_package(failure: Failure) -> str:
 
 
 def _unsatisfiable(failure: Failure) -> str:
-    cause = _cause(failure.output)
+    cause = read_cause(failure.output)
     if lacking := read_no_version(cause):
         return _no_version(failure, lacking)
     if conflict := read_conflict(cause, failure.definition.requirements):
@@ -237,7 +205,7 @@ def _no_version(failure: Failure, lacking: NoVersion) -> str:
 
 
 def _confused(failure: Failure) -> str:
-    found = re.search(_CONFUSED, _join_lines(failure.output))
+    found = re.search(_CONFUSED, join_lines(failure.output))
     assert found is not None, "the row's pattern is a part of this one"
     return f"spec.requirements: {found[1]} is not what you mean: write {found[2]}"
 
@@ -256,6 +224,11 @@ def _no_header(failure: Failure) -> str:
         f"{_unbuilt(failure)} does not compile: {missing} is missing; choose a version that has a wheel, or install "
         "the development package that has this file"
     )
+
+
+def _no_git(failure: Failure) -> str:
+    packages = ", ".join(requirement_name(each) for each in failure.definition.requirements if "git+" in each)
+    return f"the program git, which fetches {packages}, is missing: {failure.explain_install('git') or 'install it'}"
 
 
 def _no_program(failure: Failure) -> str:
@@ -289,14 +262,14 @@ def _unbuilt(failure: Failure) -> str:
 
 def _no_requirement(failure: Failure) -> str:
     return (
-        f"spec.requirements: not a requirement: {_cause(failure.output)}; found {failure.requirements}, "
+        f"spec.requirements: not a requirement: {read_cause(failure.output)}; found {failure.requirements}, "
         "wanted the form name==1.2 or name>=1,<2"
     )
 
 
 def _not_writable(failure: Failure) -> str:
     return (
-        f"permission denied: {_error_line(failure.output)}; make {failure.cache} and uv's cache (UV_CACHE_DIR) "
+        f"permission denied: {error_line(failure.output)}; make {failure.cache} and uv's cache (UV_CACHE_DIR) "
         "writable, or set XDG_CACHE_HOME to a directory that is"
     )
 
@@ -328,6 +301,7 @@ _SENTENCES: Sequence[tuple[str, Fault, _Sentence]] = (
     (_CONFUSED, Fault.DEFINITION, _confused),
     (_BUILD + f"(?:{'|'.join(pattern for pattern, _ in _LOOKED_FOR)})", Fault.MACHINE, _no_program),
     (_BUILD, Fault.MACHINE, _not_built),
+    (r"Git executable not found", Fault.MACHINE, _no_git),
     (r"Permission denied|Read-only file system", Fault.MACHINE, _not_writable),
     (r"network was disabled|network connectivity is disabled", Fault.MACHINE, _offline),
     (
@@ -361,31 +335,7 @@ _SENTENCES: Sequence[tuple[str, Fault, _Sentence]] = (
 )
 
 
-def _join_lines(output: str) -> str:
-    return re.sub(r"\s*\n\s*", " ", output)
-
-
-_CAUSE = re.compile(
-    r"(?:cause:|Caused by:|╰─▶|├─▶)\s*(.+?)(?=\s*(?:\n\s*\n|\n\s*(?:cause|hint):|\n\s*\^|\Z))", re.DOTALL
-)
-
-
-def _cause(output: str) -> str:
-    """The first cause in uv's error: after `cause:` since uv 0.13, in a drawn tree before."""
-    match = _CAUSE.search(output)
-    if match is None:
-        return _error_line(output)
-    return " ".join(re.sub(r"\n[ │╰├─▶]*", " ", match[1]).split()).rstrip(".")
-
-
 def root_cause(output: str) -> str:
     """The last cause in uv's error, with URLs redacted: `Connection refused (os error 111)`."""
     causes = re.findall(r"^\s*(?:cause:|Caused by:|╰─▶)\s*(.+)$", output, re.MULTILINE)
-    return redact(causes[-1].strip().rstrip(".") if causes else _error_line(output))
-
-
-def _error_line(output: str) -> str:
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    errors = [line for line in lines if re.match(r"(error|×|x )", line)]
-    chosen = errors[-1] if errors else lines[-1] if lines else "it ended without a word"
-    return re.sub(r"^(error:|×)\s*", "", chosen).rstrip(".")[:300]
+    return redact(causes[-1].strip().rstrip(".") if causes else error_line(output))

@@ -290,11 +290,12 @@ def _explain_failed(environment: Manifest, place: Place) -> list[Phrase]:
     shell's."""
     from paddock.cli.cluster.flags import build_next
     from paddock.cli.follow.failed_environment import explain_lines
-    from paddock.jobs.views.steps import build_restart_steps
+    from paddock.jobs.views.steps import build_mending_steps, build_restart_steps
 
     name, status = name_of(environment), environment.get("status") or {}
     settings = place.find_other_settings() if status.get("fault") != "definition" else []
-    steps = build_next(build_restart_steps(settings), place.flags)
+    mending = build_mending_steps(str(status.get("message") or ""))
+    steps = build_next([*build_restart_steps(settings), *mending], place.flags)
     said = phrase("environment {name}: {what}", name=name, what=Foreign(str(status.get("message"))))
     return [said, *explain_lines(environment), *steps]
 
