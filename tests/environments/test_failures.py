@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from paddock.environments import distributions
 from paddock.environments.definition import Definition
-from paddock.environments.distributions import COMPILER
 from paddock.environments.failures import (
     Failure,
     Fault,
@@ -38,7 +38,7 @@ _SAID_COMPILER = "run `apt-get install build-essential` (Debian GNU/Linux 12 (bo
 
 
 def _explain_install(thing: str) -> str:
-    return _SAID_COMPILER if thing == COMPILER else f"install the package of Debian that has {thing}"
+    return _SAID_COMPILER if thing == distributions.COMPILER else f"install the package of Debian that has {thing}"
 
 
 _SAID_NO_COMPILER = f"has to be compiled, and this machine has no compiler: {_SAID_COMPILER}"
