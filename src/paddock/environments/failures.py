@@ -227,8 +227,19 @@ def _no_header(failure: Failure) -> str:
 
 
 def _no_git(failure: Failure) -> str:
-    packages = ", ".join(requirement_name(each) for each in failure.definition.requirements if "git+" in each)
-    return f"the program git, which fetches {packages}, is missing: {failure.explain_install('git') or 'install it'}"
+    install = failure.explain_install("git") or "install it"
+    return f"the program git, which fetches {_of_repositories(failure)}, is missing: {install}"
+
+
+def _no_repository(failure: Failure) -> str:
+    host = re.search(r"https?://(?:[^\s/]*@)?([^\s/)`']+)", failure.output)
+    where = host[1] if host else "its server"
+    return f"git did not reach {where}: check the network, and the URL of {_of_repositories(failure)}"
+
+
+def _of_repositories(failure: Failure) -> str:
+    """The packages that come from repositories."""
+    return ", ".join(requirement_name(each) for each in failure.definition.requirements if "git+" in each)
 
 
 def _no_program(failure: Failure) -> str:
@@ -302,6 +313,7 @@ _SENTENCES: Sequence[tuple[str, Fault, _Sentence]] = (
     (_BUILD + f"(?:{'|'.join(pattern for pattern, _ in _LOOKED_FOR)})", Fault.MACHINE, _no_program),
     (_BUILD, Fault.MACHINE, _not_built),
     (r"Git executable not found", Fault.MACHINE, _no_git),
+    (r"Git operation failed(?s:.*)(?:Could not resolve host|Failed to connect)", Fault.NETWORK, _no_repository),
     (r"Permission denied|Read-only file system", Fault.MACHINE, _not_writable),
     (r"network was disabled|network connectivity is disabled", Fault.MACHINE, _offline),
     (
@@ -325,7 +337,7 @@ _SENTENCES: Sequence[tuple[str, Fault, _Sentence]] = (
     ),
     (r"No solution found|unsatisfiable", Fault.DEFINITION, _unsatisfiable),
     (
-        r"dns error|Could not resolve host|Connection refused|Connection reset|timed out|timeout|"
+        r"dns error|Connection refused|Connection reset|timed out|timeout|"
         r"Network is unreachable|No route to host|"
         r"error sending request|tcp connect error|failed to lookup address|connection closed|unexpected eof|"
         r"error decoding response body|429 Too Many|5\d\d (Bad|Service|Gateway|Internal)",

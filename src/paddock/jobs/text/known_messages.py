@@ -177,6 +177,7 @@ ENVIRONMENTS = (
         "the package index refused access: check the user name and password in its URL (UV_DEFAULT_INDEX, "
         "PIP_INDEX_URL), in ~/.netrc, or in the Environment's spec.indexURL"
     ),
+    _sentence("git did not reach {host}: check the network, and the URL of {packages}"),
     _sentence("the program git, which fetches {packages}, is missing: {install}"),
     _sentence("uv works offline here and has not all of {packages}: unset UV_OFFLINE for the first build"),
     _sentence("Python {version} is too new for {subject}: install {allowed}"),
