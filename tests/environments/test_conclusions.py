@@ -199,7 +199,7 @@ def test_what_a_package_without_a_wheel_lacks_is_named_with_its_package(output: 
 
 def test_a_repository_that_is_not_reached_is_tried_again() -> None:
     failed = read(GIT_WITHOUT_NETWORK, "six", "x @ git+https://me:secret@github.com/no/such-repo-xyz")
-    assert failed.message == "git did not reach github.com: check the network, and the URL of x"
+    assert failed.message == "git did not reach github.com, which has x: check the network, and the URL"
     assert failed.fault is Fault.NETWORK
 
 

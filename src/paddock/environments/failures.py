@@ -234,7 +234,7 @@ def _no_git(failure: Failure) -> str:
 def _no_repository(failure: Failure) -> str:
     host = re.search(r"https?://(?:[^\s/]*@)?([^\s/)`']+)", failure.output)
     where = host[1] if host else "its server"
-    return f"git did not reach {where}: check the network, and the URL of {_of_repositories(failure)}"
+    return f"git did not reach {where}, which has {_of_repositories(failure)}: check the network, and the URL"
 
 
 def _of_repositories(failure: Failure) -> str:

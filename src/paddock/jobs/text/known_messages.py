@@ -127,7 +127,6 @@ KNOWN = (
     _sentence("{subject} has no wheel for this machine's platform: {why}"),
     _sentence("{subject} has no wheel for Python {version} (it has for {others}): install another Python"),
     _sentence("its own build script failed"),
-    _sentence("{package} depends on {other}"),
     _sentence("{machine} with musl (Alpine)"),
     _sentence(
         'image "{image}" stands for no environment on this machine; environments here: none. Add an Environment whose '
@@ -177,7 +176,7 @@ ENVIRONMENTS = (
         "the package index refused access: check the user name and password in its URL (UV_DEFAULT_INDEX, "
         "PIP_INDEX_URL), in ~/.netrc, or in the Environment's spec.indexURL"
     ),
-    _sentence("git did not reach {host}: check the network, and the URL of {packages}"),
+    _sentence("git did not reach {host}, which has {packages}: check the network, and the URL"),
     _sentence("the program git, which fetches {packages}, is missing: {install}"),
     _sentence("uv works offline here and has not all of {packages}: unset UV_OFFLINE for the first build"),
     _sentence("Python {version} is too new for {subject}: install {allowed}"),
