@@ -17,6 +17,7 @@ from paddock.cli.output.rows import build_environment_list_cells
 from paddock.cli.submit.environment_sources import with_files
 from paddock.cli.submit.environments import (
     Changes,
+    Settings,
     build_environment,
     change_environment,
     check_changes,
@@ -35,7 +36,7 @@ TINY: Manifest = {"metadata": {"name": "tiny"}, "spec": {"images": ["*/team/tiny
 
 def build(*, index_url: str = "", env: tuple[str, ...] = (), python: str = "", **read: Any) -> Manifest:
     found = Requirements(**{"packages": ["tiny==1.0"], **read})
-    return build_environment("tiny", [found], ["*/team/tiny:*"], index_url, (), env, python)
+    return build_environment("tiny", [found], Settings(("*/team/tiny:*",), index_url, (), env, python))
 
 
 def test_the_object_has_the_given_options_and_nothing_else() -> None:
@@ -51,8 +52,8 @@ def test_the_object_has_the_given_options_and_nothing_else() -> None:
 
 def test_an_option_wins_over_the_file() -> None:
     found = Requirements(["tiny"], "https://file/", ["https://more/"])
-    assert build_environment("t", [found], (), "", (), (), "")["spec"]["indexURL"] == "https://file/"
-    spec = build_environment("t", [found], (), "https://option/", ("https://other/",), (), "")["spec"]
+    assert build_environment("t", [found], Settings())["spec"]["indexURL"] == "https://file/"
+    spec = build_environment("t", [found], Settings((), "https://option/", ("https://other/",)))["spec"]
     assert (spec["indexURL"], spec["extraIndexURLs"]) == ("https://option/", ["https://other/"])
 
 

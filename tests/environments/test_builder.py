@@ -196,7 +196,9 @@ async def test_the_error_for_an_unknown_package(tmp_path: Path, index: Index) ->
 async def test_the_error_for_an_unknown_version(tmp_path: Path, index: Index) -> None:
     index.add("tiny", "2.0")
     sentence = await failure(make_builder(tmp_path, index.url))
-    assert sentence.startswith("spec.requirements (tiny==1.0) cannot be met: Because there is no version of tiny==1.0")
+    assert sentence.startswith(
+        "spec.requirements: there is no tiny==1.0: change the version; `pip index versions tiny`"
+    )
 
 
 async def test_the_error_for_an_invalid_requirement(tmp_path: Path, index: Index) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from paddock.environments import distributions
 from paddock.environments.definition import Definition
 from paddock.environments.failures import (
     Failure,
@@ -34,6 +35,12 @@ BACKEND = """error: Failed to build `ujson==5.4.0`
 hint: Build failures usually indicate a problem with the package or the build environment"""
 _SAID_UNBUILT = "ujson 5.4.0 has no wheel for Python 3.11 on this machine and"
 _SAID_COMPILER = "run `apt-get install build-essential` (Debian GNU/Linux 12 (bookworm))"
+
+
+def _explain_install(thing: str) -> str:
+    return _SAID_COMPILER if thing == distributions.COMPILER else f"install the package of Debian that has {thing}"
+
+
 _SAID_NO_COMPILER = f"has to be compiled, and this machine has no compiler: {_SAID_COMPILER}"
 REFUSED = """error: Failed to fetch: `http://127.0.0.1:9/simple/six/`
   cause: error sending request for url (http://127.0.0.1:9/simple/six/)
@@ -108,8 +115,9 @@ UNKNOWN = "warning: something\nerror: The thing broke at https://u:secret@index.
     [
         (REFUSED, "the package index did not answer (127.0.0.1:9): check the network, or set UV_DEFAULT_INDEX or PIP"),
         (NO_DNS, "the package index did not answer (index.example): check the network"),
-        (NO_VERSION, "spec.requirements (paddlepaddle==3.0.0, protobuf<7) cannot be met: Because there is no version"),
-        (NO_VERSION_OLD, "spec.requirements (paddlepaddle==3.0.0, protobuf<7) cannot be met: Because there is no ver"),
+        (NO_VERSION, "spec.requirements: there is no six==99: change the version; `pip index versions six` lists"),
+        (NO_VERSION_OLD, "spec.requirements: there is no six==99: change the version; `pip index versions six` lists"),
+        (REQUIRES, "spec.requirements (paddlepaddle==3.0.0, protobuf<7) cannot be met: Because the current Python ve"),
         (NO_PACKAGE, "spec.requirements: no package index here has no-such-package: check the name"),
         (NO_WHEEL, "Python 3.14 is too new for paddlepaddle 3.0.0: install Python 3.8 to 3.13"),
         (
@@ -164,8 +172,10 @@ def test_the_root_cause_is_the_last_one_and_short() -> None:
 
 
 def test_a_cause_of_several_lines_is_joined() -> None:
-    failure = Failure(NO_VERSION, PADDLE, Python(Path("p"), (3, 11)), "/cache")
-    assert read_failure(failure).message.endswith("we can conclude that your requirements are unsatisfiable")
+    failure = Failure(REQUIRES, PADDLE, Python(Path("p"), (3, 11)), "/cache")
+    assert read_failure(failure).message.endswith(
+        "depends on Python>=3.12, we can conclude that needs==1.0 cannot be used"
+    )
 
 
 def test_a_failed_check_shows_its_last_line() -> None:
@@ -238,6 +248,6 @@ def test_a_package_without_a_wheel_that_cannot_be_built(printed: str, error: str
     text = BACKEND.format(printed=printed, error=error)
     python = Python(Path("/usr/bin/python3"), (3, 11, 7))
     failed = read_failure(
-        Failure(text, Definition("mine", requirements=("ujson==5.4.0",)), python, "/c", _SAID_COMPILER)
+        Failure(text, Definition("mine", requirements=("ujson==5.4.0",)), python, "/c", _explain_install)
     )
     assert (failed.message, failed.fault) == (f"{_SAID_UNBUILT} {said}", Fault.MACHINE)

@@ -57,3 +57,32 @@ def built(environment: str, /, **annotations: str) -> RunRecord:
 )
 def test_another_environment_is_a_change(before: RunRecord, now: RunRecord, changes: list[str]) -> None:
     assert find_run_changes(before, now) == changes
+
+
+def of_files(annotation: str, **annotations: str) -> RunRecord:
+    return built("a", requirements="requirements.txt", **{"requirements-digest": annotation}, **annotations)
+
+
+FILE = '{"requirements.txt": "4f1c90ab12345678"}'
+CHANGED = '{"requirements.txt": "9ab23d0000000000"}'
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "changes"),
+    [
+        (of_files(FILE), of_files(FILE), []),
+        (of_files(FILE), of_files(CHANGED), ["requirements.txt: 4f1c90 → 9ab23d"]),
+        (of_files(FILE), of_files(FILE[:-1] + ', "--add": "six, tqdm"}'), ["--add: + six, tqdm"]),
+        (of_files(FILE[:-1] + ', "--add": "six"}'), of_files(CHANGED[:-1] + ', "--add": "tqdm"}'),
+         ["requirements.txt: 4f1c90 → 9ab23d", "--add: six → tqdm"]),
+        (of_files(FILE), of_files('{"gpu.txt": "9ab23d"}'), []),  # the name of the file is told beside this
+        (built("a", requirements="requirements.txt"), of_files(FILE), []),  # a run of an earlier version
+        (of_files(FILE), of_files("no JSON"), []),
+        (of_files("[1]"), of_files(CHANGED), []),
+        (of_files('{"requirements.txt": 1}'), of_files(CHANGED), []),
+    ],
+)  # fmt: skip
+def test_a_requirements_file_that_changed_under_its_path_is_a_change(
+    before: RunRecord, now: RunRecord, changes: list[str]
+) -> None:
+    assert find_run_changes(before, now) == changes

@@ -50,6 +50,45 @@ _PACKAGES = {
         "debian": "python3 python3-venv", "fedora": "python3.13", "arch": "python", "suse": "python313",
         "alpine": "python3",
     },
+    # What packages without a wheel are compiled with, by a file of it or the program's name.
+    "Python.h": {"debian": "python3-dev", "fedora": "python3-devel", "suse": "python3-devel", "alpine": "python3-dev"},
+    "cargo": {"debian": "cargo", "fedora": "cargo", "arch": "rust", "suse": "cargo", "alpine": "cargo"},
+    "ffi.h": {
+        "debian": "libffi-dev", "fedora": "libffi-devel", "arch": "libffi", "suse": "libffi-devel",
+        "alpine": "libffi-dev",
+    },
+    "git": {"debian": "git", "fedora": "git", "arch": "git", "suse": "git", "alpine": "git"},
+    "hdf5.h": {
+        "debian": "libhdf5-dev", "fedora": "hdf5-devel", "arch": "hdf5", "suse": "hdf5-devel", "alpine": "hdf5-dev",
+    },
+    "libpq-fe.h": {
+        "debian": "libpq-dev", "fedora": "libpq-devel", "arch": "postgresql-libs", "suse": "postgresql-devel",
+        "alpine": "libpq-dev",
+    },
+    "libxml/xmlversion.h": {
+        "debian": "libxml2-dev libxslt1-dev", "fedora": "libxml2-devel libxslt-devel", "arch": "libxml2 libxslt",
+        "suse": "libxml2-devel libxslt-devel", "alpine": "libxml2-dev libxslt-dev",
+    },
+    "mysql.h": {
+        "debian": "default-libmysqlclient-dev pkg-config", "fedora": "mariadb-connector-c-devel pkgconf",
+        "arch": "mariadb-libs pkgconf", "suse": "libmariadb-devel pkg-config",
+        "alpine": "mariadb-connector-c-dev pkgconf",
+    },
+    "openssl/ssl.h": {
+        "debian": "libssl-dev", "fedora": "openssl-devel", "arch": "openssl", "suse": "libopenssl-devel",
+        "alpine": "openssl-dev",
+    },
+    "portaudio.h": {
+        "debian": "portaudio19-dev", "fedora": "portaudio-devel", "arch": "portaudio", "suse": "portaudio-devel",
+        "alpine": "portaudio-dev",
+    },
+    "sql.h": {
+        "debian": "unixodbc-dev", "fedora": "unixODBC-devel", "arch": "unixodbc", "suse": "unixODBC-devel",
+        "alpine": "unixodbc-dev",
+    },
+    "zlib.h": {
+        "debian": "zlib1g-dev", "fedora": "zlib-devel", "arch": "zlib", "suse": "zlib-devel", "alpine": "zlib-dev",
+    },
 }  # fmt: skip
 
 

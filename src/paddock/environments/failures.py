@@ -12,8 +12,12 @@ from dataclasses import dataclass
 from enum import Enum
 
 from paddock.environments.definition import Definition
+from paddock.environments.distributions import COMPILER
 from paddock.environments.pythons import Python, explain_range
 from paddock.environments.requirements import explain_requirement, requirement_name
+from paddock.environments.resolving.causes import error_line, read_cause
+from paddock.environments.resolving.conclusions import NoVersion, read_conflict, read_no_version
+from paddock.environments.resolving.wheels import join_lines, platform_name, read_allowed_pythons, read_minors
 
 
 class Fault(Enum):
@@ -41,13 +45,14 @@ class BuildFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failed run of uv: its output and its input. `compiler`: how this machine gets one, as in `run `apt-get …``."""
+    """A failed run of uv: its output and its input. `explain_install`: how this machine gets a thing of
+    `environments.distributions`, as in `run `apt-get …``; empty where that is not known."""
 
     output: str
     definition: Definition
     python: Python
     cache: str
-    compiler: str = ""
+    explain_install: Callable[[str], str] = lambda thing: ""
 
     @property
     def requirements(self) -> str:
@@ -60,7 +65,7 @@ def read_failure(failure: Failure) -> BuildFailed:
         if re.search(pattern, failure.output, re.IGNORECASE):
             pythons = read_allowed_pythons(failure.output) if sentence in (_no_wheel, _unsatisfiable) else ""
             return BuildFailed(redact(sentence(failure)), fault, pythons)
-    said = f"building {failure.definition.subject} failed: {_error_line(failure.output)}"
+    said = f"building {failure.definition.subject} failed: {error_line(failure.output)}"
     return BuildFailed(redact(said), Fault.DEFINITION)
 
 
@@ -138,35 +143,10 @@ def _offline(failure: Failure) -> str:
     return f"uv works offline here and has not all of {failure.requirements}: unset UV_OFFLINE for the first build"
 
 
-_TERM = r"(?:>=|<=|==|!=|~=|<|>)\d+(?:\.\d+)*(?:\.\*)?"
-"""One comparison of `requires-python`, as `environments.pythons` reads it."""
-
-
-def read_allowed_pythons(output: str) -> str:
-    """The specifier of the interpreters that uv's error names as allowed: `>=3.8,<3.14`; empty if it names none.
-
-    From the tags of the existing wheels (versions between them without a wheel are excluded), or from Requires-Python.
-    """
-    output = _join_lines(output)
-    minors = _minors(output)
-    if not minors:
-        required = re.search(
-            r"current Python version \([\d.]+\) does not satisfy Python([<>=!~]=?\d+(?:\.\d+)*(?:\.\*)?)[ ,]", output
-        )
-        return required[1] if required else ""
-    gaps = (f"!=3.{minor}.*" for minor in range(minors[0], minors[-1]) if minor not in minors)
-    return ",".join((f">=3.{minors[0]}", f"<3.{minors[-1] + 1}", *gaps))
-
-
-def _minors(output: str) -> list[int]:
-    tags = re.search(r"following Python (?:ABI|implementation|version) tags?: (.*)", output)
-    return sorted({int(minor) for minor in re.findall(r"`cp3(\d+)", tags[1])}) if tags else []
-
-
 def _no_wheel(failure: Failure) -> str:
     """uv's error names the Pythons that the version has wheels for."""
-    output = _join_lines(failure.output)
-    minors = _minors(output)
+    output = join_lines(failure.output)
+    minors = read_minors(output)
     package = re.search(r"wheels for `([^`]+)` \(v([^)]+)\)", output)
     subject = f"{package[1]} {package[2]}" if package else failure.definition.subject
     current = failure.python.version[1]
@@ -180,29 +160,20 @@ def _no_wheel(failure: Failure) -> str:
 
 def _no_platform(failure: Failure) -> str:
     """uv's error names this machine's platform and those that the version has wheels for."""
-    output = _join_lines(failure.output)
+    output = join_lines(failure.output)
     wanted = re.search(r"matching platform tag \(e\.g\., `([^`]+)`\)", output)
     listed = re.search(r"available for `([^`]+)`(?: \(v([^)]+)\))? on the following platforms?: (.*)", output)
     if wanted is None or listed is None:
-        return f"{failure.definition.subject} has no wheel for this machine's platform: {_cause(failure.output)}"
-    there = dict.fromkeys(_platform_name(tag) for tag in re.findall(r"`([^`]+)`", listed[3]))
-    here = _platform_name(wanted[1])
+        return f"{failure.definition.subject} has no wheel for this machine's platform: {read_cause(failure.output)}"
+    there = dict.fromkeys(platform_name(tag) for tag in re.findall(r"`([^`]+)`", listed[3]))
+    here = platform_name(wanted[1])
     cure = "a distribution with glibc (Debian, Ubuntu, Fedora)" if "musl" in here else "one of these machines"
     subject = f"{listed[1]} {listed[2]}" if listed[2] else listed[1]
     return f"{subject} has no wheel for {here}: it has wheels for {', '.join(there)}; use {cure}"
 
 
-def _platform_name(tag: str) -> str:
-    """`manylinux2014_aarch64` -> `Linux aarch64`; `musllinux_1_2_x86_64` -> `Linux x86_64 with musl (Alpine)`."""
-    machine = re.sub(r"^(manylinux|musllinux|macosx|linux|win)(\d+|(_\d+)+)?_", "", tag)
-    if tag.startswith("win"):
-        return "Windows"
-    system = "macOS" if tag.startswith("macosx") else "Linux"
-    return f"{system} {machine}{' with musl (Alpine)' if tag.startswith('musl') else ''}"
-
-
 def _no_package(failure: Failure) -> str:
-    name = re.search(r"Because (\S+) was not found in the package registry", _join_lines(failure.output))
+    name = re.search(r"Because (\S+) was not found in the package registry", join_lines(failure.output))
     found = name[1] if name else requirement_name(failure.definition.requirements[0])
     if failure.definition.index_url:
         return (
@@ -212,21 +183,80 @@ def _no_package(failure: Failure) -> str:
 
 
 def _unsatisfiable(failure: Failure) -> str:
-    return f"spec.requirements ({failure.requirements}) cannot be met: {_cause(failure.output)}"
+    cause = read_cause(failure.output)
+    if lacking := read_no_version(cause):
+        return _no_version(failure, lacking)
+    if conflict := read_conflict(cause, failure.definition.requirements):
+        *first, last = conflict.wanted
+        packages = f"{', '.join(first)} and {last}"
+        why = "; ".join(f"{who} depends on {what}" for who, what in conflict.why)
+        said = f"spec.requirements: {packages} exclude each other"
+        return f"{said} ({why}): change one of them" if why else f"{said}: change one of them"
+    return f"spec.requirements ({failure.requirements}) cannot be met: {cause}"
+
+
+def _no_version(failure: Failure, lacking: NoVersion) -> str:
+    said = f"spec.requirements: there is no {lacking.wanted}"
+    if lacking.there:
+        return f"{said}, only {' or '.join(lacking.there)}: change the version"
+    if failure.definition.index_url:  # pip would ask another index, and the URL may hold a password
+        return f"{said} in the package index of spec.indexURL: change the version"
+    return f"{said}: change the version; `pip index versions {lacking.name}` lists those that exist"
+
+
+def _confused(failure: Failure) -> str:
+    found = re.search(_CONFUSED, join_lines(failure.output))
+    assert found is not None, "the row's pattern is a part of this one"
+    return f"spec.requirements: {found[1]} is not what you mean: write {found[2]}"
 
 
 def _no_compiler(failure: Failure) -> str:
-    install = failure.compiler or "install one"
+    install = failure.explain_install(COMPILER) or "install one"
     return f"{_unbuilt(failure)} has to be compiled, and this machine has no compiler: {install}"
 
 
 def _no_header(failure: Failure) -> str:
     header = re.search(_HEADER, failure.output)
     missing = header[1] if header else "a header"
+    if install := _explain_known(failure, missing):
+        return _not_compiled(failure, missing, install)
     return (
         f"{_unbuilt(failure)} does not compile: {missing} is missing; choose a version that has a wheel, or install "
         "the development package that has this file"
     )
+
+
+def _no_git(failure: Failure) -> str:
+    install = failure.explain_install("git") or "install it"
+    return f"the program git, which fetches {_of_repositories(failure)}, is missing: {install}"
+
+
+def _no_repository(failure: Failure) -> str:
+    host = re.search(r"https?://(?:[^\s/]*@)?([^\s/)`']+)", failure.output)
+    where = host[1] if host else "its server"
+    return f"git did not reach {where}, which has {_of_repositories(failure)}: check the network, and the URL"
+
+
+def _of_repositories(failure: Failure) -> str:
+    """The packages that come from repositories."""
+    return ", ".join(requirement_name(each) for each in failure.definition.requirements if "git+" in each)
+
+
+def _no_program(failure: Failure) -> str:
+    """A program or a library that a build script looks for and names in words of its own."""
+    thing = next(thing for pattern, thing in _LOOKED_FOR if re.search(pattern, failure.output, re.IGNORECASE))
+    install = _explain_known(failure, thing) or f"install {thing}"
+    return _not_compiled(failure, thing, install)
+
+
+def _not_compiled(failure: Failure, thing: str, install: str) -> str:
+    return f"{_unbuilt(failure)} does not compile: {thing} is missing; {install}, or choose a version that has a wheel"
+
+
+def _explain_known(failure: Failure, thing: str) -> str:
+    """How this machine gets what has a package in `environments.distributions`; empty for what has none."""
+    said = failure.explain_install(thing)
+    return said if said.startswith("run ") else ""
 
 
 def _not_built(failure: Failure) -> str:
@@ -243,18 +273,26 @@ def _unbuilt(failure: Failure) -> str:
 
 def _no_requirement(failure: Failure) -> str:
     return (
-        f"spec.requirements: not a requirement: {_cause(failure.output)}; found {failure.requirements}, "
+        f"spec.requirements: not a requirement: {read_cause(failure.output)}; found {failure.requirements}, "
         "wanted the form name==1.2 or name>=1,<2"
     )
 
 
 def _not_writable(failure: Failure) -> str:
     return (
-        f"permission denied: {_error_line(failure.output)}; make {failure.cache} and uv's cache (UV_CACHE_DIR) "
+        f"permission denied: {error_line(failure.output)}; make {failure.cache} and uv's cache (UV_CACHE_DIR) "
         "writable, or set XDG_CACHE_HOME to a directory that is"
     )
 
 
+_LOOKED_FOR = (
+    (r"pg_config executable not found", "libpq-fe.h"),
+    (r"pkg-config --exists mysqlclient", "mysql.h"),
+    (r"(?:can't find Rust compiler|Cargo, the Rust package manager, is not installed)", "cargo"),
+    (r"libxml2 and libxslt development packages", "libxml/xmlversion.h"),
+)
+"""Texts of the build scripts of psycopg2, mysqlclient, setuptools-rust and maturin, lxml; what is missing then."""
+_CONFUSED = r"`(\S+)` is often confused for `(\S+)`"
 _BUILD = r"(?:The build backend returned an error|Build backend failed)(?s:.*)"
 """A package without a wheel is built from its source by its own build script."""
 _HEADER = r"fatal error: (\S+\.h(?:pp)?): No such file"
@@ -271,7 +309,11 @@ _SENTENCES: Sequence[tuple[str, Fault, _Sentence]] = (
         _no_compiler,
     ),
     (_BUILD + _HEADER, Fault.MACHINE, _no_header),
+    (_CONFUSED, Fault.DEFINITION, _confused),
+    (_BUILD + f"(?:{'|'.join(pattern for pattern, _ in _LOOKED_FOR)})", Fault.MACHINE, _no_program),
     (_BUILD, Fault.MACHINE, _not_built),
+    (r"Git executable not found", Fault.MACHINE, _no_git),
+    (r"Git operation failed(?s:.*)(?:Could not resolve host|Failed to connect)", Fault.NETWORK, _no_repository),
     (r"Permission denied|Read-only file system", Fault.MACHINE, _not_writable),
     (r"network was disabled|network connectivity is disabled", Fault.MACHINE, _offline),
     (
@@ -287,7 +329,7 @@ _SENTENCES: Sequence[tuple[str, Fault, _Sentence]] = (
         _no_wheel,
     ),
     (r"matching platform tag", Fault.DEFINITION, _no_platform),
-    (r"not found in the package registry|there are no versions of", Fault.DEFINITION, _no_package),
+    (r"not found in the package registry", Fault.DEFINITION, _no_package),
     (
         r"Couldn't parse requirement|Failed to parse:|expected one of .*(version|operator)",
         Fault.DEFINITION,
@@ -295,7 +337,8 @@ _SENTENCES: Sequence[tuple[str, Fault, _Sentence]] = (
     ),
     (r"No solution found|unsatisfiable", Fault.DEFINITION, _unsatisfiable),
     (
-        r"dns error|Connection refused|Connection reset|timed out|timeout|Network is unreachable|No route to host|"
+        r"dns error|Connection refused|Connection reset|timed out|timeout|"
+        r"Network is unreachable|No route to host|"
         r"error sending request|tcp connect error|failed to lookup address|connection closed|unexpected eof|"
         r"error decoding response body|429 Too Many|5\d\d (Bad|Service|Gateway|Internal)",
         Fault.NETWORK,
@@ -304,31 +347,7 @@ _SENTENCES: Sequence[tuple[str, Fault, _Sentence]] = (
 )
 
 
-def _join_lines(output: str) -> str:
-    return re.sub(r"\s*\n\s*", " ", output)
-
-
-_CAUSE = re.compile(
-    r"(?:cause:|Caused by:|╰─▶|├─▶)\s*(.+?)(?=\s*(?:\n\s*\n|\n\s*(?:cause|hint):|\n\s*\^|\Z))", re.DOTALL
-)
-
-
-def _cause(output: str) -> str:
-    """The first cause in uv's error: after `cause:` since uv 0.13, in a drawn tree before."""
-    match = _CAUSE.search(output)
-    if match is None:
-        return _error_line(output)
-    return " ".join(re.sub(r"\n[ │╰├─▶]*", " ", match[1]).split()).rstrip(".")
-
-
 def root_cause(output: str) -> str:
     """The last cause in uv's error, with URLs redacted: `Connection refused (os error 111)`."""
     causes = re.findall(r"^\s*(?:cause:|Caused by:|╰─▶)\s*(.+)$", output, re.MULTILINE)
-    return redact(causes[-1].strip().rstrip(".") if causes else _error_line(output))
-
-
-def _error_line(output: str) -> str:
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    errors = [line for line in lines if re.match(r"(error|×|x )", line)]
-    chosen = errors[-1] if errors else lines[-1] if lines else "it ended without a word"
-    return re.sub(r"^(error:|×)\s*", "", chosen).rstrip(".")[:300]
+    return redact(causes[-1].strip().rstrip(".") if causes else error_line(output))

@@ -18,7 +18,6 @@ import psutil
 
 from paddock.environments.definition import Definition
 from paddock.environments.distributions import (
-    COMPILER,
     Distribution,
     explain_install,
     install_command,
@@ -116,8 +115,8 @@ class UvRuns:
             status, text = await self._run_once(arguments, on_text, variables or {})
             if status == 0:
                 return text
-            compiler = self.uv.machine.explain_install(COMPILER)
-            failed = read_failure(Failure(text, self.definition, self.python, str(self.uv.root), compiler))
+            install = self.uv.machine.explain_install
+            failed = read_failure(Failure(text, self.definition, self.python, str(self.uv.root), install))
             # Without any network a retry only takes time; an index on loopback needs none.
             if failed.fault is Fault.NETWORK and not (is_on_network() or _is_loopback_index(text)):
                 raise BuildFailed(explain_no_network(self.definition.subject), Fault.MACHINE)

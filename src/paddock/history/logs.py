@@ -15,15 +15,13 @@ import os
 import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
+from paddock.kube.log_owner import LARGEST_OWNER, OWNER_FILE, LogOwner
 from paddock.kube.times import Moment
-
-_OWNER = ".owner.json"
-_LARGEST_OWNER = 4 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,25 +38,11 @@ ReadPlace = Callable[[Mapping[str, str], str], Place | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
-    """The content of .owner.json. A node of an older Paddock wrote the controller alone."""
-
-    api_version: str
-    kind: str
-    namespace: str
-    name: str
-    uid: str
-    pod: str = ""
-    container: str = ""
-    labels: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class PodLogs:
     """The directory of one pod's logs. `started`: when its first container was started."""
 
     directory: Path
-    owner: Owner
+    owner: LogOwner
     place: Place | None
     started: Moment
 
@@ -111,8 +95,8 @@ def group_logs(
 def _read_pod(path: Path, read_place: ReadPlace) -> PodLogs | None:
     """None for what has no owner that can be read."""
     try:
-        content, written = _read_small(path / _OWNER)
-        owner = msgspec.json.decode(content, type=Owner)
+        content, written = _read_small(path / OWNER_FILE)
+        owner = msgspec.json.decode(content, type=LogOwner)
     except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
     bare = PodLogs(path, owner, None, written)
@@ -125,7 +109,7 @@ def _read_small(path: Path) -> tuple[bytes, Moment]:
         found = os.fstat(file)
         if not stat.S_ISREG(found.st_mode):
             raise OSError(0, "not a regular file")
-        return reader.read(_LARGEST_OWNER), found.st_mtime
+        return reader.read(LARGEST_OWNER), found.st_mtime
 
 
 def find_log_files(pods: Iterable[PodLogs], uid: str) -> list[LogFile]:

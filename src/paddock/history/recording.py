@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from paddock.history.logs import Owner
 from paddock.history.records import Attempt, Cause, RunRecord
+from paddock.kube.log_owner import LogOwner
 from paddock.kube.meta import annotations_of, metadata, name_of, namespace_of, uid_of
 from paddock.kube.times import Moment, read_time
 
@@ -43,7 +43,7 @@ def build_record(manifest: Mapping[str, Any], run: int, now: Moment) -> RunRecor
     )
 
 
-def build_from_owner(owner: Owner, run: int, started: Moment) -> RunRecord:
+def build_from_owner(owner: LogOwner, run: int, started: Moment) -> RunRecord:
     """The record of a run of which nothing but logs is left: the cluster was killed before it was recorded."""
     return RunRecord(
         owner.api_version, owner.kind, owner.namespace, owner.name, owner.uid, run, started,

@@ -2,18 +2,25 @@
 
 Left out are `runPolicy.suspend`, by which `paddock run` ends a job that it gives up, and a `backoffLimit` that the
 command set: 0 of a script without `--restarts`, or the limit of a job that failed alike several times
-(`cli.follow.give_up`). Added are the names of the environment and of the requirements file, which are annotations.
+(`cli.follow.give_up`). Added are the names of the environment and of the requirements file, which are annotations, and
+a file whose content has changed under its name: `requirements.txt: 4f1c90 → 9ab23d`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
+
+import msgspec
 
 from paddock.history.changes import find_changes
 from paddock.history.records import RunRecord
 
 _SHOWN = {"paddock.dev/environment": "environment", "paddock.dev/requirements": "requirements"}
+_DIGESTS = "paddock.dev/requirements-digest"
+"""See `jobs.labels`. Runs of an earlier version have none."""
+_ADDED = "--add"
+_LONGEST_DIGEST = 6
 _LIMIT = "backoffLimit"
 
 
@@ -22,6 +29,7 @@ def find_run_changes(before: RunRecord, now: RunRecord) -> list[str]:
     if not now.spec:
         return []
     changes = find_changes(_name(before.annotations), _name(now.annotations), "")
+    changes += find_changes(*_contents(before.annotations, now.annotations), "")
     known = set(changes)
     policies = [_policy(run) for run in (before, now)]
     drop = (_LIMIT in policies[0]) != (_LIMIT in policies[1]) and any(map(_limited_by_paddock, (before, now)))
@@ -37,6 +45,27 @@ def find_run_changes(before: RunRecord, now: RunRecord) -> list[str]:
 
 def _name(annotations: Mapping[str, str]) -> dict[str, str]:
     return {name: annotations[key] for key, name in _SHOWN.items() if key in annotations}
+
+
+def _contents(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """What the requirements files of two runs say. A file that only one of them has is told by its name elsewhere."""
+    old, new = (_read_digests(annotations.get(_DIGESTS, "")) for annotations in (before, now))
+    shown = {name for name in (*old, *new) if name == _ADDED or (name in old and name in new)} if old and new else ()
+    return _shorten(old, shown), _shorten(new, shown)
+
+
+def _read_digests(annotation: str) -> dict[str, str]:
+    """Empty for a text that is not of this form: anybody may write an annotation."""
+    try:
+        return msgspec.json.decode(annotation, type=dict[str, str])
+    except (msgspec.MsgspecError, UnicodeError):
+        return {}
+
+
+def _shorten(found: Mapping[str, str], shown: Collection[str]) -> dict[str, str]:
+    return {
+        name: value if name == _ADDED else value[:_LONGEST_DIGEST] for name, value in found.items() if name in shown
+    }
 
 
 def _policy(run: RunRecord) -> Mapping[str, Any]:

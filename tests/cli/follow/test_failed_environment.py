@@ -29,11 +29,12 @@ class FakeClient:
     """At the seam of the API: one Environment, or none."""
 
     status: Manifest | None
+    annotations: Manifest = field(default_factory=dict)
 
     async def get(self, *_: Any) -> Manifest:
         if self.status is None:
             raise NotFound("no environment")
-        return {"metadata": {"name": "mine"}, "status": self.status}
+        return {"metadata": {"name": "mine", "annotations": self.annotations}, "status": self.status}
 
 
 @dataclass
@@ -56,7 +57,11 @@ class FakePlace:
                 "then: paddock run 'a b.yaml'",
             ],
         ),
-        ("network", [], ["next: paddock run 'a b.yaml'"]),
+        (
+            "network",
+            [],
+            ["next: paddock run 'a b.yaml'  # when the network is there again: what was fetched is kept"],
+        ),
         (
             "machine",
             ["HTTPS_PROXY", "XDG_CACHE_HOME"],
@@ -70,6 +75,46 @@ class FakePlace:
 async def test_the_steps_are_those_that_can_help(fault: str, others: list[str], steps: list[str]) -> None:
     client, place = FakeClient({"phase": "Failed", "fault": fault}), FakePlace(others)
     found = await fetch_steps(client, place, read_stored(PADDLEPADDLE.resource, JOB), CAUSE, "paddock run 'a b.yaml'")  # type: ignore[arg-type]
+    assert [render(step, "en") for step in found] == steps
+
+
+INSTALL = (
+    "sql.h is missing; run `apt-get install unixodbc-dev` (Debian GNU/Linux 12), or choose a version that has a wheel"
+)
+AGAIN = "paddock run 'a b.yaml'"
+MENDED = f"{AGAIN}  # after /p/requirements.txt is mended: it is read again"
+
+
+@pytest.mark.parametrize(
+    ("fault", "message", "steps"),
+    [
+        ("machine", f"pyodbc 5.1.0 has no wheel and does not compile: {INSTALL}",
+         ["next: apt-get install unixodbc-dev", f"then: {AGAIN}"]),
+        ("machine", "ujson 5.4.0 has to be compiled, and this machine has no compiler: run `apt-get install "
+         "build-essential` (Debian GNU/Linux 12)", ["next: apt-get install build-essential", f"then: {AGAIN}"]),
+        ("machine", "x 1 could not be built: its own build script failed; choose a version that has a wheel",
+         [f"next: {MENDED}"]),
+        ("machine", "the disk is full: free some space where /c is, or set XDG_CACHE_HOME to a directory with more",
+         ["next: paddock env list  # how large each one is: `paddock env rm NAME --files` frees its space",
+          f"then: {AGAIN}"]),
+        ("machine", "paddlepaddle needs at least 2 GiB on the disk, and 1 GiB are free where /c is: free some space",
+         ["next: paddock env list  # how large each one is: `paddock env rm NAME --files` frees its space",
+          f"then: {AGAIN}"]),
+        ("definition", "spec.requirements: there is no six==99: change the version; `pip index versions six` lists "
+         "those that exist", ["next: pip index versions six", f"then: {MENDED}"]),
+        ("definition", "spec.requirements: there is no six>99, only six<=1.17.0: change the version",
+         [f"next: {MENDED}"]),
+        ("definition", "spec.requirements: no package index here has cv2: check the name, or set spec.indexURL",
+         ["did you mean opencv-python?", f"next: {MENDED}"]),
+        ("definition", "spec.requirements: no package index here has my-own: check the name, or set spec.indexURL",
+         [f"next: {MENDED}"]),
+    ],
+)  # fmt: skip
+async def test_what_the_builder_says_decides_the_steps(fault: str, message: str, steps: list[str]) -> None:
+    source = {"paddock.dev/requirements-source": '{"files": ["/p/requirements.txt"]}'}
+    client = FakeClient({"phase": "Failed", "fault": fault, "message": message}, source)
+    cause = CauseRecord("EnvironmentFailed", {"rank": "worker-0", "message": f"environment mine: {message}"}, 100.0)
+    found = await fetch_steps(client, FakePlace(), read_stored(PADDLEPADDLE.resource, JOB), cause, AGAIN)  # type: ignore[arg-type]
     assert [render(step, "en") for step in found] == steps
 
 

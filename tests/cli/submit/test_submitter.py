@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -13,12 +14,14 @@ from paddock.app.kinds import apply_crds, build_crds
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import Local
 from paddock.cli.submit.file_environments import environment_name
+from paddock.cli.submit.job_environments import describe_requirements
 from paddock.cli.submit.script.requests import build_documents
 from paddock.cli.submit.submission import Checked
 from paddock.cli.submit.submitter import Submitter
+from paddock.environments.sources import Source, read_source
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.script.request import ScriptRequest
-from paddock.kube.meta import ENVIRONMENTS, Manifest
+from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of
 
 
 @pytest.fixture
@@ -74,3 +77,32 @@ async def test_what_the_server_refuses_makes_no_environment(project: Project) ->
     with pytest.raises(UserError, match="namespace"):
         await project.run("pyyaml", namespace="nowhere")
     assert await project.environments() == []
+
+
+async def test_a_job_has_what_its_requirements_file_said_so_that_history_sees_a_change(project: Project) -> None:
+    said = []
+    for requirements in ("six==1.16.0\n", "six==1.16.0  # the same\n", "six==1.17.0\n"):
+        await project.run(requirements)
+        job = await project.api.get(PADDLEPADDLE.resource, "default", "train")
+        said.append(json.loads(annotations_of(job)["paddock.dev/requirements-digest"]))
+        await project.api.delete(PADDLEPADDLE.resource, "default", "train")
+    (environment,) = await project.environments()
+    source = read_source(environment)
+    assert source is not None and said[2] == {"requirements.txt": source.digest}
+    assert said[0] == said[1] != said[2]
+
+
+@pytest.mark.parametrize(
+    ("sources", "said"),
+    [
+        ([], {}),
+        ([Source(())], {}),
+        ([Source(("/p/requirements.txt",), "d1")], {"requirements.txt": "d1"}),
+        ([Source(("/p/requirements.txt",), "d1", added=("tqdm", "six"))],
+         {"requirements.txt": "d1", "--add": "six, tqdm"}),
+        ([Source(("/p/a.txt",), "d1"), Source(("/p/b.txt",), "d2")], {"a.txt": "d1", "b.txt": "d2"}),
+        ([Source(("/p/a.txt",), "d1"), Source(("/q/a.txt",), "d2")], {"/p/a.txt": "d1", "/q/a.txt": "d2"}),
+    ],
+)  # fmt: skip
+def test_what_requirements_files_said_is_kept_by_their_names(sources: list[Source], said: dict[str, str]) -> None:
+    assert describe_requirements(sources) == said

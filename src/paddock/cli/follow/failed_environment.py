@@ -18,7 +18,8 @@ from paddock.cli.output.requirement_lines import find_lines
 from paddock.environments.sources import read_source
 from paddock.jobs.model import CauseRecord
 from paddock.jobs.text.phrases import Names, Phrase, phrase
-from paddock.jobs.views.messages import read_environment
+from paddock.jobs.views.messages import read_environment, read_missing_package
+from paddock.jobs.views.package_names import find_meant
 from paddock.jobs.views.steps import build_environment_steps
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import NotFound
@@ -34,11 +35,13 @@ _STATUS_SECONDS = 2.0
 
 async def fetch_steps(client: Client, place: Place, job: StoredJob, cause: CauseRecord, again: str) -> list[Phrase]:
     """`next:` and `then:` lines. `again`: the typed command, empty if it cannot be repeated."""
-    environment = read_environment(str(cause.args.get("message") or ""))
+    message = str(cause.args.get("message") or "")
+    environment = read_environment(message)
     failed = await _fetch_failed(client, environment)
     source = read_source(failed)
     steps = build_environment_steps(
         environment,
+        message=message,
         fault=str((failed.get("status") or {}).get("fault") or ""),
         file=shlex.quote(shorten_path(source.files[0])) if source else "",
         settings=place.find_other_settings(),
@@ -48,10 +51,13 @@ async def fetch_steps(client: Client, place: Place, job: StoredJob, cause: Cause
 
 
 def explain_lines(environment: Manifest) -> list[Phrase]:
-    """Which lines of its requirements files the builder's message is about; empty where that is not known."""
+    """Which lines of its requirements files the builder's message is about, and which package was meant by a name that
+    no package has; empty where neither is known."""
     source, message = read_source(environment), str((environment.get("status") or {}).get("message") or "")
+    meant = find_meant(missing) if (missing := read_missing_package(message)) else ""
     lines = find_lines(source.files, message) if source else []
-    return [phrase("see {places}", places=Names(tuple(lines)))] if lines else []
+    said = [phrase("see {places}", places=Names(tuple(lines)))] if lines else []
+    return [*([phrase("did you mean {name}?", name=meant)] if meant else []), *said]
 
 
 async def _fetch_failed(client: Client, name: str) -> Manifest:

@@ -16,28 +16,48 @@ from paddock.jobs.text.phrases import Names, Phrase, phrase
 from paddock.kube.meta import ENVIRONMENTS, Manifest
 
 
-def build_environment(
-    name: str,
-    read: Sequence[Requirements],
-    images: Sequence[str],
-    index_url: str,
-    extra: Sequence[str],
-    variables: Sequence[str],
-    python: str,
-) -> Manifest:
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The options of an Environment beside its packages, as typed. What is empty was not typed."""
+
+    images: tuple[str, ...] = ()
+    index_url: str = field(default="", repr=False)
+    extra: tuple[str, ...] = field(default=(), repr=False)
+    variables: tuple[str, ...] = ()
+    python: str = ""
+
+    @property
+    def names_index(self) -> bool:
+        """An index of the options overrides those of the files."""
+        return bool(self.index_url or self.extra)
+
+
+@dataclass(frozen=True, slots=True)
+class Changes(Settings):
+    """The options of `paddock env update`. What is empty stays as it is."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    @property
+    def any(self) -> bool:
+        return self != Changes()
+
+
+def build_environment(name: str, read: Sequence[Requirements], settings: Settings) -> Manifest:
     """The Environment. Options override the files. Raises `UserError` with every problem at once."""
     problems = [problem for each in read for problem in each.problems]
-    problems += _find_problems(index_url, extra, variables, python)
+    problems += _find_problems(settings)
     if problems:
         raise UserError(*problems, phrase("nothing was created"))
     urls = [each.index_url for each in read if each.index_url]
     spec: dict[str, Any] = {
-        "images": list(images),
-        "python": python,
+        "images": list(settings.images),
+        "python": settings.python,
         "requirements": list(dict.fromkeys(package for each in read for package in each.packages)),
-        "indexURL": index_url or (urls[-1] if urls else ""),
-        "extraIndexURLs": list(extra) or [url for each in read for url in each.extra_index_urls],
-        "env": _build_variables(_read_variables(variables)),
+        "indexURL": settings.index_url or (urls[-1] if urls else ""),
+        "extraIndexURLs": list(settings.extra) or [url for each in read for url in each.extra_index_urls],
+        "env": _build_variables(_read_variables(settings.variables)),
     }
     return {
         "apiVersion": ENVIRONMENTS.api_version,
@@ -47,30 +67,13 @@ def build_environment(
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """The options of `paddock env update`. What is empty stays as it is."""
-
-    images: tuple[str, ...] = ()
-    index_url: str = field(default="", repr=False)
-    extra: tuple[str, ...] = field(default=(), repr=False)
-    variables: tuple[str, ...] = ()
-    python: str = ""
-    added: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-
-    @property
-    def any(self) -> bool:
-        return self != Changes()
-
-
 def check_changes(
     changes: Changes, read: Sequence[Requirements], source: Source | None, before: Mapping[str, Any]
 ) -> None:
     """Raises `UserError` with every problem of the options and of the files at once. `before`: the Environment."""
     there = source.added if source else (before.get("spec") or {}).get("requirements") or ()
     problems: list[Phrase] = find_problems(read, source or Source(()))
-    problems += _find_problems(changes.index_url, changes.extra, changes.variables, changes.python)
+    problems += _find_problems(changes)
     problems += [said for each in changes.added if (said := _explain_package(each, read))]
     problems += [said for each in changes.removed if (said := _explain_removed(each, there))]
     if problems:
@@ -83,7 +86,7 @@ def change_environment(before: Manifest, read: Sequence[Requirements], source: S
     cannot be read again; `now`: RFC 3339."""
     after = before
     if source is not None:
-        own_index = source.own_index or bool(changes.index_url or changes.extra)
+        own_index = source.own_index or changes.names_index
         added = _with_packages(source.added, changes)
         after = with_files(before, read, replace(source, added=added, own_index=own_index), now)
     elif read:
@@ -157,10 +160,11 @@ def _explain_package(text: str, files: Sequence[Requirements]) -> Phrase | None:
     return read.problems[0] if read.problems else None
 
 
-def _find_problems(index_url: str, extra: Sequence[str], variables: Sequence[str], python: str) -> list[Phrase]:
-    problems = [_of_option("--index-url", said) for said in (explain_url(index_url) if index_url else None,) if said]
-    problems += [_of_option("--extra-index-url", said) for each in extra if (said := explain_url(each))]
-    problems += [said for each in variables if (said := _explain_variable(each))]
+def _find_problems(settings: Settings) -> list[Phrase]:
+    index, python = settings.index_url, settings.python
+    problems = [_of_option("--index-url", said) for said in (explain_url(index) if index else None,) if said]
+    problems += [_of_option("--extra-index-url", said) for each in settings.extra if (said := explain_url(each))]
+    problems += [said for each in settings.variables if (said := _explain_variable(each))]
     return [*problems, *(_of_option("--python", said) for said in (explain_python(python),) if said)]
 
 

@@ -4,8 +4,10 @@ the requirements files changed since? On a cluster images are containers, and no
 
 from __future__ import annotations
 
+import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,11 +19,13 @@ from paddock.cli.cluster.places import Place
 from paddock.cli.submit.file_environments import Notify, prepare_environment, refresh_environments
 from paddock.cli.submit.submission import Checked
 from paddock.cli.submit.workdir import place_directories
+from paddock.environments.sources import Source, read_source
+from paddock.jobs.labels import REQUIREMENTS_DIGEST_ANNOTATION
 from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.objects.pods import build_pod
 from paddock.jobs.text.phrases import Foreign, Phrase, phrase
 from paddock.jobs.views.steps import build_steps
-from paddock.kube.meta import ENVIRONMENTS, Manifest, name_of
+from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of, name_of
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api
@@ -34,15 +38,20 @@ async def write_environments(
     checked: Sequence[Checked],
     workdir: str | None,
     notify: Notify,
-) -> None:
+) -> list[Checked]:
     """Makes the Environments of requirements files, each with whether it has parameter servers, and changes the others
-    whose files have changed. It is called last, so that a refused submission changes none. Raises `UserError` for what
-    is only known then: an image without an environment, a script that the new environment does not have."""
+    whose files have changed. Returns the documents with what those files say, for `paddock history`. It is called last,
+    so that a refused submission changes none. Raises `UserError` for what is only known then: an image without an
+    environment, a script that the new environment does not have."""
     for requirements, servers in needed:
         await prepare_environment(api, requirements, notify, servers=servers)
     await settle_environments(api, place, checked, notify)
     if place.home is not None and needed:
         await place_directories(api, place, checked, workdir, notify)
+    if place.home is None:
+        return list(checked)
+    stored = (await api.list(ENVIRONMENTS)).items
+    return [record_requirements(each, stored) for each in checked]
 
 
 async def settle_environments(api: Api, place: Place, checked: Sequence[Checked], notify: Notify) -> None:
@@ -76,6 +85,32 @@ def refuse_unknown(jobs: Sequence[Job], environments: Sequence[Manifest]) -> Non
 def find_used(jobs: Sequence[Job], environments: Sequence[Manifest]) -> frozenset[str]:
     """The names of the Environments that the pods of the jobs run in. Pure."""
     return frozenset(name for job in jobs for pod in _build_pods(job) for name in read_used(pod, environments))
+
+
+def record_requirements(each: Checked, environments: Sequence[Manifest]) -> Checked:
+    """A job with what the files of its Environments say (`REQUIREMENTS_DIGEST_ANNOTATION`); what has none stays as it
+    is. Pure."""
+    used = find_used([each.job], environments) if each.job else ()
+    said = describe_requirements([source for stored in environments if name_of(stored) in used
+                                  if (source := read_source(stored)) is not None])  # fmt: skip
+    if not said:
+        return each
+    metadata = each.manifest["metadata"]
+    annotations = {**annotations_of(each.manifest), REQUIREMENTS_DIGEST_ANNOTATION: json.dumps(said)}
+    return each.with_manifest({**each.manifest, "metadata": {**metadata, "annotations": annotations}})
+
+
+def describe_requirements(sources: Sequence[Source]) -> dict[str, str]:
+    """By the name of a file the digest of what was read, by its path where two have the same name; as `--add` the
+    packages beside them."""
+    names = Counter(Path(source.files[0]).name for source in sources if source.files)
+    said = {}
+    for source in sources:
+        if source.files:
+            path = Path(source.files[0])
+            said[path.name if names[path.name] == 1 else str(path)] = source.digest
+    added = sorted({package for source in sources for package in source.added})
+    return {**said, "--add": ", ".join(added)} if added else said
 
 
 def _build_pods(job: Job) -> Iterator[Manifest]:

@@ -62,7 +62,8 @@ class Submitter:
         )
         await refuse_missing_secrets(self.client, self.place, checked, [stored for _, stored in replaced])
         needed = [(self.requirements, self.servers)] if self.requirements is not None else []
-        await write_environments(self.client, self.place, needed, checked, workdir, self.notify)
+        checked = await write_environments(self.client, self.place, needed, checked, workdir, self.notify)
+        job = next(each for each in checked if each.is_job)
         assert job.job is not None
         programs = await fetch_programs(self.client, self.place, job.job, workdir)
         await delete_replaced(self.client, replaced, self.notify)

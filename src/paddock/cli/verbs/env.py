@@ -10,7 +10,7 @@ import json
 import shlex
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ from paddock.cli.output.terminal import print_table, stderr, stdout
 from paddock.cli.submit.environment_sources import has_changed, with_files
 from paddock.cli.submit.environments import (
     Changes,
+    Settings,
     build_environment,
     change_environment,
     check_changes,
@@ -38,6 +39,7 @@ from paddock.cli.submit.environments import (
 )
 from paddock.cli.submit.file_environments import read_files_of
 from paddock.cli.submit.requirements import read_requirements
+from paddock.cli.submit.script.options import Command
 from paddock.cli.verb import VerbGroup
 from paddock.environments.definition import BUILD_REQUESTED, build_spec_digest
 from paddock.environments.requirements import requirement_name
@@ -99,6 +101,25 @@ def _has_changed(environment: Manifest) -> bool:
     return not any(each.problems for each in read) and has_changed(environment, read)
 
 
+def _settings_options(*, image: str, index: str) -> Callable[[Command], Command]:
+    """The options whose values are the fields of `Settings`, after those of the command's own. `image`, `index`: the
+    help of two of them, which says what becomes of the Environment's own."""
+    options = (
+        click.option("--image", "images", multiple=True, metavar="PATTERN", help=image),
+        click.option("--index-url", default="", metavar="URL", help=index),
+        click.option("--extra-index-url", "extra", multiple=True, metavar="URL", help="A further package index."),
+        click.option("--env", "variables", multiple=True, metavar="K=V", help="An environment variable of the image."),
+        click.option("--python", default="", metavar="SPEC", help="Which Python, as in >=3.9,<3.13."),
+    )
+
+    def add(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
 @command.command(name="create")
 @click.argument("name", metavar="NAME")
 @click.option(
@@ -110,20 +131,10 @@ def _has_changed(environment: Manifest) -> bool:
     metavar="FILE",
     help="A requirements.txt; - reads standard input.",
 )
-@click.option("--image", "images", multiple=True, metavar="PATTERN", help="An image it stands for; * is any text.")
-@click.option("--index-url", default="", metavar="URL", help="The package index, in place of pip's and uv's setting.")
-@click.option("--extra-index-url", "extra", multiple=True, metavar="URL", help="A further package index.")
-@click.option("--env", "variables", multiple=True, metavar="K=V", help="An environment variable of the image.")
-@click.option("--python", default="", metavar="SPEC", help="Which Python, as in >=3.9,<3.13.")
-def create(
-    name: str,
-    files: tuple[str, ...],
-    images: tuple[str, ...],
-    index_url: str,
-    extra: tuple[str, ...],
-    variables: tuple[str, ...],
-    python: str,
-) -> None:
+@_settings_options(
+    image="An image it stands for; * is any text.", index="The package index, in place of pip's and uv's setting."
+)
+def create(name: str, files: tuple[str, ...], **typed: Any) -> None:
     """Describe a new environment. It is built when a pod needs it, or by `paddock env build`.
 
     \b
@@ -131,9 +142,10 @@ def create(
     paddock env create mine -r requirements.txt --image 'registry.example/team/*' --env FLAGS_use_mkldnn=1
     """
     read = [read_requirements(file, _read_text) for file in files]
-    manifest = build_environment(name, read, images, index_url, extra, variables, python)
+    settings = Settings(**typed)
+    manifest = build_environment(name, read, settings)
     if source := _build_source(files):
-        manifest = with_files(manifest, read, replace(source, own_index=bool(index_url or extra)), _now())
+        manifest = with_files(manifest, read, replace(source, own_index=settings.names_index), _now())
 
     async def work(client: Client, place: Place) -> None:
         try:
@@ -144,7 +156,7 @@ def create(
 
     run_with_client(work)
     stdout().print(localized(phrase("{object} created", object=f"environment/{name}")))
-    if not images:
+    if not settings.images:
         said = phrase("a job runs in it by its annotation {annotation}", annotation=f"{ENVIRONMENT_ANNOTATION}: {name}")
         stderr().print(localized(said))
 
@@ -169,24 +181,10 @@ def _now() -> str:
 )
 @click.option("--add", "added", multiple=True, metavar="PACKAGE", help="A further package, as in opencv-python>=4.")
 @click.option("--remove", "removed", multiple=True, metavar="PACKAGE", help="A package that --add has added.")
-@click.option(
-    "--image", "images", multiple=True, metavar="PATTERN", help="An image it stands for, in place of its own."
+@_settings_options(
+    image="An image it stands for, in place of its own.", index="The package index, in place of its own."
 )
-@click.option("--index-url", default="", metavar="URL", help="The package index, in place of its own.")
-@click.option("--extra-index-url", "extra", multiple=True, metavar="URL", help="A further package index.")
-@click.option("--env", "variables", multiple=True, metavar="K=V", help="An environment variable of the image.")
-@click.option("--python", default="", metavar="SPEC", help="Which Python, as in >=3.9,<3.13.")
-def update(
-    name: str,
-    files: tuple[str, ...],
-    added: tuple[str, ...],
-    removed: tuple[str, ...],
-    images: tuple[str, ...],
-    index_url: str,
-    extra: tuple[str, ...],
-    variables: tuple[str, ...],
-    python: str,
-) -> None:
+def update(name: str, files: tuple[str, ...], added: tuple[str, ...], removed: tuple[str, ...], **typed: Any) -> None:
     """Change an environment and build it anew. Without options its requirements files are read again.
 
     \b
@@ -196,7 +194,7 @@ def update(
 
     Jobs that run keep the packages that they have; those that start afterwards take the new ones.
     """
-    changes = Changes(images, index_url, extra, variables, python, added, removed)
+    changes = Changes(**typed, added=added, removed=removed)
 
     async def work(client: Client, place: Place) -> str:
         before = await fetch_environment(client, name)
@@ -292,11 +290,12 @@ def _explain_failed(environment: Manifest, place: Place) -> list[Phrase]:
     shell's."""
     from paddock.cli.cluster.flags import build_next
     from paddock.cli.follow.failed_environment import explain_lines
-    from paddock.jobs.views.steps import build_restart_steps
+    from paddock.jobs.views.steps import build_mending_steps, build_restart_steps
 
     name, status = name_of(environment), environment.get("status") or {}
     settings = place.find_other_settings() if status.get("fault") != "definition" else []
-    steps = build_next(build_restart_steps(settings), place.flags)
+    mending = build_mending_steps(str(status.get("message") or ""))
+    steps = build_next([*build_restart_steps(settings), *mending], place.flags)
     said = phrase("environment {name}: {what}", name=name, what=Foreign(str(status.get("message"))))
     return [said, *explain_lines(environment), *steps]
 

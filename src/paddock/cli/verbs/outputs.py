@@ -32,7 +32,7 @@ def command(job: str, number: int | None, lists: bool, output: str, namespace: s
     """Print the directory with what a job has written, of its last run or of any that is kept.
 
     \b
-    cd $(paddock outputs train)
+    cd "$(paddock outputs train)"
     paddock outputs train -l
     paddock outputs train --run 3
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,7 +17,7 @@ from paddock.cli.cluster.session import choose_place, connect, typed_command
 from paddock.cli.follow.failed_environment import ENVIRONMENT_FAILED
 from paddock.cli.follow.follow import Follower, JobDeleted
 from paddock.cli.follow.give_up import FAILURES, RepeatedFailures
-from paddock.cli.follow.on_end import call_on_end, read_on_end
+from paddock.cli.follow.on_end import OnEnd, call_on_end, read_on_end
 from paddock.cli.follow.outcome import Outcome, cancel
 from paddock.cli.follow.ranks import Ranges, RanksType, choose_ranks
 from paddock.cli.follow.suspend import read_run_policy
@@ -28,7 +29,7 @@ from paddock.cli.output.periods import read_seconds
 from paddock.cli.output.screen import Screen
 from paddock.cli.submit.next_steps import explain_following
 from paddock.cli.submit.script.documents import Documents, read_documents
-from paddock.cli.submit.script.options import read_options, script_options
+from paddock.cli.submit.script.options import ScriptOptions, read_options, script_options
 from paddock.cli.submit.script.typed_command import CommandVerb, read_typed
 from paddock.cli.submit.script.written_manifest import write_manifests
 from paddock.cli.submit.submission import drop_devices
@@ -129,24 +130,56 @@ def command(
     politely, a second one at once.
     """
     options = read_options(typed, workdir, namespace)
+    refuse_contradictions(file, timeout, on_end, detach=detach, watches=watches)
+    called = read_on_end(on_end) if on_end is not None else None
+    call = Call(file, options, choose_place(), without, timeout, role, index, sandbox, called, shown, detach, raw)
+    if not watches or shown:
+        return call.once(queue_interrupts)
+    between = Screen(language=readers_language())
+    return Watch(find_watched(file, read_typed(), options), between.notify).repeat(call.once)
+
+
+def refuse_contradictions(
+    file: str | None, timeout: float | None, on_end: str | None, *, detach: bool, watches: bool
+) -> None:
+    """Raises `UserError` for options of which one leaves nothing to do for the other."""
     if detach and timeout is not None:
         raise UserError(phrase("--timeout suspends the job from here, and --detach leaves it alone: leave one out"))
     if watches:
         refuse_watching(file, detach=detach)
-    called = read_on_end(on_end) if on_end is not None else None
-    if detach and called:
+    if detach and on_end is not None:
         raise UserError(phrase("--on-end is called from here, and --detach does not wait for the end: leave one out"))
-    place = choose_place()
 
-    def once(listen: Listen) -> int:
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What was typed, as the options of `command`. `options`: those that make a job of a typed command; `index`: the
+    ranks of --rank; `on_end`: what is called when the job has ended; `shown`: --print."""
+
+    file: str | None
+    options: ScriptOptions
+    place: Place
+    without: tuple[str, ...]
+    timeout: float | None
+    role: str
+    index: Ranges | None
+    sandbox: str
+    on_end: OnEnd | None
+    shown: bool
+    detach: bool
+    raw: bool
+
+    def once(self, listen: Listen) -> int:
+        """Runs it to the end of the job, and returns the exit code. `listen` tells it to end early. The files are read
+        each time, as --watch runs it again when they change."""
         with Screen(language=readers_language()) as screen:
-            documents = read_documents(file, read_typed(), options, place, screen.notify)
+            documents = read_documents(self.file, read_typed(), self.options, self.place, screen.notify)
         checked, job = documents.checked, documents.job
-        if shown:
-            print(write_manifests([each.manifest for each in drop_devices(checked, without)]), end="")
+        if self.shown:
+            print(write_manifests([each.manifest for each in drop_devices(checked, self.without)]), end="")
             return 0
-        which = choose_ranks(job.key.name, job.ranks(), role, index, None)
-        if place.home is None and sandbox != "auto":
+        which = choose_ranks(job.key.name, job.ranks(), self.role, self.index, None)
+        if self.place.home is None and self.sandbox != "auto":
             raise UserError(
                 phrase(
                     "--sandbox is for the local cluster: on a cluster pods run in containers of their images; leave it "
@@ -154,25 +187,23 @@ def command(
                 )
             )
         with Screen(language=readers_language()) as screen:
-            refuse_impossible(place, checked, screen.notify)
-        place.start(sandbox=sandbox)
+            refuse_impossible(self.place, checked, screen.notify)
+        self.place.start(sandbox=self.sandbox)
         with Screen(language=readers_language()) as screen:
-            run = Run(
-                place, screen, which.shows, timeout, workdir, "" if file == "-" else typed_command(),
-                typed=file is None, detach=detach, raw=raw, listen=listen,
-            )  # fmt: skip
-            code: int | None = None
-            try:
-                code = asyncio.run(run.run(documents, without))
-            finally:
-                if called and run.view and (problem := call_on_end(called, run.read_end(code))):
-                    screen.notify(problem)
-        return code
+            return self._follow(documents, which.shows, screen, listen)
 
-    if not watches or shown:
-        return once(queue_interrupts)
-    between = Screen(language=readers_language())
-    return Watch(find_watched(file, read_typed(), options), between.notify).repeat(once)
+    def _follow(self, documents: Documents, shows: Callable[[Rank], bool], screen: Screen, listen: Listen) -> int:
+        run = Run(
+            self.place, screen, shows, self.timeout, self.options.workdir, "" if self.file == "-" else typed_command(),
+            typed=self.file is None, detach=self.detach, raw=self.raw, listen=listen,
+        )  # fmt: skip
+        code: int | None = None
+        try:
+            code = asyncio.run(run.run(documents, self.without))
+        finally:
+            if self.on_end and run.view and (problem := call_on_end(self.on_end, run.read_end(code))):
+                screen.notify(problem)
+        return code
 
 
 class Run:

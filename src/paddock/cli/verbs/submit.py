@@ -63,7 +63,7 @@ def command(files: tuple[str, ...], without: tuple[str, ...], workdir: str | Non
         await check_with_server(client, placed, replaced=[each for each, _ in replaced], flags=place.flags)
         await refuse_missing_secrets(client, place, placed, [stored for _, stored in replaced])
         files = [(file, has_servers(each)) for each, file in needed if file]
-        await write_environments(client, place, files, placed, workdir, _notify)
+        placed = await write_environments(client, place, files, placed, workdir, _notify)
         programs: list[Phrase] = []
         jobs = [each.job for each in placed if each.job]
         for job in jobs:

@@ -2,7 +2,7 @@
 
 The node of the local cluster may not know this room, and the API has their text alone. `jobs.text.messages` recognises
 a message by these texts, with any value in a placeholder, and renders it in the reader's language. A message that is in
-no table here, in `jobs.text.environments` or in `jobs.text.scheduler`, and is no sentence of `phrase`, stays English.
+no table here or in `jobs.text.scheduler`, and is no sentence of `phrase`, stays English.
 
 Sources: kubelet and kube-scheduler; `paddock.node` (kubelet, runtime, volumes), `paddock.operator`,
 `paddock.environments`.
@@ -81,7 +81,7 @@ KNOWN = (
         "nothing is done for this job, as the CustomResourceDefinition of {kind} that is installed is somebody else's "
         "and drops what this operator records; {command} installs the one of this operator"
     ),
-    # environments, beside those of `jobs.text.environments`
+    # environments, beside `ENVIRONMENTS`
     _sentence("building ({subject}), {phase}, {percent} %"),
     _sentence("building ({subject}), {phase}, {percent} %, {speed}, {seconds} s left"),
     _sentence("building ({subject}), {percent} %"),
@@ -139,3 +139,97 @@ KNOWN = (
     _sentence("bubblewrap does not start: {why}"),
     _sentence("exit code {code}"),
 )
+
+ENVIRONMENTS = (
+    # while it is built
+    _sentence("waiting for another build of {subject}"),
+    _sentence("{subject}, the network failed: try {count} of {most}"),
+    _sentence("building {subject} failed: {why}"),
+    _sentence("building ({subject})"),
+    _sentence("fetching {subject}"),
+    _sentence("{subject} is built when a pod needs it"),
+    _sentence("the programs of this machine; nothing to build"),
+    # why it cannot be built
+    _sentence("the disk is full: free some space where {path} is, or set XDG_CACHE_HOME to a directory with more"),
+    _sentence(
+        "cannot write {file}: {why}; environments are kept under {path}: make it writable, or set XDG_CACHE_HOME to a "
+        "directory that is"
+    ),
+    _sentence(
+        "permission denied: {why}; make {path} and uv's cache (UV_CACHE_DIR) writable, or set XDG_CACHE_HOME to a "
+        "directory that is"
+    ),
+    _sentence(
+        "the proxy does not let the package index through: check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY, or the proxy "
+        "of pip's settings (`pip config list`)"
+    ),
+    _sentence("the package index of spec.indexURL{where} did not answer: check the network, and the URL"),
+    _sentence(
+        "the package index did not answer{where}: check the network, or set UV_DEFAULT_INDEX or PIP_INDEX_URL to an "
+        "index that can be reached from here"
+    ),
+    _sentence(
+        "the package index's certificate is not trusted here: set PIP_CERT or SSL_CERT_FILE to a file with your "
+        "organisation's certificates"
+    ),
+    _sentence(
+        "the package index refused access: check the user name and password in its URL (UV_DEFAULT_INDEX, "
+        "PIP_INDEX_URL), in ~/.netrc, or in the Environment's spec.indexURL"
+    ),
+    _sentence("git did not reach {host}, which has {packages}: check the network, and the URL"),
+    _sentence("the program git, which fetches {packages}, is missing: {install}"),
+    _sentence("uv works offline here and has not all of {packages}: unset UV_OFFLINE for the first build"),
+    _sentence("Python {version} is too new for {subject}: install {allowed}"),
+    _sentence("Python {version} is too old for {subject}: install {allowed}"),
+    _sentence("{subject} has no wheel for Python {version}: install another Python"),
+    _sentence("{subject} has no wheel for {machine}: it has wheels for {machines}; use {other}"),
+    _sentence(
+        "spec.requirements: the package index of spec.indexURL does not have {package}: check the name, and the URL"
+    ),
+    _sentence("spec.requirements: no package index here has {package}: check the name, or set spec.indexURL"),
+    _sentence("spec.requirements ({packages}) cannot be met: {why}"),
+    _sentence("spec.requirements: {packages} exclude each other ({why}): change one of them"),
+    _sentence("spec.requirements: {packages} exclude each other: change one of them"),
+    _sentence("spec.requirements: there is no {package}, only {others}: change the version"),
+    _sentence("spec.requirements: there is no {package} in the package index of spec.indexURL: change the version"),
+    _sentence("spec.requirements: there is no {package}: change the version; `{command}` lists those that exist"),
+    _sentence("spec.requirements: {package} is not what you mean: write {other}"),
+    _sentence(
+        "{subject} has no wheel for Python {version} on this machine and has to be compiled, and this machine has no "
+        "compiler: {install}"
+    ),
+    _sentence(
+        "{subject} has no wheel for Python {version} on this machine and does not compile: {file} is missing; run "
+        "{command}, or choose a version that has a wheel"
+    ),
+    _sentence(
+        "{subject} has no wheel for Python {version} on this machine and does not compile: {file} is missing; install "
+        "{thing}, or choose a version that has a wheel"
+    ),
+    _sentence(
+        "{subject} has no wheel for Python {version} on this machine and does not compile: {file} is missing; choose a "
+        "version that has a wheel, or install the development package that has this file"
+    ),
+    _sentence(
+        "{subject} has no wheel for Python {version} on this machine and could not be built: {why}; choose a version "
+        "that has a wheel"
+    ),
+    _sentence("spec.requirements: not a requirement: {why}; found {found}, wanted the form name==1.2 or name>=1,<2"),
+    _sentence("{subject} was installed but does not pass the environment's check (spec.verify): {why}"),
+    _sentence("{subject} was installed, but the check (spec.verify) had not ended after {seconds} s"),
+    _sentence("a distribution with glibc (Debian, Ubuntu, Fedora)"),
+    _sentence("one of these machines"),
+    _sentence(" (tried {count} times)"),
+    # the image stands for none
+    _sentence(
+        'image "{image}" stands for no environment on this machine; {there}. Add an Environment whose spec.images '
+        "match it (kubectl create -f), or name one in the pod's annotation paddock.dev/environment"
+    ),
+    _sentence("environments here: "),
+    _sentence("near ones: "),
+)
+"""About Environments: one that is built, or cannot be. `jobs.text.environments` looks for them at any place of a
+message, the first one first."""
+
+ENVIRONMENT_NAMED = _sentence("environment {name}: {what}")
+"""Looked for last, as {what} may be any other sentence."""

@@ -14,6 +14,10 @@ _NO_ENVIRONMENT = re.compile(r'image "([^"]+)" stands for no environment')
 _NO_NAME = re.compile(r'no Environment "([^"]+)" exists')
 _LACKS = re.compile(r"Insufficient ([\w.-]+/[\w.-]*\w)")
 _LABELS = re.compile(r"affinity/selector \((?:on [^:]+: )?([\w./-]+=[\w.-]+(?:, [\w./-]+=[\w.-]+)*); node has")
+_INSTALL = re.compile(r"\brun `([^`]+)` \(")
+_LISTS = re.compile(r"; `([^`]+)` lists those that exist")
+_NO_PACKAGE = re.compile(r"(?:no package index here has|spec\.indexURL does not have) (\S+): check the name")
+_NO_SPACE = re.compile(r"the disk is full: | on the disk, and ")
 _PERCENT = re.compile(r",? *\d+ *%(?:, (?P<pace>.*))?$")
 _STAGE = re.compile(r"try \d+ of \d+|^fetching")
 
@@ -53,6 +57,30 @@ def read_unknown_environment(message: str) -> str:
     `environments.images`)."""
     found = _NO_NAME.search(message)
     return found[1] if found else ""
+
+
+def read_command(message: str) -> str:
+    """The command that a build's failure asks for, in a shell: the one that installs what the machine lacks, or that
+    lists the versions of a package; empty if it asks for none (written by `environments.failures`)."""
+    found = _INSTALL.search(message) or _LISTS.search(message)
+    return found[1] if found else ""
+
+
+def read_missing_package(message: str) -> str:
+    """The name that no package index has; empty if that is not the reason (written by `environments.failures`)."""
+    found = _NO_PACKAGE.search(message)
+    return found[1] if found else ""
+
+
+def lacks_space(message: str) -> bool:
+    """Whether a build failed as the disk has too little space (written by `environments.failures` and `.disk`)."""
+    return _NO_SPACE.search(message) is not None
+
+
+def wants_another_version(message: str) -> bool:
+    """Whether another version of a package would help, though the machine may be changed instead (written by
+    `environments.failures`)."""
+    return "choose a version that has a wheel" in message
 
 
 def split_progress(message: str) -> tuple[str, str]:

@@ -13,7 +13,15 @@ from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.model import CauseRecord
 from paddock.jobs.names import job_label
 from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.jobs.views.messages import read_environment, read_shortage, read_unknown_environment, read_unknown_image
+from paddock.jobs.views.messages import (
+    lacks_space,
+    read_command,
+    read_environment,
+    read_shortage,
+    read_unknown_environment,
+    read_unknown_image,
+    wants_another_version,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,19 +123,40 @@ def _quote(image: str) -> str:
 
 
 def build_environment_steps(
-    environment: str, *, fault: str, file: str = "", settings: Sequence[str] = (), again: str = ""
+    environment: str, *, fault: str, message: str = "", file: str = "", settings: Sequence[str] = (), again: str = ""
 ) -> list[Step]:
-    """The steps after a failed build of a job's Environment. `fault`: its `status.fault`; `file`: the requirements file
-    that it was made of, which a run reads again; `settings` as in `build_restart_steps`; `again`: the user's command,
-    empty if it cannot be repeated."""
+    """The steps after a failed build of a job's Environment. `fault` and `message`: of its status; `file`: the
+    requirements file that it was made of, which a run reads again; `settings` as in `build_restart_steps`; `again`: the
+    user's command, empty if it cannot be repeated."""
     last = [Step("{again}", {"again": again})] if again else []
-    if fault != "definition":  # the same definition can succeed with other settings, or later
-        return [*build_restart_steps(settings), *last]
-    if not file:
-        return [Step("paddock env update {environment} -r requirements.txt", {"environment": environment}), *last]
     mended = phrase("{command}  # after {file} is mended: it is read again", file=file)
+    if fault != "definition":  # the same definition can succeed with other settings, or later
+        first = [*build_restart_steps(settings), *build_mending_steps(message)]
+        if fault == "network":
+            later = phrase("{command}  # when the network is there again: what was fetched is kept")
+            return [*first, *(replace(each, sentence=later) for each in last)]
+        # of a package that does not build, and where nothing is known that the machine lacks
+        to_mend = file and wants_another_version(message) and not read_command(message)
+        return [*first, *(replace(each, sentence=mended) if to_mend else each for each in last)]
+    first = build_mending_steps(message)
+    if not file:
+        return [
+            *first,
+            Step("paddock env update {environment} -r requirements.txt", {"environment": environment}),
+            *last,
+        ]
     update = Step("paddock env update {environment}", {"environment": environment})
-    return [replace(each, sentence=mended) for each in (last or [update])]
+    return [*first, *(replace(each, sentence=mended) for each in (last or [update]))]
+
+
+def build_mending_steps(message: str) -> list[Step]:
+    """What the builder's message asks for, before the build is tried again; empty where it names no command."""
+    if command := read_command(message):
+        return [Step("{mend}", {"mend": command})]
+    if lacks_space(message):
+        said = phrase("{command}  # how large each one is: `paddock env rm NAME --files` frees its space")
+        return [Step("paddock env list", sentence=said)]
+    return []
 
 
 def build_restart_steps(settings: Sequence[str]) -> list[Step]:

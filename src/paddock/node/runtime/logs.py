@@ -14,7 +14,6 @@ import logging
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,6 +21,7 @@ import msgspec
 
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, BadRequest, NotFound
+from paddock.kube.log_owner import LARGEST_OWNER, OWNER_FILE, LogOwner
 from paddock.kube.meta import (
     CRDS,
     Manifest,
@@ -38,8 +38,6 @@ from paddock.node.runtime.records import log_directory
 
 _CHUNK = 65536
 _POLL_SECONDS = 0.1  # between two reads of a followed file
-_OWNER = ".owner.json"
-_OWNER_SIZE = 4 * 2**20  # the labels of a pod, whose object has 3 MiB at most
 _MAIN_CONTAINER = "kubectl.kubernetes.io/default-container"
 
 _log = logging.getLogger(__name__)
@@ -169,39 +167,24 @@ Keeps = Callable[[str, str], bool]
 """The apiVersion and kind of a controller -> whether somebody else removes the logs of its pods."""
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """The controller of a pod whose logs are kept, and of the pod what a reader needs when it is gone: its name, its
-    labels, and the container that `kubectl logs` reads."""
-
-    api_version: str
-    kind: str
-    namespace: str
-    name: str
-    uid: str
-    pod: str = ""
-    container: str = ""
-    labels: Mapping[str, str] = field(default_factory=dict)
-
-
 def write_owner(directory: Path, pod: Manifest) -> None:
     """Writes the pod's controller beside its logs, for who reads or removes them after the pod is gone."""
     owner = controller_of(pod)
     if owner is None:
         return
-    found = Owner(
+    found = LogOwner(
         owner["apiVersion"], owner["kind"], namespace_of(pod), owner["name"], owner["uid"],
         name_of(pod), annotations_of(pod).get(_MAIN_CONTAINER, ""), dict(labels_of(pod)),
     )  # fmt: skip
     path = log_directory(directory, namespace_of(pod), name_of(pod), uid_of(pod))
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if (path / _OWNER).exists():  # another container of the pod was started before
+    if (path / OWNER_FILE).exists():  # another container of the pod was started before
         return
     # Written aside and renamed: after a `kill -9` half an owner would let the log be removed.
-    fresh = path / f"{_OWNER}.new"
+    fresh = path / f"{OWNER_FILE}.new"
     with os.fdopen(open_for_writing(fresh, os.O_TRUNC), "wb") as file:
         file.write(msgspec.json.encode(found))
-    fresh.replace(path / _OWNER)
+    fresh.replace(path / OWNER_FILE)
 
 
 async def remove_orphaned_logs(
@@ -228,14 +211,14 @@ async def remove_orphaned_logs(
     return removed
 
 
-def _read_owner(path: Path) -> Owner | None:
+def _read_owner(path: Path) -> LogOwner | None:
     try:
-        return msgspec.json.decode(read_start(path / _OWNER, _OWNER_SIZE), type=Owner)
+        return msgspec.json.decode(read_start(path / OWNER_FILE, LARGEST_OWNER), type=LogOwner)
     except (OSError, msgspec.MsgspecError):
         return None
 
 
-async def _exists(api: Api, owner: Owner) -> bool:
+async def _exists(api: Api, owner: LogOwner) -> bool:
     group, _, version = owner.api_version.rpartition("/")
     try:
         plural = await _plural(api, group, owner.kind)

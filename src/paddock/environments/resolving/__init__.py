@@ -1,0 +1,1 @@
+"""What uv says of requirements that it cannot meet, as values. Pure."""
