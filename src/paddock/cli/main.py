@@ -137,7 +137,7 @@ def _refuse_verb(context: click.Context, typed: Sequence[str]) -> NoReturn:
     context.fail(localized(phrase("there is no verb {verb}.{hint}", verb=repr(typed[0]), hint=hint)))
 
 
-_GC_THRESHOLD = 20_000
+_GC_THRESHOLD = 100_000
 """Objects between two collections; Python's 700 are for programs that make garbage, most commands import modules."""
 
 
