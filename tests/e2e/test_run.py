@@ -23,6 +23,19 @@ def test_a_completed_job_exits_0_and_says_so_in_its_last_lines(shared: Cluster) 
     assert (shared.output("well") / "words").read_text() == "trained\n"
 
 
+def test_a_job_that_runs_loads_nothing_of_those_that_wait_or_fail(shared: Cluster) -> None:
+    """Until the job is created `paddock run` does little but import."""
+    late = ("paddock.cli.follow.failure", "paddock.cli.submit.why_not", "paddock.history", "paddock.jobs.causes",
+            "paddock.kube.regex", "paddock.node.scheduler", "paddock.operator", "cryptography", "uvloop")  # fmt: skip
+    words = ["run", shared.write(build_light_job("quick", "echo done"))]
+    ended = shared.python(
+        "import sys\nfrom paddock.cli.main import run\n"
+        f"assert run({words}) == 0\n"
+        f"print('loaded:', *(name for name in sys.modules if name.startswith({late})))"
+    )
+    assert ended.lines[-1] == "loaded:", str(ended)
+
+
 def test_a_pod_sees_the_clusters_keys_without_a_sandbox_alone(shared: Cluster) -> None:
     """Started in a directory that has the cluster's home in it, as from a user's home directory."""
     look = f"grep -rqs 'PRIVATE KEY' {shared.home}/api && echo seen || echo hidden"

@@ -21,14 +21,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from paddock.app.home import Home
-from paddock.history.records import RunRecord, find_runs
 from paddock.jobs.labels import RESUME_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.names import OUTPUT_VOLUME, output_name
 from paddock.kube.meta import Manifest, annotations_of, controller_of
 from paddock.kube.times import Moment
 from paddock.node.runtime.pod_files import remove_tree
+
+if TYPE_CHECKING:
+    from paddock.history.records import RunRecord
 
 CHECKPOINTS = "checkpoint"
 LOGS = "log"
@@ -186,6 +189,8 @@ def tidy_outputs(home: Home, now: Moment) -> None:
 
 def _prune_name(home: Home, namespace: str, name: str, now: Moment, *, going: str = "") -> None:
     """`going`: the UID of a run whose record counts no more."""
+    from paddock.history.records import find_runs  # late: `paddock run` reads outputs here and no records
+
     recorded = [each.uid for each in find_runs(home.history, namespace, name) if each.uid != going]
     # The newest run of a name is what people look at, and what the next one resumes from.
     for run in read_runs(home.outputs, namespace, name)[:-1]:

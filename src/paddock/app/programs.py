@@ -5,12 +5,14 @@ The kubelet gets the same answer through `app.images`, once the pod exists.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from paddock.environments.definition import PROGRAMS, read_definition
 from paddock.environments.images import choose_for_pod, explain_no_environment, explain_no_name, read_named
+from paddock.jobs.model import Job, Rank, Settings
+from paddock.jobs.objects.pods import build_pod
 from paddock.kube.meta import Manifest
 
 
@@ -38,6 +40,18 @@ def explain_no_content(image: str, pod: Manifest, environments: Iterable[Manifes
         return ""
     named = read_named(image, pod)
     return explain_no_name(named, known) if named else explain_no_environment(image, known)
+
+
+def explain_images(job: Job, environments: Sequence[Manifest]) -> dict[str, str]:
+    """The kubelet's sentence for each image of the job that matches no Environment -> the first rank that has it."""
+    found: dict[str, str] = {}
+    for role in job.roles:
+        rank = Rank(role.name, 0)
+        pod = build_pod(job, rank, 0, None, Settings())
+        for container in (*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"]):
+            if message := explain_no_content(str(container.get("image") or ""), pod, environments):
+                found.setdefault(message, str(rank))
+    return found
 
 
 def read_used(pod: Manifest, environments: Iterable[Manifest]) -> frozenset[str]:

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -120,9 +122,11 @@ def _read_text(path: Path, what: str) -> str:
 
 
 def _read_file(file: Path) -> tuple[Path, Mapping[str, Any]]:
+    text = _read_text(file, "kubeconfig")
+    with suppress(ValueError):  # JSON is YAML, and that of the local cluster: `paddock get` need not import yaml
+        return file, _as_mapping(file, json.loads(text))
     import yaml
 
-    text = _read_text(file, "kubeconfig")
     try:
         content = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - safe ones both
     except yaml.YAMLError as error:
@@ -130,10 +134,14 @@ def _read_file(file: Path) -> tuple[Path, Mapping[str, Any]]:
         where = f", line {mark.line + 1}" if mark else ""
         why = str(getattr(error, "problem", error))
         raise ConfigError("kubeconfig {file}{where}: not YAML: {why}", file=str(file), where=where, why=why) from None
+    return file, _as_mapping(file, content)
+
+
+def _as_mapping(file: Path, content: object) -> Mapping[str, Any]:
     if content is not None and not isinstance(content, Mapping):
         found = type(content).__name__
         raise ConfigError("kubeconfig {file}: found {found}, a kubeconfig is a mapping", file=str(file), found=found)
-    return file, content or {}
+    return content or {}
 
 
 def _merge(files: list[tuple[Path, Mapping[str, Any]]]) -> _Merged:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 
 import pytest
 from rich.console import Console
@@ -140,3 +141,10 @@ def test_the_live_line_is_gone_at_the_end_and_the_lines_remain() -> None:
     said = text.getvalue()
     assert "a word" in said and "Completed" in said and "needless" not in said
     assert said.rstrip().endswith("\x1b[2K") or "Running 3s" not in said.splitlines()[-1]
+
+
+@pytest.mark.parametrize("console", [terminal.stdout, terminal.stderr])
+def test_what_a_program_says_is_printed_as_it_is(console: Callable[[], Console]) -> None:
+    with (printed := console()).capture() as capture:
+        printed.print("worker-0 failed: [bold] :warning: 3")
+    assert capture.get() == "worker-0 failed: [bold] :warning: 3\n"

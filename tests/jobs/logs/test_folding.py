@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paddock.jobs.logs.chatter import STARTS, match_chatter
 from paddock.jobs.logs.complaints import read_complaint
 from paddock.jobs.logs.folding import BAR, REPEATED, SAME_ERROR, Folding, Unfolded
 from paddock.jobs.logs.tracebacks import Tracebacks
@@ -86,6 +87,12 @@ def test_chatter_is_folded(line: str) -> None:
 @pytest.mark.parametrize("line", MINE)
 def test_what_only_resembles_chatter_is_shown(line: str) -> None:
     assert fold([line]) == [line]
+
+
+@pytest.mark.parametrize("start", sorted(STARTS))
+def test_every_form_is_a_regular_expression(start: str) -> None:
+    """They are compiled when the first line begins so."""
+    assert match_chatter(f"{start} of mine") is None
 
 
 def test_a_warning_takes_its_second_line_with_it_and_no_third() -> None:

@@ -54,6 +54,18 @@ async def test_log_options(logs: NodeLogs, options: dict[str, object], text: str
     assert await read(logs, **options) == text
 
 
+async def test_who_follows_hears_of_the_end_at_once(logs: NodeLogs, tmp_path: Path) -> None:
+    running = [True]
+    followed = NodeLogs(tmp_path, lambda *_: running[0], poll=3600)
+    stream = followed.read(POD, Options(follow=True))
+    assert await anext(stream) == b"one\ntwo\nthree\n"
+    rest = asyncio.ensure_future(anext(stream, None))
+    await asyncio.sleep(0)  # it waits
+    running[0] = False
+    followed.look()
+    assert await rest is None
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

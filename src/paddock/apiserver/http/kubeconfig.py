@@ -1,11 +1,11 @@
-"""The kubeconfig file of the embedded cluster, for kubectl and other clients."""
+"""The kubeconfig file of the embedded cluster, for kubectl and other clients. It is JSON, which is YAML too, and which
+the command line reads without importing a library."""
 
 from __future__ import annotations
 
 import base64
+import json
 from pathlib import Path
-
-import yaml
 
 from paddock.apiserver.http.files import write_private
 from paddock.kube.meta import Manifest
@@ -29,4 +29,4 @@ def build_kubeconfig(url: str, authority: bytes, token: str) -> Manifest:
 
 def write_kubeconfig(path: Path, config: Manifest) -> None:
     """Atomically, and readable by this user only: the file contains the token."""
-    write_private(path, yaml.safe_dump(config, sort_keys=False).encode())
+    write_private(path, f"{json.dumps(config, indent=2)}\n".encode())

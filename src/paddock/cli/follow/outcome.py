@@ -17,7 +17,6 @@ from paddock.cli.cluster.deletion import delete_job, kill_pods
 from paddock.cli.cluster.flags import build_next
 from paddock.cli.cluster.places import Place
 from paddock.cli.follow.failed_environment import explain_suspended, fetch_steps
-from paddock.cli.follow.failure import fetch_failure
 from paddock.cli.follow.locations import explain_locations
 from paddock.cli.follow.suspend import suspend
 from paddock.cli.output.display import build_doubt, build_end, build_not_started, build_timeout
@@ -52,6 +51,9 @@ class Outcome:
         """The job has ended by itself. `limited`: `paddock run` has set its backoffLimit."""
         completed = view.status.phase is Phase.COMPLETED
         if not completed:
+            # late, as what reads a failure takes longer to import than a small job to run
+            from paddock.cli.follow.failure import fetch_failure
+
             for line in await fetch_failure(self.client, self.place, self.job, view.status, view.printed):
                 self.screen.line(line)
         self.screen.line(build_end(view, self.screen.language), "bold green" if completed else "bold red")

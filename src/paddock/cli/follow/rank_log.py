@@ -11,19 +11,17 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
-from paddock.app.history import History
 from paddock.cli.cluster.places import Notify, Place
 from paddock.cli.cluster.rbac import explain_forbidden
-from paddock.cli.follow.kept_runs import read_chunks
 from paddock.cli.output.log_lines import Lines
 from paddock.cli.output.os_errors import explain_unreadable as explain_os_error
-from paddock.history.logs import LogFile
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import ApiError, BadRequest, Forbidden, NotFound, Unavailable
 from paddock.kube.meta import Manifest, name_of, namespace_of
 
 if TYPE_CHECKING:
+    from paddock.app.home import Home
     from paddock.client.client import Client
 
 _RETRY_SECONDS, _LATER_RETRY_SECONDS = 0.5, 5.0
@@ -64,9 +62,8 @@ async def follow_lines(
         except NotFound as error:
             if place.home is None and not lines.seen:
                 notify(explain_unreadable(pod, error))
-            kept = History(place.home).find_pod_log(pod) if place.home else None
             try:
-                yield lines.feed(_read_kept(kept, lines.seen) or b"")
+                yield lines.feed(_read_kept(place.home, pod, lines.seen) or b"")
             except OSError as unreadable:
                 notify(_explain_file(name_of(pod), unreadable))
             break
@@ -115,22 +112,20 @@ async def fetch_log(
     if place.home is None:
         return None
     try:
-        return _read_kept(_find_kept(History(place.home), job, rank, pod), -most if most else 0)
+        return _read_kept(place.home, pod or (job, rank), -most if most else 0)
     except OSError as error:
         notify(_explain_file(rank, error))
         return None
 
 
-def _find_kept(history: History, job: StoredJob, rank: str, pod: Manifest | None) -> LogFile | None:
-    """Never that of another run, nor, of a pod that is there, that of an earlier attempt."""
-    if pod is not None:
-        return history.find_pod_log(pod)
-    files = [file for file in history.find_job_logs(*job.key, job.uid) if file.rank == rank]
-    return files[-1] if files else None
+def _read_kept(home: Home | None, of: Manifest | tuple[StoredJob, str], start: int) -> bytes | None:
+    """Of a pod, its own log, never that of an earlier attempt; where the pod is gone, the last of the job's rank."""
+    if home is None:
+        return None
+    # late, as the history is read for pods that are gone, and takes a tenth of the start of `paddock run`
+    from paddock.cli.follow.kept_logs import read_pod_log, read_rank_log
 
-
-def _read_kept(kept: LogFile | None, start: int) -> bytes | None:
-    return None if kept is None else b"".join(read_chunks(kept, start))
+    return read_rank_log(home, *of, start) if isinstance(of, tuple) else read_pod_log(home, of, start)
 
 
 def _explain_file(name: str, error: OSError) -> Phrase:

@@ -39,11 +39,11 @@ _LEAST = 10
 
 def stdout() -> Console:
     """Width is unlimited in a pipe, where a program reads it."""
-    return Console(highlight=False, markup=False, soft_wrap=True)
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def stderr() -> Console:
-    return Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def pod_colour(pod: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paddock.app.programs import read_used
+from paddock.app.programs import explain_images, read_used
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.flags import LOCAL, build_next
 from paddock.cli.cluster.places import Place
@@ -70,6 +70,9 @@ async def settle_environments(api: Api, place: Place, checked: Sequence[Checked]
 
 def refuse_unknown(jobs: Sequence[Job], environments: Sequence[Manifest]) -> None:
     """Raises `UserError` with what to type for each image that stands for none of the environments."""
+    if not any(explain_images(job, environments) for job in jobs):
+        return
+    # late: the scheduler and the classes of all causes, which a job that can start needs none of
     from paddock.cli.submit.why_not import plan_images
 
     said: list[Phrase] = []
@@ -78,8 +81,7 @@ def refuse_unknown(jobs: Sequence[Job], environments: Sequence[Manifest]) -> Non
             why = Foreign(str(cause.args["message"]))
             said.append(phrase("{option}: {problem}", option=f"{job.resource.kind} {job.key}", problem=why))
             said += build_next(build_steps(cause, job.key.name, job.key.namespace), LOCAL)
-    if said:
-        raise UserError(*said, phrase("nothing was submitted"))
+    raise UserError(*said, phrase("nothing was submitted"))
 
 
 def find_used(jobs: Sequence[Job], environments: Sequence[Manifest]) -> frozenset[str]:

@@ -4,17 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from paddock.app.home import Home
 from paddock.app.outputs import RunDirectory, Size, choose_resumed, measure, read_runs
 from paddock.cli.cluster.places import Place
 from paddock.cli.output.local_times import format_local_time
 from paddock.cli.submit.submission import Checked
-from paddock.history.records import RunRecord, find_runs
 from paddock.jobs.labels import RESUME_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job
 from paddock.jobs.text.phrases import Phrase, counted, phrase
 from paddock.kube.quantities import format_bytes
+
+if TYPE_CHECKING:
+    from paddock.history.records import RunRecord
 
 
 def notify_resumed(checked: Iterable[Checked], place: Place, notify: Callable[[Phrase], None]) -> None:
@@ -37,6 +40,8 @@ def explain_resumed(job: Job, home: Home) -> Phrase | None:
             "PADDOCK_CHECKPOINT_DIR",
             job=job.key.name,
         )
+    from paddock.history.records import find_runs  # late: a job that does not resume needs no records
+
     return describe_resumed(found, measure(found.checkpoints), find_runs(home.history, *job.key))
 
 

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paddock.app.programs import explain_no_content
+from paddock.app.programs import explain_images
 from paddock.app.why_not import explain_placement
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.flags import LOCAL, Flags, build_next
@@ -28,7 +28,7 @@ from paddock.cli.submit.same_name import explain_taken
 from paddock.cli.submit.script.job_secrets import explain_missing_secrets, read_brought
 from paddock.cli.submit.submission import Checked, drop_devices, explain_refused, find_lacking, place_document
 from paddock.jobs.causes import ImageUnavailable, WaitingForScheduler
-from paddock.jobs.model import CauseRecord, Job, Rank, Settings
+from paddock.jobs.model import CauseRecord, Job, Settings
 from paddock.jobs.objects.pods import build_pod, build_pod_group
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import Phrase, phrase, render
@@ -151,15 +151,8 @@ _COMPUTED = phrase(
 
 def plan_images(job: Job, environments: Sequence[Manifest], now: Moment) -> list[CauseRecord]:
     """The cause that the operator would record for each image that stands for no environment here. Pure."""
-    found: dict[str, CauseRecord] = {}
-    for role in job.roles:
-        rank = Rank(role.name, 0)
-        pod = build_pod(job, rank, 0, None, Settings())
-        for container in (*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"]):
-            message = explain_no_content(str(container.get("image") or ""), pod, environments)
-            if message and message not in found:
-                found[message] = ImageUnavailable(str(rank), message).record(now)
-    return list(found.values())
+    unknown = explain_images(job, environments)
+    return [ImageUnavailable(rank, message).record(now) for message, rank in unknown.items()]
 
 
 def plan_lacking(each: Checked, nodes: list[Manifest], now: Moment) -> tuple[str, ...]:

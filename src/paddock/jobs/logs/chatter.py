@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
 LAUNCHER, LIBRARY, WARNING = "launcher", "library", "warning"
 """Who printed a folded line: a launcher, the C++ or Python of a library, or a library's UserWarning."""
@@ -28,9 +30,25 @@ class Form:
     most: int = 400
 
 
-def _form(source: str, start: str, rest: str = ".*", inner: str = "", last: str = "", most: int = 400) -> Form:
-    whole = re.compile(re.escape(start) + rest, re.DOTALL)
-    return Form(source, start, whole, re.compile(inner) if inner else None, re.compile(last) if last else None, most)
+class _Written(NamedTuple):
+    """A form before its expressions are compiled; the fields are those of `_form`."""
+
+    source: str
+    start: str
+    rest: str
+    inner: str
+    last: str
+    most: int
+
+
+def _form(source: str, start: str, rest: str = ".*", inner: str = "", last: str = "", most: int = 400) -> _Written:
+    return _Written(source, start, rest, inner, last, most)
+
+
+def _compile(form: _Written) -> Form:
+    whole = re.compile(re.escape(form.start) + form.rest, re.DOTALL)
+    inner = re.compile(form.inner) if form.inner else None
+    return Form(form.source, form.start, whole, inner, re.compile(form.last) if form.last else None, form.most)
 
 
 _DATE = r"\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[,.]\d+)?"
@@ -153,19 +171,26 @@ _TELLING = re.compile(
 )
 """What a UserWarning may tell that decides what the script does: shown."""
 
-_FORMS: dict[str, tuple[Form, ...]] = {}
+_WRITTEN: dict[str, tuple[_Written, ...]] = {}
 for _each in (*_LAUNCH, *_CPP_LINES, *_PARAMETER_SERVERS, *_PYTHON_LIBRARIES, *_NVIDIA):
-    _FORMS[_each.start[:2]] = (*_FORMS.get(_each.start[:2], ()), _each)
+    _WRITTEN[_each.start[:2]] = (*_WRITTEN.get(_each.start[:2], ()), _each)
 for _second in range(33, 127):  # a path: its form has one character
-    _FORMS[f"/{chr(_second)}"] = _FORMS["/"]
+    _WRITTEN[f"/{chr(_second)}"] = _WRITTEN["/"]
 
-STARTS = frozenset(_FORMS)
+STARTS = frozenset(_WRITTEN)
 """The first two characters of all forms: a line with others is nobody's chatter."""
+
+
+@cache
+def _forms(start: str) -> tuple[Form, ...]:
+    """Compiled when the first line begins so: all of them take longer than the rest of a short command."""
+    return tuple(_compile(form) for form in _WRITTEN[start])
 
 
 def match_chatter(line: str) -> Form | None:
     """The form of `line`, or None."""
-    for form in _FORMS.get(line[:2], ()):
+    start = line[:2]
+    for form in _forms(start) if start in STARTS else ():
         if line.startswith(form.start) and form.line.fullmatch(line):
             return None if form.source == WARNING and _TELLING.search(line) else form
     return None

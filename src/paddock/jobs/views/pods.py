@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from paddock.jobs.labels import ROLE_LABEL
-from paddock.jobs.logs.endings import read_ending
 from paddock.kube.meta import annotations_of, labels_of, metadata, name_of, namespace_of
 from paddock.kube.times import Moment, read_time
 
@@ -69,6 +68,9 @@ def _tell_end(ended: Mapping[str, Any]) -> str:
     message, code = str(ended.get("message") or ""), f"exit code {ended['exitCode']}"
     if ended.get("reason") != "Error" or "\n" not in message.strip():
         return message or code
+    # late, as the expressions that find an error in a log take long to compile, and most listings show none
+    from paddock.jobs.logs.endings import read_ending
+
     ending = read_ending(message)
     return f"{said} ({code})" if (said := ending.error or ending.last) else code
 

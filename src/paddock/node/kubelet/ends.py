@@ -7,6 +7,8 @@ nothing: the next kubelet reads it again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from paddock.kube.times import Moment
 from paddock.node.kubelet.pod_table import KnownPod
 from paddock.node.runtime.container_env import Configs
@@ -17,11 +19,12 @@ from paddock.node.runtime.runs import Runs
 
 
 class Ends:
-    """The ends of the runs of one node directory."""
+    """The ends of the runs of one node directory. `on_end` is called after each."""
 
-    def __init__(self, records: Records, runs: Runs) -> None:
+    def __init__(self, records: Records, runs: Runs, on_end: Callable[[], None]) -> None:
         self._records = records
         self._runs = runs
+        self._on_end = on_end
 
     def record(self, pod: KnownPod, run: Run, now: Moment, *, seen: bool) -> None:
         """The run has ended. Of a pod whose object is not known yet, the message follows (`complete`)."""
@@ -32,6 +35,7 @@ class Ends:
             pod.without_message.add(run.container)
         else:
             self._records.try_save(pod.state)
+        self._on_end()
 
     def complete(self, pod: KnownPod, configs: Configs) -> None:
         """The pod's object is known: if an earlier kubelet started its containers, the values to hide are read, as no

@@ -96,7 +96,8 @@ class Kubelet:
             prepare=prepare,
         )
         self._runs = Runs(self._records, sandbox)
-        self._ends = Ends(self._records, self._runs)
+        self.logs = NodeLogs(directory, self._log_may_grow)
+        self._ends = Ends(self._records, self._runs, self.logs.look)
         self._pods = PodTable()
         self._neighbours = Neighbours(api, self._on_neighbour)
         self._reflector = Reflector(
@@ -115,7 +116,6 @@ class Kubelet:
         self._stopped = asyncio.Event()
         self._all_ended = asyncio.Event()
         self._adopted = False
-        self.logs = NodeLogs(directory, self._log_may_grow)
 
     async def run(self) -> None:
         """Runs until it is cancelled or stopped. After a cancel the pods run on, and the next kubelet adopts them."""

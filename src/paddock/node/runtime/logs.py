@@ -14,6 +14,7 @@ import logging
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -37,7 +38,6 @@ from paddock.node.runtime.pod_files import open_for_writing, open_regular, read_
 from paddock.node.runtime.records import log_directory
 
 _CHUNK = 65536
-_POLL_SECONDS = 0.1  # between two reads of a followed file
 _MAIN_CONTAINER = "kubectl.kubernetes.io/default-container"
 
 _log = logging.getLogger(__name__)
@@ -63,11 +63,21 @@ class LogOptions(Protocol):
 
 
 class NodeLogs:
-    """The logs in a node directory. `is_running(uid, container, number)`: whether the run may still write."""
+    """The logs in a node directory. `is_running(uid, container, number)`: whether the run may still write. `poll`:
+    seconds between two reads of a followed file."""
 
-    def __init__(self, directory: Path, is_running: Callable[[str, str, int], bool] = lambda *_: False) -> None:
+    def __init__(
+        self, directory: Path, is_running: Callable[[str, str, int], bool] = lambda *_: False, *, poll: float = 0.1
+    ) -> None:
         self._directory = directory
         self._is_running = is_running
+        self._poll = poll
+        self._looked = asyncio.Event()
+
+    def look(self) -> None:
+        """A run has ended: whoever follows a log reads it now, so that nobody waits for the end of a log."""
+        self._looked.set()
+        self._looked = asyncio.Event()
 
     async def read(self, pod: Manifest, options: LogOptions) -> AsyncIterator[bytes]:
         """Yields chunks of the log. `BadRequest` with kubelet's message if there is none."""
@@ -91,13 +101,16 @@ class NodeLogs:
     async def _chunks(self, file: int, pod: Manifest, options: LogOptions, number: int) -> AsyncIterator[bytes]:
         uid = uid_of(pod)
         while True:
+            looked = self._looked  # of before the question, else an end during the read would not be heard
             # Asked before the read: the last lines of a run that ends meanwhile are still read.
             running = options.follow and self._is_running(uid, options.container, number)
             while chunk := os.read(file, _CHUNK):
                 yield chunk
             if not running:
                 return
-            await asyncio.sleep(_POLL_SECONDS)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._poll):
+                    await looked.wait()
 
     async def _seek(self, file: int, options: LogOptions) -> None:
         size = os.fstat(file).st_size

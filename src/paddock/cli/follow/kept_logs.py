@@ -1,0 +1,26 @@
+"""The log file that a local cluster has kept of one rank, for `rank_log`: of this pod, or of this job, by their UIDs,
+as a name has had others before. Raises OSError where a program has put something else in the file's place."""
+
+from __future__ import annotations
+
+from paddock.app.history import History
+from paddock.app.home import Home
+from paddock.cli.follow.kept_runs import read_chunks
+from paddock.history.logs import LogFile
+from paddock.jobs.views.stored import StoredJob
+from paddock.kube.meta import Manifest
+
+
+def read_pod_log(home: Home, pod: Manifest, start: int) -> bytes | None:
+    """The log of this pod from byte `start`; a negative one counts from its end. None if none is kept."""
+    return _read(History(home).find_pod_log(pod), start)
+
+
+def read_rank_log(home: Home, job: StoredJob, rank: str, start: int) -> bytes | None:
+    """The last log of this job's rank, never that of another run; `start` as in `read_pod_log`."""
+    files = [file for file in History(home).find_job_logs(*job.key, job.uid) if file.rank == rank]
+    return _read(files[-1] if files else None, start)
+
+
+def _read(kept: LogFile | None, start: int) -> bytes | None:
+    return None if kept is None else b"".join(read_chunks(kept, start))
