@@ -230,9 +230,10 @@ class Run:
                 submitted = await submitting
                 self.job = job = submitted.job
                 assert job.job is not None, "the server took what was checked"
-                self._screen.line(build_head(job.job, self._screen.language))
+                say = self._screen.answer if self._detach else self._screen.line
+                say(build_head(job.job, self._screen.language))
                 for said in submitted.programs:
-                    self._screen.line(said)
+                    say(said)
                 if self._detach and interrupt.done():  # it came after the create request was sent
                     outcome = Outcome(client, self._place, self._screen, job)
                     return await self._interrupt(outcome, FollowedJob(job.job, job.status, time.time()))
