@@ -93,7 +93,7 @@ class Screen:
         self._print(self._own, text, "dim" if self._live else "")
 
     def _print(self, console: Console, text: Phrase | str, style: str) -> None:
-        if self._is_one_place:
+        if self._is_one_place or console is self._out:
             self.end_line()
         console.print(Text(localize_times(render(text, self.language)), style=style), soft_wrap=True)
 
