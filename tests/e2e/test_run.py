@@ -35,7 +35,7 @@ def test_a_failed_rank_is_named_with_its_exit_code_and_its_last_line(shared: Clu
     ended = shared.paddock("run", shared.write(build_light_job("badly", script, workers=2)))
     assert ended.code == 1, str(ended)
     assert ended.lines == ["worker-1 │ out of ideas"]
-    assert ended.err.count("out of ideas") == 1, "in the last line, as the log stands above"
+    assert "\n".join(ended.said[2:]).count("out of ideas") == 1, "in the last line, as the log stands above"
     assert "the last lines" not in ended.err, "they stand above"
     assert "worker-1 ended with exit code 3, its last line: out of ideas" in ended.said[-2]
     assert ended.said[-2].startswith("Failed after ")

@@ -121,6 +121,9 @@ def command(
     directory that was there when the run began changes: a job that still runs is ended politely. Other files, which
     the job may write itself, and what .gitignore names do not count.
 
+    What the program prints goes to standard output: of one rank alone just as it was printed, of several each line with
+    its rank. All that Paddock says goes to standard error.
+
     When the job has ended, --on-end starts a command (without a shell; PADDOCK_JOB, PADDOCK_NAMESPACE, PADDOCK_PHASE,
     PADDOCK_CAUSE and PADDOCK_SECONDS are in its environment) or sends the same in JSON to a web address. It does not
     change the exit code.
