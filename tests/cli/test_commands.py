@@ -592,9 +592,8 @@ def test_lines_of_ranks_that_end_within_a_moment_are_not_lost(cluster: Cluster) 
     path = cluster.write(build_light_job("fast", "echo one; echo two", workers=4, clean="Always"))
     for _ in range(3):
         ended = cluster.paddock("run", path)
-        assert sorted(ended.lines) == [
-            f"worker-{rank} │ {word}" for rank in range(4) for word in ("one", "two")
-        ], str(ended)
+        printed = [f"worker-{rank} │ {word}" for rank in range(4) for word in ("one", "two")]
+        assert sorted(ended.lines) == printed, str(ended)
 
 
 def test_delete_says_what_it_waits_for(cluster: Cluster) -> None:
