@@ -104,7 +104,7 @@ def _large(cluster: Cluster) -> Sequence[Figure]:
 
     def to_file(command: Sequence[str]) -> float:
         with (cluster.directory / "printed").open("wb") as out:
-            return timed(lambda: subprocess.run(command, check=True, env=cluster.environment, stdout=out))
+            return timed(lambda: subprocess.run(command, check=True, env=cluster.environment, stdout=out, stderr=out))
 
     pair = alternate(lambda: to_file((*PADDOCK, *words)), lambda: to_file(command), 3, warm_up=0)
     logs = [to_file((*PADDOCK, "logs", "chatty")) for _ in range(3)]

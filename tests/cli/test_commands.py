@@ -260,7 +260,7 @@ def test_run_creates_what_stands_beside_the_job_and_brings_it_up_to_date(cluster
         group = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": {"name": "beside"}}
         path.write_text(yaml.safe_dump_all([words, {**group, "spec": {"minMember": 1}}, job]))
         ran = cluster.paddock("run", str(path))
-        assert ran.code == 0 and f"value {word}\n" in ran.out, str(ran)
+        assert (ran.code, ran.out) == (0, f"value {word}\n"), str(ran)
     refused = cluster.paddock("submit", str(path))
     removal = "KUBECONFIG=$(paddock kubeconfig) kubectl delete configmap words"
     assert f"`{removal}` removes it" in refused.err
@@ -283,8 +283,9 @@ def test_a_program_that_is_not_there_fails_at_once_and_is_named(cluster: Cluster
     job["spec"]["worker"]["template"]["spec"]["containers"][0]["command"] = ["no-such-program"]
     ended = cluster.paddock("run", cluster.write(job))
     assert ended.code == 1
-    assert 'worker-0 was not started: exec: "no-such-program": executable file not found' in ended.out, str(ended)
-    assert "its log has the reason" not in ended.out and ended.out.count("no-such-program") == 2
+    assert 'worker-0 was not started: exec: "no-such-program": executable file not found' in ended.err, str(ended)
+    assert "its log has the reason" not in ended.err and ended.err.count("no-such-program") == 2
+    assert ended.out == ""
 
 
 def test_a_script_that_no_image_has_is_taken_from_here_and_found_in_every_namespace(
@@ -301,9 +302,9 @@ def test_a_script_that_no_image_has_is_taken_from_here_and_found_in_every_namesp
     refused = call(cluster, "run", path, directory=here)
     assert refused.code == 2 and f"nor in {here}, but in ../mnist: `--workdir ../mnist` starts it there" in refused.err
     ran = call(cluster, "run", path, directory=near)
-    assert ran.code == 0 and "worker-0 │ trained\n" in ran.out, str(ran)
-    assert ran.lines[1] == f"runs {near}/train.py (python3 train.py), environment host"
-    assert "logs: paddock logs scripted -n kubeflow" in ran.lines[-1]
+    assert (ran.code, ran.out) == (0, "trained\n"), str(ran)
+    assert ran.said[1] == f"runs {near}/train.py (python3 train.py), environment host"
+    assert "logs: paddock logs scripted -n kubeflow" in ran.said[-1]
     assert cluster.paddock("logs", "scripted", "-n", "kubeflow", "--rank", "0").out == "trained\n"
     everywhere = [line.split()[:3] for line in cluster.paddock("get", "-A").lines]
     assert ["kubeflow", "scripted", "Completed"] in everywhere
@@ -392,7 +393,7 @@ def test_a_job_that_leaves_its_name_to_the_server_is_called_by_what_it_got(clust
     name = submitted.out.removeprefix("paddlejob/").removesuffix(" created\n")
     assert name.startswith("unnamed-") and f"paddock logs {name} -f" in submitted.err, str(submitted)
     ran = cluster.paddock("run", path)
-    assert ran.code == 0 and ran.lines[0].startswith("PaddleJob default/unnamed-"), str(ran)
+    assert ran.code == 0 and ran.said[0].startswith("PaddleJob default/unnamed-"), str(ran)
 
 
 def test_why_not_makes_the_checks_of_run(cluster: Cluster, tmp_path: Path) -> None:
@@ -433,7 +434,7 @@ def test_at_a_terminal_run_waits_for_an_environment_and_goes_on_when_there_is_on
                     directory=tmp_path)  # fmt: skip
         assert made.code == 0, str(made)
         out, _ = run.communicate(timeout=120)
-        assert run.returncode == 0 and "it runs" in out, out
+        assert (run.returncode, out) == (0, "it runs\n")
     finally:
         run.kill()
         os.close(shown)
@@ -458,8 +459,8 @@ def test_an_environment_follows_its_file_and_its_owner(cluster: Cluster, tmp_pat
     job["spec"]["runPolicy"] = {"backoffLimit": 0}
     missed = call(cluster, "run", cluster.write(job), directory=tmp_path)
     assert missed.code == 1, str(missed)
-    assert "yaml is not in environment kept: it comes from the package pyyaml\n" in missed.out
-    assert "next: echo pyyaml >> requirements.txt\n" in missed.out
+    assert "yaml is not in environment kept: it comes from the package pyyaml\n" in missed.err
+    assert "next: echo pyyaml >> requirements.txt\n" in missed.err
     assert cluster.paddock("env", "update", "kept").out == "environment/kept unchanged\n"
 
     file.write_text("# the newer one\ntiny==2.0\n")
@@ -470,7 +471,7 @@ def test_an_environment_follows_its_file_and_its_owner(cluster: Cluster, tmp_pat
         "import tiny; print(tiny.version)",
     ]
     ran = cluster.paddock("run", cluster.write(job))
-    assert ran.code == 0 and "worker-0 │ 2.0\n" in ran.out, str(ran)
+    assert (ran.code, ran.out) == (0, "2.0\n"), str(ran)
     assert "requirements.txt has changed: environment kept is rebuilt (+tiny==2.0 and -tiny==1.0)\n" in ran.err
 
     added = cluster.paddock("env", "update", "kept", "--add", "tinier")
@@ -533,10 +534,10 @@ def test_a_timeout_says_why_and_what_becomes_of_the_job(cluster: Cluster) -> Non
     ended = cluster.paddock("run", cluster.write(job), "--timeout", "1s")
     assert ended.code == 1, str(ended)
     (said,) = (
-        line for line in ended.lines if line.startswith("Not completed in 1 s (--timeout): waiting for room for 1")
+        line for line in ended.said if line.startswith("Not completed in 1 s (--timeout): waiting for room for 1")
     )
     assert "Insufficient nvidia.com/gpu (needs 4, 0 of 0 free)" in said and "accelerator=nvidia-tesla-p100" in said
-    assert any(line.startswith("then: paddock run ") and "--without nvidia.com/gpu" in line for line in ended.lines)
+    assert any(line.startswith("then: paddock run ") and "--without nvidia.com/gpu" in line for line in ended.said)
     assert ended.err.endswith(
         "the job is suspended, it holds no pods: `paddock logs late` shows what it printed, `paddock delete late` "
         "removes it\n"
@@ -547,7 +548,7 @@ def test_a_timeout_says_why_and_what_becomes_of_the_job(cluster: Cluster) -> Non
 def test_a_timeout_keeps_what_a_job_that_hangs_has_printed_and_the_next_run_replaces_it(cluster: Cluster) -> None:
     path = cluster.write(build_light_job("hangs", "echo before the hang; exec sleep 1000"))
     ended = cluster.paddock("run", path, "--timeout", "2s")
-    assert ended.code == 1 and "outputs" not in ended.out + ended.err, str(ended)
+    assert (ended.code, ended.out) == (1, "before the hang\n") and "outputs" not in ended.err, str(ended)
     assert cluster.paddock("get", "pods", "-o", "name").out.count("hangs") == 0
     assert cluster.paddock("logs", "hangs").out == "before the hang\n"
     Path(path).write_text(yaml.safe_dump(build_light_job("hangs", "echo again")))
@@ -606,9 +607,9 @@ def test_an_environment_of_ones_own(cluster: Cluster) -> None:
     by_image["spec"]["worker"]["template"]["spec"]["containers"][0]["image"] = "team.example/mine:v2"
     by_name = build_light_job("by-name", 'echo "$GREETING $(tiny)"; exec sleep 1000')
     by_name["metadata"]["annotations"] = {"paddock.dev/environment": "mine"}
-    assert "worker-0 │ hello 1.0\n" in cluster.paddock("run", cluster.write(by_image)).out
+    assert cluster.paddock("run", cluster.write(by_image)).out == "hello 1.0\n"
     run = cluster.start("run", cluster.write(by_name))
-    run.until_it_prints("worker-0 │ hello 1.0\n")
+    run.until_it_prints("hello 1.0\n")
     refused = cluster.paddock("env", "rm", "mine")
     assert refused.code == 2 and "in use by PaddleJob default/by-name and 1 more" in refused.err, str(refused)
     assert cluster.paddock("delete", "by-name", "by-image", "--now").code == 0
@@ -629,9 +630,8 @@ def test_lines_of_ranks_that_end_within_a_moment_are_not_lost(cluster: Cluster) 
     path = cluster.write(build_light_job("fast", "echo one; echo two", workers=4, clean="Always"))
     for _ in range(3):
         ended = cluster.paddock("run", path)
-        assert sorted(line for line in ended.lines if "│" in line) == [
-            f"worker-{rank} │ {word}" for rank in range(4) for word in ("one", "two")
-        ], str(ended)
+        printed = [f"worker-{rank} │ {word}" for rank in range(4) for word in ("one", "two")]
+        assert sorted(ended.lines) == printed, str(ended)
 
 
 def test_delete_says_what_it_waits_for(cluster: Cluster) -> None:
@@ -702,7 +702,8 @@ def test_down_in_the_middle_ends_the_run_and_the_next_cluster_goes_on_with_the_j
         )
         ended = run.end()
         assert ended.code == 1
-        assert ended.err == "the cluster was stopped; the job begins a new attempt at the next `paddock up`\n"
+        assert ended.said[0] == "PaddleJob default/paused: Single mode, 1 worker"
+        assert ended.said[2:] == ["the cluster was stopped; the job begins a new attempt at the next `paddock up`"]
         down = cluster.paddock("status")
         assert down.code == 1 and "is not up" in down.out
         assert cluster.paddock("get", "-o", "name").out == "paddlejob/paused\n", "asking starts it again"
@@ -727,8 +728,8 @@ def test_run_gives_up_a_job_that_always_fails_alike(cluster: Cluster) -> None:
     assert ended.code == 1, str(ended)
     assert "it has failed alike 2 times: once more, and the job is given up" in ended.err
     assert cluster.job("hopeless")["spec"]["runPolicy"] == {"backoffLimit": 2}
-    assert "after 2 restarts" in ended.lines[-3]
-    assert ended.lines[-2].startswith("(paddock run gives up after three failures alike; runPolicy.backoffLimit in ")
+    assert "after 2 restarts" in ended.said[-3]
+    assert ended.said[-2].startswith("(paddock run gives up after three failures alike; runPolicy.backoffLimit in ")
 
 
 def test_kubectl_that_only_warns_and_paddock_name_the_same_unknown_fields(cluster: Cluster) -> None:
@@ -747,12 +748,12 @@ def test_a_run_that_asks_begins_with_the_checkpoints_of_the_run_before(cluster: 
     program = "echo x >>$PADDOCK_CHECKPOINT_DIR/epochs; echo after $(wc -l <$PADDOCK_CHECKPOINT_DIR/epochs) epochs"
     job = build_light_job("resumed", program)
     path = cluster.write(job)
-    assert "after 1 epochs" in cluster.paddock("run", path).out
+    assert cluster.paddock("run", path).out == "after 1 epochs\n"
     anew = cluster.paddock("run", path)
-    assert "after 1 epochs" in anew.out and "resumes" not in anew.err, str(anew)
+    assert anew.out == "after 1 epochs\n" and "resumes" not in anew.err, str(anew)
     job["metadata"]["annotations"] = {"paddock.dev/resume": "true"}
     resumed = cluster.paddock("run", cluster.write(job))
-    assert "after 2 epochs" in resumed.out, str(resumed)
+    assert resumed.out == "after 2 epochs\n", str(resumed)
     assert "resumes from the checkpoints of run 2 (1 file, 2 B)\n" in resumed.err
     outputs = cluster.paddock("outputs", "resumed")
     assert (outputs.code, outputs.err) == (0, "run 3: 1 file, 4 B\n")

@@ -54,6 +54,11 @@ class Ended:
     def lines(self) -> list[str]:
         return self.out.splitlines()
 
+    @property
+    def said(self) -> list[str]:
+        """The lines of standard error: what Paddock itself says while it follows a job."""
+        return self.err.splitlines()
+
     def __str__(self) -> str:
         return f"exit code {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
 

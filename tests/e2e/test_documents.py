@@ -33,10 +33,10 @@ def test_every_manifest_of_the_documents_is_without_a_mistake(manifest: Path, sh
 def test_a_job_for_gpus_and_a_labelled_node_waits_with_both_facts_in_one_sentence(laptop: Cluster) -> None:
     manifest = str(DOCUMENTS / "gpu_node_selector.yaml")
     ended = laptop.paddock("run", manifest, "--timeout", "3", seconds=60)
-    if "1 Insufficient nvidia.com/gpu" not in ended.out + ended.err:
+    if "1 Insufficient nvidia.com/gpu" not in ended.err:
         pytest.skip("this machine has GPUs enough")
     assert ended.code == 1, str(ended)
-    sentences = [line for line in (ended.out + ended.err).splitlines() if "nvidia-tesla-p100" in line]
+    sentences = [line for line in ended.said if "nvidia-tesla-p100" in line]
     assert any("1 Insufficient nvidia.com/gpu (needs 4, 0 of 0 free)" in line for line in sentences), str(ended)
     laptop.paddock("delete", "wide-ande-deep")
     node = laptop.kubectl("get", "nodes", "-o", "name").lines[0]
@@ -75,7 +75,7 @@ def test_the_storage_job_trains_from_the_claims_directory_and_its_misspelt_polic
     ended = cluster.paddock("run", str(DOCUMENTS / "storage_job.yaml"), seconds=200)
     assert ended.code == 0, str(ended)
     assert "cleanPolicy" in ended.err
-    assert re.search(r"worker 2/2 succeeded\. Held-out AUC 0\.\d\d", ended.out)
+    assert re.search(r"worker 2/2 succeeded\. Held-out AUC 0\.\d\d", ended.err)
     until("OnCompletion removes all pods", lambda: not cluster.pods("paddlejob-demo-1"))
 
 

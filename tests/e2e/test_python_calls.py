@@ -48,5 +48,5 @@ def test_a_function_is_trained_and_its_end_returned_or_raised(shared: Cluster) -
     ended = shared.python(CALLS)
     assert ended.code == 0, str(ended)
     assert ended.lines[-1] == "all as it should be"
-    assert "worker-0 │ Epoch 3, Loss 0.5" in ended.lines
+    assert "Epoch 3, Loss 0.5" in ended.lines
     assert any(line.startswith("Completed in ") for line in ended.lines)

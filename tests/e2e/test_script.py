@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import base64
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from e2e.commands import Cluster, Ended, until
+from e2e.commands import PADDOCK, Cluster, Ended, until
 from e2e.manifests import WIDE_AND_DEEP
 
 HOST = ("--image", "python:3")
@@ -39,8 +41,8 @@ def work(shared: Cluster) -> Path:
 
 
 def words_of(ended: Ended) -> list[object]:
-    (line,) = (line for line in ended.lines if "words " in line)
-    found: list[object] = json.loads(line.partition("words ")[2])
+    (line,) = ended.lines
+    found: list[object] = json.loads(line.removeprefix("words "))
     return found
 
 
@@ -50,17 +52,56 @@ def test_arguments_variables_and_the_directory_reach_the_program_as_typed(shared
     )
     assert ended.code == 0, str(ended)
     assert words_of(ended) == [TYPED, str(work), None, "$(X) $$"]
-    assert ended.lines[0] == "PaddleJob default/show: Single mode, 1 worker"
-    assert ended.lines[1].startswith(f"runs {work}/show.py (python3 show.py --lr 0.1 'a b' ")
-    assert ended.lines[1].endswith("environment host")
+    assert ended.said[0] == "PaddleJob default/show: Single mode, 1 worker"
+    assert ended.said[1].startswith(f"runs {work}/show.py (python3 show.py --lr 0.1 'a b' ")
+    assert ended.said[1].endswith("environment host")
+
+
+PRINTS = r"""import os, sys
+print("\x1b[31mred\x1b[0m\tand tabs  ", flush=True)
+print("to standard error", file=sys.stderr, flush=True)
+print("long " * 30_000 + "日" * 50_000, flush=True)
+print("", "[bold]", "of attempt " + os.environ.get("PADDOCK_ATTEMPT", "0"), sep="\n", end="", flush=True)
+sys.exit(os.environ.get("PADDOCK_ATTEMPT") == "0")
+"""
+
+
+def test_standard_output_is_the_script_s_byte_for_byte_and_paddock_speaks_on_the_other(
+    shared: Cluster, work: Path
+) -> None:
+    (work / "prints.py").write_text(PRINTS)
+    command = ("run", *HOST, "--restarts", "1", "--workdir", str(work), "--", "python3", "prints.py")
+    python = [sys.executable, "prints.py"]
+    alone = subprocess.run(python, cwd=work, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
+    again = alone.replace("attempt 0", "attempt 1")
+    ended = shared.paddock(*command)
+    assert ended.code == 0 and ended.out == f"{alone}\n{again}"
+    assert ended.said[0] == "PaddleJob default/prints: Single mode, 1 worker"
+    assert ended.said[1] == f"runs {work}/prints.py (python3 prints.py), environment host"
+    assert ended.said[2].startswith("restart 1 of 1 in 10 s: worker-0 ended with exit code 1, its last line: of att")
+    assert ended.said[3].startswith("Completed in ") and ended.said[4] == "logs: paddock logs prints", ended.err
+    assert len(ended.said) == 5, ended.err
+    assert shared.paddock("logs", "prints").out == shared.paddock("logs", "prints-worker-0").out == again
+    assert shared.paddock("logs", "prints", "--attempt", "0").out == alone
+
+
+def test_in_one_file_both_stand_in_the_order_in_which_they_happened(shared: Cluster, work: Path) -> None:
+    (work / "prints.py").write_text("print('one\\ntwo', end='')\n")
+    words = ("run", *HOST, "--name", "ordered", "--workdir", str(work), "--", "python3", "prints.py")
+    ended = subprocess.run(
+        (*PADDOCK, *words), env=shared.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    head, runs, one, two, end, logs = ended.stdout.splitlines()
+    assert (one, two) == ("one", "two") and head.startswith("PaddleJob ") and runs.startswith("runs "), ended.stdout
+    assert end.startswith("Completed in ") and logs == "logs: paddock logs ordered", ended.stdout
 
 
 def test_a_script_that_fails_ends_the_command_with_1_at_once(shared: Cluster, work: Path) -> None:
     (work / "fail.py").write_text("import sys\nprint('tried', flush=True)\nsys.exit(3)\n")
     began = time.monotonic()
     ended = shared.paddock("run", *HOST, "--workdir", str(work), "--", "python3", "fail.py")
-    assert ended.code == 1 and "worker-0 ended with exit code 3" in ended.out, str(ended)
-    assert ended.out.count("│ tried") == 1, "it is not restarted"
+    assert ended.code == 1 and "worker-0 ended with exit code 3" in ended.err, str(ended)
+    assert ended.out == "tried\n", "it is not restarted"
     assert time.monotonic() - began < 30
 
 
@@ -68,7 +109,8 @@ def test_it_is_restarted_as_often_as_is_asked_for(shared: Cluster, work: Path) -
     (work / "again.py").write_text("import os, sys\nprint('attempt', os.environ['PADDOCK_ATTEMPT'], flush=True)\n"
                                    "sys.exit(os.environ['PADDOCK_ATTEMPT'] == '0')\n")  # fmt: skip
     ended = shared.paddock("run", *HOST, "--restarts", "1", "--workdir", str(work), "--", "python3", "again.py")
-    assert ended.code == 0 and "attempt 1" in ended.out, str(ended)
+    assert (ended.code, ended.out) == (0, "attempt 0\nattempt 1\n"), str(ended)
+    assert any(line.startswith("restart 1 of 1 in 10 s: worker-0 ") for line in ended.said), str(ended)
 
 
 def test_secrets_reach_the_program_and_nothing_that_is_shown(shared: Cluster, work: Path) -> None:
@@ -117,7 +159,7 @@ def test_the_users_script_is_run_by_paddlepaddle_and_two_workers_sum(cluster: Cl
     (work / "all_reduce.py").write_text(ALL_REDUCE)
     own = cluster.paddock("run", str(WIDE_AND_DEEP), "--workdir", str(work), seconds=300)
     assert own.code == 0 and own.out.count("│ my own") == 4, str(own)
-    assert own.lines[1] == f"runs {work}/train.py (python3 train.py), environment paddle-ps"
+    assert own.said[1] == f"runs {work}/train.py (python3 train.py), environment paddle-ps"
     for command in (["python", "all_reduce.py"], ["python", "-m", "all_reduce"]):
         ended = cluster.paddock("run", "--workers", "2", "--workdir", str(work), "--", *command, "$x", seconds=300)
         assert ended.code == 0, str(ended)

@@ -22,14 +22,14 @@ def test_the_documents_wide_and_deep_trains_as_it_is_printed(cluster: Cluster) -
     assert hashlib.sha256(WIDE_AND_DEEP.read_bytes()).hexdigest() == AS_PRINTED
     ended = cluster.paddock("run", str(WIDE_AND_DEEP), seconds=300)
     assert ended.code == 0, str(ended)
-    assert ended.lines[0] == "PaddleJob default/wide-ande-deep: PS mode, 2 servers, 2 workers"
+    assert ended.said[0] == "PaddleJob default/wide-ande-deep: PS mode, 2 servers, 2 workers"
     assert re.search(r"^worker-0 │ epoch 1  step 100/400  loss 0\.\d{4}$", ended.out, re.MULTILINE)
     assert re.fullmatch(
         r"Completed in \d+ s: ps 2/2, worker 2/2 succeeded\. "
         r"Held-out AUC 0\.\d\d \(chance 0\.50, best possible 0\.84\)",
-        ended.lines[-2],
+        ended.said[-2],
     ), str(ended)
-    assert re.fullmatch(r"logs: paddock logs wide-ande-deep      outputs: /.+", ended.lines[-1])
+    assert re.fullmatch(r"logs: paddock logs wide-ande-deep      outputs: /.+", ended.said[-1])
     python = find_python(cluster, "paddle-ps")
     assert_trained(python, cluster.output("wide-ande-deep"))
 
@@ -50,8 +50,8 @@ def test_the_documents_resnet_trains_on_the_cpu_and_says_so(cluster: Cluster) ->
     assert ended.code == 0, str(ended)
     assert "the job asks for 2 nvidia.com/gpu and this machine has none" in ended.err
     assert "(--without nvidia.com/gpu)" in ended.err
-    assert ended.lines[0] == "PaddleJob default/resnet: Collective mode, 2 workers"
-    accuracy = re.search(r"Held-out accuracy (0\.\d\d) \(chance 0\.10\)$", ended.lines[-2])
+    assert "PaddleJob default/resnet: Collective mode, 2 workers" in ended.said
+    accuracy = re.search(r"Held-out accuracy (0\.\d\d) \(chance 0\.10\)$", ended.said[-2])
     assert accuracy and float(accuracy[1]) > 0.9, str(ended)
     assert "nvidia.com/gpu" in cluster.job("resnet")["metadata"]["annotations"]["paddock.dev/without"]
 
@@ -61,4 +61,4 @@ def test_two_jobs_with_servers_and_gloo_run_side_by_side(cluster: Cluster) -> No
     for run in runs:
         ended = run.end(240)
         assert ended.code == 0, str(ended)
-        assert "ps 2/2, worker 2/2 succeeded. Held-out AUC" in ended.lines[-2]
+        assert "ps 2/2, worker 2/2 succeeded. Held-out AUC" in ended.said[-2]

@@ -109,13 +109,15 @@ class User:
         return [each for each in listing.items if "-workdir-" in name_of(each)]
 
 
-async def read_line(process: asyncio.subprocess.Process, beginning: str) -> str:
-    """The first line of standard error that begins so; earlier ones are dropped."""
+async def read_lines(process: asyncio.subprocess.Process, beginning: str) -> list[str]:
+    """The lines of standard error up to the first that begins so."""
     assert process.stderr is not None
+    lines = []
     async with asyncio.timeout(180):
         while line := (await process.stderr.readline()).decode():
+            lines.append(line.rstrip("\n"))
             if line.startswith(beginning):
-                return line
+                return lines
     raise AssertionError(f"it ended without {beginning!r}")
 
 
@@ -187,16 +189,17 @@ async def test_run_follows_a_job_to_its_end(user: User) -> None:
         await user.says("Running")
         await user.until_phase("Running")
         # Before its end: clean-up deletes the pod then, and nobody could be asked for its log.
-        complaint = await read_line(run, "the log of demo-worker-0 cannot be read: ")
+        begun = await read_lines(run, "the log of demo-worker-0 cannot be read: ")
         await user.says("Succeeded")
         ended = await end(run)
     assert ended.code == 0, ended
-    lines = ended.out.splitlines()
-    assert lines[0] == f"PaddleJob {user.world.namespace}/demo: Single mode, 1 worker"
-    assert lines[1] == "runs python train.py, image example.com/mine:1"
-    assert lines[2].startswith("Completed in ") and "worker 1/1 succeeded" in lines[2]
-    assert lines[3].startswith("logs: gone with the pods (cleanPodPolicy OnCompletion)")
-    assert "connection refused" in complaint
+    assert begun[0] == f"PaddleJob {user.world.namespace}/demo: Single mode, 1 worker"
+    assert begun[1] == "runs python train.py, image example.com/mine:1"
+    assert "connection refused" in begun[-1]
+    lines = ended.err.splitlines()
+    assert lines[-2].startswith("Completed in ") and "worker 1/1 succeeded" in lines[-2]
+    assert lines[-1].startswith("logs: gone with the pods (cleanPodPolicy OnCompletion)")
+    assert ended.out == "", "its log cannot be read"
 
 
 async def test_a_job_that_fails_says_which_rank_and_where_its_log_is(user: User) -> None:
@@ -212,8 +215,8 @@ async def test_a_job_that_fails_says_which_rank_and_where_its_log_is(user: User)
         listed = await user.paddock("get", "--context", "prod")
         whole = await user.paddock("get", "jobs", "demo", "-o", "json", PADDOCK_CONTEXT="prod")
     assert ended.code == 1, ended
-    assert "the log of demo-worker-0 cannot be read: " in ended.out
-    assert "worker-0 ended with exit code 3" in ended.out and "logs: paddock logs demo --context prod" in ended.out
+    assert "the log of demo-worker-0 cannot be read: " in ended.err and ended.out == ""
+    assert "worker-0 ended with exit code 3" in ended.err and "logs: paddock logs demo --context prod" in ended.err
     assert logs.code == 1 and "the log of demo-worker-0 cannot be read: " in logs.err
     assert explained.out.splitlines()[1].startswith("failed: worker-0 ended with exit code 3")
     assert "recorded by the operator in status.cause: RankFailed" in explained.out
@@ -332,8 +335,7 @@ async def test_a_job_that_nobody_takes_says_why(user: User) -> None:
     run = await user.start("run", file, "--context", "prod")
     await until(lambda: _job_is_there(user))
     explained = await user.paddock("explain", "demo", "--context", "prod")
-    async with asyncio.timeout(180):
-        await _read_line(run)
+    await read_lines(run, "no operator has taken the job yet: none seems to run")
     run.send_signal(signal.SIGINT)
     ended = await end(run)
     assert ended.code == 130
@@ -343,12 +345,6 @@ async def test_a_job_that_nobody_takes_says_why(user: User) -> None:
 
 async def _job_is_there(user: User) -> bool:
     return bool((await user.world.api.list(JOBS, user.world.namespace)).items)
-
-
-async def _read_line(process: asyncio.subprocess.Process) -> None:
-    assert process.stderr is not None
-    line = (await process.stderr.readline()).decode()
-    assert line.startswith("no operator has taken the job yet: none seems to run"), line
 
 
 async def test_an_operator_that_watches_elsewhere_is_named(user: User) -> None:

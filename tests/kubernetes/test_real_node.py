@@ -70,7 +70,7 @@ def test_paddock_sends_a_directory_follows_the_pods_and_reads_their_logs(cluster
     assert ended.returncode == 0, ended.stdout + ended.stderr
     for index in (0, 1):
         assert f"worker-{index} │ rank {index} of 2 has trained" in ended.stdout
-    assert "Completed in " in ended.stdout
+    assert "Completed in " in ended.stderr
     assert run_paddock(home, "logs", "sent", "--rank", "1", *words).stdout.strip() == "rank 1 of 2 has trained"
 
 

@@ -42,11 +42,17 @@ def _path_without_repository() -> str:
 
 
 def call(*command: str, environment: Mapping[str, str] | None = None, cwd: Path | None = None) -> str:
+    return end(*command, environment=environment, cwd=cwd).stdout
+
+
+def end(
+    *command: str, environment: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     ended = subprocess.run(
         command, env=environment, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=500
     )
     assert ended.returncode == 0, f"{' '.join(command)}\n{ended.stdout}{ended.stderr}"
-    return ended.stdout
+    return ended
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +114,10 @@ class Installed:
         assert program == str(programs / "paddock"), program
 
     def __call__(self, *words: str, **environment: str) -> str:
-        return call("paddock", *words, environment=self._environment | environment, cwd=self.directory)
+        return self.end(*words, **environment).stdout
+
+    def end(self, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return end("paddock", *words, environment=self._environment | environment, cwd=self.directory)
 
 
 @contextmanager
@@ -158,5 +167,5 @@ def test_an_installed_paddock_works_away_from_the_repository(installer: str, whe
 def test_an_installed_paddock_trains_the_demo(installer: str, wheel: Path, tmp_path: Path) -> None:
     with install(wheel, installer, tmp_path) as paddock:
         shutil.copy(DEMO, paddock.directory)
-        said = paddock("run", DEMO.name)
+        said = paddock.end("run", DEMO.name).stderr
         assert "worker 2/2 succeeded. Held-out AUC 0." in said

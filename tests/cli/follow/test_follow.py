@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -77,12 +78,14 @@ class Late(Api):
         yield LINES[32:]
 
 
-async def follow(api: Late, home: Path) -> tuple[FollowedJob, str]:
-    """The view at the end, and all printed lines."""
+async def follow(
+    api: Late, home: Path, *, workers: int = 1, shows: Callable[[Rank], bool] = lambda _: True
+) -> tuple[FollowedJob, str]:
+    """The view at the end, and all that goes to standard output."""
     out = io.StringIO()
     screen = Screen(Console(file=out), Console(file=io.StringIO()))
-    job = read_stored(RESOURCE, build_manifest(workers=1))
-    follower = Follower(api, Local(Home(home, home)), job, screen, lambda _: True)  # type: ignore[arg-type]
+    job = read_stored(RESOURCE, build_manifest(workers=workers))
+    follower = Follower(api, Local(Home(home, home)), job, screen, shows)  # type: ignore[arg-type]
     return await asyncio.wait_for(follower.run(), 180), out.getvalue()
 
 
@@ -91,7 +94,7 @@ async def test_the_end_of_a_rank_that_its_watch_has_not_shown_is_read(told: list
     api = Late([Event("SYNCED", {}), *told], SUCCEEDED)
     view, out = await follow(api, tmp_path)
     assert (view.status.phase, find_termination_message(view)) == (Phase.COMPLETED, SAID)
-    assert out.splitlines() == [f"worker-0 │ {line}" for line in LINES.decode().splitlines()]
+    assert out == LINES.decode()
     assert api.gets == [name_of(SUCCEEDED)]
 
 
@@ -118,6 +121,36 @@ async def test_a_pod_that_cannot_be_read_leaves_the_result(error: Exception, tmp
 async def test_a_deleted_pod_has_its_last_lines_printed(tmp_path: Path) -> None:
     _, out = await follow(Late([Event("ADDED", RUNNING)], NotFound("clean-up was first")), tmp_path)
     assert SAID in out
+
+
+class Restarted(Late):
+    """Two attempts of the rank one after the other; the first has not ended its last line."""
+
+    async def stream_log(self, namespace: str, pod: str, **_: Any) -> AsyncIterator[bytes]:
+        self.streams = getattr(self, "streams", 0) + 1
+        yield b"\x1b[31mhalf\x1b[0m\ta" if self.streams == 1 else b"whole\n"
+
+
+OF_NEXT = deepcopy(SUCCEEDED)
+OF_NEXT["metadata"]["uid"] = "of-worker-0-again"
+BOTH = [Event("ADDED", SUCCEEDED), Event("DELETED", SUCCEEDED), Event("ADDED", OF_NEXT)]
+
+
+@pytest.mark.parametrize(
+    ("workers", "shows", "printed"),
+    [
+        (1, lambda rank: True, "\x1b[31mhalf\x1b[0m\ta\nwhole\n"),
+        (2, lambda rank: rank == WORKER, "\x1b[31mhalf\x1b[0m\ta\nwhole\n"),
+        (2, lambda rank: True, "worker-0 │ \x1b[31mhalf\x1b[0m\ta\nworker-0 │ whole\n"),
+        (2, lambda rank: rank != WORKER, ""),
+    ],
+    ids=["the only one", "one of two", "both of two", "the other"],
+)
+async def test_the_lines_of_one_rank_are_as_its_attempts_printed_them(
+    workers: int, shows: Callable[[Rank], bool], printed: str, tmp_path: Path
+) -> None:
+    _, out = await follow(Restarted(BOTH, NotFound("gone")), tmp_path, workers=workers, shows=shows)
+    assert out == printed
 
 
 NOISE = b"LAUNCH INFO 2026-11-20 15:41:36,894 host: None\n"
@@ -151,6 +184,6 @@ async def test_the_script_s_lines_go_to_stdout_and_what_is_folded_is_told_once(
         folds=folds,
     )
     view = await asyncio.wait_for(follower.run(), 180)
-    assert out.getvalue().splitlines() == [f"worker-0 │ {line}" for line in shown]
+    assert out.getvalue().splitlines() == shown
     assert err.getvalue() == said
     assert view.printed == {"worker-0"}

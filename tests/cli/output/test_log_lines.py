@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paddock.cli.output.log_lines import Lines, build_tail
+from paddock.cli.output.log_lines import Lines, Unended, build_tail
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,22 @@ def test_a_line_without_end_is_shown_in_pieces() -> None:
     cutter = Lines()
     shown = [line for _ in range(4) for line in cutter.feed(b"x" * 30_000)]
     assert shown == ["x" * 90_000]
+
+
+def test_a_line_that_has_no_end_is_known_as_such() -> None:
+    cutter = Lines()
+    lines = [*cutter.feed(b"whole\n" + b"x" * 70_000), *cutter.feed(b"y\nlast"), *cutter.end()]
+    assert [(line[-1], isinstance(line, Unended)) for line in lines] == [
+        ("e", False), ("x", True), ("y", False), ("t", True),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("more", range(4))
+def test_a_character_is_not_cut_where_a_long_line_is(more: int) -> None:
+    text = "日" * 30_000
+    cutter = Lines()
+    lines = [*cutter.feed(b"a" * more + text.encode()[:-1]), *cutter.feed(text.encode()[-1:]), *cutter.end()]
+    assert "".join(lines) == "a" * more + text
 
 
 def test_the_tail_leaves_out_empty_lines() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from paddock.cli.output import screen, terminal
+from paddock.cli.output.log_lines import Unended
 from paddock.cli.output.terminal import build_stacked, build_table, find_room, pod_colour, print_table
 
 HEADER = ("NAME", "STATUS", "WHY")
@@ -106,8 +108,15 @@ def test_a_pod_has_the_same_colour_every_time() -> None:
     assert len({pod_colour(f"worker-{index}") for index in range(8)}) > 3
 
 
+class Terminal(io.StringIO):
+    """What is written to a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 def console(*, is_terminal: bool) -> tuple[Console, io.StringIO]:
-    text = io.StringIO()
+    text = Terminal() if is_terminal else io.StringIO()
     made = Console(file=text, force_terminal=is_terminal, color_system="standard" if is_terminal else None, width=60)
     return made, text
 
@@ -118,7 +127,7 @@ def test_in_a_pipe_a_rank_s_lines_are_unchanged() -> None:
     with shown:
         shown.status("Running 3s")
         shown.rank_lines("ps-0", 8, ["[bold]no markup[/bold]", "\x1b[31mred\x1b[0m", ""])
-        shown.rank_lines("", 8, ["alone"])
+        shown.rank_lines("ps-0", 0, ["alone"])
     assert text.getvalue() == "ps-0     │ [bold]no markup[/bold]\nps-0     │ \x1b[31mred\x1b[0m\nps-0     │ \nalone\n"
 
 
@@ -128,6 +137,65 @@ def test_on_a_terminal_colours_pass_and_other_commands_to_it_do_not() -> None:
     shown = text.getvalue()
     assert "\x1b[31mred" in shown and "up" in shown
     assert "\x1b[2J" not in shown and "\x1b[5A" not in shown
+
+
+def test_on_a_terminal_each_line_ends() -> None:
+    out, text = console(is_terminal=True)
+    screen.Screen(out, terminal.stderr()).rank_lines("ps-0", 0, [Unended("half")])
+    assert text.getvalue().endswith("half\n")
+
+
+@pytest.mark.parametrize(
+    ("width", "lines", "printed"),
+    [
+        (0, ["one", ""], "one\n\n"),
+        (0, ["one", Unended("two")], "one\ntwo"),
+        (0, [Unended("long "), "line"], "long line\n"),
+        (4, [Unended("long "), Unended("line")], "ps-0 │ long \nps-0 │ line\n"),
+    ],
+)
+def test_one_rank_s_lines_end_as_it_ended_them(width: int, lines: list[str], printed: str) -> None:
+    out, text = console(is_terminal=False)
+    screen.Screen(out, terminal.stderr()).rank_lines("ps-0", width, lines)
+    assert text.getvalue() == printed
+
+
+def test_a_file_for_which_colours_are_forced_has_them_in_names_alone() -> None:
+    text = io.StringIO()
+    forced = Console(file=text, force_terminal=True, color_system="standard")
+    shown = screen.Screen(forced, forced)
+    with shown:
+        shown.status("Running 3s")
+        shown.rank_lines("ps-0", 4, ["a\tb\x1b[5A", "\x1b[31mred"])
+        shown.rank_lines("ps-0", 0, ["a\tb\x1b[5A"])
+    head = "\x1b[33mps-0 │ \x1b[0m"
+    assert text.getvalue() == f"{head}a\tb\x1b[5A\n{head}\x1b[31mred\na\tb\x1b[5A\n"
+
+
+@pytest.mark.parametrize("is_one", [True, False])
+def test_in_a_pipe_paddock_s_sentences_go_to_stderr_each_on_a_line_of_its_own(is_one: bool) -> None:
+    out, text = console(is_terminal=False)
+    err, said = (out, text) if is_one else console(is_terminal=False)
+    shown = screen.Screen(out, err)
+    with shown:
+        shown.line("a job")
+        shown.rank_lines("ps-0", 0, ["one", Unended("two")])
+        shown.notify("a word")
+        shown.notify_unless_live("building")
+        shown.line("Completed", "bold green")
+        shown.answer("asked for")
+    words = "a word\nbuilding\nCompleted\n"
+    if is_one:
+        assert text.getvalue() == f"a job\none\ntwo\n{words}asked for\n"
+    else:
+        assert (text.getvalue(), said.getvalue()) == ("one\ntwo\nasked for\n", f"a job\n{words}")
+
+
+def test_streams_are_one_place_where_they_are_one_file(tmp_path: Path) -> None:
+    with (tmp_path / "a").open("w") as one, (tmp_path / "a").open("a") as same, (tmp_path / "b").open("w") as other:
+        assert screen.are_one_place(one, one) and screen.are_one_place(one, same)
+        assert not screen.are_one_place(one, other) and not screen.are_one_place(one, io.StringIO())
+    assert not screen.are_one_place(one, other), "they are closed"
 
 
 def test_the_live_line_is_gone_at_the_end_and_the_lines_remain() -> None:

@@ -55,9 +55,10 @@ class JobDeleted(Exception):
 
 
 class Follower:
-    """One followed job. `shows` selects the ranks whose lines are printed; progress is read from all ranks.
+    """One followed job. `shows` selects the ranks whose lines are printed, each with its rank's name unless it is one
+    rank alone; progress is read from all ranks.
 
-    `raw`: without rank names; `folds`: what launchers and libraries print is counted, not shown (`jobs.logs.folding`);
+    `folds`: what launchers and libraries print is counted, not shown (`jobs.logs.folding`);
     `tail`: at most so many of the lines printed before now; `on_view`: called for each new status; `unreported`:
     reasons of causes that the caller reports itself.
     """
@@ -71,7 +72,6 @@ class Follower:
         shows: Callable[[Rank], bool],
         *,
         tail: int | None = None,
-        raw: bool = False,
         folds: bool = True,
         on_view: Callable[[FollowedJob], None] = lambda _: None,
         unreported: frozenset[str] = frozenset(),
@@ -83,9 +83,9 @@ class Follower:
         self.view = FollowedJob(job.job, job.status, time.time())
         self._screen, self._shows, self._tail, self._on_view = screen, shows, tail, on_view
         self._reported = _REPORTED - unreported
-        self._raw = raw
         self._folds, self._printed = folds, Printed(folds)
-        self._width = max((len(str(rank)) for rank in job.job.ranks()), default=0)
+        alone = sum(map(shows, job.job.ranks())) == 1
+        self._width = 0 if alone else max((len(str(rank)) for rank in job.job.ranks()), default=0)
         self._streams: dict[str, asyncio.Task[None]] = {}
         self._ended = asyncio.Event()
         self._pods: dict[Rank, str] = {}  # the UID of each rank's newest pod
@@ -220,6 +220,7 @@ class Follower:
         label, attempt = rank_name(pod), read.attempt if (read := read_pod(pod)) else None
         folding = self._printed.open(label) if self._shows(rank) else None
         draw = partial(self._draw, label) if folding is not None else _draw_nothing
+        self._screen.end_line()  # of the attempt before
         try:
             async for lines in follow_lines(
                 self._client, self._place, pod, container, self._tail, self._screen.notify, draw, raw=not self._folds
@@ -229,8 +230,9 @@ class Follower:
                     self._print(label, folding.feed(lines), attempt)
         finally:  # also if it is cancelled: what was held is printed
             self._draw(label, "")
-            if folding is not None:
-                self._print(label, folding.end(), attempt)
+            if folding is not None and (held := folding.end()):
+                self._screen.end_line()
+                self._print(label, held, attempt)
 
     def _read(self, rank: Rank, lines: list[str]) -> None:
         self._lines_read += len(lines)
@@ -247,7 +249,7 @@ class Follower:
 
     def _print(self, label: str, lines: list[str], attempt: int | None) -> None:
         self._printed.note(label, len(lines))
-        self._screen.rank_lines("" if self._raw else label, self._width, lines, attempt)
+        self._screen.rank_lines(label, self._width, lines, attempt)
 
     def _note_environment(self, waiting: Mapping[str, Any]) -> None:
         if named := read_environment(str(waiting.get("message") or "")):

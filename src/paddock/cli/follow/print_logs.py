@@ -61,8 +61,7 @@ class Printer:
 
     def __init__(self, request: Request, names: Sequence[str]) -> None:
         self._request = request
-        self._alone = len(names) == 1
-        self._width = max(map(len, names), default=0)
+        self._width = 0 if len(names) == 1 else max(map(len, names), default=0)
         self.screen = Screen(language=readers_language())
         self._folded = Printed(folds=True) if request.folds else None
         self.failed = False
@@ -91,8 +90,7 @@ class Printer:
             return lambda lines: print(
                 "\n".join(build_json_line(source.run, source.attempt, source.rank, line) for line in lines)
             )
-        name = "" if self._alone else source.rank
-        return lambda lines: self.screen.rank_lines(name, self._width, lines)
+        return lambda lines: self.screen.rank_lines(source.rank, self._width, lines)
 
 
 def print_kept(history: History, namespace: str, word: str, request: Request, current: str = "") -> int | None:

@@ -60,11 +60,6 @@ class Selection:
     ranks: tuple[Rank, ...]
     tail: int | None
 
-    @property
-    def raw(self) -> bool:
-        """The lines of a single rank are printed without its name."""
-        return len(self.ranks) == 1
-
     def shows(self, rank: Rank) -> bool:
         return rank in self.ranks
 

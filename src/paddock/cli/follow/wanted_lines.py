@@ -63,7 +63,8 @@ class Wanted:
         return bool(self.include or self.exclude)
 
     def choose(self, lines: list[str]) -> list[str]:
-        return [line for line in lines if self.shows(line)] if self.filters else lines
+        """Lines that are searched for have an end each, as those of grep."""
+        return [str(line) for line in lines if self.shows(line)] if self.filters else lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +83,17 @@ def read_lines(source: Source, folding: Folding | None = None, *, raw: bool = Fa
     for chunk in source.chunks:
         batch = lines.feed(chunk)
         yield batch if folding is None else folding.feed(batch)
-    yield lines.end() if folding is None else [*folding.feed(lines.end()), *folding.end()]
+    if folding is None:
+        yield lines.end()
+        return
+    last, held = folding.feed(lines.end()), folding.end()
+    yield [*map(str, last), *held] if held else last
 
 
 def choose_lines(batches: Iterable[list[str]], wanted: Wanted) -> Iterator[list[str]]:
     """The lines that are wanted of one log, in batches. A log may be larger than the memory."""
     if wanted.first_error:
-        yield find_first_error(chain.from_iterable(batches))
+        yield [str(line) for line in find_first_error(chain.from_iterable(batches))]
         return
     chosen = map(wanted.choose, batches)
     if wanted.tail is None:

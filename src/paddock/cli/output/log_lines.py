@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
+
 from paddock.jobs.logs.folding import Folding
 
 _LONGEST = 1 << 16
 """Bytes after which an unfinished line is cut: a program that prints no line end must not fill the memory."""
+
+
+class Unended(str):
+    """A line without a line end: the last of a log, or the first part of one that is too long to be held."""
+
+    __slots__ = ()
 
 
 class Lines:
@@ -29,15 +37,17 @@ class Lines:
         self._is_drawn = b"\r" in self._rest or (self._is_drawn and not whole)
         if not self._raw:
             self._rest = _newest(self._rest)
+        lines = [self._read(line) for line in whole]
         if len(self._rest) > _LONGEST:
-            whole.append(self._rest)
-            self._rest = b""
-        return [self._read(line) for line in whole]
+            _, end = codecs.utf_8_decode(self._rest, "replace", False)  # a character is not cut
+            lines.append(Unended(self._read(self._rest[:end])))
+            self._rest = self._rest[end:]
+        return lines
 
     def end(self) -> list[str]:
         """The last line, if the stream ended without a line end."""
         rest, self._rest = self._rest, b""
-        return [self._read(rest)] if rest else []
+        return [Unended(self._read(rest))] if rest else []
 
     def _read(self, line: bytes) -> str:
         return line.rstrip(b"\r").decode("utf-8", "replace") if self._raw else _text(line)

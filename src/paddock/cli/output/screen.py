@@ -1,18 +1,23 @@
 """The screen of a followed job: permanent lines, and on a terminal one live line below them.
 
-Lines of ranks and the result go to stdout, notices to stderr. Nothing is redrawn if stdout is no terminal.
+The ranks' lines go to stdout and all that Paddock says itself to stderr, each written at once, so that their order is
+right where both end in one place. Where that is a terminal, both are printed above the live line. Elsewhere nothing is
+redrawn, and a rank's lines are as its program wrote them.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from types import TracebackType
-from typing import Self
+from typing import IO, Self
 
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
 from paddock.cli.output.local_times import localize_times
+from paddock.cli.output.log_lines import Unended
 from paddock.cli.output.terminal import pod_colour, stderr, stdout
 from paddock.jobs.text.phrases import Phrase, render
 
@@ -22,9 +27,16 @@ class Screen:
 
     def __init__(self, out: Console | None = None, err: Console | None = None, *, language: str = "en") -> None:
         self._out, self._err, self.language = out or stdout(), err or stderr(), language
-        self._one_terminal = self._out.is_terminal and self._err.is_terminal
-        self._live = Live(console=self._out, refresh_per_second=8, transient=True) if self._out.is_interactive else None
+        self._is_one_place = are_one_place(self._out.file, self._err.file)
+        self._draws = self._out.is_terminal and self._out.file.isatty()
+        """Whether stdout is a terminal indeed: FORCE_COLOR makes one of a file, for colours alone."""
+        is_live = self._draws and self._is_one_place and self._out.is_interactive
+        self._live = Live(console=self._out, refresh_per_second=8, transient=True) if is_live else None
+        self._own = self._out if self._live else self._err
         self._shown = ""
+        self._heads: dict[str, str] = {}
+        self._is_open = False
+        """The last line of a rank has no end yet."""
 
     def __enter__(self) -> Self:
         if self._live:
@@ -38,38 +50,77 @@ class Screen:
             self._live.stop()
 
     def rank_lines(self, name: str, width: int, lines: list[str], attempt: int | None = None) -> None:
-        """`worker-0 │ …`, with a colour for each rank; without a name the line as the program wrote it.
+        """`worker-0 │ …`, with a colour for each rank. `width`: of the names; 0 for lines without one.
 
         On a terminal colour codes are kept and other control sequences dropped, as they would damage the live line.
         All lines are one print, so that the screen does not flicker. `attempt`: that of the pod that printed them.
         """
-        head = f"{name:<{width}} │ " if name else ""
         if not lines:
             return
-        if not self._out.is_terminal:
-            print("\n".join(head + line for line in lines), file=self._out.file, flush=True)
+        head = f"{name:<{width}} │ " if width else ""
+        if not self._draws:
+            text = join_lines(self._colour(head, name), lines)
+            self._is_open = not text.endswith("\n")
+            print(text, end="", file=self._out.file, flush=True)
             return
-        text = Text("\n").join(Text.assemble((head, pod_colour(name)), Text.from_ansi(line)) for line in lines)
-        self._out.print(text, soft_wrap=True)
+        shown = Text("\n").join(Text.assemble((head, pod_colour(name)), Text.from_ansi(line)) for line in lines)
+        self._out.print(shown, soft_wrap=True)
+
+    def _colour(self, head: str, name: str) -> str:
+        """As FORCE_COLOR wants it in a pipe."""
+        if head not in self._heads:
+            with self._out.capture() as shown:
+                self._out.print(Text(head, pod_colour(name)), end="")
+            self._heads[head] = shown.get()
+        return self._heads[head]
+
+    def end_line(self) -> None:
+        """Ends the line of a program that has left it without an end."""
+        if self._is_open:
+            self._is_open = False
+            print(file=self._out.file, flush=True)
+
+    def answer(self, text: Phrase | str, style: str = "") -> None:
+        """Prints to stdout what the command was asked for."""
+        self._print(self._out, text, style)
 
     def line(self, text: Phrase | str, style: str = "") -> None:
-        self._out.print(Text(localize_times(render(text, self.language)), style=style), soft_wrap=True)
+        """Prints a sentence about the job to stderr."""
+        self._print(self._own, text, style)
 
     def notify(self, text: Phrase | str) -> None:
-        """Prints a notice to stderr; above the live line if stdout and stderr are one terminal."""
-        said = localize_times(render(text, self.language))
-        if self._live and self._one_terminal:
-            self._out.print(Text(said, style="dim"), soft_wrap=True)
-        else:
-            self._err.print(said)
+        """Prints a notice to stderr, dimmed on a terminal."""
+        self._print(self._own, text, "dim" if self._live else "")
+
+    def _print(self, console: Console, text: Phrase | str, style: str) -> None:
+        if self._is_one_place or console is self._out:
+            self.end_line()
+        console.print(Text(localize_times(render(text, self.language)), style=style), soft_wrap=True)
 
     def notify_unless_live(self, text: str) -> None:
         """Printed only when there is no live line."""
         if not self._live:
-            self._err.print(text)
+            self._print(self._err, text, "")
 
     def status(self, text: str) -> None:
         """Sets the live line, if there is one."""
         if self._live and text != self._shown:
             self._shown = text
             self._live.update(Text(text, style="bold", no_wrap=True, overflow="ellipsis"))
+
+
+def join_lines(head: str, lines: Sequence[str]) -> str:
+    """Lines that begin with `head`. Without one, a line that its program has not ended is not ended. Pure."""
+    if head:
+        return "".join([f"{head}{line}\n" for line in lines])
+    return "".join([line if isinstance(line, Unended) else f"{line}\n" for line in lines])
+
+
+def are_one_place(one: IO[str], other: IO[str]) -> bool:
+    """Whether two streams are written to the same terminal, file or pipe."""
+    if one is other:
+        return True
+    try:
+        return os.path.samestat(os.fstat(one.fileno()), os.fstat(other.fileno()))
+    except (OSError, ValueError, AttributeError):  # no file, or one that is closed
+        return False

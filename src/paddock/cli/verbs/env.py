@@ -276,7 +276,7 @@ def _build(name: str, request: str = "") -> None:
         with Screen(language=readers_language()) as screen:
             status = await _follow_build(client, place, name, asked, Builds(screen), screen)
             what = str(status.get("message") or "") or phrase("built")
-            screen.line(phrase("environment {name}: ready ({what})", name=name, what=what))
+            screen.answer(phrase("environment {name}: ready ({what})", name=name, what=what))
 
     try:
         run_with_client(work)

@@ -224,8 +224,7 @@ async def _follow(client: Client, place: Place, job: StoredJob, which: Selection
     """The exit code: as the job ends."""
     with FilteredScreen(request.wanted, as_json=request.as_json, language=readers_language()) as screen:
         screen.run = _number(place, job)
-        raw = which.raw and not request.as_json
-        follower = Follower(client, place, job, screen, which.shows, tail=which.tail, raw=raw, folds=request.folds)
+        follower = Follower(client, place, job, screen, which.shows, tail=which.tail, folds=request.folds)
         following = asyncio.create_task(follower.run())
         watching = asyncio.create_task(place.attend(client, job, screen.notify))
         try:

@@ -122,6 +122,9 @@ def command(
     directory that was there when the run began changes: a job that still runs is ended politely. Other files, which
     the job may write itself, and what .gitignore names do not count.
 
+    What the program prints goes to standard output: of one rank alone just as it was printed, of several each line with
+    its rank. All that Paddock says goes to standard error.
+
     When the job has ended, --on-end starts a command (without a shell; PADDOCK_JOB, PADDOCK_NAMESPACE, PADDOCK_PHASE,
     PADDOCK_CAUSE and PADDOCK_SECONDS are in its environment) or sends the same in JSON to a web address. It does not
     change the exit code.
@@ -261,9 +264,10 @@ class Run:
                 submitted = await submitting
                 self.job = job = submitted.job
                 assert job.job is not None, "the server took what was checked"
-                self._screen.line(build_head(job.job, self._screen.language))
+                say = self._screen.answer if self._detach else self._screen.line
+                say(build_head(job.job, self._screen.language))
                 for said in submitted.programs:
-                    self._screen.line(said)
+                    say(said)
                 if self._detach and interrupt.done():  # it came after the create request was sent
                     outcome = Outcome(client, self._place, self._screen, job)
                     return await self._interrupt(outcome, FollowedJob(job.job, job.status, time.time()))
