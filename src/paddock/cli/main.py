@@ -147,11 +147,19 @@ _GC_THRESHOLD = 100_000
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The entry point. Always raises SystemExit."""
+    _replace_closed()
     _replace_unencodable()
     gc.set_threshold(_GC_THRESHOLD)
     code = run(sys.argv[1:] if arguments is None else list(arguments))
     gc.freeze()  # else the interpreter looks at every object again at its end: a tenth of the time of `paddock get`
     sys.exit(code)
+
+
+def _replace_closed() -> None:
+    """A stream that was closed by who started the command (`>&-`, a service) takes all and keeps nothing."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - until the end of the process
 
 
 def _replace_unencodable() -> None:
@@ -182,7 +190,7 @@ def _run(arguments: Sequence[str]) -> int:
         print(translate("interrupted", readers_language()), file=sys.stderr)
         return 130
     except BrokenPipeError:  # the reader of the pipe has closed it (head)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
     except Exception as error:
         if "_PADDOCK_COMPLETE" in os.environ:  # completion runs while the user types: output would damage the line
@@ -190,11 +198,23 @@ def _run(arguments: Sequence[str]) -> int:
         return _explain(error)
 
 
+def _drop_output() -> None:
+    """If standard output takes no more: else the interpreter reports it again at its end."""
+    from paddock.cli.output.terminal import drop_output
+
+    try:
+        sys.stdout.flush()
+    except OSError:
+        drop_output(sys.stdout)
+
+
 def _explain(error: Exception) -> int:
     import traceback
 
     from paddock.cli.cluster.errors import explain_error
 
+    if isinstance(error, OSError):
+        _drop_output()  # what is left in its buffer would fail again
     known = explain_error(error)
     if known is not None:
         print(known.message, file=sys.stderr)

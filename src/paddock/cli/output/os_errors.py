@@ -11,6 +11,8 @@ _KNOWN = {
     errno.EISDIR: phrase("Is a directory"),
     errno.ENOTDIR: phrase("Not a directory"),
     errno.EACCES: phrase("Permission denied"),
+    errno.ENOSPC: phrase("No space left on device"),
+    errno.EDQUOT: phrase("Disk quota exceeded"),
 }
 
 

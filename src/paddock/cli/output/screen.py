@@ -18,14 +18,19 @@ from rich.text import Text
 
 from paddock.cli.output.local_times import localize_times
 from paddock.cli.output.log_lines import Unended
-from paddock.cli.output.terminal import pod_colour, stderr, stdout
+from paddock.cli.output.terminal import drop_output, pod_colour, stderr, stdout
 from paddock.jobs.text.phrases import Phrase, render
 
 
 class Screen:
-    """A context manager; its methods also work outside of the context. Phrases are rendered in `language`."""
+    """A context manager; its methods also work outside of the context. Phrases are rendered in `language`. `goes_on`:
+    where nobody reads the ranks' lines any more (`| head`), they are dropped, as a job is followed to its end all the
+    same; else BrokenPipeError is raised."""
 
-    def __init__(self, out: Console | None = None, err: Console | None = None, *, language: str = "en") -> None:
+    def __init__(
+        self, out: Console | None = None, err: Console | None = None, *, language: str = "en", goes_on: bool = False
+    ) -> None:
+        self._goes_on = goes_on
         self._out, self._err, self.language = out or stdout(), err or stderr(), language
         self._is_one_place = are_one_place(self._out.file, self._err.file)
         self._draws = self._out.is_terminal and self._out.file.isatty()
@@ -61,10 +66,18 @@ class Screen:
         if not self._draws:
             text = join_lines(self._colour(head, name), lines)
             self._is_open = not text.endswith("\n")
-            print(text, end="", file=self._out.file, flush=True)
+            self._write(text)
             return
         shown = Text("\n").join(Text.assemble((head, pod_colour(name)), Text.from_ansi(line)) for line in lines)
         self._out.print(shown, soft_wrap=True)
+
+    def _write(self, text: str) -> None:
+        try:
+            print(text, end="", file=self._out.file, flush=True)
+        except BrokenPipeError:
+            if not self._goes_on:
+                raise
+            drop_output(self._out.file)
 
     def _colour(self, head: str, name: str) -> str:
         """As FORCE_COLOR wants it in a pipe."""
@@ -78,7 +91,7 @@ class Screen:
         """Ends the line of a program that has left it without an end."""
         if self._is_open:
             self._is_open = False
-            print(file=self._out.file, flush=True)
+            self._write("\n")
 
     def answer(self, text: Phrase | str, style: str = "") -> None:
         """Prints to stdout what the command was asked for."""

@@ -5,8 +5,10 @@ rich honours NO_COLOR, FORCE_COLOR, TERM=dumb, pipes and the width of the termin
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Sequence
+from typing import IO
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -37,13 +39,27 @@ _LEAST = 10
 """Characters that the last column keeps on the narrowest terminal."""
 
 
+class _Plain(Console):
+    """Raises BrokenPipeError as `print` does, where rich would end the command with exit code 1."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def stdout() -> Console:
     """Width is unlimited in a pipe, where a program reads it."""
-    return Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    return _Plain(highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def stderr() -> Console:
-    return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    return _Plain(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def drop_output(stream: IO[str]) -> None:
+    """What is printed to this stream from now on is lost: nobody reads it, or it cannot be written."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def pod_colour(pod: str) -> str:

@@ -192,7 +192,7 @@ class Call:
         with Screen(language=readers_language()) as screen:
             refuse_impossible(self.place, checked, screen.notify)
         self.place.start(sandbox=self.sandbox)
-        with Screen(language=readers_language()) as screen:
+        with Screen(language=readers_language(), goes_on=True) as screen:
             return self._follow(documents, which.shows, screen, listen)
 
     def _follow(self, documents: Documents, shows: Callable[[Rank], bool], screen: Screen, listen: Listen) -> int:
