@@ -27,9 +27,10 @@ def test_the_documents_wide_and_deep_trains_as_it_is_printed(cluster: Cluster) -
     assert re.fullmatch(
         r"Completed in \d+ s: ps 2/2, worker 2/2 succeeded\. "
         r"Held-out AUC 0\.\d\d \(chance 0\.50, best possible 0\.84\)",
-        ended.said[-2],
+        ended.said[-3],
     ), str(ended)
-    assert re.fullmatch(r"logs: paddock logs wide-ande-deep      outputs: /.+", ended.said[-1])
+    assert re.fullmatch(r"logs: paddock logs wide-ande-deep      outputs: /.+", ended.said[-2])
+    assert ended.said[-1].startswith("its servers are kept running (cleanPodPolicy: Never): ")
     python = find_python(cluster, "paddle-ps")
     assert_trained(python, cluster.output("wide-ande-deep"))
 
