@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -64,6 +65,10 @@ _ANYWHERE = frozenset(
 _LOCAL = frozenset({"env", "outputs", "up", "down", "kubeconfig"})
 
 
+class _ReaderGone(Exception):
+    """Nobody reads the pipe that is written to, as after `| head`: no fault of anybody."""
+
+
 class Verbs(VerbGroup):
     """Lists the verbs from a table and imports a verb when it is used."""
 
@@ -80,6 +85,12 @@ class Verbs(VerbGroup):
         language = readers_language()
         with formatter.section(translate("Verbs", language)):
             formatter.write_dl([(name, translate(what, language)) for name, what in VERBS.items()])
+
+    def invoke(self, context: click.Context) -> object:
+        try:
+            return super().invoke(context)
+        except BrokenPipeError as error:  # click would end the command with exit code 1
+            raise _ReaderGone from error
 
     def resolve_command(
         self, context: click.Context, arguments: list[str]
@@ -159,7 +170,7 @@ def _replace_closed() -> None:
     """A stream that was closed by who started the command (`>&-`, a service) takes all and keeps nothing."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - until the end of the process
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - until the end of the process
 
 
 def _replace_unencodable() -> None:
@@ -189,7 +200,7 @@ def _run(arguments: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         print(translate("interrupted", readers_language()), file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader of the pipe has closed it (head)
+    except _ReaderGone:
         _drop_output()
         return 0
     except Exception as error:

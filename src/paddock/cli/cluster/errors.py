@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 from paddock.app.home import HomeError, read_home
 from paddock.app.launch import StartError, StopError
 from paddock.cli.output.language import localized, readers_language
-from paddock.cli.output.os_errors import explain_unreadable
+from paddock.cli.output.os_errors import explain_unreadable, is_of_output
 from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.kube.errors import AlreadyExists, ApiError, BadRequest, Invalid, NotFound
 
@@ -61,7 +60,7 @@ def explain_error(error: Exception) -> Explained | None:
         return Explained(error.message, 2 if isinstance(error, _WRONG) else 1)
     if isinstance(error, OSError) and error.filename:
         return Explained(localized(phrase("{file}: {why}", file=str(error.filename), why=explain_unreadable(error))), 1)
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if isinstance(error, OSError) and is_of_output(error):
         said = phrase(
             "{why}: standard output, or the disk of {home}, takes no more",
             why=explain_unreadable(error), home=str(read_home(os.environ).root),

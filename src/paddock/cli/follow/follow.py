@@ -88,6 +88,7 @@ class Follower:
         self._width = 0 if alone else max((len(str(rank)) for rank in job.job.ranks()), default=0)
         self._streams: dict[str, asyncio.Task[None]] = {}
         self._ended = asyncio.Event()
+        self._unprintable: OSError | None = None
         self._pods: dict[Rank, str] = {}  # the UID of each rank's newest pod
         self._over: set[str] = set()  # ended or deleted pods
         self._awaited = asyncio.Event()
@@ -99,7 +100,7 @@ class Follower:
         self._edit: Phrase | None = None
 
     async def run(self) -> FollowedJob:
-        """Returns when the job has ended. Raises `JobDeleted`, `ApiError`."""
+        """Returns when the job has ended. Raises `JobDeleted`, `ApiError`; OSError where lines cannot be printed."""
         parts = (self._follow_job(), self._follow_pods(), self._follow_environments(), self._paint())
         tasks = [asyncio.create_task(part) for part in parts]
         ended = asyncio.create_task(self._ended.wait())
@@ -108,6 +109,8 @@ class Follower:
             for task in done:
                 task.result()
             await self._drain()
+            if self._unprintable is not None:
+                raise self._unprintable
             self.view = replace(self.view, printed=self._printed.just_printed())
             return self.view
         finally:
@@ -228,6 +231,9 @@ class Follower:
                 self._read(rank, lines)
                 if folding is not None:
                     self._print(label, folding.feed(lines), attempt)
+        except OSError as error:  # the reader of a pipe has gone, or a disk is full
+            self._unprintable = error
+            self._ended.set()
         finally:  # also if it is cancelled: what was held is printed
             self._draw(label, "")
             if folding is not None and (held := folding.end()):

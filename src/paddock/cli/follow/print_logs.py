@@ -16,7 +16,7 @@ from paddock.cli.follow.rank_log import fetch_log
 from paddock.cli.follow.ranks import Ranges, Selection
 from paddock.cli.follow.wanted_lines import Source, Wanted, build_json_line, print_log
 from paddock.cli.output.language import readers_language
-from paddock.cli.output.os_errors import explain_unreadable
+from paddock.cli.output.os_errors import explain_unreadable, is_of_output
 from paddock.cli.output.run_rows import explain_end
 from paddock.cli.output.screen import Screen
 from paddock.history.logs import LogFile
@@ -73,6 +73,8 @@ class Printer:
             show, raw = self._show(source), self._request.raw
             self.printed = print_log(source, self._request.wanted, show, folding, raw=raw) or self.printed
         except OSError as error:
+            if is_of_output(error):
+                raise
             self.note(phrase("the log of {pod} cannot be read: {why}", pod=source.rank, why=explain_unreadable(error)))
 
     def explain_folded(self, command: str) -> None:

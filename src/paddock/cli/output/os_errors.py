@@ -16,6 +16,11 @@ _KNOWN = {
 }
 
 
+def is_of_output(error: OSError) -> bool:
+    """Whether it says that no more can be written: the reader of a pipe has gone, or a disk is full."""
+    return error.errno in (errno.EPIPE, errno.ENOSPC, errno.EDQUOT)
+
+
 def explain_unreadable(error: OSError) -> Phrase | str:
     """A translated phrase for usual errors, else the C library's text."""
     return _KNOWN.get(error.errno or 0) or error.strerror or type(error).__name__

@@ -8,7 +8,8 @@ redrawn, and a rank's lines are as its program wrote them.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import IO, Self
 
@@ -18,14 +19,15 @@ from rich.text import Text
 
 from paddock.cli.output.local_times import localize_times
 from paddock.cli.output.log_lines import Unended
+from paddock.cli.output.os_errors import explain_unreadable
 from paddock.cli.output.terminal import drop_output, pod_colour, stderr, stdout
-from paddock.jobs.text.phrases import Phrase, render
+from paddock.jobs.text.phrases import Phrase, phrase, render
 
 
 class Screen:
     """A context manager; its methods also work outside of the context. Phrases are rendered in `language`. `goes_on`:
-    where nobody reads the ranks' lines any more (`| head`), they are dropped, as a job is followed to its end all the
-    same; else BrokenPipeError is raised."""
+    where nobody reads the ranks' lines any more (`| head`), or a disk is full, they are dropped, as a job is followed
+    to its end all the same; else OSError is raised."""
 
     def __init__(
         self, out: Console | None = None, err: Console | None = None, *, language: str = "en", goes_on: bool = False
@@ -64,20 +66,26 @@ class Screen:
             return
         head = f"{name:<{width}} │ " if width else ""
         if not self._draws:
-            text = join_lines(self._colour(head, name), lines)
-            self._is_open = not text.endswith("\n")
-            self._write(text)
+            with self._guarded(self._out):
+                text = join_lines(self._colour(head, name), lines)
+                self._is_open = not text.endswith("\n")
+                print(text, end="", file=self._out.file, flush=True)
             return
         shown = Text("\n").join(Text.assemble((head, pod_colour(name)), Text.from_ansi(line)) for line in lines)
         self._out.print(shown, soft_wrap=True)
 
-    def _write(self, text: str) -> None:
+    @contextmanager
+    def _guarded(self, console: Console) -> Iterator[None]:
+        """What is printed here may fail without an end of the command, if it `goes_on`."""
         try:
-            print(text, end="", file=self._out.file, flush=True)
-        except BrokenPipeError:
+            yield
+        except OSError as error:
             if not self._goes_on:
                 raise
-            drop_output(self._out.file)
+            drop_output(console.file)
+            if console is self._out and not isinstance(error, BrokenPipeError):
+                said = phrase("standard output takes no more ({why}): the logs keep all", why=explain_unreadable(error))
+                self.notify(said)
 
     def _colour(self, head: str, name: str) -> str:
         """As FORCE_COLOR wants it in a pipe."""
@@ -91,7 +99,8 @@ class Screen:
         """Ends the line of a program that has left it without an end."""
         if self._is_open:
             self._is_open = False
-            self._write("\n")
+            with self._guarded(self._out):
+                print(file=self._out.file, flush=True)
 
     def answer(self, text: Phrase | str, style: str = "") -> None:
         """Prints to stdout what the command was asked for."""
@@ -108,7 +117,8 @@ class Screen:
     def _print(self, console: Console, text: Phrase | str, style: str) -> None:
         if self._is_one_place or console is self._out:
             self.end_line()
-        console.print(Text(localize_times(render(text, self.language)), style=style), soft_wrap=True)
+        with self._guarded(console):
+            console.print(Text(localize_times(render(text, self.language)), style=style), soft_wrap=True)
 
     def notify_unless_live(self, text: str) -> None:
         """Printed only when there is no live line."""

@@ -43,7 +43,7 @@ class _Plain(Console):
     """Raises BrokenPipeError as `print` does, where rich would end the command with exit code 1."""
 
     def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
+        raise  # what rich has caught
 
 
 def stdout() -> Console:
