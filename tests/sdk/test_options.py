@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from paddock.cli.cluster.errors import UserError
-from paddock.sdk.options import read_count, read_names, read_path, read_script, read_variables, read_words
+from paddock.sdk.options import read_count, read_names, read_path, read_script, read_seconds, read_variables, read_words
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,14 @@ from paddock.sdk.options import read_count, read_names, read_path, read_script, 
         (lambda: read_count("workers", 0, 1), "workers: found 0; a whole number from 1 is wanted"),
         (lambda: read_count("workers", "2", 1), "workers: found '2'; a whole number from 1 is wanted"),
         (lambda: read_count("gpus", True, 1), "gpus: found True; a whole number from 1 is wanted"),
+        (lambda: read_seconds("timeout", "x"), "timeout: found 'x'; a number of seconds above 0 is wanted"),
+        (lambda: read_seconds("timeout", -1), "timeout: found -1; a number of seconds above 0 is wanted"),
+        (lambda: read_seconds("timeout", 0), "timeout: found 0; a number of seconds above 0 is wanted"),
+        (lambda: read_seconds("timeout", True), "timeout: found True; a number of seconds above 0 is wanted"),
+        (lambda: read_seconds("timeout", float("nan")), "timeout: found nan; a number of seconds above 0 is wanted"),
+        (lambda: read_seconds("timeout", float("inf")), "timeout: found inf; a number of seconds above 0 is wanted"),
+        (lambda: read_script(None, ()), "script: found None; a file, or a list of words, is wanted"),  # type: ignore[arg-type]
+        (lambda: read_script(["python", None], ()), "args: found None; texts and numbers are wanted"),  # type: ignore[arg-type]
         (lambda: read_path("requirements", "/nowhere/r.txt", directory=False),
          "requirements: /nowhere/r.txt is not there"),
         (lambda: read_path("requirements", "/", directory=False), "requirements: / is not a file"),
@@ -37,6 +45,7 @@ def test_values_become_what_the_command_line_takes() -> None:
     assert read_words(["--lr", 0.1, 3, Path("/data"), "a b"]) == ("--lr", "0.1", "3", "/data", "a b")
     assert read_variables({"A": "1=2", "B": ""}) == ("A=1=2", "B=")
     assert read_count("workers", None, 1) is None
+    assert (read_seconds("timeout", None), read_seconds("timeout", 1.5)) == (None, 1.5)
     assert read_path("workdir", "/", directory=True) == "/"
 
 

@@ -17,7 +17,16 @@ from paddock.cli.submit.script.options import ScriptOptions
 from paddock.jobs.script.names import build_name
 from paddock.jobs.text.phrases import phrase
 from paddock.sdk.functions import build_script
-from paddock.sdk.options import File, read_count, read_names, read_path, read_script, read_variables, read_words
+from paddock.sdk.options import (
+    File,
+    read_count,
+    read_names,
+    read_path,
+    read_script,
+    read_seconds,
+    read_variables,
+    read_words,
+)
 from paddock.sdk.result import Result
 from paddock.sdk.runs import Request, choose_place, explained, finish, run_request
 from paddock.sdk.script_directory import write_script
@@ -69,7 +78,7 @@ def run(
             image=image, workdir=read_path("workdir", workdir, directory=True), namespace=namespace or default,
         )  # fmt: skip
         file, words = read_script(script, read_words(args))
-        request = Request(file, words, options, timeout, detach)
+        request = Request(file, words, options, read_seconds("timeout", timeout), detach)
         return _follow(place, request, check=check)
 
 
@@ -129,7 +138,7 @@ def train(
             image=image, workdir=directory, namespace=namespace or default,
         )  # fmt: skip
         words = ("python", str(path) if local else path.name)
-        return _follow(place, Request(None, words, options, timeout, detach), check=check)
+        return _follow(place, Request(None, words, options, read_seconds("timeout", timeout), detach), check=check)
 
 
 def _follow(place: Place, request: Request, *, check: bool) -> Result:

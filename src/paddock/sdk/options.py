@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,6 +23,15 @@ def read_count(option: str, value: int | None, low: int) -> int | None:
         phrase("{option}: found {found}; a whole number from {low} is wanted", option=option,
                found=repr(value), low=low)
     )  # fmt: skip
+
+
+def read_seconds(option: str, value: float | None) -> float | None:
+    """A time that is over one day."""
+    if value is None or (type(value) in (int, float) and 0 < value < math.inf):
+        return value
+    raise UserError(
+        phrase("{option}: found {found}; a number of seconds above 0 is wanted", option=option, found=repr(value))
+    )
 
 
 def read_path(option: str, value: File | None, *, directory: bool) -> str | None:
@@ -68,8 +78,10 @@ def _read_word(value: object) -> str:
 
 def read_script(script: File | Sequence[str], words: Sequence[str]) -> tuple[str | None, tuple[str, ...]]:
     """The manifest, if it is one, and what would stand behind `--`. Pure."""
+    if isinstance(script, Sequence) and not isinstance(script, str):
+        return None, (*map(_read_word, script), *words)
     if not isinstance(script, str | os.PathLike):
-        return None, (*script, *words)
+        raise UserError(phrase("script: found {found}; a file, or a list of words, is wanted", found=repr(script)))
     path = os.fspath(script)
     suffix = Path(path).suffix
     if suffix in _MANIFESTS:

@@ -77,15 +77,19 @@ def follow(listen: Listen) -> int:
 
 def test_a_running_job_is_ended_and_run_again_when_a_change_has_settled() -> None:
     runs: list[int] = []
+    for_change: list[bool] = []
 
     def once(listen: Listen) -> int:
         runs.append(len(script.looks))
-        return follow(listen)
+        code = follow(listen)
+        for_change.append(script.watch.is_changed)
+        return code
 
     half: Snapshot = {**FIRST, "train.py": (2, 3)}
     script = Script([FIRST, FIRST, half, SECOND, SECOND, SECOND], interrupt_at=5)
     assert script.watch.repeat(once) == 130
     assert runs == [5, 1], "looks that are left at each start"
+    assert for_change == [True, False]
     assert script.lines == ["train.py changed: running it again"]
 
 

@@ -74,10 +74,14 @@ class Outcome:
             self.screen.notify(said)
         return 0 if completed else 1
 
-    async def interrupt(self, view: FollowedJob, kill: asyncio.Task[None]) -> int:
-        """The user has interrupted: the job is deleted."""
-        self.screen.notify(phrase("stopping the job (Ctrl-C again kills it)"))
+    async def interrupt(self, view: FollowedJob, kill: asyncio.Task[None], *, by_user: bool = True) -> int:
+        """The user has interrupted, or --watch has seen a change: the job is deleted."""
+        self.screen.notify(
+            phrase("stopping the job (Ctrl-C again kills it)") if by_user else phrase("stopping the job")
+        )
         gone = await self._stop(lambda: delete_job(self.client, self.job), kill)
+        if not by_user and gone:
+            return 130
         whole = phrase("interrupted: the job and its pods are gone")
         if self.place.find_outputs(self.job):
             whole = phrase("interrupted: the job and its pods are gone; its outputs are kept")

@@ -81,6 +81,11 @@ class Watch:
                 return INTERRUPTED
 
     @property
+    def is_changed(self) -> bool:
+        """Whether the run that goes on is ended for a change, and not by the user."""
+        return bool(self._changed) and not self._interrupted
+
+    @property
     def _must_go_on(self) -> bool:
         """Whether there is nothing to wait for any more."""
         return self._interrupted or bool(self._changed)

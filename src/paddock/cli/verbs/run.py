@@ -139,7 +139,8 @@ def command(
     if not watches or shown:
         return call.once(queue_interrupts)
     between = Screen(language=readers_language())
-    return Watch(find_watched(file, read_typed(), options), between.notify).repeat(call.once)
+    watch = Watch(find_watched(file, read_typed(), options), between.notify)
+    return watch.repeat(lambda listen: call.once(listen, lambda: watch.is_changed))
 
 
 def refuse_contradictions(
@@ -172,9 +173,9 @@ class Call:
     detach: bool
     raw: bool
 
-    def once(self, listen: Listen) -> int:
-        """Runs it to the end of the job, and returns the exit code. `listen` tells it to end early. The files are read
-        each time, as --watch runs it again when they change."""
+    def once(self, listen: Listen, is_changed: Callable[[], bool] = lambda: False) -> int:
+        """Runs it to the end of the job, and returns the exit code. `listen` tells it to end early, and `is_changed`
+        whether that is for a change: --watch runs it again then, with the files read again, and nobody is called."""
         with Screen(language=readers_language()) as screen:
             documents = read_documents(self.file, read_typed(), self.options, self.place, screen.notify)
         checked, job = documents.checked, documents.job
@@ -193,18 +194,26 @@ class Call:
             refuse_impossible(self.place, checked, screen.notify)
         self.place.start(sandbox=self.sandbox)
         with Screen(language=readers_language(), goes_on=True) as screen:
-            return self._follow(documents, which.shows, screen, listen)
+            return self._follow(documents, which.shows, screen, listen, is_changed)
 
-    def _follow(self, documents: Documents, shows: Callable[[Rank], bool], screen: Screen, listen: Listen) -> int:
+    def _follow(
+        self,
+        documents: Documents,
+        shows: Callable[[Rank], bool],
+        screen: Screen,
+        listen: Listen,
+        is_changed: Callable[[], bool],
+    ) -> int:
         run = Run(
             self.place, screen, shows, self.timeout, self.options.workdir, "" if self.file == "-" else typed_command(),
-            typed=self.file is None, detach=self.detach, raw=self.raw, listen=listen,
+            typed=self.file is None, detach=self.detach, raw=self.raw, listen=listen, is_changed=is_changed,
         )  # fmt: skip
         code: int | None = None
         try:
             code = asyncio.run(run.run(documents, self.without))
         finally:
-            if self.on_end and run.view and (problem := call_on_end(self.on_end, run.read_end(code))):
+            called = self.on_end if run.view and not is_changed() else None
+            if called and (problem := call_on_end(called, run.read_end(code))):
                 screen.notify(problem)
         return code
 
@@ -225,12 +234,13 @@ class Run:
         detach: bool = False,
         raw: bool = False,
         listen: Listen = queue_interrupts,
+        is_changed: Callable[[], bool] = lambda: False,
     ) -> None:
         self.job: StoredJob | None = None
         """The job, once it is created."""
         self.view: FollowedJob | None = None
         """How it stood when it was last looked at."""
-        self._listen, self._raw = listen, raw
+        self._listen, self._is_changed, self._raw = listen, is_changed, raw
         self._command = command
         """The typed command, for a sentence that advises it again; empty if its file was stdin."""
         self._place, self._screen, self._shows, self._timeout = place, screen, shows, timeout
@@ -243,6 +253,7 @@ class Run:
         self._limits: set[asyncio.Task[None]] = set()
         self._gave_up = False
         """The job's backoffLimit was set by this command."""
+        self._timed_out = False
         self._cannot_start = asyncio.Event()
         self._failed_environment: FollowedJob | None = None
         """The job as it was when its environment was first reported as failed."""
@@ -281,7 +292,8 @@ class Run:
     def read_end(self, code: int | None) -> End:
         """How the job that was followed ended. `code`: what `run` returned, None if it raised an error."""
         assert self.view is not None
-        return read_end(self.view, code, time.time(), self._screen.language)
+        limit = self._timeout if self._timed_out else None
+        return read_end(self.view, code, time.time(), self._screen.language, limit=limit)
 
     def _note_creating(self) -> None:
         self._creating = True
@@ -317,6 +329,7 @@ class Run:
             await cancel(following)  # it would report the suspension that follows
             if self._failed_environment is not None:
                 return await outcome.give_up_environment(self._failed_environment, self._command, interrupt)
+            self._timed_out = True
             return await outcome.time_out(follower.view, self._timeout or 0, file, interrupt)
         except JobDeleted:
             raise Failed(phrase("the job was deleted while it ran")) from None
@@ -327,7 +340,7 @@ class Run:
     async def _interrupt(self, outcome: Outcome, view: FollowedJob) -> int:
         again = asyncio.create_task(self._interrupts.get())
         try:
-            return await outcome.interrupt(view, again)
+            return await outcome.interrupt(view, again, by_user=not self._is_changed())
         finally:
             await cancel(again)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from paddock.jobs.model import Phase
 from paddock.jobs.text.explain import explain
+from paddock.jobs.text.phrases import phrase, render
 from paddock.jobs.views.followed import FollowedJob
 
 INTERRUPTED, SUSPENDED, UNKNOWN = "Interrupted", "Suspended", "Unknown"
@@ -24,9 +25,15 @@ class End:
     seconds: float
 
 
-def read_end(view: FollowedJob, code: int | None, now: float, language: str = "en") -> End:
-    """`code`: the exit code of the command that followed it; None if it raised an error."""
+def read_end(
+    view: FollowedJob, code: int | None, now: float, language: str = "en", *, limit: float | None = None
+) -> End:
+    """`code`: the exit code of the command that followed it; None if it raised an error. `limit`: of --timeout, in
+    seconds, if it is what ended it."""
     status, key = view.status, view.job.key
     phase = str(status.phase) if status.phase.terminal else {130: INTERRUPTED, 1: SUSPENDED}.get(code or 0, UNKNOWN)
     cause = explain(status.cause, language) if status.cause and status.phase is not Phase.COMPLETED else ""
+    if limit is not None:
+        late = render(phrase("not completed in {time}", time=f"{limit:g} s"), language)
+        cause = f"{late}: {cause}" if cause else late
     return End(key.name, key.namespace, phase, cause, max(0.0, (view.ended or now) - view.submitted))
