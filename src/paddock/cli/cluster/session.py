@@ -6,13 +6,12 @@ import asyncio
 import os
 import shlex
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from paddock.aiohttp_import import without_certificates
 from paddock.app.home import Home, read_home
 from paddock.cli.cluster.context_flags import read_chosen
 from paddock.cli.cluster.errors import build_phrase
@@ -87,7 +86,7 @@ def ensure_up(*, sandbox: str = "auto") -> Home:
 @asynccontextmanager
 async def connect(place: Place, *, interactive: bool = True) -> AsyncIterator[Client]:
     """`interactive`: the cluster's credential plug-in may use this terminal, as for a password."""
-    with without_certificates():
+    with _without_certificates():
         from paddock.client.client import Client
     from paddock.client.credentials import open_credentials
 
@@ -105,6 +104,29 @@ async def connect(place: Place, *, interactive: bool = True) -> AsyncIterator[Cl
                 yield client
         else:
             yield client
+
+
+@contextmanager
+def _without_certificates() -> Iterator[None]:
+    """At its import aiohttp reads the certificates of the system, twice, for connections without a TLS context: a tenth
+    of the time of `paddock get`. Connections of `client` have contexts of their own. In a program of the user, where
+    others may use aiohttp too, `sdk` has imported it before."""
+    if "aiohttp" in sys.modules:
+        yield
+        return
+    names = {"SSL_CERT_FILE": os.devnull, "SSL_CERT_DIR": os.devnull}
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(names)
+    try:
+        import aiohttp  # noqa: F401
+
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _notify(said: Said) -> None:
