@@ -15,15 +15,15 @@ endef
 
 # A file's tests stay together, as they share clusters; files come in the order of the seed, not the largest first.
 # Training is left to one process: it needs the cores itself.
-# Many tests wait for processes and timers, so few cores get one process more than they are.
+# Many tests wait for processes and timers, so few cores get three processes more than they are.
 CORES := $(shell nproc 2>/dev/null || echo 2)
-PARALLEL := -n $(shell echo $$(( $(CORES) < 4 ? $(CORES) + 1 : $(CORES) < 8 ? $(CORES) : 8 ))) --dist loadfile --no-loadscope-reorder
+PARALLEL := -n $(shell echo $$(( $(CORES) < 5 ? $(CORES) + 3 : 8 ))) --dist loadfile --no-loadscope-reorder
 
 # Those on a real Kubernetes mostly wait for it; each process has a control plane of its own (500 MiB).
 WAITING := -n 3 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: ALWAYS help demo dist test test-all kubernetes bench simulate lint format catalogues lock clean
+.PHONY: ALWAYS help demo dist test test-all kubernetes bench simulate lint types types-of-tests style format catalogues lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,11 +60,19 @@ kubernetes: ## a control plane for the tests: $KUBEBUILDER_ASSETS, a cache, else
 		[ -x "$$KUBEBUILDER_ASSETS/kube-apiserver" ] || { echo "KUBEBUILDER_ASSETS is $$KUBEBUILDER_ASSETS, and no kube-apiserver is there" >&2; exit 1; }; \
 	else tools/kubernetes/build --node --kubemark || { echo "there is another way: set KUBEBUILDER_ASSETS to a folder that has kube-apiserver, kube-controller-manager and etcd" >&2; exit 1; }; fi
 
+# The two runs of mypy share nothing, and each is busy on one core: half the time at once.
 lint: $(VENV)/.ready-dev ## style, types and import layers
+	@$(MAKE) --no-print-directory -j2 types types-of-tests style
+
+types:
+	@$(BIN)/mypy
+
+types-of-tests:
+	@$(BIN)/mypy --config-file tests/mypy.ini
+
+style:
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check -q .
-	@$(BIN)/mypy
-	@$(BIN)/mypy --config-file tests/mypy.ini
 	@$(BIN)/lint-imports --no-logo 2>/dev/null || $(BIN)/lint-imports
 
 format: $(VENV)/.ready-dev ## put every file into the one format

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from paddock.cli.main import cli
 from paddock.jobs.install.crd import build_crds
 from paddock.kube.meta import Manifest, name_of, namespace_of
+from support.documents import read_documents
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 
@@ -26,7 +26,7 @@ DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 def printed(*words: str) -> list[Manifest]:
     result = CliRunner().invoke(cli, ["manifests", *words], prog_name="paddock")
     assert result.exit_code == 0, result.output
-    return [each for each in yaml.safe_load_all(result.output) if each]
+    return [each for each in read_documents(result.output) if each]
 
 
 def container_of(manifests: list[Manifest]) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def container_of(manifests: list[Manifest]) -> dict[str, Any]:
 
 def test_the_operator_serves_the_namespace_that_the_documents_say_and_another_when_told() -> None:
     """35: the documents said "this namespace only", and the file served all of them."""
-    shipped = list(yaml.safe_load_all((DEPLOY / "v1" / "operator.yaml").read_text()))
+    shipped = read_documents((DEPLOY / "v1" / "operator.yaml").read_text())
     assert "--namespace=paddle-system" in container_of(shipped)["args"]
     told = container_of(printed("operator", "--namespace", "team"))["args"]
     assert [each for each in told if each.startswith("--namespace=")] == ["--namespace=team"]

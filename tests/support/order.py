@@ -1,19 +1,33 @@
 """Tests run in another order each time. One seed names the order and what Hypothesis draws; the last line prints it.
 
 pytest-randomly draws the seed, gives it to the workers of xdist, and shuffles; `-p no:randomly` turns all of it off.
-The seed alone decides: with one, Hypothesis does not read its database of former examples.
+The seed alone decides: with one, Hypothesis does not read its database of former examples. Files of whole clusters come
+before the others, each of the two in the order of the seed: one that takes a minute and comes last would be waited for
+by all other workers.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import core
+
+_LONG = ("app", "e2e", "kubernetes")
+"""Folders of tests."""
+_TESTS = Path(__file__).resolve().parents[1]
 
 
 @pytest.hookimpl(trylast=True)  # after pytest-randomly has drawn, and after Hypothesis has read --hypothesis-seed
 def pytest_configure(config: pytest.Config) -> None:
     if core.global_force_seed is None:
         core.global_force_seed = config.getoption("randomly_seed", None)
+
+
+@pytest.hookimpl(trylast=True)  # after pytest-randomly has shuffled
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    long = {_TESTS / name for name in _LONG}
+    items.sort(key=lambda item: long.isdisjoint(item.path.parents))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

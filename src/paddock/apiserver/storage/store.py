@@ -164,7 +164,11 @@ class Store:
         if name:
             where.append("name=?")
             values.append(name)
-        if after is not None:
+        if after is not None and namespace and after[0] == namespace:
+            # SQLite finds this place in its index; beside an equal namespace it would read every row up to the pair.
+            where.append("name > ?")
+            values.append(after[1])
+        elif after is not None:
             where.append("(namespace, name) > (?, ?)")
             values.extend(after)
         rows = self.db.execute(
