@@ -24,7 +24,7 @@ from paddock.sdk.options import read_count, read_names, read_path, read_script, 
         (lambda: read_seconds("timeout", float("nan")), "timeout: found nan; a number of seconds above 0 is wanted"),
         (lambda: read_seconds("timeout", float("inf")), "timeout: found inf; a number of seconds above 0 is wanted"),
         (lambda: read_script(None, ()), "script: found None; a file, or a list of words, is wanted"),  # type: ignore[arg-type]
-        (lambda: read_script(["python", None], ()), "args: found None; texts and numbers are wanted"),  # type: ignore[arg-type]
+        (lambda: read_script(["python", None], ()), "args: found None; texts and numbers are wanted"),  # type: ignore[list-item]
         (lambda: read_path("requirements", "/nowhere/r.txt", directory=False),
          "requirements: /nowhere/r.txt is not there"),
         (lambda: read_path("requirements", "/", directory=False), "requirements: / is not a file"),

@@ -8,10 +8,11 @@ import click
 
 from paddock.cli.cluster.complete import complete_jobs
 from paddock.cli.cluster.deletion import delete_job
-from paddock.cli.cluster.lookup import fetch_job, printed_name
+from paddock.cli.cluster.lookup import printed_name
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import run_with_client
+from paddock.cli.follow.gone_jobs import fetch_present
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.terminal import stderr, stdout
 from paddock.cli.verb import Verb
@@ -36,7 +37,7 @@ def command(names: tuple[str, ...], now: bool, wait: bool, namespace: str) -> No
     """
 
     async def work(client: Client, place: Place) -> None:
-        found = [await fetch_job(client, namespace, name, place.flags) for name in names]
+        found = [await fetch_present(client, place, namespace, name) for name in names]
         for job in found:
             await delete_job(client, job, now=now, wait=wait, notify=_notify)
             stdout().print(localized(phrase("{object} deleted", object=printed_name(job.resource, job.key.name))))

@@ -10,10 +10,11 @@ import click
 from rich.cells import cell_len
 
 from paddock.cli.cluster.complete import complete_jobs
-from paddock.cli.cluster.lookup import fetch_job, fetch_pods
+from paddock.cli.cluster.lookup import fetch_pods
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import run_with_client
+from paddock.cli.follow.gone_jobs import fetch_present
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.local_times import format_local_time, localize_times
 from paddock.cli.output.rows import POD_HEADER, build_pod_cells
@@ -51,7 +52,7 @@ def command(job: str, namespace: str) -> None:
     """
 
     async def work(client: Client, place: Place) -> None:
-        stored = await fetch_job(client, namespace, job, place.flags)
+        stored = await fetch_present(client, place, namespace, job)
         pods = await fetch_pods(client, stored)
         events = await _fetch_events(client, stored)
         language = readers_language()

@@ -63,10 +63,10 @@ def command(job: str | None, file: str | None, namespace: str) -> int:
 
 
 def _explain_job(name: str, namespace: str, language: str) -> int:
-    from paddock.cli.cluster.lookup import fetch_job
+    from paddock.cli.follow.gone_jobs import fetch_present
 
     async def work(client: Client, place: Place) -> list[str]:
-        job = await fetch_job(client, namespace, name, place.flags)
+        job = await fetch_present(client, place, namespace, name)
         status = job.shown_status
         lines = build_explanation(job.manifest, status, time.time(), language, place.flags)
         if place.home is None and job.status.cause is None and explain_manager(job.manifest) is None:

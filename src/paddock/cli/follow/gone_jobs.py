@@ -1,0 +1,40 @@
+"""A job that the cluster does not have any more, but the history of the local cluster."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from paddock.cli.cluster.lookup import NoJob, fetch_job
+from paddock.cli.cluster.places import Place
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.views.stored import StoredJob
+
+if TYPE_CHECKING:
+    from paddock.kube.api import Api
+
+
+async def fetch_present(api: Api, place: Place, namespace: str, word: str) -> StoredJob:
+    """`fetch_job`, whose `NoJob` says what is kept of a job that is gone."""
+    try:
+        return await fetch_job(api, namespace, word, place.flags)
+    except NoJob:
+        said = explain_gone(place, namespace, word)
+        if said is None:
+            raise
+    raise NoJob(said)
+
+
+def explain_gone(place: Place, namespace: str, word: str) -> Phrase | None:
+    """None for a job of which nothing is kept."""
+    # late: few commands ask for a job that is gone
+    from paddock.app.history import History
+    from paddock.cli.follow.kept_runs import find_kept
+
+    runs = find_kept(History(place.home), namespace, word) if place.home is not None else []
+    if not runs:
+        return None
+    name, where = runs[-1].name, place.flags.of(namespace)
+    return phrase(
+        "the job {name} is gone; what is kept of it: `{history}`, `{logs}`",
+        name=repr(name), history=f"paddock history {name}{where}", logs=f"paddock logs {name}{where}",
+    )  # fmt: skip
