@@ -35,6 +35,10 @@ def test_what_an_interrupted_job_printed_is_kept(cluster: Cluster) -> None:
     waited = cluster.paddock("wait", "stopped")
     assert waited.code == 1 and "stopped run 1: Stopped after " in waited.out
     assert cluster.paddock("logs", "stopped", "-f").code == 1
+    gone = "the job 'stopped' is gone; what is kept of it: `paddock history stopped`, `paddock logs stopped`\n"
+    for verb in ("explain", "describe", "delete"):
+        told = cluster.paddock(verb, "stopped")
+        assert (told.code, told.err) == (2, gone), str(told)
 
 
 def test_each_attempt_keeps_its_log_and_the_first_error_is_found(cluster: Cluster) -> None:
