@@ -42,6 +42,18 @@ def test_a_reader_that_has_gone_costs_nothing(shared: Cluster) -> None:
         assert (ended.code, ended.err, len(ended.lines)) == (0, "", 1), f"{typed}: {ended}"
 
 
+def test_a_verb_that_acts_does_so_to_its_end_though_nobody_reads(cluster: Cluster) -> None:
+    """The first command starts the cluster, and says so."""
+    light, bad = build_light_job("unheard", "exit 0"), build_light_job("bad", "exit 3")
+    cold = shell(cluster, f"paddock run {shlex.quote(cluster.write(light))} 2>&1 | true")
+    assert cold.code == 0 and cluster.phase("unheard") == "Completed", str(cold)
+    full = shell(cluster, f"paddock run {shlex.quote(cluster.write(bad))} 2>/dev/full")
+    assert full.code == 1 and cluster.phase("bad") == "Failed", str(full)
+    assert shell(cluster, "paddock wait bad | true").code == 1
+    assert shell(cluster, "paddock delete unheard bad | true") == Ended(0, "", "")
+    assert shell(cluster, "paddock get -o name") == Ended(0, "", "")
+
+
 @pytest.mark.skipif(not _FULL.exists(), reason="there is no /dev/full")
 def test_a_full_disk_is_named_and_no_bug(shared: Cluster) -> None:
     job = shlex.quote(shared.write(build_light_job("unprinted", "echo here")))

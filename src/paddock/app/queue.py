@@ -15,7 +15,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.kube.meta import Manifest, controller_of
 from paddock.kube.times import Moment
 from paddock.node.scheduler.capacity import build_node_infos, sum_free
-from paddock.node.scheduler.nodes import Node, read_node
+from paddock.node.scheduler.nodes import Node, keeps_away, read_node
 from paddock.node.scheduler.placement import PRIORITIES, QueueEntry, build_queue
 from paddock.node.scheduler.pod_groups import read_group
 from paddock.node.scheduler.pod_request import Request, read_pod_amounts, read_request
@@ -36,11 +36,12 @@ class Standing:
 @dataclass(frozen=True, slots=True)
 class Capacity:
     """What the `nodes` that take pods have, by resource: (free, allocatable). `away`: nodes that take none, as they are
-    not ready or cordoned."""
+    not ready or cordoned. `tainted`: how many of `nodes` take only pods that tolerate their taints."""
 
     nodes: int
     away: int
     amounts: Mapping[str, tuple[Fraction, Fraction]]
+    tainted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,8 @@ def _since(entry: QueueEntry, owner: str) -> Moment | None:
 def _read_capacity(nodes: Iterable[Node], requests: Iterable[Request]) -> Capacity:
     infos = build_node_infos(nodes, requests)
     open_ = [info for info in infos if info.node.ready and not info.node.unschedulable]
-    return Capacity(len(open_), len(infos) - len(open_), sum_free(open_))
+    tainted = sum(any(map(keeps_away, info.node.taints)) for info in open_)
+    return Capacity(len(open_), len(infos) - len(open_), sum_free(open_), tainted)
 
 
 def read_needs(specs: Iterable[Mapping[str, object]]) -> dict[str, Fraction]:

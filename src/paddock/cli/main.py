@@ -12,6 +12,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -66,7 +67,8 @@ _LOCAL = frozenset({"env", "outputs", "up", "down", "kubeconfig"})
 
 
 class _ReaderGone(Exception):
-    """Nobody reads the pipe that is written to, as after `| head`: no fault of anybody."""
+    """Nobody reads the pipe that is printed to, as after `| head`: no fault of anybody. A verb that does more than to
+    print goes on (`cli.output.terminal`)."""
 
 
 class Verbs(VerbGroup):
@@ -190,7 +192,9 @@ def _run(arguments: Sequence[str]) -> int:
     try:
         typed = tuple(arguments)
         result = cli.main(args=list(typed), prog_name="paddock", standalone_mode=False, obj=typed)
-        sys.stdout.flush()
+        with suppress(BrokenPipeError):
+            sys.stdout.flush()
+        _drop_output()
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as ended:
         return ended.exit_code

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from threading import Thread
 import pytest
 
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.follow.on_end import Program, Webhook, call_on_end, read_on_end
+from paddock.cli.follow.on_end import Program, Webhook, call_on_end, kill, read_on_end
 from paddock.jobs.views.ended import End
 
 END = End("train", "default", "Failed", "worker-0 says “no”", 12.34)
@@ -56,6 +57,13 @@ def test_a_command_that_takes_too_long_is_ended_with_what_it_has_started(tmp_pat
     assert str(told) == "--on-end sh: it ran longer than 1 s and was ended"
     reader.join(60)
     assert not reader.is_alive()
+
+
+def test_a_command_that_was_waited_for_is_not_killed() -> None:
+    """Ctrl-C comes while it ends: `Popen.wait` has seen the end when it raises KeyboardInterrupt."""
+    process = subprocess.Popen(["true"], process_group=0)
+    process.wait(60)
+    kill(process)
 
 
 def test_a_command_finds_the_end_in_its_environment_and_no_shell_reads_it(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -122,6 +123,8 @@ LAPTOP = {"cpu": (1, 2), "memory": (20 * GIB, 24 * GIB), "pods": (1, 110), "ephe
         (capacity(nvidia_com__gpu=(0, 0)), True, "no GPU"),
         (capacity(3, 1, cpu=(1, 2)), True,
          "3 nodes: 2 CPUs: 1 free; no GPU (and 1 node that is not ready or cordoned)"),
+        (replace(capacity(2, cpu=(1, 2)), tainted=1), True,
+         "2 nodes: 2 CPUs: 1 free; no GPU (1 node takes only pods that tolerate its taints)"),
         (capacity(0, 2), True, "0 nodes: no GPU (and 2 nodes that are not ready or cordoned)"),
         (capacity(2, cpu=(2, 2)), False, "2 nodes: 2 CPUs; no GPU; what is free of it is not known: you may not list "
          "the pods of all namespaces"),

@@ -100,6 +100,8 @@ async def test_a_job_has_what_its_requirements_file_said_so_that_history_sees_a_
         ([Source(("/p/requirements.txt",), "d1")], {"requirements.txt": "d1"}),
         ([Source(("/p/requirements.txt",), "d1", added=("tqdm", "six"))],
          {"requirements.txt": "d1", "--add": "six, tqdm"}),
+        ([Source((), added=("tqdm @ https://me:secret@example.org/tqdm.whl?token=t",))],
+         {"--add": "tqdm @ https://example.org"}),
         ([Source(("/p/a.txt",), "d1"), Source(("/p/b.txt",), "d2")], {"a.txt": "d1", "b.txt": "d2"}),
         ([Source(("/p/a.txt",), "d1"), Source(("/q/a.txt",), "d2")], {"/p/a.txt": "d1", "/q/a.txt": "d2"}),
     ],

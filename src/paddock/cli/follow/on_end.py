@@ -112,19 +112,21 @@ def _start(program: Program, end: End, seconds: float) -> Phrase | None:
     try:
         code = process.wait(seconds)
     except subprocess.TimeoutExpired:
-        _kill(process)
+        kill(process)
         return phrase(
             "--on-end {name}: it ran longer than {seconds} s and was ended", name=name, seconds=f"{seconds:.0f}"
         )
     except BaseException:  # Ctrl-C, which a group of its own does not get
-        _kill(process)
+        kill(process)
         raise
     return phrase("--on-end {name}: it ended with exit code {code}", name=name, code=code) if code else None
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    os.killpg(process.pid, signal.SIGKILL)  # the group is there as long as its first process was not waited for
-    process.wait()
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """Ends a command that leads a process group, with what it has started, unless it has ended by itself."""
+    if process.returncode is None:  # the group is there as long as its first process was not waited for
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def _post(hook: Webhook, end: End) -> Phrase | None:

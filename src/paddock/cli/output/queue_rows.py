@@ -135,6 +135,12 @@ def explain_capacity(capacity: Capacity | None, *, all_pods: bool = True) -> Phr
         said = counted("{count} node: {said}", "{count} nodes: {said}", count=capacity.nodes, said=said)
     if not all_pods:
         said = phrase("{said}; what is free of it is not known: you may not list the pods of all namespaces", said=said)
+    if capacity.tainted:
+        said = counted(
+            "{said} ({count} node takes only pods that tolerate its taints)",
+            "{said} ({count} nodes take only pods that tolerate their taints)",
+            said=said, count=capacity.tainted,
+        )  # fmt: skip
     if not capacity.away:
         return said
     return counted(

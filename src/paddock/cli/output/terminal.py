@@ -40,10 +40,19 @@ _LEAST = 10
 
 
 class _Plain(Console):
-    """Raises BrokenPipeError as `print` does, where rich would end the command with exit code 1."""
+    """Drops what nobody reads any more (`| head`), where rich would end the command with exit code 1: what the command
+    does, and its exit code, stay the same. A stderr that cannot be written ends no command either."""
 
     def on_broken_pipe(self) -> None:
-        raise  # what rich has caught
+        drop_output(self.file)
+
+    def _check_buffer(self) -> None:
+        try:
+            super()._check_buffer()
+        except OSError:
+            if not self.stderr:
+                raise
+            drop_output(self.file)
 
 
 def stdout() -> Console:

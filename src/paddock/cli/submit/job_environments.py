@@ -19,6 +19,7 @@ from paddock.cli.cluster.places import Place
 from paddock.cli.submit.file_environments import Notify, prepare_environment, refresh_environments
 from paddock.cli.submit.submission import Checked
 from paddock.cli.submit.workdir import place_directories
+from paddock.environments.failures import redact
 from paddock.environments.sources import Source, read_source
 from paddock.jobs.labels import REQUIREMENTS_DIGEST_ANNOTATION
 from paddock.jobs.model import Job, Rank, Settings
@@ -104,14 +105,14 @@ def record_requirements(each: Checked, environments: Sequence[Manifest]) -> Chec
 
 def describe_requirements(sources: Sequence[Source]) -> dict[str, str]:
     """By the name of a file the digest of what was read, by its path where two have the same name; as `--add` the
-    packages beside them."""
+    packages beside them, without what a URL of theirs may hide."""
     names = Counter(Path(source.files[0]).name for source in sources if source.files)
     said = {}
     for source in sources:
         if source.files:
             path = Path(source.files[0])
             said[path.name if names[path.name] == 1 else str(path)] = source.digest
-    added = sorted({package for source in sources for package in source.added})
+    added = sorted({redact(package) for source in sources for package in source.added})
     return {**said, "--add": ", ".join(added)} if added else said
 
 

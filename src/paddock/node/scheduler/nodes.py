@@ -79,8 +79,13 @@ def _explain_state(request: Request, node: Node) -> Iterator[Fact]:
 
 def _explain_taints(request: Request, node: Node) -> Iterator[Fact]:
     for taint in node.taints:
-        if taint.get("effect") != "PreferNoSchedule" and not _tolerates(request, taint):
+        if keeps_away(taint) and not _tolerates(request, taint):
             yield Fact(f"node(s) had untolerated taint {{{taint.get('key')}: {taint.get('value') or ''}}}")
+
+
+def keeps_away(taint: Mapping[str, Any]) -> bool:
+    """Whether pods that do not tolerate it are not placed on its node."""
+    return taint.get("effect") != "PreferNoSchedule"
 
 
 def _tolerates(request: Request, taint: Mapping[str, Any]) -> bool:
