@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import IO
 
 from rich.cells import cell_len
@@ -66,9 +67,11 @@ def stderr() -> Console:
 
 def drop_output(stream: IO[str]) -> None:
     """What is printed to this stream from now on is lost: nobody reads it, or it cannot be written."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
+    with suppress(OSError, ValueError):  # a stream of a Python program, which is no file
+        place = stream.fileno()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, place)
+        os.close(nowhere)
 
 
 def pod_colour(pod: str) -> str:
