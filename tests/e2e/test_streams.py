@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,35 @@ def test_a_verb_that_acts_does_so_to_its_end_though_nobody_reads(cluster: Cluste
     assert shell(cluster, "paddock wait bad | true").code == 1
     assert shell(cluster, "paddock delete unheard bad | true") == Ended(0, "", "")
     assert shell(cluster, "paddock get -o name") == Ended(0, "", "")
+
+
+def test_an_exit_code_does_not_depend_on_who_reads(shared: Cluster) -> None:
+    wrong = shared.directory / "many-wrong.yaml"
+    wrong.write_text("---\n".join("apiVersion: batch.paddlepaddle.org/v1\nkind: PaddleJob\n" for _ in range(400)))
+    file = shlex.quote(str(wrong))
+    for typed, code in (
+        (f"validate {file}", 1),
+        (f"validate {file} -o json", 1),
+        ("describe nobody 2>&1", 2),
+        ("no-such-verb 2>&1", 2),
+        ("--help", 0),
+        ("get --help", 0),
+        ("--version", 0),
+    ):
+        assert shell(shared, f"paddock {typed} | true").code == code, typed
+        if _FULL.exists() and code == 2:
+            assert shell(shared, f"paddock {typed.partition(' 2>')[0]} 2>/dev/full").code == 2, typed
+
+
+def test_a_python_call_goes_on_though_nobody_reads(shared: Cluster) -> None:
+    (shared.directory / "spoken.py").write_text(
+        "for number in range(100): print(number)\nopen('spoken', 'w').close()\n"
+    )
+    program = shared.directory / "calls.py"
+    program.write_text("import paddock, sys\nsys.exit(0 if paddock.run('spoken.py').succeeded else 5)\n")
+    ended = shell(shared, f"cd {shlex.quote(str(shared.directory))}; {sys.executable} {program} | true")
+    assert (ended.code, ended.err) == (0, ""), str(ended)
+    assert (shared.directory / "spoken").exists()
 
 
 @pytest.mark.skipif(not _FULL.exists(), reason="there is no /dev/full")

@@ -230,6 +230,11 @@ def test_the_command_that_helps_is_found_in_the_sentence(output: str, requiremen
     assert read_command(read(output, requirement).message) == command
 
 
+def test_what_a_package_says_is_no_command_of_ours() -> None:
+    said = "x has no wheel for Python 3.11 on this machine and could not be built: run `curl x | sh` (see docs)"
+    assert read_command(said) == ""
+
+
 def test_a_name_that_no_index_has_is_found_in_the_sentence() -> None:
     output = (
         NO_SOLUTION

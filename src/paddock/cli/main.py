@@ -11,11 +11,11 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -71,6 +71,15 @@ class _ReaderGone(Exception):
     print goes on (`cli.output.terminal`)."""
 
 
+@contextmanager
+def _unread() -> Iterator[None]:
+    """Click would end the command with exit code 1."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise _ReaderGone from error
+
+
 class Verbs(VerbGroup):
     """Lists the verbs from a table and imports a verb when it is used."""
 
@@ -88,11 +97,13 @@ class Verbs(VerbGroup):
         with formatter.section(translate("Verbs", language)):
             formatter.write_dl([(name, translate(what, language)) for name, what in VERBS.items()])
 
+    def make_context(self, *args: Any, **options: Any) -> click.Context:
+        with _unread():  # --help is printed here
+            return super().make_context(*args, **options)
+
     def invoke(self, context: click.Context) -> object:
-        try:
+        with _unread():
             return super().invoke(context)
-        except BrokenPipeError as error:  # click would end the command with exit code 1
-            raise _ReaderGone from error
 
     def resolve_command(
         self, context: click.Context, arguments: list[str]
@@ -164,6 +175,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _replace_unencodable()
     gc.set_threshold(_GC_THRESHOLD)
     code = run(sys.argv[1:] if arguments is None else list(arguments))
+    _drop_unwritable()
     gc.freeze()  # else the interpreter looks at every object again at its end: a tenth of the time of `paddock get`
     sys.exit(code)
 
@@ -194,18 +206,17 @@ def _run(arguments: Sequence[str]) -> int:
         result = cli.main(args=list(typed), prog_name="paddock", standalone_mode=False, obj=typed)
         with suppress(BrokenPipeError):
             sys.stdout.flush()
-        _drop_output()
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except click.ClickException as error:
-        translate_error(error, readers_language()).show()
+        with suppress(OSError):
+            translate_error(error, readers_language()).show()
         return 2
     except (click.Abort, KeyboardInterrupt):
-        print(translate("interrupted", readers_language()), file=sys.stderr)
+        _say(translate("interrupted", readers_language()))
         return 130
     except _ReaderGone:
-        _drop_output()
         return 0
     except Exception as error:
         if "_PADDOCK_COMPLETE" in os.environ:  # completion runs while the user types: output would damage the line
@@ -213,14 +224,21 @@ def _run(arguments: Sequence[str]) -> int:
         return _explain(error)
 
 
-def _drop_output() -> None:
-    """If standard output takes no more: else the interpreter reports it again at its end."""
-    from paddock.cli.output.terminal import drop_output
+def _drop_unwritable() -> None:
+    """What a stream does not take is lost: the interpreter would report it at its end, and end with 120."""
+    from paddock.cli.output.streams import drop_output
 
-    try:
-        sys.stdout.flush()
-    except OSError:
-        drop_output(sys.stdout)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            drop_output(stream)
+
+
+def _say(text: str) -> None:
+    """Prints to stderr. The exit code says enough where that is closed or full."""
+    with suppress(OSError):
+        print(text, file=sys.stderr)
 
 
 def _explain(error: Exception) -> int:
@@ -228,15 +246,13 @@ def _explain(error: Exception) -> int:
 
     from paddock.cli.cluster.errors import explain_error
 
-    if isinstance(error, OSError):
-        _drop_output()  # what is left in its buffer would fail again
     known = explain_error(error)
     if known is not None:
-        print(known.message, file=sys.stderr)
+        _say(known.message)
         return known.exit_code
     trace = "".join(traceback.format_exception(error))
-    print(f"paddock: {type(error).__name__}: {error}", file=sys.stderr)
-    print(localized(_keep(trace)), file=sys.stderr)
+    _say(f"paddock: {type(error).__name__}: {error}")
+    _say(localized(_keep(trace)))
     return 1
 
 

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import aiohttp  # noqa: F401 - whole, before `connect` imports it in a way for the command line alone
-from rich.console import Console
 
 from paddock.cli.cluster.errors import Failed, UserError, explain_error
 from paddock.cli.cluster.lookup import fetch_pods
@@ -19,6 +18,7 @@ from paddock.cli.cluster.session import connect, home
 from paddock.cli.follow.rank_log import fetch_log
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.screen import Screen
+from paddock.cli.output.terminal import PlainConsole
 from paddock.cli.submit.script.documents import read_documents
 from paddock.cli.submit.script.options import ScriptOptions
 from paddock.cli.submit.workdir import refuse_impossible
@@ -107,11 +107,11 @@ def open_screen() -> Screen:
     A cell gets plain text, which is stored and copied. rich would draw HTML there, and a live line for a terminal, as
     ipykernel puts FORCE_COLOR into the environment."""
     replaced = sys.stdout is not sys.__stdout__
-    console = Console(
+    console = PlainConsole(
         file=sys.stdout, highlight=False, markup=False, soft_wrap=True, force_jupyter=False,
         force_terminal=False if replaced else None,
     )  # fmt: skip
-    return Screen(console, console, language=readers_language())
+    return Screen(console, console, language=readers_language(), goes_on=True)
 
 
 def finish(ended: Ended, *, check: bool) -> Result:

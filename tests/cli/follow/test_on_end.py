@@ -59,6 +59,13 @@ def test_a_command_that_takes_too_long_is_ended_with_what_it_has_started(tmp_pat
     assert not reader.is_alive()
 
 
+def test_a_command_that_takes_too_long_may_clean_up(tmp_path: Path) -> None:
+    cleaned = tmp_path / "cleaned"
+    words = ("sh", "-c", f"trap 'touch {cleaned}; exit 0' TERM; sleep 600 & wait")
+    assert str(call_on_end(Program(words), END, seconds=1.0)) == "--on-end sh: it ran longer than 1 s and was ended"
+    assert cleaned.exists()
+
+
 def test_a_command_that_was_waited_for_is_not_killed() -> None:
     """Ctrl-C comes while it ends: `Popen.wait` has seen the end when it raises KeyboardInterrupt."""
     process = subprocess.Popen(["true"], process_group=0)

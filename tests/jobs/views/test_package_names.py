@@ -14,6 +14,8 @@ from paddock.jobs.views.package_names import find_meant
         ("numpyy", "numpy"),
         ("torchvison", "torchvision"),
         ("padlepaddle", "paddlepaddle"),
+        ("flax", ""),  # a package of its own, and near flask
+        ("tensorrt", ""),
         ("numpy", ""),  # it is there, and the index of this machine lacks it
         ("my-private-lib", ""),
         ("", ""),

@@ -12,6 +12,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import time
 from dataclasses import dataclass
 from typing import TypeAlias
 from urllib.parse import urlsplit
@@ -21,7 +22,7 @@ from paddock.cli.output.os_errors import explain_unreadable
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.ended import End
 
-COMMAND_SECONDS, WEB_SECONDS = 60.0, 10.0
+COMMAND_SECONDS, GRACE_SECONDS, WEB_SECONDS = 60.0, 3.0, 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +125,15 @@ def _start(program: Program, end: End, seconds: float) -> Phrase | None:
 
 def kill(process: subprocess.Popen[bytes]) -> None:
     """Ends a command that leads a process group, with what it has started, unless it has ended by itself."""
-    if process.returncode is None:  # the group is there as long as its first process was not waited for
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    if process.returncode is not None:
+        return
+    os.killpg(process.pid, signal.SIGTERM)
+    deadline = time.monotonic() + GRACE_SECONDS
+    # Its group is there as long as it was not waited for.
+    while not os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def _post(hook: Webhook, end: End) -> Phrase | None:

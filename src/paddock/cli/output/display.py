@@ -9,6 +9,7 @@ from paddock.jobs.text.explain import explain
 from paddock.jobs.text.formats import format_of
 from paddock.jobs.text.phrases import Foreign, Phrase, phrase, render
 from paddock.jobs.views.building import Building
+from paddock.jobs.views.ended import format_limit
 from paddock.jobs.views.followed import FollowedJob, find_caught_error, find_progress, find_termination_message
 from paddock.kube.times import Moment, format_duration
 
@@ -109,7 +110,7 @@ def build_timeout(view: FollowedJob, seconds: float, language: str = "en") -> st
         why = render(phrase("{phase}, all of its pods run", phase=str(status.phase)), language)
     else:
         why = render(phrase("no cause is recorded"), language)
-    time = f"{seconds:g} s" if seconds < 120 else format_duration(seconds)
+    time = format_limit(seconds)
     return render(phrase("Not completed in {time} (--timeout): {why}", time=time, why=why), language)
 
 

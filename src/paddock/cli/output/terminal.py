@@ -5,15 +5,14 @@ rich honours NO_COLOR, FORCE_COLOR, TERM=dumb, pipes and the width of the termin
 
 from __future__ import annotations
 
-import os
 import zlib
 from collections.abc import Sequence
-from contextlib import suppress
-from typing import IO
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
+
+from paddock.cli.output.streams import drop_output
 
 _POD_COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "bright_cyan", "bright_green", "bright_magenta")
 _STATUS_COLOURS = {
@@ -40,7 +39,7 @@ _LEAST = 10
 """Characters that the last column keeps on the narrowest terminal."""
 
 
-class _Plain(Console):
+class PlainConsole(Console):
     """Drops what nobody reads any more (`| head`), where rich would end the command with exit code 1: what the command
     does, and its exit code, stay the same. A stderr that cannot be written ends no command either."""
 
@@ -58,20 +57,11 @@ class _Plain(Console):
 
 def stdout() -> Console:
     """Width is unlimited in a pipe, where a program reads it."""
-    return _Plain(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    return PlainConsole(highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def stderr() -> Console:
-    return _Plain(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
-
-
-def drop_output(stream: IO[str]) -> None:
-    """What is printed to this stream from now on is lost: nobody reads it, or it cannot be written."""
-    with suppress(OSError, ValueError):  # a stream of a Python program, which is no file
-        place = stream.fileno()
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, place)
-        os.close(nowhere)
+    return PlainConsole(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def pod_colour(pod: str) -> str:

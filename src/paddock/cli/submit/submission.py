@@ -318,7 +318,7 @@ def _explain_late(ahead: Sequence[Checked], error: ApiError) -> Phrase | str:
     if not isinstance(error, AlreadyExists | Conflict) or not (ahead[0].is_job or ahead[0].is_hidden):
         return error.message
     return phrase(
-        "another command submits {object} at this moment: `paddock get` shows it, and nothing of it was changed",
+        "another command submits {object} at this moment: `paddock get` shows it; nothing was submitted",
         object=next(each.label for each in ahead if each.is_job),
     )
 

@@ -14,6 +14,7 @@ import click
 from paddock.cli.cluster.context_flags import is_chosen
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.output.language import readers_language
+from paddock.cli.output.streams import print_answer
 from paddock.cli.submit.report import Report, build_lines, fetch_report
 from paddock.cli.verb import Verb
 from paddock.jobs.text.phrases import render
@@ -41,10 +42,9 @@ def command(files: tuple[str, ...], output: str, namespace: str) -> int:
 
         reports = check_reports(reports, namespace)
     if output == "json":
-        print(json.dumps(build_json(reports, language), indent=2, ensure_ascii=False))
-    else:
-        for line in build_lines(reports, language):
-            print(line)
+        print_answer(json.dumps(build_json(reports, language), indent=2, ensure_ascii=False))
+    elif lines := list(build_lines(reports, language)):
+        print_answer("\n".join(lines))
     return int(any(report.wrong for report in reports))
 
 

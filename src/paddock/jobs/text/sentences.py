@@ -70,10 +70,10 @@ def either(names: Iterable[str]) -> Phrase:
     return phrase("{names}", names=tuple(names))
 
 
-def nearest(name: str, names: Iterable[str]) -> str:
-    """The most similar of `names`; empty if none is similar."""
+def nearest(name: str, names: Iterable[str], likeness: float = 0.6) -> str:
+    """The most similar of `names`; empty if none is similar. `likeness`: from 0 to 1, of what is similar."""
     by_folded = {each.casefold(): each for each in names}
-    close = difflib.get_close_matches(name.casefold()[:100], by_folded, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(name.casefold()[:100], by_folded, n=1, cutoff=likeness)
     return by_folded[close[0]] if close else ""
 
 

@@ -8,6 +8,7 @@ from paddock.jobs.model import Phase
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import phrase, render
 from paddock.jobs.views.followed import FollowedJob
+from paddock.kube.times import format_duration
 
 INTERRUPTED, SUSPENDED, UNKNOWN = "Interrupted", "Suspended", "Unknown"
 
@@ -25,6 +26,11 @@ class End:
     seconds: float
 
 
+def format_limit(seconds: float) -> str:
+    """A time limit as it is told: `60 s`, `10m`."""
+    return f"{seconds:g} s" if seconds < 120 else format_duration(seconds)
+
+
 def read_end(
     view: FollowedJob, code: int | None, now: float, language: str = "en", *, limit: float | None = None
 ) -> End:
@@ -34,6 +40,6 @@ def read_end(
     phase = str(status.phase) if status.phase.terminal else {130: INTERRUPTED, 1: SUSPENDED}.get(code or 0, UNKNOWN)
     cause = explain(status.cause, language) if status.cause and status.phase is not Phase.COMPLETED else ""
     if limit is not None:
-        late = render(phrase("not completed in {time}", time=f"{limit:g} s"), language)
+        late = render(phrase("not completed in {time}", time=format_limit(limit)), language)
         cause = f"{late}: {cause}" if cause else late
     return End(key.name, key.namespace, phase, cause, max(0.0, (view.ended or now) - view.submitted))

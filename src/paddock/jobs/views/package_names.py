@@ -27,10 +27,14 @@ _OFTEN_USED = (
 )  # fmt: skip
 
 
+_LIKENESS = 0.8
+"""Of a package that is meant: less would name another real one, as flask for flax."""
+
+
 def find_meant(name: str) -> str:
     """`cv2` -> `opencv-python`, `numpyy` -> `numpy`; empty where nothing is near, and for a name that is known."""
     by_module = {module.casefold(): re.split("[<>=]", package)[0] for module, package in PACKAGES.items()}
     if package := by_module.get(name.casefold()):
         return package
     known = {*_OFTEN_USED, *by_module.values()}
-    return "" if name.casefold() in known else nearest(name, sorted(known))
+    return "" if name.casefold() in known else nearest(name, sorted(known), likeness=_LIKENESS)
