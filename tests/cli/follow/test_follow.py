@@ -22,8 +22,8 @@ from paddock.jobs.objects.pods import build_pod
 from paddock.jobs.views.followed import FollowedJob, find_termination_message
 from paddock.jobs.views.stored import read_stored
 from paddock.kube.api import Api, Event
-from paddock.kube.calls import Call, Get, T
-from paddock.kube.errors import NotFound, Unavailable
+from paddock.kube.calls import Call, List, Listing, T
+from paddock.kube.errors import ApiError, Unavailable
 from paddock.kube.meta import PODS, Manifest, Resource, name_of
 
 WORKER = Rank("worker", 0)
@@ -44,21 +44,21 @@ GONE = {"metadata": {"namespace": "default", "name": name_of(SUCCEEDED), "uid": 
 
 
 class Late(Api):
-    """The watch of the job says Completed as soon as the watch of pods has said `told`; a GET of the pod has `answer`.
-    A log has no end before the pod's end was read."""
+    """The watch of the job says `phase` as soon as the watch of pods has said `told`; a list of the pods has `answer`,
+    None for no pod. A log has no end before the pod's end was read."""
 
-    def __init__(self, told: list[Event], answer: Manifest | Exception) -> None:
-        self.told, self.answer = told, answer
-        self.gets: list[str] = []
+    def __init__(self, told: list[Event], answer: Manifest | ApiError | None, phase: str = "Completed") -> None:
+        self.told, self.answer, self.phase = told, answer, phase
+        self.lists = 0
         self._told, self._read = asyncio.Event(), asyncio.Event()
 
     async def send(self, call: Call[T]) -> T:
-        assert isinstance(call, Get) and call.resource == PODS
-        self.gets.append(call.name)
+        assert isinstance(call, List) and call.resource == PODS
+        self.lists += 1
         self._read.set()
-        if isinstance(self.answer, Exception):
+        if isinstance(self.answer, ApiError):
             raise self.answer
-        answer: Any = self.answer
+        answer: Any = Listing([] if self.answer is None else [self.answer], "1")
         return answer  # type: ignore[no-any-return]
 
     async def follow(self, resource: Resource, namespace: str = "", **_: str) -> AsyncIterator[Event]:
@@ -68,7 +68,7 @@ class Late(Api):
             self._told.set()
         else:
             await self._told.wait()
-            yield Event("MODIFIED", {**build_manifest(workers=1), "status": {"phase": "Completed"}})
+            yield Event("MODIFIED", {**build_manifest(workers=1), "status": {"phase": self.phase}})
         await asyncio.Event().wait()
 
     async def stream_log(self, namespace: str, pod: str, **_: Any) -> AsyncIterator[bytes]:
@@ -95,14 +95,23 @@ async def test_the_end_of_a_rank_that_its_watch_has_not_shown_is_read(told: list
     view, out = await follow(api, tmp_path)
     assert (view.status.phase, find_termination_message(view)) == (Phase.COMPLETED, SAID)
     assert out == LINES.decode()
-    assert api.gets == [name_of(SUCCEEDED)]
+    assert api.lists == 1
+
+
+FAILED = build_worker({"terminated": {"exitCode": 1}}, "Failed")
+
+
+@pytest.mark.parametrize("told", [[], [Event("ADDED", RUNNING)]], ids=["nothing", "that it runs"])
+async def test_the_lines_of_a_rank_that_fails_at_once_are_printed(told: list[Event], tmp_path: Path) -> None:
+    view, out = await follow(Late([Event("SYNCED", {}), *told], FAILED, "Failed"), tmp_path)
+    assert (view.status.phase, out) == (Phase.FAILED, LINES.decode())
 
 
 @pytest.mark.parametrize("last", [Event("MODIFIED", SUCCEEDED), Event("DELETED", SUCCEEDED), Event("DELETED", GONE)])
 async def test_a_rank_whose_end_was_shown_is_not_read_again(last: Event, tmp_path: Path) -> None:
     api = Late([Event("ADDED", RUNNING), last], Unavailable("never asked"))
     view, out = await follow(api, tmp_path)
-    assert view.status.phase is Phase.COMPLETED and SAID in out and api.gets == []
+    assert view.status.phase is Phase.COMPLETED and SAID in out and api.lists == 0
 
 
 async def test_the_last_words_of_a_rank_that_failed_are_not_those_of_the_completed_job(tmp_path: Path) -> None:
@@ -112,14 +121,14 @@ async def test_the_last_words_of_a_rank_that_failed_are_not_those_of_the_complet
     assert (view.status.phase, find_termination_message(view)) == (Phase.COMPLETED, "")
 
 
-@pytest.mark.parametrize("error", [NotFound("clean-up was first"), Unavailable("the cluster is gone")])
-async def test_a_pod_that_cannot_be_read_leaves_the_result(error: Exception, tmp_path: Path) -> None:
+@pytest.mark.parametrize("error", [None, Unavailable("the cluster is gone")])
+async def test_a_pod_that_cannot_be_read_leaves_the_result(error: ApiError | None, tmp_path: Path) -> None:
     view, _ = await follow(Late([Event("ADDED", RUNNING)], error), tmp_path)
     assert (view.status.phase, view.messages) == (Phase.COMPLETED, {})
 
 
 async def test_a_deleted_pod_has_its_last_lines_printed(tmp_path: Path) -> None:
-    _, out = await follow(Late([Event("ADDED", RUNNING)], NotFound("clean-up was first")), tmp_path)
+    _, out = await follow(Late([Event("ADDED", RUNNING)], None), tmp_path)
     assert SAID in out
 
 
@@ -149,7 +158,7 @@ BOTH = [Event("ADDED", SUCCEEDED), Event("DELETED", SUCCEEDED), Event("ADDED", O
 async def test_the_lines_of_one_rank_are_as_its_attempts_printed_them(
     workers: int, shows: Callable[[Rank], bool], printed: str, tmp_path: Path
 ) -> None:
-    _, out = await follow(Restarted(BOTH, NotFound("gone")), tmp_path, workers=workers, shows=shows)
+    _, out = await follow(Restarted(BOTH, None), tmp_path, workers=workers, shows=shows)
     assert out == printed
 
 

@@ -23,10 +23,11 @@ from paddock.cli.output.display import build_live_line
 from paddock.cli.output.screen import Screen
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import main_container
+from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.logs.complaints import find_complaint
 from paddock.jobs.logs.progress import read_progress
 from paddock.jobs.model import CauseRecord, Phase, Rank
-from paddock.jobs.names import pod_name
+from paddock.jobs.names import job_label
 from paddock.jobs.objects.pods import read_pod
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import Phrase, render
@@ -36,7 +37,7 @@ from paddock.jobs.views.messages import read_environment
 from paddock.jobs.views.pods import ended_message, rank_name
 from paddock.jobs.views.steps import build_steps
 from paddock.jobs.views.stored import StoredJob
-from paddock.kube.errors import ApiError, NotFound
+from paddock.kube.errors import ApiError
 from paddock.kube.meta import ENVIRONMENTS, PODS, Key, Manifest, is_controlled_by, name_of, uid_of
 
 if TYPE_CHECKING:
@@ -142,18 +143,19 @@ class Follower:
                 deadline = time.monotonic() + _DRAIN_SECONDS
 
     async def _read_unseen_ends(self) -> None:
-        """Reads the pods whose end the watch of pods has not shown: it may be seconds behind the watch of the job, as
-        each reconnects by itself after the cluster was killed."""
-        if self.view.status.phase is not Phase.COMPLETED:
+        """Reads the pods if the watch of pods has not shown the end of each: it may be behind the watch of the job, by
+        seconds where each reconnects by itself after the cluster was killed, by less where a job fails at once. Servers
+        of a job that has completed may be kept running."""
+        phase = self.view.status.phase
+        roles = [role for role in self.view.job.roles if role.trains or phase is not Phase.COMPLETED]
+        ended = all(self._pods.get(rank) in self._over for role in roles for rank in role.ranks())
+        if ended or not phase.terminal:
             return
-        training = (rank for role in self.view.job.roles if role.trains for rank in role.ranks())
-        for rank in [rank for rank in training if self._pods.get(rank) not in self._over]:
-            try:
-                pod = await self._client.get(PODS, self._key.namespace, pod_name(self.view.job, rank))
-            except NotFound:  # clean-up has deleted it: its log stream ends
-                self._over.add(self._pods.get(rank, ""))
-            else:
-                self._take_pod(pod)
+        labels = f"{JOB_LABEL}={job_label(self._key.name)}"
+        pods = (await self._client.list(PODS, self._key.namespace, labels=labels)).items
+        self._over |= set(self._streams) - set(map(uid_of, pods))  # clean-up has deleted them: their log streams end
+        for pod in pods:
+            self._take_pod(pod)
 
     async def _follow_job(self) -> None:
         async for event in self._client.follow(
