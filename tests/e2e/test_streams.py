@@ -94,7 +94,7 @@ def test_a_full_disk_is_named_and_no_bug(shared: Cluster) -> None:
     for typed in ("get", "logs unprinted", "logs unprinted -f"):
         ended = shell(shared, f"paddock {typed} >/dev/full")
         assert ended.code == 1 and ended.said[-1].startswith("No space left on device: standard output"), str(ended)
-        assert "bug" not in ended.err
+        assert "a bug of Paddock" not in ended.err
 
 
 def test_a_closed_output_takes_all(shared: Cluster) -> None:
