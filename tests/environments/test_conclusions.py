@@ -125,7 +125,7 @@ NO_GIT = """error: Git operation failed
   cause: Git executable not found. Ensure that Git is installed and available.
 """
 GIT_WITHOUT_NETWORK = """error: Git operation failed
-  cause: failed to clone into: /root/.cache/uv/git-v1/db/23fa5a11424dc3c1
+  cause: failed to clone into: /home/me/.cache/uv/git-v1/db/23fa5a11424dc3c1
   cause: process didn't exit successfully: `/usr/bin/git fetch --force` (exit status: 128)
          --- stderr
          fatal: unable to access 'https://github.com/no/such-repo-xyz/': Could not resolve host: github.com
