@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from paddock.cli.cluster.flags import Flags, build_next
+from paddock.cli.cluster.lookup import fetch_pods
 from paddock.cli.cluster.places import Place
 from paddock.cli.follow.building import Builds
 from paddock.cli.follow.printed import Printed
@@ -23,11 +24,9 @@ from paddock.cli.output.display import build_live_line
 from paddock.cli.output.screen import Screen
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import main_container
-from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.logs.complaints import find_complaint
 from paddock.jobs.logs.progress import read_progress
 from paddock.jobs.model import CauseRecord, Phase, Rank
-from paddock.jobs.names import job_label
 from paddock.jobs.objects.pods import read_pod
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import Phrase, render
@@ -80,7 +79,7 @@ class Follower:
         assert job.job is not None, "what cannot be read cannot be followed"
         self._client, self._place, self._resource = client, place, job.resource
         self._api = KINDS[job.resource]
-        self._uid, self._key = job.uid, job.key
+        self._job, self._uid, self._key = job, job.uid, job.key
         self.view = FollowedJob(job.job, job.status, time.time())
         self._screen, self._shows, self._tail, self._on_view = screen, shows, tail, on_view
         self._reported = _REPORTED - unreported
@@ -151,8 +150,7 @@ class Follower:
         ended = all(self._pods.get(rank) in self._over for role in roles for rank in role.ranks())
         if ended or not phase.terminal:
             return
-        labels = f"{JOB_LABEL}={job_label(self._key.name)}"
-        pods = (await self._client.list(PODS, self._key.namespace, labels=labels)).items
+        pods = await fetch_pods(self._client, self._job)
         self._over |= set(self._streams) - set(map(uid_of, pods))  # clean-up has deleted them: their log streams end
         for pod in pods:
             self._take_pod(pod)

@@ -301,7 +301,7 @@ async def create_all(
     created = [] if created is None else created
     for place, each in enumerate(checked):
         try:
-            created.append(await _create(api, each, checked[place:], update=update and not each.is_job))
+            created.append(await _create(api, checked[place:], update=update and not each.is_job))
         except ApiError as error:
             # What stands in no file goes with the job, or is deleted without it (`sent_directories`).
             shown = (made for made, other in zip(created, checked, strict=False) if other.document.places)
@@ -318,27 +318,29 @@ def _explain_late(ahead: Sequence[Checked], error: ApiError) -> Phrase | str:
     if not isinstance(error, AlreadyExists | Conflict) or not (ahead[0].is_job or ahead[0].is_hidden):
         return error.message
     return phrase(
-        "another command submits {object} at this moment: `paddock get` shows it; nothing was submitted",
+        "another command submits {object} at this moment: `paddock get` shows it",
         object=next(each.label for each in ahead if each.is_job),
     )
 
 
-async def _create(api: Api, each: Checked, ahead: Sequence[Checked], *, update: bool) -> Manifest:
-    """`ahead`: the documents from this one on."""
+async def _create(api: Api, ahead: Sequence[Checked], *, update: bool) -> Manifest:
+    """Creates the first of `ahead`: a document, and those behind it."""
+    each = ahead[0]
     try:
         return await api.create(each.resource, each.manifest, strict=True)
     except AlreadyExists:
         if not update:
             raise
         try:
-            return await _replace(api, each, ahead)
+            return await _replace(api, ahead)
         except NotFound:  # it went with the job that owned it, in between
             return await api.create(each.resource, each.manifest, strict=True)
 
 
-async def _replace(api: Api, each: Checked, ahead: Sequence[Checked]) -> Manifest:
+async def _replace(api: Api, ahead: Sequence[Checked]) -> Manifest:
     """Hidden values of a job that another command has just created are not overwritten: the Secret must be as it was
     before its job was looked for, and there must be none."""
+    each = ahead[0]
     if not each.is_hidden:
         return await api.replace(each.resource, each.manifest)
     version = meta.version_of(await api.get(each.resource, *each.key))
