@@ -78,7 +78,9 @@ def test_a_python_call_goes_on_though_nobody_reads(shared: Cluster) -> None:
         "for number in range(100): print(number)\nopen('spoken', 'w').close()\n"
     )
     program = shared.directory / "calls.py"
-    program.write_text("import paddock, sys\nsys.exit(0 if paddock.run('spoken.py').succeeded else 5)\n")
+    program.write_text(
+        "import paddock, sys\nsys.exit(0 if paddock.run('spoken.py', image='python:3').succeeded else 5)\n"
+    )
     ended = shell(shared, f"cd {shlex.quote(str(shared.directory))}; {sys.executable} {program} | true")
     assert (ended.code, ended.err) == (0, ""), str(ended)
     assert (shared.directory / "spoken").exists()

@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 
 from paddock.cli.cluster.errors import UserError
-from paddock.sdk.options import read_count, read_names, read_path, read_script, read_seconds, read_variables, read_words
+from paddock.sdk.options import (
+    choose_python,
+    read_count,
+    read_names,
+    read_path,
+    read_script,
+    read_seconds,
+    read_variables,
+    read_words,
+)
 
 
 @pytest.mark.parametrize(
@@ -61,3 +70,8 @@ def test_values_become_what_the_command_line_takes() -> None:
 )
 def test_a_script_is_started_by_its_ending(script: str, file: str | None, words: tuple[str, ...]) -> None:
     assert read_script(script, ("x",)) == (file, words)
+
+
+def test_a_local_file_is_started_by_the_name_that_every_machine_has() -> None:
+    assert read_script("train.py", (), choose_python(local=True)) == (None, ("python3", "train.py"))
+    assert read_script("train.py", (), choose_python(local=False)) == (None, ("python", "train.py"))

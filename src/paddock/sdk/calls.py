@@ -19,6 +19,7 @@ from paddock.jobs.text.phrases import phrase
 from paddock.sdk.functions import build_script
 from paddock.sdk.options import (
     File,
+    choose_python,
     read_count,
     read_names,
     read_path,
@@ -77,7 +78,8 @@ def run(
             env_files=read_names("env_files", env_files), secrets=read_names("secrets", secrets), resume=resume,
             image=image, workdir=read_path("workdir", workdir, directory=True), namespace=namespace or default,
         )  # fmt: skip
-        file, words = read_script(script, read_words(args))
+        python = choose_python(local=place.home is not None)
+        file, words = read_script(script, read_words(args), python)
         request = Request(file, words, options, read_seconds("timeout", timeout), detach)
         return _follow(place, request, check=check)
 
@@ -137,7 +139,7 @@ def train(
             env_files=read_names("env_files", env_files), secrets=read_names("secrets", secrets), resume=resume,
             image=image, workdir=directory, namespace=namespace or default,
         )  # fmt: skip
-        words = ("python", str(path) if local else path.name)
+        words = (choose_python(local=local), str(path) if local else path.name)
         return _follow(place, Request(None, words, options, read_seconds("timeout", timeout), detach), check=check)
 
 

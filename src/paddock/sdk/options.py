@@ -76,8 +76,16 @@ def _read_word(value: object) -> str:
     raise UserError(phrase("args: found {found}; texts and numbers are wanted", found=repr(value)))
 
 
-def read_script(script: File | Sequence[str], words: Sequence[str]) -> tuple[str | None, tuple[str, ...]]:
-    """The manifest, if it is one, and what would stand behind `--`. Pure."""
+def choose_python(*, local: bool) -> str:
+    """The interpreter's name. Debian has no `python` of its own; in an image `python3` may be the system's, which has
+    no PaddlePaddle."""
+    return "python3" if local else "python"
+
+
+def read_script(
+    script: File | Sequence[str], words: Sequence[str], python: str = "python"
+) -> tuple[str | None, tuple[str, ...]]:
+    """The manifest, if it is one, and what would stand behind `--`. `python`: what starts a Python file. Pure."""
     if isinstance(script, Sequence) and not isinstance(script, str):
         return None, (*map(_read_word, script), *words)
     if not isinstance(script, str | os.PathLike):
@@ -86,5 +94,5 @@ def read_script(script: File | Sequence[str], words: Sequence[str]) -> tuple[str
     suffix = Path(path).suffix
     if suffix in _MANIFESTS:
         return path, tuple(words)
-    starter = ("python",) if suffix == ".py" else ("bash",) if suffix == ".sh" else ()
+    starter = (python,) if suffix == ".py" else ("bash",) if suffix == ".sh" else ()
     return None, (*starter, path, *words)
