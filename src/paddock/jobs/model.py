@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from paddock.jobs.launch import NO_LAUNCH, Launch
 from paddock.jobs.text.problems import Problem
 from paddock.kube.meta import Key, Manifest, Resource
 from paddock.kube.times import Moment
@@ -50,6 +51,13 @@ class RestartPolicy(StrEnum):
     ON_FAILURE = "OnFailure"
     ALWAYS = "Always"
     EXIT_CODE = "ExitCode"
+
+
+class RestartScope(StrEnum):
+    """What restarts when a rank fails: the whole gang, or the pod alone (annotation `paddock.dev/restart-scope`)."""
+
+    GANG = "Gang"
+    POD = "Pod"
 
 
 class CleanPods(StrEnum):
@@ -139,7 +147,8 @@ class Scheduling:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What the user asked for, defaulted. `mode` is the API's word for it (PS, Collective, Single)."""
+    """What the user asked for, defaulted. `mode` is the API's word for it (PS, Collective, Single). `one_decides`: the
+    job succeeds when one deciding rank does, as the ranks of an elastic PyTorchJob end together (Kubeflow)."""
 
     resource: Resource
     framework: str
@@ -151,7 +160,9 @@ class Job:
     network: Network = Network()
     policies: Policies = Policies()
     scheduling: Scheduling = field(default_factory=Scheduling)
-    elastic: bool = False
+    launch: Launch = NO_LAUNCH
+    scope: RestartScope = RestartScope.GANG
+    one_decides: bool = False
     warnings: tuple[Problem, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
@@ -218,7 +229,9 @@ class Status:
 
     `losses`: gangs in a row that were lost through no fault of the program (`policies.losses`). `refs`: pods of the
     attempt by role, for kinds of job that list them; empty where they do not. `problem`: an edit that is not valid and
-    therefore not followed. `last_valid`: the spec that is followed (`apis.last_valid`)."""
+    therefore not followed. `last_valid`: the spec that is followed (`apis.last_valid`). `renewals`: how often the pod
+    of a rank was replaced alone in this attempt, by rank (`worker-1`), with `RestartScope.POD`; a rank without an entry
+    never was."""
 
     phase: Phase = Phase.NONE
     mode: str = ""
@@ -233,11 +246,13 @@ class Status:
     losses: int = 0
     problem: CauseRecord | None = None
     last_valid: str = ""
+    renewals: Mapping[str, int] = field(default_factory=dict)
 
     def decisive(self) -> tuple[Any, ...]:
         """What must be recorded before it is acted on: the next reconcile compares these."""
         terminal = self.phase if self.phase.terminal else None
-        return (self.attempt, self.restarts, terminal, self.phase is Phase.SUSPENDED)
+        renewals = tuple(sorted(self.renewals.items()))
+        return (self.attempt, self.restarts, terminal, self.phase is Phase.SUSPENDED, renewals)
 
     def with_(self, **changes: Any) -> Status:
         return replace(self, **changes)
@@ -273,7 +288,7 @@ class Pod:
     is being deleted without grace. `disrupted`: why the cluster evicts it (condition DisruptionTarget). `woken`: it has
     the annotation that makes its kubelet look for the ConfigMap again (`policies.wake`). `unheard`: since when its node
     is not ready, of a pod that ran. `scheduler`: the name of the one that is to place it; `looked_at`: a scheduler has
-    written its condition PodScheduled.
+    written its condition PodScheduled. `renewal`: which of the pods of its rank in this attempt it is, 0 the first.
     """
 
     name: str
@@ -296,6 +311,7 @@ class Pod:
     created: Moment | None = None
     looked_at: bool = False
     unheard: Moment | None = None
+    renewal: int = 0
 
     @property
     def ended(self) -> bool:
@@ -363,13 +379,15 @@ class Observed:
     `nodes`: by name, the nodes of pods that should be gone by now (`policies.lost`), or should have started
     (`policies.silent_nodes`); no other node is read.
     `refused`: what the API server refused at the last reconcile, if anything. `clock_off`: seconds by which readings of
-    its clock disagree with the time that has gone by (`controllers.clock`), 0 if they do not.
+    its clock disagree with the time that has gone by (`controllers.clock`), 0 if they do not. `autoscaler`: the job's
+    HorizontalPodAutoscaler.
     """
 
     pods: tuple[Pod, ...] = ()
     services: tuple[Child, ...] = ()
     config_maps: tuple[Child, ...] = ()
     pod_group: Child | None = None
+    autoscaler: Child | None = None
     foreign: tuple[Child, ...] = ()
     taken_ports: frozenset[int] = frozenset()
     nodes: Mapping[str, NodeCondition] = field(default_factory=dict)
@@ -393,6 +411,7 @@ class Settings:
     `status_wait`: seconds that a verdict waits for statuses on their way (`policies.arrival`).
     `master_wait`: seconds that a deciding Master may run after all workers have succeeded (`policies.success`).
     `loss_limit`: losses in a row after which the job fails (`policies.losses`).
+    `autoscalers`: the resource of HorizontalPodAutoscalers; None to make none (a laptop, or a cluster without it).
     """
 
     pod_groups: Resource | None = None
@@ -404,3 +423,4 @@ class Settings:
     status_wait: float = 10.0
     master_wait: float = 300.0
     loss_limit: int = 100
+    autoscalers: Resource | None = None

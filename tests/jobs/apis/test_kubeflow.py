@@ -73,8 +73,7 @@ READ: list[tuple[tuple[str, ...], Any, str, Any]] = [
         "scheduling",
         Scheduling(1, "q", "p", schedule_timeout=60),
     ),
-    (("spec", "elasticPolicy"), {"minReplicas": 1, "maxReplicas": 4}, "elastic", True),
-    (("spec", "elasticPolicy"), ..., "elastic", False),
+    (("spec", "elasticPolicy"), {"minReplicas": 1, "maxReplicas": 4}, "launch.elastic", None),
     (("metadata", "namespace"), "team", "key", Key("team", "paddle-distributed-job")),
 ]
 

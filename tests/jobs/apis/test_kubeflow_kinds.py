@@ -12,6 +12,7 @@ from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.kubeflow import KubeflowJob, ReplicaType
 from paddock.jobs.apis.registry import KINDS, KUBEFLOW_PADDLE
 from paddock.jobs.install.crd import build_crd, build_old_crd
+from paddock.jobs.launch import Launch
 from paddock.jobs.model import CauseRecord, Counts, Phase, Rank, RestartPolicy, Status
 from paddock.jobs.reading.structure import check_structure
 from paddock.jobs.text.phrases import phrase
@@ -27,6 +28,8 @@ OTHER = KubeflowJob(
     ),
     framework="paddle",
     needs=phrase("a mapping with Chief"),
+    own_fields=dict,
+    read_launch=lambda spec, roles: Launch(),
 )
 JOB_LABELS = "training.kubeflow.org"
 

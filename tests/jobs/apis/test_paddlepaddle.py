@@ -70,8 +70,6 @@ READ = [
     ("intranet", "Host", "network.intranet", Intranet.HOST),
     ("withGloo", ..., "network.gloo", 0),
     ("withGloo", 2, "network.gloo", 2),
-    ("elastic", 0, "elastic", True),
-    ("elastic", ..., "elastic", False),
     (
         "schedulingPolicy",
         {"minAvailable": 3, "queue": "q", "priorityClass": "p"},
@@ -122,6 +120,7 @@ RESTARTS = [
     ({"intranet": "Service"}, {"restartPolicy": "Never"}, RestartPolicy.NEVER, RestartPolicy.NEVER),
     ({}, {"restartPolicy": "OnFailure"}, RestartPolicy.ON_FAILURE, RestartPolicy.NEVER),
     ({"elastic": 1}, {"restartPolicy": "Never"}, RestartPolicy.ON_FAILURE, RestartPolicy.ON_FAILURE),
+    ({"elastic": 0}, {"restartPolicy": "Never"}, RestartPolicy.ON_FAILURE, RestartPolicy.ON_FAILURE),
 ]
 
 

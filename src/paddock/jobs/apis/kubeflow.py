@@ -9,13 +9,14 @@ rest. Defaults are Kubeflow's: one replica, restartPolicy OnFailure. Three rules
   keeps its GPUs. An explicit `None` keeps the servers of a completed job; pods of a failed job end in any case.
 
 A container named after the framework is not required: otherwise the first one trains. The values are in
-`apis.registry`, the CRD in `jobs.install.crd`, pods in `jobs.objects.pods`, conditions in `apis.kubeflow_conditions`.
+`apis.kubeflow_paddle` and `apis.kubeflow_pytorch`, the CRD in `jobs.install.crd`, pods in `jobs.objects.pods`,
+conditions in `apis.kubeflow_conditions`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -25,6 +26,7 @@ from paddock.jobs.apis.manifests import MOST_PODS, accept, build_job, check_size
 from paddock.jobs.apis.names import check_name
 from paddock.jobs.apis.run_policy import read_run_policy, read_scheduling
 from paddock.jobs.apis.schema_parts import find_spec_fields
+from paddock.jobs.launch import Launch
 from paddock.jobs.model import CleanPods, Job, Network, Rank, RestartPolicy, Role, Status
 from paddock.jobs.names import job_label
 from paddock.jobs.objects.templates import check_template
@@ -35,7 +37,6 @@ from paddock.jobs.text.sentences import either, nearest, wrong
 from paddock.kube.meta import Manifest, Resource, labels_of
 from paddock.kube.times import Moment
 
-_MOST = 2**31 - 1
 _LABELS = "training.kubeflow.org"
 _TYPE_LABEL, _INDEX_LABEL = f"{_LABELS}/replica-type", f"{_LABELS}/replica-index"
 _INDEX = re.compile(r"\d{1,9}")
@@ -66,13 +67,18 @@ class ReplicaType:
 @dataclass(frozen=True, slots=True)
 class KubeflowJob:
     """One kind. `replica_specs`: the field of `spec` with its roles. `replica_types`: in the order of the ranks.
-    `needs`: what that field must be, for the error about a manifest without roles."""
+    `needs`: what that field must be, for the error about a manifest without roles. `own_fields`: the schemas of the
+    fields of `spec` that the group does not have; `read_launch` reads them. `first_worker_leads`: without a Master, the
+    first worker has the label `job-role: master`."""
 
     kind: str
     replica_specs: str
     replica_types: tuple[ReplicaType, ...]
     framework: str
     needs: Phrase
+    own_fields: Callable[[], Manifest]
+    read_launch: Callable[[Fields, tuple[Role, ...]], Launch]
+    first_worker_leads: bool = False
 
     short_names: tuple[str, ...] = ()
     rank_annotations: frozenset[str] = frozenset()
@@ -94,7 +100,7 @@ class KubeflowJob:
         return find_spec_fields(self.build_schema())
 
     def build_schema(self) -> Manifest:
-        return kubeflow_schema.build_schema(self.replica_specs)
+        return kubeflow_schema.build_schema(self.replica_specs, self.own_fields())
 
     def read_job(self, manifest: Mapping[str, Any]) -> Job:
         """Raises `InvalidJob` with every problem at once, and no other exception."""
@@ -103,6 +109,7 @@ class KubeflowJob:
         metadata, spec = root.child("metadata"), root.child("spec")
         roles, policy = self._read_roles(spec), spec.child("runPolicy")
         check_name(metadata, roles)
+        launch = self.read_launch(spec, roles)
         job = build_job(
             self,
             metadata,
@@ -110,7 +117,8 @@ class KubeflowJob:
             Network(rendezvous=True),
             read_run_policy(policy, _CLEAN_PODS[policy.choice("cleanPodPolicy", _Clean, _Clean.RUNNING)]),
             read_scheduling(policy.child("schedulingPolicy"), roles),
-            elastic=_read_elastic(spec),
+            launch,
+            one_decides=launch.elastic is not None and not any(role.name in self._masters() for role in roles),
         )
         return accept(job, root, self._path_of, "restartPolicy")
 
@@ -128,7 +136,9 @@ class KubeflowJob:
             _TYPE_LABEL: rank.role,
             _INDEX_LABEL: str(rank.index),
         }
-        is_master = any(each.is_master for each in self.replica_types if each.role == rank.role)
+        masters = self._masters()
+        leads = self.first_worker_leads and rank.index == 0 and not any(job.role(name) for name in masters)
+        is_master = rank.role in masters or leads
         return PodLabels(selector | ({f"{_LABELS}/job-role": "master"} if is_master else {}), selector)
 
     def build_config_map_labels(self, job: Job) -> dict[str, str]:
@@ -141,6 +151,9 @@ class KubeflowJob:
 
     def _roles(self) -> dict[str, str]:
         return {each.name: each.role for each in self.replica_types}
+
+    def _masters(self) -> frozenset[str]:
+        return frozenset(each.role for each in self.replica_types if each.is_master)
 
     def _path_of(self, role: Role) -> str:
         name = next(each.name for each in self.replica_types if each.role == role.name)
@@ -156,7 +169,7 @@ class KubeflowJob:
             spec.refuse(self.replica_specs, self.needs)
         roles = tuple(_read_role(specs.child(each.name), each) for each in found)
         check_size(spec, roles)
-        masters = {each.role for each in self.replica_types if each.is_master}
+        masters = self._masters()
         if not any(role.replicas for role in roles if role.name in masters):
             return roles
         return tuple(replace(role, decides=role.name in masters) for role in roles)
@@ -173,14 +186,3 @@ def _read_role(fields: Fields, replica_type: ReplicaType) -> Role:
     number = 1 if replicas is None else replicas
     template = template if isinstance(template, Mapping) else {}
     return Role(replica_type.role, number, template, restart, trains=replica_type.trains)
-
-
-def _read_elastic(spec: Fields) -> bool:
-    """Whether there is an `elasticPolicy`. training-operator never read it for a PaddleJob either."""
-    policy = spec.child("elasticPolicy")
-    for key in ("minReplicas", "maxReplicas", "maxRestarts"):
-        policy.whole(key, 0, _MOST)
-    if not spec.has("elasticPolicy"):
-        return False
-    spec.warn("elasticPolicy", "does nothing here: the number of replicas does not change by itself; remove it")
-    return True

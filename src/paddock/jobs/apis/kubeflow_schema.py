@@ -37,14 +37,15 @@ def build_scale(replica_specs: str) -> Manifest:
     }
 
 
-def build_schema(replica_specs: str) -> Manifest:
+def build_schema(replica_specs: str, own: Manifest) -> Manifest:
+    """`own`: the schemas of the fields of `spec` that this kind alone has."""
     replica = build_object(
         {"replicas": COUNT, "restartPolicy": TEXT, "template": definition("PodTemplateSpec")},
     )
     spec = {
         replica_specs: {"type": "object", "additionalProperties": replica},
         "runPolicy": _run_policy(),
-        "elasticPolicy": _elastic_policy(),
+        **own,
     }
     return build_kind(build_object(spec, required=[replica_specs]), _status())
 
@@ -59,9 +60,10 @@ def _run_policy() -> Manifest:
     )
 
 
-def _elastic_policy() -> Manifest:
+def build_elastic_policy(**more: Manifest) -> Manifest:
+    """The fields of `elasticPolicy` that all kinds have, and `more`."""
     return build_object(
-        {"minReplicas": COUNT, "maxReplicas": COUNT, "maxRestarts": COUNT, "metrics": build_list(ANYTHING)}
+        {"minReplicas": COUNT, "maxReplicas": COUNT, "maxRestarts": COUNT, "metrics": build_list(ANYTHING)} | more
     )
 
 

@@ -8,7 +8,9 @@ from dataclasses import replace
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.run_policy import read_limit_notices
 from paddock.jobs.frameworks.registry import FRAMEWORKS
-from paddock.jobs.model import Job, Network, Policies, Role, Scheduling
+from paddock.jobs.labels import RESTART_SCOPE_ANNOTATION
+from paddock.jobs.launch import NO_LAUNCH, Launch
+from paddock.jobs.model import Job, Network, Policies, RestartScope, Role, Scheduling
 from paddock.jobs.objects.substitutions import read_notices
 from paddock.jobs.objects.variables import read_variable_notices
 from paddock.jobs.reading.fields import Fields
@@ -36,8 +38,9 @@ def build_job(
     network: Network,
     policies: Policies,
     scheduling: Scheduling,
+    launch: Launch = NO_LAUNCH,
     *,
-    elastic: bool,
+    one_decides: bool = False,
 ) -> Job:
     """The job of a manifest of `api`. Its manifest may have problems: call `accept` next."""
     return Job(
@@ -51,12 +54,20 @@ def build_job(
         network=network,
         policies=policies,
         scheduling=scheduling,
-        elastic=elastic,
+        launch=launch,
+        scope=read_scope(metadata),
+        one_decides=one_decides,
         labels=metadata.texts("labels"),
         annotations=metadata.texts("annotations"),
         created=read_time(metadata.text("creationTimestamp")),
         deleting=bool(metadata.text("deletionTimestamp")),
     )
+
+
+def read_scope(metadata: Fields) -> RestartScope:
+    """The annotation `paddock.dev/restart-scope`; by default the whole gang restarts, as the peers of a lost rank would
+    wait for it without end."""
+    return metadata.child("annotations").choice(RESTART_SCOPE_ANNOTATION, RestartScope, RestartScope.GANG)
 
 
 def accept(job: Job, root: Fields, path_of: Callable[[Role], str], restart_policy: str) -> Job:

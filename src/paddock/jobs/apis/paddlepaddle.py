@@ -102,7 +102,6 @@ class PaddlePaddleJob:
             network,
             _read_policies(spec),
             read_scheduling(spec.child("schedulingPolicy"), roles),
-            elastic=elastic,
         )
         return accept(job, root, lambda role: f"spec.{role.name}", "template.spec.restartPolicy")
 

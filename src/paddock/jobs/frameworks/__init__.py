@@ -110,6 +110,10 @@ class Framework(Protocol):
         """The container to run, and a notice if it differs from `container`, whose command could not work."""
         ...
 
+    def build_substituting(self, job: Job) -> list[EnvVar]:
+        """The variables of a rank for which substitutions are on: what replaces something while the program runs."""
+        ...
+
     def needs_addresses(self, job: Job) -> bool:
         """Whether a rank can start only when all addresses are known; such a job has a ConfigMap."""
         ...

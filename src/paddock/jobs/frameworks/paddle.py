@@ -177,6 +177,10 @@ def substitute(container: Mapping[str, Any], job: Job) -> tuple[Mapping[str, Any
     return {**rest, "command": [python, "-c", _CHECK]}, Notice(_CHECKED, _UNDECIDED)
 
 
+def build_substituting(job: Job) -> list[EnvVar]:
+    return []
+
+
 def check_addresses(job: Job, addresses: Mapping[Rank, str]) -> str:
     """Refuses IPv6: PaddlePaddle's role maker splits endpoints at colons (fleet/base/role_maker.py)."""
     unread = [str(rank) for rank, address in sorted(addresses.items()) if ":" in address]

@@ -13,10 +13,8 @@ PADDLE_MASTER is an address for the first rank and the name of its Service for t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from paddock.jobs.frameworks import EnvVar, OwnVariables
+from paddock.jobs.frameworks import EnvVar, OwnVariables, rendezvous
+from paddock.jobs.frameworks.rendezvous import build_pod_ip, build_value
 from paddock.jobs.model import Job, Rank
 from paddock.jobs.names import host_name
 from paddock.jobs.text.phrases import phrase
@@ -35,43 +33,27 @@ OWN = OwnVariables(
 
 
 def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
-    first, port = _first_rank(job), port or find_port(job)
+    first, port = rendezvous.first_rank(job), port or find_port(job)
     variables: list[EnvVar] = [
-        _value("PYTHONUNBUFFERED", "1"),
-        _value("PADDLE_JOB_ID", job.key.name),
-        _value("PADDLE_NNODES", str(job.size)),
-        _pod_ip("POD_IP"),
+        build_value("PYTHONUNBUFFERED", "1"),
+        build_value("PADDLE_JOB_ID", job.key.name),
+        build_value("PADDLE_NNODES", str(job.size)),
+        build_pod_ip("POD_IP"),
     ]
     if rank == first:
-        variables += [_pod_ip("POD_IP_DUMMY"), _value("PADDLE_MASTER", f"$(POD_IP_DUMMY):{port}")]
+        variables += [build_pod_ip("POD_IP_DUMMY"), build_value("PADDLE_MASTER", f"$(POD_IP_DUMMY):{port}")]
     else:
-        variables.append(_value("PADDLE_MASTER", f"{host_name(job, first)}:{port}"))
+        variables.append(build_value("PADDLE_MASTER", f"{host_name(job, first)}:{port}"))
     if job.role("master") is None:
-        return [*variables, _value("PADDLE_RANK", str(rank.index))]
-    return [*variables, _value("PADDLE_SERVER_NUM" if rank.role == "master" else "PADDLE_TRAINER_NUM", "1")]
+        return [*variables, build_value("PADDLE_RANK", str(rank.index))]
+    return [*variables, build_value("PADDLE_SERVER_NUM" if rank.role == "master" else "PADDLE_TRAINER_NUM", "1")]
 
 
 def build_corrected(rank: Rank) -> list[EnvVar]:
     """PADDLE_TRAINER_ID, which the launcher reads before PADDLE_RANK: with one value all nodes would be the same."""
-    return [_value("PADDLE_TRAINER_ID", str(rank.index))]
+    return [build_value("PADDLE_TRAINER_ID", str(rank.index))]
 
 
 def find_port(job: Job) -> int:
     """The port named `master` of the first rank's container that trains, by default Kubeflow's."""
-    role = job.role(_first_rank(job).role)
-    containers: list[Mapping[str, Any]] = role.template["spec"]["containers"] if role else []
-    named = [each for each in containers if each.get("name") == CONTAINER] or containers[:1]
-    ports = [entry for each in named for entry in each.get("ports") or () if entry.get("name") == PORT_NAME]
-    return int(ports[0]["containerPort"]) if ports else DEFAULT_PORT
-
-
-def _first_rank(job: Job) -> Rank:
-    return Rank("worker" if job.role("master") is None else "master", 0)
-
-
-def _value(name: str, value: str) -> EnvVar:
-    return {"name": name, "value": value}
-
-
-def _pod_ip(name: str) -> EnvVar:
-    return {"name": name, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}}
+    return rendezvous.find_port(job.role(rendezvous.first_rank(job).role), CONTAINER, PORT_NAME, DEFAULT_PORT)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from paddock.jobs.frameworks import Framework, paddle
+from paddock.jobs.frameworks import Framework, paddle, pytorch
 from paddock.jobs.model import Job
 
-FRAMEWORKS: Mapping[str, Framework] = {"paddle": paddle}
+FRAMEWORKS: Mapping[str, Framework] = {"paddle": paddle, "pytorch": pytorch}
 
 COLUMNS = tuple(dict.fromkeys(heading for framework in FRAMEWORKS.values() for heading in framework.columns))
 """The headings under which `paddock get` counts pods, of all frameworks, each once."""

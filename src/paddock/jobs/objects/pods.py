@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.frameworks import EnvVar
 from paddock.jobs.frameworks.registry import FRAMEWORKS, main_container
 from paddock.jobs.labels import (
     ATTEMPT_LABEL,
@@ -44,7 +45,7 @@ from paddock.jobs.objects.children import (
 )
 from paddock.jobs.objects.observed import read_pod
 from paddock.jobs.objects.schedulers import find_pod_groups, find_scheduler, is_of_volcano
-from paddock.jobs.objects.substitutions import SUBSTITUTED_ANNOTATION, substitute, write_original
+from paddock.jobs.objects.substitutions import SUBSTITUTED_ANNOTATION, is_substituting, substitute, write_original
 from paddock.jobs.objects.variables import ATTEMPT, CHECKPOINTS, OUTPUTS, merge_variables
 from paddock.kube.meta import POD_GROUPS, Manifest, owner_reference
 
@@ -149,6 +150,8 @@ def _spec(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, sett
     main = main_container(job, containers)
     container, _ = substitute(job, containers[main], settings)
     directory, work = output_directory(job, settings), working_directory(job, settings)
+    if is_substituting(job, settings):
+        container = _with_variables(container, FRAMEWORKS[job.framework].build_substituting(job))
     containers[main] = _trained(job, rank, attempt, port, directory, container)
     if directory is not None:
         _add_volume(spec, OUTPUT_VOLUME, directory, "DirectoryOrCreate")
@@ -167,11 +170,17 @@ def _started_in(work: str, job: Job, logs: str, container: Manifest) -> Manifest
     """The container with `work` as its working directory, mounted at the same path, as programs print paths. All ranks
     share it, so each rank gets its own directory of logs, unless the template sets one."""
     mount = {"name": WORKING_DIRECTORY_VOLUME, "mountPath": work}
+    mounts = [*(container.get("volumeMounts") or ()), mount]
+    logged = _with_variables(container, FRAMEWORKS[job.framework].build_log_environment(logs))
+    return {**logged, "workingDir": work, "volumeMounts": mounts}
+
+
+def _with_variables(container: Mapping[str, Any], variables: Sequence[EnvVar]) -> Manifest:
+    """The container with those variables that it does not set itself."""
     env = list(container.get("env") or ())
     said = {entry["name"] for entry in env}
-    env += [entry for entry in FRAMEWORKS[job.framework].build_log_environment(logs) if entry["name"] not in said]
-    mounts = [*(container.get("volumeMounts") or ()), mount]
-    return {**container, "workingDir": work, "env": env, "volumeMounts": mounts}
+    more = [entry for entry in variables if entry["name"] not in said]
+    return {**container, "env": [*env, *more]} if more else dict(container)
 
 
 def _trained(

@@ -35,9 +35,14 @@ _DECISIONS: Mapping[str | None, bool] = {"true": True, "false": False}
 
 def substitute(job: Job, container: Mapping[str, Any], settings: Settings) -> tuple[Mapping[str, Any], Notice | None]:
     """The container to run in place of `container`, which trains; without a notice it is the same."""
-    if not _DECISIONS.get(job.annotations.get(SUBSTITUTE_ANNOTATION), settings.substitutes):
+    if not is_substituting(job, settings):
         return container, None
     return FRAMEWORKS[job.framework].substitute(container, job)
+
+
+def is_substituting(job: Job, settings: Settings) -> bool:
+    """The job's annotation decides, else the operator's settings."""
+    return _DECISIONS.get(job.annotations.get(SUBSTITUTE_ANNOTATION), settings.substitutes)
 
 
 def write_original(container: Mapping[str, Any]) -> str:

@@ -1,0 +1,41 @@
+"""PaddleJob of kubeflow.org/v1: the roles Master (parameter servers) and Worker."""
+
+from __future__ import annotations
+
+from paddock.jobs.apis.kubeflow import KubeflowJob, ReplicaType
+from paddock.jobs.apis.kubeflow_schema import build_elastic_policy
+from paddock.jobs.launch import Launch
+from paddock.jobs.model import Role
+from paddock.jobs.reading.fields import Fields
+from paddock.jobs.text.phrases import phrase
+from paddock.kube.meta import Manifest
+
+_MOST = 2**31 - 1
+
+
+def _own_fields() -> Manifest:
+    return {"elasticPolicy": build_elastic_policy()}
+
+
+def _read_launch(spec: Fields, roles: tuple[Role, ...]) -> Launch:
+    """Checks `elasticPolicy`, which has no effect: training-operator never read it for a PaddleJob either."""
+    policy = spec.child("elasticPolicy")
+    for key in ("minReplicas", "maxReplicas", "maxRestarts"):
+        policy.whole(key, 0, _MOST)
+    if spec.has("elasticPolicy"):
+        spec.warn("elasticPolicy", "does nothing here: the number of replicas does not change by itself; remove it")
+    return Launch()
+
+
+KUBEFLOW_PADDLE = KubeflowJob(
+    kind="PaddleJob",
+    replica_specs="paddleReplicaSpecs",
+    replica_types=(
+        ReplicaType("Master", "master", is_master=True, trains=False),  # parameter servers
+        ReplicaType("Worker", "worker"),
+    ),
+    framework="paddle",
+    needs=phrase("a mapping with Worker, and Master where there are parameter servers,"),
+    own_fields=_own_fields,
+    read_launch=_read_launch,
+)

@@ -1,0 +1,144 @@
+"""PyTorch's environment variables of a rank: Kubeflow's contract (training-operator v1.9.4, pkg/controller.v1/pytorch).
+
+Names, values and their order are Kubeflow's. A program that PyTorch starts itself reads MASTER_ADDR, MASTER_PORT,
+WORLD_SIZE and RANK; torchrun reads its options from PET_<OPTION>. Differences, each for a job that could not work:
+
+- Without a Master, the first worker takes its place: Kubeflow sets no address and no rank then, and each torchrun waits
+  for ever.
+- An elastic job gets what facts about torch 2.13 ask for: which agent opens the rendezvous, the address that agents
+  tell each other, and a store that is not kept over restarts, without which a job may hang after a lost pod.
+- One port for each job where jobs share a machine: torch's store binds all addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from paddock.jobs.frameworks import EnvVar, ExitCodes, Notice, OwnVariables
+from paddock.jobs.frameworks.rendezvous import build_pod_ip, build_value, find_port, first_rank
+from paddock.jobs.launch import Elastic
+from paddock.jobs.model import Job, Rank, Role
+from paddock.jobs.names import host_name
+from paddock.jobs.text.phrases import Phrase, counted
+from paddock.kube.meta import Manifest
+
+container = "pytorch"
+default_port = 23456
+columns: Mapping[str, tuple[str, ...]] = {"MASTER": ("master",), "WORKER": ("worker",)}
+exit_codes = ExitCodes()
+PORT_NAME = "pytorchjob-port"
+
+
+def find_mode(roles: Sequence[Role]) -> str:
+    return "Distributed" if sum(role.replicas for role in roles) > 1 else "Single"
+
+
+def count_role(role: Role) -> Phrase:
+    count = role.replicas
+    match role.name:
+        case "master":
+            return counted("{count} master", "{count} masters", count=count)
+        case "worker":
+            return counted("{count} worker", "{count} workers", count=count)
+        case name:
+            return counted("{count} {kind}", "{count} {kind}s", count=count, kind=name)
+
+
+def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
+    first = first_rank(job)
+    address, at = host_name(job, first), str(port or _port_of(job, first.role))
+    number = str(job.ranks().index(rank))
+    variables = [
+        build_value("PYTHONUNBUFFERED", "1"),
+        build_value("MASTER_PORT", at),
+        build_value("PET_MASTER_PORT", at),
+        build_value("MASTER_ADDR", address),
+        build_value("PET_MASTER_ADDR", address),
+        build_value("WORLD_SIZE", str(job.size * _processes(job))),
+        build_value("RANK", number),
+        build_value("PET_NODE_RANK", number),
+    ]
+    if job.launch.processes:
+        variables.append(build_value("PET_NPROC_PER_NODE", job.launch.processes))
+    if job.launch.elastic is None:
+        return [*variables, build_value("PET_NNODES", str(job.size))]
+    return [*variables, *_build_elastic(job, job.launch.elastic, rank, port)]
+
+
+def _build_elastic(job: Job, elastic: Elastic, rank: Rank, port: int | None) -> list[EnvVar]:
+    host = elastic.host or host_name(job, Rank("worker", 0))
+    at = elastic.port or port or _port_of(job, "worker")
+    conf = list(elastic.conf)
+    if not elastic.host and "is_host" not in dict(conf):
+        conf.append(("is_host", "1" if rank == Rank("worker", 0) else "0"))
+    variables = [
+        build_value("PET_RDZV_ENDPOINT", f"{host}:{at}"),
+        build_value("PET_RDZV_BACKEND", elastic.backend or "c10d"),
+        build_value("PET_NNODES", f"{elastic.least}:{elastic.most}"),
+    ]
+    if elastic.max_restarts is not None:
+        variables.append(build_value("PET_MAX_RESTARTS", str(elastic.max_restarts)))
+    if elastic.processes is not None:
+        variables.append(build_value("PET_NPROC_PER_NODE", str(elastic.processes)))
+    if elastic.id:
+        variables.append(build_value("PET_RDZV_ID", elastic.id))
+    variables.append(build_value("PET_RDZV_CONF", ",".join(f"{key}={value}" for key, value in conf)))
+    if elastic.standalone:
+        variables.append(build_value("PET_STANDALONE", "1"))
+    return [*variables, build_pod_ip("PET_LOCAL_ADDR"), build_value("TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1")]
+
+
+def _processes(job: Job) -> int:
+    """The processes of a pod, as WORLD_SIZE counts them: a number that is written, else 1 (Kubeflow)."""
+    return int(job.launch.processes) if job.launch.processes.isdecimal() else 1
+
+
+def _port_of(job: Job, role: str) -> int:
+    return find_port(job.role(role), container, PORT_NAME, default_port)
+
+
+def build_corrected(job: Job, rank: Rank) -> list[EnvVar]:
+    return []
+
+
+def own_variables(job: Job) -> OwnVariables:
+    return OwnVariables()
+
+
+def build_references(job: Job, rank: Rank) -> dict[str, str]:
+    return {}
+
+
+def build_log_environment(directory: str) -> list[EnvVar]:
+    return []
+
+
+def build_ports(job: Job, rank: Rank, port: int | None) -> list[Manifest]:
+    return [{"name": PORT_NAME, "containerPort": port or _port_of(job, rank.role)}]
+
+
+def build_service_ports(job: Job) -> list[Manifest]:
+    return [{"name": PORT_NAME, "port": _port_of(job, first_rank(job).role)}]
+
+
+def substitute(container: Mapping[str, Any], job: Job) -> tuple[Mapping[str, Any], Notice | None]:
+    return container, None
+
+
+def build_substituting(job: Job) -> list[EnvVar]:
+    """Read by the hook that PyTorch's environments have (`environments.pytorch`): gloo where nccl has no GPU."""
+    return [build_value("PADDOCK_SUBSTITUTE", "1")]
+
+
+def needs_addresses(job: Job) -> bool:
+    """At a rendezvous ranks wait for each other."""
+    return False
+
+
+def check_addresses(job: Job, addresses: Mapping[Rank, str]) -> str:
+    return ""
+
+
+def build_endpoints(job: Job, addresses: Mapping[Rank, str], port: int) -> dict[str, str]:
+    return {}

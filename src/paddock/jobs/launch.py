@@ -1,0 +1,42 @@
+"""How the processes of a rank are started: Kubeflow's `nprocPerNode` and `elasticPolicy`. Frozen values.
+
+A rank is a pod. A launcher in it (torchrun) may start several processes, and may agree with the launchers of other pods
+on how many of them take part. `model.Job.launch` has what the manifest says of it; the framework turns it into the
+launcher's variables (`frameworks.pytorch`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Elastic:
+    """`elasticPolicy` (training-operator v1.9). `least` and `most`: pods, with its defaults. None, empty and False: not
+    said. `conf`: key and value, in the order of the manifest. `metrics`: those of the HorizontalPodAutoscaler, in the
+    shape of autoscaling/v2; None for no autoscaler."""
+
+    least: int
+    most: int
+    backend: str = ""
+    host: str = ""
+    port: int | None = None
+    id: str = ""
+    conf: tuple[tuple[str, str], ...] = ()
+    standalone: bool = False
+    processes: int | None = None
+    max_restarts: int | None = None
+    metrics: tuple[Mapping[str, Any], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """`processes`: nprocPerNode as torchrun reads it: `auto`, `cpu`, `gpu` or a number; empty where it is not said."""
+
+    processes: str = ""
+    elastic: Elastic | None = None
+
+
+NO_LAUNCH = Launch()
