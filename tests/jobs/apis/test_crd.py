@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jobs.samples import JOBS, KUBEFLOW_JOBS, read_manifest
+from jobs.samples import JOBS, KUBEFLOW_JOBS, PYTORCH_JOBS, find_kind, read_manifest
 from paddock.apiserver.schema.json_path import find
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS, KUBEFLOW_PADDLE, KUBEFLOW_PYTORCH, PADDLEPADDLE
@@ -178,11 +178,10 @@ def test_a_property_may_be_called_default() -> None:
     )
 
 
-@pytest.mark.parametrize("name", [*JOBS, *KUBEFLOW_JOBS])
+@pytest.mark.parametrize("name", [*JOBS, *KUBEFLOW_JOBS, *PYTORCH_JOBS])
 def test_the_documents_jobs_fit_the_schema(name: str) -> None:
     manifest = read_manifest(name)
-    api = next(api for resource, api in KINDS.items() if resource.api_version == manifest["apiVersion"])
-    assert list(check_structure(schema(api), manifest)) == []
+    assert list(check_structure(schema(find_kind(manifest)), manifest)) == []
 
 
 def test_values_that_paddle_operator_took_can_still_be_stored() -> None:

@@ -43,8 +43,9 @@ def build_job_cells(
     wide: bool = False,
     most: int | None = None,
 ) -> list[str]:
-    """A line of `paddock get`, under `columns` (by default those of the job's framework); WHY is the sentence of the cause, and an edit that is not followed; else who runs the
-    job if Paddock does not. `most`: columns to which each sentence is cut; `wide`: every problem of an invalid job."""
+    """A line of `paddock get`, under `columns`, by default those of the job's framework. WHY is the sentence of the
+    cause, and an edit that is not followed; else who runs the job if Paddock does not. `most`: columns to which each
+    sentence is cut; `wide`: every problem of an invalid job."""
     why = build_why(row, language, wide=wide, most=most)
     age = format_age(row.created, now)
     completed = row.phase is Phase.COMPLETED
