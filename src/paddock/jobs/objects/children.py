@@ -37,7 +37,7 @@ def build_service(job: Job, rank: Rank) -> Manifest:
             "clusterIP": "None",
             "publishNotReadyAddresses": True,
             "selector": dict(KINDS[job.resource].build_pod_labels(job, rank).selector),
-            "ports": FRAMEWORKS[job.framework].build_service_ports(job),
+            "ports": FRAMEWORKS[job.framework].build_service_ports(job, rank),
         },
     }
 
