@@ -65,7 +65,7 @@ def build_torch_job(
     roles = (Role("master", 1, TORCH), Role("worker", workers, TORCH, decides=not masters))
     job = build_job(resource=TORCH_JOBS, framework="pytorch", network=Network(rendezvous=True), **changes)
     kept = tuple(replace(role, restart=restart) for role in roles[0 if masters else 1 :] if role.replicas)
-    return replace(job, mode="", roles=kept)
+    return replace(job, mode="Distributed", roles=kept)
 
 
 def build_pods(job: Job, attempt: int = 0, phase: PodPhase = PodPhase.RUNNING, **changes: Any) -> tuple[Pod, ...]:
