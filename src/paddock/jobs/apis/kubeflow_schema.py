@@ -25,7 +25,7 @@ from paddock.kube.schemas import definition
 COLUMNS = (
     Column("State", ".status.conditions[-1:].type"),
     Column("Age", ".metadata.creationTimestamp", "date"),
-    Column("Why", ".status.conditions[-1:].message", wide=True),
+    Column("Why", ".status.why", wide=True),
 )
 
 
@@ -34,6 +34,7 @@ def build_scale(replica_specs: str) -> Manifest:
     return {
         "specReplicasPath": f".spec.{replica_specs}.Worker.replicas",
         "statusReplicasPath": ".status.replicaStatuses.Worker.active",
+        "labelSelectorPath": ".status.replicaStatuses.Worker.selector",
     }
 
 
@@ -88,6 +89,7 @@ def _status() -> Manifest:
             "startTime": TIME,
             "completionTime": TIME,
             "lastReconcileTime": TIME,
+            "why": TEXT,
             **our_status(),
         }
     )
