@@ -52,13 +52,16 @@ def build_schema(replica_specs: str, own: Manifest) -> Manifest:
 
 
 def _run_policy() -> Manifest:
-    return build_object(
+    """Its default is an empty one, as the models of Kubeflow's SDK need it: without it, one job that has none makes
+    `list_jobs` fail for its whole namespace. training-operator's definition has no such default."""
+    policy = build_object(
         {
             **run_policy(),
             "suspend": {"type": "boolean", "default": False},
             "schedulingPolicy": build_object(scheduling_policy()),
         }
     )
+    return {**policy, "default": {}}
 
 
 def build_elastic_policy(**more: Manifest) -> Manifest:
