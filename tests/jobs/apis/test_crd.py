@@ -99,9 +99,11 @@ def test_kubeflows_names_and_columns_are_its_own(api: JobApi, kind: str, specs: 
         "singular": kind.lower(),
     }
     assert columns(api) == {"State": ".status.conditions[-1:].type", "Age": ".metadata.creationTimestamp"}
-    scale = version(api)["subresources"]["scale"]
-    assert scale["specReplicasPath"] == f".spec.{specs}.Worker.replicas"
-    assert scale["statusReplicasPath"] == ".status.replicaStatuses.Worker.active"
+    assert version(api)["subresources"]["scale"] == {
+        "specReplicasPath": f".spec.{specs}.Worker.replicas",
+        "statusReplicasPath": ".status.replicaStatuses.Worker.active",
+        "labelSelectorPath": ".status.replicaStatuses.Worker.selector",
+    }
 
 
 @pytest.mark.parametrize("crd", build_crds(), ids=name_of)
