@@ -6,7 +6,7 @@ import pytest
 
 from paddock.environments.defaults import build_defaults
 from paddock.environments.definition import Definition, build_key, read_definition
-from paddock.environments.paddle_packages import add_companions, add_servers, find_paddle, lacks_servers
+from paddock.environments.packages.paddle import add_companions, add_servers, find_paddle, lacks_servers
 
 
 @pytest.mark.parametrize(
