@@ -35,7 +35,8 @@ def test_a_directory_that_lacked_it_gets_another_key_and_no_other_one_does() -> 
 
 def test_the_defaults_keep_the_directories_of_earlier_versions() -> None:
     for definition in map(read_definition, build_defaults()):
-        assert definition.packages == definition.requirements
+        if find_paddle(definition.requirements):
+            assert definition.packages == definition.requirements
 
 
 @pytest.mark.parametrize(

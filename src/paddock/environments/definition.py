@@ -1,8 +1,8 @@
 """An Environment object as a value, and the key of the directory that is built from it. Pure.
 
-The key covers all that decides the built files: packages, the object's own index and build of torch, Python and platform. Name,
-program, command and variables are not covered, so two Environments with equal requirements share one directory.
-Neither are the machine's settings of pip and uv: a mirror serves the same packages.
+The key covers all that decides the built files: packages, the object's own index and build of torch, Python and
+platform. Name, program, command and variables are not covered, so two Environments with equal requirements share one
+directory. Neither are the machine's settings of pip and uv: a mirror serves the same packages.
 """
 
 from __future__ import annotations

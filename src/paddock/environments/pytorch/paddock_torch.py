@@ -1,21 +1,21 @@
 """Makes torch.distributed use gloo in place of nccl on a machine without a GPU. Written by Paddock.
 
 It runs inside of a job's environment, in each of its Pythons, if PADDOCK_SUBSTITUTE is 1; the annotation
-paddock.dev/substitute: "false" on the job turns it off. It changes `init_process_group` and `new_group` when the program
-imports torch.distributed, for the backend nccl alone, and nothing where torch finds a GPU. It imports nothing of torch
-or of Paddock, and needs Python 3.9.
+paddock.dev/substitute: "false" on the job turns it off. It changes `init_process_group` and `new_group` when the
+program imports torch.distributed, for the backend nccl alone, and nothing where torch finds a GPU. It imports nothing
+of torch or of Paddock, and needs Python 3.9.
 """
 
 from __future__ import annotations
 
-import functools
-import importlib.abc
-import importlib.machinery
-import inspect
 import sys
-from collections.abc import Callable
-from types import ModuleType
-from typing import Any
+
+# Each Python of a job reads this module at its start: what it imports is imported when torch is.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+    from typing import Any
 
 SWITCH = "PADDOCK_SUBSTITUTE"
 TARGET = "torch.distributed.distributed_c10d"
@@ -44,16 +44,18 @@ def install() -> None:
         sys.meta_path.insert(0, _Finder())
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _Finder:
     """Finds torch.distributed's module as Python does, and changes it once it is loaded."""
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
         if name != TARGET:
             return None
+        import importlib.machinery
+
         sys.meta_path.remove(self)
         spec = importlib.machinery.PathFinder.find_spec(name, path)
         if spec is not None and spec.loader is not None:
-            spec.loader.exec_module = _changing(spec.loader.exec_module)  # type: ignore[method-assign]
+            spec.loader.exec_module = _changing(spec.loader.exec_module)  # type: ignore[assignment,method-assign]
         return spec
 
 
@@ -74,6 +76,9 @@ def change(module: ModuleType) -> None:
 
 
 def _substituting(function: Callable[..., Any], module: ModuleType) -> Callable[..., Any]:
+    import functools
+    import inspect
+
     signature = inspect.signature(function)
 
     @functools.wraps(function)
@@ -108,4 +113,5 @@ def _say() -> None:
     global _said
     if not _said:
         _said = True
-        print(MESSAGE, file=sys.stderr, flush=True)
+        sys.stderr.write(f"{MESSAGE}\n")
+        sys.stderr.flush()
