@@ -27,6 +27,19 @@ from paddock.environments.sources import SOURCE, Source, read_source, write_sour
 from paddock.jobs.text.phrases import Names, Phrase, phrase
 from paddock.kube.meta import Manifest, annotations_of
 
+TORCH = "torch"
+"""The newest PyTorch that the machine's index has: of its versions none stands out."""
+
+
+def is_torch(requirement: str) -> bool:
+    """Whether it is PyTorch itself."""
+    return requirement_name(requirement) == "torch"
+
+
+def find_torch(requirements: Iterable[str]) -> str:
+    """The first requirement that is PyTorch; empty without one."""
+    return next(filter(is_torch, requirements), "")
+
 
 def build_digest(read: Iterable[Requirements]) -> str:
     """Indexes are hashed with the rest: they may hold a password."""
@@ -42,6 +55,8 @@ def build_packages(read: Sequence[Requirements], source: Source) -> tuple[str, .
     if source.paddle and not find_paddle(packages):
         # first, as messages name an environment by its first package
         packages = (PADDLE_WITH_SERVERS if source.servers else PADDLE, *packages)
+    if source.torch and not find_torch(packages):
+        packages = (TORCH, *packages)
     return add_servers(packages) if source.servers else packages
 
 
@@ -66,7 +81,7 @@ def find_additions(read: Sequence[Requirements], source: Source, file: str) -> l
     named = {requirement_name(package) for each in read for package in each.packages}
     said = []
     for package in build_packages(read, source):
-        if is_paddle(package) and not find_paddle(named):
+        if (is_paddle(package) and not find_paddle(named)) or (is_torch(package) and not find_torch(named)):
             what = explain_requirement(package)
             said.append(phrase("{package} is added: {file} names none", package=what, file=file))
         elif requirement_name(package) == "paddlepaddle" and package.startswith("paddlepaddle<="):
@@ -100,6 +115,8 @@ def build_first_spec(read: Sequence[Requirements], source: Source) -> dict[str, 
         spec["verify"] = SERVERS_CHECK
     elif find_paddle(packages):
         spec["verify"] = "import paddle"
+    elif find_torch(packages):
+        spec["verify"] = "import torch"
     return build_spec(read, source, spec)
 
 
