@@ -22,23 +22,11 @@ from paddock.environments.packages.paddle import (
     is_paddle,
     lacks_servers,
 )
+from paddock.environments.packages.torch import TORCH, find_torch
 from paddock.environments.requirements import explain_requirement, requirement_name
 from paddock.environments.sources import SOURCE, Source, read_source, write_source
 from paddock.jobs.text.phrases import Names, Phrase, phrase
 from paddock.kube.meta import Manifest, annotations_of
-
-TORCH = "torch"
-"""The newest PyTorch that the machine's index has: of its versions none stands out."""
-
-
-def is_torch(requirement: str) -> bool:
-    """Whether it is PyTorch itself."""
-    return requirement_name(requirement) == "torch"
-
-
-def find_torch(requirements: Iterable[str]) -> str:
-    """The first requirement that is PyTorch; empty without one."""
-    return next(filter(is_torch, requirements), "")
 
 
 def build_digest(read: Iterable[Requirements]) -> str:
@@ -81,7 +69,7 @@ def find_additions(read: Sequence[Requirements], source: Source, file: str) -> l
     named = {requirement_name(package) for each in read for package in each.packages}
     said = []
     for package in build_packages(read, source):
-        if (is_paddle(package) and not find_paddle(named)) or (is_torch(package) and not find_torch(named)):
+        if (is_paddle(package) and not find_paddle(named)) or (package == TORCH and not find_torch(named)):
             what = explain_requirement(package)
             said.append(phrase("{package} is added: {file} names none", package=what, file=file))
         elif requirement_name(package) == "paddlepaddle" and package.startswith("paddlepaddle<="):
