@@ -20,7 +20,8 @@ _OPTIONS = (
     click.option("--name", default=None, metavar="NAME", help="What the job is called (default: as the script)."),
     click.option(
         "--workers", type=click.IntRange(1), default=None, metavar="N",
-        help="How many workers train together (default: 1). Two or more of PaddlePaddle start by paddle.distributed.launch.",
+        help="How many workers train together (default: 1). Two or more of PaddlePaddle start by "
+        "paddle.distributed.launch.",
     ),
     click.option(
         "--ps", "servers", type=click.IntRange(1), default=None, metavar="N",
