@@ -16,8 +16,9 @@ SOURCE = "paddock.dev/requirements-source"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """`files`: absolute paths; `read`: when, RFC 3339; `paddle`: PaddlePaddle is added where they name none;
-    `servers`: with parameter servers; `added`: packages beside the files; `own_index`: the index is an option's."""
+    """`files`: absolute paths; `read`: when, RFC 3339; `paddle` and `torch`: PaddlePaddle, or PyTorch, is added where
+    they name none; `servers`: with parameter servers; `added`: packages beside the files; `own_index`: the index is an
+    option's."""
 
     files: tuple[str, ...]
     digest: str = ""
@@ -26,6 +27,7 @@ class Source:
     servers: bool = False
     added: tuple[str, ...] = ()
     own_index: bool = False
+    torch: bool = False
 
 
 def read_source(environment: Mapping[str, Any]) -> Source | None:

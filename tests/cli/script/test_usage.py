@@ -49,9 +49,23 @@ ROWS: list[tuple[list[str], str]] = [
     (["run", "--", ""], "there is no program '' in PATH"),
     (["run", "--", "train.py"], "train.py is a file of {here} and no program of PATH: `python train.py`"),
     (["run", "--", "./train.py"], "./train.py is not executable: `chmod +x ./train.py`, or `python ./train.py`"),
-    (["run", "--", "python", "torches.py"], "torches.py is a program of PyTorch"),
-    (["run", "--", "torchrun", "train.py"], "torchrun is a program of PyTorch"),
-    (["run", "--", "python", "-m", "torch.distributed.run", "train.py"], "torch.distributed.run is a program of"),
+    (["run", "--ps", "1", "--", "python", "torches.py"], "--ps: PyTorch has no parameter servers: leave it out"),
+    (["run", "--framework", "paddle", "--", "torchrun", "train.py"], "torchrun starts programs of PyTorch: leave --f"),
+    (["run", "--framework", "pytorch", "--", "fleetrun", "train.py"], "fleetrun starts programs of PaddlePaddle: le"),
+    (["run", "--framework", "jax", "--", "python", "train.py"], "'jax' is not one of 'paddle', 'pytorch'"),
+    (["run", "--framework", "pytorch", "job.yaml"], "--framework is for a program"),
+    (
+        ["run", "--workers", "2", "--", "torchrun", "--standalone", "torches.py"],
+        "--standalone would keep the 2",
+    ),
+    (
+        ["run", "--", "torchrun", "--nnodes=2", "torches.py"],
+        "and the job has 1: `--workers 2`, or leave",
+    ),
+    (
+        ["run", "--workers", "20000", "--", "python", "torches.py"],
+        "--workers: spec.pytorchReplicaSpecs.W",
+    ),
     (["run", "--", "python", "train.py", "\udcff"], "\ufffd is not a text in UTF-8"),
     (["run", "--workers", "0", "--", "python", "train.py"], "0 is not in the range"),
     (["run", "--workers", "-1", "--", "python", "train.py"], "-1 is not in the range"),
@@ -139,10 +153,20 @@ def test_print_shows_the_manifest_and_creates_nothing(
     assert not (work.parent / "paddock").exists()
 
 
-@pytest.mark.parametrize("command", [["python", "train.py", "--lr", "0.1"], ["python", "-m", "near.there"]])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["python", "train.py", "--lr", "0.1"],
+        ["python", "-m", "near.there"],
+        ["python", "torches.py", "--lr", "0.1"],
+        ["torchrun", "--nproc-per-node=2", "torches.py"],
+        ["python", "-m", "torch.distributed.run", "torches.py"],
+    ],
+)
 def test_the_file_that_init_writes_is_the_job_that_run_makes(
     command: list[str], work: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    (work / "torches.py").write_text("import torch\n")
     options = ["--workers", "2", "--restarts", "1", "--env", "A=yes", "--gpus", "1"]
     assert call("init", *options, "--", *command) == 0
     assert "job.yaml is written: `paddock run job.yaml` trains it" in capfd.readouterr().err
@@ -153,7 +177,7 @@ def test_the_file_that_init_writes_is_the_job_that_run_makes(
     assert written["spec"] == direct["spec"]
     # a script by a relative path is found by `paddock run` where it is called; a module is not
     found = "annotations" not in written["metadata"]
-    assert found == (command[1] == "train.py")
+    assert found == (command[1:] != ["-m", "near.there"])
     assert written["metadata"] | direct["metadata"] == direct["metadata"]
     (checked,) = read_files([str(work / "job.yaml")], "default")
     assert checked.is_job
@@ -205,3 +229,44 @@ def test_a_cluster_needs_an_image(
     assert call("run", "--context", "prod", "--image", "me/x:1", "--print", "--", "python", "train.py") == 0
     job = yaml.safe_load(capfd.readouterr().out)
     assert job["metadata"] == {"name": "train", "namespace": "team"}, "no directory of this machine"
+
+
+@pytest.mark.parametrize(
+    ("options", "command", "files", "kind"),
+    [
+        ([], ["python", "train.py"], {"train.py": "import torch"}, "PyTorchJob"),
+        ([], ["python", "train.py"], {"train.py": "import paddle"}, "PaddleJob"),
+        ([], ["python", "train.py"], {"train.py": "print(1)"}, "PaddleJob"),
+        (["--framework", "pytorch"], ["python", "train.py"], {"train.py": "print(1)"}, "PyTorchJob"),
+        (["--framework", "paddle"], ["python", "train.py"], {"train.py": "import torch"}, "PaddleJob"),
+        ([], ["torchrun", "train.py"], {"train.py": "print(1)"}, "PyTorchJob"),
+        ([], ["python", "-m", "torch.distributed.run", "train.py"], {"train.py": "print(1)"}, "PyTorchJob"),
+        ([], ["python", "-c", "import torch"], {}, "PyTorchJob"),
+        # the framework stands in a module beside the script
+        ([], ["python", "train.py"], {"train.py": "from model import Net", "model.py": "import torch"}, "PyTorchJob"),
+        ([], ["python", "-m", "pkg.train"], {"pkg/train.py": "import torch"}, "PyTorchJob"),
+        ([], ["python", "-m", "pkg"], {"pkg/__main__.py": "import torch"}, "PyTorchJob"),
+        ([], ["python", "-m", "nowhere"], {}, "PaddleJob"),
+    ],
+)
+def test_the_kind_of_job_follows_from_what_the_program_imports(
+    options: list[str], command: list[str], files: dict[str, str], kind: str, work: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    for name, text in files.items():
+        (work / name).parent.mkdir(exist_ok=True)
+        (work / name).write_text(text)
+    assert call("run", "--print", *options, "--", *command) == 0
+    printed = capfd.readouterr()
+    assert yaml.safe_load(printed.out)["kind"] == kind and printed.err == ""
+
+
+def test_a_program_of_both_says_what_it_becomes(work: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (work / "both.py").write_text("import torch\nimport paddle\n")
+    assert call("run", "--print", "--", "python", "both.py") == 0
+    printed = capfd.readouterr()
+    assert yaml.safe_load(printed.out)["kind"] == "PaddleJob"
+    said = "both.py imports PaddlePaddle and PyTorch: it becomes a PaddleJob; --framework pytorch makes a PyTorchJob"
+    assert said in printed.err
+    assert call("run", "--print", "--framework", "paddle", "--", "python", "both.py") == 0
+    assert capfd.readouterr().err == ""

@@ -11,6 +11,7 @@ from paddock.apiserver.objects.in_process import LocalApi
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.environment_sources import has_changed
 from paddock.cli.submit.file_environments import (
+    Needed,
     environment_name,
     prepare_environment,
     read_files_of,
@@ -40,10 +41,10 @@ class Project:
     def _note(self, said: Phrase) -> None:
         self.said.append(str(said))
 
-    async def prepare(self, text: str, *, servers: bool = False) -> Manifest:
+    async def prepare(self, text: str, *, servers: bool = False, framework: str = "paddle") -> Manifest:
         self.file.write_text(text)
         self.said.clear()
-        name = await prepare_environment(self.api, self.file, self._note, servers=servers)
+        name = await prepare_environment(self.api, Needed(self.file, framework, servers), self._note)
         return await self.api.get(ENVIRONMENTS, "", name)
 
     async def refresh(self, environment: Manifest) -> Manifest:
@@ -63,7 +64,9 @@ def test_the_name_is_one_of_the_api_and_stable() -> None:
     assert environment_name(Path("/home/me/x/../My Model_1/requirements.txt")) == name
     assert environment_name(Path("/home/you/My Model_1/requirements.txt")) != name
     assert environment_name(Path("/home/me/My Model_1/requirements-dev.txt")).startswith("my-model-1-requirements-dev-")
-    assert environment_name(Path("/home/me/My Model_1/requirements.txt"), servers=True) == f"{name}-ps"
+    assert Needed(Path("/home/me/My Model_1/requirements.txt")).name == name
+    assert Needed(Path("/home/me/My Model_1/requirements.txt"), servers=True).name == f"{name}-ps"
+    assert Needed(Path("/home/me/My Model_1/requirements.txt"), "pytorch").name == f"{name}-pytorch"
     assert environment_name(Path("/数据/requirements.txt"))[0].isalnum()
 
 
@@ -76,6 +79,19 @@ async def test_paddlepaddle_is_added_where_the_file_names_none(project: Project)
     assert source is not None and source.files == (str(project.file),) and source.read and source.paddle
     made = await project.prepare("pyyaml\npaddlepaddle==3.2.2\n")
     assert made["spec"]["requirements"] == ["pyyaml", "paddlepaddle==3.2.2"]
+
+
+async def test_to_the_file_of_a_torch_program_pytorch_is_added_and_paddlepaddle_is_not(project: Project) -> None:
+    made = await project.prepare("pyyaml\n", framework="pytorch")
+    assert made["spec"]["requirements"] == ["torch", "pyyaml"]
+    assert made["spec"]["verify"] == "import torch"
+    assert project.said == ["torch is added: requirements.txt names none"]
+    source = read_source(made)
+    assert source is not None and source.torch and not source.paddle
+    named = await project.prepare("pyyaml\ntorch==2.8.0\ntorchvision\n", framework="pytorch")
+    assert named["spec"]["requirements"] == ["pyyaml", "torch==2.8.0", "torchvision"]
+    other = await project.prepare("pyyaml\n")
+    assert other["metadata"]["uid"] != named["metadata"]["uid"], "a program of PaddlePaddle beside it has its own"
 
 
 async def test_a_changed_file_changes_the_environment_with_one_line(project: Project) -> None:
@@ -131,14 +147,14 @@ async def test_parameter_servers_have_an_environment_of_their_own(project: Proje
 async def test_a_bad_file_is_refused_in_one_sentence(project: Project, content: bytes | None, said: str) -> None:
     project.file.mkdir() if content is None else project.file.write_bytes(content)
     with pytest.raises(UserError) as refused:
-        await prepare_environment(project.api, project.file, lambda _: None, servers=False)
+        await prepare_environment(project.api, Needed(project.file), lambda _: None)
     assert said in str(refused.value).splitlines()[0] and str(project.file) in str(refused.value)
     assert (await project.api.list(ENVIRONMENTS)).items == []
 
 
 async def test_a_missing_file_is_refused(project: Project) -> None:
     with pytest.raises(UserError, match=r"requirements\.txt: .*; a requirements\.txt is wanted"):
-        await prepare_environment(project.api, project.file, lambda _: None, servers=False)
+        await prepare_environment(project.api, Needed(project.file), lambda _: None)
 
 
 async def test_a_job_that_is_run_again_reads_the_file_again(project: Project) -> None:

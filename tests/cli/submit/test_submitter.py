@@ -13,7 +13,7 @@ from paddock.app.home import Home
 from paddock.app.kinds import apply_crds, build_crds
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import Local
-from paddock.cli.submit.file_environments import environment_name
+from paddock.cli.submit.file_environments import Needed
 from paddock.cli.submit.job_environments import describe_requirements
 from paddock.cli.submit.script.requests import build_documents
 from paddock.cli.submit.submission import Checked
@@ -41,7 +41,7 @@ class Project:
         (self.file.parent / "train.py").write_text("")
 
     def build(self, namespace: str = "default") -> list[Checked]:
-        environment, directory = environment_name(self.file), str(self.file.parent)
+        environment, directory = Needed(self.file).name, str(self.file.parent)
         words = ["python", "train.py"]
         return build_documents(
             ScriptRequest(words, name="train", namespace=namespace, environment=environment, directory=directory)
@@ -50,7 +50,7 @@ class Project:
     async def run(self, requirements: str, namespace: str = "default") -> None:
         self.file.write_text(requirements)
         place = Local(Home(self.root / "home", self.root / "cache"))
-        submitter = Submitter(self.api, place, lambda _: None, lambda: None, self.file, typed=True)  # type: ignore[arg-type]
+        submitter = Submitter(self.api, place, lambda _: None, lambda: None, Needed(self.file), typed=True)  # type: ignore[arg-type]
         await submitter.submit(self.build(namespace), (), str(self.file.parent))
 
     async def environments(self) -> list[Manifest]:

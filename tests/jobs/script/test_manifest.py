@@ -16,15 +16,10 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.labels import ENVIRONMENT_ANNOTATION, RESUME_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job
 from paddock.jobs.preflight import Document, check, find_api
-from paddock.jobs.script.manifest import (
-    COLLECTIVE_IMAGE,
-    SERVERS_IMAGE,
-    build_command,
-    build_manifest,
-    escape,
-    unescape,
-)
+from paddock.jobs.script.escapes import escape, unescape
+from paddock.jobs.script.manifest import build_command, build_manifest
 from paddock.jobs.script.names import LONGEST, build_name
+from paddock.jobs.script.paddle_job import COLLECTIVE_IMAGE, SERVERS_IMAGE
 from paddock.jobs.script.request import ScriptRequest
 from paddock.kube.validation.names import DNS1035_LABEL
 from paddock.node.runtime.container_env import expand

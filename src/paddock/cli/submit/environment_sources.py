@@ -22,6 +22,7 @@ from paddock.environments.packages.paddle import (
     is_paddle,
     lacks_servers,
 )
+from paddock.environments.packages.torch import TORCH, find_torch
 from paddock.environments.requirements import explain_requirement, requirement_name
 from paddock.environments.sources import SOURCE, Source, read_source, write_source
 from paddock.jobs.text.phrases import Names, Phrase, phrase
@@ -42,6 +43,8 @@ def build_packages(read: Sequence[Requirements], source: Source) -> tuple[str, .
     if source.paddle and not find_paddle(packages):
         # first, as messages name an environment by its first package
         packages = (PADDLE_WITH_SERVERS if source.servers else PADDLE, *packages)
+    if source.torch and not find_torch(packages):
+        packages = (TORCH, *packages)
     return add_servers(packages) if source.servers else packages
 
 
@@ -66,7 +69,7 @@ def find_additions(read: Sequence[Requirements], source: Source, file: str) -> l
     named = {requirement_name(package) for each in read for package in each.packages}
     said = []
     for package in build_packages(read, source):
-        if is_paddle(package) and not find_paddle(named):
+        if (is_paddle(package) and not find_paddle(named)) or (package == TORCH and not find_torch(named)):
             what = explain_requirement(package)
             said.append(phrase("{package} is added: {file} names none", package=what, file=file))
         elif requirement_name(package) == "paddlepaddle" and package.startswith("paddlepaddle<="):
@@ -100,6 +103,8 @@ def build_first_spec(read: Sequence[Requirements], source: Source) -> dict[str, 
         spec["verify"] = SERVERS_CHECK
     elif find_paddle(packages):
         spec["verify"] = "import paddle"
+    elif find_torch(packages):
+        spec["verify"] = "import torch"
     return build_spec(read, source, spec)
 
 

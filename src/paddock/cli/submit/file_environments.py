@@ -11,6 +11,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,26 +38,48 @@ Notify = Callable[[Phrase], None]
 _TRIES = 3
 
 
-def environment_name(requirements: Path, *, servers: bool = False) -> str:
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """The Environment of a requirements file that a job trains in. `framework`: as in `jobs.frameworks.registry`;
+    `servers`: with parameter servers."""
+
+    requirements: Path
+    framework: str = "paddle"
+    servers: bool = False
+
+    @property
+    def name(self) -> str:
+        """Another one for each framework, and with parameter servers, as what is added to the file's packages is."""
+        return environment_name(self.requirements, _SUFFIXES.get(self.framework, "ps" if self.servers else ""))
+
+    @property
+    def source(self) -> Source:
+        files = (os.path.normpath(self.requirements.absolute()),)
+        return Source(files, paddle=self.framework == "paddle", servers=self.servers, torch=self.framework == "pytorch")
+
+
+_SUFFIXES = {"pytorch": "pytorch"}
+
+
+def environment_name(requirements: Path, suffix: str = "") -> str:
     """The Environment of a requirements file: its directory's name, the file's if it is another than requirements.txt,
-    and a hash of its absolute path. With parameter servers it is another one: they need another PaddlePaddle."""
+    a hash of its absolute path, and a word for what else is in it."""
     path = os.path.normpath(requirements.absolute())
     words = [os.path.basename(os.path.dirname(path)), os.path.basename(path).removesuffix(".txt")]  # noqa: PTH119,PTH120
     if words[1] == "requirements":
         words.pop()
     slug = re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower())[:40].strip("-")
-    parts = [slug, hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:8], "ps" if servers else ""]
+    parts = [slug, hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:8], suffix]
     return "-".join(filter(None, parts))
 
 
-async def prepare_environment(api: Api, requirements: Path, notify: Notify, *, servers: bool) -> str:
+async def prepare_environment(api: Api, needed: Needed, notify: Notify) -> str:
     """Creates or changes the Environment of this file, and returns its name; the node builds it when a pod needs it.
 
-    PaddlePaddle is added where the file names none, with parameter servers those of its packages that have them.
+    The framework is added where the file names none, with parameter servers those packages that have them.
     `notify` is told what is added, and what has changed. Raises `UserError` with each problem, `ApiError`.
     """
-    name = environment_name(requirements, servers=servers)
-    source = Source((os.path.normpath(requirements.absolute()),), paddle=True, servers=servers)
+    name, source, requirements = needed.name, needed.source, needed.requirements
     read = [read_requirements(str(requirements), read_text)]
     check_files(read, source)
     for _ in range(_TRIES):

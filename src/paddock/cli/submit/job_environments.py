@@ -16,7 +16,7 @@ from paddock.app.programs import explain_images, read_used
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.flags import LOCAL, build_next
 from paddock.cli.cluster.places import Place
-from paddock.cli.submit.file_environments import Notify, prepare_environment, refresh_environments
+from paddock.cli.submit.file_environments import Needed, Notify, prepare_environment, refresh_environments
 from paddock.cli.submit.submission import Checked
 from paddock.cli.submit.workdir import place_directories
 from paddock.environments.failures import redact
@@ -35,17 +35,17 @@ if TYPE_CHECKING:
 async def write_environments(
     api: Api,
     place: Place,
-    needed: Sequence[tuple[Path, bool]],
+    needed: Sequence[Needed],
     checked: Sequence[Checked],
     workdir: str | None,
     notify: Notify,
 ) -> list[Checked]:
-    """Makes the Environments of requirements files, each with whether it has parameter servers, and changes the others
-    whose files have changed. Returns the documents with what those files say, for `paddock history`. It is called last,
-    so that a refused submission changes none. Raises `UserError` for what is only known then: an image without an
-    environment, a script that the new environment does not have."""
-    for requirements, servers in needed:
-        await prepare_environment(api, requirements, notify, servers=servers)
+    """Makes the Environments of requirements files, and changes the others whose files have changed. Returns the
+    documents with what those files say, for `paddock history`. It is called last, so that a refused submission
+    changes none. Raises `UserError` for what is only known then: an image without an environment, a script that the
+    new environment does not have."""
+    for each in needed:
+        await prepare_environment(api, each, notify)
     await settle_environments(api, place, checked, notify)
     if place.home is not None and needed:
         await place_directories(api, place, checked, workdir, notify)

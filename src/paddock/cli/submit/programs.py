@@ -18,7 +18,7 @@ from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job, Rank, Role, Settings
 from paddock.jobs.objects.pods import build_pod, main_container
 from paddock.jobs.reading.scripts import find_script, read_words
-from paddock.jobs.script.manifest import unescape
+from paddock.jobs.script.escapes import unescape
 from paddock.jobs.script.program import read_program
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.meta import ENVIRONMENTS, Manifest

@@ -2,6 +2,8 @@
 
 First the jobs are found, then the server checks what takes their places (a dry run), then they are deleted: a manifest
 that the server refuses costs nothing.
+
+A job of another kind gives way too: pods are named after their job, so two jobs of one name would wait for each other.
 """
 
 from __future__ import annotations
@@ -15,9 +17,10 @@ from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.flags import Flags
 from paddock.cli.submit.same_name import explain_replaced, explain_taken
 from paddock.cli.submit.submission import Checked
+from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.stored import StoredJob, read_stored
-from paddock.kube.errors import NotFound
+from paddock.kube.errors import Forbidden, NotFound
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api
@@ -31,7 +34,7 @@ async def find_replaced(
     """The documents whose names jobs have that have finished or that `paddock run` suspended, with those jobs. Raises
     `UserError` if any other job has one of the names. `typed`: the job is of a typed command, where --name is at hand.
     """
-    found = [(each, job) for each in documents if (job := await _fetch(api, each)) is not None]
+    found = [(each, job) for each in documents for job in await _fetch(api, each)]
     taken = [said for _, job in found if (said := explain_taken(job, time.time(), flags)) is not None]
     if taken:
         name = found[0][0].key.name
@@ -44,15 +47,22 @@ async def delete_replaced(
     api: Api, found: Iterable[tuple[Checked, StoredJob]], notify: Callable[[Phrase], None]
 ) -> None:
     """Deletes these jobs, and waits until their pods are gone."""
-    for each, job in found:
-        notify(explain_replaced(job, each.label, time.time()))
+    for _, job in found:
+        notify(explain_replaced(job, time.time()))
         await delete_job(api, job, notify=lambda _: notify(_WAITING_FOR_PODS))
 
 
-async def _fetch(api: Api, document: Checked) -> StoredJob | None:
+async def _fetch(api: Api, document: Checked) -> list[StoredJob]:
+    """The jobs of this name: the first is of the document's kind, if there is one."""
     if not document.is_job or not document.key.name:  # generateName: the server generates a new name
-        return None
-    try:
-        return read_stored(document.resource, await api.get(document.resource, *document.key))
-    except NotFound:
-        return None
+        return []
+    found = []
+    for resource in (document.resource, *(each for each in KINDS if each != document.resource)):
+        try:
+            found.append(read_stored(resource, await api.get(resource, *document.key)))
+        except NotFound:
+            continue
+        except Forbidden:  # a kind that the cluster does not have, or that is not this user's
+            if resource == document.resource:
+                raise
+    return found

@@ -22,9 +22,9 @@ def _is_given_up(job: StoredJob) -> bool:
     return job.status.phase is Phase.SUSPENDED and job.is_given_up
 
 
-def explain_replaced(job: StoredJob, label: str, now: Moment) -> Phrase:
+def explain_replaced(job: StoredJob, now: Moment) -> Phrase:
     """The notice about the job that is replaced."""
-    age = read_age(job, now)
+    age, label = read_age(job, now), f"{job.resource.kind} {job.key}"
     if not _is_given_up(job):
         return phrase("replacing {job}, {phase} ({age} old)", job=label, phase=str(job.status.phase), age=age)
     if read_given_up(job.manifest) is not None:

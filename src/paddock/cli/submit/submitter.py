@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.places import Place
+from paddock.cli.submit.file_environments import Needed
 from paddock.cli.submit.job_environments import write_environments
 from paddock.cli.submit.programs import fetch_programs
 from paddock.cli.submit.replacing import delete_replaced, find_replaced
@@ -38,15 +38,14 @@ class Submitted:
 @dataclass(frozen=True, slots=True)
 class Submitter:
     """Submits a file with one job. `notify` gets each deviation from the manifest; `creating` is called before the
-    first create request: from then on a job may exist. `requirements`: the file of the environment of a typed command,
-    which is made first; `servers`: whether it has parameter servers. `typed`: the job was made of a typed command."""
+    first create request: from then on a job may exist. `needed`: the environment of a requirements file, which is made
+    first. `typed`: the job was made of a typed command."""
 
     client: Client
     place: Place
     notify: Callable[[Phrase], None]
     creating: Callable[[], None]
-    requirements: Path | None = None
-    servers: bool = False
+    needed: Needed | None = None
     typed: bool = False
 
     async def submit(self, checked: list[Checked], without: tuple[str, ...], workdir: str | None) -> Submitted:
@@ -61,7 +60,7 @@ class Submitter:
             self.client, checked, update=True, replaced=[each for each, _ in replaced], flags=self.place.flags
         )
         await refuse_missing_secrets(self.client, self.place, checked, [stored for _, stored in replaced])
-        needed = [(self.requirements, self.servers)] if self.requirements is not None else []
+        needed = [self.needed] if self.needed is not None else []
         checked = await write_environments(self.client, self.place, needed, checked, workdir, self.notify)
         job = next(each for each in checked if each.is_job)
         assert job.job is not None

@@ -107,9 +107,9 @@ def command(
     paddock run job.yaml --rank 0 | tee log
     paddock run --context prod --image IMAGE --workdir . -- python train.py
 
-    What stands behind `--` is run as it is typed, by no shell. It becomes a PaddleJob like any other: --print shows it
-    and `paddock init` writes it to a file. It is not restarted unless --restarts says so. Behind a FILE, what follows
-    `--` are arguments for its program, in every role.
+    What stands behind `--` is run as it is typed, by no shell. It becomes a PaddleJob or, of a program that imports
+    torch, a PyTorchJob like any other: --print shows it and `paddock init` writes it to a file. It is not restarted
+    unless --restarts says so. Behind a FILE, what follows `--` are arguments for its program, in every role.
 
     On the local cluster a script that is named by a relative path is taken from the directory that this is called in,
     or --workdir names. With --context the job goes to that Kubernetes, and a directory goes with it only where
@@ -263,7 +263,7 @@ class Run:
         async with connect(self._place) as client, self._listen(self._interrupts):
             submitter = Submitter(
                 client, self._place, self._screen.notify, self._note_creating,
-                documents.requirements, documents.servers, self._typed,
+                documents.needed, self._typed,
             )  # fmt: skip
             interrupt = asyncio.create_task(self._interrupts.get())
             submitting = asyncio.create_task(submitter.submit(checked, without, self._workdir))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -15,13 +14,14 @@ from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.terminal import stderr, stdout
+from paddock.cli.submit.file_environments import Needed
 from paddock.cli.submit.job_environments import write_environments
 from paddock.cli.submit.next_steps import explain_following
 from paddock.cli.submit.programs import fetch_programs
 from paddock.cli.submit.replacing import delete_replaced, find_replaced
 from paddock.cli.submit.resumed import notify_resumed
 from paddock.cli.submit.script.job_secrets import refuse_missing_secrets
-from paddock.cli.submit.script.requests import find_requirements, has_servers, with_environment
+from paddock.cli.submit.script.requests import find_needed, with_environment
 from paddock.cli.submit.sent_directories import create_with_maps
 from paddock.cli.submit.submission import Checked, check_with_server, drop_devices, read_files
 from paddock.cli.submit.workdir import place_directories, refuse_impossible, workdir_option
@@ -57,13 +57,13 @@ def command(files: tuple[str, ...], without: tuple[str, ...], workdir: str | Non
 
     async def work(client: Client, place: Place) -> tuple[list[Checked], list[Manifest], list[Phrase]]:
         needed = _find_needed(checked) if place.home is not None else []
-        named = [with_environment(each, file) if file else each for each, file in needed] if needed else checked
+        named = [with_environment(each, which) if which else each for each, which in needed] if needed else checked
         placed = await place_directories(client, place, named, workdir, _notify)
         replaced = await find_replaced(client, placed, place.flags)
         await check_with_server(client, placed, replaced=[each for each, _ in replaced], flags=place.flags)
         await refuse_missing_secrets(client, place, placed, [stored for _, stored in replaced])
-        files = [(file, has_servers(each)) for each, file in needed if file]
-        placed = await write_environments(client, place, files, placed, workdir, _notify)
+        made = [which for _, which in needed if which]
+        placed = await write_environments(client, place, made, placed, workdir, _notify)
         programs: list[Phrase] = []
         jobs = [each.job for each in placed if each.job]
         for job in jobs:
@@ -81,9 +81,9 @@ def command(files: tuple[str, ...], without: tuple[str, ...], workdir: str | Non
     _notify_next_steps([manifest for each, manifest in zip(placed, created, strict=True) if each.is_job], place.flags)
 
 
-def _find_needed(checked: Sequence[Checked]) -> list[tuple[Checked, Path | None]]:
-    """The documents with the requirements files that their manifests name."""
-    return [(each, find_requirements(each)) for each in checked]
+def _find_needed(checked: Sequence[Checked]) -> list[tuple[Checked, Needed | None]]:
+    """The documents with the environments of the requirements files that their manifests name."""
+    return [(each, find_needed(each)) for each in checked]
 
 
 def _of_job(job: Job, said: Phrase) -> Phrase:

@@ -15,7 +15,7 @@ from typing import Any
 from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.model import Job
 from paddock.jobs.reading.scripts import SHELLS
-from paddock.jobs.script.manifest import escape
+from paddock.jobs.script.escapes import escape
 from paddock.jobs.script.variables import change_trained
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.meta import Manifest

@@ -22,10 +22,11 @@ _SHELL_VALUES = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
 class Program:
     """What a command line starts.
 
-    `script`: the file, as typed; empty if the command names none. `module`: of `python -m`. `python`: the interpreter
-    as typed, empty without one. `flags`: the words between the interpreter and the script, or before `-m` and `-c`.
-    `launcher`: the program or module that starts the script on several ranks. `reads_stdin`: an interpreter without a
-    program, which reads it from standard input. `executable`: the first word is the program itself.
+    `script`: the file, as typed; empty if the command names none. `module`: of `python -m`. `python`: the
+    interpreter as typed, empty without one. `code`: of `python -c`. `flags`: the words between the interpreter and
+    the script, or before `-m` and `-c`. `launcher`: the program or module that starts the script on several ranks.
+    `reads_stdin`: an interpreter without a program, which reads it from standard input. `executable`: the first word
+    is the program itself.
     """
 
     script: str = ""
@@ -33,6 +34,7 @@ class Program:
     python: str = ""
     flags: tuple[str, ...] = ()
     launcher: str = ""
+    code: str = ""
     reads_stdin: bool = False
     executable: bool = False
 
@@ -79,7 +81,11 @@ def _read_python(words: Sequence[str]) -> Program:
         if letter in ("c", "m"):
             rest = words[index + 1 :] if value else words[index + 2 :]
             named = value or (words[index + 1] if index + 1 < len(words) else "")
-            return _read_module(python, flags, named, rest) if letter == "m" else Program(python=python, flags=flags)
+            return (
+                _read_module(python, flags, named, rest)
+                if letter == "m"
+                else Program(python=python, flags=flags, code=named)
+            )
         index += 2 if (letter in ("W", "X") and not value) or word in _PYTHON_VALUES else 1
     asks = {"-h", "--help", "-V", "--version", "-VV", "--help-all", "--help-env", "--help-xoptions"}
     return Program(python=python, flags=tuple(words[1:]), reads_stdin=asks.isdisjoint(words[1:]))

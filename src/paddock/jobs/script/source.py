@@ -28,10 +28,6 @@ class Source:
     starts_workers: bool = False
     waits: bool = False
 
-    @property
-    def is_torch(self) -> bool:
-        return "torch" in self.imports and "paddle" not in self.imports
-
 
 def read_source(content: bytes) -> Source:
     """Of a text that is too large or too deep nothing is known."""

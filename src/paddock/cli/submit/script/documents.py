@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import Place
+from paddock.cli.submit.file_environments import Needed
 from paddock.cli.submit.script.options import ScriptOptions, refuse_with_file
 from paddock.cli.submit.script.requests import (
     Notify,
     build_documents,
     change_job,
-    find_requirements,
-    has_servers,
+    find_needed,
     read_request,
     with_environment,
 )
@@ -26,12 +25,10 @@ from paddock.jobs.text.phrases import phrase
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """`checked`: with exactly one job. `requirements`: the file of its environment, which is to be made; `servers`:
-    whether the job has parameter servers."""
+    """`checked`: with exactly one job. `needed`: its environment of a requirements file, which is to be made."""
 
     checked: list[Checked]
-    requirements: Path | None = None
-    servers: bool = False
+    needed: Needed | None = None
 
     @property
     def job(self) -> Job:
@@ -48,7 +45,8 @@ def read_documents(
                 phrase("a manifest or a program is wanted: `paddock run job.yaml`, or `paddock run -- python train.py`")
             )
         checked = build_documents(read_request(words, options, place, os.environ, notify))
-        return Documents(checked, options.requirements_path, bool(options.servers))
+        requirements = options.requirements_path
+        return Documents(checked, find_needed(checked[-1], requirements) if requirements else None)
     refuse_with_file(options, file)
     checked = read_files([file], options.namespace)
     jobs = [each.job for each in checked if each.job]
@@ -64,8 +62,7 @@ def read_documents(
         )  # fmt: skip
     checked = change_job(checked, words or (), options, os.environ)
     (job,) = (each for each in checked if each.is_job)
-    requirements = options.requirements_path or find_requirements(job)
-    if place.home is None or requirements is None:
+    needed = find_needed(job, options.requirements_path)
+    if place.home is None or needed is None:
         return Documents(checked)
-    placed = [with_environment(each, requirements) if each.is_job else each for each in checked]
-    return Documents(placed, requirements, has_servers(job))
+    return Documents([with_environment(each, needed) if each.is_job else each for each in checked], needed)

@@ -19,15 +19,16 @@ from pathlib import Path
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.output.os_errors import explain_unreadable
 from paddock.cli.submit.nearby import find_nearby
+from paddock.cli.submit.script.imports import read_file
 from paddock.jobs.script.program import Program, is_python, read_program
-from paddock.jobs.script.source import LARGEST, Source, read_source
+from paddock.jobs.script.source import Source
 from paddock.jobs.text.phrases import NOTHING, Phrase, phrase
 
 Notify = Callable[[Phrase], None]
 
-_OF_PADDLE = ("fleetrun", "pip", "pip3")
-"""Programs of PaddlePaddle's environments that this machine need not have."""
-_USUAL = ("python", "python3", "bash", "sh", *_OF_PADDLE)
+_OF_ENVIRONMENTS = ("fleetrun", "torchrun", "pip", "pip3")
+"""Programs of environments that this machine need not have."""
+_USUAL = ("python", "python3", "bash", "sh", *_OF_ENVIRONMENTS)
 _MOST_FILES = 3000
 _TEMPORARY = Path("/tmp")  # noqa: S108 - in its place a pod has its own
 
@@ -47,8 +48,6 @@ class Machine:
 def check_script(words: Sequence[str], machine: Machine, *, servers: bool, notify: Notify) -> None:
     """Raises `UserError` for a command that cannot run; `notify` gets what is different in a pod."""
     program = read_program(words)
-    if program.launcher.startswith("torch"):
-        raise UserError(_name_torch(program.launcher))
     if program.reads_stdin:
         raise UserError(
             phrase(
@@ -62,14 +61,6 @@ def check_script(words: Sequence[str], machine: Machine, *, servers: bool, notif
         _check_source(program, machine, servers=servers, notify=notify)
     elif program.executable:
         _check_program(words[0], machine)
-
-
-def _name_torch(script: str) -> Phrase:
-    return phrase(
-        "{script} is a program of PyTorch, and this version of Paddock runs PaddlePaddle's alone: a PyTorchJob is not "
-        "supported yet",
-        script=script,
-    )
 
 
 def _check_file(program: Program, machine: Machine) -> None:
@@ -112,8 +103,7 @@ def _check_source(program: Program, machine: Machine, *, servers: bool, notify: 
     path = machine.directory / program.script
     if not program.script.endswith(".py") or not path.is_file():
         return
-    with path.open("rb") as stream:
-        source = read_source(stream.read(LARGEST + 1))
+    source = read_file(path)
     if source.problem:
         said = phrase(
             "{script}:{line}: {problem}{text}", script=program.script, line=source.line, problem=source.problem,
@@ -122,14 +112,12 @@ def _check_source(program: Program, machine: Machine, *, servers: bool, notify: 
         if not _is_of_another_python(program.python):
             raise UserError(said)
         notify(phrase("warning: {said}", said=said))
-    if source.is_torch:
-        raise UserError(_name_torch(program.script))
     for said in explain_differences(program.script, source, servers=servers):
         notify(said)
 
 
 def explain_differences(script: str, source: Source, *, servers: bool) -> Iterator[Phrase]:
-    """What a pod does otherwise than a shell, or PaddlePaddle otherwise than expected. Pure."""
+    """What a pod does otherwise than a shell, or a framework otherwise than expected. Pure."""
     if source.reads_stdin:
         yield phrase(
             "warning: {script} reads standard input, and a pod has none: there it is empty (give values as arguments, "
@@ -178,7 +166,7 @@ def _scan(directory: Path) -> list[os.DirEntry[str]]:
 def _check_program(word: str, machine: Machine) -> None:
     """A program that is looked for in PATH."""
     here = machine.directory / word
-    if machine.search is None or word in _OF_PADDLE or is_python(word) or shutil.which(word, path=machine.search):
+    if machine.search is None or word in _OF_ENVIRONMENTS or is_python(word) or shutil.which(word, path=machine.search):
         return
     if here.is_file():
         command = f"python {word}" if word.endswith(".py") else f"bash {word}" if word.endswith(".sh") else f"./{word}"

@@ -13,16 +13,19 @@ from paddock.cli.cluster.errors import UserError
 from paddock.jobs.text.phrases import phrase
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+FRAMEWORKS = ("paddle", "pytorch")
+"""The keys of `jobs.script.kinds.SCRIPT_KINDS`, which help does not import."""
 
 _OPTIONS = (
     click.option("--name", default=None, metavar="NAME", help="What the job is called (default: as the script)."),
     click.option(
         "--workers", type=click.IntRange(1), default=None, metavar="N",
-        help="How many workers train together (default: 1). Two or more start by paddle.distributed.launch.",
+        help="How many workers train together (default: 1). Two or more of PaddlePaddle start by "
+        "paddle.distributed.launch.",
     ),
     click.option(
         "--ps", "servers", type=click.IntRange(1), default=None, metavar="N",
-        help="How many parameter servers: they run the same command.",
+        help="How many parameter servers of PaddlePaddle: they run the same command.",
     ),
     click.option(
         "--gpus", type=click.IntRange(1), default=None, metavar="N", help="GPUs of each worker (default: none)."
@@ -45,7 +48,11 @@ _OPTIONS = (
         help="How often a job that failed is started again (default: 0).",
     ),
     click.option("--resume", is_flag=True, help="Begin with the checkpoints of the last run of this name."),
-    click.option("--image", default=None, metavar="IMAGE", help="The image (default: PaddlePaddle's)."),
+    click.option("--image", default=None, metavar="IMAGE", help="The image (default: the framework's)."),
+    click.option(
+        "--framework", type=click.Choice(list(FRAMEWORKS)), default=None,
+        help="What the program trains with, where its imports do not tell.",
+    ),
 )  # fmt: skip
 
 
@@ -64,6 +71,7 @@ class ScriptOptions:
     restarts: int | None = None
     resume: bool = False
     image: str | None = None
+    framework: str | None = None
     workdir: str | None = None
     namespace: str = "default"
 
@@ -86,7 +94,7 @@ def refuse_with_file(options: ScriptOptions, file: str) -> None:
     """Raises `UserError` for an option that makes a manifest, where there is one."""
     made = {
         "--name": options.name, "--workers": options.workers, "--ps": options.servers, "--gpus": options.gpus,
-        "--restarts": options.restarts, "--image": options.image,
+        "--restarts": options.restarts, "--image": options.image, "--framework": options.framework,
     }  # fmt: skip
     for option, value in made.items():
         if value is not None:

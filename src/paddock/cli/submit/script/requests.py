@@ -15,18 +15,21 @@ from paddock.app.home import UNSANDBOXED, read_running
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import Place
 from paddock.cli.output.language import readers_language
-from paddock.cli.submit.file_environments import environment_name
+from paddock.cli.submit.file_environments import Needed
 from paddock.cli.submit.script.files import Machine, check_script
+from paddock.cli.submit.script.imports import find_imports
 from paddock.cli.submit.script.options import ScriptOptions
 from paddock.cli.submit.script.variables import read_hidden, read_plain
 from paddock.cli.submit.submission import Checked, build_checked, find_resource
 from paddock.jobs.labels import ENVIRONMENT_ANNOTATION, REQUIREMENTS_ANNOTATION, RESUME_ANNOTATION
+from paddock.jobs.model import Job
 from paddock.jobs.preflight import Document, check, explain_problem
 from paddock.jobs.reading.scripts import find_script
 from paddock.jobs.script.arguments import explain_no_place, with_arguments
-from paddock.jobs.script.manifest import build_manifest, find_name
+from paddock.jobs.script.kinds import choose_framework, explain_other_launcher, find_kind
+from paddock.jobs.script.manifest import build_command, build_manifest, find_name
 from paddock.jobs.script.names import build_secret_name
-from paddock.jobs.script.program import read_program
+from paddock.jobs.script.program import Program, read_program
 from paddock.jobs.script.request import ScriptRequest
 from paddock.jobs.script.variables import build_secret, build_variables, with_variables
 from paddock.jobs.text.phrases import Phrase, phrase
@@ -55,14 +58,16 @@ def read_request(
     machine = Machine(directory, None if own_environment else environ.get("PATH", os.defpath), _hides_tmp(place),
                       (place.home.cache,) if place.home is not None else ())  # fmt: skip
     check_script(words, machine, servers=bool(options.servers), notify=notify)
-    script = read_program(words).script
-    if local and directory == Path("/") and not os.path.isabs(script or "/"):  # noqa: PTH117 - a word as typed
+    program = read_program(words)
+    if local and directory == Path("/") and not os.path.isabs(program.script or "/"):  # noqa: PTH117 - a word as typed
         raise UserError(
             phrase("programs do not start in /: call paddock in a directory of its own, or name one by --workdir")
         )
-    requirements = options.requirements_path
-    return ScriptRequest(
+    framework, requirements = find_framework(program, directory, options, notify), options.requirements_path
+    needed = Needed(requirements, framework, bool(options.servers)) if requirements else None
+    request = ScriptRequest(
         words=tuple(words),
+        framework=framework,
         name=options.name or "",
         namespace=options.namespace,
         workers=options.workers or 1,
@@ -71,11 +76,26 @@ def read_request(
         restarts=options.restarts or 0,
         resume=options.resume,
         image=options.image or "",
-        environment=environment_name(requirements, servers=bool(options.servers)) if requirements else "",
+        environment=needed.name if needed else "",
         directory=str(directory) if local and directory != Path("/") else "",
         variables=tuple(read_plain(options.env)),
         secrets=tuple(read_hidden(options.env_files, options.secrets, environ)),
     )
+    if problems := list(find_kind(request).explain_refused(request)):
+        raise UserError(*problems)
+    return request
+
+
+def find_framework(program: Program, directory: Path, options: ScriptOptions, notify: Notify) -> str:
+    """The framework of a typed command: --framework, else what the command and its files tell. Raises `UserError`."""
+    if options.framework is not None:
+        if problem := explain_other_launcher(program, options.framework):
+            raise UserError(problem)
+        return options.framework
+    choice = choose_framework(program, find_imports(program, directory))
+    if choice.doubt is not None:
+        notify(choice.doubt)
+    return choice.framework
 
 
 def _check_word(word: str) -> None:
@@ -120,29 +140,22 @@ def build_documents(request: ScriptRequest) -> list[Checked]:
     """The Secret, if there is one, and the job. Raises `UserError` with the problems of the manifest."""
     manifest = build_manifest(request)
     problems = [each for each in check(Document(manifest)) if each.severity == "error"]
+    options = find_kind(request).options
     if problems:
         language = readers_language()
         raise UserError(
             *(
-                phrase("{option}: {problem}", option=_option_of(each.path), problem=explain_problem(each, language))
+                phrase(
+                    "{option}: {problem}",
+                    option=options.get(each.path, "paddock run"),
+                    problem=explain_problem(each, language),
+                )
                 for each in problems
             )
         )
     label = find_name(request)
     job = build_checked(label, Document(manifest), manifest, find_resource(manifest))
     return [*_build_secret(job, request.secrets), job]
-
-
-_OPTIONS = {
-    "metadata.name": "--name",
-    "spec.worker.replicas": "--workers",
-    "spec.ps.replicas": "--ps",
-    "spec.runPolicy.backoffLimit": "--restarts",
-}
-
-
-def _option_of(path: str) -> str:
-    return _OPTIONS.get(path, "paddock run")
 
 
 def _build_secret(job: Checked, secrets: Sequence[tuple[str, str]]) -> list[Checked]:
@@ -181,20 +194,27 @@ def _annotate(manifest: Manifest, name: str, value: str) -> Manifest:
     return {**manifest, "metadata": metadata}
 
 
-def with_environment(each: Checked, requirements: Path) -> Checked:
+def with_environment(each: Checked, needed: Needed) -> Checked:
     """The job in the environment of a requirements file."""
-    name = environment_name(requirements, servers=has_servers(each))
-    return each.with_manifest(_annotate(each.manifest, ENVIRONMENT_ANNOTATION, name))
+    return each.with_manifest(_annotate(each.manifest, ENVIRONMENT_ANNOTATION, needed.name))
 
 
-def has_servers(each: Checked) -> bool:
-    """Whether the job has parameter servers, which need another PaddlePaddle."""
-    return each.job is not None and any(not role.trains for role in each.job.roles)
+def read_needed(job: Job, requirements: Path) -> Needed:
+    """The environment that a job needs: parameter servers need another PaddlePaddle."""
+    return Needed(requirements, job.framework, any(not role.trains for role in job.roles))
 
 
-def find_requirements(each: Checked) -> Path | None:
-    """The requirements file that the manifest of a job names. Raises `UserError` if it is not there."""
-    named = annotations_of(each.manifest).get(REQUIREMENTS_ANNOTATION) if each.is_job else None
+def find_needed(each: Checked, requirements: Path | None = None) -> Needed | None:
+    """The environment of `requirements`, else of the file that the manifest of a job names; None without one. Raises
+    `UserError` if that is not there."""
+    if each.job is None:
+        return None
+    path = requirements or _find_requirements(each)
+    return read_needed(each.job, path) if path else None
+
+
+def _find_requirements(each: Checked) -> Path | None:
+    named = annotations_of(each.manifest).get(REQUIREMENTS_ANNOTATION)
     if not named:
         return None
     path = (Path.cwd() if each.file == "stdin" else Path(each.file).parent) / named
@@ -211,9 +231,8 @@ def find_requirements(each: Checked) -> Path | None:
 def without_directory(request: ScriptRequest, *, named: bool) -> ScriptRequest:
     """The request for a file that others may use: without the directory of this machine, where `paddock run` of the
     file finds the script by itself (`local_directories`). `named`: by --workdir."""
-    manifest = build_manifest(request)
-    (container,) = manifest["spec"]["worker"]["template"]["spec"]["containers"]
-    return replace(request, directory="") if find_script(container) and not named else request
+    portable = find_script({"command": build_command(request)}) and not named
+    return replace(request, directory="") if portable else request
 
 
 async def refuse_foreign_secret(api: Api, checked: Sequence[Checked]) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import yaml
 
-from paddock.jobs.script.manifest import LAUNCHER, build_manifest
+from paddock.jobs.script.manifest import build_manifest
 from paddock.jobs.script.names import build_secret_name
+from paddock.jobs.script.paddle_job import LAUNCHER
 from paddock.jobs.script.request import ScriptRequest
 from paddock.jobs.script.variables import mask
 from paddock.jobs.text.phrases import Phrase, phrase, render
@@ -54,7 +55,11 @@ _COMMENTS: Mapping[str, Phrase] = {
     "withGloo:": phrase("the workers wait for each other at the start"),
     "ps:": phrase("the parameter servers; PADDLE_TRAINING_ROLE tells a program whether it is one"),
     "worker:": phrase("what trains: replicas is the number of workers"),
+    "nprocPerNode:": phrase("the processes that torchrun starts in each pod"),
+    "Master:": phrase("the first of the workers, which is rank 0"),
+    "Worker:": phrase("the other workers: replicas is their number"),
     "image:": phrase("pulled by a cluster; on a laptop it stands for an environment (`paddock env list`)"),
+    "- name: LOCAL_RANK": phrase("a pod is one process: what libraries take it from, as under torchrun"),
     "command:": phrase("the program and its arguments, each a word of its own: there is no shell"),
     "restartPolicy:": phrase("with Never a failed rank ends the job, whatever backoffLimit is"),
 }

@@ -1,0 +1,15 @@
+"""Words of a command line <-> words of a container's command, which the kubelet expands. Pure."""
+
+from __future__ import annotations
+
+import re
+
+
+def escape(word: str) -> str:
+    """A word that the kubelet's expansion of `$(NAME)` and `$$` leaves as it was typed."""
+    return re.sub(r"\$\$+\(?|\$\(", lambda found: found[0].replace("$", "$$"), word)
+
+
+def unescape(word: str) -> str:
+    """What a program gets of a word without `$(NAME)`."""
+    return word.replace("$$", "$")

@@ -1,0 +1,50 @@
+"""Which job gives way to a new one of its name, over the embedded API."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from paddock.apiserver.objects.in_process import LocalApi
+from paddock.app.kinds import apply_crds, build_crds
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.cluster.flags import LOCAL
+from paddock.cli.submit.replacing import delete_replaced, find_replaced
+from paddock.cli.submit.script.requests import build_documents
+from paddock.cli.submit.submission import Checked
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.model import Phase, Status
+from paddock.jobs.script.request import ScriptRequest
+from paddock.jobs.text.phrases import Phrase
+from paddock.kube.errors import NotFound
+
+
+@pytest.fixture
+async def api(tmp_path: Path) -> AsyncIterator[LocalApi]:
+    opened = await LocalApi.open(tmp_path / "api")
+    await apply_crds(opened, build_crds())
+    yield opened
+    await opened.close()
+
+
+def build(framework: str) -> Checked:
+    (job,) = build_documents(ScriptRequest(["true"], framework, name="train", namespace="default"))
+    return job
+
+
+async def test_a_job_of_another_kind_has_the_name_as_well(api: LocalApi) -> None:
+    paddle, torch = build("paddle"), build("pytorch")
+    created = await api.create(paddle.resource, paddle.manifest)
+    with pytest.raises(UserError, match=r"PaddleJob default/train exists already, Pending(.|\n)*--name train-2"):
+        await find_replaced(api, [torch], LOCAL, typed=True)
+    written = KINDS[paddle.resource].write_status(created, Status(Phase.COMPLETED), 1e9)
+    await api.patch(paddle.resource, *paddle.key, {"status": written}, subresource="status")
+    found = await find_replaced(api, [torch], LOCAL)
+    said: list[Phrase] = []
+    await delete_replaced(api, found, said.append)
+    assert str(said[0]).startswith("replacing PaddleJob default/train, Completed (")
+    with pytest.raises(NotFound):
+        await api.get(paddle.resource, *paddle.key)
+    assert await find_replaced(api, [torch], LOCAL) == []
