@@ -35,6 +35,7 @@ PURE_CACHES: Mapping[str, str] = {
     "paddock.apiserver.kinds.openapi._build_document": "of kinds that are the same only if they are the same objects",
     "paddock.cli.help._example": "compiles its text",
     "paddock.cli.help._unit": "compiles its text",
+    "paddock.jobs.frameworks.python_source.is_python": "parses its text",
     "paddock.jobs.logs.chatter._forms": "compiles its forms",
     "paddock.jobs.text.catalogues.find_catalogue": "reads a file of the package",
     "paddock.jobs.text.environments._form": "compiles its text",

@@ -23,6 +23,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paddock.jobs.frameworks import EnvVar, ExitCodes, Notice, OwnVariables, paddle_heter, paddle_rendezvous
+from paddock.jobs.frameworks.python_source import run_source
 from paddock.jobs.model import PORTS_IN_BLOCK, Intranet, Job, Rank, Role
 from paddock.jobs.names import host_name
 from paddock.jobs.reading.scripts import read_launch, read_words
@@ -167,11 +168,11 @@ def build_service_ports(job: Job, rank: Rank) -> list[Manifest]:
 
 def substitute(container: Mapping[str, Any], job: Job) -> tuple[Mapping[str, Any], Notice | None]:
     """Replaces `launch run_check` in a job of one pod: the launcher would wait for a second node (PaddlePaddle's
-    launch/plugins/test.py)."""
+    launch/plugins/test.py). And Python source that a shell is given."""
     words = read_words(container)
     launched = read_launch(words)
     if job.size != 1 or not launched or launched[-1] != "run_check":
-        return container, None
+        return run_source(container)
     python = words[0] if "-m" in words else "python"
     rest = {key: value for key, value in container.items() if key != "args"}
     return {**rest, "command": [python, "-c", _CHECK]}, Notice(_CHECKED, _UNDECIDED)

@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paddock.jobs.frameworks import EnvVar, ExitCodes, Notice, OwnVariables, rendezvous
+from paddock.jobs.frameworks.python_source import run_source
 from paddock.jobs.frameworks.rendezvous import build_pod_ip, build_value, find_port, first_rank, has_master
 from paddock.jobs.launch import Elastic
 from paddock.jobs.model import Job, Rank, Role
@@ -150,7 +151,8 @@ def build_service_ports(job: Job, rank: Rank) -> list[Manifest]:
 
 
 def substitute(container: Mapping[str, Any], job: Job) -> tuple[Mapping[str, Any], Notice | None]:
-    return container, None
+    """Python source that a shell is given. What nccl cannot do is replaced while the program runs."""
+    return run_source(container)
 
 
 def build_substituting(job: Job) -> list[EnvVar]:
