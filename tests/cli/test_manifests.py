@@ -14,10 +14,12 @@ import yaml
 from click.testing import CliRunner, Result
 
 from paddock.cli.main import cli
+from paddock.jobs.apis.registry import KINDS
 from paddock.kube.meta import Manifest, name_of, namespace_of
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 KUBEFLOW = "paddlejobs.kubeflow.org"
+OF_KUBEFLOW = [kind.qualified for kind in KINDS if kind.group == "kubeflow.org"]
 LISTENS = ["--metrics-bind-address=:8080", "--health-probe-bind-address=:8081"]
 
 
@@ -39,7 +41,8 @@ def read(*words: str) -> list[Manifest]:
         ("v1/crd.yaml", "crd"),
         ("v1/operator.yaml", "operator"),
         ("v1/operator-all-namespaces.yaml", "operator -A"),
-        ("v1/kubeflow.yaml", f"crd --kinds {KUBEFLOW}"),
+        ("v1/kubeflow.yaml", "crd --kinds kubeflow.org"),
+        ("v1/operator-kubeflow.yaml", "operator -A --kinds batch.paddlepaddle.org,kubeflow.org"),
         ("v1/webhook.yaml", "webhook"),
         ("v1beta1/crd.yaml", "crd --api-version v1beta1"),
         ("v1beta1/operator.yaml", "operator --api-version v1beta1"),
@@ -69,6 +72,7 @@ def test_there_are_no_other_manifests_in_deploy() -> None:
         "v1/disruption-budget.yaml",
         "v1/kubeflow.yaml",
         "v1/operator-all-namespaces.yaml",
+        "v1/operator-kubeflow.yaml",
         "v1/operator.yaml",
         "v1/webhook.yaml",
         "v1beta1/crd.yaml",
@@ -135,6 +139,22 @@ def test_all_namespaces_and_another_image() -> None:
     )
 
 
+def test_a_group_stands_for_all_its_kinds() -> None:
+    assert [name_of(each) for each in read("crd", "--kinds", "kubeflow.org")] == OF_KUBEFLOW
+    assert read("crd", "--kinds", f"kubeflow.org,{KUBEFLOW}") == read("crd", "--kinds", "kubeflow.org")
+
+
+def test_users_of_kubeflow_may_make_the_jobs_of_kubeflow() -> None:
+    def aggregated(*words: str) -> set[str]:
+        roles = [each for each in read("operator", *words) if name_of(each).startswith("paddlejob-")]
+        return {label for each in roles for label in each["metadata"]["labels"] if "aggregate-to" in label}
+
+    of_kubernetes = {f"rbac.authorization.k8s.io/aggregate-to-{role}" for role in ("edit", "view")}
+    of_kubeflow = {f"rbac.authorization.kubeflow.org/aggregate-to-kubeflow-{role}" for role in ("edit", "view")}
+    assert aggregated() == of_kubernetes
+    assert aggregated("--kinds", "kubeflow.org") == of_kubernetes | of_kubeflow
+
+
 def test_kubeflows_kind_comes_with_its_definition_its_rights_and_its_argument() -> None:
     both = f"paddlejobs.batch.paddlepaddle.org,{KUBEFLOW}"
     found = read("all", "--kinds", both)
@@ -152,17 +172,21 @@ def test_rights_in_one_namespace_are_all_that_a_tenant_gives() -> None:
     assert {namespace_of(each) for each in found} == {"team-a"}
 
 
-def test_the_webhook_checks_both_paddle_jobs_of_all_namespaces_unless_told() -> None:
+def test_the_webhook_checks_all_kinds_of_job_of_all_namespaces_unless_told() -> None:
     def configured(*words: str) -> tuple[list[str], list[str], str]:
         (found,) = (each for each in read("webhook", *words) if each["kind"] == "ValidatingWebhookConfiguration")
         (webhook,) = found["webhooks"]
         (selected,) = webhook["namespaceSelector"]["matchExpressions"]
-        groups = [group for rule in webhook["rules"] for group in rule["apiGroups"]]
-        return groups, [selected["operator"], *selected["values"]], webhook["clientConfig"]["service"]["namespace"]
+        kinds = [
+            f"{plural}.{group}"
+            for rule in webhook["rules"]
+            for group in rule["apiGroups"]
+            for plural in rule["resources"]
+        ]
+        return kinds, [selected["operator"], *selected["values"]], webhook["clientConfig"]["service"]["namespace"]
 
-    both = ["batch.paddlepaddle.org", "kubeflow.org"]
-    assert configured() == (both, ["NotIn", "kube-system"], "paddle-system")
-    assert configured("--kinds", KUBEFLOW, "-n", "ops") == (both[1:], ["NotIn", "kube-system"], "ops")
+    assert configured() == ([kind.qualified for kind in KINDS], ["NotIn", "kube-system"], "paddle-system")
+    assert configured("--kinds", KUBEFLOW, "-n", "ops") == ([KUBEFLOW], ["NotIn", "kube-system"], "ops")
     assert configured("--jobs-in", "team-a,team-b")[1] == ["In", "team-a", "team-b"]
 
 
@@ -170,7 +194,7 @@ def test_the_webhook_checks_both_paddle_jobs_of_all_namespaces_unless_told() -> 
     ("words", "said"),
     [
         ("crd --kinds paddlejobs.kubeflow", f"did you mean {KUBEFLOW}?"),
-        ("crd --kinds pods", "there are paddlejobs.batch.paddlepaddle.org and paddlejobs.kubeflow.org"),
+        ("crd --kinds pods", "there are paddlejobs.batch.paddlepaddle.org, paddlejobs.kubeflow.org"),
         ("operator -A --scope namespace", "--scope namespace does not give"),
         ("operator -n Team_A", "'Team_A' is no name of a namespace"),
         ("operator --jobs-in team-a,", "'' is no name of a namespace"),

@@ -277,7 +277,7 @@ class Controller:
         """Writes the status; False if the server dropped fields. Raises `Conflict` if the job has changed since it was
         read: the decision is outdated then."""
         raw, kind = record.read_raw_status(manifest), self._kinds[ref.resource]
-        difference = record.build_difference(raw, kind.write_status(raw, status, self._clock()))
+        difference = record.build_difference(raw, kind.write_status(raw, status, self._clock(), manifest))
         if not difference:
             await self._pruned.clear(ref.resource, manifest)
             return True

@@ -90,6 +90,7 @@ def test_kubeflows_names_and_columns_are_its_own() -> None:
     assert version(KUBEFLOW_PADDLE)["subresources"]["scale"] == {
         "specReplicasPath": ".spec.paddleReplicaSpecs.Worker.replicas",
         "statusReplicasPath": ".status.replicaStatuses.Worker.active",
+        "labelSelectorPath": ".status.replicaStatuses.Worker.selector",
     }
 
 

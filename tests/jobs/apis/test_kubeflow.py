@@ -13,7 +13,7 @@ from jobs.anything import ARGS, COUNTS, FULL, JSON, MOMENTS, build_everything, m
 from jobs.samples import KUBEFLOW_JOBS, read_manifest, read_sample, with_value
 from paddock.jobs.apis.registry import KUBEFLOW_PADDLE
 from paddock.jobs.conditions import follow_pods
-from paddock.jobs.model import CauseRecord, CleanPods, Counts, Phase, Policies, RestartPolicy, Scheduling, Status
+from paddock.jobs.model import CauseRecord, CleanPods, Counts, Phase, Policies, Rank, RestartPolicy, Scheduling, Status
 from paddock.jobs.text.problems import InvalidJob
 from paddock.kube.meta import Key, Manifest
 from paddock.kube.patches import merge_patch
@@ -280,25 +280,57 @@ def test_the_status_has_kubeflows_shape() -> None:
     roles = {"worker": Counts(4, pending=1, starting=1, running=2)}
     cause = CauseRecord("PodsStarting", {"starting": 2, "wanted": 4}, 0.0)
     status = Status(Phase.PENDING, "Collective", roles=roles, cause=cause, started=0.0)
-    assert KUBEFLOW_PADDLE.write_status({}, status, 5.0) == {
+    manifest = {"metadata": {"namespace": "team", "name": "demo"}}
+    labels = ("job-name=demo", "operator-name=paddlejob-controller", "replica-type=worker")
+    worker = {
+        "ready": "2/4",
+        "active": 3,
+        "pending": 1,
+        "starting": 1,
+        "selector": ",".join(f"training.kubeflow.org/{each}" for each in labels),
+    }
+    assert KUBEFLOW_PADDLE.write_status({}, status, 5.0, manifest) == {
         "conditions": [
             {
                 "type": "Created",
                 "status": "True",
                 "reason": "PaddleJobCreated",
-                "message": "2 of 4 pods are starting",
+                "message": "PaddleJob demo is created.",
                 "lastUpdateTime": "1970-01-01T00:00:05Z",
                 "lastTransitionTime": "1970-01-01T00:00:05Z",
             }
         ],
-        "replicaStatuses": {"Worker": {"ready": "2/4", "active": 3, "pending": 1, "starting": 1}},
+        "replicaStatuses": {"Worker": worker},
         "startTime": "1970-01-01T00:00:00Z",
         "phase": "Pending",
         "mode": "Collective",
         "attempt": 0,
         "restarts": 0,
         "cause": {"reason": "PodsStarting", "args": {"starting": 2, "wanted": 4}, "since": "1970-01-01T00:00:00Z"},
+        "why": "2 of 4 pods are starting",
     }
+
+
+@pytest.mark.parametrize(("restart", "word"), [("ExitCode", "failing"), ("Never", "failed")])
+def test_the_message_of_a_failure_follows_the_restart_policy_of_its_role(restart: str, word: str) -> None:
+    manifest = base()
+    manifest["metadata"] = {"namespace": "team", "name": "demo"}
+    manifest["spec"]["paddleReplicaSpecs"]["Worker"]["restartPolicy"] = restart
+    cause = CauseRecord("RankFailed", {"ranks": ["worker-0"], "code": 1}, 0.0)
+    status = Status(Phase.FAILED, roles={"worker": Counts(2, failed=1)}, cause=cause)
+    written = KUBEFLOW_PADDLE.write_status({}, status, 5.0, manifest)
+    assert f" is {word} because " in written["conditions"][-1]["message"]
+
+
+def test_a_job_of_a_long_name_is_scaled_by_the_labels_that_its_pods_have() -> None:
+    manifest = base()
+    manifest["metadata"] = {"namespace": "team", "name": "n" * 100}
+    job = KUBEFLOW_PADDLE.read_job(manifest)
+    written = KUBEFLOW_PADDLE.write_status({}, Status(Phase.RUNNING, roles={"worker": Counts(2)}), 5.0, manifest)
+    labels = KUBEFLOW_PADDLE.build_pod_labels(job, Rank("worker", 0)).labels
+    for pair in written["replicaStatuses"]["Worker"]["selector"].split(","):
+        name, _, value = pair.partition("=")
+        assert labels[name] == value
 
 
 def test_a_status_of_kubeflows_operator_is_read() -> None:

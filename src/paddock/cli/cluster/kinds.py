@@ -43,15 +43,19 @@ def name_for_kubectl(resource: Resource) -> str:
 
 
 class KindsOfJob(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.5; 8.1 is enough
-    """`paddlejobs.batch.paddlepaddle.org,paddlejobs.kubeflow.org` as their resources, each once."""
+    """`paddlejobs.batch.paddlepaddle.org,paddlejobs.kubeflow.org` as their resources, each once. A group stands for all
+    its kinds."""
 
     name = "kinds"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Resource, ...]:
         if not isinstance(value, str):
             return tuple(value)
-        found = []
+        found: list[Resource] = []
         for name in value.split(","):
+            if of_group := [each for each in BY_NAME.values() if each.group == name]:
+                found += of_group
+                continue
             if name not in BY_NAME:
                 near = nearest(name, BY_NAME)
                 hint = phrase("there are {names}", names=Names(tuple(BY_NAME)))

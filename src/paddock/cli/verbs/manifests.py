@@ -82,7 +82,7 @@ def _check_namespaces(context: click.Context, parameter: click.Parameter, values
     type=KindsOfJob(),
     cls=DescribedDefault,
     show_default=",".join(kind.qualified for kind in DEFAULT_KINDS),
-    help="Which kinds of job, joined by commas; the webhook checks every PaddleJob.",
+    help="Which kinds of job, joined by commas; kubeflow.org: all of that group. The webhook checks all kinds.",
 )
 @click.option("--image", default=IMAGE, show_default=True, metavar="NAME", help="The operator's image.")
 @click.option(
@@ -111,7 +111,7 @@ def command(
     paddock manifests | kubectl apply -f -
     paddock manifests operator --jobs-in team-a,team-b
     paddock manifests operator -n team-a --scope namespace
-    paddock manifests crd --kinds paddlejobs.kubeflow.org
+    paddock manifests crd --kinds kubeflow.org
     paddock manifests webhook
 
     The files in deploy/ are what it prints without options.

@@ -82,8 +82,11 @@ class JobApi(Protocol):
         """The recorded status, by any operator of the group. Never raises: an unreadable value counts as absent."""
         ...
 
-    def write_status(self, previous: Mapping[str, Any], status: Status, now: Moment) -> Manifest:
-        """A JSON merge patch for `.status`, against `previous`, the stored raw status.
+    def write_status(
+        self, previous: Mapping[str, Any], status: Status, now: Moment, manifest: Mapping[str, Any] | None = None
+    ) -> Manifest:
+        """A JSON merge patch for `.status`, against `previous`, the stored raw status. `manifest`: the job as it is
+        stored, for a kind whose status has its name in it.
 
         The patch has Paddock's keys only; a key to remove is None. Applied to `previous`, it reads back as `status`.
         """

@@ -125,8 +125,11 @@ class KubeflowJob:
     def read_status(self, manifest: Mapping[str, Any]) -> Status:
         return kubeflow_status.read_status(manifest, self.replica_specs, self._roles())
 
-    def write_status(self, previous: Mapping[str, Any], status: Status, now: Moment) -> Manifest:
-        return kubeflow_status.write_status(previous, status, now, self.kind, self._roles())
+    def write_status(
+        self, previous: Mapping[str, Any], status: Status, now: Moment, manifest: Mapping[str, Any] | None = None
+    ) -> Manifest:
+        shape = kubeflow_status.Shape(self.kind, self.replica_specs, self._roles(), self._masters())
+        return kubeflow_status.write_status(previous, status, now, shape, manifest or {})
 
     def build_pod_labels(self, job: Job, rank: Rank) -> PodLabels:
         """training-operator's labels; Kueue finds a job's pods by the first two."""

@@ -1,25 +1,33 @@
-"""Conditions of a kubeflow.org job, in Kubeflow's order and with its reasons; the messages are Paddock's sentences.
+"""Conditions of a kubeflow.org job: training-operator's types, reasons, messages and order, of v1.9.4.
 
-Kubeflow's rules (training-operator v1.9, pkg/util/status.go), which its SDK, Kueue and `kubectl get` rely on:
+Its rules (pkg/util/status.go), on which its SDK, Kueue and `kubectl get` rely:
 
-- A condition whose status changes moves to the end: the last one is printed as the job's state.
+- A condition that changes moves to the end; one with the same status and reason does not change at all.
 - Running and Restarting exclude each other: setting one removes the other.
-- Success and failure set Running to False, which keeps its reason and message.
+- Success and failure set Running to False, which keeps its reason and message, and are the end of all changes.
 - Suspending sets Running to False with the reason Suspended; resuming sets Suspended to False, reason Resumed.
 
-Invalid is Paddock's: a job whose manifest cannot run has it, so that `kubectl get` prints it, and loses it when an edit
-ends that.
+Five rules differ, where v1.9 said what was not so:
 
-Three rules differ. A message follows the cause while the status stays, with a new lastUpdateTime. A finished job is
-not Restarting any more. A changed status always gets a new lastTransitionTime. Conditions of other types stay.
+- Running means that all ranks run, not the Master alone; it is False while one of them starts anew.
+- A finished or suspended job is not Restarting any more.
+- Created is never lost: where an update of somebody else came first, it is added.
+- `kubectl get` prints the type of the last condition as the state. Where that one is False (a resumed job that does not
+  run yet), Created stands behind it, and in its own place again afterwards; v1.9 printed Suspended.
+- A changed status always gets a new lastTransitionTime.
+
+Invalid is Paddock's: a job whose manifest cannot run has it, so that `kubectl get` prints it, and loses it when an edit
+ends that. Conditions of other types stay. The messages are in `apis.kubeflow_sentences`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from paddock.jobs.apis.kubeflow_sentences import Subject
+from paddock.jobs.causes import NEW_ATTEMPT_REASONS
 from paddock.jobs.model import Phase, Status
 from paddock.jobs.text.explain import explain
 from paddock.kube.meta import Manifest
@@ -30,7 +38,6 @@ SUCCEEDED, FAILED, SUSPENDED = "Succeeded", "Failed", "Suspended"
 INVALID = "Invalid"
 
 _RESUMED = "Resumed"
-_CREATED = "the job is created"
 _PHASES = {
     FAILED: Phase.FAILED,
     SUCCEEDED: Phase.COMPLETED,
@@ -40,6 +47,9 @@ _PHASES = {
     CREATED: Phase.PENDING,
 }
 """The phase that a True condition means; the first True one in this order counts."""
+
+_OURS = frozenset({*_PHASES, INVALID} - {CREATED})
+"""The types that tell how a job does."""
 
 Conditions = tuple[Mapping[str, Any], ...]
 
@@ -55,20 +65,21 @@ def read_phase(conditions: Conditions) -> Phase:
     return next((phase for type_, phase in _PHASES.items() if _is_true(conditions, type_)), Phase.NONE)
 
 
-def build_conditions(previous: Conditions, status: Status, now: Moment, kind: str) -> list[Manifest]:
-    """`previous` updated to `status`; equal to `previous` without a change. Reasons begin with `kind`, as in
+def build_conditions(previous: Conditions, status: Status, now: Moment, job: Subject) -> list[Manifest]:
+    """`previous` updated to `status`; equal to `previous` without a change. Reasons begin with the kind, as in
     PaddleJobCreated (Kubeflow's NewReason)."""
-    sentence = explain(status.cause) if status.cause else ""
-    if status.phase is Phase.TERMINATING or (status.phase is Phase.NONE and not sentence):
+    begun = status.phase is not Phase.NONE or status.cause is not None
+    ended = _is_true(previous, SUCCEEDED) or _is_true(previous, FAILED)
+    if status.phase is Phase.TERMINATING or not begun or ended:
         return [dict(each) for each in previous]
-    listed = _ConditionList(previous, format_time(now), kind)
+    listed = _ConditionList(previous, format_time(now), job.kind)
     if listed.find(CREATED) is None:
-        listed = listed.set(CREATED, True, CREATED, _CREATED)
+        listed = listed.set(CREATED, True, CREATED, job.created())
     if status.phase is not Phase.INVALID:
         listed = listed.without(INVALID)
     if status.phase is not Phase.SUSPENDED and _is_true(listed.conditions, SUSPENDED):
-        listed = listed.set(SUSPENDED, False, _RESUMED, "the job goes on")
-    return [dict(each) for each in _apply_phase(listed, status, sentence).conditions]
+        listed = listed.set(SUSPENDED, False, _RESUMED, job.resumed())
+    return [dict(each) for each in _in_order(_apply_phase(listed, status, job).conditions)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,27 +94,26 @@ class _ConditionList:
         return next((each for each in self.conditions if each["type"] == type_), None)
 
     def set(self, type_: str, value: bool, word: str, message: str) -> _ConditionList:
-        """Sets a condition. It moves to the end, unless its message alone is new."""
+        """Sets a condition, which moves to the end; the same status and reason change nothing."""
         old, reason, text = self.find(type_), f"{self.kind}{word}", "True" if value else "False"
-        new = {"type": type_, "status": text, "reason": reason, "message": message, "lastUpdateTime": self.now}
-        if old is None or old.get("status") != text:
-            return self.without(type_)._append(new | {"lastTransitionTime": self.now})
-        new["lastTransitionTime"] = old.get("lastTransitionTime") or self.now
-        if old.get("reason") != reason:
-            return self.without(type_)._append(new)
-        return self if old.get("message") == message else self._put(new)
+        same = old is not None and old.get("status") == text
+        if old is not None and same and old.get("reason") == reason:
+            return self
+        since = (old.get("lastTransitionTime") if old is not None and same else None) or self.now
+        new = {"type": type_, "status": text, "reason": reason, "message": message}
+        return self.without(type_)._append(new | {"lastUpdateTime": self.now, "lastTransitionTime": since})
 
     def set_false(self, type_: str) -> _ConditionList:
-        """Sets a True condition to False; its reason and message stay."""
+        """Sets a True condition to False; its reason, message and place stay."""
         if not _is_true(self.conditions, type_):
             return self
         times = {"lastUpdateTime": self.now, "lastTransitionTime": self.now}
         return self._put({**(self.find(type_) or {}), "status": "False", **times})
 
     def set_message(self, type_: str, message: str) -> _ConditionList:
-        """Sets the message alone, if it is new and not empty."""
+        """Sets the message alone, if it is new."""
         old = self.find(type_)
-        if old is None or not message or old.get("message") == message:
+        if old is None or old.get("message") == message:
             return self
         return self._put({**old, "message": message, "lastUpdateTime": self.now})
 
@@ -118,44 +128,48 @@ class _ConditionList:
         return replace(self, conditions=tuple(changed))
 
 
-def _apply_phase(listed: _ConditionList, status: Status, sentence: str) -> _ConditionList:
+def _apply_phase(listed: _ConditionList, status: Status, job: Subject) -> _ConditionList:
     match status.phase:
         case Phase.INVALID:
-            return listed.set(INVALID, True, INVALID, sentence or "the manifest is wrong")
+            said = explain(status.cause) if status.cause else "the manifest is wrong"
+            return listed.set(INVALID, True, INVALID, said).set_message(INVALID, said)
         case Phase.RUNNING:
-            listed = listed.set_message(CREATED, _CREATED).without(RESTARTING)
-            return listed.set(RUNNING, True, RUNNING, sentence or "all ranks run")
-        # a resumed job is no restart: Kubeflow has no Restarting for it
-        case Phase.RESTARTING if status.cause is not None and status.cause.reason == _RESUMED:
-            return listed.set_message(SUSPENDED, sentence)
-        case Phase.RESTARTING:
-            return listed.without(RUNNING).set(RESTARTING, True, RESTARTING, sentence or "the gang is made anew")
+            return listed.without(RESTARTING).set(RUNNING, True, RUNNING, job.running())
+        case Phase.RESTARTING if _is_restart(status):
+            return listed.without(RUNNING).set(RESTARTING, True, RESTARTING, job.restarting(status.cause))
         case Phase.SUSPENDED:
             if _is_true(listed.conditions, RUNNING):
-                listed = listed.set(RUNNING, False, SUSPENDED, sentence or "the job is suspended")
-            return listed.set_false(RESTARTING).set(SUSPENDED, True, SUSPENDED, sentence or "the job is suspended")
+                listed = listed.set(RUNNING, False, SUSPENDED, job.suspended())
+            return listed.set_false(RESTARTING).set(SUSPENDED, True, SUSPENDED, job.suspended())
         case Phase.COMPLETED:
-            return _set_finished(listed, SUCCEEDED, sentence or "the job has succeeded")
+            return listed.set_false(RUNNING).set_false(RESTARTING).set(SUCCEEDED, True, SUCCEEDED, job.succeeded())
         case Phase.FAILED:
-            return _set_finished(listed, FAILED, sentence or "the job has failed")
-        case Phase.PENDING:
-            listed = listed.set_false(RUNNING)
-    return _set_waiting(listed, sentence)
+            return listed.set_false(RUNNING).set_false(RESTARTING).set(FAILED, True, FAILED, job.failed(status))
+        case _:
+            return listed.set_false(RUNNING)
 
 
-def _set_finished(listed: _ConditionList, type_: str, message: str) -> _ConditionList:
-    """The end of the job. A condition that another operator has set to True stays as it is."""
-    return (
-        listed
-        if _is_true(listed.conditions, type_)
-        else listed.set_false(RUNNING).set_false(RESTARTING).set(type_, True, type_, message)
-    )
+def _is_restart(status: Status) -> bool:
+    """Whether the gang is made anew because of what happened. A resumed job is no restart (Kubeflow has no Restarting
+    for it); nor is a wait for old pods, before which the restart was recorded if there was one."""
+    return status.cause is None or status.cause.reason in NEW_ATTEMPT_REASONS - {_RESUMED}
 
 
-def _set_waiting(listed: _ConditionList, sentence: str) -> _ConditionList:
-    """The sentence of a job that does not run yet: the message of its latest condition that is True."""
-    there: Sequence[str] = [type_ for type_ in (RESTARTING, RUNNING) if _is_true(listed.conditions, type_)]
-    return listed.set_message(there[0] if there else CREATED, sentence)
+def _in_order(conditions: Conditions) -> Conditions:
+    """Created behind the last condition of a job where that is False, else before the others."""
+    places = [place for place, each in enumerate(conditions) if each["type"] in _OURS]
+    created = next((each for each in conditions if each["type"] == CREATED), None)
+    if created is None or not places:
+        return conditions
+    is_last, others = conditions[max(places)]["status"] == "True", [each for each in conditions if each != created]
+    at = conditions.index(created)
+    if is_last and at > min(places):
+        others.insert(min(places), created)
+    elif not is_last and at < max(places):
+        others.append(created)
+    else:
+        return conditions
+    return tuple(others)
 
 
 def _is_true(conditions: Conditions, type_: str) -> bool:

@@ -25,7 +25,7 @@ from paddock.kube.schemas import definition
 COLUMNS = (
     Column("State", ".status.conditions[-1:].type"),
     Column("Age", ".metadata.creationTimestamp", "date"),
-    Column("Why", ".status.conditions[-1:].message", wide=True),
+    Column("Why", ".status.why", wide=True),
 )
 
 
@@ -34,6 +34,7 @@ def build_scale(replica_specs: str) -> Manifest:
     return {
         "specReplicasPath": f".spec.{replica_specs}.Worker.replicas",
         "statusReplicasPath": ".status.replicaStatuses.Worker.active",
+        "labelSelectorPath": ".status.replicaStatuses.Worker.selector",
     }
 
 
@@ -51,13 +52,16 @@ def build_schema(replica_specs: str, own: Manifest) -> Manifest:
 
 
 def _run_policy() -> Manifest:
-    return build_object(
+    """Its default is an empty one, as the models of Kubeflow's SDK need it: without it, one job that has none makes
+    `list_jobs` fail for its whole namespace. training-operator's definition has no such default."""
+    policy = build_object(
         {
             **run_policy(),
             "suspend": {"type": "boolean", "default": False},
             "schedulingPolicy": build_object(scheduling_policy()),
         }
     )
+    return {**policy, "default": {}}
 
 
 def build_elastic_policy(**more: Manifest) -> Manifest:
@@ -88,6 +92,7 @@ def _status() -> Manifest:
             "startTime": TIME,
             "completionTime": TIME,
             "lastReconcileTime": TIME,
+            "why": TEXT,
             **our_status(),
         }
     )

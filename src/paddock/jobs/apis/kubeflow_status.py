@@ -1,22 +1,41 @@
 """`.status` of a job of kubeflow.org/v1 <-> Status.
 
 Kubeflow's shape: conditions, replicaStatuses, startTime, completionTime. Paddock adds phase, mode, attempt, restarts,
-cause and observedGeneration, and to each replica status `ready` ("2/2"), `pending` and `starting`. A status without
-`attempt` is training-operator's: its phase is read from its conditions. `lastReconcileTime` and `selector` stay.
+cause, `why` (the cause as an English sentence, which the messages of conditions do not have) and observedGeneration,
+and to each replica status `ready` ("2/2"), `pending` and `starting`. A status without `attempt` is training-operator's:
+its phase is read from its conditions. `lastReconcileTime` stays.
 
-`active` counts pods whose program has started, ready or not: Kueue releases a job's quota when `active` is 0.
+`active` counts pods whose program has started, ready or not, until they are gone: Kueue releases a job's quota when
+`active` is 0. v1.9 sets it to 0 as soon as the job is suspended, while its pods still hold their GPUs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from paddock.jobs.apis.kubeflow_conditions import build_conditions, read_conditions, read_phase
+from paddock.jobs.apis.kubeflow_sentences import Subject
 from paddock.jobs.apis.recorded import as_patch, count, mapping, read_ours, read_wanted, write_ours
-from paddock.jobs.model import Counts, Status
-from paddock.kube.meta import Manifest
+from paddock.jobs.model import Counts, RestartPolicy, Status
+from paddock.jobs.names import job_label
+from paddock.jobs.text.explain import explain
+from paddock.kube.meta import Manifest, key_of
 from paddock.kube.times import Moment
+
+_LABELS = "training.kubeflow.org"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a status needs to know of its kind. `replica_specs`: the field of `spec` with the roles; `roles`: replica
+    type (`Master`) -> role; `masters`: the roles that are Masters."""
+
+    kind: str
+    replica_specs: str
+    roles: Mapping[str, str]
+    masters: frozenset[str]
 
 
 def read_status(manifest: Mapping[str, Any], replica_specs: str, roles: Mapping[str, str]) -> Status:
@@ -34,15 +53,50 @@ def read_status(manifest: Mapping[str, Any], replica_specs: str, roles: Mapping[
 
 
 def write_status(
-    previous: Mapping[str, Any], status: Status, now: Moment, kind: str, roles: Mapping[str, str]
+    previous: Mapping[str, Any], status: Status, now: Moment, shape: Shape, manifest: Mapping[str, Any]
 ) -> Manifest:
-    """A merge patch for `.status`: Paddock's keys, None for a key to remove. `kind`: the prefix of the reasons of
-    conditions."""
-    counts = {name: _write_counts(status.roles[role]) if role in status.roles else None for name, role in roles.items()}
-    conditions = build_conditions(read_conditions(previous.get("conditions")), status, now, kind)
+    """A merge patch for `.status`: Paddock's keys, None for a key to remove. `manifest`: the job; empty leaves its name
+    out of messages, and the selectors."""
+    counts = {
+        name: _write_counts(status.roles[role]) | _build_selector(shape.kind, role, manifest)
+        if role in status.roles
+        else None
+        for name, role in shape.roles.items()
+    }
+    subject = _build_subject(status, shape, manifest)
+    conditions = build_conditions(read_conditions(previous.get("conditions")), status, now, subject)
+    why = explain(status.cause) if status.cause else None
     return as_patch(
-        previous, write_ours(previous, status) | {"replicaStatuses": counts, "conditions": conditions or None}
+        previous,
+        write_ours(previous, status) | {"why": why, "replicaStatuses": counts, "conditions": conditions or None},
     )
+
+
+def _build_subject(status: Status, shape: Shape, manifest: Mapping[str, Any]) -> Subject:
+    key = key_of(manifest)
+    specs = mapping(mapping(manifest, "spec"), shape.replica_specs)
+    by_exit_code = (
+        role
+        for name, role in shape.roles.items()
+        if mapping(specs, name).get("restartPolicy") == RestartPolicy.EXIT_CODE
+    )
+    return Subject(
+        kind=shape.kind,
+        name=key.name,
+        namespace=key.namespace,
+        types={role: name for name, role in shape.roles.items()},
+        has_master=any(role in status.roles for role in shape.masters),
+        by_exit_code=frozenset(by_exit_code),
+    )
+
+
+def _build_selector(kind: str, role: str, manifest: Mapping[str, Any]) -> dict[str, str]:
+    """The labels of the role's pods, for the subresource `scale`: a HorizontalPodAutoscaler finds the pods by them."""
+    name = key_of(manifest).name
+    if not name:
+        return {}
+    labels = {"job-name": job_label(name), "operator-name": f"{kind.lower()}-controller", "replica-type": role}
+    return {"selector": ",".join(f"{_LABELS}/{label}={value}" for label, value in labels.items())}
 
 
 def _write_counts(counts: Counts) -> Manifest:

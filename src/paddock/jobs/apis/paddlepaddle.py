@@ -108,7 +108,9 @@ class PaddlePaddleJob:
     def read_status(self, manifest: Mapping[str, Any]) -> Status:
         return paddlepaddle_status.read_status(manifest)
 
-    def write_status(self, previous: Mapping[str, Any], status: Status, now: Moment) -> Manifest:
+    def write_status(
+        self, previous: Mapping[str, Any], status: Status, now: Moment, manifest: Mapping[str, Any] | None = None
+    ) -> Manifest:
         return paddlepaddle_status.write_status(previous, status, now)
 
     def build_pod_labels(self, job: Job, rank: Rank) -> PodLabels:

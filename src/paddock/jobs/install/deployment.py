@@ -158,13 +158,21 @@ def _build_user_rights(installation: Installation) -> tuple[Manifest, ...]:
             "apiVersion": _RBAC,
             "kind": "ClusterRole",
             "metadata": _metadata(
-                installation.cluster_name(f"paddlejob-{user}-role"),
-                labels={f"rbac.authorization.k8s.io/aggregate-to-{whose}": "true"},
+                installation.cluster_name(f"paddlejob-{user}-role"), labels=_aggregated(installation, whose)
             ),
             "rules": build_user_rules(installation.kinds, user),
         }
         for user, whose in AGGREGATED.items()
     )
+
+
+def _aggregated(installation: Installation, whose: str) -> dict[str, str]:
+    """With kinds of kubeflow.org also to the roles of Kubeflow's users, as training-operator's kubeflow-training-edit
+    and -view are (manifests/overlays/kubeflow)."""
+    labels = [f"rbac.authorization.k8s.io/aggregate-to-{whose}"]
+    if any(kind.group == "kubeflow.org" for kind in installation.kinds):
+        labels.append(f"rbac.authorization.kubeflow.org/aggregate-to-kubeflow-{whose}")
+    return dict.fromkeys(labels, "true")
 
 
 def _build_priority_class(installation: Installation) -> Manifest:

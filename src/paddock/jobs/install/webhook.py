@@ -6,7 +6,7 @@ deploy/v1/webhook.yaml from here. The configuration has no certificate: the proc
 
 from __future__ import annotations
 
-from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE
+from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.install.deployment import Installation, build_container_security, build_pod_security
 from paddock.jobs.install.rights import Right, Where, build_rules
 from paddock.kube.meta import Manifest, Resource
@@ -18,7 +18,7 @@ CONFIGURATIONS = Resource(
     "validatingwebhookconfigurations",
     namespaced=False,
 )
-CHECKED = tuple(each for each in KINDS if each.kind == PADDLEPADDLE.resource.kind)
+CHECKED = tuple(KINDS)
 """The kinds that it checks by default."""
 
 NAME, ACCOUNT, ROLE, BINDING = (

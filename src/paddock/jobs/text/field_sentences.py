@@ -80,6 +80,7 @@ SENTENCES: Mapping[str, str] = {
     "status.problem.args": "The fields and what is wrong with each.",
     "status.lastValidSpec": "The spec that is followed, compressed. It is for operators.",
     "status.cause": "Why the job waits, restarts or failed. `paddock explain` puts it into a sentence.",
+    "status.why": "The cause as a sentence.",
     "status.cause.reason": "The reason as one word.",
     "status.cause.since": "When it became the reason.",
     "status.cause.args": "The numbers and names of the reason.",
