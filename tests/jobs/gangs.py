@@ -14,6 +14,7 @@ from paddock.jobs.model import (
     Counts,
     Exit,
     Job,
+    Network,
     Observed,
     Phase,
     Pod,
@@ -30,6 +31,10 @@ from paddock.kube.meta import CONFIG_MAPS, SERVICES, Key, Resource, name_of
 PADDLE_JOBS = Resource("batch.paddlepaddle.org", "v1", "PaddleJob", "paddlejobs")
 NOW = 1_700_000_000.0
 TEMPLATE = {"spec": {"containers": [{"name": "paddle", "image": "paddle:3", "command": ["python", "train.py"]}]}}
+
+
+TORCH_JOBS = Resource("kubeflow.org", "v1", "PyTorchJob", "pytorchjobs")
+TORCH = {"spec": {"containers": [{"name": "pytorch", "image": "torch:2", "command": ["python", "train.py"]}]}}
 
 
 def build_job(*, ps: int = 0, workers: int = 2, restart: RestartPolicy = RestartPolicy.NEVER, **changes: Any) -> Job:
@@ -51,6 +56,16 @@ def build_job(*, ps: int = 0, workers: int = 2, restart: RestartPolicy = Restart
         policies=Policies(**policies),
     )
     return replace(job, **rest)
+
+
+def build_torch_job(
+    *, masters: int = 1, workers: int = 2, restart: RestartPolicy = RestartPolicy.ON_FAILURE, **changes: Any
+) -> Job:
+    """A PyTorchJob, whose Master decides if there is one; keywords as of `build_job`."""
+    roles = (Role("master", 1, TORCH), Role("worker", workers, TORCH, decides=not masters))
+    job = build_job(resource=TORCH_JOBS, framework="pytorch", network=Network(rendezvous=True), **changes)
+    kept = tuple(replace(role, restart=restart) for role in roles[0 if masters else 1 :] if role.replicas)
+    return replace(job, mode="Distributed", roles=kept)
 
 
 def build_pods(job: Job, attempt: int = 0, phase: PodPhase = PodPhase.RUNNING, **changes: Any) -> tuple[Pod, ...]:

@@ -311,22 +311,25 @@ class Failure(Cause):
 
 @dataclass(frozen=True, slots=True)
 class RankRestarted(Failure):
-    """A rank failed, and its role's policy restarts the gang. `restart`: its number, of `limit` if there is one."""
+    """A rank failed, and its role's policy restarts the gang. `restart`: its number, of `limit` if there is one.
+    `alone`: the ranks whose pods are replaced while the others stay (`policies.one_pod`); None for the whole gang."""
 
     starts_attempt: ClassVar[bool] = True
     restart: int = 1
     limit: int | None = None
     delay: int = 0
+    alone: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Loss(NewAttempt):
     """The gang was lost through no fault of the program: no restart is counted. `loss`: its number of those in a row,
-    from the second on, of `limit`."""
+    from the second on, of `limit`. `alone`: as in `RankRestarted`."""
 
     delay: int | None = field(default=None, kw_only=True)
     loss: int | None = field(default=None, kw_only=True)
     limit: int | None = field(default=None, kw_only=True)
+    alone: tuple[str, ...] | None = field(default=None, kw_only=True)
 
     def told(self) -> tuple[tuple[str, ...], str]:
         """The ranks that were lost and Kubernetes' reason, for `LostTooOften`."""

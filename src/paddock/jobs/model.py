@@ -254,6 +254,13 @@ class Status:
         renewals = tuple(sorted(self.renewals.items()))
         return (self.attempt, self.restarts, terminal, self.phase is Phase.SUSPENDED, renewals)
 
+    def renewal(self, rank: Rank) -> int:
+        return self.renewals.get(str(rank), 0)
+
+    def holds(self, pod: Pod) -> bool:
+        """Whether the pod is the recorded one of its rank: of this attempt, and not replaced since."""
+        return pod.attempt == self.attempt and pod.renewal == self.renewal(pod.rank)
+
     def with_(self, **changes: Any) -> Status:
         return replace(self, **changes)
 
@@ -396,6 +403,10 @@ class Observed:
 
     def of_attempt(self, attempt: int) -> tuple[Pod, ...]:
         return tuple(pod for pod in self.pods if pod.attempt == attempt)
+
+    def gang(self, status: Status) -> tuple[Pod, ...]:
+        """The recorded pods: those of the attempt, without pods whose rank has had another since."""
+        return tuple(pod for pod in self.pods if status.holds(pod))
 
 
 @dataclass(frozen=True, slots=True)

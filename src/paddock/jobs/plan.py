@@ -16,7 +16,7 @@ built in `jobs.objects.pods`, reasons are in `jobs.causes`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,6 +35,7 @@ from paddock.jobs.policies import (
     gang,
     losses,
     lost,
+    one_pod,
     ports,
     restart,
     silence,
@@ -60,8 +61,8 @@ RETRY_SECONDS = 30.0
 @dataclass(frozen=True, slots=True)
 class _Facts:
     """The inputs of one reconcile, and what follows from them. `gang`: pods of the recorded attempt; `older`: pods of
-    earlier attempts; `missing`: ranks without a pod; `whole`: every rank has had its pod in this attempt, so a missing
-    pod was deleted; `overdue`: what to do about pods that should be gone by now; `losses`: those in a row until now."""
+    earlier attempts; `replaced`: those of this attempt whose ranks have, or get, another; `missing`: ranks without a
+    pod; `whole`: every rank has had its pod in this attempt, so a missing pod was deleted; `overdue`: what to do about pods that should be gone by now; `losses`: those in a row until now."""
 
     job: Job
     status: Status
@@ -70,6 +71,7 @@ class _Facts:
     settings: Settings
     gang: tuple[Pod, ...]
     older: tuple[Pod, ...]
+    replaced: tuple[Pod, ...]
     missing: tuple[Rank, ...]
     whole: bool
     overdue: lost.Overdue
@@ -96,7 +98,7 @@ def plan(job: Job, status: Status, observed: Observed, now: Moment, settings: Se
 
 
 def _read_facts(job: Job, status: Status, observed: Observed, now: Moment, settings: Settings) -> _Facts:
-    missing, current = gang.missing_ranks(job, status, observed), observed.of_attempt(status.attempt)
+    missing, current = gang.missing_ranks(job, status, observed), observed.gang(status)
     return _Facts(
         job=job,
         status=status,
@@ -105,10 +107,11 @@ def _read_facts(job: Job, status: Status, observed: Observed, now: Moment, setti
         settings=settings,
         gang=current,
         older=tuple(pod for pod in observed.pods if pod.attempt < status.attempt),
+        replaced=one_pod.replaced_pods(status, observed),
         missing=missing,
         whole=not missing or gang.was_whole(job, status, observed),
         overdue=lost.plan_overdue(job, observed, now),
-        losses=losses.read_losses(status, current, now, settings),
+        losses=losses.read_losses(status, one_pod.find_steady(job, current), now, settings),
     )
 
 
@@ -126,7 +129,8 @@ def _judge_deaths(facts: _Facts) -> Verdict | Wait | None:
     gone = facts.missing if facts.whole else ()
     deaths = read_deaths(job, facts.gang, early, gone, whole=facts.whole, seen=arrival.recall(status, facts.now))
     wait = arrival.plan_wait(job, status, facts.gang, deaths, facts.now, facts.settings)
-    return wait or restart.plan_restart(job, status, deaths, facts.losses)
+    verdict = restart.plan_restart(job, status, deaths, facts.losses)
+    return wait or one_pod.plan_alone(job, status, verdict, [death.rank for death in deaths])
 
 
 def _vouched(facts: _Facts) -> tuple[Pod, ...]:
@@ -174,8 +178,10 @@ def _plan_record(facts: _Facts, verdict: Verdict) -> Plan:
         attempt=status.attempt if verdict.attempt is None else verdict.attempt,
         restarts=status.restarts + int(verdict.at_fault),
         losses=_losses_after(facts, verdict),
-        **_gang_counted(facts, () if verdict.attempt is not None else facts.gang),
+        renewals=_renewals_after(facts, verdict),
     )
+    # Only the pods that stay are counted: none of a gang that ends.
+    recorded = replace(recorded, **_gang_counted(facts, [pod for pod in facts.gang if recorded.holds(pod)]))
     if verdict.phase.terminal:
         recorded = replace(recorded, finished=_whole_seconds(facts.now))
     # A suspension resets the time of the deadline, as in Kubernetes' Job.
@@ -191,6 +197,12 @@ def _losses_after(facts: _Facts, verdict: Verdict) -> int:
     return facts.status.losses if verdict.attempt is None else facts.losses.before
 
 
+def _renewals_after(facts: _Facts, verdict: Verdict) -> Mapping[str, int]:
+    if verdict.renewals is not None:
+        return verdict.renewals
+    return facts.status.renewals if verdict.attempt is None else {}
+
+
 def _plan_wait(facts: _Facts, wait: Wait) -> Plan:
     """Records counts and the cause, which keeps its time while other ranks end. Nothing of this attempt is touched."""
     now = facts.now
@@ -200,7 +212,7 @@ def _plan_wait(facts: _Facts, wait: Wait) -> Plan:
         cause = replace(cause, since=since)
     status = replace(
         _mark(facts, facts.status),
-        phase=build_phase(facts.status.phase, facts.gang, whole=facts.whole),
+        phase=_read_phase(facts),
         **_gang_counted(facts, facts.gang),
         cause=cause,
     )
@@ -208,6 +220,11 @@ def _plan_wait(facts: _Facts, wait: Wait) -> Plan:
     # A deadline that passes during the wait is judged after it: these ranks ended before.
     due = left if left is not None and 0 < left < wait.left else wait.left
     return Plan(status, tuple(_pod_deletes(facts)), requeue_after=due)
+
+
+def _read_phase(facts: _Facts) -> Phase:
+    renewing = one_pod.is_renewing(facts.status, facts.missing)
+    return Phase.RESTARTING if renewing else build_phase(facts.status.phase, facts.gang, whole=facts.whole)
 
 
 def _gang_counted(facts: _Facts, gang: Sequence[Pod]) -> dict[str, Any]:
@@ -317,9 +334,9 @@ def _plan_gang(facts: _Facts) -> Plan:
     """An unfinished job without a verdict: records counts, phase and cause, and creates what the gang lacks."""
     wait = backoff.delay_left(facts.status, facts.now) if facts.missing else 0.0
     # Pods of a new attempt have the names of the old ones, so they are created once the old ones are gone.
-    clearing = bool(facts.missing) and (bool(facts.older) or wait > 0)
+    clearing = bool(facts.missing) and (bool(facts.older) or wait > 0 or not _free_ranks(facts))
     needs = _Needs() if clearing else _read_needs(facts)
-    phase = Phase.RESTARTING if clearing else build_phase(facts.status.phase, facts.gang, whole=facts.whole)
+    phase = Phase.RESTARTING if clearing else _read_phase(facts)
     doubt = deadline.plan_doubt(facts.job, facts.status, facts.now, facts.observed.clock_off)
     overdue = facts.overdue.cause or doubt
     silent = silence.plan_silence(facts.gang, facts.job.size, facts.observed.pod_group, facts.now, facts.settings)
@@ -409,14 +426,20 @@ def _missing_objects(facts: _Facts, port: int | None) -> Iterator[Action]:
         return
     creates = FATES[read_situation(job, status), Age.CURRENT, State.ABSENT] is Fate.CREATE
     yield from children.plan_services(job, observed)
-    yield from children.plan_pods(job, status, facts.missing if creates else (), port, facts.settings)
+    yield from children.plan_pods(job, status, _free_ranks(facts) if creates else (), port, facts.settings)
     yield from children.plan_config_map(job, status, observed)
+
+
+def _free_ranks(facts: _Facts) -> tuple[Rank, ...]:
+    """Ranks without a pod whose name no pod that they had before holds."""
+    held = {pod.rank for pod in facts.replaced}
+    return tuple(rank for rank in facts.missing if rank not in held)
 
 
 def _pod_deletes(facts: _Facts) -> Iterator[Action]:
     situation = read_situation(facts.job, facts.status)
     for pod in facts.observed.pods:
-        if plan_fate(situation, facts.status.attempt, pod) is Fate.DELETE:
+        if plan_fate(situation, facts.status, pod) is Fate.DELETE:
             yield children.plan_pod_delete(facts.job, pod)
 
 
@@ -429,7 +452,7 @@ def _clearing_cause(facts: _Facts, wait: float) -> causes.Cause | CauseRecord:
     # The delay of a restart counts from the recorded cause, so another cause would end it.
     if recorded is not None and recorded.reason in causes.NEW_ATTEMPT_REASONS:
         return recorded
-    return causes.WaitingForOldPods(len(facts.older))
+    return causes.WaitingForOldPods(len(facts.older) + len(facts.replaced))
 
 
 def _waiting_cause(facts: _Facts, needs: _Needs, silent: causes.Cause | None) -> causes.Cause | None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from paddock.jobs.actions import Action, Create, Delete, Patch
-from paddock.jobs.model import Job, Refusal
+from paddock.jobs.model import Job, Refusal, Status
 from paddock.jobs.objects import pods
 from paddock.jobs.waiting import plan_next_try
 from paddock.kube.api import Api
@@ -127,10 +127,10 @@ class Executor:
                 break
         return outcome
 
-    async def fetch_unseen(self, job: Job, attempt: int, names: Iterable[str]) -> bool:
-        """Whether a live GET finds any of these pods, of this job and attempt. The cache takes in those found."""
+    async def fetch_unseen(self, job: Job, status: Status, names: Iterable[str]) -> bool:
+        """Whether a live GET finds any of these pods, as recorded pods of this job. The cache takes in those found."""
         found = await asyncio.gather(*(self._fetch_pod(job, name) for name in names))
-        ours = [pod for pod in found if pod is not None and _belongs_to(pod, job, attempt)]
+        ours = [pod for pod in found if pod is not None and _belongs_to(pod, job, status)]
         for pod in ours:
             self._cache.assume(PODS, pod)
         return bool(ours)
@@ -207,6 +207,6 @@ def _join(outcomes: Sequence[Outcome]) -> Outcome:
     )
 
 
-def _belongs_to(pod: Manifest, job: Job, attempt: int) -> bool:
+def _belongs_to(pod: Manifest, job: Job, status: Status) -> bool:
     rank = pods.read_pod(pod)
-    return is_controlled_by(pod, job.uid) and rank is not None and rank.attempt == attempt
+    return is_controlled_by(pod, job.uid) and rank is not None and status.holds(rank)

@@ -269,9 +269,10 @@ class Controller:
 
     async def _has_unseen_pod(self, job: Job, status: Status, observed: Observed, decided: Plan) -> bool:
         """Whether a pod exists that the cache does not have. Asked only if the decision may depend on its absence."""
-        if decided.status.attempt == status.attempt and not decided.status.phase.terminal:
+        ends_pods = decided.status.attempt != status.attempt or decided.status.renewals != status.renewals
+        if not ends_pods and not decided.status.phase.terminal:
             return False
-        return await self._executor.fetch_unseen(job, status.attempt, observe.missing_pods(job, status, observed))
+        return await self._executor.fetch_unseen(job, status, observe.missing_pods(job, status, observed))
 
     async def _record(self, ref: JobRef, manifest: Manifest, status: Status) -> bool:
         """Writes the status; False if the server dropped fields. Raises `Conflict` if the job has changed since it was

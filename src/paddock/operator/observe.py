@@ -97,8 +97,8 @@ def read_held_port(pod: Mapping[str, Any]) -> int | None:
 
 
 def missing_pods(job: Job, status: Status, observed: Observed) -> tuple[str, ...]:
-    """Names of this attempt's pods that the view does not have. A live GET must confirm it before it decides."""
-    present = {pod.name for pod in observed.of_attempt(status.attempt)}
+    """Names of recorded pods that the view does not have. A live GET must confirm it before it decides."""
+    present = {pod.name for pod in observed.gang(status)}
     return tuple(name for rank in job.ranks() if (name := pods.pod_name(job, rank)) not in present)
 
 

@@ -28,7 +28,8 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Restarted:
-    """A new attempt begins. `cause`: the reason of its cause; `counted`: it counts towards `backoffLimit`."""
+    """A new attempt begins, or a rank alone again. `cause`: the reason; `counted`: it counts towards
+    `backoffLimit`."""
 
     cause: str
     counted: bool
@@ -73,7 +74,8 @@ def _read_start(before: Status, after: Status, begun: Moment | None) -> tuple[Ra
 def _read_restart(before: Status, after: Status) -> tuple[Restarted, ...]:
     # An adopted attempt (`PodsAdopted`) is no new one: only its record was lost.
     reason = _reason(after.cause)
-    if after.attempt <= before.attempt or reason not in NEW_ATTEMPT_REASONS:
+    again = after.attempt > before.attempt or after.renewals != before.renewals
+    if not again or reason not in NEW_ATTEMPT_REASONS:
         return ()
     return (Restarted(reason, after.restarts > before.restarts),)
 

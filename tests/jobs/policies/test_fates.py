@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from jobs.gangs import build_job, build_pods
-from paddock.jobs.model import PodPhase
+from paddock.jobs.model import PodPhase, Status
 from paddock.jobs.policies.fates import FATES, Age, Fate, Situation, State, plan_fate, read_age, read_state
 
 PRODUCT = list(product(Situation, Age, State))
@@ -43,9 +43,20 @@ def test_the_table_is_the_whole_product() -> None:
 
 def test_every_pod_finds_its_row() -> None:
     pod = build_pods(build_job())[0]
-    for phase, deleting, attempt in product(PodPhase, (True, False), (0, 1, 2)):
-        each = replace(pod, phase=phase, deleting=deleting, attempt=attempt)
+    recorded = Status(attempt=1, renewals={str(pod.rank): 1})
+    order = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2)]
+    for phase, deleting, (attempt, renewal) in product(PodPhase, (True, False), order):
+        each = replace(pod, phase=phase, deleting=deleting, attempt=attempt, renewal=renewal)
         assert (read_state(each) is State.DELETING) == deleting
         assert deleting or (read_state(each) is State.ENDED) == each.ended
-        assert read_age(each, 1) is (Age.OLDER, Age.CURRENT, Age.NEWER)[attempt]
-        assert plan_fate(Situation.ACTIVE, 1, each) in Fate
+        older, newer = (attempt, renewal) < (1, 1), (attempt, renewal) > (1, 1)
+        assert read_age(each, recorded) is (Age.OLDER if older else Age.NEWER if newer else Age.CURRENT)
+        assert plan_fate(Situation.ACTIVE, recorded, each) in Fate
+
+
+def test_a_pod_that_was_replaced_alone_is_older_and_its_replacement_current() -> None:
+    first, peer = build_pods(build_job())
+    recorded = Status(renewals={str(first.rank): 1})
+    assert plan_fate(Situation.ACTIVE, recorded, first) is Fate.DELETE
+    assert plan_fate(Situation.ACTIVE, recorded, replace(first, renewal=1)) is Fate.KEEP
+    assert plan_fate(Situation.ACTIVE, recorded, peer) is Fate.KEEP, "the others stay"

@@ -18,7 +18,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from jobs.gangs import NOW, build_job
+from jobs.gangs import NOW, PADDLE_JOBS, build_job, build_torch_job
 from jobs.simulated.sentences import Violation, loses_an_end, runs
 from paddock.jobs.actions import Create, Delete, Plan
 from paddock.jobs.apis.registry import PADDLEPADDLE
@@ -31,16 +31,27 @@ from paddock.jobs.model import (
     Phase,
     Pod,
     PodPhase,
+    Rank,
     RestartPolicy,
+    RestartScope,
     Settings,
     Status,
 )
-from paddock.jobs.objects.pods import config_map_name, pod_name, read_pod
+from paddock.jobs.objects.pods import config_map_name, needs_config_map, pod_name, read_pod
 from paddock.jobs.plan import plan
 from paddock.kube.meta import CONFIG_MAPS, POD_GROUPS, PODS, SERVICES, Manifest, Resource, name_of
 from paddock.kube.patches import merge_patch
 
 Planner = Callable[..., Plan]
+
+SHAPES: dict[str, dict[str, Any]] = {
+    "PyTorchJob": {},
+    "PyTorchJob, per pod": {"scope": RestartScope.POD},
+    "PyTorchJob without a Master": {"masters": 0},
+    "elastic PyTorchJob": {"masters": 0, "one_decides": True},
+    "elastic PyTorchJob, per pod": {"masters": 0, "one_decides": True, "scope": RestartScope.POD},
+}
+"""Jobs besides a PaddleJob, as keywords of `build_torch_job`."""
 
 
 def demand(holds: object, sentence: str) -> None:
@@ -57,6 +68,9 @@ class World(RuleBasedStateMachine):
         self.now = NOW
         self.serial = 0
         self.raw: Manifest = {}
+        self.kept = Status()
+        self.ends: dict[tuple[int, Rank, int], set[str]] = {}
+        """What happened to the pods of a rank, by attempt and renewal."""
         self.pods: dict[str, Pod] = {}
         self.children: dict[tuple[str, str], Child] = {}
         self.foreign: dict[str, Child] = {}
@@ -78,9 +92,11 @@ class World(RuleBasedStateMachine):
         deadline=st.sampled_from([None, None, 300.0]),
         pod_groups=st.sampled_from([None, POD_GROUPS]),
         shared=st.booleans(),
+        shape=st.sampled_from([None, None, None, *SHAPES]),
     )
     def begin(
         self,
+        shape: str | None,
         ps: int,
         workers: int,
         restart: RestartPolicy,
@@ -91,7 +107,11 @@ class World(RuleBasedStateMachine):
         shared: bool,
     ) -> None:
         policies: dict[str, Any] = {"backoff_limit": limit, "clean_pods": clean, "active_deadline": deadline}
-        self.job: Job = build_job(ps=ps, workers=workers, restart=restart, **policies)
+        self.job: Job = (
+            build_job(ps=ps, workers=workers, restart=restart, **policies)
+            if shape is None
+            else build_torch_job(workers=workers, restart=restart, **SHAPES[shape], **policies)
+        )
         self.settings = Settings(pod_groups=pod_groups, shared_network=shared)
         self.pictures = [self.truth()]
         self.seen = 0
@@ -159,12 +179,14 @@ class World(RuleBasedStateMachine):
         observed = self.pictures[self.seen]
         if not self.doubts_absences:
             return observed
-        there = {pod.rank for pod in observed.of_attempt(status.attempt)}
+        there = {pod.rank for pod in observed.gang(status)}
         names = {pod_name(self.job, rank) for rank in self.job.ranks() if rank not in there}
         live = [self.pods[name] for name in names if name in self.pods]
         return replace(observed, pods=tuple(pod for pod in observed.pods if pod.name not in names) + tuple(live))
 
     def status(self) -> Status:
+        if self.job.resource != PADDLE_JOBS:  # the statuses of other kinds name no pods
+            return self.kept
         return PADDLEPADDLE.read_status({"status": self.raw, "spec": {}})
 
     def record(self, before: Status, after: Status) -> None:
@@ -174,12 +196,25 @@ class World(RuleBasedStateMachine):
         if after.attempt > before.attempt:
             self.grown_for_no_reason |= not what
             self.uncounted |= what == {"failure"} and after.restarts == before.restarts
+        elif after.renewals != before.renewals:
+            self.judge_renewals(before, after)
         # An edit after the end is told.
         told = {"observed_generation": after.observed_generation, "roles": after.roles, "refs": after.refs}
         self.left_its_end |= before.phase.terminal and after != replace(before, **told)
         self.lost_an_end |= before.phase.terminal and loses_an_end(before, after)
+        if self.job.resource != PADDLE_JOBS:
+            self.kept = after
+            return
         self.raw = merge_patch(self.raw, PADDLEPADDLE.write_status(self.raw, after, self.now))
         demand(self.status() == after, "what is recorded is what is read back")
+
+    def judge_renewals(self, before: Status, after: Status) -> None:
+        renewed = [rank for rank in self.job.ranks() if after.renewal(rank) != before.renewal(rank)]
+        demand(self.job.scope is RestartScope.POD, "a rank starts again alone only on request")
+        demand(all(after.renewal(rank) == before.renewal(rank) + 1 for rank in renewed), "renewals are not skipped")
+        whats = [self.ends.get((before.attempt, rank, before.renewal(rank)), set()) for rank in renewed]
+        demand(all(whats), "a rank starts again only for a reason")
+        self.uncounted |= all(what == {"failure"} for what in whats) and after.restarts == before.restarts
 
     def create(self, resource: Resource, manifest: Manifest) -> None:
         name = name_of(manifest)
@@ -222,7 +257,7 @@ class World(RuleBasedStateMachine):
         if pod.phase is PodPhase.PENDING:
             self.serial += 1
             self.change(pod, phase=PodPhase.STARTING, address=f"127.0.1.{self.serial % 250}", node="laptop")
-        elif pod.phase is PodPhase.STARTING and ("configmaps", self.config_map(pod)) in self.children:
+        elif pod.phase is PodPhase.STARTING and self.is_told(pod):
             self.change(pod, phase=PodPhase.RUNNING, started=self.now)
 
     @rule(index=st.integers(0, 3))
@@ -235,7 +270,7 @@ class World(RuleBasedStateMachine):
         if pod is None or pod.phase is not PodPhase.RUNNING:
             return
         if code or pod.rank.role == "ps":
-            self.note(pod.attempt, "failure")
+            self.note_pod(pod, "failure")
         self.change(
             pod, phase=PodPhase.FAILED if code else PodPhase.SUCCEEDED, exit=Exit(code, finished=float(int(self.now)))
         )
@@ -244,14 +279,14 @@ class World(RuleBasedStateMachine):
     def lose(self, index: int) -> None:
         pod = self.pick(index)
         if pod is not None and not pod.ended:
-            self.note(pod.attempt, "disturbance")
+            self.note_pod(pod, "disturbance")
             self.change(pod, phase=PodPhase.FAILED, exit=Exit(-1, "NodeLost"))
 
     @rule(index=st.integers(0, 3))
     def delete_by_hand(self, index: int) -> None:
         pod = self.pick(index)
         if pod is not None:
-            self.note(pod.attempt, "disturbance")
+            self.note_pod(pod, "disturbance")
             self.change(pod, deleting=True)
 
     @rule()
@@ -309,11 +344,19 @@ class World(RuleBasedStateMachine):
         self.pods[pod.name] = replace(pod, **changes)
         self.picture()
 
+    def is_told(self, pod: Pod) -> bool:
+        """Whether the ConfigMap that the pod starts with is there, if it needs one."""
+        return not needs_config_map(self.job) or ("configmaps", self.config_map(pod)) in self.children
+
     def config_map(self, pod: Pod) -> str:
         return config_map_name(self.job, pod.attempt)
 
     def note(self, attempt: int, what: str) -> None:
         self.what_happened.setdefault(attempt, set()).add(what)
+
+    def note_pod(self, pod: Pod, what: str) -> None:
+        self.note(pod.attempt, what)
+        self.ends.setdefault((pod.attempt, pod.rank, pod.renewal), set()).add(what)
 
     # What must hold.
 
@@ -369,7 +412,7 @@ class World(RuleBasedStateMachine):
     @rule()
     def succeed_workers(self) -> None:
         for pod in list(self.pods.values()):
-            if pod.phase is PodPhase.RUNNING and pod.rank.role == "worker":
+            if pod.phase is PodPhase.RUNNING and pod.rank.role != "ps":
                 self.change(pod, phase=PodPhase.SUCCEEDED, exit=Exit(0, finished=float(int(self.now))))
 
     def at_rest(self) -> bool:
@@ -394,4 +437,5 @@ class World(RuleBasedStateMachine):
         elif clean is CleanPods.RUNNING:
             demand(not alive, "only pods that have ended survive")
         else:
-            demand(all(pod.rank.role == "ps" for pod in alive), "only servers of a completed job run on")
+            kept = {role.name for role in self.job.roles if not role.decides or self.job.one_decides}
+            demand({pod.rank.role for pod in alive} <= kept, "of a completed job nobody runs on who was to decide")

@@ -13,7 +13,14 @@ from typing import Any
 
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import FRAMEWORKS
-from paddock.jobs.labels import ATTEMPT_LABEL, INDEX_LABEL, PORT_ANNOTATION, ROLE_LABEL, WOKEN_ANNOTATION
+from paddock.jobs.labels import (
+    ATTEMPT_LABEL,
+    INDEX_LABEL,
+    PORT_ANNOTATION,
+    RENEWAL_LABEL,
+    ROLE_LABEL,
+    WOKEN_ANNOTATION,
+)
 from paddock.jobs.model import Exit, Pod, PodPhase, Rank
 from paddock.kube.meta import annotations_of, is_deleting, labels_of, metadata, name_of, uid_of
 from paddock.kube.times import Moment, read_time
@@ -57,6 +64,7 @@ def read_pod(manifest: Mapping[str, Any]) -> Pod | None:
         created=read_time(metadata(manifest).get("creationTimestamp")),
         looked_at=any(condition.get("type") == "PodScheduled" for condition in _items(status, "conditions")),
         unheard=_unheard(status) if phase is PodPhase.RUNNING else None,
+        renewal=_number(labels.get(RENEWAL_LABEL)) or 0,
     )
 
 

@@ -22,6 +22,7 @@ from paddock.jobs.labels import (
     INDEX_LABEL,
     JOB_LABEL,
     PORT_ANNOTATION,
+    RENEWAL_LABEL,
     RESUME_ANNOTATION,
     ROLE_LABEL,
     WORKING_DIRECTORY_ANNOTATION,
@@ -73,14 +74,20 @@ _HANDED_ON = (ENVIRONMENT_ANNOTATION, WORKING_DIRECTORY_ANNOTATION, RESUME_ANNOT
 """Annotations of a job that its pods carry too."""
 
 
-def build_pod(job: Job, rank: Rank, attempt: int, port: int | None, settings: Settings) -> Manifest:
-    """The pod of `rank` in `attempt`. `port`: the first port of the job's block, None for the default."""
+def build_pod(
+    job: Job, rank: Rank, attempt: int, port: int | None, settings: Settings, renewal: int = 0
+) -> Manifest:
+    """The pod of `rank` in `attempt`. `port`: the first port of the job's block, None for the default. `renewal`: which
+    pod of the rank in this attempt it is (`Status.renewals`)."""
     role = job.role(rank.role)
     assert role is not None, f"{rank} is no rank of {job.key}"
+    metadata = _metadata(job, role, rank, attempt, port, settings)
+    if renewal:
+        metadata["labels"][RENEWAL_LABEL] = str(renewal)
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": _metadata(job, role, rank, attempt, port, settings),
+        "metadata": metadata,
         "spec": _spec(job, role, rank, attempt, port, settings),
     }
 

@@ -19,7 +19,7 @@ from paddock.jobs.policies.verdict import Verdict
 def plan_addresses(job: Job, status: Status, observed: Observed, losses: Losses) -> Verdict | None:
     name = pods.config_map_name(job, status.attempt)
     told = next((child.addresses for child in observed.config_maps if child.name == name), "")
-    gang = observed.of_attempt(status.attempt)
+    gang = observed.gang(status)
     # An ended pod needs no address, and may lose its own.
     now = {pod.rank: pod.address for pod in gang if pod.address and not pod.ended}
     # The ConfigMap of another operator has no hash, and is taken as correct.

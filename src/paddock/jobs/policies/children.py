@@ -20,7 +20,9 @@ from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Key
 def plan_pods(
     job: Job, status: Status, ranks: Sequence[Rank], port: int | None, settings: Settings
 ) -> tuple[Create, ...]:
-    return tuple(Create(PODS, pods.build_pod(job, rank, status.attempt, port, settings)) for rank in ranks)
+    return tuple(
+        Create(PODS, pods.build_pod(job, rank, status.attempt, port, settings, status.renewal(rank))) for rank in ranks
+    )
 
 
 def plan_services(job: Job, observed: Observed) -> tuple[Create, ...]:
@@ -54,7 +56,7 @@ def plan_config_map(job: Job, status: Status, observed: Observed) -> tuple[Creat
     name = pods.config_map_name(job, status.attempt)
     if not pods.needs_config_map(job) or any(child.name == name for child in observed.config_maps):
         return ()
-    gang = observed.of_attempt(status.attempt)
+    gang = observed.gang(status)
     addresses = {pod.rank: pod.address for pod in gang if pod.address}
     if any(rank not in addresses for rank in job.ranks()):
         return ()

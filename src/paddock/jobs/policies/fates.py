@@ -1,15 +1,15 @@
-"""The fate of one pod: one table over the job's situation, the pod's age (its attempt) and its state.
+"""The fate of one pod: one table over the job's situation, the pod's age (its attempt and renewal) and its state.
 
 No other module decides to delete or create a pod. Every row is complete, and a test walks the whole product. The table
-is read after a decisive change was recorded, so it never deletes a pod of the current attempt of an active job. `plan`
-decides when a missing rank may be created (not before older pods are gone).
+is read after a decisive change was recorded, so it never deletes a recorded pod of an active job. `plan`
+decides when a missing rank may be created (not before older pods are gone, or its own if it restarts alone).
 """
 
 from __future__ import annotations
 
 from enum import Enum, StrEnum
 
-from paddock.jobs.model import Pod, PodPhase
+from paddock.jobs.model import Pod, PodPhase, Status
 
 
 class Fate(Enum):
@@ -33,7 +33,7 @@ class Situation(StrEnum):
 
 
 class Age(StrEnum):
-    """A pod's attempt, compared with the recorded one."""
+    """A pod's attempt, and within it its renewal, compared with those that are recorded."""
 
     OLDER = "older"
     CURRENT = "current"
@@ -56,7 +56,7 @@ _ROWS: dict[tuple[Situation, Age], tuple[Fate, Fate, Fate, Fate, Fate]] = {
     #                                            absent   pending  alive    ended    being deleted
     (Situation.ACTIVE, Age.OLDER):              (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
     (Situation.ACTIVE, Age.CURRENT):            (_CREATE, _KEEP,   _KEEP,   _KEEP,   _WAIT),
-    # A later attempt is adopted first (`policies.gang`): the record was lost, and an attempt number only grows.
+    # A later one is adopted first (`policies.gang`): the record was lost, and both numbers only grow.
     (Situation.ACTIVE, Age.NEWER):              (_KEEP,   _WAIT,   _WAIT,   _WAIT,   _WAIT),
     (Situation.SUSPENDED, Age.OLDER):           (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
     (Situation.SUSPENDED, Age.CURRENT):         (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
@@ -92,10 +92,11 @@ FATES: dict[tuple[Situation, Age, State], Fate] = {
 }
 
 
-def read_age(pod: Pod, attempt: int) -> Age:
-    if pod.attempt == attempt:
+def read_age(pod: Pod, status: Status) -> Age:
+    if status.holds(pod):
         return Age.CURRENT
-    return Age.OLDER if pod.attempt < attempt else Age.NEWER
+    older = (pod.attempt, pod.renewal) < (status.attempt, status.renewal(pod.rank))
+    return Age.OLDER if older else Age.NEWER
 
 
 def read_state(pod: Pod | None) -> State:
@@ -108,5 +109,5 @@ def read_state(pod: Pod | None) -> State:
     return State.PENDING if pod.phase is PodPhase.PENDING else State.ALIVE
 
 
-def plan_fate(situation: Situation, attempt: int, pod: Pod) -> Fate:
-    return FATES[situation, read_age(pod, attempt), read_state(pod)]
+def plan_fate(situation: Situation, status: Status, pod: Pod) -> Fate:
+    return FATES[situation, read_age(pod, status), read_state(pod)]

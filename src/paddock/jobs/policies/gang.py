@@ -15,8 +15,8 @@ from paddock.jobs.policies.verdict import Verdict, plan_new_gang
 
 
 def missing_ranks(job: Job, status: Status, observed: Observed) -> tuple[Rank, ...]:
-    """Ranks without a pod of the recorded attempt, in the job's order. A pod that is being deleted is still there."""
-    there = {pod.rank for pod in observed.of_attempt(status.attempt)}
+    """Ranks without their recorded pod, in the job's order. A pod that is being deleted is still there."""
+    there = {pod.rank for pod in observed.gang(status)}
     return tuple(rank for rank in job.ranks() if rank not in there)
 
 
@@ -31,11 +31,18 @@ def was_whole(job: Job, status: Status, observed: Observed) -> bool:
 
 
 def plan_adoption(status: Status, observed: Observed) -> Verdict | None:
-    """Adopts pods of a later attempt than the recorded one: the record was lost, and an attempt number only grows."""
-    latest = max((pod.attempt for pod in observed.pods), default=0)
-    if latest <= status.attempt:
+    """Adopts pods of a later attempt than the recorded one, or of a later renewal: the record was lost, and both
+    numbers only grow."""
+    latest = max(status.attempt, *(pod.attempt for pod in observed.pods), 0)
+    known = status.renewals if latest == status.attempt else {}
+    newer = {
+        str(pod.rank): pod.renewal
+        for pod in observed.of_attempt(latest)
+        if pod.renewal > known.get(str(pod.rank), 0)
+    }
+    if latest == status.attempt and not newer:
         return None
-    return Verdict(Phase.PENDING, causes.PodsAdopted(latest), latest)
+    return Verdict(Phase.PENDING, causes.PodsAdopted(latest), latest, renewals={**known, **newer})
 
 
 def plan_resize(job: Job, status: Status, observed: Observed) -> Verdict | None:

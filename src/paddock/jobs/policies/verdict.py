@@ -6,6 +6,7 @@ verdict changes the two numbers: an attempt only grows, and a restart is counted
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from paddock.jobs.causes import Cause
@@ -21,14 +22,16 @@ LOOK_AGAIN = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`phase` and `cause` are recorded; `attempt` is the number of the new gang, if there is one. `losses`: the new
-    `Status.losses`; None leaves it."""
+    """`phase` and `cause` are recorded; `attempt` is the number of the new gang, if there is one. `losses`,
+    `renewals`: the new ones of the `Status`; None leaves the losses, and the renewals but in a new gang, which has
+    none."""
 
     phase: Phase
     cause: Cause
     attempt: int | None = None
     at_fault: bool = False
     losses: int | None = None
+    renewals: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,6 +195,13 @@ def _server_ended(args: Args) -> Phrase:
 
 
 def _restart(args: Args) -> Phrase:
+    said = _counted_restart(args)
+    if not _items(args, "alone"):
+        return said
+    return phrase("{said}; started again alone: {ranks}", said=said, ranks=_names(args, "alone"))
+
+
+def _counted_restart(args: Args) -> Phrase:
     restart, failure = _of(args, "restart"), _failure(args)
     if "limit" in args and args.get("delay"):
         return phrase(
@@ -262,12 +269,24 @@ def _lost(reason: str, args: Args) -> Phrase:
 
 def _loss(reason: str, args: Args) -> Phrase:
     said = _lost(reason, args)
+    if _items(args, "alone"):
+        return _lost_alone(said, args)
     if "loss" in args:
         return phrase(
             "starting all ranks again: {loss}; not counted as a restart, and loss {number} of {limit} in a row",
             loss=said, number=_of(args, "loss"), limit=_of(args, "limit"),
         )  # fmt: skip
     return phrase("starting all ranks again: {loss}; not counted as a restart", loss=said)
+
+
+def _lost_alone(loss: Phrase, args: Args) -> Phrase:
+    ranks = _names(args, "alone")
+    if "loss" in args:
+        return phrase(
+            "starting {ranks} again alone: {loss}; not counted as a restart, and loss {number} of {limit} in a row",
+            ranks=ranks, loss=loss, number=_of(args, "loss"), limit=_of(args, "limit"),
+        )  # fmt: skip
+    return phrase("starting {ranks} again alone: {loss}; not counted as a restart", ranks=ranks, loss=loss)
 
 
 def _nodes(args: Args) -> Phrase:
