@@ -354,7 +354,7 @@ def test_a_suspended_job_of_either_group_goes_on_by_the_command_that_explain_adv
         until(f"{name} goes on", lambda name=name: "Suspended" not in cluster.paddock("explain", name).out)
 
 
-@pytest.mark.parametrize("resource", KINDS, ids=lambda each: each.group)
+@pytest.mark.parametrize("resource", [each for each in KINDS if each.kind == "PaddleJob"], ids=lambda each: each.group)
 def test_what_is_advised_for_a_cause_is_a_command_that_works(cluster: Cluster, resource: Any) -> None:
     theirs = resource.group == "kubeflow.org"
     job = build_kubeflow_job("edited", "true", namespace="default") if theirs else build_light_job("edited", "true")

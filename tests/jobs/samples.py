@@ -6,6 +6,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Job
 from paddock.jobs.reading.documents import read_documents
@@ -21,6 +22,7 @@ JOBS = (
     "paddlejob_demo_1",
 )
 KUBEFLOW_JOBS = ("kubeflow_run_check", "kubeflow_distributed")
+PYTORCH_JOBS = ("pytorch_mnist", "pytorch_workers", "pytorch_elastic")
 
 
 def read_text(name: str) -> str:
@@ -42,9 +44,13 @@ def read_sample(name: str, **spec: Any) -> Job:
 
 
 def read_any(manifest: Manifest) -> Job:
-    """The job, read by its API group."""
-    api = next(api for resource, api in KINDS.items() if resource.api_version == manifest["apiVersion"])
-    return api.read_job(manifest)
+    """The job, read by its kind."""
+    return find_kind(manifest).read_job(manifest)
+
+
+def find_kind(manifest: Manifest) -> JobApi:
+    named = (manifest["apiVersion"], manifest["kind"])
+    return next(api for resource, api in KINDS.items() if (resource.api_version, resource.kind) == named)
 
 
 def with_value(manifest: Manifest, path: tuple[str | int, ...], value: Any) -> Manifest:

@@ -10,18 +10,20 @@ import pytest
 
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.lookup import fetch_all, fetch_job, printed_name, read_job_word
-from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.apis.registry import KINDS, KUBEFLOW_PYTORCH
 from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.meta import PODS, Manifest, Resource
 
-OURS, KUBEFLOW = KINDS
+OURS, KUBEFLOW = (each for each in KINDS if each.kind == "PaddleJob")
+BOTH = (OURS, KUBEFLOW)
 
 
 @pytest.mark.parametrize(
     ("word", "groups", "name"),
     [
-        ("demo", 2, "demo"),
+        ("demo", len(KINDS), "demo"),
         ("paddlejob/demo", 2, "demo"),
+        ("pytorchjob/demo", 1, "demo"),
         ("PaddleJobs/demo", 2, "demo"),
         ("paddlejob.kubeflow.org/demo", 1, "demo"),
         ("paddlejobs.batch.paddlepaddle.org/demo", 1, "demo"),
@@ -33,13 +35,14 @@ def test_a_word_names_a_job_and_may_name_its_group(word: str, groups: int, name:
 
 
 def test_an_unknown_kind_is_refused_with_the_known_kinds() -> None:
-    with pytest.raises(UserError, match=r"'pod' is no kind of job: demo, or paddlejob.batch.paddlepaddle.org/demo or "):
+    with pytest.raises(UserError, match=r"'pod' is no kind of job: demo, or paddlejob.batch.paddlepaddle.org/demo, "):
         read_job_word("pod/demo")
 
 
 def test_what_is_printed_names_the_same_object() -> None:
     assert printed_name(OURS, "demo") == "paddlejob/demo"
     assert printed_name(KUBEFLOW, "demo") == "paddlejob.kubeflow.org/demo"
+    assert printed_name(KUBEFLOW_PYTORCH.resource, "demo") == "pytorchjob/demo"
     assert printed_name(PODS, "demo-worker-0") == "pod/demo-worker-0"
 
 
@@ -87,7 +90,7 @@ class Answers:
         return SimpleNamespace(items=[{"metadata": {"name": name}} for name in self._read(resource)])
 
     def _read(self, resource: Resource) -> Sequence[str]:
-        answer = self._answers[resource]
+        answer = self._answers.get(resource, UNSERVED)
         if isinstance(answer, ApiError):
             raise answer
         return answer
@@ -101,7 +104,7 @@ async def test_a_kind_that_one_may_not_read_hides_no_other(other: ApiError) -> N
     """A user without cluster-wide rights gets 403 for a group that is not installed."""
     for first, second, kind in ((["one"], other, OURS), (other, ["one"], KUBEFLOW)):
         api = cast(Any, Answers({OURS: first, KUBEFLOW: second}))
-        assert [resource for resource, _ in await fetch_all(api, KINDS, "team")] == [kind]
+        assert [resource for resource, _ in await fetch_all(api, BOTH, "team")] == [kind]
         assert (await fetch_job(api, "team", "one")).resource is kind
         with pytest.raises(UserError, match="there is no job 'onee' in namespace team; did you mean 'one'"):
             await fetch_job(api, "team", "onee")
@@ -112,7 +115,7 @@ async def test_if_nothing_can_be_read_the_first_403_is_raised(
     ours: ApiError, kubeflow: ApiError, raised: ApiError
 ) -> None:
     api = cast(Any, Answers({OURS: ours, KUBEFLOW: kubeflow}))
-    for asked in (fetch_all(api, KINDS, "team"), fetch_job(api, "team", "one")):
+    for asked in (fetch_all(api, BOTH, "team"), fetch_job(api, "team", "one")):
         with pytest.raises(Forbidden) as caught:
             await asked
         assert caught.value is raised

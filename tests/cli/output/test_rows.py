@@ -8,11 +8,11 @@ import pytest
 
 from cli.views import RESOURCE, build_manifest
 from paddock.cli.output import rows
-from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.apis.registry import KINDS, KUBEFLOW_PADDLE, KUBEFLOW_PYTORCH
 from paddock.jobs.text.explain import shorten
 from paddock.jobs.text.problems import InvalidJob
 from paddock.jobs.views.environments import read_environment_row
-from paddock.jobs.views.jobs import read_job_row
+from paddock.jobs.views.jobs import JobRow, read_job_row
 from paddock.jobs.views.pods import rank_name, read_pod_row
 from paddock.jobs.views.stored import read_stored
 from paddock.kube.times import format_time
@@ -63,6 +63,12 @@ def test_a_job_is_a_row_of_the_documents_table(status: dict[str, Any], row: list
     assert rows.build_job_cells(read_job_row(RESOURCE, job), NOW) == row
 
 
+def read_cells(row: JobRow) -> dict[str, str]:
+    """The cells of a job by their headings, alone in a table."""
+    header = rows.build_job_header(rows.choose_columns([row]))
+    return dict(zip(header, rows.build_job_cells(row, NOW), strict=True))
+
+
 TOO_FEW = "spec.worker.replicas: found 0, a whole number from 1 to 10000 is allowed"
 NO_TEMPLATE = "spec.worker.template: is missing: a pod template with at least one container is needed"
 NO_ROLE = "spec.worker: is missing: every job trains in its workers, with parameter servers too"
@@ -90,7 +96,7 @@ def test_a_job_that_can_never_run_is_invalid_and_why_is_its_first_problem(
         status = with_invalid_job(stored.status, refusal.value, NOW)
         job["status"] = KINDS[RESOURCE].write_status({}, status, NOW)
         assert job["status"]["phase"] == "Invalid"
-    cells = dict(zip(rows.JOB_HEADER, rows.build_job_cells(read_job_row(RESOURCE, job), NOW), strict=True))
+    cells = read_cells(read_job_row(RESOURCE, job))
     assert (cells["STATUS"], cells["WHY"]) == ("Invalid", shorten(why))
     wide = rows.build_job_cells(read_job_row(RESOURCE, job), NOW, wide=True)
     assert wide[-1].startswith("waiting: the manifest is wrong: ") and why.partition(" (and")[0] in wide[-1]
@@ -107,14 +113,38 @@ def test_the_master_of_kubeflow_is_in_the_column_of_servers() -> None:
     template = {"spec": {"containers": [{"name": "paddle", "image": "busybox"}]}}
     roles = {"Master": {"replicas": 1, "template": template}, "Worker": {"replicas": 2, "template": template}}
     counts = {"Master": {"active": 1, "ready": 1}, "Worker": {"active": 2, "ready": 2}}
-    (kubeflow,) = (each for each in KINDS if each.group == "kubeflow.org")
     job = {
         "metadata": {"name": "demo", "creationTimestamp": CREATED},
         "spec": {"paddleReplicaSpecs": roles},
         "status": {"replicaStatuses": counts},
     }
-    row = dict(zip(rows.JOB_HEADER, rows.build_job_cells(read_job_row(kubeflow, job), NOW), strict=True))
-    assert row["PS"] and row["WORKER"]
+    row = read_cells(read_job_row(KUBEFLOW_PADDLE.resource, job))
+    assert row["PS"] == "1/1" and row["WORKER"] == "2/2"
+
+
+def build_pytorch_job() -> dict[str, Any]:
+    template = {"spec": {"containers": [{"name": "pytorch", "image": "busybox"}]}}
+    return {
+        "metadata": {"name": "mnist", "creationTimestamp": CREATED},
+        "spec": {"pytorchReplicaSpecs": {"Master": {"template": template}, "Worker": {"template": template}}},
+        "status": {"replicaStatuses": {"Master": {"active": 1}, "Worker": {"active": 1}}, "phase": "Running"},
+    }
+
+
+def test_a_pytorch_job_counts_its_masters_and_its_workers() -> None:
+    row = read_cells(read_job_row(KUBEFLOW_PYTORCH.resource, build_pytorch_job()))
+    assert list(row) == ["NAME", "STATUS", "MODE", "MASTER", "WORKER", "AGE", "WHY"]
+    assert (row["MASTER"], row["WORKER"]) == ("1/1", "1/1")
+
+
+def test_a_table_has_the_columns_of_the_frameworks_in_it_and_no_other() -> None:
+    paddle = read_job_row(RESOURCE, build_manifest(ps=2) | {"status": {"phase": "Running", "ps": {"running": 2}}})
+    torch = read_job_row(KUBEFLOW_PYTORCH.resource, build_pytorch_job())
+    assert rows.choose_columns([paddle]) == ("PS", "WORKER")
+    columns = rows.choose_columns([torch, paddle])
+    assert columns == ("PS", "MASTER", "WORKER")
+    cells = [rows.build_job_cells(row, NOW, columns=columns)[3:6] for row in (torch, paddle)]
+    assert cells == [["", "1/1", "1/1"], ["2/2", "", "0/2"]]
 
 
 @pytest.mark.parametrize(

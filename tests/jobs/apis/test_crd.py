@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from jobs.samples import JOBS, KUBEFLOW_JOBS, read_manifest
+from jobs.samples import JOBS, KUBEFLOW_JOBS, PYTORCH_JOBS, find_kind, read_manifest
 from paddock.apiserver.schema.json_path import find
 from paddock.jobs.apis import JobApi
-from paddock.jobs.apis.registry import KINDS, KUBEFLOW_PADDLE, PADDLEPADDLE
+from paddock.jobs.apis.registry import KINDS, KUBEFLOW_PADDLE, KUBEFLOW_PYTORCH, PADDLEPADDLE
 from paddock.jobs.install.crd import build_crd, build_crds, build_old_crd
 from paddock.jobs.model import CauseRecord, Counts, Phase, PodRef, Status
 from paddock.jobs.reading.structure import check_structure
@@ -37,7 +37,11 @@ def columns(api: JobApi, *, wide: bool = False) -> dict[str, str]:
 
 
 def test_there_is_one_of_each_kind() -> None:
-    assert [name_of(crd) for crd in build_crds()] == ["paddlejobs.batch.paddlepaddle.org", "paddlejobs.kubeflow.org"]
+    assert [name_of(crd) for crd in build_crds()] == [
+        "paddlejobs.batch.paddlepaddle.org",
+        "paddlejobs.kubeflow.org",
+        "pytorchjobs.kubeflow.org",
+    ]
 
 
 def test_the_names_and_columns_are_those_that_the_documents_show() -> None:
@@ -78,20 +82,26 @@ def test_kubectl_prints_the_state_of_a_job_and_why_with_o_wide(
     assert cells["Why"] == [explain(status.cause)]
 
 
-def test_kubeflows_names_and_columns_are_its_own() -> None:
-    names = build_crd(KUBEFLOW_PADDLE)["spec"]["names"]
+@pytest.mark.parametrize(
+    ("api", "kind", "specs"),
+    [
+        (KUBEFLOW_PADDLE, "PaddleJob", "paddleReplicaSpecs"),
+        (KUBEFLOW_PYTORCH, "PyTorchJob", "pytorchReplicaSpecs"),
+    ],
+)
+def test_kubeflows_names_and_columns_are_its_own(api: JobApi, kind: str, specs: str) -> None:
+    """training-operator's definitions have no short names."""
+    names = build_crd(api)["spec"]["names"]
     assert names == {
-        "kind": "PaddleJob",
-        "listKind": "PaddleJobList",
-        "plural": "paddlejobs",
-        "singular": "paddlejob",
+        "kind": kind,
+        "listKind": f"{kind}List",
+        "plural": f"{kind}s".lower(),
+        "singular": kind.lower(),
     }
-    assert columns(KUBEFLOW_PADDLE) == {"State": ".status.conditions[-1:].type", "Age": ".metadata.creationTimestamp"}
-    assert version(KUBEFLOW_PADDLE)["subresources"]["scale"] == {
-        "specReplicasPath": ".spec.paddleReplicaSpecs.Worker.replicas",
-        "statusReplicasPath": ".status.replicaStatuses.Worker.active",
-        "labelSelectorPath": ".status.replicaStatuses.Worker.selector",
-    }
+    assert columns(api) == {"State": ".status.conditions[-1:].type", "Age": ".metadata.creationTimestamp"}
+    scale = version(api)["subresources"]["scale"]
+    assert scale["specReplicasPath"] == f".spec.{specs}.Worker.replicas"
+    assert scale["statusReplicasPath"] == ".status.replicaStatuses.Worker.active"
 
 
 @pytest.mark.parametrize("crd", build_crds(), ids=name_of)
@@ -140,7 +150,7 @@ def test_the_template_is_shared_and_has_no_sentences() -> None:
     assert described(roles["worker"]["properties"]["template"]["properties"]) == 0
 
 
-@pytest.mark.parametrize("api", KINDS.values(), ids=lambda api: api.resource.group)
+@pytest.mark.parametrize("api", KINDS.values(), ids=lambda api: api.resource.qualified)
 def test_old_clusters_get_the_same_definition_as_v1beta1(api: JobApi) -> None:
     new, old = build_crd(api)["spec"], build_old_crd(api)["spec"]
     assert build_old_crd(api)["apiVersion"] == "apiextensions.k8s.io/v1beta1"
@@ -168,11 +178,10 @@ def test_a_property_may_be_called_default() -> None:
     )
 
 
-@pytest.mark.parametrize("name", [*JOBS, *KUBEFLOW_JOBS])
+@pytest.mark.parametrize("name", [*JOBS, *KUBEFLOW_JOBS, *PYTORCH_JOBS])
 def test_the_documents_jobs_fit_the_schema(name: str) -> None:
     manifest = read_manifest(name)
-    api = next(api for resource, api in KINDS.items() if resource.api_version == manifest["apiVersion"])
-    assert list(check_structure(schema(api), manifest)) == []
+    assert list(check_structure(schema(find_kind(manifest)), manifest)) == []
 
 
 def test_values_that_paddle_operator_took_can_still_be_stored() -> None:
@@ -201,7 +210,5 @@ def test_no_field_of_a_status_is_dropped(api: JobApi, roles: tuple[str, ...]) ->
     counts = dict.fromkeys(roles, Counts(9, 1, 2, 3, 4, 5))
     cause = CauseRecord("Reason", {"any": ["thing", {"at": "all"}]}, 1.0)
     refs = {role: (PodRef("team", f"demo-{role}-0", "uid"),) for role in roles}
-    status = Status(
-        Phase.RUNNING, "PS", 1, 2, counts, cause, 3.0, 4.0, 5, refs, 6, renewals={f"{role}-0": 1 for role in roles}
-    )
+    status = Status(Phase.RUNNING, "PS", 1, 2, counts, cause, 3.0, 4.0, 5, refs, 6)
     assert list(check_structure(schema(api), {"status": api.write_status({}, status, 0.0)})) == []

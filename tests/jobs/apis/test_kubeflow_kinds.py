@@ -130,7 +130,11 @@ def test_its_definition_has_its_own_names_fields_and_columns() -> None:
     schema = version["schema"]["openAPIV3Schema"]
     assert schema["properties"]["spec"]["required"] == ["otherReplicaSpecs"]
     assert list(check_structure(schema, base())) == []
-    assert OTHER.spec_fields ^ KUBEFLOW_PADDLE.spec_fields == {"otherReplicaSpecs", "paddleReplicaSpecs"}
+    assert OTHER.spec_fields ^ KUBEFLOW_PADDLE.spec_fields == {
+        "otherReplicaSpecs",
+        "paddleReplicaSpecs",
+        "elasticPolicy",
+    }
 
 
 def test_the_first_is_as_it_was() -> None:

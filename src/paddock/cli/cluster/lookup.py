@@ -56,7 +56,13 @@ async def fetch_job(api: Api, namespace: str, word: str, flags: Flags = LOCAL) -
 
 def explain_two_kinds(namespace: str, name: str, kinds: Iterable[Resource]) -> Phrase:
     """Why a name alone does not say which job is meant."""
-    names = Names(tuple(f"{_with_group(resource)}/{name}" for resource in kinds))
+    forms = tuple(f"{_with_group(resource)}/{name}" for resource in kinds)
+    names = Names(forms)
+    if len(forms) > 2:
+        return phrase(
+            "{count} jobs in namespace {namespace} are called {name}, {names}: name one of them like this",
+            count=len(forms), namespace=namespace, name=repr(name), names=names,
+        )  # fmt: skip
     return phrase(
         "two jobs in namespace {namespace} are called {name}, {names}: name one of them like this",
         namespace=namespace, name=repr(name), names=names,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from paddock.jobs.frameworks.registry import COLUMNS
+from paddock.jobs.frameworks.registry import order_columns
 from paddock.jobs.model import Counts, Phase
 from paddock.jobs.text.explain import explain, explain_briefly, shorten
 from paddock.jobs.text.phrases import Foreign, phrase, render
@@ -15,7 +15,6 @@ from paddock.kube.meta import Manifest, namespace_of
 from paddock.kube.quantities import format_bytes
 from paddock.kube.times import Moment, format_duration
 
-JOB_HEADER = ("NAME", "STATUS", "MODE", *COLUMNS, "AGE", "WHY")
 POD_HEADER = ("NAME", "READY", "STATUS", "RESTARTS", "AGE", "IP", "NODE", "WHY")
 ENVIRONMENT_HEADER = ("NAME", "STATUS", "PROGRESS", "AGE", "WHAT")
 ENVIRONMENT_LIST_HEADER = ("NAME", "STATUS", "PROGRESS", "PYTHON", "SIZE", "IMAGES", "WHAT")
@@ -26,15 +25,32 @@ def format_age(created: Moment | None, now: Moment) -> str:
     return "<unknown>" if created is None else format_duration(now - created)
 
 
+def choose_columns(found: Sequence[JobRow]) -> tuple[str, ...]:
+    """The headings under which the frameworks of these jobs count their pods."""
+    return order_columns({heading for row in found for heading in row.counts})
+
+
+def build_job_header(columns: Sequence[str]) -> tuple[str, ...]:
+    return ("NAME", "STATUS", "MODE", *columns, "AGE", "WHY")
+
+
 def build_job_cells(
-    row: JobRow, now: Moment, language: str = "en", *, wide: bool = False, most: int | None = None
+    row: JobRow,
+    now: Moment,
+    language: str = "en",
+    *,
+    columns: Sequence[str] = (),
+    wide: bool = False,
+    most: int | None = None,
 ) -> list[str]:
-    """A line of `paddock get`; WHY is the sentence of the cause, and an edit that is not followed; else who runs the
-    job if Paddock does not. `most`: columns to which each sentence is cut; `wide`: every problem of an invalid job."""
+    """A line of `paddock get`, under `columns`, by default those of the job's framework. WHY is the sentence of the
+    cause, and an edit that is not followed; else who runs the job if Paddock does not. `most`: columns to which each
+    sentence is cut; `wide`: every problem of an invalid job."""
     why = build_why(row, language, wide=wide, most=most)
     age = format_age(row.created, now)
     completed = row.phase is Phase.COMPLETED
-    return [row.name, str(row.phase), row.mode, *(_ready(counts, completed) for counts in row.counts), age, why]
+    ready = [_ready(row.counts.get(heading), completed) for heading in columns or choose_columns([row])]
+    return [row.name, str(row.phase), row.mode, *ready, age, why]
 
 
 def build_why(row: JobRow, language: str = "en", *, wide: bool = False, most: int | None = None) -> str:

@@ -24,7 +24,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.text.phrases import NOTHING, Phrase, phrase, render
 from paddock.jobs.text.sentences import nearest
 from paddock.jobs.views.environments import read_environment_row
-from paddock.jobs.views.jobs import read_job_row
+from paddock.jobs.views.jobs import JobRow, read_job_row
 from paddock.jobs.views.pods import read_pod_row
 from paddock.kube.meta import ENVIRONMENTS, Manifest, Resource, metadata, name_of
 
@@ -59,7 +59,7 @@ def command(
     paddock get pods -o wide
     paddock get jobs resnet -o yaml
 
-    PS counts parameter servers, which kubeflow.org calls Master.
+    PS counts parameter servers, which kubeflow.org calls Master; MASTER counts the masters of a PyTorchJob.
     """
     resources = KINDS_BY_WORD.get(kind.lower())
     if resources is None:
@@ -149,22 +149,28 @@ def _table(
     found: list[tuple[Resource, Manifest]], kind: str, *, wide: bool, most: int | None
 ) -> tuple[list[str], list[list[str]]]:
     now, language = time.time(), readers_language()
-    tables: dict[str, tuple[tuple[str, ...], Callable[[Resource, Manifest], list[str]]]] = {
-        "jobs": (
-            rows.JOB_HEADER,
-            lambda kind, item: rows.build_job_cells(read_job_row(kind, item), now, language, wide=wide, most=most),
-        ),
-        "pods": (rows.POD_HEADER, lambda _, item: rows.build_pod_cells(read_pod_row(item), now, language)),
+    if kind == "jobs":
+        return _table_of_jobs([read_job_row(*each) for each in found], now, language, wide=wide, most=most)
+    tables: dict[str, tuple[tuple[str, ...], Callable[[Manifest], list[str]]]] = {
+        "pods": (rows.POD_HEADER, lambda item: rows.build_pod_cells(read_pod_row(item), now, language)),
         "environments": (
             rows.ENVIRONMENT_HEADER,
-            lambda _, item: rows.build_environment_cells(read_environment_row(item), now, language),
+            lambda item: rows.build_environment_cells(read_environment_row(item), now, language),
         ),
     }
     header, build = tables[kind]
     hidden = () if wide else _WIDE_ONLY.get(kind, ())
     kept = [place for place, name in enumerate(header) if name not in hidden]
-    table = [build(resource, item) for resource, item in found]
+    table = [build(item) for _, item in found]
     return [header[place] for place in kept], [[row[place] for place in kept] for row in table]
+
+
+def _table_of_jobs(
+    found: list[JobRow], now: float, language: str, *, wide: bool, most: int | None
+) -> tuple[list[str], list[list[str]]]:
+    columns = rows.choose_columns(found)
+    cells = [rows.build_job_cells(row, now, language, columns=columns, wide=wide, most=most) for row in found]
+    return list(rows.build_job_header(columns)), cells
 
 
 def _list_of(items: list[Manifest]) -> Manifest:

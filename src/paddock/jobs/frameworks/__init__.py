@@ -30,8 +30,8 @@ class Notice:
 @dataclass(frozen=True, slots=True)
 class OwnVariables:
     """Variables that a template sets itself and that are not simply replaced by Paddock's. `kept`: names of
-    `build_endpoints` for which the template's value wins. `beside`: names that Paddock does not set -> what becomes of
-    them, as they say what others say that it sets."""
+    `build_environment` and `build_endpoints` for which the template's value wins. `beside`: names that Paddock does not
+    set -> what becomes of them, as they say what others say that it sets."""
 
     kept: frozenset[str] = frozenset()
     beside: Mapping[str, Phrase] = field(default_factory=dict)
@@ -77,8 +77,8 @@ class Framework(Protocol):
         ...
 
     def build_environment(self, job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
-        """The variables that differ between ranks. They override the user's variables of the same names. `port`: the
-        first port of the job's block, None for the default."""
+        """The variables of a rank. They override the user's variables of the same names, but for
+        `own_variables(job).kept`. `port`: the first port of the job's block, None for the default."""
         ...
 
     def build_corrected(self, job: Job, rank: Rank) -> list[EnvVar]:
@@ -102,8 +102,8 @@ class Framework(Protocol):
         one node, as the scheduler counts them."""
         ...
 
-    def build_service_ports(self, job: Job) -> list[Manifest]:
-        """The `ports` of a rank's Service. The Service is headless, so they are informational."""
+    def build_service_ports(self, job: Job, rank: Rank) -> list[Manifest]:
+        """The `ports` of the Service of `rank`. The Service is headless, so they are informational."""
         ...
 
     def substitute(self, container: Mapping[str, Any], job: Job) -> tuple[Mapping[str, Any], Notice | None]:

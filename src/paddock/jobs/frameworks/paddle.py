@@ -159,9 +159,9 @@ def build_ports(job: Job, rank: Rank, port: int | None) -> list[Manifest]:
     return declared if job.network.intranet is Intranet.SERVICE else []
 
 
-def build_service_ports(job: Job) -> list[Manifest]:
+def build_service_ports(job: Job, rank: Rank) -> list[Manifest]:
     if job.network.rendezvous:
-        return [{"name": paddle_rendezvous.PORT_NAME, "port": paddle_rendezvous.find_port(job)}]
+        return paddle_rendezvous.build_service_ports(job, rank)
     return [{"name": f"p-{offset}", "port": default_port + offset} for offset in range(PORTS_IN_BLOCK)]
 
 

@@ -18,6 +18,7 @@ from paddock.jobs.frameworks.rendezvous import build_pod_ip, build_value
 from paddock.jobs.model import Job, Rank
 from paddock.jobs.names import host_name
 from paddock.jobs.text.phrases import phrase
+from paddock.kube.meta import Manifest
 
 CONTAINER = "paddle"
 PORT_NAME = "master"
@@ -44,7 +45,7 @@ def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
         variables += [build_pod_ip("POD_IP_DUMMY"), build_value("PADDLE_MASTER", f"$(POD_IP_DUMMY):{port}")]
     else:
         variables.append(build_value("PADDLE_MASTER", f"{host_name(job, first)}:{port}"))
-    if job.role("master") is None:
+    if not rendezvous.has_master(job):
         return [*variables, build_value("PADDLE_RANK", str(rank.index))]
     return [*variables, build_value("PADDLE_SERVER_NUM" if rank.role == "master" else "PADDLE_TRAINER_NUM", "1")]
 
@@ -52,6 +53,12 @@ def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
 def build_corrected(rank: Rank) -> list[EnvVar]:
     """PADDLE_TRAINER_ID, which the launcher reads before PADDLE_RANK: with one value all nodes would be the same."""
     return [build_value("PADDLE_TRAINER_ID", str(rank.index))]
+
+
+def build_service_ports(job: Job, rank: Rank) -> list[Manifest]:
+    role = job.role(rank.role)
+    port = rendezvous.find_port(role, CONTAINER, PORT_NAME, DEFAULT_PORT)
+    return rendezvous.build_service_ports(role, CONTAINER, PORT_NAME, port)
 
 
 def find_port(job: Job) -> int:

@@ -1,13 +1,18 @@
 """PyTorch's environment variables of a rank: Kubeflow's contract (training-operator v1.9.4, pkg/controller.v1/pytorch).
 
-Names, values and their order are Kubeflow's. A program that PyTorch starts itself reads MASTER_ADDR, MASTER_PORT,
-WORLD_SIZE and RANK; torchrun reads its options from PET_<OPTION>. Differences, each for a job that could not work:
+Names, values and their order are Kubeflow's. A program that is started without a launcher reads MASTER_ADDR,
+MASTER_PORT, WORLD_SIZE and RANK; torchrun reads its options from PET_<OPTION>. Differences, each for a job that could
+not work:
 
 - Without a Master, the first worker takes its place: Kubeflow sets no address and no rank then, and each torchrun waits
-  for ever.
-- An elastic job gets what facts about torch 2.13 ask for: which agent opens the rendezvous, the address that agents
-  tell each other, and a store that is not kept over restarts, without which a job may hang after a lost pod.
+  for ever. An elastic job without a Master has none here either: ranks and their number are the rendezvous' to give.
+- An elastic job gets what torch 2.13 needs: which agent opens the rendezvous (`is_host`), the address that agents tell
+  each other, and a store that is not kept over restarts, without which a job may hang after a lost pod.
+- PET_STANDALONE is 1, as torchrun reads a number; Kubeflow's empty text ends each pod. An empty `rdzvConf` is none.
+- A variable that the template sets itself wins, as do all but the number of a rank. Kubeflow's come last and win, also
+  in side-cars, which here get none.
 - One port for each job where jobs share a machine: torch's store binds all addresses.
+- No init container looks up the Master's name: Services publish addresses of pods that are not ready.
 """
 
 from __future__ import annotations
@@ -15,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from paddock.jobs.frameworks import EnvVar, ExitCodes, Notice, OwnVariables
-from paddock.jobs.frameworks.rendezvous import build_pod_ip, build_value, find_port, first_rank
+from paddock.jobs.frameworks import EnvVar, ExitCodes, Notice, OwnVariables, rendezvous
+from paddock.jobs.frameworks.rendezvous import build_pod_ip, build_value, find_port, first_rank, has_master
 from paddock.jobs.launch import Elastic
 from paddock.jobs.model import Job, Rank, Role
 from paddock.jobs.names import host_name
@@ -28,6 +33,20 @@ default_port = 23456
 columns: Mapping[str, tuple[str, ...]] = {"MASTER": ("master",), "WORKER": ("worker",)}
 exit_codes = ExitCodes()
 PORT_NAME = "pytorchjob-port"
+C10D = "c10d"
+FIRST_WORKER = Rank("worker", 0)
+
+_OPTIONS = (
+    "MASTER_ADDR MASTER_PORT LOCAL_ADDR NNODES NPROC_PER_NODE MAX_RESTARTS STANDALONE RDZV_BACKEND RDZV_ENDPOINT "
+    "RDZV_ID RDZV_CONF"
+)
+_OWN = OwnVariables(
+    kept=frozenset({
+        "PYTHONUNBUFFERED", "MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE",
+        *(f"PET_{option}" for option in _OPTIONS.split()),
+    })
+)  # fmt: skip
+"""All but RANK and PET_NODE_RANK, which must differ between ranks."""
 
 
 def find_mode(roles: Sequence[Role]) -> str:
@@ -46,11 +65,22 @@ def count_role(role: Role) -> Phrase:
 
 
 def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
+    elastic = job.launch.elastic
+    variables = [build_value("PYTHONUNBUFFERED", "1")]
+    if elastic is None or has_master(job):
+        variables += _build_static(job, rank, port)
+    if job.launch.processes:
+        variables.append(build_value("PET_NPROC_PER_NODE", job.launch.processes))
+    if elastic is None:
+        return [*variables, build_value("PET_NNODES", str(job.size))]
+    return [*variables, *_build_elastic(job, elastic, rank, port)]
+
+
+def _build_static(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
     first = first_rank(job)
     address, at = host_name(job, first), str(port or _port_of(job, first.role))
     number = str(job.ranks().index(rank))
-    variables = [
-        build_value("PYTHONUNBUFFERED", "1"),
+    return [
         build_value("MASTER_PORT", at),
         build_value("PET_MASTER_PORT", at),
         build_value("MASTER_ADDR", address),
@@ -59,22 +89,18 @@ def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
         build_value("RANK", number),
         build_value("PET_NODE_RANK", number),
     ]
-    if job.launch.processes:
-        variables.append(build_value("PET_NPROC_PER_NODE", job.launch.processes))
-    if job.launch.elastic is None:
-        return [*variables, build_value("PET_NNODES", str(job.size))]
-    return [*variables, *_build_elastic(job, job.launch.elastic, rank, port)]
 
 
 def _build_elastic(job: Job, elastic: Elastic, rank: Rank, port: int | None) -> list[EnvVar]:
-    host = elastic.host or host_name(job, Rank("worker", 0))
-    at = elastic.port or port or _port_of(job, "worker")
+    backend = elastic.backend or C10D
+    host = elastic.host or host_name(job, FIRST_WORKER)
+    at = elastic.port or port or _port_of(job, FIRST_WORKER.role)
     conf = list(elastic.conf)
-    if not elastic.host and "is_host" not in dict(conf):
-        conf.append(("is_host", "1" if rank == Rank("worker", 0) else "0"))
+    if backend == C10D and not (elastic.host or elastic.standalone or "is_host" in dict(conf)):
+        conf.append(("is_host", "1" if rank == FIRST_WORKER else "0"))
     variables = [
         build_value("PET_RDZV_ENDPOINT", f"{host}:{at}"),
-        build_value("PET_RDZV_BACKEND", elastic.backend or "c10d"),
+        build_value("PET_RDZV_BACKEND", backend),
         build_value("PET_NNODES", f"{elastic.least}:{elastic.most}"),
     ]
     if elastic.max_restarts is not None:
@@ -83,7 +109,8 @@ def _build_elastic(job: Job, elastic: Elastic, rank: Rank, port: int | None) -> 
         variables.append(build_value("PET_NPROC_PER_NODE", str(elastic.processes)))
     if elastic.id:
         variables.append(build_value("PET_RDZV_ID", elastic.id))
-    variables.append(build_value("PET_RDZV_CONF", ",".join(f"{key}={value}" for key, value in conf)))
+    if conf:
+        variables.append(build_value("PET_RDZV_CONF", ",".join(f"{key}={value}" for key, value in conf)))
     if elastic.standalone:
         variables.append(build_value("PET_STANDALONE", "1"))
     return [*variables, build_pod_ip("PET_LOCAL_ADDR"), build_value("TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1")]
@@ -103,7 +130,7 @@ def build_corrected(job: Job, rank: Rank) -> list[EnvVar]:
 
 
 def own_variables(job: Job) -> OwnVariables:
-    return OwnVariables()
+    return _OWN
 
 
 def build_references(job: Job, rank: Rank) -> dict[str, str]:
@@ -118,8 +145,8 @@ def build_ports(job: Job, rank: Rank, port: int | None) -> list[Manifest]:
     return [{"name": PORT_NAME, "containerPort": port or _port_of(job, rank.role)}]
 
 
-def build_service_ports(job: Job) -> list[Manifest]:
-    return [{"name": PORT_NAME, "port": _port_of(job, first_rank(job).role)}]
+def build_service_ports(job: Job, rank: Rank) -> list[Manifest]:
+    return rendezvous.build_service_ports(job.role(rank.role), container, PORT_NAME, _port_of(job, rank.role))
 
 
 def substitute(container: Mapping[str, Any], job: Job) -> tuple[Mapping[str, Any], Notice | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from paddock.jobs.frameworks import Framework, paddle, pytorch
@@ -10,8 +10,12 @@ from paddock.jobs.model import Job
 
 FRAMEWORKS: Mapping[str, Framework] = {"paddle": paddle, "pytorch": pytorch}
 
-COLUMNS = tuple(dict.fromkeys(heading for framework in FRAMEWORKS.values() for heading in framework.columns))
-"""The headings under which `paddock get` counts pods, of all frameworks, each once."""
+
+def order_columns(headings: Collection[str]) -> tuple[str, ...]:
+    """Those of the headings under which `paddock get` counts pods, each once: first what leads, workers last."""
+    place = {heading: number for each in FRAMEWORKS.values() for number, heading in enumerate(each.columns)}
+    known = dict.fromkeys(heading for each in FRAMEWORKS.values() for heading in each.columns)
+    return tuple(sorted((heading for heading in known if heading in headings), key=place.__getitem__))
 
 
 def main_container(job: Job, containers: Sequence[Mapping[str, Any]]) -> int:

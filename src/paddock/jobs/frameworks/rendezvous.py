@@ -11,18 +11,42 @@ from typing import Any
 
 from paddock.jobs.frameworks import EnvVar
 from paddock.jobs.model import Job, Rank, Role
+from paddock.kube.meta import Manifest
 
 
 def first_rank(job: Job) -> Rank:
-    return Rank("worker" if job.role("master") is None else "master", 0)
+    return Rank("master" if has_master(job) else "worker", 0)
+
+
+def has_master(job: Job) -> bool:
+    master = job.role("master")
+    return master is not None and master.replicas > 0
 
 
 def find_port(role: Role | None, container: str, name: str, default: int) -> int:
     """The port called `name` of the container that trains in `role`."""
+    ports = [entry for entry in _ports(role, container) if entry.get("name") == name]
+    return int(ports[0]["containerPort"]) if ports else default
+
+
+def build_service_ports(role: Role | None, container: str, name: str, port: int) -> list[Manifest]:
+    """The ports of the Service of a rank of `role`: the rendezvous, `port` by `name`, and those that the container
+    declares, as Kubeflow has them. Kubernetes wants a name for each and each name and number once; Kubeflow's Services
+    of a container with an unnamed port, or with the rendezvous' under another name, are refused."""
+    result: list[Manifest] = [{"name": name, "port": port}]
+    for entry in _ports(role, container):
+        number = entry["containerPort"]
+        called = entry.get("name") or f"port-{number}"
+        if all(each["name"] != called and each["port"] != number for each in result):
+            result.append({"name": called, "port": number})
+    return result
+
+
+def _ports(role: Role | None, container: str) -> list[Mapping[str, Any]]:
+    """The ports that the container that trains in `role` declares."""
     containers: list[Mapping[str, Any]] = role.template["spec"]["containers"] if role else []
     named = [each for each in containers if each.get("name") == container] or containers[:1]
-    ports = [entry for each in named for entry in each.get("ports") or () if entry.get("name") == name]
-    return int(ports[0]["containerPort"]) if ports else default
+    return [entry for each in named for entry in each.get("ports") or ()]
 
 
 def build_value(name: str, value: str) -> EnvVar:

@@ -38,7 +38,7 @@ def build_service(job: Job, rank: Rank) -> Manifest:
             "clusterIP": "None",
             "publishNotReadyAddresses": True,
             "selector": dict(of_group.selector),
-            "ports": FRAMEWORKS[job.framework].build_service_ports(job),
+            "ports": FRAMEWORKS[job.framework].build_service_ports(job, rank),
         },
     }
 

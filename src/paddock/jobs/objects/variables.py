@@ -2,7 +2,8 @@
 
     set for a rank     Paddock's replace the user's: PADDLE_TRAINER_ID, POD_IP, PADDLE_MASTER of kubeflow.org
     set for all ranks  Paddock's replace the user's, as peers read the same endpoints: PADDLE_PORT, PADDLE_TRAINERS_NUM
-    kept               the user's replaces the shared one where ranks need not agree (`frameworks.OwnVariables.kept`)
+    kept               the user's replaces ours where ranks need not agree, or may have another way to meet: PyTorch's,
+                       but for the number of a rank (`frameworks.OwnVariables.kept`)
 
 The shared ones come from a ConfigMap by `envFrom`, and in Kubernetes `env` wins over `envFrom`, so a pod has the user's
 entry only where it is to win (`objects.pods`). The user's own `envFrom` never wins: of two sources the last counts, and
@@ -33,7 +34,9 @@ def merge_variables(job: Job, rank: Rank, theirs: Sequence[EnvVar], ours: Sequen
     """The `env` of the container that trains. `theirs`: the template's; `ours`: what Paddock sets for the rank."""
     said = {entry["name"] for entry in theirs}
     corrected = FRAMEWORKS[job.framework].build_corrected(job, rank)
-    ours = [*ours, *(entry for entry in corrected if entry["name"] in said)]
+    kept = said & FRAMEWORKS[job.framework].own_variables(job).kept
+    ours = [entry for entry in ours if entry["name"] not in kept]
+    ours += [entry for entry in corrected if entry["name"] in said]
     replaced = {entry["name"] for entry in ours} | _find_shared(job, said)
     # Kubernetes expands `$(NAME)` from earlier entries alone, so the user's may refer to Paddock's.
     return [*ours, *(entry for entry in theirs if entry["name"] not in replaced)]
@@ -62,20 +65,23 @@ def _judge(job: Job, entry: Mapping[str, Any], ours: Sequence[EnvVar], shared: C
         return None if _is_index(entry) or all(_same(entry, each) for each in ours) else said
     if ours:
         said = phrase("is overwritten: Paddock sets {name} for each rank; remove the entry", name=name)
-        return None if all(_same(entry, each) for each in ours) else said
+        return None if all(_same(entry, each) for each in ours) else _keep(name) if name in own.kept else said
     if name in own.beside:
         return own.beside[name]
     if name not in shared or entry.get("value") == _shared(job)[name]:
         return None
     if name in own.kept:
-        return phrase(
-            "is kept: it takes the place of the {name} that Paddock sets for all ranks; give every role the same",
-            name=name,
-        )
+        return _keep(name)
     return phrase(
         "is overwritten: Paddock sets {name} for all ranks, as it must agree with the endpoints of the job; remove the "
         "entry",
         name=name,
+    )
+
+
+def _keep(name: str) -> Phrase:
+    return phrase(
+        "is kept: it takes the place of the {name} that Paddock sets for all ranks; give every role the same", name=name
     )
 
 

@@ -48,6 +48,26 @@ _CONDITION = {
     "lastTransitionTime": "When its status changed last.",
 }
 
+_REPLICA_SPECS = ("paddleReplicaSpecs", "pytorchReplicaSpecs")
+_RESTART = "Whether a failed rank restarts the job: Never, OnFailure, Always or ExitCode."
+_ELASTIC = {
+    "minReplicas": "The least number of pods with which training goes on.",
+    "maxReplicas": "The largest number of pods that take part.",
+    "maxRestarts": "How often torchrun starts the processes of a pod anew.",
+    "metrics": "Of a PyTorchJob, by which a HorizontalPodAutoscaler chooses the number of workers.",
+    f"metrics.{ANY}": "One metric, as in autoscaling/v2.",
+    "rdzvBackend": "Where torchrun's agents meet: c10d (the default), etcd or etcd-v2.",
+    "rdzvHost": "The host of the rendezvous; absent, the first worker.",
+    "rdzvPort": "The port of the rendezvous; absent, the first worker's pytorchjob-port.",
+    "rdzvId": "The name of the rendezvous.",
+    "rdzvConf": "Further options of the rendezvous.",
+    f"rdzvConf.{ANY}": "One option.",
+    f"rdzvConf.{ANY}.key": "Its name.",
+    f"rdzvConf.{ANY}.value": "Its value.",
+    "standalone": "Whether each pod trains alone, without a rendezvous with the others.",
+    "nProcPerNode": "Deprecated: spec.nprocPerNode says it.",
+}
+
 SENTENCES: Mapping[str, str] = {
     "": "A training job: its ranks start, restart and end together.",
     "spec": "What is to be trained, and how.",
@@ -61,8 +81,9 @@ SENTENCES: Mapping[str, str] = {
     "spec.ps": "The parameter servers. With them the job is of mode PS, and it is done when its workers are.",
     "spec.worker": "The workers. Without servers, more than one make the job Collective and one Single.",
     "spec.heter": "The heterogeneous workers of Paddle's Heter mode.",
-    "spec.paddleReplicaSpecs": "The roles of the job by name: Worker, and Master.",
-    "spec.elasticPolicy": "Bounds of an elastic job; kept, and without effect.",
+    **{f"spec.{specs}": "The roles of the job by name: Worker, and Master." for specs in _REPLICA_SPECS},
+    "spec.nprocPerNode": "How many processes torchrun starts in each pod: auto (the default), cpu, gpu or a number.",
+    "spec.elasticPolicy": "How torchrun forms and keeps a group of pods; of a PaddleJob it is kept, without effect.",
     "status": "What is recorded of the job; the operator writes it.",
     "status.phase": "Pending, Starting, Running, Restarting, Suspended, Completed, Failed, Invalid or Terminating.",
     "status.mode": "PS, Collective or Single.",
@@ -87,9 +108,8 @@ SENTENCES: Mapping[str, str] = {
     "status.conditions": "The states that the job is or was in.",
     "status.replicaStatuses": "Counts of pods by role.",
     "status.lastReconcileTime": "When the operator last changed the status.",
-    f"spec.paddleReplicaSpecs.{ANY}": "One role.",
-    f"spec.paddleReplicaSpecs.{ANY}.restartPolicy": "Whether a failed rank restarts the job: Never, OnFailure, "
-    "Always or ExitCode.",
+    **{f"spec.{specs}.{ANY}": "One role." for specs in _REPLICA_SPECS},
+    **{f"spec.{specs}.{ANY}.restartPolicy": _RESTART for specs in _REPLICA_SPECS},
     f"status.replicaStatuses.{ANY}": "Counts of the pods of one role.",
     f"status.replicaStatuses.{ANY}.active": _UP,
     f"status.replicaStatuses.{ANY}.selector": "The labels of the role's pods, as text.",
@@ -98,11 +118,7 @@ SENTENCES: Mapping[str, str] = {
     "spec.runPolicy.managedBy": "Who runs the job; Paddock leaves it alone unless this is absent or "
     "kubeflow.org/training-operator.",
     "spec.runPolicy.schedulingPolicy": "The job's gang, for schedulers that place all pods or none.",
-    "spec.elasticPolicy.minReplicas": "The least number of workers.",
-    "spec.elasticPolicy.maxReplicas": "The largest number of workers.",
-    "spec.elasticPolicy.maxRestarts": "How often the job may restart.",
-    "spec.elasticPolicy.metrics": "By which the number of workers would be chosen; kept, and not read.",
-    f"spec.elasticPolicy.metrics.{ANY}": "One metric.",
+    **{f"spec.elasticPolicy.{name}": text for name, text in _ELASTIC.items()},
     **{f"spec.runPolicy.{name}": text for name, text in _ENDS.items()},
     "spec.runPolicy.cleanPodPolicy": "Which pods are deleted at the end; spec.cleanPodPolicy wins over it.",
     **{f"spec.schedulingPolicy.{name}": text for name, text in _GANG.items()},
@@ -110,7 +126,7 @@ SENTENCES: Mapping[str, str] = {
     **{f"spec.{role}.{name}": text for role in ("ps", "worker", "heter") for name, text in _ROLE.items()},
     **{f"spec.{role}.requests": "The least number of pods." for role in ("ps", "worker", "heter")},
     **{f"spec.{role}.limits": "The largest number of pods." for role in ("ps", "worker", "heter")},
-    **{f"spec.paddleReplicaSpecs.{ANY}.{name}": text for name, text in _ROLE.items()},
+    **{f"spec.{specs}.{ANY}.{name}": text for specs in _REPLICA_SPECS for name, text in _ROLE.items()},
     **{f"status.{role}": "Counts of the role's pods." for role in ("ps", "worker", "heter")},
     **{f"status.{role}.{name}": text for role in ("ps", "worker", "heter") for name, text in _COUNTS.items()},
     **{f"status.{role}.running": _UP for role in ("ps", "worker", "heter")},

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.frameworks.registry import COLUMNS, FRAMEWORKS
+from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import CauseRecord, Counts, Phase, Status
 from paddock.jobs.text.phrases import Phrase
 from paddock.jobs.views.edit import explain_edit
@@ -20,15 +20,15 @@ from paddock.kube.times import Moment, read_time
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """`counts`: the ranks under each heading of `frameworks.registry.COLUMNS`; None without such a role or without a
-    status. `cause`: why the job waits or failed, for `jobs.text.explain`. `manager`: who runs it instead of Paddock.
+    """`counts`: the ranks under each heading of the job's framework; None without such a role or without a status.
+    `cause`: why the job waits or failed, for `jobs.text.explain`. `manager`: who runs it instead of Paddock.
     `edit`: an edit that is not followed."""
 
     namespace: str
     name: str
     phase: Phase
     mode: str
-    counts: tuple[Counts | None, ...]
+    counts: Mapping[str, Counts | None]
     created: Moment | None
     cause: CauseRecord | None
     manager: Phrase | None = None
@@ -46,7 +46,7 @@ def read_job_row(resource: Resource, job: Mapping[str, Any]) -> JobRow:
         name=name_of(job),
         phase=status.phase or Phase.PENDING,
         mode=status.mode,
-        counts=tuple(_count(status, columns.get(heading, ())) for heading in COLUMNS),
+        counts={heading: _count(status, roles) for heading, roles in columns.items()},
         created=read_time(metadata(job).get("creationTimestamp")),
         cause=status.cause,
         manager=explain_manager(job),

@@ -39,7 +39,7 @@ def explain_no_restart(job: Job | None, cause: CauseRecord, manifest: Mapping[st
 def _writes_policy(manifest: Mapping[str, Any], role: Role) -> bool:
     """Whether the role has a restartPolicy: in its pod template, or beside it (kubeflow.org)."""
     spec = manifest.get("spec") or {}
-    roles = spec.get("paddleReplicaSpecs") or spec
+    roles = next((value for key, value in spec.items() if key.endswith("ReplicaSpecs") and value), spec)
     written: Mapping[str, Any] = next((each for name, each in roles.items() if name.lower() == role.name and each), {})
     pod = (written.get("template") or {}).get("spec") or {}
     return bool(written.get("restartPolicy") or pod.get("restartPolicy"))
