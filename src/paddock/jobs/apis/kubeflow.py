@@ -142,7 +142,9 @@ class KubeflowJob:
         masters = self._masters()
         leads = self.first_worker_leads and rank.index == 0 and not any(job.role(name) for name in masters)
         is_master = rank.role in masters or leads
-        return PodLabels(selector | ({f"{_LABELS}/job-role": "master"} if is_master else {}), selector)
+        return PodLabels(
+            selector | ({f"{_LABELS}/job-role": "master"} if is_master else {}), selector, service=selector
+        )
 
     def build_config_map_labels(self, job: Job) -> dict[str, str]:
         """None: training-operator has no ConfigMap."""

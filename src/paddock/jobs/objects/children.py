@@ -27,8 +27,9 @@ def needs_config_map(job: Job) -> bool:
 
 def build_service(job: Job, rank: Rank) -> Manifest:
     """A headless Service that resolves the rank's name, also before the pod is ready: ranks connect while they
-    start."""
-    labels = {ROLE_LABEL: rank.role, INDEX_LABEL: str(rank.index)}
+    start. By the labels of the API group its own operator finds it, should the job go back there."""
+    of_group = KINDS[job.resource].build_pod_labels(job, rank)
+    labels = {**of_group.service, ROLE_LABEL: rank.role, INDEX_LABEL: str(rank.index)}
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -36,7 +37,7 @@ def build_service(job: Job, rank: Rank) -> Manifest:
         "spec": {
             "clusterIP": "None",
             "publishNotReadyAddresses": True,
-            "selector": dict(KINDS[job.resource].build_pod_labels(job, rank).selector),
+            "selector": dict(of_group.selector),
             "ports": FRAMEWORKS[job.framework].build_service_ports(job, rank),
         },
     }

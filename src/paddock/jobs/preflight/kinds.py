@@ -35,6 +35,10 @@ _OLD = phrase(
 _OTHER_FRAMEWORK = phrase(
     "{kind} trains with a framework that does not run here; what runs is {kinds}",
 )
+_MPI = phrase(
+    "{kind} is not served: mpirun and hostfiles need a launcher that signs in to its workers, and Paddock makes none. "
+    "Start the program with torchrun in each rank of a PyTorchJob; DeepSpeed needs no hostfile there",
+)
 _CACHE = phrase(
     "{kind} is of a branch of paddle-operator that was never merged, and no operator runs it: mount the data as a "
     "volume, such as a persistentVolumeClaim in spec.worker.template.spec.volumes",
@@ -64,7 +68,8 @@ _FOREIGN: tuple[tuple[str, str, str], ...] = (
     ("batch.volcano.sh/", "Job", _ONE.text),
     ("paddlepaddle.org/", "TrainingJob", _OLD.text),
     ("batch.paddlepaddle.org/", "SampleSet SampleJob", _CACHE.text),
-    ("kubeflow.org/", "TFJob MPIJob MXJob XGBoostJob JAXJob", _OTHER_FRAMEWORK.text),
+    ("kubeflow.org/", "MPIJob", _MPI.text),
+    ("kubeflow.org/", "TFJob MXJob XGBoostJob JAXJob", _OTHER_FRAMEWORK.text),
     ("trainer.kubeflow.org/", "TrainJob", _OTHER_FRAMEWORK.text),
     ("jobset.x-k8s.io/", "JobSet", _ONE.text),
     ("ray.io/", "RayJob RayCluster", _OTHER_FRAMEWORK.text),
