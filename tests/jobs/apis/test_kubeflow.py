@@ -193,7 +193,7 @@ def test_a_wrong_value_is_refused_with_where_what_and_what_is_allowed(
     assert refused(with_value(base(), path, value)) == {at: message}
 
 
-WARNED: list[tuple[tuple[str, ...], Any, list[str]]] = [
+WARNED: list[tuple[tuple[str | int, ...], Any, list[str]]] = [
     (("spec", "elasticPolicy"), {"maxRestarts": 3}, ["spec.elasticPolicy"]),
     ((*TEMPLATE, "restartPolicy"), "Never", [f"{AT}.Worker.template.spec.restartPolicy"]),
     ((*TEMPLATE, "restartPolicy"), "OnFailure", []),
@@ -202,7 +202,7 @@ WARNED: list[tuple[tuple[str, ...], Any, list[str]]] = [
 
 
 @pytest.mark.parametrize(("path", "value", "paths"), WARNED)
-def test_what_has_no_effect_is_said(path: tuple[str, ...], value: Any, paths: list[str]) -> None:
+def test_what_has_no_effect_is_said(path: tuple[str | int, ...], value: Any, paths: list[str]) -> None:
     assert warned(with_value(base(), path, value)) == paths
 
 
