@@ -64,7 +64,7 @@ _FOREIGN: tuple[tuple[str, str, str], ...] = (
     ("batch.volcano.sh/", "Job", _ONE.text),
     ("paddlepaddle.org/", "TrainingJob", _OLD.text),
     ("batch.paddlepaddle.org/", "SampleSet SampleJob", _CACHE.text),
-    ("kubeflow.org/", "TFJob MPIJob MXJob XGBoostJob JAXJob", _OTHER_FRAMEWORK.text),
+    ("kubeflow.org/", "TFJob MPIJob MXJob XGBoostJob", _OTHER_FRAMEWORK.text),
     ("trainer.kubeflow.org/", "TrainJob", _OTHER_FRAMEWORK.text),
     ("jobset.x-k8s.io/", "JobSet", _ONE.text),
     ("ray.io/", "RayJob RayCluster", _OTHER_FRAMEWORK.text),
