@@ -49,6 +49,16 @@ def read_launch(words: Sequence[str]) -> tuple[str, ...] | None:
     return None
 
 
+def starts_one_process(container: Mapping[str, Any]) -> bool:
+    """Whether the command is `python FILE` or `python -c TEXT`: one process, unless the program starts others. False
+    where it is not known."""
+    if not all(isinstance(container.get(key) or [], list) for key in ("command", "args")):
+        return False
+    words = read_words(container)
+    told = len(words) > 2 and bool(_PYTHON.fullmatch(_name(words[0]))) and words[1] == "-c"
+    return read_launch(words) is None and (told or bool(_of_python(words)))
+
+
 def find_script(container: Mapping[str, Any]) -> str:
     """`train.py` of `python -m paddle.distributed.launch train.py --epochs=10`: a path relative to the working
     directory. Empty if the path is absolute, the container has a workingDir (in its image or a volume), or a shell does
