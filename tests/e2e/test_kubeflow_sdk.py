@@ -11,69 +11,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import pytest
-
 from e2e.commands import Cluster
-
-IMAGE = "example.com/kubeflow-sdk:1"
-
-BEGIN = f"""
-import json, time
-from kubernetes import client, config
-from kubeflow.training import TrainingClient, models
-
-config.load_kube_config()
-objects = client.CustomObjectsApi()
-training = TrainingClient()
-found = {{}}
-environment = {{
-    "apiVersion": "paddock.dev/v1alpha1",
-    "kind": "Environment",
-    "metadata": {{"name": "kubeflow-sdk"}},
-    "spec": {{"images": ["{IMAGE}"], "python": ">=3.11,<3.15"}},
-}}
-try:
-    objects.create_cluster_custom_object("paddock.dev", "v1alpha1", "environments", environment)
-except client.ApiException as error:
-    assert error.status == 409, error
-
-
-def template(script, container="pytorch"):
-    made = client.V1Container(name=container, image="{IMAGE}", command=["sh", "-c", script])
-    return client.V1PodTemplateSpec(spec=client.V1PodSpec(containers=[made]))
-
-
-def replica(number, script, container="pytorch", restart=None):
-    return models.KubeflowOrgV1ReplicaSpec(
-        replicas=number, restart_policy=restart, template=template(script, container)
-    )
-
-
-def pytorch(name, replicas, policy=None):
-    return models.KubeflowOrgV1PyTorchJob(
-        api_version="kubeflow.org/v1",
-        kind="PyTorchJob",
-        metadata=client.V1ObjectMeta(name=name),
-        spec=models.KubeflowOrgV1PyTorchJobSpec(
-            run_policy=policy or models.KubeflowOrgV1RunPolicy(), pytorch_replica_specs=replicas
-        ),
-    )
-
-
-def wait(name, *conditions, kind="PyTorchJob"):
-    return training.wait_for_job_conditions(
-        name, expected_conditions=set(conditions or ["Succeeded"]), job_kind=kind, wait_timeout=90, polling_interval=0.2
-    )
-
-
-def conditions(name, kind="PyTorchJob"):
-    return [[each.type, each.status] for each in training.get_job_conditions(name, job_kind=kind) or []]
-"""
+from support.kubeflow_sdk import build_program
 
 
 def ask(cluster: Cluster, program: str) -> Mapping[str, Any]:
     """What the program has put into `found`."""
-    ended = cluster.python(f"{BEGIN}\n{program}\nprint(json.dumps(found))\n")
+    ended = cluster.python(build_program(program))
     assert ended.code == 0, str(ended)
     answer: Mapping[str, Any] = json.loads(ended.lines[-1])
     return answer
@@ -83,6 +27,12 @@ def test_a_function_is_trained_and_its_logs_are_read(shared: Cluster) -> None:
     found = ask(
         shared,
         """
+environment = {
+    "apiVersion": "paddock.dev/v1alpha1", "kind": "Environment", "metadata": {"name": "kubeflow-sdk"},
+    "spec": {"images": ["example.com/kubeflow-sdk:*"], "python": ">=3.11,<3.15"},
+}
+objects.create_cluster_custom_object("paddock.dev", "v1alpha1", "environments", environment)
+
 def train(parameters):
     import os
     text = '''quotes " and $HOME stay'''
