@@ -153,6 +153,10 @@ ENVIRONMENTS = (
     _sentence("torch {version} for CPUs, Python {python}, {size}"),
     _sentence("torch {version} for GPUs, from {place}, Python {python}, {size}"),
     _sentence("torch {version} for GPUs, Python {python}, {size}"),
+    _sentence("torch {version} for CPUs, from {place}"),
+    _sentence("torch {version} for GPUs, from {place}"),
+    _sentence("torch {version} for CPUs"),
+    _sentence("torch {version} for GPUs"),
     # why it cannot be built
     _sentence("the disk is full: free some space where {path} is, or set XDG_CACHE_HOME to a directory with more"),
     _sentence(
