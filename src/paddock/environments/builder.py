@@ -12,7 +12,7 @@ import fcntl
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from paddock.environments.definition import Definition, build_key
@@ -178,7 +178,7 @@ class _Build:
         return self.builder.root
 
     def report_phase(self, phase: str, percent: int) -> None:
-        self.report(Progress(phase, percent, self.definition.subject))
+        self.report(Progress(phase, percent, self.definition.subject, build=self.build))
 
     async def run(self) -> Built:
         final = self.root / self.key
@@ -245,9 +245,10 @@ class _Build:
             screen = read_screen(screen, text)
             disk.check(screen.bars)
             speed = rate.add(now(), screen.bytes[0])
-            self.report(build_progress(screen, self.definition.subject, self.versions, speed))
+            shown = build_progress(screen, self.definition.subject, self.versions, speed)
+            self.report(replace(shown, build=self.build))
 
-        self.report(Progress("downloading", RESOLVED, self.build or self.definition.subject))
+        self.report_phase("downloading", RESOLVED)
         await run("pip", "install", "--python", interpreter, "-r", str(resolved.file), on_text=on_text)
         if TORCH in self.versions:
             add_hook(directory)

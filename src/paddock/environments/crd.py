@@ -107,6 +107,7 @@ _STATUS = _object(
     fault=_text("Of a failure: definition (the same again until it changes), machine or network.",
                 enum=["definition", "machine", "network"]),
     python=_text("The version of its Python."),
+    torch=_text("Which build of PyTorch it has, and where from."),
     requested=_text("The last paddock.dev/build-requested that was heeded."),
     key=_text("Names the content; environments with equal content share a directory."),
     path=_text("The directory on this node."),
