@@ -23,11 +23,13 @@ from paddock.jobs.logs.tracebacks import FROM, begins_traceback
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """An error line. `text`: the line, cut. `is_fatal`: a program that prints it has not trained as intended."""
+    """An error line. `text`: the line, cut. `is_fatal`: a program that prints it has not trained as intended. `line`:
+    its number in the log, from 1, where it is known."""
 
     kind: str
     text: str
     is_fatal: bool = False
+    line: int | None = None
 
 
 _LONGEST_LINE = 2_000
@@ -81,14 +83,15 @@ _WORDS = ("Error", "Exception", "Interrupt", "Exit", "Timeout", "Refused", "CUDA
 _BRACKET = re.compile(r"^\s*\(", re.MULTILINE)
 
 
-def _may_complain(text: str) -> bool:
+def may_complain(text: str) -> bool:
+    """False for lines of which none has an error: most of a log."""
     return any(map(text.__contains__, _WORDS)) or ("(" in text and _BRACKET.search(text) is not None)
 
 
 def read_complaint(line: str) -> Complaint | None:
     """The error in `line`, or None."""
     text = line.strip()
-    if not text or len(text) > _LONGEST_LINE or not _may_complain(text) or text.startswith(_ASKED_TO_END):
+    if not text or len(text) > _LONGEST_LINE or not may_complain(text) or text.startswith(_ASKED_TO_END):
         return None
     for kind, form in _FORMS:
         if form.fullmatch(text):
@@ -108,7 +111,7 @@ def find_complaint(lines: Iterable[str]) -> Complaint | None:
     """
     echo: Complaint | None = None
     lines = list(lines)
-    if not _may_complain("\n".join(lines)):  # a script may print a gigabyte
+    if not may_complain("\n".join(lines)):  # a script may print a gigabyte
         return None
     for number, line in enumerate(lines):
         found = read_complaint(line)
