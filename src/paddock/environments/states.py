@@ -25,12 +25,14 @@ class Building:
 
 @dataclass(frozen=True, slots=True)
 class Usable:
-    """`directory` is the venv, empty for the programs of this machine; `size` in bytes."""
+    """`directory` is the venv, empty for the programs of this machine; `size` in bytes; `build`: of torch,
+    as in `environments.directories`."""
 
     directory: str = ""
     python: str = ""
     packages: Mapping[str, str] | None = None
     size: int = 0
+    build: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +57,10 @@ def build_status(definition: Definition, state: State) -> dict[str, Any]:
             shown = {"phase": "Building", "progress": progress.percent, "message": progress.explain()}
         case Usable(directory=""):
             shown = {"phase": "Ready", "progress": 100, "message": "the programs of this machine; nothing to build"}
-        case Usable(directory, python, _, size):
+        case Usable(directory, python, _, size, build):
             shown = {
                 "phase": "Ready", "progress": 100, "key": Path(directory).name, "path": directory, "sizeBytes": size,
-                "python": python, "message": f"{definition.subject}, Python {python}, {format_size(size)}",
+                "python": python, "message": f"{build or definition.subject}, Python {python}, {format_size(size)}",
             }  # fmt: skip
         case Failed(message, fault):
             shown = {"phase": "Failed", "progress": 0, "message": message, "fault": fault.value}
