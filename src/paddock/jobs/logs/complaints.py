@@ -62,12 +62,19 @@ _SETTINGS = re.compile(
 )
 """What PaddlePaddle's example programs print of an exception that they catch."""
 
+_OF_TORCH = (
+    r"\bChildFailedError\b|DistNetworkError: (?:failed to recv|The client socket has)|"
+    r"DistStoreError: .*clients joined|Rendezvous(?:Connection|Closed)Error\b|remote process exited|"
+    r"\bSignalException: Process \d+ got signal: 15\b"
+)
+"""What PyTorch 2.13 raises where a peer, or the rank that keeps the store, has gone, and torchrun for its SIGTERM."""
+
 _ECHO = re.compile(
-    r"Connection (?:closed|reset) by peer|Broken pipe|ConnectionResetError|EOFError|TIMEOUT self_rank|ChildFailedError"
+    r"Connection (?:closed|reset) by peer|Broken pipe|ConnectionResetError|EOFError|TIMEOUT self_rank|" + _OF_TORCH
 )
 """Errors that mostly follow from a peer's end, or a child's: of the errors in one log, not the one to show."""
 
-_LOST_PEER = re.compile(r"Connection (?:closed|reset) by peer|\bChildFailedError\b")
+_LOST_PEER = re.compile(r"Connection (?:closed|reset) by peer|" + _OF_TORCH)
 """Errors that no program raises by itself. `EOFError` and `Broken pipe` are a truncated file's or a filter's as well: a
 rank that died of them may be the first that failed."""
 
