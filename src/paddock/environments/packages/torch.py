@@ -15,6 +15,8 @@ TORCH = "torch"
 """The requirement of environments that name no version."""
 FAMILY = frozenset({"torch", "torchvision", "torchaudio"})
 """Packages that exist in one build for each accelerator: download.pytorch.org has the same version as +cpu, +cu128."""
+PYTORCH_INDEX = "download.pytorch.org"
+"""PyTorch's own package index: one for each accelerator."""
 
 _COMPANIONS = ("numpy",)
 _CUDA = re.compile(r"nvidia-|cuda-|triton$")

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from paddock.environments.definition import Definition
-from paddock.environments.packages.torch import TORCH, find_torch
+from paddock.environments.packages.torch import PYTORCH_INDEX, TORCH, find_torch
 from paddock.environments.requirements import requirement_name
 
 AUTO, CPU, PLAIN = "auto", "cpu", "default"
@@ -25,7 +25,7 @@ AUTO, CPU, PLAIN = "auto", "cpu", "default"
 
 BACKEND_PATTERN = r"^(auto|cpu|default|xpu|cu\d{2,3}|rocm\d+(\.\d+){1,2})?$"
 
-PYTORCH_INDEX = "download.pytorch.org"
+
 CUDA_SIZE = "3.0 GB"
 """The download of torch 2.15.0 and NVIDIA's packages for Linux x86-64: 3,000 MB by the sizes that PyPI lists."""
 
@@ -46,12 +46,12 @@ class Asked:
     @property
     def explicit(self) -> bool:
         """Whether one build was asked for, so that no other may take its place."""
-        return self.backend not in ("", AUTO, PLAIN)
+        return self.backend not in ("", AUTO, CPU, PLAIN)
 
     @property
     def flag(self) -> str:
         """The value of uv's `--torch-backend` for the first try; empty to resolve without it."""
-        if self.explicit:
+        if self.explicit or self.backend == CPU:
             return self.backend
         if self.backend == PLAIN or not self.named or self.own_index:
             return ""

@@ -11,11 +11,10 @@ from pathlib import Path
 
 from paddock.environments.definition import Definition
 from paddock.environments.failures import BuildFailed, Fault
-from paddock.environments.packages.torch import TORCH, find_cuda
+from paddock.environments.packages.torch import PYTORCH_INDEX, TORCH, find_cuda
 from paddock.environments.pytorch.builds import (
     CPU,
     PLAIN,
-    PYTORCH_INDEX,
     Asked,
     Candidate,
     Place,
@@ -88,7 +87,7 @@ class _Resolution:
         self, asked: Asked, places: tuple[Place, ...], versions: dict[str, str]
     ) -> dict[str, str]:
         """The versions with a CPU build, from PyTorch's index or else from `places`."""
-        if not asked.flag and not asked.own_index and await self._reaches_pytorch(CPU):
+        if not asked.flag and await self._reaches_pytorch(CPU):
             self.place = PYTORCH_INDEX
             return await self._compile(CPU)
         candidates = [await self._probe(place) for place in places]
