@@ -105,7 +105,7 @@ ROWS = [
             "RuntimeError: Connection closed by peer [10.0.0.1]:4",
             "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:",
             "torch.distributed.DistNetworkError: failed to recv, got 0 bytes",
-            "torch.distributed.DistNetworkError: The client socket has failed to connect to any network address of (a).",
+            "torch.distributed.DistNetworkError: The client socket has failed to connect to any network address",
             "torch.distributed.DistStoreError: Timed out after 61 seconds waiting for clients. 1/2 clients joined.",
             "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The connection to the C10d store has",
             "torch.distributed.elastic.multiprocessing.api.SignalException: Process 2502 got signal: 15",
