@@ -184,12 +184,32 @@ def test_a_job_that_completes_after_an_error_is_doubted() -> None:
     complaint = find_complaint([line])
     assert complaint is not None
     worker, server = {Rank("worker", 1): complaint}, {Rank("ps", 0): complaint}
-    doubt = build_doubt(replace(build_view(phase=Phase.COMPLETED), complaints=worker))
-    assert doubt is not None
-    assert render(doubt, "en").startswith(f"warning: worker-1 printed “{line}” and still ended with 0")
-    assert build_doubt(replace(build_view(phase=Phase.COMPLETED), complaints=server)) is None
-    assert build_doubt(replace(build_view(phase=Phase.FAILED), complaints=worker)) is None
-    assert build_doubt(build_view(phase=Phase.COMPLETED)) is None
+    said, advice = build_doubt(replace(build_view(phase=Phase.COMPLETED), complaints=worker))
+    assert render(said, "en").startswith(f"warning: worker-1 printed “{line}” and still ended with 0")
+    assert render(advice, "en").startswith(
+        "nccl needs GPUs: run the job where it has some, or let the program use gloo"
+    )
+    numbered = {Rank("worker", 1): replace(complaint, line=5)}
+    said, _ = build_doubt(replace(build_view(phase=Phase.COMPLETED), complaints=numbered))
+    assert render(said, "en").endswith(f"so the job counts as completed; line 5 of its log: “{line}”")
+    assert build_doubt(replace(build_view(phase=Phase.COMPLETED), complaints=server)) == []
+    assert build_doubt(replace(build_view(phase=Phase.FAILED), complaints=worker)) == []
+    assert build_doubt(build_view(phase=Phase.COMPLETED)) == []
+
+
+def test_who_has_turned_substitutions_off_is_told_what_they_would_do() -> None:
+    complaint = find_complaint(["Error initializing process group: Distributed package doesn't have NCCL built in"])
+    assert complaint is not None
+    view = replace(build_view(phase=Phase.COMPLETED), complaints={Rank("worker", 1): complaint})
+    off = replace(view, job=replace(view.job, annotations={"paddock.dev/substitute": "false"}))
+    assert "take the annotation paddock.dev/substitute off it" in render(build_doubt(off)[1], "en")
+
+
+def test_an_error_without_a_known_reason_has_no_advice() -> None:
+    complaint = find_complaint(["Error setting device: unknown"])
+    assert complaint is not None
+    view = replace(build_view(phase=Phase.COMPLETED), complaints={Rank("worker", 1): complaint})
+    assert len(build_doubt(view)) == 1
 
 
 @pytest.mark.parametrize(

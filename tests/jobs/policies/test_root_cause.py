@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,13 @@ TRACEBACK = 'Traceback (most recent call last):\n  File "train.py", line 3, in <
 
 WAITED = "Socket Timeout: timed out waiting for the peers"
 KEY = f"{TRACEBACK}KeyError: 1"
+
+
+def _torchrun(name: str) -> str:
+    """The end of a log of torchrun, as the kubelet reports it."""
+    return (Path(__file__).parents[1] / "logs" / f"torchrun_{name}.log").read_text(encoding="utf-8")[-2048:]
+
+
 ROWS = [
     ("nobody", {}, []),
     ("the only one", {"worker-1": failed(1)}, ["worker-1"]),
@@ -96,7 +104,29 @@ ROWS = [
             "ConnectionResetError: [Errno 104] Connection reset by peer",
             "RuntimeError: Connection closed by peer [10.0.0.1]:4",
             "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:",
+            "torch.distributed.DistNetworkError: failed to recv, got 0 bytes",
+            "torch.distributed.DistNetworkError: The client socket has failed to connect to any network address",
+            "torch.distributed.DistStoreError: Timed out after 61 seconds waiting for clients. 1/2 clients joined.",
+            "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The connection to the C10d store has",
+            "torch.distributed.elastic.multiprocessing.api.SignalException: Process 2502 got signal: 15",
+            "torch.distributed.DistBackendError: NCCL error: remote process exited or there was a network error",
         )
+    ),
+    (
+        "a port that is taken is an error of its own",
+        {
+            "worker-0": failed(1, 9, "Error", f"{TRACEBACK}torch.distributed.DistNetworkError: The server socket has"),
+            "worker-1": failed(1, 5, "Error", f"{TRACEBACK}RuntimeError: Connection closed by peer [10.0.0.1]:4"),
+        },
+        ["worker-0"],
+    ),
+    *(
+        (
+            f"under torchrun the rank that ended by itself is the cause: {how}",
+            {"worker-0": failed(1, 5, "Error", _torchrun("two_raise_0")), "worker-1": failed(1, 9, "Error", said)},
+            ["worker-1"],
+        )
+        for how, said in ((name, _torchrun(name)) for name in ("two_raise_1", "two_exit_1", "single_kill"))
     ),
     ("an echo alone is the cause", {"worker-0": failed(250)}, ["worker-0"]),
     (

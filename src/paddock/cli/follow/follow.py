@@ -24,8 +24,8 @@ from paddock.cli.output.display import build_live_line
 from paddock.cli.output.screen import Screen
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import main_container
-from paddock.jobs.logs.complaints import find_complaint
 from paddock.jobs.logs.progress import read_progress
+from paddock.jobs.logs.swallowed import Swallowed
 from paddock.jobs.model import CauseRecord, Phase, Rank
 from paddock.jobs.objects.pods import read_pod
 from paddock.jobs.text.explain import explain
@@ -223,12 +223,14 @@ class Follower:
         label, attempt = rank_name(pod), read.attempt if (read := read_pod(pod)) else None
         folding = self._printed.open(label) if self._shows(rank) else None
         draw = partial(self._draw, label) if folding is not None else _draw_nothing
+        errors = Swallowed(first=1 if self._tail is None else None)
+        self._read(rank, [], errors)  # what the attempt before has printed is its own
         self._screen.end_line()  # of the attempt before
         try:
             async for lines in follow_lines(
                 self._client, self._place, pod, container, self._tail, self._screen.notify, draw, raw=not self._folds
             ):
-                self._read(rank, lines)
+                self._read(rank, lines, errors)
                 if folding is not None:
                     self._print(label, folding.feed(lines), attempt)
         except OSError as error:  # the reader of a pipe has gone, or a disk is full
@@ -240,12 +242,15 @@ class Follower:
                 self._screen.end_line()
                 self._print(label, held, attempt)
 
-    def _read(self, rank: Rank, lines: list[str]) -> None:
+    def _read(self, rank: Rank, lines: list[str], errors: Swallowed) -> None:
         self._lines_read += len(lines)
         if progress := next(filter(None, map(read_progress, reversed(lines[-_NEWEST:]))), None):
             self.view = replace(self.view, progress={**self.view.progress, rank: progress})
-        if rank not in self.view.complaints and (complaint := find_complaint(lines)) and complaint.is_fatal:
-            self.view = replace(self.view, complaints={**self.view.complaints, rank: complaint})
+        errors.feed(lines)
+        if errors.error != self.view.complaints.get(rank):
+            others = {each: error for each, error in self.view.complaints.items() if each != rank}
+            found = {rank: errors.error} if errors.error is not None else {}
+            self.view = replace(self.view, complaints={**others, **found})
 
     def _draw(self, label: str, bar: str) -> None:
         """A progress bar stands on the live line until it is complete."""

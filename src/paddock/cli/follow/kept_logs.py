@@ -11,16 +11,24 @@ from paddock.jobs.views.stored import StoredJob
 from paddock.kube.meta import Manifest
 
 
-def read_pod_log(home: Home, pod: Manifest, start: int) -> bytes | None:
-    """The log of this pod from byte `start`; a negative one counts from its end. None if none is kept."""
-    return _read(History(home).find_pod_log(pod), start)
+def read_pod_log(home: Home, pod: Manifest, start: int, first: int | None = None) -> bytes | None:
+    """The log of this pod from byte `start`; a negative one counts from its end. None if none is kept. `first`: so many
+    bytes, or some more, suffice."""
+    return _read(History(home).find_pod_log(pod), start, first)
 
 
-def read_rank_log(home: Home, job: StoredJob, rank: str, start: int) -> bytes | None:
-    """The last log of this job's rank, never that of another run; `start` as in `read_pod_log`."""
+def read_rank_log(home: Home, job: StoredJob, rank: str, start: int, first: int | None = None) -> bytes | None:
+    """The last log of this job's rank, never that of another run; `start` and `first` as in `read_pod_log`."""
     files = [file for file in History(home).find_job_logs(*job.key, job.uid) if file.rank == rank]
-    return _read(files[-1] if files else None, start)
+    return _read(files[-1] if files else None, start, first)
 
 
-def _read(kept: LogFile | None, start: int) -> bytes | None:
-    return None if kept is None else b"".join(read_chunks(kept, start))
+def _read(kept: LogFile | None, start: int, first: int | None) -> bytes | None:
+    if kept is None:
+        return None
+    found = bytearray()
+    for chunk in read_chunks(kept, start):
+        found += chunk
+        if first is not None and len(found) >= first:
+            break
+    return bytes(found)

@@ -64,8 +64,8 @@ class Outcome:
                     "another limit)"
                 )
             )
-        if doubt := build_doubt(view):
-            self.screen.line(doubt, "bold yellow")
+        for said in build_doubt(view):
+            self.screen.line(said, "bold yellow")
         self.screen.line(explain_locations(self.place, self.job, view, self.screen.language))
         if _servers_kept(view):
             said = phrase(

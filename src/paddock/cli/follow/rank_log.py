@@ -99,33 +99,39 @@ async def fetch_log(
     previous: bool = False,
     since: float | None = None,
     most: int | None = None,
+    first: int | None = None,
 ) -> bytes | None:
     """The log of a rank so far: of its pod, else the file that is kept of it; of a pod that is gone, the last file of
     this job's rank. None if there is none. `previous`: of the container before; `since`: what it printed in the last
-    seconds, of a cluster whose logs have times; `most`: bytes at the end, where no more is needed."""
+    seconds, of a cluster whose logs have times; `most`: bytes at the end, where no more is needed; `first`: the same at
+    the beginning, or some more."""
     if pod is not None:
         try:
-            return await _fetch(client, pod, previous=previous, since=since, most=most)
+            return await _fetch(client, pod, previous=previous, since=since, most=most, first=first)
         except ApiError as error:  # not started or just deleted: a kept file is read
             if place.home is None and (previous or not isinstance(error, BadRequest)):
                 notify(explain_unreadable(pod, error))
     if place.home is None:
         return None
     try:
-        return _read_kept(place.home, pod or (job, rank), -most if most else 0)
+        return _read_kept(place.home, pod or (job, rank), -most if most else 0, first)
     except OSError as error:
         notify(_explain_file(rank, error))
         return None
 
 
-def _read_kept(home: Home | None, of: Manifest | tuple[StoredJob, str], start: int) -> bytes | None:
+def _read_kept(
+    home: Home | None, of: Manifest | tuple[StoredJob, str], start: int, first: int | None = None
+) -> bytes | None:
     """Of a pod, its own log, never that of an earlier attempt; where the pod is gone, the last of the job's rank."""
     if home is None:
         return None
     # late, as the history is read for pods that are gone, and takes a tenth of the start of `paddock run`
     from paddock.cli.follow.kept_logs import read_pod_log, read_rank_log
 
-    return read_rank_log(home, *of, start) if isinstance(of, tuple) else read_pod_log(home, of, start)
+    if isinstance(of, tuple):
+        return read_rank_log(home, *of, start, first)
+    return read_pod_log(home, of, start, first)
 
 
 def _explain_file(name: str, error: OSError) -> Phrase:
@@ -140,11 +146,14 @@ async def _fetch(
     previous: bool = False,
     since: float | None = None,
     most: int | None = None,
+    first: int | None = None,
 ) -> bytes:
     stream = client.stream_log(namespace_of(pod), name_of(pod), container=container, previous=previous, since=since)
     found = bytearray()
     async for chunk in stream:
         found += chunk
+        if first is not None and len(found) >= first:
+            break
         if most is not None and len(found) > 2 * most:  # not at each chunk, as it copies
             del found[:-most]
     return bytes(found if most is None else found[-most:])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from paddock.jobs.frameworks.registry import FRAMEWORKS
+from paddock.jobs.labels import SUBSTITUTE_ANNOTATION
+from paddock.jobs.logs.complaints import Complaint
 from paddock.jobs.logs.progress import Progress
 from paddock.jobs.model import Job, Phase, Role, Status
 from paddock.jobs.text.explain import explain
@@ -129,14 +131,41 @@ def _seconds(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s" if seconds < 120 else format_duration(seconds)
 
 
-def build_doubt(view: FollowedJob) -> Phrase | None:
-    """A warning for a completed job whose program printed an error and exited with 0: it may have trained nothing."""
+def build_doubt(view: FollowedJob) -> list[Phrase]:
+    """A warning for a completed job whose program printed an error and exited with 0: it may have trained nothing.
+
+    The job stays Completed, and the command's exit code 0. What a job has come to is decided by exit codes alone, by
+    the operator, which reads no logs: a text is no proof, and one that looks like an error must not fail a job that
+    trained for a week, nor start it again.
+    """
     doubt = find_caught_error(view)
     if doubt is None:
-        return None
+        return []
     rank, complaint = doubt
-    return phrase(
-        "warning: {rank} printed “{line}” and still ended with 0: look at its log before you trust the result",
-        rank=str(rank),
-        line=complaint.text,
-    )
+    if complaint.line is None:
+        said = phrase(
+            "warning: {rank} printed “{line}” and still ended with 0: look at its log before you trust the result",
+            rank=str(rank),
+            line=complaint.text,
+        )
+    else:
+        said = phrase(
+            "warning: {rank} printed an error and still ended with 0, so the job counts as completed; line {number} of "
+            "its log: “{line}”",
+            rank=str(rank), number=complaint.line, line=complaint.text,
+        )  # fmt: skip
+    return [said, *_advise(view, complaint)]
+
+
+def _advise(view: FollowedJob, complaint: Complaint) -> list[Phrase]:
+    """What helps against an error whose reason is known."""
+    if "nccl" not in complaint.text.lower():
+        return []
+    if view.job.annotations.get(SUBSTITUTE_ANNOTATION) == "false":
+        return [
+            phrase(
+                "nccl needs GPUs: run the job where it has some, or take the annotation paddock.dev/substitute off it, "
+                "and the local cluster uses gloo instead where no GPU is"
+            )
+        ]
+    return [phrase("nccl needs GPUs: run the job where it has some, or let the program use gloo where none is")]

@@ -14,6 +14,7 @@ from paddock.cli.cluster.lookup import fetch_pods
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import run_with_client
+from paddock.cli.follow.doubt import fetch_doubt
 from paddock.cli.follow.gone_jobs import fetch_present
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.local_times import format_local_time, localize_times
@@ -59,6 +60,8 @@ def command(job: str, namespace: str) -> None:
         language = readers_language()
         for line in build_description(stored, place, language):
             stdout().print(line)
+        for doubt in await fetch_doubt(client, place, stored):
+            stdout().print(_label(phrase("Doubt"), language) + render(doubt, language))
         _print_pods(pods, language)
         _print_events(events, language)
 

@@ -63,12 +63,14 @@ def command(job: str | None, file: str | None, namespace: str) -> int:
 
 
 def _explain_job(name: str, namespace: str, language: str) -> int:
+    from paddock.cli.follow.doubt import fetch_doubt
     from paddock.cli.follow.gone_jobs import fetch_present
 
     async def work(client: Client, place: Place) -> list[str]:
         job = await fetch_present(client, place, namespace, name)
         status = job.shown_status
         lines = build_explanation(job.manifest, status, time.time(), language, place.flags)
+        lines += [render(each, language) for each in await fetch_doubt(client, place, job)]
         if place.home is None and job.status.cause is None and explain_manager(job.manifest) is None:
             lines += [
                 render(each, language)

@@ -16,6 +16,7 @@ from paddock.cli.cluster.lookup import NoJob, fetch_job
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import choose_place, run_with_client
+from paddock.cli.follow.doubt import fetch_doubt
 from paddock.cli.follow.kept_runs import find_kept
 from paddock.cli.output.display import build_end
 from paddock.cli.output.language import readers_language
@@ -86,7 +87,7 @@ async def wait_for(client: Client, place: Place, namespace: str, word: str, limi
         if code is None:
             raise
         return code
-    waiting = asyncio.create_task(_wait(client, stored, condition))
+    waiting = asyncio.create_task(_wait(client, place, stored, condition))
     watching = asyncio.create_task(place.attend(client, stored, _notify))
     try:
         await asyncio.wait([waiting, watching], return_when=asyncio.FIRST_COMPLETED, timeout=limit)
@@ -107,7 +108,7 @@ async def wait_for(client: Client, place: Place, namespace: str, word: str, limi
         await asyncio.gather(waiting, watching, return_exceptions=True)
 
 
-async def _wait(client: Client, job: StoredJob, condition: str) -> int:
+async def _wait(client: Client, place: Place, job: StoredJob, condition: str) -> int:
     said: Phrase | None = None
     async for event in client.follow(job.resource, job.key.namespace, fields=f"metadata.name={job.key.name}"):
         if event.type == "SYNCED" or uid_of(event.object) != job.uid:
@@ -117,6 +118,8 @@ async def _wait(client: Client, job: StoredJob, condition: str) -> int:
         now = read_stored(job.resource, event.object)
         if (code := read_end(now, condition)) is not None:
             stdout().print(explain_reached(now, readers_language()))
+            for doubt in await fetch_doubt(client, place, now):
+                _notify(doubt)
             return code
         phase = now.shown_status.phase
         if phase is Phase.INVALID or (phase is Phase.SUSPENDED and now.is_given_up):

@@ -23,11 +23,13 @@ from paddock.jobs.logs.tracebacks import FROM, begins_traceback
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """An error line. `text`: the line, cut. `is_fatal`: a program that prints it has not trained as intended."""
+    """An error line. `text`: the line, cut. `is_fatal`: a program that prints it has not trained as intended. `line`:
+    its number in the log, from 1, where it is known."""
 
     kind: str
     text: str
     is_fatal: bool = False
+    line: int | None = None
 
 
 _LONGEST_LINE = 2_000
@@ -60,12 +62,19 @@ _SETTINGS = re.compile(
 )
 """What PaddlePaddle's example programs print of an exception that they catch."""
 
+_OF_TORCH = (
+    r"\bChildFailedError\b|DistNetworkError: (?:failed to recv|The client socket has)|"
+    r"DistStoreError: .*clients joined|Rendezvous(?:Connection|Closed)Error\b|remote process exited|"
+    r"\bSignalException: Process \d+ got signal: 15\b"
+)
+"""What PyTorch 2.13 raises where a peer, or the rank that keeps the store, has gone, and torchrun for its SIGTERM."""
+
 _ECHO = re.compile(
-    r"Connection (?:closed|reset) by peer|Broken pipe|ConnectionResetError|EOFError|TIMEOUT self_rank|ChildFailedError"
+    r"Connection (?:closed|reset) by peer|Broken pipe|ConnectionResetError|EOFError|TIMEOUT self_rank|" + _OF_TORCH
 )
 """Errors that mostly follow from a peer's end, or a child's: of the errors in one log, not the one to show."""
 
-_LOST_PEER = re.compile(r"Connection (?:closed|reset) by peer|\bChildFailedError\b")
+_LOST_PEER = re.compile(r"Connection (?:closed|reset) by peer|" + _OF_TORCH)
 """Errors that no program raises by itself. `EOFError` and `Broken pipe` are a truncated file's or a filter's as well: a
 rank that died of them may be the first that failed."""
 
@@ -81,14 +90,15 @@ _WORDS = ("Error", "Exception", "Interrupt", "Exit", "Timeout", "Refused", "CUDA
 _BRACKET = re.compile(r"^\s*\(", re.MULTILINE)
 
 
-def _may_complain(text: str) -> bool:
+def may_complain(text: str) -> bool:
+    """False for lines of which none has an error: most of a log."""
     return any(map(text.__contains__, _WORDS)) or ("(" in text and _BRACKET.search(text) is not None)
 
 
 def read_complaint(line: str) -> Complaint | None:
     """The error in `line`, or None."""
     text = line.strip()
-    if not text or len(text) > _LONGEST_LINE or not _may_complain(text) or text.startswith(_ASKED_TO_END):
+    if not text or len(text) > _LONGEST_LINE or not may_complain(text) or text.startswith(_ASKED_TO_END):
         return None
     for kind, form in _FORMS:
         if form.fullmatch(text):
@@ -108,7 +118,7 @@ def find_complaint(lines: Iterable[str]) -> Complaint | None:
     """
     echo: Complaint | None = None
     lines = list(lines)
-    if not _may_complain("\n".join(lines)):  # a script may print a gigabyte
+    if not may_complain("\n".join(lines)):  # a script may print a gigabyte
         return None
     for number, line in enumerate(lines):
         found = read_complaint(line)

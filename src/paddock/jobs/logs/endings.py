@@ -8,17 +8,19 @@ FallbackToLogsOnError), so the text may begin in the middle of a line or of a tr
   outer one, which the program chose to end with, and it names the inner one: `KeyError: 'x' (from ValueError: bad)`.
 - An error without its own text (`RuntimeError:`) is told by PaddlePaddle's summary below it.
 - What follows from a peer's end, or only says that a child failed, is the reason only where there is no other.
+- Of a torchrun it is the error of the rank that its report names; where that printed none, what the report says.
 - Without an error it is the last line: the text of `sys.exit`, of a shell, of argparse.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from paddock.jobs.logs.complaints import cut, is_echo, is_lost_peer, is_own, name_inner, read_complaint
 from paddock.jobs.logs.folding import Folding
+from paddock.jobs.logs.torchrun import CHILD_FAILED, ROOT, Report, read_report, select_rank
 from paddock.jobs.logs.tracebacks import CHAINED, FROM, begins_traceback
 
 
@@ -45,15 +47,33 @@ _OF_LAUNCHER = re.compile(r"LAUNCH ERROR .*|Container rank \d+ status .*")
 
 def read_ending(text: str) -> Ending:
     """The error of a program that failed, in the last lines of its log."""
-    lines = [_plain(line) for line in text.split("\n")]
-    chains = _Errors()
-    for line in lines:
-        chains.add(line)
-    if error := chains.find():
+    written = text.split("\n")
+    lines = [_plain(line) for line in written]
+    report = read_report(lines) if ROOT in text else None
+    if error := _find_error(lines) if report is None else _find_reported(written, report):
         return Ending(error=cut(error))
     folding = Folding()
     shown = [*folding.feed(lines), *folding.end()]
     return Ending(last=next((cut(line.strip()) for line in reversed(shown) if _is_told(line)), ""))
+
+
+def _find_error(lines: Iterable[str]) -> str:
+    chains = _Errors()
+    for line in lines:
+        chains.add(line)
+    return chains.find()
+
+
+def _find_reported(written: Sequence[str], report: Report) -> str:
+    """The error of the rank that torchrun names, whose own lines are best, then those of the pod's other ranks."""
+    told = [line for line in written if not line.rstrip().endswith(CHILD_FAILED)]
+    recorded, own = _find_error(report.lines), _find_error(map(_plain, select_rank(told, report.rank)))
+    found = [error for error in (recorded, own, _find_error(map(_plain, told))) if error]
+    if best := next((error for error in found if not is_echo(error)), ""):
+        return best
+    if report.chose_its_end:
+        return report.explain()
+    return next(iter(found), f"{CHILD_FAILED} {report.explain()}")
 
 
 class _Errors:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from paddock.jobs.logs.complaints import Complaint
 from paddock.jobs.logs.progress import Progress
+from paddock.jobs.logs.swallowed import find_doubted
 from paddock.jobs.model import Job, Phase, Rank, Status
 from paddock.kube.times import Moment
 
@@ -16,8 +17,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class FollowedJob:
-    """`messages`: the termination message of each rank; `complaints`: the first fatal error in the log of each rank;
-    `printed`: the ranks, as `worker-0`, whose last lines a reader has just seen.
+    """`messages`: the termination message of each rank; `complaints`: the error that the program of a rank has printed
+    and not recovered from (`jobs.logs.swallowed`); `printed`: the ranks, as `worker-0`, whose last lines a reader has
+    just seen.
 
     `submitted` and `ended` are measured by the follower, as the API's times are whole seconds.
     """
@@ -63,7 +65,10 @@ def find_termination_message(view: FollowedJob) -> str:
 
 
 def find_caught_error(view: FollowedJob) -> tuple[Rank, Complaint] | None:
-    """The fatal error in the log of a completed job: the program caught it and exited with 0, and may have trained
-    nothing."""
-    rank = _first_trainer(view, view.complaints) if view.status.phase is Phase.COMPLETED else None
-    return (rank, view.complaints[rank]) if rank else None
+    """The error in the log of a completed job, which its program caught: it may have trained nothing."""
+    if view.status.phase is not Phase.COMPLETED:
+        return None
+    training = {role.name for role in view.job.roles if role.trains}
+    errors = {rank: error for rank, error in view.complaints.items() if rank.role in training}
+    rank = find_doubted(errors, [rank for rank in view.progress if rank.role in training])
+    return (rank, errors[rank]) if rank else None
