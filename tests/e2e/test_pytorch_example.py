@@ -28,15 +28,16 @@ def read_end(ended: Ended) -> tuple[set[str], float]:
 
 
 @pytest.mark.paddle
+@pytest.mark.timeout(1200)
 def test_a_killed_rank_changes_nothing_in_what_three_ranks_learn(shared: Cluster) -> None:
     typed = ("run", str(EXAMPLE / "job.yaml"), "--workdir", str(EXAMPLE), "--", "--epochs", "6")
-    killed = shared.paddock(*typed, "--kill-rank", "1", "--at-epoch", "4", timeout=900)
+    killed = shared.paddock(*typed, "--kill-rank", "1", "--at-epoch", "4", seconds=600)
     assert killed.code == 0, str(killed)
     assert any("restart 1 of 1" in line and "worker-0 was killed by signal 9" in line for line in killed.said)
     assert "master-0 │ goes on after epoch 3" in killed.lines
     losses = read_losses(killed)
     assert [epoch for epoch, _ in losses] == [1, 2, 3, 4, 5, 6], "each epoch once"
-    whole = shared.paddock(*typed, timeout=600)
+    whole = shared.paddock(*typed, seconds=300)
     assert whole.code == 0, str(whole)
     assert read_losses(whole) == losses, "the loss goes on as if nothing had happened"
     assert read_end(whole) == read_end(killed), "and so do the parameters"
