@@ -23,10 +23,10 @@ PARALLEL := -n $(shell echo $$(( $(CORES) < 5 ? $(CORES) + 3 : 8 ))) --dist load
 WAITING := -n 3 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: ALWAYS help demo dist test test-all kubernetes bench simulate lint types types-of-tests style format catalogues lock clean
+.PHONY: ALWAYS help demo demo-pytorch dist test test-all kubernetes bench simulate lint types types-of-tests style format catalogues lock clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(VENV)/.ready: ALWAYS
 	$(call BOOTSTRAP,)
@@ -37,6 +37,9 @@ $(VENV)/.ready-dev: ALWAYS
 demo: $(VENV)/.ready ## train a real parameter-server job on this machine
 	@$(BIN)/paddock run examples/documents/wide_and_deep.yaml
 	@command -v paddock >/dev/null || echo "paddock is $(BIN)/paddock here" >&2
+
+demo-pytorch: $(VENV)/.ready ## three ranks of PyTorch on this machine: one is killed, and they go on from their checkpoint
+	@$(BIN)/paddock run examples/pytorch/job.yaml --workdir examples/pytorch -- --kill-rank 1 --at-epoch 5
 
 # Built in .venv with the build tools of requirements.lock: no download, and the same bytes each time.
 DIST := dist

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from paddock.cli.cluster.errors import Failed, UserError
+from paddock.cli.submit.script.requests import build_documents
+from paddock.jobs.script.request import ScriptRequest
 from paddock.sdk.errors import JobFailed, PaddockError
 from paddock.sdk.functions import Script
 from paddock.sdk.result import Result
-from paddock.sdk.runs import Ended, explained, finish
+from paddock.sdk.runs import Ended, explained, find_first, finish
 from paddock.sdk.script_directory import remove_old, write_script
 
 COMPLETED = Result("train", "default", "Completed", seconds=3.0)
@@ -62,3 +64,13 @@ def test_a_script_that_was_not_used_for_a_month_is_removed(tmp_path: Path) -> No
     os.utime(old.parent, (now - 31 * 86400, now - 31 * 86400))
     remove_old(tmp_path / "functions", now)
     assert (old.exists(), new.exists()) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("framework", "servers", "first"),
+    [("paddle", 0, "worker-0"), ("paddle", 2, "worker-0"), ("pytorch", 0, "master-0")],
+)
+def test_the_log_is_by_default_that_of_the_first_rank_that_trains(framework: str, servers: int, first: str) -> None:
+    request = ScriptRequest(["python", "train.py"], framework, workers=2, servers=servers, namespace="default")
+    (checked,) = build_documents(request)
+    assert checked.job is not None and find_first(checked.job) == first

@@ -127,7 +127,7 @@ class Verbs(VerbGroup):
 @partial(context_options, variable=None)
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """Training jobs for PaddlePaddle, from one laptop to a Kubernetes fleet, from one YAML file.
+    """Training jobs for PaddlePaddle and PyTorch, from one laptop to a Kubernetes fleet, from one YAML file.
 
     \b
     paddock run -- python train.py  train here, now

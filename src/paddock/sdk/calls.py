@@ -21,6 +21,7 @@ from paddock.sdk.options import (
     File,
     choose_python,
     read_count,
+    read_framework,
     read_names,
     read_path,
     read_script,
@@ -48,6 +49,7 @@ def run(
     secrets: Sequence[str] = (),
     env_files: Sequence[File] = (),
     image: str | None = None,
+    framework: str | None = None,
     workdir: File | None = None,
     resume: bool = False,
     timeout: float | None = None,
@@ -61,11 +63,12 @@ def run(
 
         result = paddock.run("train.py", workers=2, args=["--lr", "0.1"])
 
-    `script`: a Python file, a shell script `.sh`, a manifest `.yaml`, or a whole command as a list of words. `servers`:
-    parameter servers. `secrets`: names of environment variables of this process whose values go by a Secret.
-    `requirements`, `restarts`, `resume`, `image`, `workdir`: as the options of `paddock run`. `timeout`: seconds after
-    which the job is suspended. `context`: of a kubeconfig, for a Kubernetes; else the local cluster, which is started.
-    `detach`: come back as soon as the job is submitted. `check`: raise `JobFailed` if it does not complete.
+    `script`: a Python file, a shell script `.sh`, a manifest `.yaml`, or a whole command as a list of words.
+    `servers`: parameter servers. `secrets`: names of environment variables of this process whose values go by a
+    Secret. `requirements`, `restarts`, `resume`, `image`, `framework`, `workdir`: as the options of `paddock run`.
+    `timeout`: seconds after which the job is suspended. `context`: of a kubeconfig, for a Kubernetes; else the local
+    cluster, which is started. `detach`: come back as soon as the job is submitted. `check`: raise `JobFailed` if it
+    does not complete.
 
     Raises `JobFailed`, `PaddockError`. KeyboardInterrupt ends the job politely, a second one kills it.
     """
@@ -76,7 +79,8 @@ def run(
             gpus=read_count("gpus", gpus, 1), restarts=read_count("restarts", restarts, 0),
             requirements=read_path("requirements", requirements, directory=False), env=read_variables(env),
             env_files=read_names("env_files", env_files), secrets=read_names("secrets", secrets), resume=resume,
-            image=image, workdir=read_path("workdir", workdir, directory=True), namespace=namespace or default,
+            image=image, framework=read_framework(framework),
+            workdir=read_path("workdir", workdir, directory=True), namespace=namespace or default,
         )  # fmt: skip
         python = choose_python(local=place.home is not None)
         file, words = read_script(script, read_words(args), python)
@@ -99,6 +103,7 @@ def train(
     secrets: Sequence[str] = (),
     env_files: Sequence[File] = (),
     image: str | None = None,
+    framework: str | None = None,
     workdir: File | None = None,
     resume: bool = False,
     timeout: float | None = None,
@@ -117,9 +122,11 @@ def train(
         result = paddock.train(train, kwargs={"lr": 0.1}, workers=2)
 
     The function runs in other processes: its imports, and the functions that it calls, stand inside it, and its
-    arguments are numbers, texts, and lists, tuples, sets and dictionaries of them. What it returns is dropped: it
-    writes files to the directory that PADDOCK_OUTPUT_DIR names (`Result.outputs`). It starts in the current directory,
-    or in `workdir`; on a Kubernetes in a directory of its own, with its script alone. All else as in `run`.
+    arguments are numbers, texts, and lists, tuples, sets and dictionaries of them. One that imports torch becomes a
+    PyTorchJob, any other a PaddleJob, unless `framework` ("paddle", "pytorch") says otherwise. What it returns is
+    dropped: it writes files to the directory that PADDOCK_OUTPUT_DIR names (`Result.outputs`). It starts in the
+    current directory, or in `workdir`; on a Kubernetes in a directory of its own, with its script alone. All else as
+    in `run`.
     """
     with explained():
         place, default = choose_place(context, kubeconfig)
@@ -137,7 +144,7 @@ def train(
             restarts=read_count("restarts", restarts, 0),
             requirements=read_path("requirements", requirements, directory=False), env=read_variables(env),
             env_files=read_names("env_files", env_files), secrets=read_names("secrets", secrets), resume=resume,
-            image=image, workdir=directory, namespace=namespace or default,
+            image=image, framework=read_framework(framework), workdir=directory, namespace=namespace or default,
         )  # fmt: skip
         words = (choose_python(local=local), str(path) if local else path.name)
         return _follow(place, Request(None, words, options, read_seconds("timeout", timeout), detach), check=check)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from paddock.cli.cluster.errors import UserError
+from paddock.cli.submit.script.options import FRAMEWORKS
 from paddock.jobs.text.phrases import phrase
 
 File: TypeAlias = str | os.PathLike[str]
@@ -22,6 +23,16 @@ def read_count(option: str, value: int | None, low: int) -> int | None:
     raise UserError(
         phrase("{option}: found {found}; a whole number from {low} is wanted", option=option,
                found=repr(value), low=low)
+    )  # fmt: skip
+
+
+def read_framework(value: str | None) -> str | None:
+    """As --framework takes it."""
+    if value is None or value in FRAMEWORKS:
+        return value
+    raise UserError(
+        phrase("{option}: found {found}; {allowed} is wanted", option="framework", found=repr(value),
+               allowed=FRAMEWORKS)
     )  # fmt: skip
 
 

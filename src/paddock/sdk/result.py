@@ -19,11 +19,11 @@ ReadLog = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """`phase`: `Completed`, `Failed`, `Suspended` (timeout, or an environment that could not be
-    built); `Pending` of a job that was not followed (detach). `cause`: the
-    sentence that says why, empty for a job that completed. `seconds`: from the submission to the end, 0 before it.
-    `metrics`: the last progress that each rank printed, by its name (`worker-0`). `outputs`: the directory of the job's
-    outputs, None on a cluster or where there are none."""
+    """`phase`: `Completed`, `Failed`, `Suspended` (timeout, or an environment that could not be built); `Pending` of
+    a job that was not followed (detach). `cause`: the sentence that says why, empty for a job that completed.
+    `seconds`: from the submission to the end, 0 before it. `metrics`: the last progress that each rank printed, by
+    its name (`worker-0`; of a PyTorchJob `master-0` is the first). `outputs`: the directory of the job's outputs,
+    None on a cluster or where there are none."""
 
     name: str
     namespace: str
@@ -38,8 +38,9 @@ class Result:
     def succeeded(self) -> bool:
         return self.phase == Phase.COMPLETED
 
-    def log(self, rank: str = "worker-0") -> str:
-        """All that a rank has printed so far. Raises `PaddockError` where it is gone, or the job has no such rank."""
+    def log(self, rank: str = "") -> str:
+        """All that a rank has printed so far, by default the first that trains. Raises `PaddockError` where it is
+        gone, or the job has no such rank."""
         return self._read_log(rank)
 
 

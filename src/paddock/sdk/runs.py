@@ -23,6 +23,7 @@ from paddock.cli.submit.script.documents import read_documents
 from paddock.cli.submit.script.options import ScriptOptions
 from paddock.cli.submit.workdir import refuse_impossible
 from paddock.cli.verbs.run import Run
+from paddock.jobs.model import Job
 from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.jobs.views.pods import rank_name
 from paddock.jobs.views.stored import StoredJob, read_stored
@@ -137,8 +138,15 @@ def read_log(place: Place, job: StoredJob, rank: str) -> str:
         return run_apart(lambda: asyncio.run(_fetch_text(place, job, rank)), lambda: None)
 
 
-async def _fetch_text(place: Place, job: StoredJob, rank: str) -> str:
+def find_first(job: Job) -> str:
+    """The first rank that trains: worker-0, or a PyTorchJob's master-0; empty for a job without one. Pure."""
+    trains = {role.name for role in job.roles if role.trains}
+    return next((str(rank) for rank in job.ranks() if rank.role in trains), "")
+
+
+async def _fetch_text(place: Place, job: StoredJob, wanted: str) -> str:
     ranks = [str(each) for each in job.job.ranks()] if job.job else []
+    rank = wanted or (find_first(job.job) if job.job else "")
     if rank not in ranks:
         raise UserError(
             phrase("{job} has no rank {wanted}; it has {known}", job=job.key.name, wanted=rank,

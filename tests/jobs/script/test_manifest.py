@@ -20,6 +20,7 @@ from paddock.jobs.script.escapes import escape, unescape
 from paddock.jobs.script.manifest import build_command, build_manifest
 from paddock.jobs.script.names import LONGEST, build_name
 from paddock.jobs.script.paddle_job import COLLECTIVE_IMAGE, SERVERS_IMAGE
+from paddock.jobs.script.pytorch_job import IMAGE
 from paddock.jobs.script.request import ScriptRequest
 from paddock.kube.validation.names import DNS1035_LABEL
 from paddock.node.runtime.container_env import expand
@@ -93,7 +94,9 @@ def test_parameter_servers_run_the_same_command_in_an_environment_that_has_them(
     assert read(ScriptRequest(TRAIN, servers=1)).network.gloo == 0, "one worker waits for no other"
 
 
-@pytest.mark.parametrize(("image", "name"), [(COLLECTIVE_IMAGE, "paddle"), (SERVERS_IMAGE, "paddle-ubuntu")])
+@pytest.mark.parametrize(
+    ("image", "name"), [(COLLECTIVE_IMAGE, "paddle"), (SERVERS_IMAGE, "paddle-ubuntu"), (IMAGE, "pytorch")]
+)
 def test_the_default_images_stand_for_environments_without_a_program_of_ours(image: str, name: str) -> None:
     found = choose_definition(image, map(read_definition, build_defaults()))
     assert found is not None and (found.name, found.program) == (name, "")

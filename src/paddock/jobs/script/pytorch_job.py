@@ -20,7 +20,7 @@ from paddock.jobs.script.torchrun import count_processes, explain_apart, read_to
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.meta import Manifest
 
-IMAGE = "pytorch/pytorch:2.9.1"
+IMAGE = "pytorch/pytorch:2.13.0-cuda12.6-cudnn9-runtime"
 """It stands for the Environment `pytorch` (`environments.defaults`)."""
 ONE_PROCESS = (("LOCAL_RANK", "0"), ("LOCAL_WORLD_SIZE", "1"))
 """Of a pod whose only process is a rank (PyTorch, `torchrun`: Environment Variables)."""
