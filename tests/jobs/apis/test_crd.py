@@ -102,6 +102,7 @@ def test_kubeflows_names_and_columns_are_its_own(api: JobApi, kind: str, specs: 
     scale = version(api)["subresources"]["scale"]
     assert scale["specReplicasPath"] == f".spec.{specs}.Worker.replicas"
     assert scale["statusReplicasPath"] == ".status.replicaStatuses.Worker.active"
+    assert scale["labelSelectorPath"] == ".status.replicaStatuses.Worker.selector"
 
 
 @pytest.mark.parametrize("crd", build_crds(), ids=name_of)
