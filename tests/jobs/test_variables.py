@@ -23,6 +23,8 @@ LAPTOP = Settings(output_root="/home/ada/outputs", shared_network=True)
 FLEET = "batch.paddlepaddle.org"
 MEETING = "kubeflow.org"
 WITH_SERVERS = "batch.paddlepaddle.org with servers"
+TORCH = "PyTorchJob of kubeflow.org"
+SAMPLES = {MEETING: "kubeflow_distributed", TORCH: "pytorch_mnist"}
 POD_IP = {"valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}}
 INDEX = {"valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['training.kubeflow.org/replica-index']"}}}
 
@@ -31,10 +33,13 @@ def build_manifest(kind: str, env: list[Manifest], **role: Any) -> Manifest:
     """Two workers, and two servers in the third kind, all of whose containers set `env`."""
     container = {"name": "paddle", "image": "paddle:3", "command": ["python", "train.py"], "env": env}
     part = {"replicas": 2, "template": {"spec": {"containers": [container]}}} | role
-    sample = read_manifest("kubeflow_distributed" if kind == MEETING else "resnet")
+    sample = read_manifest(SAMPLES.get(kind, "resnet"))
     spec: Manifest = {"worker": part}
     if kind == MEETING:
         spec = {"paddleReplicaSpecs": {"Worker": part}}
+    elif kind == TORCH:
+        container["name"] = "pytorch"
+        spec = {"pytorchReplicaSpecs": {"Worker": part}}
     elif kind == WITH_SERVERS:
         spec = {"ps": part, "worker": part, "withGloo": 1}
     metadata = {"name": "demo", "namespace": "team", "uid": "a-uid", "generation": 1}
@@ -69,6 +74,7 @@ def warnings_of(job: Job) -> dict[str, str]:
 
 ENV = "spec.worker.template.spec.containers[0].env[0].name"
 MEETING_ENV = "spec.paddleReplicaSpecs.Worker.template.spec.containers[0].env[0].name"
+TORCH_ENV = "spec.pytorchReplicaSpecs.Worker.template.spec.containers[0].env[0].name"
 RANK = "is overwritten: Paddock sets {} for each rank; remove the entry"
 SHARED = (
     "is overwritten: Paddock sets {} for all ranks, as it must agree with the endpoints of the job; remove the entry"
@@ -114,6 +120,15 @@ ROWS: list[Row] = [
     (MEETING, "PADDLE_TRAINER_ENDPOINTS", {"value": "a:1,b:1"}, ("a:1,b:1", "a:1,b:1"),
      "is kept, and `paddle.distributed.launch` takes the master and the number of nodes from it, not from "
      "PADDLE_MASTER and PADDLE_NNODES, which Paddock sets"),
+    (TORCH, "RANK", {"value": "7"}, ("0", "1"), RANK),
+    (TORCH, "PET_NODE_RANK", {"value": "7"}, ("0", "1"), RANK),
+    (TORCH, "WORLD_SIZE", {"value": "8"}, ("8", "8"), KEPT),
+    (TORCH, "WORLD_SIZE", {"value": "2"}, ("2", "2"), ""),
+    (TORCH, "MASTER_ADDR", {"value": "far"}, ("far", "far"), KEPT),
+    (TORCH, "MASTER_PORT", {"value": "29500"}, ("29500", "29500"), KEPT),
+    (TORCH, "PET_NPROC_PER_NODE", {"value": "4"}, ("4", "4"), KEPT),
+    (TORCH, "PET_RDZV_CONF", {"value": "is_host=1"}, ("is_host=1", "is_host=1"), ""),
+    (TORCH, "LOCAL_RANK", {"value": "0"}, ("0", "0"), ""),
 ]  # fmt: skip
 
 
@@ -124,7 +139,7 @@ def test_what_a_program_finds_and_what_is_said_of_it(
     job = read_any(build_manifest(kind, [{"name": name, **entry}]))
     environments = read_environments(job)
     assert (environments["worker-0"][name], environments["worker-1"][name]) == found
-    path = MEETING_ENV if kind == MEETING else ENV
+    path = {MEETING: MEETING_ENV, TORCH: TORCH_ENV}.get(kind, ENV)
     assert warnings_of(job) == ({path: said.format(name)} if said else {})
 
 

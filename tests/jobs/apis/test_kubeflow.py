@@ -117,10 +117,10 @@ def test_masters_alone_are_a_job_as_with_kubeflow() -> None:
     assert [str(rank) for rank in job.ranks()] == ["master-0"]
 
 
-REPLICAS = "a whole number from 1 to 10000"
+REPLICAS = "a whole number from 0 to 10000"
 AT = "spec.paddleReplicaSpecs"
 REFUSED: list[tuple[tuple[str | int, ...], Any, str, str]] = [
-    ((*WORKER, "replicas"), 0, f"{AT}.Worker.replicas", f"found 0, {REPLICAS} is allowed"),
+    ((*WORKER, "replicas"), -1, f"{AT}.Worker.replicas", f"found -1, {REPLICAS} is allowed"),
     ((*WORKER, "replicas"), "two", f"{AT}.Worker.replicas", f'found "two", {REPLICAS} is allowed'),
     (
         SPECS,
@@ -193,20 +193,30 @@ def test_a_wrong_value_is_refused_with_where_what_and_what_is_allowed(
     assert refused(with_value(base(), path, value)) == {at: message}
 
 
-WARNED: list[tuple[tuple[str, ...], Any, list[str]]] = [
+WARNED: list[tuple[tuple[str | int, ...], Any, list[str]]] = [
     (("spec", "elasticPolicy"), {"maxRestarts": 3}, ["spec.elasticPolicy"]),
     ((*TEMPLATE, "restartPolicy"), "Never", [f"{AT}.Worker.template.spec.restartPolicy"]),
     ((*TEMPLATE, "restartPolicy"), "OnFailure", []),
+    ((*CONTAINER, "name"), "main", [f"{AT}.Worker.template.spec.containers"]),
 ]
 
 
 @pytest.mark.parametrize(("path", "value", "paths"), WARNED)
-def test_what_has_no_effect_is_said(path: tuple[str, ...], value: Any, paths: list[str]) -> None:
+def test_what_has_no_effect_is_said(path: tuple[str | int, ...], value: Any, paths: list[str]) -> None:
     assert warned(with_value(base(), path, value)) == paths
 
 
+def test_a_role_may_have_no_pod_as_with_kubeflow_and_workers_decide_where_there_is_no_master() -> None:
+    job = KUBEFLOW_PADDLE.read_job(with_master(0))
+    assert [(role.name, role.replicas, role.decides) for role in job.roles] == [
+        ("master", 0, True),
+        ("worker", 2, True),
+    ]
+    assert KUBEFLOW_PADDLE.read_job(with_value(base(), (*WORKER, "replicas"), 0)).size == 0
+
+
 def test_every_problem_is_told_at_once() -> None:
-    manifest = with_value(base(), (*WORKER, "replicas"), 0)
+    manifest = with_value(base(), (*WORKER, "replicas"), -1)
     manifest = with_value(manifest, (*RUN, "cleanPodPolicy"), "Al")
     manifest = with_value(manifest, ("metadata", "name"), "Wide")
     assert set(refused(manifest)) == {f"{AT}.Worker.replicas", "spec.runPolicy.cleanPodPolicy", "metadata.name"}

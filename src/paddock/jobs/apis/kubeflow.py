@@ -1,16 +1,17 @@
 """kubeflow.org/v1 <-> Job and Status: all kinds of Kubeflow's training-operator, v1.9, each a value of `KubeflowJob`.
 
 The kinds differ in their name, the field of their replica specs, its replica types and the framework; the group has the
-rest. Defaults are Kubeflow's: one replica, restartPolicy OnFailure. Three rules differ from Kubeflow's:
+rest. Defaults are Kubeflow's: one replica, restartPolicy OnFailure. As there, the Masters decide when a job has
+succeeded, where there are any (a PaddleJob's are parameter servers), else the workers. Two rules differ:
 
 - The whole gang restarts, not one pod: the peers of a lost rank would wait for it without end.
-- Workers of a PaddleJob decide when it has succeeded, also with a Master: parameter servers never exit by themselves.
 - Without a `cleanPodPolicy`, pods that still run at the end are deleted. With Kubeflow's default, None, a finished job
   keeps its GPUs. An explicit `None` keeps the servers of a completed job; pods of a failed job end in any case.
 
-A container named after the framework is not required: otherwise the first one trains. The values are in
-`apis.kubeflow_paddle` and `apis.kubeflow_pytorch`, the CRD in `jobs.install.crd`, pods in `jobs.objects.pods`,
-conditions in `apis.kubeflow_conditions`.
+What Kubeflow's webhook refuses is refused, but for three things, of which the latter two have a warning: a Master
+without `replicas` has one; a longer name, or one with dots; and no container named after the framework: the first one
+trains then. The values are in `apis.kubeflow_paddle` and `apis.kubeflow_pytorch`, the CRD in `jobs.install.crd`, pods
+in `jobs.objects.pods`, conditions in `apis.kubeflow_conditions`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from paddock.jobs.apis.manifests import MOST_PODS, accept, build_job, check_size
 from paddock.jobs.apis.names import check_name
 from paddock.jobs.apis.run_policy import read_run_policy, read_scheduling
 from paddock.jobs.apis.schema_parts import find_spec_fields
+from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.launch import Launch
 from paddock.jobs.model import CleanPods, Job, Network, Rank, RestartPolicy, Role, Status
 from paddock.jobs.names import job_label
@@ -33,7 +35,7 @@ from paddock.jobs.objects.templates import check_template
 from paddock.jobs.reading.fields import Fields
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import either, nearest, wrong
+from paddock.jobs.text.sentences import either, nearest, told, wrong
 from paddock.kube.meta import Manifest, Resource, labels_of
 from paddock.kube.times import Moment
 
@@ -55,13 +57,15 @@ _CLEAN_PODS = {_Clean.ALL: CleanPods.ALWAYS, _Clean.RUNNING: CleanPods.RUNNING, 
 class ReplicaType:
     """A key of a kind's replica specs and its `Role.name`. `is_master`: these ranks decide whether the job has
     succeeded, where there are any, and their pods have Kubeflow's label `job-role: master`. `trains`: as in `Role`.
-    `restart`: the default restartPolicy."""
+    `restart`: the default restartPolicy. `least` and `most`: the replicas that are allowed."""
 
     name: str
     role: str
     is_master: bool = False
     trains: bool = True
     restart: RestartPolicy = RestartPolicy.ON_FAILURE
+    least: int = 1
+    most: int = MOST_PODS
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,22 +176,45 @@ class KubeflowJob:
         found = [each for each in self.replica_types if specs.has(each.name)]
         if not found and not unknown and specs.readable:
             spec.refuse(self.replica_specs, self.needs)
-        roles = tuple(_read_role(specs.child(each.name), each) for each in found)
+        roles = tuple(self._read_role(specs.child(each.name), each) for each in found)
         check_size(spec, roles)
         masters = self._masters()
         if not any(role.replicas for role in roles if role.name in masters):
             return roles
         return tuple(replace(role, decides=role.name in masters) for role in roles)
 
+    def _read_role(self, fields: Fields, replica_type: ReplicaType) -> Role:
+        replicas = _read_replicas(fields, replica_type)
+        check_template(fields)
+        template, pod = fields.value.get("template"), fields.child("template").child("spec")
+        restart = fields.choice("restartPolicy", RestartPolicy, replica_type.restart)
+        if pod.has("restartPolicy") and pod.value["restartPolicy"] != restart:
+            said = phrase("is not read: the one beside the template counts, which is {restart}", restart=str(restart))
+            pod.warn("restartPolicy", said)
+        _check_container_name(pod, FRAMEWORKS[self.framework].container)
+        template = template if isinstance(template, Mapping) else {}
+        return Role(replica_type.role, replicas, template, restart, trains=replica_type.trains)
 
-def _read_role(fields: Fields, replica_type: ReplicaType) -> Role:
-    replicas = fields.whole("replicas", 1, MOST_PODS)
-    check_template(fields)
-    template, pod = fields.value.get("template"), fields.child("template").child("spec")
-    restart = fields.choice("restartPolicy", RestartPolicy, replica_type.restart)
-    if pod.has("restartPolicy") and pod.value["restartPolicy"] != restart:
-        said = phrase("is not read: the one beside the template counts, which is {restart}", restart=str(restart))
-        pod.warn("restartPolicy", said)
-    number = 1 if replicas is None else replicas
-    template = template if isinstance(template, Mapping) else {}
-    return Role(replica_type.role, number, template, restart, trains=replica_type.trains)
+
+def _read_replicas(fields: Fields, replica_type: ReplicaType) -> int:
+    """One by default. A role that has one rank alone says where further ranks go."""
+    low, high, found = replica_type.least, replica_type.most, fields.value.get("replicas")
+    if low == high == 1 and isinstance(found, int | float) and found != 1:
+        advice = phrase("; there is one {role}, rank 0, and further ranks are Workers", role=replica_type.name)
+        fields.refuse("replicas", "1", advice=advice)
+    elif (replicas := fields.whole("replicas", low, high)) is not None:
+        return replicas
+    return 1
+
+
+def _check_container_name(pod: Fields, wanted: str) -> None:
+    """Kubeflow's webhook demands the name; here the first container trains where none has it."""
+    found = pod.value.get("containers")
+    names = [each.get("name") for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
+    if names and isinstance(names[0], str) and wanted not in names:
+        said = phrase(
+            "none is called {wanted}, so the first, {first}, is the one that trains; Kubeflow's operator refuses that",
+            wanted=wanted,
+            first=names[0],
+        )
+        pod.add(told(pod.path_of("containers"), said, severity="warning"))

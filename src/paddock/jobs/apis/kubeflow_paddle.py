@@ -31,8 +31,8 @@ KUBEFLOW_PADDLE = KubeflowJob(
     kind="PaddleJob",
     replica_specs="paddleReplicaSpecs",
     replica_types=(
-        ReplicaType("Master", "master", is_master=True, trains=False),  # parameter servers
-        ReplicaType("Worker", "worker"),
+        ReplicaType("Master", "master", is_master=True, trains=False, least=0),  # parameter servers
+        ReplicaType("Worker", "worker", least=0),
     ),
     framework="paddle",
     needs=phrase("a mapping with Worker, and Master where there are parameter servers,"),

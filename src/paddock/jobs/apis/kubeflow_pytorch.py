@@ -1,10 +1,13 @@
 """PyTorchJob of kubeflow.org/v1: the roles Master and Worker, `nprocPerNode` and `elasticPolicy`.
 
 Defaults are training-operator's (v1.9.4, pkg/apis/kubeflow.org/v1/pytorch_defaults.go): nprocPerNode is `auto`, and of
-an elasticPolicy with one bound the other is the same, with none both are the number of workers.
+an elasticPolicy with one bound the other is the same, with none both are the number of workers. Refused is what its
+webhook refuses, and bounds that torchrun ends with an error at; what would wait for ever has a warning.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from paddock.jobs.apis.kubeflow import KubeflowJob, ReplicaType
 from paddock.jobs.apis.kubeflow_schema import build_elastic_policy
@@ -12,11 +15,16 @@ from paddock.jobs.apis.schema_parts import COUNT, TEXT, build_list, build_object
 from paddock.jobs.launch import Elastic, Launch
 from paddock.jobs.model import Role
 from paddock.jobs.reading.fields import Fields
-from paddock.jobs.text.phrases import phrase
+from paddock.jobs.reading.scripts import starts_one_process
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.text.sentences import either, nearest, perhaps, quoted, told
 from paddock.kube.meta import Manifest
 
+_SPECS = "pytorchReplicaSpecs"
 _MOST = 2**31 - 1
 _LAST_PORT = 65535
+_PROCESSES = ("auto", "cpu", "gpu")
+_BACKENDS = ("c10d", "etcd", "etcd-v2")
 
 
 def _own_fields() -> Manifest:
@@ -36,21 +44,35 @@ def _own_fields() -> Manifest:
 def _read_launch(spec: Fields, roles: tuple[Role, ...]) -> Launch:
     elastic = _read_elastic(spec, roles)
     default = "" if elastic is not None and elastic.processes is not None else "auto"
-    return Launch(spec.text("nprocPerNode") or default, elastic)
+    processes = spec.text("nprocPerNode")
+    if processes and not (processes in _PROCESSES or (processes.isdecimal() and int(processes) > 0)):
+        allowed = phrase("{words}, or a number from 1 on in quotes", words=_PROCESSES)
+        _warn_of_word(spec, "nprocPerNode", allowed, nearest(processes, _PROCESSES))
+    elif elastic is None and processes.isdecimal() and int(processes) > 1 and _starts_one_process(roles):
+        spec.warn("nprocPerNode", _explain_processes(processes))
+    return Launch(processes or default, elastic)
 
 
 def _read_elastic(spec: Fields, roles: tuple[Role, ...]) -> Elastic | None:
     if not spec.has("elasticPolicy"):
         return None
     policy = spec.child("elasticPolicy")
+    if not any(role.name == "worker" for role in roles):
+        wanted = phrase("a role with replicas and a template, beside an elasticPolicy,")
+        spec.child(_SPECS).refuse("Worker", wanted)
+    _check_processes(spec, policy)
+    if (backend := policy.text("rdzvBackend")) and backend not in _BACKENDS:
+        _warn_of_word(policy, "rdzvBackend", either(_BACKENDS), nearest(backend, _BACKENDS))
     least, most = policy.whole("minReplicas", 0, _MOST), policy.whole("maxReplicas", 0, _MOST)
+    if least is not None and most is not None and least > most:
+        policy.refuse("minReplicas", phrase("a whole number of at most maxReplicas, {most},", most=most))
     workers = sum(role.replicas for role in roles if role.name == "worker")
     conf = ((pair.text("key"), pair.text("value")) for pair in policy.children("rdzvConf"))
     metrics = policy.value.get("metrics")
-    return Elastic(
+    elastic = Elastic(
         least=next((each for each in (least, most) if each is not None), workers),
         most=next((each for each in (most, least) if each is not None), workers),
-        backend=policy.text("rdzvBackend"),
+        backend=backend,
         host=policy.text("rdzvHost"),
         port=policy.whole("rdzvPort", 1, _LAST_PORT),
         id=policy.text("rdzvId"),
@@ -60,12 +82,80 @@ def _read_elastic(spec: Fields, roles: tuple[Role, ...]) -> Elastic | None:
         max_restarts=policy.whole("maxRestarts", 0, _MOST),
         metrics=tuple(metrics) if isinstance(metrics, list) else None,
     )
+    for said in _explain_counts(elastic, sum(role.replicas for role in roles)):
+        spec.add(told(policy.path, said, severity="warning"))
+    return elastic
+
+
+def _check_processes(spec: Fields, policy: Fields) -> None:
+    """The two fields for the processes of a pod: the one in elasticPolicy is deprecated, and both are refused."""
+    if not policy.has("nProcPerNode"):
+        return
+    path = policy.path_of("nProcPerNode")
+    if spec.has("nprocPerNode"):
+        spec.add(told(path, phrase("must not stand beside spec.nprocPerNode, which says the same: remove this one")))
+    else:
+        spec.add(told(path, phrase("is deprecated: write it as spec.nprocPerNode, in quotes"), severity="warning"))
+
+
+def _explain_counts(elastic: Elastic, size: int) -> Iterator[Phrase]:
+    """Why pods would wait without end at the rendezvous, of a job of `size` pods."""
+    if elastic.standalone and elastic.least > 1:
+        yield phrase(
+            "with standalone each pod has a rendezvous of its own, where it waits without end for {least} pods: set "
+            "minReplicas to 1, or remove standalone",
+            least=elastic.least,
+        )
+    elif elastic.least > size:
+        yield phrase(
+            "the job has {size} pods, and torchrun waits until there are {least} (minReplicas)",
+            size=size,
+            least=elastic.least,
+        )
+    elif elastic.least <= elastic.most < size:
+        yield phrase(
+            "the job has {size} pods, of which {most} take part (maxReplicas), and the others wait",
+            size=size,
+            most=elastic.most,
+        )
+
+
+def _starts_one_process(roles: tuple[Role, ...]) -> bool:
+    """Whether every role starts a Python program without a launcher, as far as its command shows."""
+    return bool(roles) and all(map(_is_plain, roles))
+
+
+def _is_plain(role: Role) -> bool:
+    pod = role.template.get("spec")
+    containers = pod.get("containers") if isinstance(pod, dict) else None
+    if not isinstance(containers, list) or not containers or not all(isinstance(each, dict) for each in containers):
+        return False
+    names = [each.get("name") for each in containers]
+    return starts_one_process(containers[names.index("pytorch") if "pytorch" in names else 0])
+
+
+def _explain_processes(processes: str) -> Phrase:
+    return phrase(
+        "WORLD_SIZE counts {processes} processes in each pod, and the command starts one, without torchrun: unless the "
+        "program starts the others, ranks wait for them without end; start it with torchrun, or remove the line",
+        processes=processes,
+    )
+
+
+def _warn_of_word(fields: Fields, key: str, allowed: Phrase, near: str) -> None:
+    said = phrase(
+        "found {found}, which torchrun may not know: there is {allowed}{perhaps}",
+        found=quoted(fields.value[key]),
+        allowed=allowed,
+        perhaps=perhaps(near),
+    )
+    fields.warn(key, said)
 
 
 KUBEFLOW_PYTORCH = KubeflowJob(
     kind="PyTorchJob",
-    replica_specs="pytorchReplicaSpecs",
-    replica_types=(ReplicaType("Master", "master", is_master=True), ReplicaType("Worker", "worker")),
+    replica_specs=_SPECS,
+    replica_types=(ReplicaType("Master", "master", is_master=True, most=1), ReplicaType("Worker", "worker")),
     framework="pytorch",
     needs=phrase("a mapping with Master, Worker or both"),
     own_fields=_own_fields,

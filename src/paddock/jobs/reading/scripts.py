@@ -49,6 +49,14 @@ def read_launch(words: Sequence[str]) -> tuple[str, ...] | None:
     return None
 
 
+def starts_one_process(container: Mapping[str, Any]) -> bool:
+    """Whether the command is `python FILE`: one process, unless the file starts others. False where it is not known."""
+    if not all(isinstance(container.get(key) or [], list) for key in ("command", "args")):
+        return False
+    words = read_words(container)
+    return read_launch(words) is None and bool(_of_python(words))
+
+
 def find_script(container: Mapping[str, Any]) -> str:
     """`train.py` of `python -m paddle.distributed.launch train.py --epochs=10`: a path relative to the working
     directory. Empty if the path is absolute, the container has a workingDir (in its image or a volume), or a shell does

@@ -1,0 +1,144 @@
+"""PyTorch's environment by Kubeflow's contract (training-operator v1.9.4), name by name and in its order, and ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from jobs.samples import read_any, read_manifest, read_sample
+from paddock.jobs.frameworks import pytorch
+from paddock.jobs.model import Job, Rank, Settings
+from paddock.jobs.objects import pods
+
+ADDRESS = {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}
+MASTER, FIRST, SECOND = Rank("master", 0), Rank("worker", 0), Rank("worker", 1)
+OURS = {"PET_LOCAL_ADDR": ADDRESS, "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
+
+
+def environment(job: Job, rank: Rank, port: int | None = None) -> list[tuple[str, Any]]:
+    entries = pytorch.build_environment(job, rank, port)
+    return [(entry["name"], entry.get("value", entry.get("valueFrom"))) for entry in entries]
+
+
+def read(name: str = "pytorch_mnist", **spec: Any) -> Job:
+    manifest = read_manifest(name)
+    manifest["spec"] |= spec
+    return read_any(manifest)
+
+
+@pytest.mark.parametrize(("rank", "number"), [(MASTER, "0"), (FIRST, "1"), (SECOND, "2")])
+def test_a_rank_finds_the_master_and_its_number(rank: Rank, number: str) -> None:
+    assert environment(read(), rank) == [
+        ("PYTHONUNBUFFERED", "1"),
+        ("MASTER_PORT", "23456"),
+        ("PET_MASTER_PORT", "23456"),
+        ("MASTER_ADDR", "mnist-master-0"),
+        ("PET_MASTER_ADDR", "mnist-master-0"),
+        ("WORLD_SIZE", "3"),
+        ("RANK", number),
+        ("PET_NODE_RANK", number),
+        ("PET_NPROC_PER_NODE", "auto"),
+        ("PET_NNODES", "3"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("processes", "world"), [("auto", "3"), ("cpu", "3"), ("gpu", "3"), ("1", "3"), ("2", "6"), ("many", "3")]
+)
+def test_the_world_has_the_processes_of_all_pods_and_ranks_are_those_of_pods(processes: str, world: str) -> None:
+    found = dict(environment(read(nprocPerNode=processes), SECOND))
+    assert (found["WORLD_SIZE"], found["RANK"], found["PET_NODE_RANK"]) == (world, "2", "2")
+    assert (found["PET_NPROC_PER_NODE"], found["PET_NNODES"]) == (processes, "3")
+
+
+def test_workers_without_a_master_have_ranks_too() -> None:
+    """With Kubeflow they have neither a rank nor an address, and each torchrun waits at its own for ever."""
+    found = dict(environment(read("pytorch_workers"), SECOND))
+    assert (found["MASTER_ADDR"], found["PET_MASTER_ADDR"]) == ("workers-worker-0", "workers-worker-0")
+    assert (found["RANK"], found["PET_NODE_RANK"], found["WORLD_SIZE"]) == ("1", "1", "4")
+
+
+@pytest.mark.parametrize(("rank", "is_host"), [(FIRST, "1"), (SECOND, "0")])
+def test_elastic_workers_meet_at_the_first_of_them(rank: Rank, is_host: str) -> None:
+    at = "elastic-example-imagenet-worker-0:23456"
+    assert environment(read_sample("pytorch_elastic"), rank) == [
+        ("PYTHONUNBUFFERED", "1"),
+        ("PET_NPROC_PER_NODE", "auto"),
+        ("PET_RDZV_ENDPOINT", at),
+        ("PET_RDZV_BACKEND", "c10d"),
+        ("PET_NNODES", "1:2"),
+        ("PET_MAX_RESTARTS", "100"),
+        ("PET_RDZV_CONF", f"last_call_timeout=2,is_host={is_host}"),
+        *OURS.items(),
+    ]
+
+
+def test_every_field_of_an_elastic_policy_reaches_the_pods_in_kubeflows_order() -> None:
+    policy = {
+        "minReplicas": 1,
+        "maxReplicas": 3,
+        "rdzvBackend": "etcd",
+        "rdzvHost": "etcd.team",
+        "rdzvPort": 2379,
+        "rdzvId": "one",
+        "rdzvConf": [{"key": "timeout", "value": "9"}, {"key": "a", "value": "b"}],
+        "standalone": True,
+        "nProcPerNode": 2,
+        "maxRestarts": 3,
+    }
+    found = environment(read(elasticPolicy=policy), FIRST)
+    assert [name for name, _ in found[:8]] == [name for name, _ in environment(read(), FIRST)[:8]]  # the Master's
+    assert found[8:] == [
+        ("PET_RDZV_ENDPOINT", "etcd.team:2379"),
+        ("PET_RDZV_BACKEND", "etcd"),
+        ("PET_NNODES", "1:3"),
+        ("PET_MAX_RESTARTS", "3"),
+        ("PET_NPROC_PER_NODE", "2"),
+        ("PET_RDZV_ID", "one"),
+        ("PET_RDZV_CONF", "timeout=9,a=b"),
+        ("PET_STANDALONE", "1"),
+        *OURS.items(),
+    ]
+
+
+CONFS: list[tuple[dict[str, Any], str | None]] = [
+    ({}, "is_host=1"),
+    ({"rdzvConf": []}, "is_host=1"),
+    ({"rdzvConf": [{"key": "is_host", "value": "0"}]}, "is_host=0"),
+    ({"rdzvHost": "elsewhere", "rdzvConf": []}, None),
+    ({"rdzvBackend": "etcd-v2"}, None),
+    ({"standalone": True}, None),
+]
+
+
+@pytest.mark.parametrize(("policy", "conf"), CONFS)
+def test_who_opens_the_rendezvous_is_said_where_a_pod_of_the_job_does(policy: dict[str, Any], conf: str | None) -> None:
+    """torch guesses it from host names, which machines of one network may not resolve."""
+    assert dict(environment(read("pytorch_elastic", elasticPolicy=policy), FIRST)).get("PET_RDZV_CONF") == conf
+
+
+@pytest.mark.parametrize(
+    ("declared", "own", "at"), [(None, None, "23456"), (7000, None, "7000"), (7000, 20040, "20040")]
+)
+def test_the_port_is_the_jobs_own_where_jobs_share_a_machine_else_the_masters(
+    declared: int | None, own: int | None, at: str
+) -> None:
+    manifest = read_manifest("pytorch_mnist")
+    master = manifest["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"][0]
+    master["ports"] = [{"name": "pytorchjob-port", "containerPort": declared}] if declared else []
+    job = read_any(manifest)
+    found = [dict(environment(job, rank, own)) for rank in job.ranks()]
+    assert {each[name] for each in found for name in ("MASTER_PORT", "PET_MASTER_PORT")} == {at}
+
+
+def test_side_cars_and_init_containers_get_no_variable_and_no_init_container_is_added() -> None:
+    """Kubeflow's workers look up the Master's name in one, as its Services have no address of a pod that starts."""
+    manifest = read_manifest("pytorch_mnist")
+    worker = manifest["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]
+    worker["initContainers"] = [{"name": "fetch", "image": "busybox"}]
+    job = read_any(manifest)
+    made = pods.build_pod(job, FIRST, 0, None, Settings())["spec"]
+    assert made["initContainers"] == worker["initContainers"]
+    assert made["containers"][0] == worker["containers"][0]
+    assert pods.build_service(job, MASTER)["spec"]["publishNotReadyAddresses"] is True
