@@ -1,9 +1,9 @@
 """PyTorch's ranks: from the start of their processes to their first all_reduce, and from a killed rank to the next one.
 
-Three ranks that torchrun starts, one to a pod, as a PyTorchJob of 1 + 2 and bare, with the same Python and program. What
-counts begins at the earliest of the three processes, before torchrun, and ends when the last rank has its sum: Paddock's
-own time before that is in "On a laptop". A rank that kills itself (-9) ends the whole gang here, which starts again after
-its back-off; torchrun alone, with agents that live and know each other, starts its processes again.
+Three ranks that torchrun starts, one to a pod, as a PyTorchJob of 1 + 2 and bare, with the same Python and program.
+What counts begins at the earliest of the three processes, before torchrun, and ends when the last rank has its sum:
+Paddock's own time before that is in "On a laptop". A rank that kills itself (-9) ends the whole gang here, which starts
+again after its back-off; torchrun alone, with agents that live and know each other, starts its processes again.
 """
 
 from __future__ import annotations
