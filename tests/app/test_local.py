@@ -13,6 +13,7 @@ from paddock.app.images import EnvironmentImages
 from paddock.app.kinds import apply_crds, build_crds
 from paddock.app.local import build_settings, explain_failure
 from paddock.environments import answers
+from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH
 from paddock.kube.errors import Unavailable
 from paddock.kube.meta import CRDS, POD_GROUPS, VOLCANO_POD_GROUPS, name_of
 from paddock.node.runtime import images
@@ -55,6 +56,29 @@ async def test_crds_are_installed_and_updated(tmp_path: Path) -> None:
         await apply_crds(api, build_crds())
         again = await api.get(CRDS, "", "podgroups.scheduling.volcano.sh")
         assert again["metadata"]["resourceVersion"] == version, "a CRD that is up to date is not written again"
+    finally:
+        await api.close()
+
+
+async def test_a_job_of_an_older_paddock_has_the_defaults_of_the_new_definition(tmp_path: Path) -> None:
+    """As on a cluster, whose server sets them whenever it reads an object."""
+    api, resource = await LocalApi.open(tmp_path), KUBEFLOW_PYTORCH.resource
+    try:
+        await apply_crds(api, build_crds())
+        older = await api.get(CRDS, "", resource.qualified)
+        schema = older["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+        del schema["properties"]["spec"]["properties"]["runPolicy"]["default"]
+        await api.replace(CRDS, older)
+        job = {
+            "apiVersion": resource.api_version,
+            "kind": resource.kind,
+            "metadata": {"name": "old", "namespace": "default"},
+            "spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": 1}}},
+        }
+        assert "runPolicy" not in (await api.create(resource, job))["spec"]
+        await apply_crds(api, build_crds())
+        assert (await api.get(resource, "default", "old"))["spec"]["runPolicy"] == {"suspend": False}
+        assert (await api.list(resource)).items[0]["spec"]["runPolicy"] == {"suspend": False}
     finally:
         await api.close()
 

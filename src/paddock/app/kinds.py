@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from paddock.environments.crd import build_crd as build_environment_crd
+from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.install.crd import build_crds as build_job_crds
 from paddock.kube.api import Api
-from paddock.kube.errors import AlreadyExists
-from paddock.kube.meta import CRDS, POD_GROUPS, VOLCANO_POD_GROUPS, Manifest, Resource, name_of, version_of
+from paddock.kube.errors import AlreadyExists, ApiError
+from paddock.kube.meta import CRDS, POD_GROUPS, VOLCANO_POD_GROUPS, Manifest, Resource, key_of, name_of, version_of
 
 _MIN_MEMBER = {"type": "integer", "minimum": 0, "format": "int32"}
 
@@ -72,3 +74,16 @@ async def apply_crds(api: Api, crds: Iterable[Manifest]) -> None:
             if current["spec"] != crd["spec"]:
                 fresh = {**crd, "metadata": {**crd["metadata"], "resourceVersion": version_of(current)}}
                 await api.replace(CRDS, fresh)
+                await _store_again(api, crd)
+
+
+async def _store_again(api: Api, crd: Manifest) -> None:
+    """Gives the objects that an older Paddock stored the defaults of the new definition: this server sets them when it
+    stores an object, where a cluster's does when it reads one. An object that the definition now refuses stays."""
+    names, version = crd["spec"]["names"], crd["spec"]["versions"][0]["name"]
+    resource = Resource(crd["spec"]["group"], version, names["kind"], names["plural"])
+    if resource not in KINDS:
+        return
+    for each in (await api.list(resource)).items:
+        with suppress(ApiError):
+            await api.patch(resource, *key_of(each), {})

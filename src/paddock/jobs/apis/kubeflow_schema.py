@@ -19,6 +19,7 @@ from paddock.jobs.apis.schema_parts import (
     run_policy,
     scheduling_policy,
 )
+from paddock.jobs.policies.manager import Manager
 from paddock.kube.meta import Manifest
 from paddock.kube.schemas import definition
 
@@ -58,6 +59,8 @@ def _run_policy() -> Manifest:
         {
             **run_policy(),
             "suspend": {"type": "boolean", "default": False},
+            # The one enum: Kubeflow's webhook refuses others when a job is made, and who makes it waits for that.
+            "managedBy": {**TEXT, "enum": ["", *(manager.value for manager in Manager)]},
             "schedulingPolicy": build_object(scheduling_policy()),
         }
     )
