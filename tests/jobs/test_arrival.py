@@ -257,8 +257,17 @@ MASTER = Rank("master", 0)
 
 
 def test_a_master_that_ends_first_decides() -> None:
+    ended = {rank: End(0, 2, 0) for rank in WORKERS}
+    verdict = judge(MASTERS, {MASTER: End(0, 0, 0), **ended})
+    assert verdict == Outcome(Phase.COMPLETED, 0, 0, "Completed", 2.0)
+
+
+@pytest.mark.parametrize("code", [0, 1, 137])
+def test_workers_have_thirty_seconds_after_the_master_and_their_ends_change_nothing(code: int) -> None:
     verdict = judge(MASTERS, {MASTER: End(0, 0, 0)})
-    assert verdict == Outcome(Phase.COMPLETED, 0, 0, "Completed", 0.0)
+    assert verdict == Outcome(Phase.COMPLETED, 0, 0, "CompletedWithoutWorkers", 30.0)
+    late = judge(MASTERS, {MASTER: End(0, 0, 0), **{rank: End(code, 20, 0) for rank in WORKERS}})
+    assert late == Outcome(Phase.COMPLETED, 0, 0, "Completed", 20.0)
 
 
 def test_a_master_has_five_minutes_after_the_workers() -> None:

@@ -51,14 +51,15 @@ log = logging.getLogger("paddock.cluster")
 @dataclass(frozen=True, slots=True)
 class Options:
     """The operator's settings. `namespaces`: empty for all. `pod_groups`, `gang_scheduler`, `substitutes`,
-    `master_wait`, `loss_limit`: as in `Settings`. `metrics`, `probes`: the addresses to listen on, None to turn them
-    off. `lease_namespace`: the Lease's namespace."""
+    `master_wait`, `end_wait`, `loss_limit`: as in `Settings`. `metrics`, `probes`: the addresses to listen on, None to
+    turn them off. `lease_namespace`: the Lease's namespace."""
 
     lease_namespace: str
     namespaces: tuple[str, ...] = ()
     kinds: tuple[Resource, ...] = (PADDLEPADDLE.resource,)
     pod_groups: Resource | None = None
     master_wait: float = DEFAULTS.master_wait
+    end_wait: float = DEFAULTS.end_wait
     loss_limit: int = DEFAULTS.loss_limit
     gang_scheduler: str = ""
     substitutes: bool = False
@@ -74,6 +75,7 @@ def build_settings(options: Options) -> Settings:
         gang_scheduler=options.gang_scheduler,
         substitutes=options.substitutes,
         master_wait=options.master_wait,
+        end_wait=options.end_wait,
         loss_limit=options.loss_limit,
     )
 

@@ -281,6 +281,16 @@ class WaitingForMaster(Cause):
     seconds: int
 
 
+@dataclass(frozen=True, slots=True)
+class WaitingForWorkers(Cause):
+    """The ranks that decide have succeeded, `succeeded` of them, and others still train (`ranks`): after `seconds` the
+    job is completed."""
+
+    ranks: tuple[str, ...]
+    seconds: int
+    succeeded: int
+
+
 # A new attempt: the whole gang is recreated.
 
 
@@ -427,6 +437,14 @@ class CompletedWithoutMaster(Cause):
 
 
 @dataclass(frozen=True, slots=True)
+class CompletedWithoutWorkers(Cause):
+    """The ranks that decide succeeded, and others (`ranks`) still trained `seconds` later: the clean-up ends them."""
+
+    ranks: tuple[str, ...]
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
 class RankFailed(Failure):
     """A rank failed for good: its role's policy does not restart."""
 
@@ -468,9 +486,9 @@ CAUSES: dict[str, type[Cause]] = {
         WaitingForNode, NodeNotReady, NodeUnknown, NodeSilent, WaitingForPods, WaitingForScheduler, SchedulerSilent,
         WaitingForPodGroup, BuildingEnvironment, EnvironmentFailed, ImageUnavailable, ConfigurationWrong,
         ContainerWaiting, WaitingForAddresses, WaitingForConfigMap, PodsStarting, WaitingForStatuses, ClockUnsure,
-        WaitingForMaster, RankRestarted, PodsDeleted, PodsLost, Resized, PortsDiffer, AddressesChanged, Resumed,
-        PodsAdopted, Suspended, Deleting, Completed, CompletedServersKept, CompletedWithoutMaster, RankFailed,
-        ServerEnded, BackoffLimitExceeded, DeadlineExceeded, LostTooOften,
+        WaitingForMaster, WaitingForWorkers, RankRestarted, PodsDeleted, PodsLost, Resized, PortsDiffer,
+        AddressesChanged, Resumed, PodsAdopted, Suspended, Deleting, Completed, CompletedServersKept, CompletedWithoutMaster,
+        CompletedWithoutWorkers, RankFailed, ServerEnded, BackoffLimitExceeded, DeadlineExceeded, LostTooOften,
     )
 }  # fmt: skip
 

@@ -421,6 +421,7 @@ class Settings:
     `scheduler_wait`: seconds until a scheduler that says nothing is taken for absent (`policies.silence`).
     `status_wait`: seconds that a verdict waits for statuses on their way (`policies.arrival`).
     `master_wait`: seconds that a deciding Master may run after all workers have succeeded (`policies.success`).
+    `end_wait`: seconds that workers may run after the deciding ranks have succeeded (`policies.ending`).
     `loss_limit`: losses in a row after which the job fails (`policies.losses`).
     `autoscalers`: the resource of HorizontalPodAutoscalers; None to make none (a laptop, or a cluster without it).
     """
@@ -433,5 +434,6 @@ class Settings:
     scheduler_wait: float = 60.0
     status_wait: float = 10.0
     master_wait: float = 300.0
+    end_wait: float = 30.0
     loss_limit: int = 100
     autoscalers: Resource | None = None

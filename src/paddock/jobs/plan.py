@@ -32,6 +32,7 @@ from paddock.jobs.policies import (
     backoff,
     children,
     deadline,
+    ending,
     gang,
     losses,
     lost,
@@ -62,7 +63,8 @@ RETRY_SECONDS = 30.0
 class _Facts:
     """The inputs of one reconcile, and what follows from them. `gang`: pods of the recorded attempt; `older`: pods of
     earlier attempts; `replaced`: those of this attempt whose ranks have, or get, another; `missing`: ranks without a
-    pod; `whole`: every rank has had its pod in this attempt, so a missing pod was deleted; `overdue`: what to do about pods that should be gone by now; `losses`: those in a row until now."""
+    pod; `whole`: every rank has had its pod in this attempt, so a missing pod was deleted; `overdue`: what to do about
+    pods that should be gone by now; `losses`: those in a row until now."""
 
     job: Job
     status: Status
@@ -118,9 +120,11 @@ def _read_facts(job: Job, status: Status, observed: Observed, now: Moment, setti
 # Decide.
 
 
-def _judge_success(facts: _Facts) -> Verdict | None:
-    gone = facts.missing if facts.whole else ()
-    return success.plan_success(facts.job, _vouched(facts), gone, arrival.first_noticed(facts.status, facts.now))
+def _judge_success(facts: _Facts) -> Verdict | Wait | None:
+    job, status, gone = facts.job, facts.status, facts.missing if facts.whole else ()
+    found = success.plan_success(job, _vouched(facts), gone, arrival.first_noticed(status, facts.now))
+    off = facts.observed.clock_off
+    return ending.plan_ending(job, status, found, facts.gang, facts.now, facts.settings, off)
 
 
 def _judge_deaths(facts: _Facts) -> Verdict | Wait | None:

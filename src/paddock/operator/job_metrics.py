@@ -31,6 +31,7 @@ ENDS: tuple[tuple[Phase, type[causes.Cause]], ...] = (
     (Phase.COMPLETED, causes.Completed),
     (Phase.COMPLETED, causes.CompletedServersKept),
     (Phase.COMPLETED, causes.CompletedWithoutMaster),
+    (Phase.COMPLETED, causes.CompletedWithoutWorkers),
     (Phase.FAILED, causes.RankFailed),
     (Phase.FAILED, causes.ServerEnded),
     (Phase.FAILED, causes.BackoffLimitExceeded),

@@ -1,4 +1,4 @@
-"""What starts again alone with the annotation `paddock.dev/restart-scope: Pod`: who is replaced, and what is counted."""
+"""What starts again alone with the annotation `paddock.dev/restart-scope: Pod`: who is replaced, what is counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a job that failed was not restarted."""
+"""Why a job that failed was not restarted, and which of its ranks a restart restarts."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from jobs.gangs import build_job, cause
-from paddock.jobs.model import CauseRecord, RestartPolicy
-from paddock.jobs.views.restarts import explain_no_restart
+from jobs.gangs import build_job, build_torch_job, cause
+from paddock.jobs.model import CauseRecord, RestartPolicy, RestartScope
+from paddock.jobs.views.restarts import explain_no_restart, explain_scope, name_scope
 
 FAILED = {"ranks": ["worker-0"], "code": 1}
 WRITTEN = {"spec": {"worker": {"template": {"spec": {"restartPolicy": "Never"}}}}}
@@ -66,3 +66,37 @@ def test_a_cause_without_such_a_reason_has_none(record: CauseRecord) -> None:
 def test_a_policy_that_nobody_wrote_is_not_the_reason(manifest: dict[str, Any], limit: int | None, said: str) -> None:
     job = build_job(backoff_limit=limit)
     assert str(explain_no_restart(job, cause("RankFailed", **FAILED), manifest)) == f"not restarted, because {said}"
+
+
+ALONE = build_torch_job(scope=RestartScope.POD)
+AGAIN = cause("RankRestarted", **FAILED)
+
+
+def test_a_job_says_what_starts_again() -> None:
+    together = "all ranks start again together when one fails or is lost"
+    assert [str(name_scope(job)) for job in (build_torch_job(), build_job(scope=RestartScope.POD))] == [together] * 2
+    assert str(name_scope(ALONE)) == (
+        "a rank that fails or is lost starts again alone (paddock.dev/restart-scope: Pod)"
+    )
+    assert name_scope(build_job(workers=1)) is None
+
+
+def test_a_restart_says_what_it_restarts() -> None:
+    alone = cause("RankRestarted", **FAILED, alone=["worker-0"])
+    assert str(explain_scope(build_torch_job(), AGAIN)) == (
+        "all ranks start again together; with the annotation paddock.dev/restart-scope: Pod one would start again alone"
+    )
+    assert str(explain_scope(ALONE, alone)) == (
+        "the other ranks run on, as the annotation paddock.dev/restart-scope is Pod; without it all ranks start again"
+    )
+    assert str(explain_scope(build_job(), AGAIN)) == "all ranks start again together"
+    assert explain_scope(build_torch_job(), cause("Completed", succeeded=1)) is None
+    assert explain_scope(None, AGAIN) is None
+
+
+def test_a_restart_policy_of_any_kubeflow_kind_is_found() -> None:
+    manifest = {"spec": {"pytorchReplicaSpecs": {"Worker": {"restartPolicy": "Never"}}}}
+    job = build_torch_job(restart=RestartPolicy.NEVER, backoff_limit=0)
+    assert str(explain_no_restart(job, cause("RankFailed", **FAILED), manifest)) == (
+        "not restarted, because restartPolicy of worker is Never"
+    )

@@ -28,7 +28,7 @@ from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.jobs.views.edit import explain_edit
 from paddock.jobs.views.given_up import read_given_up
 from paddock.jobs.views.manager import explain_manager
-from paddock.jobs.views.restarts import explain_no_restart
+from paddock.jobs.views.restarts import explain_no_restart, explain_scope
 from paddock.jobs.views.steps import build_steps
 from paddock.jobs.views.stored import read_stored
 from paddock.kube.meta import Resource
@@ -107,7 +107,7 @@ def build_explanation(
     if cause is None:
         said = phrase("nothing is recorded: {why}", why=_WITHOUT_CAUSE.get(str(status.phase), _UNSEEN))
         return [*head, render(said, language), render(_COMPUTED, language)]
-    end = _no_restart(manifest, status, language) if manager is None else []
+    end = _about_restarts(manifest, status, language) if manager is None else []
     lines = [*head, explain(cause, language), *end]
     if cause.reason == "InvalidJob":
         lines = [
@@ -129,11 +129,13 @@ def build_explanation(
     return [*lines, *(render(each, language) for each in build_next(steps, flags))]
 
 
-def _no_restart(manifest: Mapping[str, Any], status: Status, language: str) -> list[str]:
-    """Why the job ended instead of starting again."""
-    if status.phase is not Phase.FAILED or status.cause is None:
+def _about_restarts(manifest: Mapping[str, Any], status: Status, language: str) -> list[str]:
+    """Why the job ended instead of starting again; or which of its ranks start again."""
+    if status.cause is None:
         return []
-    why = explain_no_restart(read_stored(_find_kind(manifest), dict(manifest)).job, status.cause, manifest)
+    job = read_stored(_find_kind(manifest), dict(manifest)).job
+    failed = status.phase is Phase.FAILED
+    why = explain_no_restart(job, status.cause, manifest) if failed else explain_scope(job, status.cause)
     return [render(why, language)] if why else []
 
 

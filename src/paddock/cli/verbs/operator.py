@@ -155,6 +155,14 @@ def _ignored(command: Callable[..., Any]) -> Callable[..., Any]:
     help="How long a Master may run after all workers have succeeded.",
 )
 @click.option(
+    "--end-wait",
+    type=click.IntRange(min=0),
+    default=int(Settings().end_wait),
+    show_default=True,
+    metavar="SECONDS",
+    help="How long workers may run after the Master, or one of an elastic job, has succeeded.",
+)
+@click.option(
     "--loss-limit",
     type=click.IntRange(min=0),
     default=Settings().loss_limit,
@@ -199,6 +207,7 @@ def command(
     gang_scheduler: str,
     substitutes: bool,
     master_wait: int,
+    end_wait: int,
     loss_limit: int,
     kinds: tuple[Resource, ...],
     metrics: Address | None,
@@ -233,6 +242,7 @@ def command(
         gang_scheduler=gang_scheduler,
         substitutes=substitutes,
         master_wait=master_wait,
+        end_wait=end_wait,
         loss_limit=loss_limit,
         leader_elect=leader_elect,
         metrics=metrics,

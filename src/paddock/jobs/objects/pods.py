@@ -74,9 +74,7 @@ _HANDED_ON = (ENVIRONMENT_ANNOTATION, WORKING_DIRECTORY_ANNOTATION, RESUME_ANNOT
 """Annotations of a job that its pods carry too."""
 
 
-def build_pod(
-    job: Job, rank: Rank, attempt: int, port: int | None, settings: Settings, renewal: int = 0
-) -> Manifest:
+def build_pod(job: Job, rank: Rank, attempt: int, port: int | None, settings: Settings, renewal: int = 0) -> Manifest:
     """The pod of `rank` in `attempt`. `port`: the first port of the job's block, None for the default. `renewal`: which
     pod of the rank in this attempt it is (`Status.renewals`)."""
     role = job.role(rank.role)

@@ -18,7 +18,7 @@ from collections.abc import Collection, Sequence
 from paddock.jobs import causes
 from paddock.jobs.model import Exit, Job, Pod, PodPhase, Rank, Settings, Status
 from paddock.jobs.policies.root_cause import Death, Kind, Seen, find_root_cause
-from paddock.jobs.policies.success import SAME_TIME, deciding_ranks, last_success
+from paddock.jobs.policies.success import SAME_TIME, has_succeeded, last_success
 from paddock.jobs.policies.verdict import Wait, noticed
 from paddock.kube.times import Moment
 
@@ -93,6 +93,6 @@ def _awaited(pods: Sequence[Pod], dead: Collection[Rank]) -> tuple[Rank, ...]:
 
 
 def _may_succeed(job: Job, pods: Sequence[Pod], awaited: Collection[Rank]) -> bool:
-    """Whether all deciding ranks have succeeded, as far as their ends are known."""
+    """Whether the deciding ranks have succeeded, as far as their ends are known."""
     succeeded = {pod.rank for pod in pods if pod.phase is PodPhase.SUCCEEDED}
-    return all(rank in succeeded or rank in awaited for rank in deciding_ranks(job))
+    return has_succeeded(job, succeeded.union(awaited))

@@ -36,9 +36,7 @@ def plan_adoption(status: Status, observed: Observed) -> Verdict | None:
     latest = max(status.attempt, *(pod.attempt for pod in observed.pods), 0)
     known = status.renewals if latest == status.attempt else {}
     newer = {
-        str(pod.rank): pod.renewal
-        for pod in observed.of_attempt(latest)
-        if pod.renewal > known.get(str(pod.rank), 0)
+        str(pod.rank): pod.renewal for pod in observed.of_attempt(latest) if pod.renewal > known.get(str(pod.rank), 0)
     }
     if latest == status.attempt and not newer:
         return None

@@ -2,8 +2,9 @@
 
 - batch.paddlepaddle.org: the workers decide, as in paddle-operator v0.2.0 and its documents. Parameter servers never
   exit by themselves (PaddlePaddle's `run_server`); a server that ended before the workers lost what they learned since.
-- kubeflow.org: the Masters decide where there are any, else the workers (training-operator). A Master that goes on
-  after all workers have succeeded may be saving; it is given `Settings.master_wait` seconds.
+- kubeflow.org: the Masters decide where there are any, else the workers; of an elastic PyTorchJob without a Master one
+  worker (training-operator), as its ranks end together. A Master that goes on after all workers have succeeded may be
+  saving; it is given `Settings.master_wait` seconds. Workers that go on after it have a time too (`policies.ending`).
 
 The clocks of two nodes differ, so finish times nearer than `SAME_TIME` have no order, and count as the same time.
 """
@@ -34,10 +35,9 @@ def early_servers(job: Job, pods: Sequence[Pod], first_noticed: Moment | None = 
     was first seen; it stands for the finish time of a pod that has none."""
     serving = _ranks(job, serves=True)
     ended = [pod for pod in pods if pod.ended and pod.rank in serving]
-    deciding = deciding_ranks(job)
-    if not _all_succeeded(deciding, pods):
+    if not has_succeeded(job, _succeeded(pods)):
         return tuple(ended)
-    last = _last_finish(deciding, pods)
+    last = _last_finish(deciding_ranks(job), pods)
     return tuple(pod for pod in ended if _is_before(_finished(pod, first_noticed), last))
 
 
@@ -46,18 +46,19 @@ def plan_success(
 ) -> Verdict | None:
     """Completed, or None. `pods`: the current attempt's. `missing`: ranks whose pods were there and are gone."""
     deciding = deciding_ranks(job)
-    if not deciding or not _all_succeeded(deciding, pods):
+    if not has_succeeded(job, _succeeded(pods)):
         return None
     last = _last_finish(deciding, pods)
     if any(_is_before(moment, last) for moment in _needed_ends(job, pods, missing, first_noticed)):
         return None
+    count = len(_succeeded(pods).intersection(deciding))
     kept = tuple(str(pod.rank) for pod in pods if pod.phase in _ALIVE)
     policy = job.policies.clean_pods
     if kept and policy in (CleanPods.NEVER, CleanPods.ON_FAILURE):
-        return plan_completion(causes.CompletedServersKept(len(deciding), kept, policy.value))
+        return plan_completion(causes.CompletedServersKept(count, kept, policy.value))
     # Those that are being deleted were ended by somebody.
     failed = tuple(str(pod.rank) for pod in pods if pod.phase is PodPhase.FAILED and not pod.deleting)
-    return plan_completion(causes.Completed(len(deciding), failed[:_MOST_NAMED] or None))
+    return plan_completion(causes.Completed(count, failed[:_MOST_NAMED] or None))
 
 
 def plan_master(
@@ -66,7 +67,7 @@ def plan_master(
     """What becomes of a Master that runs after all workers have succeeded. None where there is no such Master."""
     workers, masters = _ranks(job, serves=False), deciding_ranks(job)
     running = tuple(str(pod.rank) for pod in pods if pod.rank in masters and pod.phase in _ALIVE and not pod.deleting)
-    if not workers or not running or not _all_succeeded(workers, pods):
+    if not workers or not running or not workers <= _succeeded(pods):
         return None
     seconds = int(settings.master_wait)
     since = noticed(status, causes.WaitingForMaster, now)
@@ -104,13 +105,20 @@ def last_success(job: Job, pods: Sequence[Pod]) -> Moment | None:
     )
 
 
-def _all_succeeded(ranks: Collection[Rank], pods: Sequence[Pod]) -> bool:
-    succeeded = {pod.rank for pod in pods if pod.phase is PodPhase.SUCCEEDED}
-    return all(rank in succeeded for rank in ranks)
+def has_succeeded(job: Job, succeeded: Collection[Rank]) -> bool:
+    """Whether these ranks are enough for the job's success: all that decide, or one of them (`Job.one_decides`)."""
+    deciding = deciding_ranks(job)
+    enough = any if job.one_decides else all
+    return bool(deciding) and enough(rank in succeeded for rank in deciding)
+
+
+def _succeeded(pods: Sequence[Pod]) -> frozenset[Rank]:
+    return frozenset(pod.rank for pod in pods if pod.phase is PodPhase.SUCCEEDED)
 
 
 def _last_finish(ranks: Collection[Rank], pods: Sequence[Pod]) -> Moment:
-    return max((_finished(pod, None) or 0.0 for pod in pods if pod.rank in ranks), default=0.0)
+    succeeded = [pod for pod in pods if pod.rank in ranks and pod.phase is PodPhase.SUCCEEDED]
+    return max((_finished(pod, None) or 0.0 for pod in succeeded), default=0.0)
 
 
 def _finished(pod: Pod, otherwise: Moment | None) -> Moment | None:

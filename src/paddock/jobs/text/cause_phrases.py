@@ -508,6 +508,11 @@ CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
         "all workers have succeeded; {ranks} still run, and have {time} to end",
         ranks=_names(args, "ranks"), count=_many(args, "ranks"), time=_duration(args, "seconds"),
     ),
+    "WaitingForWorkers": lambda args: counted(
+        "the job has succeeded; {ranks} still runs, and has {seconds} s to end",
+        "the job has succeeded; {ranks} still run, and have {seconds} s to end",
+        ranks=_names(args, "ranks"), count=_many(args, "ranks"), seconds=_of(args, "seconds"),
+    ),
     "RankRestarted": _restart,
     "PodsDeleted": lambda args: _loss("PodsDeleted", args),
     "PodsLost": lambda args: _loss("PodsLost", args),
@@ -532,6 +537,11 @@ CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
     "CompletedWithoutMaster": lambda args: phrase(
         "completed: all workers succeeded; {ranks} ran {time} longer",
         ranks=_names(args, "ranks"), time=_duration(args, "seconds"),
+    ),
+    "CompletedWithoutWorkers": lambda args: counted(
+        "completed; {ranks} still ran {seconds} s later, and was ended",
+        "completed; {ranks} still ran {seconds} s later, and were ended",
+        ranks=_names(args, "ranks"), count=_many(args, "ranks"), seconds=_of(args, "seconds"),
     ),
     "RankFailed": _rank_failed,
     "ServerEnded": _server_ended,

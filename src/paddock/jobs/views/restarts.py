@@ -1,11 +1,14 @@
-"""Why a job that failed was not restarted, as a sentence. Pure; `jobs.policies.restart` decided it."""
+"""Why a job that failed was not restarted, and what a restart restarts, as sentences. Pure; `jobs.policies.restart` and
+`jobs.policies.one_pod` decided it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from paddock.jobs.labels import RESTART_SCOPE_ANNOTATION
 from paddock.jobs.model import CauseRecord, Job, RestartPolicy, Role
+from paddock.jobs.policies.one_pod import restarts_alone
 from paddock.jobs.text.phrases import Phrase, counted, phrase
 
 
@@ -36,10 +39,42 @@ def explain_no_restart(job: Job | None, cause: CauseRecord, manifest: Mapping[st
     )
 
 
+def name_scope(job: Job) -> Phrase | None:
+    """What starts again when a rank ends too early; None for a job of one rank."""
+    if job.size < 2:
+        return None
+    if restarts_alone(job):
+        return phrase(
+            "a rank that fails or is lost starts again alone ({annotation}: {scope})",
+            annotation=RESTART_SCOPE_ANNOTATION, scope=str(job.scope),
+        )  # fmt: skip
+    return phrase("all ranks start again together when one fails or is lost")
+
+
+def explain_scope(job: Job | None, cause: CauseRecord) -> Phrase | None:
+    """Which ranks a restart restarts, and how the other way is chosen; None for any other cause."""
+    if job is None or job.size < 2 or cause.reason not in _RESTARTS:
+        return None
+    if cause.args.get("alone"):
+        return phrase(
+            "the other ranks run on, as the annotation {annotation} is {scope}; without it all ranks start again",
+            annotation=RESTART_SCOPE_ANNOTATION, scope="Pod",
+        )  # fmt: skip
+    if job.network.rendezvous:
+        return phrase(
+            "all ranks start again together; with the annotation {annotation}: {scope} one would start again alone",
+            annotation=RESTART_SCOPE_ANNOTATION, scope="Pod",
+        )  # fmt: skip
+    return phrase("all ranks start again together")
+
+
+_RESTARTS = ("RankRestarted", "PodsDeleted", "PodsLost")
+
+
 def _writes_policy(manifest: Mapping[str, Any], role: Role) -> bool:
     """Whether the role has a restartPolicy: in its pod template, or beside it (kubeflow.org)."""
     spec = manifest.get("spec") or {}
-    roles = next((value for key, value in spec.items() if key.endswith("ReplicaSpecs") and value), spec)
+    roles = next((value for name, value in spec.items() if name.endswith("ReplicaSpecs") and value), spec)
     written: Mapping[str, Any] = next((each for name, each in roles.items() if name.lower() == role.name and each), {})
     pod = (written.get("template") or {}).get("spec") or {}
     return bool(written.get("restartPolicy") or pod.get("restartPolicy"))

@@ -1,0 +1,113 @@
+"""Workers that still train when the Master, or one rank of an elastic job, has succeeded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jobs.gangs import (
+    NOW,
+    build_pods,
+    build_services,
+    build_status,
+    build_torch_job,
+    deleted,
+    failed,
+    gone,
+    reason,
+    succeeded,
+    with_pod,
+)
+from paddock.jobs.actions import Plan
+from paddock.jobs.model import CleanPods, Job, Observed, Phase, Pod, PodPhase, Policies, Status
+from paddock.jobs.plan import plan
+from paddock.jobs.text.explain import explain
+
+JOB = build_torch_job(clean_pods=CleanPods.RUNNING)
+ELASTIC = build_torch_job(masters=0, workers=3, one_decides=True, clean_pods=CleanPods.RUNNING)
+DONE = with_pod(build_pods(JOB), "master-0", succeeded(0))
+
+
+def look(status: Status, pods: tuple[Pod, ...], later: float = 0, job: Job = JOB, off: int = 0) -> Plan:
+    return plan(job, status, Observed(pods=pods, services=build_services(job), clock_off=off), NOW + later)
+
+
+WAITING = look(build_status(JOB), DONE).status
+
+
+def test_they_have_thirty_seconds_and_the_cause_says_so() -> None:
+    found = look(build_status(JOB), DONE)
+    assert (found.status.phase, found.actions, found.requeue_after) == (Phase.RUNNING, (), 30.0)
+    assert found.status.cause is not None
+    assert explain(found.status.cause) == "the job has succeeded; worker-0 and worker-1 still run, and have 30 s to end"
+    assert look(WAITING, DONE, 12).requeue_after == 18.0
+
+
+def test_then_the_job_is_completed_and_the_clean_up_ends_them() -> None:
+    found = look(WAITING, DONE, 30)
+    assert (found.status.phase, reason(found), found.actions) == (Phase.COMPLETED, "CompletedWithoutWorkers", ())
+    assert found.status.cause is not None
+    assert explain(found.status.cause) == "completed; worker-0 and worker-1 still ran 30 s later, and were ended"
+    assert deleted(look(found.status, DONE, 31)) == ["worker-0-of-0", "worker-1-of-0"]
+
+
+@pytest.mark.parametrize("end", [succeeded(0), failed(1, 0), failed(-1, 0, "NodeLost"), gone])
+def test_the_job_is_completed_as_soon_as_they_have_ended_however_they_end(end) -> None:
+    pods = with_pod(with_pod(DONE, "worker-0", end), "worker-1", end)
+    found = look(WAITING, pods, 3)
+    assert (found.status.phase, reason(found), found.status.attempt) == (Phase.COMPLETED, "Completed", 0)
+
+
+def test_a_success_that_was_recorded_stays_when_the_masters_pod_goes() -> None:
+    found = look(WAITING, with_pod(DONE, "master-0", gone), 3)
+    assert (found.status.phase, reason(found), found.status.attempt) == (Phase.RUNNING, "WaitingForWorkers", 0)
+    assert look(found.status, with_pod(DONE, "master-0", gone), 30).status.phase is Phase.COMPLETED
+
+
+def test_a_suspension_and_a_deadline_in_these_seconds_come_too_late() -> None:
+    for policies in (
+        Policies(suspend=True, clean_pods=CleanPods.RUNNING),
+        Policies(active_deadline=1.0, clean_pods=CleanPods.RUNNING),
+    ):
+        found = look(WAITING, DONE, 3, replace(JOB, policies=policies))
+        assert (found.status.phase, reason(found)) == (Phase.RUNNING, "WaitingForWorkers")
+
+
+def test_a_success_that_a_suspended_jobs_pods_tell_is_recorded_at_once() -> None:
+    suspended = replace(JOB, policies=Policies(suspend=True, clean_pods=CleanPods.RUNNING))
+    found = look(build_status(JOB, Phase.SUSPENDED), DONE, 3, suspended)
+    assert found.status.phase is Phase.COMPLETED
+
+
+@pytest.mark.parametrize("policy", [CleanPods.NEVER, CleanPods.ON_FAILURE])
+def test_nothing_is_waited_for_where_nobody_ends_them(policy: CleanPods) -> None:
+    job = build_torch_job(clean_pods=policy)
+    assert look(build_status(job), DONE, job=job).status.phase is Phase.COMPLETED
+
+
+def test_a_worker_that_never_started_is_not_waited_for() -> None:
+    pods = with_pod(DONE, "worker-0", lambda pod: replace(pod, phase=PodPhase.PENDING))
+    pods = with_pod(pods, "worker-1", succeeded(0))
+    assert look(build_status(JOB), pods).status.phase is Phase.COMPLETED
+
+
+def test_they_are_not_ended_by_a_clock_that_has_jumped() -> None:
+    found = look(WAITING, DONE, 7200, off=7200)
+    assert (found.status.phase, found.requeue_after) == (Phase.RUNNING, 60.0)
+
+
+def test_one_worker_of_an_elastic_job_is_enough_and_never_both_succeeded_and_failed() -> None:
+    one = with_pod(build_pods(ELASTIC), "worker-2", succeeded(0))
+    found = look(build_status(ELASTIC), one, job=ELASTIC)
+    assert reason(found) == "WaitingForWorkers"
+    for other in (succeeded(0), failed(1, 0)):
+        both = with_pod(with_pod(one, "worker-0", other), "worker-1", failed(1, 0))
+        assert look(build_status(ELASTIC), both, job=ELASTIC).status.phase is Phase.COMPLETED
+        assert look(found.status, both, 3, ELASTIC).status.phase is Phase.COMPLETED
+
+
+def test_a_failed_worker_of_an_elastic_job_restarts_all_while_none_has_succeeded() -> None:
+    pods = with_pod(build_pods(ELASTIC), "worker-1", failed(1, 0))
+    waiting = look(build_status(ELASTIC), pods, job=ELASTIC)
+    assert reason(look(waiting.status, pods, 10, ELASTIC)) == "RankRestarted"
