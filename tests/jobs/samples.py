@@ -23,6 +23,9 @@ JOBS = (
 )
 KUBEFLOW_JOBS = ("kubeflow_run_check", "kubeflow_distributed")
 PYTORCH_JOBS = ("pytorch_mnist", "pytorch_workers", "pytorch_elastic")
+JAX_JOBS = ("jax_spmd",)
+SAMPLES = (*JOBS, *KUBEFLOW_JOBS, *PYTORCH_JOBS, *JAX_JOBS)
+"""Some of every kind."""
 
 
 def read_text(name: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from jobs.samples import JOBS, KUBEFLOW_JOBS, PYTORCH_JOBS, read_any, read_manifest, read_sample
+from jobs.samples import JAX_JOBS, KUBEFLOW_JOBS, PYTORCH_JOBS, SAMPLES, read_any, read_manifest, read_sample
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Exit, Job, PodPhase, Rank, Settings
 from paddock.jobs.objects import pods
@@ -66,7 +66,7 @@ def as_text(objects: list[Manifest]) -> str:
     return yaml.dump_all(objects, Dumper=PlainDumper, sort_keys=False, default_flow_style=None, width=120)
 
 
-@pytest.mark.parametrize("name", [*JOBS, *KUBEFLOW_JOBS, *PYTORCH_JOBS])
+@pytest.mark.parametrize("name", SAMPLES)
 def test_a_job_of_the_documents_becomes_these_objects(name: str, match_golden: Callable[[str, str], None]) -> None:
     match_golden(f"{name}.yaml", as_text(build_all(read_sample(name), None, CLUSTER)))
 
@@ -79,7 +79,7 @@ def test_a_job_with_heter_becomes_these(match_golden: Callable[[str, str], None]
     match_golden("wide_and_deep_heter.yaml", as_text(build_all(job, None, CLUSTER)))
 
 
-@pytest.mark.parametrize("name", [*JOBS, *KUBEFLOW_JOBS, *PYTORCH_JOBS])
+@pytest.mark.parametrize("name", SAMPLES)
 def test_no_container_is_added_that_a_quota_could_refuse(name: str) -> None:
     """A ResourceQuota on limits refuses a pod any of whose containers has none: no container of ours is added."""
     job = read_sample(name)
@@ -91,7 +91,7 @@ def test_no_container_is_added_that_a_quota_could_refuse(name: str) -> None:
         assert made.get("initContainers") == written.get("initContainers")
 
 
-@pytest.mark.parametrize("name", ["wide_and_deep", "resnet", *KUBEFLOW_JOBS, *PYTORCH_JOBS])
+@pytest.mark.parametrize("name", ["wide_and_deep", "resnet", *KUBEFLOW_JOBS, *PYTORCH_JOBS, *JAX_JOBS])
 def test_on_a_laptop_it_becomes_these(name: str, match_golden: Callable[[str, str], None]) -> None:
     match_golden(f"{name}.laptop.yaml", as_text(build_all(read_sample(name), 40020, LOCAL)))
 

@@ -71,6 +71,7 @@ def of_another(job: Manifest) -> None:
 
 def of_kubeflow(job: Manifest) -> None:
     job["apiVersion"] = "kubeflow.org/v1"
+    job["spec"]["worker"]["template"]["spec"]["containers"][0]["name"] = "paddle"
     job["spec"] = {"paddleReplicaSpecs": {"Worker": job["spec"]["worker"]}}
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from jobs.samples import JOBS, KUBEFLOW_JOBS, PYTORCH_JOBS, find_kind, read_manifest
+from jobs.samples import SAMPLES, find_kind, read_manifest
 from paddock.apiserver.schema.json_path import find
 from paddock.jobs.apis import JobApi
-from paddock.jobs.apis.registry import KINDS, KUBEFLOW_PADDLE, KUBEFLOW_PYTORCH, PADDLEPADDLE
+from paddock.jobs.apis.registry import KINDS, KUBEFLOW_JAX, KUBEFLOW_PADDLE, KUBEFLOW_PYTORCH, PADDLEPADDLE
 from paddock.jobs.install.crd import build_crd, build_crds, build_old_crd
 from paddock.jobs.model import CauseRecord, Counts, Phase, PodRef, Status
 from paddock.jobs.reading.structure import check_structure
@@ -41,6 +41,7 @@ def test_there_is_one_of_each_kind() -> None:
         "paddlejobs.batch.paddlepaddle.org",
         "paddlejobs.kubeflow.org",
         "pytorchjobs.kubeflow.org",
+        "jaxjobs.kubeflow.org",
     ]
 
 
@@ -87,6 +88,7 @@ def test_kubectl_prints_the_state_of_a_job_and_why_with_o_wide(
     [
         (KUBEFLOW_PADDLE, "PaddleJob", "paddleReplicaSpecs"),
         (KUBEFLOW_PYTORCH, "PyTorchJob", "pytorchReplicaSpecs"),
+        (KUBEFLOW_JAX, "JAXJob", "jaxReplicaSpecs"),
     ],
 )
 def test_kubeflows_names_and_columns_are_its_own(api: JobApi, kind: str, specs: str) -> None:
@@ -179,7 +181,7 @@ def test_a_property_may_be_called_default() -> None:
     )
 
 
-@pytest.mark.parametrize("name", [*JOBS, *KUBEFLOW_JOBS, *PYTORCH_JOBS])
+@pytest.mark.parametrize("name", SAMPLES)
 def test_the_documents_jobs_fit_the_schema(name: str) -> None:
     manifest = read_manifest(name)
     assert list(check_structure(schema(find_kind(manifest)), manifest)) == []

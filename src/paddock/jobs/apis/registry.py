@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from paddock.jobs.apis import JobApi
+from paddock.jobs.apis.kubeflow_jax import KUBEFLOW_JAX
 from paddock.jobs.apis.kubeflow_paddle import KUBEFLOW_PADDLE
 from paddock.jobs.apis.kubeflow_pytorch import KUBEFLOW_PYTORCH
 from paddock.jobs.apis.paddlepaddle import PaddlePaddleJob
@@ -12,4 +13,6 @@ from paddock.kube.meta import Resource
 
 PADDLEPADDLE = PaddlePaddleJob()
 
-KINDS: Mapping[Resource, JobApi] = {api.resource: api for api in (PADDLEPADDLE, KUBEFLOW_PADDLE, KUBEFLOW_PYTORCH)}
+KINDS: Mapping[Resource, JobApi] = {
+    api.resource: api for api in (PADDLEPADDLE, KUBEFLOW_PADDLE, KUBEFLOW_PYTORCH, KUBEFLOW_JAX)
+}

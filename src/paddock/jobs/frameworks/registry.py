@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from paddock.jobs.frameworks import Framework, paddle, pytorch
+from paddock.jobs.frameworks import Framework, jax, paddle, pytorch
 from paddock.jobs.model import Job
 
-FRAMEWORKS: Mapping[str, Framework] = {"paddle": paddle, "pytorch": pytorch}
+FRAMEWORKS: Mapping[str, Framework] = {"paddle": paddle, "pytorch": pytorch, "jax": jax}
 
 
 def order_columns(headings: Collection[str]) -> tuple[str, ...]:
     """Those of the headings under which `paddock get` counts pods, each once: first what leads, workers last."""
-    place = {heading: number for each in FRAMEWORKS.values() for number, heading in enumerate(each.columns)}
-    known = dict.fromkeys(heading for each in FRAMEWORKS.values() for heading in each.columns)
-    return tuple(sorted((heading for heading in known if heading in headings), key=place.__getitem__))
+    place: dict[str, int] = {}
+    for framework in FRAMEWORKS.values():
+        for number, heading in enumerate(framework.columns):
+            place[heading] = max(number, place.get(heading, 0))
+    return tuple(sorted((heading for heading in place if heading in headings), key=place.__getitem__))
 
 
 def main_container(job: Job, containers: Sequence[Mapping[str, Any]]) -> int:

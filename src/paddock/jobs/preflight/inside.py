@@ -10,13 +10,12 @@ from paddock.jobs.preflight.kinds import explain_foreign
 from paddock.jobs.preflight.parts import mapping
 from paddock.jobs.reading.inside import Inside, is_training
 from paddock.jobs.reading.yaml_nodes import Document
-from paddock.jobs.text.phrases import NOTHING, Phrase, phrase
+from paddock.jobs.text.phrases import NOTHING, Names, Phrase, phrase
 from paddock.jobs.text.problems import Problem
 from paddock.jobs.text.sentences import told
 from paddock.kube.meta import Resource
 
 _COPY = phrase("copy it into a file of its own, and run that with `paddock run FILE`")
-_COPY_EACH = phrase("copy each PaddleJob into a file of its own, and run that with `paddock run FILE`")
 _LIST = phrase("write the lines `apiVersion: v1`, `kind: List` and `items:` above the list")
 _ITEMS = phrase("write the lines `apiVersion: v1` and `kind: List` above items")
 _KIND = phrase("write the line `kind: List` above items")
@@ -84,10 +83,15 @@ def _advise_list(document: Document) -> Phrase | None:
 def _advise(inside: Sequence[Inside], known: Collection[Resource]) -> Phrase:
     served = {(each.api_version, each.kind) for each in known if each in KINDS}
     can_run = [each for each in inside if (each.api_version, each.kind) in served]
-    advice = [] if not can_run else [_COPY] if len(inside) == 1 else [_COPY_EACH]
+    advice = [] if not can_run else [_COPY] if len(inside) == 1 else [_copy_each(can_run)]
     others = dict.fromkeys((each.api_version, each.kind) for each in inside if each not in can_run)
     advice += [foreign for each in others if (foreign := explain_foreign(*each, known))]
     return _join(advice or [_COPY])
+
+
+def _copy_each(can_run: Sequence[Inside]) -> Phrase:
+    kinds = Names(tuple(dict.fromkeys(each.kind for each in can_run)))
+    return phrase("copy each {kinds} into a file of its own, and run that with `paddock run FILE`", kinds=kinds)
 
 
 def _join(parts: Sequence[Phrase]) -> Phrase:

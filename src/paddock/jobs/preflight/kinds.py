@@ -69,7 +69,7 @@ _FOREIGN: tuple[tuple[str, str, str], ...] = (
     ("paddlepaddle.org/", "TrainingJob", _OLD.text),
     ("batch.paddlepaddle.org/", "SampleSet SampleJob", _CACHE.text),
     ("kubeflow.org/", "MPIJob", _MPI.text),
-    ("kubeflow.org/", "TFJob MXJob XGBoostJob JAXJob", _OTHER_FRAMEWORK.text),
+    ("kubeflow.org/", "TFJob MXJob XGBoostJob", _OTHER_FRAMEWORK.text),
     ("trainer.kubeflow.org/", "TrainJob", _OTHER_FRAMEWORK.text),
     ("jobset.x-k8s.io/", "JobSet", _ONE.text),
     ("ray.io/", "RayJob RayCluster", _OTHER_FRAMEWORK.text),

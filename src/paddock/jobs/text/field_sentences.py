@@ -48,7 +48,7 @@ _CONDITION = {
     "lastTransitionTime": "When its status changed last.",
 }
 
-_REPLICA_SPECS = ("paddleReplicaSpecs", "pytorchReplicaSpecs")
+_REPLICA_SPECS = ("paddleReplicaSpecs", "pytorchReplicaSpecs", "jaxReplicaSpecs")
 _RESTART = "Whether a failed rank restarts the job: Never, OnFailure, Always or ExitCode."
 _ELASTIC = {
     "minReplicas": "The least number of pods with which training goes on.",
@@ -81,7 +81,7 @@ SENTENCES: Mapping[str, str] = {
     "spec.ps": "The parameter servers. With them the job is of mode PS, and it is done when its workers are.",
     "spec.worker": "The workers. Without servers, more than one make the job Collective and one Single.",
     "spec.heter": "The heterogeneous workers of Paddle's Heter mode.",
-    **{f"spec.{specs}": "The roles of the job by name: Worker, and Master." for specs in _REPLICA_SPECS},
+    **{f"spec.{specs}": "The roles of the job by name: Worker, or Master too." for specs in _REPLICA_SPECS},
     "spec.nprocPerNode": "How many processes torchrun starts in each pod: auto (the default), cpu, gpu or a number.",
     "spec.elasticPolicy": "How torchrun forms and keeps a group of pods; of a PaddleJob it is kept, without effect.",
     "status": "What is recorded of the job; the operator writes it.",
