@@ -6,7 +6,7 @@ import asyncio
 import io
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aiohttp import web
@@ -23,13 +23,15 @@ def make_wheel(
     tag: str = "py3-none-any",
     filler: int = 0,
     files: Mapping[str, bytes] | None = None,
+    requires: Sequence[str] = (),
 ) -> tuple[str, bytes]:
     """File name and bytes of a wheel with one module and one script. `filler`: the number of incompressible bytes to
     add; `files` are put beside the module."""
     info = f"{name}-{version}.dist-info"
     texts = {
         f"{name}.py": source or f"version = {version!r}\n\n\ndef main():\n    print(version)\n",
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        + "".join(f"Requires-Dist: {each}\n" for each in requires),
         f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: {tag}\n",
         f"{info}/entry_points.txt": f"[console_scripts]\n{name} = {name}:main\n",
     }
@@ -93,7 +95,8 @@ class Index:
 
     async def _page(self, request: web.Request) -> web.Response:
         name = request.match_info["name"]
-        links = [f'<a href="/files/{file}">{file}</a>' for file in self.wheels if file.startswith(f"{name}-")]
+        plain = name.replace("-", "_")
+        links = [f'<a href="/files/{file}">{file}</a>' for file in self.wheels if file.startswith(f"{plain}-")]
         if not links:
             raise web.HTTPNotFound
         return web.Response(text=f"<html><body>{''.join(links)}</body></html>", content_type="text/html")

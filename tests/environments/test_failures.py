@@ -51,6 +51,10 @@ NO_DNS = """error: Failed to fetch: `https://user:secret@index.example/simple/si
   cause: error sending request for url (https://index.example/simple/six/)
   cause: dns error
   cause: failed to lookup address information: Name or service not known"""
+NO_PYTORCH = """error: Failed to fetch: `https://download.pytorch.org/whl/cu128/torch/`
+  cause: error sending request for url (https://download.pytorch.org/whl/cu128/torch/)
+  cause: dns error
+  cause: failed to lookup address information: Name or service not known"""
 NO_VERSION = """error: No solution found when resolving dependencies
   cause: Because there is no version of six==99 and you require six==99, we can conclude that your
          requirements are unsatisfiable."""
@@ -126,6 +130,7 @@ UNKNOWN = "warning: something\nerror: The thing broke at https://u:secret@index.
             "Linux aarch64, macOS x86_64, macOS arm64, Windows; use a distribution with glibc (Debian, Ubuntu, Fedora)",
         ),
         (NO_RISCV, "paddlepaddle 3.0.0 has no wheel for Linux riscv64: it has wheels for Linux x86_64, Linux aarch64"),
+        (NO_PYTORCH, "download.pytorch.org, which has the build of UV_TORCH_BACKEND of PyTorch, did not answer: check"),
         (CUT, "the package index did not answer (files.example): check the network"),
         (PROXY, "the proxy does not let the package index through: check HTTPS_PROXY"),
         (OFFLINE, "uv works offline here and has not all of paddlepaddle==3.0.0, protobuf<7: unset UV_OFFLINE"),

@@ -86,10 +86,10 @@ def test_the_error_for_an_unknown_image_names_similar_patterns_and_both_remedies
     assert "paddle-ps (*/paddle-operator/demo-wide-and-deep:*" in sentence
     assert "kubectl create -f" in sentence
     assert "paddock.dev/environment" in sentence
-    assert "environments here: host, paddle, paddle-ps" in explain_no_environment("zzz", DEFAULTS)
+    assert "environments here: baize-notebook, host, paddle, paddle-ps" in explain_no_environment("zzz", DEFAULTS)
     assert "environments here: none" in explain_no_environment("zzz", [])
 
 
 def test_the_error_for_a_wrong_annotation_names_the_nearest_environment() -> None:
     assert explain_no_name("padle-ps", DEFAULTS).endswith('no Environment "padle-ps" exists; did you mean paddle-ps?')
-    assert "there are: host" in explain_no_name("zzz", DEFAULTS)
+    assert "there are: baize-notebook, host" in explain_no_name("zzz", DEFAULTS)

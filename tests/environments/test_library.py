@@ -254,7 +254,7 @@ async def test_an_annotation_names_the_environment(tmp_path: Path, api: LocalApi
 async def test_the_defaults_are_seeded_and_host_images_need_no_build(tmp_path: Path, api: LocalApi) -> None:
     await seed(api)
     names = {each["metadata"]["name"] for each in (await api.list(ENVIRONMENTS)).items}
-    assert names == {"paddle-ps", "paddle-ubuntu", "paddle-resnet", "paddle", "host"}
+    assert names == {"paddle-ps", "paddle-ubuntu", "paddle-resnet", "paddle", "pytorch", "baize-notebook", "host"}
     async with Library(api, tmp_path, "http://127.0.0.1:9/") as library:
         assert await library.until(is_a(Ready), "busybox:1.36") == Ready({"PATH": "/usr/bin"})
         assert library.ask("") == Ready({"PATH": "/usr/bin"})

@@ -15,6 +15,8 @@
     terminal     runs one child process on its own pseudo-terminal
     directories  the files of a built environment
     builder      builds each environment once by content, for all clusters of a user
+    packages     the packages of PaddlePaddle and PyTorch (pure)
+    pytorch      which build of torch, and what environments with it need
     states       the state of one Environment, as its status and as an answer (pure)
     library      `Environments`: watches the objects, answers the kubelet    <- start reading here
     crd, defaults, seeding   the kind, and the environments of the documents' images

@@ -12,7 +12,7 @@ import fcntl
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from paddock.environments.definition import Definition, build_key
@@ -37,6 +37,7 @@ from paddock.environments.failures import (
 )
 from paddock.environments.libraries import KNOWN, Catalogue, add_libraries, find_missing
 from paddock.environments.managed_pythons import fetch_python
+from paddock.environments.packages.torch import TORCH
 from paddock.environments.progress import (
     INSTALLED,
     RESOLVED,
@@ -54,7 +55,8 @@ from paddock.environments.pythons import (
     running_python,
     this_platform,
 )
-from paddock.environments.requirements import requirement_name
+from paddock.environments.pytorch.hook import add_hook
+from paddock.environments.pytorch.resolution import resolve
 from paddock.environments.terminal import plain_text, run_on_terminal
 from paddock.environments.uv import Machine, Report, Uv, UvRuns, this_machine
 
@@ -165,6 +167,7 @@ class _Build:
     key: str
     report: Report
     versions: dict[str, str] = field(default_factory=dict)
+    build: str = ""
     runs: UvRuns = field(init=False)
 
     def __post_init__(self) -> None:
@@ -175,7 +178,7 @@ class _Build:
         return self.builder.root
 
     def report_phase(self, phase: str, percent: int) -> None:
-        self.report(Progress(phase, percent, self.definition.subject))
+        self.report(Progress(phase, percent, self.definition.subject, build=self.build))
 
     async def run(self) -> Built:
         final = self.root / self.key
@@ -210,7 +213,7 @@ class _Build:
             await self._install(directory)
             await self._check(directory)
             size = await asyncio.to_thread(measure, directory)
-            built = Built(self.key, ".".join(map(str, self.python.version)), self.versions, size)
+            built = Built(self.key, ".".join(map(str, self.python.version)), self.versions, size, build=self.build)
             return publish(directory, built, final)
         finally:
             # Index URLs in uv's output may contain passwords and tokens.
@@ -227,11 +230,8 @@ class _Build:
         await run("venv", "--allow-existing", "--relocatable", "--python", str(self.python.path), str(directory))
         if not self.definition.requirements:
             return
-        wanted, exact = directory / "requirements.in", directory / "requirements.txt"
-        wanted.write_text("".join(f"{each}\n" for each in self.definition.packages))
-        compile_ = ("pip", "compile", "--python", interpreter, "--no-header", "--no-annotate")
-        await run(*compile_, "--output-file", str(exact), str(wanted))
-        self.versions = _read_versions(exact.read_text())
+        resolved = await resolve(self.runs, directory)
+        self.versions, self.build = resolved.versions, resolved.build
         # A library that cannot be had must fail the build before anything large is downloaded.
         libraries = self.builder.libraries
         missing = await find_missing(self.python.path, libraries.find_needed(self.versions))
@@ -245,10 +245,13 @@ class _Build:
             screen = read_screen(screen, text)
             disk.check(screen.bars)
             speed = rate.add(now(), screen.bytes[0])
-            self.report(build_progress(screen, self.definition.subject, self.versions, speed))
+            shown = build_progress(screen, self.definition.subject, self.versions, speed)
+            self.report(replace(shown, build=self.build))
 
         self.report_phase("downloading", RESOLVED)
-        await run("pip", "install", "--python", interpreter, "-r", str(exact), on_text=on_text)
+        await run("pip", "install", "--python", interpreter, "-r", str(resolved.file), on_text=on_text)
+        if TORCH in self.versions:
+            add_hook(directory)
 
     async def _check(self, directory: Path) -> None:
         """Runs `verify` unless this directory passed it before; then puts the stamp file into the directory."""
@@ -269,13 +272,3 @@ class _Build:
         if status != 0:
             raise BuildFailed(explain_check(plain_text(output), self.definition))
         passed.touch()
-
-
-def _read_versions(lock: str) -> dict[str, str]:
-    """Package -> version, from uv's `name==version` lines; "" for a requirement by URL (`name @ https://…`)."""
-    found = {}
-    for line in lock.splitlines():
-        if line[:1].isalnum() and ("==" in line or " @ " in line):
-            pinned = line.split(";")[0].partition("==") if " @ " not in line else (line.partition(" @ ")[0], "", "")
-            found[requirement_name(pinned[0])] = pinned[2].strip().rstrip("\\").strip()
-    return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from paddock.environments.pythons import SPECIFIER_PATTERN
+from paddock.environments.pytorch.builds import BACKEND_PATTERN
 from paddock.kube.meta import ENVIRONMENTS, Manifest
 
 Schema = dict[str, Any]
@@ -80,6 +81,11 @@ _SPEC = _object(
     requirements=_texts("Packages as pip takes them: paddlepaddle==3.0.0, protobuf<7."),
     indexURL=_text("The package index, in place of what uv and pip are set to.", pattern=_URL),
     extraIndexURLs=_texts("Further indexes; the best version of any is taken, as pip does."),
+    torchBackend=_text(
+        "Which build of PyTorch, where one is installed: cpu; cu128, rocm6.4 or xpu of download.pytorch.org; auto; "
+        "default, what the package index has. Absent: auto with a GPU, cpu without one.",
+        pattern=BACKEND_PATTERN,
+    ),
     env={
         "type": "array",
         "description": "The image's environment variables; the container's own win.",
@@ -101,6 +107,7 @@ _STATUS = _object(
     fault=_text("Of a failure: definition (the same again until it changes), machine or network.",
                 enum=["definition", "machine", "network"]),
     python=_text("The version of its Python."),
+    torch=_text("Which build of PyTorch it has, and where from."),
     requested=_text("The last paddock.dev/build-requested that was heeded."),
     key=_text("Names the content; environments with equal content share a directory."),
     path=_text("The directory on this node."),

@@ -1,4 +1,5 @@
-"""The default Environments of every local cluster: for the images in PaddlePaddle's documents. Pure data.
+"""The default Environments of every local cluster: for the images in the documents of PaddlePaddle, PyTorch and
+DaoCloud's AI Lab. Pure data.
 
 PaddlePaddle's wheels after 3.0.0 have no parameter servers (`core.DistFleetWrapper`), so parameter servers and
 Collective training need two environments.
@@ -8,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from paddock.environments.paddle_packages import PADDLE, PADDLE_WITH_SERVERS, PROTOBUF
+from paddock.environments.packages.paddle import PADDLE, PADDLE_WITH_SERVERS, PROTOBUF
+from paddock.environments.packages.torch import TORCH
 from paddock.kube.meta import ENVIRONMENTS, Manifest
 
 _PYTHON = ">=3.9,<3.14"
@@ -34,6 +36,12 @@ _COLLECTIVE: dict[str, Any] = {
     "env": [UNBUFFERED],
     "verify": "import paddle.distributed.launch",
 }
+_TORCH: dict[str, Any] = {
+    # Equal for both images, which then share one directory.
+    "requirements": [TORCH],
+    "env": [UNBUFFERED],
+    "verify": "import numpy, torch.distributed",
+}
 
 
 def build_defaults() -> tuple[Manifest, ...]:
@@ -49,6 +57,9 @@ def build_defaults() -> tuple[Manifest, ...]:
         _environment("paddle-ubuntu", images=["*/paddle-operator/paddle-ubuntu:*"], **_SERVERS),
         _environment("paddle-resnet", images=["*/paddle-operator/demo-resnet:*"], program="resnet", **_COLLECTIVE),
         _environment("paddle", images=["*/paddlepaddle/paddle:*"], **_COLLECTIVE),
+        _environment("pytorch", images=["*/pytorch/pytorch:*", "*/nvidia/pytorch:*"], **_TORCH),
+        # AI Lab's notebook image with the environment of its PyTorch tutorial: "already has PyTorch".
+        _environment("baize-notebook", images=["*/baize-notebook*:*"], **_TORCH),
         _environment("host", images=["python:*", "busybox:*", "alpine:*", "ubuntu:*", "debian:*"]),
     )
 

@@ -1,8 +1,8 @@
 """An Environment object as a value, and the key of the directory that is built from it. Pure.
 
-The key covers all that decides the built files: packages, the object's own index, Python and platform. Name,
-program, command and variables are not covered, so two Environments with equal requirements share one directory.
-Neither are the machine's settings of pip and uv: a mirror serves the same packages.
+The key covers all that decides the built files: packages, the object's own index and build of torch, Python and
+platform. Name, program, command and variables are not covered, so two Environments with equal requirements share one
+directory. Neither are the machine's settings of pip and uv: a mirror serves the same packages.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from paddock.environments.paddle_packages import add_companions
+from paddock.environments.packages import torch as torch_packages
+from paddock.environments.packages.paddle import add_companions
 from paddock.environments.requirements import explain_requirement, normalise_requirement
 from paddock.kube.meta import name_of
 
@@ -27,6 +28,9 @@ new request; `status.requested` is the last value that was handled."""
 
 FORMAT = 1
 """Version of the built directory's format. Increase it when builds change: every environment gets a new key."""
+
+TORCH_FORMAT = 1
+"""The same for directories with torch alone: the hook that they have (`environments.pytorch.hook`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,7 @@ class Definition:
     command: tuple[str, ...] = ()
     program: str = ""
     verify: str = ""
+    torch_backend: str = ""
 
     @property
     def on_host(self) -> bool:
@@ -52,8 +57,8 @@ class Definition:
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """What is installed: the requirements, and what PaddlePaddle needs beside them."""
-        return add_companions(self.requirements)
+        """What is installed: the requirements, and what PaddlePaddle and PyTorch need beside them."""
+        return torch_packages.add_companions(add_companions(self.requirements))
 
     @property
     def subject(self) -> str:
@@ -75,6 +80,7 @@ def read_definition(manifest: Mapping[str, Any]) -> Definition:
         command=tuple(spec.get("command") or ()),
         program=str(spec.get("program") or ""),
         verify=str(spec.get("verify") or ""),
+        torch_backend=str(spec.get("torchBackend") or ""),
     )
 
 
@@ -89,6 +95,8 @@ def build_key(definition: Definition, python: tuple[int, ...], platform: str) ->
         list(python[:2]),
         platform,
     ]
+    if torch_packages.find_torch(definition.requirements) or definition.torch_backend:
+        content.append([TORCH_FORMAT, definition.torch_backend])
     return _digest(content)[:20]
 
 
@@ -99,7 +107,11 @@ def build_check_key(definition: Definition) -> str:
 
 def build_spec_digest(manifest: Mapping[str, Any]) -> str:
     """A hash of the spec's meaning: equal also if an empty field stands for an absent one."""
-    return _digest({**asdict(read_definition(manifest)), "name": ""})[:16]
+    spec = {**asdict(read_definition(manifest)), "name": ""}
+    # Objects that an earlier version seeded have a digest without this field.
+    if not spec["torch_backend"]:
+        del spec["torch_backend"]
+    return _digest(spec)[:16]
 
 
 def _digest(content: object) -> str:

@@ -27,13 +27,15 @@ MARKER = "paddock.json"
 
 
 class Built(msgspec.Struct, frozen=True):
-    """The content of a complete directory's marker file. `packages`: name -> version of all installed packages."""
+    """The content of a complete directory's marker file. `packages`: name -> version of all installed packages;
+    `build`: which build of torch was chosen, empty without torch."""
 
     key: str
     python: str
     packages: dict[str, str]
     size: int
     path: str = ""
+    build: str = ""
 
 
 def read_directory(root: Path, key: str) -> Built | None:

@@ -13,6 +13,7 @@ from enum import Enum
 
 from paddock.environments.definition import Definition
 from paddock.environments.distributions import COMPILER
+from paddock.environments.packages.torch import PYTORCH_INDEX
 from paddock.environments.pythons import Python, explain_range
 from paddock.environments.requirements import explain_requirement, requirement_name
 from paddock.environments.resolving.causes import error_line, read_cause
@@ -117,6 +118,12 @@ def _proxy(failure: Failure) -> str:
 def _network(failure: Failure) -> str:
     host = re.search(r"https?://(?:[^\s/]*@)?([^\s/)`]+)", failure.output)
     where = f" ({host[1]})" if host else ""
+    if host and host[1] == PYTORCH_INDEX:
+        return (
+            f"{PYTORCH_INDEX}, which has the build {failure.definition.torch_backend or 'of UV_TORCH_BACKEND'} of "
+            "PyTorch, did not answer: check the network, or ask for what the package index has: "
+            f"`paddock env update {failure.definition.name} --torch-backend default`"
+        )
     if failure.definition.index_url:
         return f"the package index of spec.indexURL{where} did not answer: check the network, and the URL"
     return (

@@ -276,7 +276,7 @@ def _is_on_disk(state: Usable) -> bool:
 
 
 def _build_usable(built: Built) -> Usable:
-    return Usable(built.path, built.python, built.packages, built.size)
+    return Usable(built.path, built.python, built.packages, built.size, built.build)
 
 
 def _explain_program(name: str) -> str:

@@ -29,7 +29,7 @@ class Progress:
     not known yet.
 
     `tries`: after a network error, (failed tries, all tries). `speed`: bytes per second. `left`: seconds until the
-    downloads end at this speed. Both are 0 if unknown.
+    downloads end at this speed. Both are 0 if unknown. `build`: which build of torch was chosen; empty without torch.
     """
 
     phase: str
@@ -39,6 +39,7 @@ class Progress:
     tries: tuple[int, int] = (0, 0)
     speed: float = 0.0
     left: float = 0.0
+    build: str = ""
 
     def explain(self) -> str:
         if self.phase == "waiting":

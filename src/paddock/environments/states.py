@@ -25,12 +25,14 @@ class Building:
 
 @dataclass(frozen=True, slots=True)
 class Usable:
-    """`directory` is the venv, empty for the programs of this machine; `size` in bytes."""
+    """`directory` is the venv, empty for the programs of this machine; `size` in bytes; `build`: of torch,
+    as in `environments.directories`."""
 
     directory: str = ""
     python: str = ""
     packages: Mapping[str, str] | None = None
     size: int = 0
+    build: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Failed:
 
 State = Unbuilt | Building | Usable | Failed
 
-STATUS_FIELDS = ("phase", "progress", "message", "fault", "python", "key", "path", "sizeBytes")
+STATUS_FIELDS = ("phase", "progress", "message", "fault", "python", "torch", "key", "path", "sizeBytes")
 
 
 def build_status(definition: Definition, state: State) -> dict[str, Any]:
@@ -52,13 +54,15 @@ def build_status(definition: Definition, state: State) -> dict[str, Any]:
                 "phase": "Pending", "progress": 0, "message": f"{definition.subject} is built when a pod needs it"
             }  # fmt: skip
         case Building(progress):
-            shown = {"phase": "Building", "progress": progress.percent, "message": progress.explain()}
+            shown = {"phase": "Building", "progress": progress.percent, "message": progress.explain(),
+                     "torch": progress.build or None}  # fmt: skip
         case Usable(directory=""):
             shown = {"phase": "Ready", "progress": 100, "message": "the programs of this machine; nothing to build"}
-        case Usable(directory, python, _, size):
+        case Usable(directory, python, _, size, build):
+            message = f"{build or definition.subject}, Python {python}, {format_size(size)}"
             shown = {
                 "phase": "Ready", "progress": 100, "key": Path(directory).name, "path": directory, "sizeBytes": size,
-                "python": python, "message": f"{definition.subject}, Python {python}, {format_size(size)}",
+                "python": python, "torch": build or None, "message": message,
             }  # fmt: skip
         case Failed(message, fault):
             shown = {"phase": "Failed", "progress": 0, "message": message, "fault": fault.value}

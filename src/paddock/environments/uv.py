@@ -56,10 +56,12 @@ def find_uv() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What an install command depends on: the distribution, and whether the user is root."""
+    """What install commands and builds of torch depend on: the distribution, whether the user is root, and whether
+    there is a GPU."""
 
     distribution: Distribution
     root: bool
+    gpu: bool = False
 
     def explain_install(self, thing: str) -> str:
         return explain_install(self.distribution, thing, self.root)
@@ -69,7 +71,15 @@ class Machine:
 
 
 def this_machine() -> Machine:
-    return Machine(read_distribution("".join(read_texts([Path("/etc/os-release")]))), os.geteuid() == 0)
+    return Machine(
+        read_distribution("".join(read_texts([Path("/etc/os-release")]))), os.geteuid() == 0, has_gpu(Path("/"))
+    )
+
+
+def has_gpu(root: Path) -> bool:
+    """Whether NVIDIA's driver runs below `root`, also the one of Windows below WSL."""
+    # uv's `--torch-backend auto` asks the same file.
+    return any((root / each).exists() for each in ("proc/driver/nvidia/version", "usr/lib/wsl/lib/nvidia-smi"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +118,11 @@ class UvRuns:
         *arguments: str,
         on_text: Callable[[str], None] | None = None,
         variables: Mapping[str, str | None] | None = None,
+        tries: int = TRIES,
     ) -> str:
         """uv's output. `variables` are set for this run, or removed (None). Raises `BuildFailed`; for a network error,
-        after TRIES tries."""
-        for number in range(1, TRIES + 1):
+        after `tries` tries."""
+        for number in range(1, tries + 1):
             status, text = await self._run_once(arguments, on_text, variables or {})
             if status == 0:
                 return text
@@ -120,10 +131,10 @@ class UvRuns:
             # Without any network a retry only takes time; an index on loopback needs none.
             if failed.fault is Fault.NETWORK and not (is_on_network() or _is_loopback_index(text)):
                 raise BuildFailed(explain_no_network(self.definition.subject), Fault.MACHINE)
-            if failed.fault is not Fault.NETWORK or number == TRIES:
+            if failed.fault is not Fault.NETWORK or number == tries:
                 raise BuildFailed(failed.message + explain_tries(number), failed.fault, failed.pythons, number)
             doing = self.doing or f"building ({self.definition.subject})"
-            self.report(Progress("retrying", RESOLVED, doing, tries=(number, TRIES)))
+            self.report(Progress("retrying", RESOLVED, doing, tries=(number, tries)))
             await asyncio.sleep(_BACKOFF_SECONDS[number - 1])
         raise AssertionError("the last try returns or raises")
 

@@ -17,6 +17,7 @@ HERE = Path(__file__).parent
 HEADER = "Traceback (most recent call last):"
 TRACEBACK = [HEADER, '  File "train.py", line 3, in <module>', "    load()", "KeyError: 'x'"]
 DATE = "2026-11-22 06:00:00,123"
+GLOO = "/__w/pytorch/pytorch/third_party/gloo/gloo/transport/tcp/debug_logger.cc:9"
 CHATTER = [
     f"LAUNCH INFO {DATE} Run Pod: bdukny, replicas 1, status ready",
     f"LAUNCH WARNING {DATE} Host ip reset to 10.77.0.2",
@@ -40,8 +41,33 @@ CHATTER = [
     "is_heter_ps_mode? False",
     "public get_the_one_send_context sparse:  deep@GRAD ['deep.block0'] [400, 8]",
     "adam_d2sum: False",
+    # torchrun 2.13, 2.3 and 2.0; gloo; NCCL; HAMi, of AI Lab's tutorial
+    "W1122 14:17:09.802000 12379 torch/distributed/run.py:874] ",
+    "[2023-11-28 12:00:00,123] torch.distributed.run: [WARNING] *****************************************",
+    "WARNING:torch.distributed.run:",
+    "[W1120 15:57:58.264330523 TCPStore.cpp:340] [c10d] TCP client failed to connect/validate to host 10.77.0.1:39251",
+    "Exception raised from run at /__w/pytorch/pytorch/torch/csrc/distributed/c10d/socket.cpp:820 (most recent call "
+    "first):",
+    f"[{GLOO}] ERROR failed to connect, willRetry=1, retry=1, retryLimit=3, rank=0, size=2, local=[127.0.0.1]:56978",
+    "[rank0]:[W1122 06:00:00.123456789 ProcessGroupNCCL.cpp:1479] Warning: WARNING: destroy_process_group() was not "
+    "called before program exit, which can leak resources.",
+    "NCCL version 2.27.3+cuda12.9",
+    "dist-worker-0:17:52 [0] NCCL INFO Bootstrap: Using eth0:10.77.0.2<0>",
+    "[HAMI-core Warn(1:140244541377408:utils.c:183)]: get default cuda from (null)",
+    "[HAMI-core Msg(1:140244541377408:libvgpu.c:855)]: Initialized",
+    "/env/lib/python3.11/site-packages/torch/utils/data/dataloader.py:759: UserWarning: 'pin_memory' argument is set "
+    "as true but no accelerator is found, then device pinned memory won't be used.",
 ]
 MINE = [
+    "paddock: no GPU here, so torch.distributed uses gloo in place of nccl",
+    f"[{GLOO}] ERROR failed to connect, willRetry=0, retry=4, retryLimit=3, rank=0, size=2",
+    "[HAMI-core ERROR (pid:1 thread=1 allocator.c:54)]: Device 0 OOM 2097152000 / 1048576000",
+    "dist-worker-0:17:52 [0] misc/socket.cc:484 NCCL WARN socketProgress: Connection closed by remote peer",
+    "[rank1]:[E1122 06:00:00.123456789 ProcessGroupNCCL.cpp:616] [Rank 1] Watchdog caught collective operation timeout",
+    "my NCCL INFO is short",
+    "Exception raised from my script",
+    "NCCL version of mine",
+    "frame #3: a picture",
     "INFO my own line",
     f"INFO {DATE} train.py:12] epoch 1",
     f"[{DATE}] [    INFO] - loss: 0.5, learning_rate: 0.01",
@@ -100,6 +126,24 @@ def test_a_warning_takes_its_second_line_with_it_and_no_third() -> None:
     assert fold([CHATTER[16], "mine"]) == ["mine"]
 
 
+def test_where_in_c_an_error_came_from_is_folded_and_what_follows_is_not() -> None:
+    frames = [
+        "frame #3: <unknown function> + 0x163c447 (0x7f27e303c447 in /app/torch/lib/libtorch_cpu.so)",
+        "<omitting python frames>",
+        "frame #34: _start + 0x21 (0x5580f5883081 in /app/torch/bin/python)",
+        "",
+    ]
+    head = "Exception raised from run at /torch/csrc/distributed/c10d/socket.cpp:820 (most recent call first):"
+    assert fold([head, *frames, "epoch 1"]) == ["epoch 1"]
+    assert fold(frames) == frames
+
+
+def test_the_box_of_an_older_torchrun_is_folded() -> None:
+    stars = "*" * 41
+    said = "Setting OMP_NUM_THREADS environment variable for each process to be 1 in default, to avoid your system"
+    assert fold(["WARNING:torch.distributed.run:", stars, said, stars, stars]) == [stars]
+
+
 def test_the_endpoints_that_the_launcher_prints_are_folded_and_a_script_s_are_not() -> None:
     head, printed = (
         f"LAUNCH INFO {DATE} args reset by env PADDLE_TRAINER_ENDPOINTS",
@@ -120,7 +164,7 @@ def test_a_chatter_line_with_an_error_is_shown() -> None:
         ("fleet_launch.log", 0, ""),
         ("parameter_server_worker.log", 0, ""),
         ("elastic.log", 43, "rank 0 of 2 group up after 0.5s ep=10.77.0.4:41084 master=10.77.0.4:41083"),
-        ("torchrun_fails.log", 55, read("torchrun_fails.log")[2]),
+        ("torchrun_fails.log", 52, read("torchrun_fails.log")[5]),
     ],
 )
 def test_of_a_real_log_the_script_is_left(name: str, shown: int, first: str) -> None:

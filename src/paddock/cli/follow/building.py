@@ -7,7 +7,7 @@ from typing import Any
 
 from paddock.cli.output.display import build_building
 from paddock.cli.output.screen import Screen
-from paddock.jobs.text.phrases import phrase
+from paddock.jobs.text.phrases import Foreign, phrase
 from paddock.jobs.views.building import read_building
 
 
@@ -17,11 +17,16 @@ class Builds:
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
         self._shown: set[tuple[str, str, int]] = set()
+        self._told: set[tuple[str, str]] = set()
         self.live = ""
 
     def show(self, name: str, status: Mapping[str, Any]) -> None:
-        """Prints one line for each 10 %, once also if the build is repeated, and one when the environment is ready."""
+        """Prints one line for each 10 %, once also if the build is repeated, and one when the environment is ready;
+        and which build of PyTorch was chosen."""
         building, language = read_building(name, status), self._screen.language
+        if (torch := str(status.get("torch") or "")) and building and (name, torch) not in self._told:
+            self._told.add((name, torch))
+            self._screen.notify(phrase("environment {name}: {what}", name=name, what=Foreign(torch)))
         self.live = build_building(building, bar=True, language=language) if building else ""
         if building and (tenth := (name, building.stage, building.percent // 10)) not in self._shown:
             self._shown.add(tenth)

@@ -108,7 +108,11 @@ def _said(row: EnvironmentRow | PodRow, language: str) -> str:
 
 
 def _made_of(row: EnvironmentRow, language: str) -> str:
-    return " ".join(", ".join(row.requirements).split()) or render(_NO_REQUIREMENTS, language)
+    packages = " ".join(", ".join(row.requirements).split())
+    if not row.torch:
+        return packages or render(_NO_REQUIREMENTS, language)
+    build = render(phrase("{said}", said=Foreign(row.torch)), language)
+    return build if packages == "torch" else f"{packages} ({build})"
 
 
 def _percent(row: EnvironmentRow) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from paddock.cli.submit.requirements import Requirements
 from paddock.environments.defaults import SERVERS_CHECK, SERVERS_ENV, UNBUFFERED
-from paddock.environments.paddle_packages import (
+from paddock.environments.packages.paddle import (
     PADDLE,
     PADDLE_WITH_SERVERS,
     add_servers,

@@ -10,6 +10,7 @@ from typing import Any
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.environment_sources import build_spec, find_problems, with_files
 from paddock.cli.submit.requirements import Requirements, explain_url, read_requirements
+from paddock.environments.pytorch.builds import AUTO, BACKEND_PATTERN, CPU, PLAIN
 from paddock.environments.requirements import requirement_name
 from paddock.environments.sources import Source
 from paddock.jobs.text.phrases import Names, Phrase, phrase
@@ -25,6 +26,7 @@ class Settings:
     extra: tuple[str, ...] = field(default=(), repr=False)
     variables: tuple[str, ...] = ()
     python: str = ""
+    torch_backend: str = ""
 
     @property
     def names_index(self) -> bool:
@@ -57,6 +59,7 @@ def build_environment(name: str, read: Sequence[Requirements], settings: Setting
         "requirements": list(dict.fromkeys(package for each in read for package in each.packages)),
         "indexURL": settings.index_url or (urls[-1] if urls else ""),
         "extraIndexURLs": list(settings.extra) or [url for each in read for url in each.extra_index_urls],
+        "torchBackend": settings.torch_backend,
         "env": _build_variables(_read_variables(settings.variables)),
     }
     return {
@@ -100,6 +103,7 @@ def change_environment(before: Manifest, read: Sequence[Requirements], source: S
         "python": changes.python,
         "indexURL": changes.index_url,
         "extraIndexURLs": list(changes.extra),
+        "torchBackend": changes.torch_backend,
         "env": _build_variables(variables | _read_variables(changes.variables)) if changes.variables else (),
     }
     return {**after, "spec": spec | {key: value for key, value in given.items() if value}}
@@ -107,7 +111,7 @@ def change_environment(before: Manifest, read: Sequence[Requirements], source: S
 
 def is_built_anew(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     """Whether two specs are built in different directories, or checked otherwise."""
-    built = ("requirements", "python", "indexURL", "extraIndexURLs", "env", "verify")
+    built = ("requirements", "python", "indexURL", "extraIndexURLs", "torchBackend", "env", "verify")
     return any(before.get(key) != after.get(key) for key in built)
 
 
@@ -165,7 +169,16 @@ def _find_problems(settings: Settings) -> list[Phrase]:
     problems = [_of_option("--index-url", said) for said in (explain_url(index) if index else None,) if said]
     problems += [_of_option("--extra-index-url", said) for each in settings.extra if (said := explain_url(each))]
     problems += [said for each in settings.variables if (said := _explain_variable(each))]
+    if settings.torch_backend and not re.fullmatch(BACKEND_PATTERN, settings.torch_backend):
+        problems.append(_explain_backend(settings.torch_backend))
     return [*problems, *(_of_option("--python", said) for said in (explain_python(python),) if said)]
+
+
+def _explain_backend(text: str) -> Phrase:
+    return phrase(
+        "--torch-backend: found {found}; wanted is one of {names}, or a build of download.pytorch.org, as in cu128",
+        found=repr(text), names=Names((AUTO, CPU, PLAIN)),
+    )  # fmt: skip
 
 
 def _read_variables(variables: Sequence[str]) -> dict[str, str]:

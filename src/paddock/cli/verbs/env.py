@@ -110,6 +110,12 @@ def _settings_options(*, image: str, index: str) -> Callable[[Command], Command]
         click.option("--extra-index-url", "extra", multiple=True, metavar="URL", help="A further package index."),
         click.option("--env", "variables", multiple=True, metavar="K=V", help="An environment variable of the image."),
         click.option("--python", default="", metavar="SPEC", help="Which Python, as in >=3.9,<3.13."),
+        click.option(
+            "--torch-backend",
+            default="",
+            metavar="BUILD",
+            help="Which build of PyTorch: cpu, cu128, auto, or default (what the package index has).",
+        ),
     )
 
     def add(command: Command) -> Command:
@@ -228,7 +234,7 @@ def _change(before: Manifest, files: tuple[str, ...], changes: Changes) -> Manif
         raise UserError(
             phrase(
                 "environment {name} was made of no file that can be read again: say what is to change, with -r FILE, "
-                "--add PACKAGE, --python, --image, --env or --index-url",
+                "--add PACKAGE, --python, --image, --env, --torch-backend or --index-url",
                 name=name_of(before),
             )
         )

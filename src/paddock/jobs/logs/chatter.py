@@ -162,7 +162,33 @@ _PYTHON_LIBRARIES = (
     ),
     _form(WARNING, "grep: warning: GREP_OPTIONS is deprecated"),
 )  # fmt: skip
-_NVIDIA = (_form(LIBRARY, "| NVIDIA-SMI ", r".*\|\s*", r"[|+].*[|+]\s*"),)
+_NVIDIA = (
+    _form(LIBRARY, "| NVIDIA-SMI ", r".*\|\s*", r"[|+].*[|+]\s*"),
+    # the library by which AI Lab's clusters share a GPU
+    *(
+        _form(LIBRARY, f"[HAMI-core {level}(", r"\d+:\d+:[\w./-]+:\d+\)\]: .*")
+        for level in ("Msg", "Info", "Warn", "Debug")
+    ),
+)
+_TORCH = (
+    # torchrun before 2.4 and before 2.1
+    _form(LAUNCHER, "[20", rf"{_DATE}\] torch\.distributed\.[\w.]+: \[(?:INFO|WARNING)\] .*"),
+    _form(
+        LAUNCHER, "WARNING:torch.distributed.run:", r"\s*",
+        r"\*{41}|Setting OMP_NUM_THREADS environment variable .*", "", 3,
+    ),
+    _form(LIBRARY, "[rank", rf"\d+\]:\[[IW]\d{{3,4}} \d\d:\d\d:\d\d\.\d+ {_CPP}.*"),
+    _form(LIBRARY, "[/", rf"{_CPP}ERROR failed to connect, willRetry=1, .*"),
+    # where in C++ an error came from, below the line that says it
+    _form(
+        LIBRARY, "Exception raised from ", r"\w+ at \S+:\d+ \(most recent call first\):",
+        r"frame #\d+: .*|<omitting python frames>|\s*", "", 200,
+    ),
+    _form(LIBRARY, "NCCL version ", r"\d+\.\d+\S*"),
+)  # fmt: skip
+_NCCL = _form(LIBRARY, "", r"\S+:\d+:\d+ \[\d+\] NCCL INFO .*")
+"""What NCCL_DEBUG=INFO prints; each line begins with the name of its host."""
+NCCL_INFO = " NCCL INFO "
 
 _TELLING = re.compile(
     r"not a parallel execution environment|will not do anything|You may be using|falls? back|fallback|"
@@ -172,13 +198,18 @@ _TELLING = re.compile(
 """What a UserWarning may tell that decides what the script does: shown."""
 
 _WRITTEN: dict[str, tuple[_Written, ...]] = {}
-for _each in (*_LAUNCH, *_CPP_LINES, *_PARAMETER_SERVERS, *_PYTHON_LIBRARIES, *_NVIDIA):
+for _each in (*_LAUNCH, *_CPP_LINES, *_PARAMETER_SERVERS, *_PYTHON_LIBRARIES, *_NVIDIA, *_TORCH):
     _WRITTEN[_each.start[:2]] = (*_WRITTEN.get(_each.start[:2], ()), _each)
 for _second in range(33, 127):  # a path: its form has one character
     _WRITTEN[f"/{chr(_second)}"] = _WRITTEN["/"]
 
 STARTS = frozenset(_WRITTEN)
-"""The first two characters of all forms: a line with others is nobody's chatter."""
+"""The first two characters of all forms: a line with others, and without `NCCL_INFO`, is nobody's chatter."""
+
+
+@cache
+def _nccl() -> Form:
+    return _compile(_NCCL)
 
 
 @cache
@@ -190,6 +221,8 @@ def _forms(start: str) -> tuple[Form, ...]:
 def match_chatter(line: str) -> Form | None:
     """The form of `line`, or None."""
     start = line[:2]
+    if NCCL_INFO in line and _nccl().line.fullmatch(line):
+        return _nccl()
     for form in _forms(start) if start in STARTS else ():
         if line.startswith(form.start) and form.line.fullmatch(line):
             return None if form.source == WARNING and _TELLING.search(line) else form

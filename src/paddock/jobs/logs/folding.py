@@ -13,7 +13,7 @@ from collections import Counter, deque
 from collections.abc import Sequence
 
 from paddock.jobs.logs.bars import Bar, Redrawn, read_bar
-from paddock.jobs.logs.chatter import STARTS, Form, match_chatter
+from paddock.jobs.logs.chatter import NCCL_INFO, STARTS, Form, match_chatter
 from paddock.jobs.logs.complaints import read_complaint
 from paddock.jobs.logs.tracebacks import Trace, Tracebacks, begins_traceback
 
@@ -22,6 +22,7 @@ BAR, REPEATED, SAME_ERROR = "bar", "repeated", "same error"
 traceback that was printed before (`Tracebacks.again`)."""
 
 _LOOK_AT = STARTS | {"Tr", "[r", "+-"}
+_ANYWHERE = ("%|", "\x1b[", NCCL_INFO)
 """Of chatter, of a traceback, of what nvidia-smi prints."""
 _LAUNCH_INFO = "LAUNCH INFO "
 _DETAIL = re.compile(r"LAUNCH INFO \S+ \S+ -+ ERROR LOG DETAIL -+\s*")
@@ -61,7 +62,7 @@ class Folding:
             return lines
         shown: list[str] = []
         for place, line in enumerate(lines):
-            if self._is_inside or line[:2] in _LOOK_AT or "%|" in line or "\x1b[" in line:
+            if self._is_inside or line[:2] in _LOOK_AT or any(each in line for each in _ANYWHERE):
                 self._before = lines[max(0, place - _RECENT) : place] if line.startswith(_LAUNCH_INFO) else ()
                 self._take(line, shown)
                 self._is_inside = self._find_inside()
@@ -190,7 +191,7 @@ def _may_matter(lines: list[str]) -> bool:
     if not _LOOK_AT.isdisjoint([line[:2] for line in lines]):
         return True
     text = "\n".join(lines)
-    return "%|" in text or "\x1b[" in text
+    return any(each in text for each in _ANYWHERE)
 
 
 class Unfolded(Folding):

@@ -149,6 +149,14 @@ ENVIRONMENTS = (
     _sentence("fetching {subject}"),
     _sentence("{subject} is built when a pod needs it"),
     _sentence("the programs of this machine; nothing to build"),
+    _sentence("torch {version} for CPUs, from {place}, Python {python}, {size}"),
+    _sentence("torch {version} for CPUs, Python {python}, {size}"),
+    _sentence("torch {version} for GPUs, from {place}, Python {python}, {size}"),
+    _sentence("torch {version} for GPUs, Python {python}, {size}"),
+    _sentence("torch {version} for CPUs, from {place}"),
+    _sentence("torch {version} for GPUs, from {place}"),
+    _sentence("torch {version} for CPUs"),
+    _sentence("torch {version} for GPUs"),
     # why it cannot be built
     _sentence("the disk is full: free some space where {path} is, or set XDG_CACHE_HOME to a directory with more"),
     _sentence(
@@ -162,6 +170,16 @@ ENVIRONMENTS = (
     _sentence(
         "the proxy does not let the package index through: check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY, or the proxy "
         "of pip's settings (`pip config list`)"
+    ),
+    _sentence(
+        "torch {version} of the package index is built for CUDA, {size} to download, and this machine has no GPU; no "
+        "build for CPUs was found: neither {places} has one that can be reached: set PIP_EXTRA_INDEX_URL or "
+        "PIP_FIND_LINKS to a place that has, or ask for CUDA: `{command}`"
+    ),
+    _sentence("{place} has a build of torch for CPUs, and none for Python {version}"),
+    _sentence(
+        "{place}, which has the build {name} of PyTorch, did not answer: check the network, or ask for what the "
+        "package index has: `{command}`"
     ),
     _sentence("the package index of spec.indexURL{where} did not answer: check the network, and the URL"),
     _sentence(

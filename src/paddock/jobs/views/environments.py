@@ -14,7 +14,7 @@ from paddock.kube.times import Moment, read_time
 class EnvironmentRow:
     """`progress`: per cent, or None; `size`: bytes, 0 if unknown; `message`: the builder's, on one line;
     `requirements`: empty for the programs of this machine; `changed`: its requirements files have, since they were
-    read."""
+    read; `torch`: which build of PyTorch it has, empty without."""
 
     name: str
     phase: str
@@ -26,6 +26,7 @@ class EnvironmentRow:
     message: str
     created: Moment | None
     changed: bool = False
+    torch: str = ""
 
 
 def read_environment_row(environment: Mapping[str, Any]) -> EnvironmentRow:
@@ -39,5 +40,6 @@ def read_environment_row(environment: Mapping[str, Any]) -> EnvironmentRow:
         images=tuple(spec.get("images") or ()),
         requirements=tuple(spec.get("requirements") or ()),
         message=" ".join(str(status.get("message") or "").split()),
+        torch=str(status.get("torch") or ""),
         created=read_time(metadata(environment).get("creationTimestamp")),
     )

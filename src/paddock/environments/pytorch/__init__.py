@@ -1,0 +1,9 @@
+"""What environments with PyTorch need beside those of others.
+
+    builds         which build of torch to install: for CPUs, or with CUDA (pure)
+    resolution     resolves the versions of an environment, and keeps CUDA off a machine without a GPU
+    hook           puts `paddock_torch` into an environment
+    paddock_torch  runs inside of environments: gloo in place of nccl where no GPU is
+
+PyTorch's packages among others are in `environments.packages.torch`.
+"""

@@ -1,0 +1,155 @@
+"""Which build of torch an environment gets: for CPUs, or with CUDA. Pure.
+
+PyPI's torch is built for CUDA on Linux: it requires NVIDIA's packages, 3 GB in all. On a machine without a GPU they are
+never installed unasked. In this order: the CPU build of download.pytorch.org, by uv's `--torch-backend`; the newest CPU
+build that the settings of pip and uv find (extra indexes and find-links); else no build, and a sentence that says how
+to ask for CUDA.
+
+Asked is: `spec.torchBackend` of the Environment, UV_TORCH_BACKEND, or an index of the Environment's own that is
+PyTorch's for one accelerator. Sources: uv's guide, "Using uv with PyTorch"; torch 2.15.0 on PyPI.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from paddock.environments.definition import Definition
+from paddock.environments.packages.torch import PYTORCH_INDEX, TORCH, find_torch
+from paddock.environments.requirements import requirement_name
+
+AUTO, CPU, PLAIN = "auto", "cpu", "default"
+"""Values of `spec.torchBackend` beside uv's `cu128`, `rocm6.4` and `xpu`. `default`: what the package index has."""
+
+BACKEND_PATTERN = r"^(auto|cpu|default|xpu|cu\d{2,3}|rocm\d+(\.\d+){1,2})?$"
+
+
+CUDA_SIZE = "3.0 GB"
+"""The download of torch 2.15.0 and NVIDIA's packages for Linux x86-64: 3,000 MB by the sizes that PyPI lists."""
+
+_ACCELERATOR = re.compile(r"/whl/(?:nightly/|test/)?(cu\d+|rocm[\d.]+|xpu)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What decides before anything is resolved. `backend`: a value of `spec.torchBackend`, empty if nobody asked;
+    `named`: torch is among the requirements; `own_index`: the Environment has an index of its own; `gpu`: this machine
+    has one."""
+
+    backend: str = ""
+    named: bool = False
+    own_index: bool = False
+    gpu: bool = False
+
+    @property
+    def explicit(self) -> bool:
+        """Whether one build was asked for, so that no other may take its place."""
+        return self.backend not in ("", AUTO, CPU, PLAIN)
+
+    @property
+    def flag(self) -> str:
+        """The value of uv's `--torch-backend` for the first try; empty to resolve without it."""
+        if self.explicit or self.backend == CPU:
+            return self.backend
+        if self.backend == PLAIN or not self.named or self.own_index:
+            return ""
+        return AUTO if self.gpu else CPU
+
+    @property
+    def allows_cuda(self) -> bool:
+        return self.gpu or self.backend not in ("", AUTO, CPU)
+
+
+def read_asked(definition: Definition, environ: Mapping[str, str], gpu: bool) -> Asked:
+    """`environ`: uv's environment variables."""
+    urls = [each for each in (definition.index_url, *definition.extra_index_urls) if each]
+    of_index = next((found[1] for each in urls if (found := _ACCELERATOR.search(each))), "")
+    backend = definition.torch_backend or environ.get("UV_TORCH_BACKEND", "")
+    if of_index and not backend:
+        backend = PLAIN
+    named = find_torch(definition.requirements)
+    return Asked(backend, bool(named) and "@" not in named, bool(urls), gpu)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a CPU build may be. `name`: for messages; `flags`, `variables`: for a run of uv that looks there alone."""
+
+    name: str
+    flags: tuple[str, ...] = ()
+    # The URLs may contain passwords.
+    variables: Mapping[str, str | None] = field(default_factory=dict, repr=False)
+
+
+def list_places(environ: Mapping[str, str]) -> tuple[Place, ...]:
+    """The find-links and the indexes of uv's environment variables, each alone."""
+    alone = dict.fromkeys(("UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS"))
+    named = ("UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL")
+    urls = dict.fromkeys(_read_url(each) for name in named for each in environ.get(name, "").split())
+    links = [Place("find-links", ("--no-index",))] if environ.get("UV_FIND_LINKS") else []
+    return (*links, *(Place(_name_place(url), (), {**alone, "UV_DEFAULT_INDEX": url}) for url in urls))
+
+
+def _read_url(index: str) -> str:
+    """`corp=https://…` -> `https://…`: an index of uv may have a name."""
+    return re.sub(r"^[\w-]+=", "", index)
+
+
+def _name_place(url: str) -> str:
+    return urlsplit(url).hostname or url
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A build of torch that a place has. `version`: empty if it has no wheel for the interpreter; `pythons` is the
+    specifier of those that it has wheels for."""
+
+    place: str
+    version: str = ""
+    pythons: str = ""
+
+
+def choose_candidate(candidates: Sequence[Candidate]) -> Candidate | None:
+    """The newest CPU build, of equals the first; else the first for another interpreter; None without any."""
+    fitting = [each for each in candidates if is_for_cpu(each.version)]
+    if fitting:
+        return max(fitting, key=lambda each: _release(each.version))
+    return next((each for each in candidates if each.pythons), None)
+
+
+def is_for_cpu(version: str) -> bool:
+    return version.partition("+")[2].startswith("cpu")
+
+
+def _release(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version.partition("+")[0]))
+
+
+def build_probe(definition: Definition) -> str:
+    """The requirement that a place is asked for: the definition's own of torch, or any torch."""
+    own = (each for each in definition.requirements if requirement_name(each) == TORCH and "@" not in each)
+    return next(own, TORCH)
+
+
+def explain_build(versions: Mapping[str, str], place: str, cuda: bool) -> str:
+    """`torch 2.13.0+cpu for CPUs, from find-links`: what was chosen; empty for packages without torch.
+
+    `place`: empty if no build was looked for. `cuda`: packages of CUDA are installed with it."""
+    if TORCH not in versions:
+        return ""
+    version = versions[TORCH]
+    accelerator = "GPUs" if cuda or re.search(r"\+(cu|rocm|xpu)", version) else "CPUs"
+    return f"{TORCH} {version} for {accelerator}" + (f", from {place}" if place else "")
+
+
+def explain_refusal(definition: Definition, version: str, places: Sequence[str]) -> str:
+    """The sentence for a machine without a GPU that finds no CPU build."""
+    looked = f" nor {', '.join(places)}" if places else ""
+    return (
+        f"torch {version} of the package index is built for CUDA, {CUDA_SIZE} to download, and this machine has no "
+        f"GPU; no build for CPUs was found: neither {PYTORCH_INDEX}{looked} has one that can be reached: set "
+        "PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS to a place that has, or ask for CUDA: "
+        f"`paddock env update {definition.name} --torch-backend {PLAIN}`"
+    )

@@ -1,0 +1,117 @@
+"""Makes torch.distributed use gloo in place of nccl on a machine without a GPU. Written by Paddock.
+
+It runs inside of a job's environment, in each of its Pythons, if PADDOCK_SUBSTITUTE is 1; the annotation
+paddock.dev/substitute: "false" on the job turns it off. It changes `init_process_group` and `new_group` when the
+program imports torch.distributed, for the backend nccl alone, and nothing where torch finds a GPU. It imports nothing
+of torch or of Paddock, and needs Python 3.9.
+"""
+
+from __future__ import annotations
+
+import sys
+
+# Each Python of a job reads this module at its start: what it imports is imported when torch is.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+    from typing import Any
+
+SWITCH = "PADDOCK_SUBSTITUTE"
+TARGET = "torch.distributed.distributed_c10d"
+"""Where both functions are defined: torch.distributed and torch's own modules import them from there."""
+MESSAGE = (
+    "paddock: no GPU here, so torch.distributed uses gloo in place of nccl (the job's annotation "
+    'paddock.dev/substitute: "false" turns this off)'
+)
+_INIT, _GROUP = "init_process_group", "new_group"
+
+_said = False
+
+
+def choose_backend(wanted: object, has_nccl: bool = False) -> str:
+    """The backend in place of `wanted`; empty to leave it. `has_nccl`: torch would take nccl by itself for None."""
+    if wanted is None:
+        return "gloo" if has_nccl else ""
+    # `nccl`, or one for each device: `cpu:gloo,cuda:nccl`
+    named = [part.rpartition(":")[2].strip() for part in str(wanted).lower().split(",")]
+    return "gloo" if "nccl" in named else ""
+
+
+def install() -> None:
+    """Watches for the import of torch.distributed."""
+    if TARGET not in sys.modules:
+        sys.meta_path.insert(0, _Finder())
+
+
+class _Finder:
+    """Finds torch.distributed's module as Python does, and changes it once it is loaded."""
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
+        if name != TARGET:
+            return None
+        import importlib.machinery
+
+        sys.meta_path.remove(self)
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is not None and spec.loader is not None:
+            spec.loader.exec_module = _changing(spec.loader.exec_module)  # type: ignore[assignment,method-assign]
+        return spec
+
+
+def _changing(load: Callable[[ModuleType], None]) -> Callable[[ModuleType], None]:
+    def exec_module(module: ModuleType) -> None:
+        load(module)
+        change(module)
+
+    return exec_module
+
+
+def change(module: ModuleType) -> None:
+    """Changes both functions of `module`, torch's own or one alike."""
+    for name in (_INIT, _GROUP):
+        function = getattr(module, name, None)
+        if function is not None:
+            setattr(module, name, _substituting(function, module))
+
+
+def _substituting(function: Callable[..., Any], module: ModuleType) -> Callable[..., Any]:
+    import functools
+    import inspect
+
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def substituted(*args: Any, **kwargs: Any) -> Any:
+        try:
+            called = signature.bind(*args, **kwargs)
+        except TypeError:  # the function itself says what is wrong
+            return function(*args, **kwargs)
+        # A new group without a backend has that of the first.
+        by_itself = function.__name__ == _INIT and bool(module.is_nccl_available())
+        chosen = choose_backend(called.arguments.get("backend"), by_itself)
+        if not chosen or _has_gpu():
+            return function(*args, **kwargs)
+        called.arguments["backend"] = chosen
+        # Both are of nccl alone: its options, and the GPU that it binds to.
+        called.arguments.pop("pg_options", None)
+        if "cuda" in str(called.arguments.get("device_id")):
+            called.arguments.pop("device_id")
+        _say()
+        return function(*called.args, **called.kwargs)
+
+    return substituted
+
+
+def _has_gpu() -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and bool(torch.cuda.is_available())
+
+
+def _say() -> None:
+    """Once in each process."""
+    global _said
+    if not _said:
+        _said = True
+        sys.stderr.write(f"{MESSAGE}\n")
+        sys.stderr.flush()

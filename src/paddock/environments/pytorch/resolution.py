@@ -1,0 +1,145 @@
+"""Resolves the versions of an environment with uv, and keeps CUDA off a machine without a GPU. I/O.
+
+What is resolved shows whether torch and CUDA are among the packages, also where another package requires them. The
+decisions are those of `environments.pytorch.builds`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from paddock.environments.definition import Definition
+from paddock.environments.failures import BuildFailed, Fault
+from paddock.environments.packages.torch import PYTORCH_INDEX, TORCH, find_cuda
+from paddock.environments.pytorch.builds import (
+    CPU,
+    PLAIN,
+    Asked,
+    Candidate,
+    Place,
+    build_probe,
+    choose_candidate,
+    explain_build,
+    explain_refusal,
+    list_places,
+    read_asked,
+)
+from paddock.environments.requirements import requirement_name
+from paddock.environments.uv import UvRuns
+
+_PROBE_VARIABLES = {"UV_HTTP_TIMEOUT": "5", "UV_HTTP_RETRIES": "0", "UV_TORCH_BACKEND": None}
+"""A place that does not answer within seconds is none."""
+_OUTPUT = ("--no-header", "--no-annotate")
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """`versions`: package -> version, "" for a requirement by URL; `file`: their exact requirements; `build`: which
+    build of torch was chosen, as a text; empty without torch."""
+
+    versions: dict[str, str]
+    file: Path
+    build: str = ""
+
+
+async def resolve(runs: UvRuns, directory: Path) -> Resolved:
+    """Raises `BuildFailed`, also where only a build of torch is found that nobody asked for."""
+    return await _Resolution(runs, directory).run()
+
+
+@dataclass(slots=True)
+class _Resolution:
+    """One resolution. `directory`: a venv, which also takes the files."""
+
+    runs: UvRuns
+    directory: Path
+    place: str = ""
+    extra: list[str] = field(default_factory=list)
+
+    @property
+    def definition(self) -> Definition:
+        return self.runs.definition
+
+    async def run(self) -> Resolved:
+        environ = self.runs.uv.settings(self.definition).environment
+        asked = read_asked(self.definition, environ, self.runs.uv.machine.gpu)
+        versions = await self._compile(await self._choose_flag(asked))
+        if find_cuda(versions) and not asked.allows_cuda:
+            versions = await self._compile_for_cpu(asked, list_places(environ), versions)
+        build = explain_build(versions, self.place, bool(find_cuda(versions)))
+        return Resolved(versions, self.directory / "requirements.txt", build)
+
+    async def _choose_flag(self, asked: Asked) -> str:
+        """The value of `--torch-backend`; empty where nobody asked for it and its index cannot be reached."""
+        if not asked.flag:
+            return ""
+        if asked.explicit or await self._reaches_pytorch(asked.flag):
+            self.place = PYTORCH_INDEX
+            return asked.flag
+        return ""
+
+    async def _reaches_pytorch(self, backend: str) -> bool:
+        found = await self._probe(Place(PYTORCH_INDEX, ("--torch-backend", backend)))
+        return bool(found.version)
+
+    async def _compile_for_cpu(
+        self, asked: Asked, places: tuple[Place, ...], versions: dict[str, str]
+    ) -> dict[str, str]:
+        """The versions with a CPU build, from PyTorch's index or else from `places`."""
+        if not asked.flag and await self._reaches_pytorch(CPU):
+            self.place = PYTORCH_INDEX
+            return await self._compile(CPU)
+        candidates = [await self._probe(place) for place in places]
+        chosen = choose_candidate(candidates)
+        if chosen is None:
+            refused = explain_refusal(self.definition, versions[TORCH], [each.name for each in places])
+            raise BuildFailed(refused, Fault.MACHINE)
+        if not chosen.version:
+            said = f"{chosen.place} has a build of torch for CPUs, and none for Python {self.runs.python.short}"
+            raise BuildFailed(said, Fault.MACHINE, chosen.pythons)
+        self.place = chosen.place
+        self.extra = [f"{TORCH}=={chosen.version}"]
+        return await self._compile("")
+
+    async def _compile(self, backend: str) -> dict[str, str]:
+        wanted, exact = self.directory / "requirements.in", self.directory / "requirements.txt"
+        wanted.write_text("".join(f"{each}\n" for each in (*self.definition.packages, *self.extra)))
+        flags = ("--torch-backend", backend) if backend else ()
+        # UV_TORCH_BACKEND would take the place of what was chosen.
+        variables = {"UV_TORCH_BACKEND": None} if backend or self.definition.torch_backend == PLAIN else {}
+        await self.runs.run(
+            *("pip", "compile", "--python", self._interpreter, *_OUTPUT, *flags),
+            *("--output-file", str(exact), str(wanted)),
+            variables=variables,
+        )
+        return read_versions(exact.read_text())
+
+    async def _probe(self, place: Place) -> Candidate:
+        """What `place` has of torch; neither version nor interpreters if nothing, or if it cannot be reached."""
+        wanted = self.directory / "torch.in"
+        wanted.write_text(f"{build_probe(self.definition)}\n")
+        try:
+            output = await self.runs.run(
+                *("pip", "compile", "--python", self._interpreter, "--no-deps", *_OUTPUT, *place.flags, str(wanted)),
+                variables={**_PROBE_VARIABLES, **place.variables},
+                tries=1,
+            )
+        except BuildFailed as failed:
+            # uv names the version that has wheels for other interpreters.
+            return Candidate(place.name, pythons=failed.pythons if "+cpu" in failed.message else "")
+        return Candidate(place.name, read_versions(output).get(TORCH, ""))
+
+    @property
+    def _interpreter(self) -> str:
+        return str(self.directory / "bin/python")
+
+
+def read_versions(lock: str) -> dict[str, str]:
+    """Package -> version, from uv's `name==version` lines; "" for a requirement by URL (`name @ https://…`). Pure."""
+    found = {}
+    for line in lock.splitlines():
+        if line[:1].isalnum() and ("==" in line or " @ " in line):
+            pinned = line.split(";")[0].partition("==") if " @ " not in line else (line.partition(" @ ")[0], "", "")
+            found[requirement_name(pinned[0])] = pinned[2].strip().rstrip("\\").strip()
+    return found

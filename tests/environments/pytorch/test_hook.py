@@ -1,0 +1,139 @@
+"""gloo in place of nccl, where no GPU is and a job allows it. The module runs in environments; torch is a stand-in."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from paddock.environments.pytorch import paddock_torch
+from paddock.environments.pytorch.hook import add_hook
+
+STAND_IN = """
+import sys
+has_nccl = "nccl" in sys.argv[1:]
+
+def is_nccl_available():
+    return has_nccl
+
+def init_process_group(backend=None, init_method=None, timeout=None, world_size=-1, rank=-1, store=None, group_name="",
+                       pg_options=None, device_id=None):
+    print("init", backend, init_method, world_size, pg_options, device_id)
+
+def new_group(ranks=None, timeout=None, backend=None, pg_options=None):
+    print("group", ranks, backend, pg_options)
+"""
+
+
+@pytest.mark.parametrize(
+    ("wanted", "has_nccl", "chosen"),
+    [
+        ("nccl", False, "gloo"),
+        ("NCCL", True, "gloo"),
+        ("cuda:nccl", False, "gloo"),
+        ("cpu:gloo,cuda:nccl", False, "gloo"),
+        ("gloo", True, ""),
+        ("cpu:gloo", True, ""),
+        ("mpi", False, ""),
+        ("xccl", False, ""),
+        (None, False, ""),  # torch takes gloo by itself
+        (None, True, "gloo"),
+    ],
+)
+def test_which_backends_are_replaced(wanted: str | None, has_nccl: bool, chosen: str) -> None:
+    assert paddock_torch.choose_backend(wanted, has_nccl) == chosen
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Path:
+    """A venv's site-packages with the hook and a package torch whose GPU is `torch.gpu`."""
+    site = tmp_path / "lib/python3.11/site-packages"
+    package = site / "torch/distributed"
+    package.mkdir(parents=True)
+    (site / "torch/__init__.py").write_text(
+        "import sys\nclass cuda:\n    is_available = staticmethod(lambda: 'gpu' in sys.argv[1:])\n"
+    )
+    (package / "distributed_c10d.py").write_text(STAND_IN)
+    (package / "__init__.py").write_text("import torch\nfrom .distributed_c10d import *\n")
+    add_hook(tmp_path)
+    return site
+
+
+def run(site: Path, code: str, *words: str, switch: str = "1") -> tuple[str, str]:
+    """Output and errors of a Python that reads the `.pth` files of `site`, as one of the environment does."""
+    whole = f"import site; site.addsitedir({str(site)!r})\n{code}"
+    environ = {**os.environ, "PADDOCK_SUBSTITUTE": switch}
+    done = subprocess.run(
+        [sys.executable, "-c", whole, *words], env=environ, capture_output=True, text=True, check=True
+    )
+    return done.stdout, done.stderr
+
+
+INIT = "import torch.distributed as d; d.init_process_group('nccl', world_size=3)"
+
+
+def test_nccl_becomes_gloo_and_one_line_says_so(environment: Path) -> None:
+    code = f"{INIT}; d.new_group([0, 1], backend='nccl'); d.new_group([0])"
+    output, errors = run(environment, code)
+    assert output.splitlines() == ["init gloo None 3 None None", "group [0, 1] gloo None", "group [0] None None"]
+    assert errors.splitlines() == [paddock_torch.MESSAGE]
+    assert 'paddock.dev/substitute: "false"' in errors
+
+
+@pytest.mark.parametrize("switch", ["0", ""])
+def test_a_job_that_turned_it_off_has_its_nccl(environment: Path, switch: str) -> None:
+    assert run(environment, INIT, switch=switch) == ("init nccl None 3 None None\n", "")
+
+
+def test_a_machine_with_a_gpu_has_its_nccl(environment: Path) -> None:
+    assert run(environment, INIT, "gpu") == ("init nccl None 3 None None\n", "")
+
+
+def test_other_backends_stay_and_nothing_is_said(environment: Path) -> None:
+    code = "import torch.distributed as d; d.init_process_group('gloo', 'env://'); d.init_process_group()"
+    assert run(environment, code) == ("init gloo env:// -1 None None\ninit None None -1 None None\n", "")
+
+
+def test_torchs_own_choice_of_nccl_is_replaced(environment: Path) -> None:
+    output, errors = run(environment, "import torch.distributed as d; d.init_process_group()", "nccl")
+    assert output == "init gloo None -1 None None\n"
+    assert errors.splitlines() == [paddock_torch.MESSAGE]
+
+
+def test_what_is_nccls_alone_is_left_out(environment: Path) -> None:
+    code = "import torch.distributed as d; d.init_process_group(backend='nccl', pg_options='O', device_id='cuda:0')"
+    assert run(environment, code)[0] == "init gloo None -1 None None\n"
+
+
+def test_a_wrong_call_is_torchs_to_explain(environment: Path) -> None:
+    code = "import torch.distributed as d\ntry: d.init_process_group(x=1)\nexcept TypeError as e: print(e)"
+    assert "unexpected keyword argument 'x'" in run(environment, code)[0]
+
+
+def test_a_python_without_torch_is_left_alone(environment: Path) -> None:
+    code = "import json, sys; print([each for each in ('inspect', 'typing', 'torch') if each in sys.modules])"
+    plain, _ = run(environment, code, switch="0")
+    assert run(environment, code) == (plain, "")
+
+
+def test_the_functions_keep_their_names_and_signatures() -> None:
+    module: Any = ModuleType("stand_in")
+    exec(STAND_IN, module.__dict__)
+    paddock_torch.change(module)
+    assert module.init_process_group.__name__ == "init_process_group"
+    assert module.new_group.__wrapped__.__name__ == "new_group"
+
+
+def test_the_module_needs_nothing_of_paddock() -> None:
+    spec = importlib.util.find_spec("paddock.environments.pytorch.paddock_torch")
+    assert spec is not None
+    assert spec.origin is not None
+    source = Path(spec.origin).read_text()
+    assert "from paddock" not in source
+    assert "import paddock" not in source
