@@ -38,6 +38,11 @@ class Section:
 
 SECTIONS = {
     "laptop": Section("On a laptop", ("starting", "running", "many_jobs")),
+    "pytorch": Section(
+        "PyTorch",
+        ("ranks",),
+        "With the CPU build of PyTorch and gloo, on a laptop's cluster that is up, its environment built.\n\n",
+    ),
     "script": Section("A script of one's own", ("scripts",)),
     "machines": Section(
         "On fresh machines",

@@ -1,5 +1,7 @@
 """Many jobs of four pods at once, on a real API server: until all their pods exist, against a bare loop.
 
+PaddleJobs of 4 workers, and PyTorchJobs of 1 Master and 3 Workers beside as many of them.
+
 The bare loop is the same client, with as many requests at once, that creates the same pods and Services, byte for byte,
 and has no jobs to read, no status to record and nothing to watch. Each run has a new API server; runs take turns.
 Besides: what the operator and the API server spend on a job, and how many answers a job waits for one after another.
@@ -12,13 +14,14 @@ import statistics
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from benchmarks.control_planes import Asked, ControlPlane, open_control_plane, wait_until_quiet
-from benchmarks.figures import Figure, alternate, seconds
+from benchmarks.figures import Figure, Pair, alternate, seconds
 from benchmarks.load import JOBS, build_job
 from benchmarks.loads import run_load
 from benchmarks.operators import open_operator
+from benchmarks.shapes import SHAPES, Shape
 from paddock.client.client import Client
 from paddock.client.kubeconfig import read_config
 from paddock.jobs.apis.registry import KINDS
@@ -30,7 +33,7 @@ from paddock.operator.operator import Operator
 PODS_OF_A_JOB = 4
 TIMES = 3
 RATIO, REQUESTS, MEMORY = 1.5, 13.0, 150.0
-_ASKED_FOR = {"pods", "services", "configmaps", "events", JOBS.plural, f"{JOBS.plural}/status"}
+_ASKED_FOR = {"pods", "services", "configmaps", "events"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,68 +48,109 @@ class Cost:
 
 
 def measure() -> Sequence[Figure]:
-    return (*_measure(100), *_measure(1000), _measure_round_trips())
+    return (*_measure(100), *_measure(1000), *_measure_pytorch(100), _measure_round_trips())
 
 
-def _measure(jobs: int) -> Sequence[Figure]:
-    costs: list[Cost] = []
-    seen: list[dict[str, float]] = []
-    servers: list[float] = []
+@dataclass(slots=True)
+class _Runs:
+    """The runs of one shape, and what was seen in each."""
 
-    def ours() -> float:
-        with open_control_plane(JOBS) as plane, open_operator(plane) as operator:
+    name: str
+    jobs: int
+    costs: list[Cost] = field(default_factory=list)
+    seen: list[dict[str, float]] = field(default_factory=list)
+    servers: list[float] = field(default_factory=list)
+
+    @property
+    def shape(self) -> Shape:
+        return SHAPES[self.name]
+
+    def ours(self) -> float:
+        resource = self.shape.resource
+        kinds = f"--kinds={resource.plural}.{resource.group}"
+        with open_control_plane(resource) as plane, open_operator(plane, kinds) as operator:
             requests, cpu, server = plane.count_requests(), operator.cpu, plane.cpu()
-            seen.append(run_load(plane, "submit", jobs, PODS_OF_A_JOB))
+            self.seen.append(run_load(plane, "submit", self.jobs, PODS_OF_A_JOB, shape=self.name))
             until = plane.count_requests() - requests
             wait_until_quiet(operator.pid)
             spent, memory = operator.cpu - cpu, operator.memory[1]
-            costs.append(Cost(until, plane.count_requests() - requests, spent, plane.cpu() - server, memory))
-            return seen[-1]["seconds"]
+            self.costs.append(Cost(until, plane.count_requests() - requests, spent, plane.cpu() - server, memory))
+            return self.seen[-1]["seconds"]
 
-    def plain() -> float:
-        with open_control_plane(JOBS) as plane:
+    def plain(self) -> float:
+        with open_control_plane(self.shape.resource) as plane:
             server = plane.cpu()
-            took: float = run_load(plane, "bare", jobs, PODS_OF_A_JOB)["seconds"]
-            servers.append(plane.cpu() - server)
+            took: float = run_load(plane, "bare", self.jobs, PODS_OF_A_JOB, shape=self.name)["seconds"]
+            self.servers.append(plane.cpu() - server)
             return took
 
-    pair = alternate(ours, plain, TIMES, warm_up=0)
-    size = f"{jobs:,} jobs of {PODS_OF_A_JOB} pods at once"
-    kept = pair.ratio <= RATIO
-    ratio = f"{pair.ratio:.2f} times"
+
+def _measure(jobs: int) -> Sequence[Figure]:
+    runs = _Runs("paddle", jobs)
+    pair = alternate(runs.ours, runs.plain, TIMES, warm_up=0)
+    return _build_figures(f"{jobs:,} jobs of {PODS_OF_A_JOB} pods at once", pair, runs)
+
+
+def _measure_pytorch(jobs: int) -> Sequence[Figure]:
+    """PyTorchJobs, PaddleJobs and the bare loop take turns."""
+    runs, others = _Runs("pytorch", jobs), _Runs("paddle", jobs)
+    beside: list[float] = []
+
+    def plain() -> float:
+        beside.append(others.ours())
+        return runs.plain()
+
+    pair = alternate(runs.ours, plain, TIMES, warm_up=0)
+    ratio = Pair(pair.ours, tuple(beside)).ratio
+    against = Figure(
+        "… beside as many PaddleJobs of 4 workers",
+        seconds(pair.ours),
+        f"PaddleJobs {seconds(beside)}",
+        f"{ratio:.2f} times",
+        "told",
+    )
+    size = f"{jobs:,} PyTorchJobs of 1 Master and {PODS_OF_A_JOB - 1} Workers at once"
+    all_exist, *more = _build_figures(size, pair, runs)
+    return (all_exist, against, *more)
+
+
+def _build_figures(size: str, pair: Pair, runs: _Runs) -> Sequence[Figure]:
     figures = [
         Figure(
             f"{size}: all pods exist",
             seconds(pair.ours),
             f"bare loop {seconds(pair.plain)}",
-            ratio,
+            f"{pair.ratio:.2f} times",
             f"{RATIO} times",
-            kept,
+            pair.ratio <= RATIO,
         ),
         Figure(
             "… a job from its submission to its last pod, p50 / p99",
-            f"{_median(seen, 'p50'):.2f} / {_median(seen, 'p99'):.2f} s",
+            f"{_median(runs.seen, 'p50'):.2f} / {_median(runs.seen, 'p99'):.2f} s",
             "",
             "",
             "told",
         ),
     ]
-    return (*figures, *_build_costs(jobs, costs, servers))
+    return (*figures, *_build_costs(runs))
 
 
-def _build_costs(jobs: int, costs: Sequence[Cost], servers: Sequence[float]) -> Sequence[Figure]:
-    until, in_all = (statistics.median(map(_of_operator, each)) / jobs for each in _counts(costs))
+def _build_costs(runs: _Runs) -> Sequence[Figure]:
+    jobs, costs, plural = runs.jobs, runs.costs, runs.shape.resource.plural
+    until, in_all = (
+        statistics.median(_of_operator(each, plural) for each in counts) / jobs for counts in _counts(costs)
+    )
     operator, server, memory = (
         statistics.median(getattr(cost, name) for cost in costs) for name in ("operator", "server", "memory")
     )
     requests = f"{until:.1f}, then {in_all - until:.1f} until at rest"
-    bare = statistics.median(servers) / jobs * 1e3
+    bare = statistics.median(runs.servers) / jobs * 1e3
     told = (
         Figure(
             "… requests of the operator per job until all pods exist",
             requests,
             f"{2 * PODS_OF_A_JOB} creates",
-            _list_requests(costs[-1].in_all, jobs),
+            _list_requests(costs[-1].in_all, jobs, plural),
             f"{REQUESTS:.0f}",
             until <= REQUESTS,
         ),
@@ -127,17 +171,18 @@ def _counts(costs: Sequence[Cost]) -> Iterable[Sequence[Counter[Asked]]]:
     return [cost.until_pods for cost in costs], [cost.in_all for cost in costs]
 
 
-def _of_operator(counts: Counter[Asked]) -> int:
+def _of_operator(counts: Counter[Asked], plural: str) -> int:
     """All that was asked about jobs and their children, but for the creation of the jobs, which is the load's."""
-    return sum(counts[asked] for asked in _asked_by_operator(counts))
+    return sum(counts[asked] for asked in _asked_by_operator(counts, plural))
 
 
-def _asked_by_operator(counts: Counter[Asked]) -> Sequence[Asked]:
-    return sorted(asked for asked in counts if asked.resource in _ASKED_FOR and asked != Asked("POST", JOBS.plural))
+def _asked_by_operator(counts: Counter[Asked], plural: str) -> Sequence[Asked]:
+    about = _ASKED_FOR | {plural, f"{plural}/status"}
+    return sorted(asked for asked in counts if asked.resource in about and asked != Asked("POST", plural))
 
 
-def _list_requests(counts: Counter[Asked], jobs: int) -> str:
-    each = {asked: counts[asked] / jobs for asked in _asked_by_operator(counts)}
+def _list_requests(counts: Counter[Asked], jobs: int, plural: str) -> str:
+    each = {asked: counts[asked] / jobs for asked in _asked_by_operator(counts, plural)}
     said = [f"{asked.resource} {asked.verb} {count:.1f}" for asked, count in each.items() if count >= 0.05]
     return "in all: " + ", ".join(said)
 

@@ -7,14 +7,16 @@
     python -m benchmarks.load delete KUBECONFIG TIMES PODS          a pod of one job after the other; sees its new gang
     python -m benchmarks.load replace KUBECONFIG TIMES PODS         makes such new gangs by itself
 
-What is bare uses Paddock's client too, with as many requests at once as its operator has, and both see by a watch when
-the last pod exists: what is left between them is the operator. They print what they saw as one line of JSON.
+Jobs are PaddleJobs; $PADDOCK_BENCH_SHAPE names another of `benchmarks.shapes.SHAPES`. What is bare uses Paddock's
+client too, with as many requests at once as its operator has, and both see by a watch when the last pod exists: what is
+left between them is the operator. They print what they saw as one line of JSON.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import statistics
 import sys
 import time
@@ -24,12 +26,12 @@ from typing import Any, NamedTuple
 
 import uvloop
 
+from benchmarks.shapes import NAMESPACE, SHAPES
 from paddock.client.client import Client
 from paddock.client.connection import Connection
 from paddock.client.kubeconfig import read_config
 from paddock.client.requests import Request, build_watch
 from paddock.client.watch import Cursor
-from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.labels import ATTEMPT_LABEL, JOB_LABEL
 from paddock.jobs.model import Job, Settings
 from paddock.jobs.objects.pods import build_pod, build_service
@@ -37,23 +39,14 @@ from paddock.kube.calls import List
 from paddock.kube.meta import PODS, SERVICES, Manifest, Resource, labels_of
 from paddock.operator.apply import MAX_CONCURRENT_WRITES
 
-JOBS = PADDLEPADDLE.resource
-NAMESPACE = "default"
+SHAPE = SHAPES[os.environ.get("PADDOCK_BENCH_SHAPE", "paddle")]
+JOBS = SHAPE.resource
 _METADATA = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 _NOW = "2026-01-01T00:00:00Z"
 
 
 def build_job(name: str, pods: int) -> Manifest:
-    """Workers that meet by name, so that each has its Service."""
-    resources = {"limits": {"cpu": "1", "memory": "1Gi"}}
-    container = {"name": "paddle", "image": "paddle:test", "command": ["python", "train.py"], "resources": resources}
-    worker = {"replicas": pods, "template": {"spec": {"containers": [container]}}}
-    return {
-        "apiVersion": JOBS.api_version,
-        "kind": JOBS.kind,
-        "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": {"intranet": "Service", "worker": worker},
-    }
+    return SHAPE.build_job(name, pods)
 
 
 async def submit(client: Client, jobs: str, pods: str) -> Any:
@@ -91,12 +84,12 @@ async def bare(client: Client, jobs: str, pods: str) -> Any:
 
 async def publish(client: Client, jobs: str, pods: str, phase: str) -> Any:
     """Seconds that it took."""
-    names = [f"{name}-worker-{index}" for name in _names(jobs) for index in range(int(pods))]
+    names = [pod for name in _names(jobs) for pod in SHAPE.list_pods(name, int(pods))]
     begun = time.perf_counter()
     state: Manifest = {"running": {"startedAt": _NOW}}
     if phase == "Succeeded":
         state = {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": _NOW, "finishedAt": _NOW}}
-    container = {"name": "paddle", "ready": phase == "Running", "state": state, "image": "x", "imageID": "x",
+    container = {"name": SHAPE.container, "ready": phase == "Running", "state": state, "image": "x", "imageID": "x",
                  "restartCount": 0}  # fmt: skip
 
     async def patch(numbered: tuple[int, str]) -> None:
@@ -138,7 +131,7 @@ async def replace(client: Client, times: str, pods: str) -> Any:
 
 
 async def _replace(client: Client, gangs: _Gangs, name: str, pods: int) -> float:
-    names = [f"{name}-worker-{index}" for index in range(pods)]
+    names = SHAPE.list_pods(name, pods)
     again = [each for each in _build_children(name, pods, attempt=1) if each[0] == PODS]
     begun = time.perf_counter()
     await client.delete(PODS, NAMESPACE, names.pop())
@@ -161,7 +154,7 @@ def _build_children(name: str, pods: int, attempt: int = 0) -> list[tuple[Resour
 def _read_job(name: str, pods: int) -> Job:
     manifest = build_job(name, pods)
     manifest["metadata"] |= {"uid": f"00000000-0000-0000-0000-{name:>012}", "generation": 1}
-    return PADDLEPADDLE.read_job(manifest)
+    return SHAPE.api.read_job(manifest)
 
 
 async def _all(work: Callable[[Any], Awaitable[Any]], items: Iterable[Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from typing import Any
@@ -10,10 +11,11 @@ from typing import Any
 from benchmarks.control_planes import ControlPlane
 
 
-def run_load(plane: ControlPlane, verb: str, *words: object) -> Any:
-    """What it saw. A failure ends the benchmark, with its words."""
+def run_load(plane: ControlPlane, verb: str, *words: object, shape: str = "paddle") -> Any:
+    """What it saw. A failure ends the benchmark, with its words. `shape`: which jobs, of `benchmarks.shapes`."""
     command = [sys.executable, "-m", "benchmarks.load", verb, str(plane.kubeconfig), *map(str, words)]
-    ended = subprocess.run(command, capture_output=True, text=True)
+    environment = {**os.environ, "PADDOCK_BENCH_SHAPE": shape}
+    ended = subprocess.run(command, capture_output=True, text=True, env=environment)
     if ended.returncode:
         raise SystemExit(f"benchmarks.load {verb} failed:\n{ended.stderr}")
     return json.loads(ended.stdout)
