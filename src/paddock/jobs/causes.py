@@ -488,8 +488,8 @@ CAUSES: dict[str, type[Cause]] = {
         ContainerWaiting, WaitingForAddresses, WaitingForConfigMap, PodsStarting, WaitingForStatuses, ClockUnsure,
         WaitingForMaster, WaitingForWorkers, RankRestarted, PodsDeleted, PodsLost, Resized, PortsDiffer,
         AddressesChanged, Resumed, PodsAdopted, Suspended, Deleting, Completed, CompletedServersKept,
-        CompletedWithoutMaster, CompletedWithoutWorkers, RankFailed, ServerEnded, BackoffLimitExceeded, DeadlineExceeded,
-        LostTooOften,
+        CompletedWithoutMaster, CompletedWithoutWorkers, RankFailed, ServerEnded, BackoffLimitExceeded,
+        DeadlineExceeded, LostTooOften,
     )
 }  # fmt: skip
 
