@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from paddock.environments.definition import Definition
-from paddock.environments.packages.torch import PYTORCH_INDEX, TORCH, find_torch
+from paddock.environments.packages.torch import FAMILY, PYTORCH_INDEX, TORCH, find_torch
 from paddock.environments.requirements import requirement_name
 
 AUTO, CPU, PLAIN = "auto", "cpu", "default"
@@ -127,6 +127,24 @@ def _release(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version.partition("+")[0]))
 
 
+def find_doubtful(versions: Mapping[str, str]) -> tuple[str, ...]:
+    """Packages of torch's family that do not say that they are for CPUs, beside a torch that does. PyPI's torchvision
+    fails then, at its import: `operator torchvision::nms does not exist`."""
+    if not is_for_cpu(versions.get(TORCH, "")):
+        return ()
+    return tuple(each for each in versions if each in FAMILY and each != TORCH and not is_for_cpu(versions[each]))
+
+
+def explain_mismatch(definition: Definition, versions: Mapping[str, str], name: str, why: str) -> str:
+    """The sentence for a package of the family that torch's build cannot be used with. `why`: its error."""
+    version = versions[name]
+    return (
+        f"{name} {version} of the package index does not work with torch {versions[TORCH]} ({why}), and {name} "
+        f"{version}+cpu was not found: set PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS to a place that has it, or ask for "
+        f"CUDA, {CUDA_SIZE} to download: `paddock env update {definition.name} --torch-backend {PLAIN}`"
+    )
+
+
 def build_probe(definition: Definition) -> str:
     """The requirement that a place is asked for: the definition's own of torch, or any torch."""
     own = (each for each in definition.requirements if requirement_name(each) == TORCH and "@" not in each)
@@ -146,10 +164,9 @@ def explain_build(versions: Mapping[str, str], place: str, cuda: bool) -> str:
 
 def explain_refusal(definition: Definition, version: str, places: Sequence[str]) -> str:
     """The sentence for a machine without a GPU that finds no CPU build."""
-    looked = f" nor {', '.join(places)}" if places else ""
+    asked = ", ".join((PYTORCH_INDEX, *places))
     return (
         f"torch {version} of the package index is built for CUDA, {CUDA_SIZE} to download, and this machine has no "
-        f"GPU; no build for CPUs was found: neither {PYTORCH_INDEX}{looked} has one that can be reached: set "
-        "PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS to a place that has, or ask for CUDA: "
-        f"`paddock env update {definition.name} --torch-backend {PLAIN}`"
+        f"GPU; no build for CPUs was found (asked: {asked}): set PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS to a place that "
+        f"has one, or ask for CUDA: `paddock env update {definition.name} --torch-backend {PLAIN}`"
     )
