@@ -200,5 +200,7 @@ def test_no_field_of_a_status_is_dropped(api: JobApi, roles: tuple[str, ...]) ->
     counts = dict.fromkeys(roles, Counts(9, 1, 2, 3, 4, 5))
     cause = CauseRecord("Reason", {"any": ["thing", {"at": "all"}]}, 1.0)
     refs = {role: (PodRef("team", f"demo-{role}-0", "uid"),) for role in roles}
-    status = Status(Phase.RUNNING, "PS", 1, 2, counts, cause, 3.0, 4.0, 5, refs, 6)
+    status = Status(
+        Phase.RUNNING, "PS", 1, 2, counts, cause, 3.0, 4.0, 5, refs, 6, renewals={f"{role}-0": 1 for role in roles}
+    )
     assert list(check_structure(schema(api), {"status": api.write_status({}, status, 0.0)})) == []

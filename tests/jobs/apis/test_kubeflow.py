@@ -251,6 +251,7 @@ STATUSES = st.builds(
     started=MOMENTS,
     finished=MOMENTS,
     observed_generation=st.integers(0, 1000),
+    renewals=st.dictionaries(st.sampled_from(["master-0", "worker-0", "worker-1"]), st.integers(1, 9)),
 )
 
 

@@ -27,6 +27,7 @@ def read_ours(raw: Mapping[str, Any]) -> Status:
         started=read_time(text(raw, "startTime")),
         finished=read_time(text(raw, "completionTime")),
         observed_generation=count(raw, "observedGeneration"),
+        renewals=_read_renewals(mapping(raw, "renewals")),
     )
 
 
@@ -44,6 +45,7 @@ def write_ours(previous: Mapping[str, Any], status: Status) -> Manifest:
         "startTime": _time(status.started),
         "completionTime": _time(status.finished),
         "observedGeneration": status.observed_generation or None,
+        "renewals": _replacing(mapping(previous, "renewals"), status.renewals) if status.renewals else None,
     }
 
 
@@ -105,6 +107,11 @@ def _read_cause(raw: Mapping[str, Any]) -> CauseRecord | None:
     if not text(raw, "reason"):
         return None
     return CauseRecord(text(raw, "reason"), dict(mapping(raw, "args")), read_time(text(raw, "since")))
+
+
+def _read_renewals(raw: Mapping[str, Any]) -> dict[str, int]:
+    """By rank; only numbers above 0 are recorded."""
+    return {str(rank): number for rank in raw if (number := count(raw, rank))}
 
 
 def _phase(found: Any) -> Phase:

@@ -71,6 +71,7 @@ def our_status() -> dict[str, Any]:
         "restarts": COUNT,
         "losses": COUNT,
         "problem": build_object({"reason": TEXT, "since": TIME, "args": ANYTHING}),
+        "renewals": {"type": "object", "additionalProperties": COUNT},
         "lastValidSpec": TEXT,
         "cause": build_object({"reason": TEXT, "since": TIME, "args": ANYTHING}),
     }
