@@ -162,6 +162,32 @@ async def test_the_lines_of_one_rank_are_as_its_attempts_printed_them(
     assert out == printed
 
 
+NCCL = "Error initializing process group: Distributed package doesn't have NCCL built in"
+
+
+class Swallowing(Late):
+    """The attempts of the rank print these logs."""
+
+    logs: tuple[bytes, ...] = ()
+
+    async def stream_log(self, namespace: str, pod: str, **_: Any) -> AsyncIterator[bytes]:
+        self.streams = getattr(self, "streams", 0) + 1
+        yield self.logs[self.streams - 1]
+
+
+@pytest.mark.parametrize(
+    ("logs", "line"),
+    [((f"a\nb\n{NCCL}\n".encode(), f"a\n{NCCL}\n".encode()), 2), ((f"{NCCL}\n".encode(), b"trained\n"), None)],
+)
+async def test_the_error_that_a_rank_swallowed_is_that_of_its_last_attempt(
+    logs: tuple[bytes, ...], line: int | None, tmp_path: Path
+) -> None:
+    api = Swallowing(BOTH, None)
+    api.logs = logs
+    view, _ = await follow(api, tmp_path)
+    assert [error.line for error in view.complaints.values()] == ([line] if line else [])
+
+
 NOISE = b"LAUNCH INFO 2026-11-20 15:41:36,894 host: None\n"
 
 

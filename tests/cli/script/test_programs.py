@@ -56,6 +56,11 @@ TRAIN = {"image": "paddlepaddle/paddle:3.3.1", "command": ["python", "train.py",
             "runs sh -c 'echo $(X) '\"'\"'a'\"'\"'', environment host",
         ),
         (
+            {"image": "python:3", "command": ["bash"], "args": ["import os\nprint(os.name)\n"]},
+            "",
+            "runs the Python program in the manifest, environment host",
+        ),
+        (
             {"image": "nobody/knows:1", "command": ["python", "train.py"]},
             "",
             "runs python train.py, image nobody/knows:1",

@@ -224,7 +224,6 @@ class Follower:
         folding = self._printed.open(label) if self._shows(rank) else None
         draw = partial(self._draw, label) if folding is not None else _draw_nothing
         errors = Swallowed(first=1 if self._tail is None else None)
-        self._read(rank, [], errors)  # what the attempt before has printed is its own
         self._screen.end_line()  # of the attempt before
         try:
             async for lines in follow_lines(

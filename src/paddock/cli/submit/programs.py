@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.cli.cluster.places import Place
 from paddock.cli.submit.directory_map import MOUNT
+from paddock.jobs.frameworks.python_source import START
 from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job, Rank, Role, Settings
 from paddock.jobs.objects.pods import build_pod, main_container
+from paddock.jobs.objects.substitutions import SUBSTITUTED_ANNOTATION
 from paddock.jobs.reading.scripts import find_script, read_words
 from paddock.jobs.script.escapes import unescape
 from paddock.jobs.script.program import read_program
 from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.kube.meta import ENVIRONMENTS, Manifest
+from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api
@@ -59,6 +61,8 @@ def _explain(job: Job, role: Role, environments: Iterable[Manifest] | None, dire
     where = phrase("environment {name}", name=content.environment) if content else phrase("image {name}", name=image)
     if not container.get("command") and not container.get("args"):
         return phrase("runs what the image starts, {where}", where=where)
+    if SUBSTITUTED_ANNOTATION in annotations_of(pod) and START in container["command"]:
+        return phrase("runs the Python program in the manifest, {where}", where=where)
     command = show_command([*(container.get("command") or ()), *(container.get("args") or ())])
     started_in = job.annotations.get(WORKING_DIRECTORY_ANNOTATION, "") if environments is not None else ""
     script = find_script(container)

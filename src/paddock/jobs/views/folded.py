@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from paddock.jobs.logs.folding import BAR, SAME_ERROR
+from paddock.jobs.logs.torchrun import CHILD_FAILED
 from paddock.jobs.text.formats import format_of
 from paddock.jobs.text.phrases import Phrase, counted, phrase
 
@@ -25,10 +26,12 @@ def explain_folded(folded: Mapping[str, int], command: str) -> Phrase | None:
 
 
 def explain_again(again: Mapping[str, Sequence[str]], language: str = "en") -> list[Phrase]:
-    """A line for each error whose traceback was printed for its first rank alone."""
+    """A line for each error whose traceback was printed for its first rank alone, but torchrun's own, which says only
+    that a process has failed: what each rank's process printed is on the screen."""
     return [
         phrase("the same error in {ranks}: {error}", ranks=_names(ranks, language), error=error)
         for error, ranks in again.items()
+        if not error.rstrip().endswith(CHILD_FAILED)
     ]
 
 
