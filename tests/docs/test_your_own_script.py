@@ -1,6 +1,6 @@
 """The page "Your own script": what it tells a reader to type is typed here, and prints what it says, in both languages.
 
-The training of it takes PaddlePaddle and PyTorch; that its commands exist, and that both languages have the same, does not.
+The training of it takes both frameworks; that its commands exist, and that both languages have the same, does not.
 """
 
 from __future__ import annotations
