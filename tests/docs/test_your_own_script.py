@@ -1,6 +1,6 @@
 """The page "Your own script": what it tells a reader to type is typed here, and prints what it says, in both languages.
 
-The training of it takes PaddlePaddle; that its commands exist, and that both languages have the same, does not.
+The training of it takes both frameworks; that its commands exist, and that both languages have the same, does not.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def laptop() -> Iterator[Cluster]:
 
 
 @pytest.mark.paddle
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("language", PAGES)
 def test_the_page_does_what_it_says(language: str, laptop: Cluster) -> None:
     directory = laptop.directory / "mnist"

@@ -246,7 +246,13 @@ def test_a_cluster_needs_an_image(
         ([], ["python", "train.py"], {"train.py": "from model import Net", "model.py": "import torch"}, "PyTorchJob"),
         ([], ["python", "-m", "pkg.train"], {"pkg/train.py": "import torch"}, "PyTorchJob"),
         ([], ["python", "-m", "pkg"], {"pkg/__main__.py": "import torch"}, "PyTorchJob"),
+        ([], ["python", "pkg"], {"pkg/__main__.py": "import net", "pkg/net.py": "import torch"}, "PyTorchJob"),
         ([], ["python", "-m", "nowhere"], {}, "PaddleJob"),
+        ([], ["python", "-m", f"{'x' * 300}.."], {}, "PaddleJob"),
+        # and what a shell script starts
+        ([], ["bash", "run.sh"], {"run.sh": "set -e\ntorchrun --nproc_per_node 2 a.py\n"}, "PyTorchJob"),
+        ([], ["bash", "run.sh"], {"run.sh": "python net.py --x", "net.py": "import torch"}, "PyTorchJob"),
+        ([], ["bash", "run.sh"], {"run.sh": "python -m paddle.distributed.launch train.py"}, "PaddleJob"),
     ],
 )
 def test_the_kind_of_job_follows_from_what_the_program_imports(

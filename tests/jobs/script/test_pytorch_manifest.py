@@ -99,3 +99,9 @@ def test_a_torchrun_stays_as_typed_and_the_job_says_how_many_processes_it_starts
     assert build_manifest(request)["spec"]["nprocPerNode"] == processes
     assert container_of(request)["command"] == list(words) and "env" not in container_of(request)
     assert read(request).launch.processes == processes
+
+
+def test_a_torchrun_in_a_shell_script_starts_what_it_starts_in_a_shell() -> None:
+    request = build(("bash", "run.sh"), workers=2, gpus=2)
+    assert build_manifest(request)["spec"]["nprocPerNode"] == "1"
+    assert [each["name"] for each in container_of(request)["env"]] == ["LOCAL_RANK", "LOCAL_WORLD_SIZE"]

@@ -34,7 +34,7 @@ async def find_replaced(
     """The documents whose names jobs have that have finished or that `paddock run` suspended, with those jobs. Raises
     `UserError` if any other job has one of the names. `typed`: the job is of a typed command, where --name is at hand.
     """
-    found = [(each, job) for each in documents for job in await _fetch(api, each)]
+    found = [(each, job) for each in documents for job in await fetch_named(api, each)]
     taken = [said for _, job in found if (said := explain_taken(job, time.time(), flags)) is not None]
     if taken:
         name = found[0][0].key.name
@@ -52,7 +52,7 @@ async def delete_replaced(
         await delete_job(api, job, notify=lambda _: notify(_WAITING_FOR_PODS))
 
 
-async def _fetch(api: Api, document: Checked) -> list[StoredJob]:
+async def fetch_named(api: Api, document: Checked) -> list[StoredJob]:
     """The jobs of this name: the first is of the document's kind, if there is one."""
     if not document.is_job or not document.key.name:  # generateName: the server generates a new name
         return []

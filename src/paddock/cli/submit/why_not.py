@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +22,7 @@ from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output.terminal import stdout
 from paddock.cli.submit.local_directories import read_refusal
 from paddock.cli.submit.local_only import find_local_reasons, find_reasons
+from paddock.cli.submit.replacing import fetch_named
 from paddock.cli.submit.report import build_lines, fetch_report
 from paddock.cli.submit.same_name import explain_taken
 from paddock.cli.submit.script.job_secrets import explain_missing_secrets, read_brought
@@ -34,7 +34,7 @@ from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.jobs.views.steps import build_steps
 from paddock.jobs.views.stored import read_stored
-from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, NotFound
+from paddock.kube.errors import AlreadyExists, ApiError, Forbidden
 from paddock.kube.meta import ENVIRONMENTS, NODES, POD_GROUPS, PODS, Key, Manifest
 from paddock.kube.times import Moment
 from paddock.version import __version__
@@ -101,16 +101,14 @@ async def _fetch_answer(brought: Collection[Key], client: Client, each: Checked)
     kinds = (PODS, NODES, POD_GROUPS, ENVIRONMENTS)
     pods, nodes, groups, environments = [(await client.list(kind)).items for kind in kinds]
     job, now = each.job, time.time()
-    taken, replaced = None, set[str]()
-    with suppress(NotFound):
-        stored = read_stored(job.resource, await client.get(job.resource, *job.key))
-        taken, replaced = explain_taken(stored, now), {stored.uid}
+    there = await fetch_named(client, each)
+    taken, replaced = [explain_taken(stored, now) for stored in there], {stored.uid for stored in there}
     refusal = read_refusal(job, environments, Path.cwd())
     lacking = await explain_missing_secrets(client, [job], brought, replaced)
     cause = plan_why_not(job, pods, nodes, groups, now)
     return Answer(
         job,
-        [*find_local_reasons(each), *lacking, *(why for why in (taken, refusal) if why is not None)],
+        [*find_local_reasons(each), *lacking, *(why for why in (*taken, refusal) if why is not None)],
         [*plan_images(job, environments, now), *([cause] if cause else [])],
         plan_lacking(each, nodes, now) if cause else (),
     )

@@ -98,6 +98,11 @@ def choose_framework(program: Program, imports: Set[str]) -> Choice:
     )  # fmt: skip
 
 
+def find_modules(launcher: str) -> frozenset[str]:
+    """The modules that stand for the framework of a launcher; empty for any other word."""
+    return next((each.modules for each in SCRIPT_KINDS.values() if launcher in each.launchers), frozenset())
+
+
 def explain_other_launcher(program: Program, framework: str) -> Phrase | None:
     """Why a framework that was named is not that of the launcher that was typed; None if it is."""
     for each in SCRIPT_KINDS.values():

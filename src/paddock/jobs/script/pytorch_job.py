@@ -27,11 +27,13 @@ ONE_PROCESS = (("LOCAL_RANK", "0"), ("LOCAL_WORLD_SIZE", "1"))
 
 
 def build_spec(request: ScriptRequest, name: str) -> Manifest:
-    launched = bool(read_program(request.words).launcher)
+    program = read_program(request.words)
     spec: dict[str, Any] = {"runPolicy": {"backoffLimit": request.restarts}}
-    if launched:
+    if program.launcher:
         spec["nprocPerNode"] = count_processes(read_torchrun(request.words), request.gpus)
-    elif request.workers > 1:
+    elif not program.python:
+        spec["nprocPerNode"] = "1"  # a torchrun in a shell script starts what it starts in a shell
+    if not program.launcher and request.workers > 1:
         request = with_defaults(request, *ONE_PROCESS)
     spec["pytorchReplicaSpecs"] = {"Master": _build_role(request, name, 1)}
     if request.workers > 1:

@@ -1,11 +1,13 @@
-"""What a program imports: its own file, or that of `python -m`, and the modules beside it, as `train.py` often leaves
-the framework to a `model.py`. Reads files and runs nothing."""
+"""What a program imports: its own file, that of `python -m` or what a shell script starts, and the modules beside it,
+as `train.py` often leaves the framework to a `model.py`. Reads files and runs nothing."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from paddock.jobs.script.kinds import find_modules
 from paddock.jobs.script.program import Program
 from paddock.jobs.script.source import LARGEST, Source, read_source
 
@@ -21,7 +23,24 @@ def find_imports(program: Program, directory: Path) -> frozenset[str]:
         start = list(_find_module(directory, program.module))
         return _follow(directory, map(read_file, start))
     path = directory / program.script
+    if program.script.endswith(".sh"):
+        return _follow(directory, _read_shell(path, directory))
+    if program.python and _is_file(path / "__main__.py"):
+        return _follow(path, [read_file(path / "__main__.py")])
     return _follow(path.parent, [read_file(path)]) if program.script.endswith(".py") else frozenset()
+
+
+def _read_shell(path: Path, directory: Path) -> Iterator[Source]:
+    """The launchers and the Python files that a shell script names, each a word of its own."""
+    try:
+        words = path.read_bytes()[:LARGEST].decode(errors="replace").split()
+    except OSError:
+        return
+    for word in words:
+        if modules := find_modules(word):
+            yield Source(imports=modules)
+        elif word.endswith(".py") and _is_file(directory / word):
+            yield read_file(directory / word)
 
 
 def _follow(directory: Path, sources: Iterable[Source]) -> frozenset[str]:
@@ -41,9 +60,14 @@ def _follow(directory: Path, sources: Iterable[Source]) -> frozenset[str]:
 def _find_module(directory: Path, module: str) -> Iterator[Path]:
     """The files of `pkg.train`: pkg/train.py, or pkg/train/__init__.py and its __main__.py."""
     place = directory.joinpath(*module.split("."))
-    for path in (place.with_name(f"{place.name}.py"), place / "__init__.py", place / "__main__.py"):
-        if path.is_file():
+    for path in (place.parent / f"{place.name}.py", place / "__init__.py", place / "__main__.py"):
+        if _is_file(path):
             yield path
+
+
+def _is_file(path: Path) -> bool:
+    """False also for what can be no name of a file, such as one of 300 letters."""
+    return os.path.isfile(path)  # noqa: PTH113 - which raises no error
 
 
 def read_file(path: Path) -> Source:
