@@ -69,8 +69,8 @@ def test_a_job_of_a_master_and_workers_is_followed_edited_and_stopped(shared: Cl
         shared,
         """
 script = "for i in 1 2 3; do echo $RANK of $WORLD_SIZE: $i; sleep 0.5; done"
-last = f"{script}; sleep 2"  # a worker that still runs when the Master has ended would be ended, and its log with it
-training.create_job(pytorch("sdk-gang", {"Master": replica(1, last), "Worker": replica(2, script)}))
+last = f"{script}; sleep 1"  # a worker that ends after the Master keeps its pod, and its log
+training.create_job(pytorch("sdk-gang", {"Master": replica(1, script), "Worker": replica(2, last)}))
 wait("sdk-gang", "Running")
 found["running"] = training.is_job_running("sdk-gang")
 found["pods"] = sorted(training.get_job_pod_names("sdk-gang"))
