@@ -75,3 +75,12 @@ def test_versions_are_in_the_order_of_kubernetes():
     versions = ("v1alpha1", "v2", "v1", "v10", "v1beta2", "v1beta11", "odd")
     registry = Registry().with_kinds(read_kinds(crd("widgets", "Widget", versions=versions)))
     assert registry.versions("example.org") == ("v10", "v2", "v1", "v1beta11", "v1beta2", "v1alpha1", "odd")
+
+
+def test_groups_of_custom_kinds_are_in_the_order_of_their_names():
+    """`kubectl get widgets` means the first group that has them; CRDs are read by their names, so by the plural."""
+    found = [crd("apples", "Apple", "b.org"), crd("widgets", "Widget", "a.org"), crd("widgets", "Widget", "b.org")]
+    registry = Registry().with_kinds(kind for each in found for kind in read_kinds(each))
+    own = Registry().groups()
+    assert registry.groups() == (*own, "a.org", "b.org")
+    assert own[0] == ""

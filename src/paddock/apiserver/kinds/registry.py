@@ -45,8 +45,11 @@ class Registry:
         return tuple(sorted(found, key=_version_order))
 
     def groups(self) -> tuple[str, ...]:
-        """The groups in order of registration; the core group is the empty name."""
-        return tuple(dict.fromkeys(served.resource.group for served in self.all()))
+        """The groups: those of built-in kinds in order of registration, of which the core group is the empty name, then
+        those of custom kinds by name, as in Kubernetes. kubectl takes the first group that has a name."""
+        own = [served.resource.group for served in self.all() if not served.custom]
+        custom = sorted(served.resource.group for served in self.all() if served.custom)
+        return tuple(dict.fromkeys((*own, *custom)))
 
     def removed_in(self, later: Registry) -> list[Resource]:
         """The resources of this registry that a later one does not have."""
