@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubernetes import go_operator as left
+from support import go_operator as left
 from paddock.jobs.model import Settings
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, name_of, uid_of
