@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobs.gangs import NOW, build_config_maps, build_job, build_services
+from jobs.gangs import NOW, PADDLE_JOBS, build_config_maps, build_job, build_services, build_torch_job
 from paddock.jobs.actions import Create, Delete, Plan
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.labels import ATTEMPT_LABEL
@@ -22,6 +22,7 @@ from paddock.jobs.model import (
     Pod,
     PodPhase,
     RestartPolicy,
+    RestartScope,
     Settings,
     Status,
 )
@@ -41,6 +42,17 @@ jobs = st.builds(
     clean_pods=st.sampled_from(CleanPods),
     deleting=st.booleans(),
     generation=st.integers(1, 2),
+)
+torch_jobs = st.builds(
+    build_torch_job,
+    masters=st.integers(0, 1),
+    workers=st.integers(1, 2),
+    restart=st.sampled_from(RestartPolicy),
+    scope=st.sampled_from(RestartScope),
+    one_decides=st.booleans(),
+    backoff_limit=st.sampled_from([None, 0, 2]),
+    suspend=st.booleans(),
+    clean_pods=st.sampled_from(CleanPods),
 )
 exits = st.builds(
     Exit,
@@ -75,6 +87,7 @@ def pods(draw: st.DrawFn, job: Job) -> tuple[Pod, ...]:
                     exit=draw(exits) if phase in (PodPhase.SUCCEEDED, PodPhase.FAILED) else None,
                     deleting=draw(st.integers(0, 5)) == 0,
                     port=draw(st.sampled_from([None, 20_020])),
+                    renewal=draw(st.sampled_from([0, 1])) if job.resource != PADDLE_JOBS else 0,
                 )
             )
     return tuple(found)
@@ -82,7 +95,7 @@ def pods(draw: st.DrawFn, job: Job) -> tuple[Pod, ...]:
 
 @st.composite
 def worlds(draw: st.DrawFn) -> tuple[Job, Status, Observed, Settings]:
-    job = draw(jobs)
+    job = draw(st.one_of(jobs, torch_jobs))
     phase = draw(st.sampled_from(Phase))
     status = Status(
         phase=phase,
@@ -92,6 +105,7 @@ def worlds(draw: st.DrawFn) -> tuple[Job, Status, Observed, Settings]:
         started=draw(st.one_of(st.none(), st.just(NOW - 90))),
         finished=NOW - 30 if phase.terminal else None,
         observed_generation=1,
+        renewals={"worker-0": 1} if job.scope is RestartScope.POD and draw(st.booleans()) else {},
     )
     chosen = draw(situations)
     attempt = chosen["config_map"]
@@ -130,7 +144,21 @@ def test_the_numbers_only_grow_and_restarts_by_one_within_the_limit(world: World
     assert after.restarts - before.restarts in (0, 1)
     if after.restarts > before.restarts and job.policies.backoff_limit is not None:
         assert after.restarts <= job.policies.backoff_limit
-        assert after.attempt == before.attempt + 1
+        assert after.attempt == before.attempt + 1 or after.renewals != before.renewals
+
+
+@every
+@given(worlds())
+def test_a_rank_starts_again_alone_only_on_request_and_its_number_only_grows(world: World) -> None:
+    (job, before, _, _), after = world, planned(world).status
+    if after.attempt == before.attempt:
+        assert all(after.renewal(rank) >= before.renewal(rank) for rank in job.ranks())
+    if reason_of(after) in ("RankRestarted", "PodsLost", "PodsDeleted") and reason_of(before) != reason_of(after):
+        assert (after.attempt == before.attempt) == (job.scope is RestartScope.POD)
+
+
+def reason_of(status: Status) -> str:
+    return status.cause.reason if status.cause else ""
 
 
 @every
@@ -168,7 +196,7 @@ def test_every_delete_names_the_uid_of_something_of_ours_that_is_there(world: Wo
 def test_an_active_jobs_own_pods_are_never_deleted(world: World) -> None:
     _, status, observed, _ = world
     if not status.phase.terminal and status.phase is not Phase.SUSPENDED:
-        own = {pod.uid for pod in observed.of_attempt(status.attempt)}
+        own = {pod.uid for pod in observed.gang(status)}
         assert own.isdisjoint(action.uid for action in planned(world).actions if isinstance(action, Delete))
 
 
@@ -208,7 +236,7 @@ def test_planned_again_with_what_was_recorded_the_status_is_the_same(world: Worl
 def test_what_is_recorded_is_what_is_read_back(world: World) -> None:
     job, status, _, _ = world
     found = planned(world).status
-    if found == status:
+    if found == status or job.resource != PADDLE_JOBS:  # the statuses of other kinds name no pods
         return
     roles = {role.name: found.roles[role.name] for role in job.roles if role.name in found.roles}
     written = PADDLEPADDLE.write_status({}, replace(found, roles=roles), NOW)
@@ -227,4 +255,6 @@ def test_requeue_times_are_not_in_the_past(world: World) -> None:
 def test_events_report_transitions_only(world: World) -> None:
     found = planned(world)
     if found.events:
-        assert found.status.phase is not world[1].phase or found.status.attempt != world[1].attempt
+        before = world[1]
+        again = found.status.attempt != before.attempt or found.status.renewals != before.renewals
+        assert found.status.phase is not before.phase or again

@@ -297,7 +297,7 @@ _REPORTED = frozenset(
     {"RankRestarted", "PodsDeleted", "PodsLost", "WaitingForScheduler", "SchedulerSilent", "WaitingForPodGroup",
      "ImageUnavailable", "EnvironmentFailed", "ConfigurationWrong", "ObjectInTheWay", "ObjectsRefused",
      "ObjectsNotCreated", "NoFreePort", "Suspended", "Resized", "Resumed", "ContainerWaiting",
-     "WaitingForMaster", "WaitingForWorkers"}
+     "WaitingForMaster"}
 )  # fmt: skip
 
 

@@ -25,7 +25,9 @@ def was_whole(job: Job, status: Status, observed: Observed) -> bool:
     # These are recorded only once every rank's pod was seen (`conditions.build_phase`); a new attempt resets them.
     if status.phase in (Phase.STARTING, Phase.RUNNING):
         return True
-    # An attempt's ConfigMap is created only from the addresses of all its pods.
+    # An attempt's ConfigMap is created only from the addresses of all its pods. Other jobs have none.
+    if not pods.needs_config_map(job):
+        return False
     name = pods.config_map_name(job, status.attempt)
     return any(child.name == name for child in observed.config_maps)
 
