@@ -32,6 +32,7 @@ from support.operator_seam import Seam, running, settled, until
 from support.worlds import World
 
 WAIT = 120.0
+KINDS = list(FIELDS)
 JOB = "training.kubeflow.org/job-name"
 
 
@@ -97,7 +98,7 @@ def first_container(job: Manifest, type_: str = "Worker") -> Manifest:
     return found
 
 
-@pytest.mark.parametrize("kind", ["PyTorchJob", "PaddleJob"])
+@pytest.mark.parametrize("kind", KINDS)
 async def test_a_hanging_job_is_ended_by_its_deadline_without_any_news(world: World, kind: str) -> None:
     """D1, D4: and its pods give their GPUs back, though no cleanPodPolicy is written."""
     async with submitted(world, build_job(kind, world, policy={"activeDeadlineSeconds": 1}, Worker=2)) as gang:
@@ -184,7 +185,7 @@ async def test_a_standalone_launcher_is_told_a_number(world: World) -> None:
     assert {"name": "PET_STANDALONE", "value": "1"} in pod["spec"]["containers"][0]["env"]
 
 
-@pytest.mark.parametrize("kind", ["PyTorchJob", "PaddleJob"])
+@pytest.mark.parametrize("kind", KINDS)
 async def test_a_job_without_roles_says_so(world: World, kind: str) -> None:
     """D9: it never got a status."""
     async with submitted(world, build_job(kind, world)) as gang:
@@ -369,7 +370,7 @@ async def test_a_job_whose_workers_wait_is_not_running(world: World) -> None:
         await gang.becomes("Running")
 
 
-@pytest.mark.parametrize("kind", ["PyTorchJob", "PaddleJob"])
+@pytest.mark.parametrize("kind", KINDS)
 async def test_a_job_without_a_run_policy_is_stored_with_an_empty_one(world: World, kind: str) -> None:
     """D27: one such job made the SDK's list of the whole namespace fail."""
     await world.api.create(kind_of(kind), build_job(kind, world, Worker=1))
