@@ -38,7 +38,8 @@ def test_the_check_with_one_replica_ends_with_the_line_that_the_documents_wait_f
     assert "PaddlePaddle is installed successfully!" in ended.out
     assert "waits for a second node for ever" in ended.err
     described = cluster.kubectl("describe", "paddlejobs.kubeflow.org", "-n", "kubeflow", "paddle-simple-cpu").out
-    assert "Message:               completed: 1 rank succeeded" in described
+    assert re.search("Message: +PaddleJob kubeflow/paddle-simple-cpu successfully completed.", described)
+    assert re.search("Why: +completed: 1 rank succeeded", described)
     listed = cluster.kubectl("get", "paddlejobs.kubeflow.org", "-n", "kubeflow", "--no-headers").out
     assert re.match(r"paddle-simple-cpu +Succeeded ", listed)
 

@@ -92,11 +92,11 @@ async def test_jobs_without_a_run_policy_are_listed(served: World, tmp_path: Pat
         served,
         tmp_path,
         """
-for kind, field, container in (("PyTorchJob", "pytorchReplicaSpecs", "pytorch"), ("PaddleJob", "paddleReplicaSpecs", "paddle")):
+for container, kind in {"pytorch": "PyTorchJob", "paddle": "PaddleJob"}.items():
     spec = client.ApiClient().sanitize_for_serialization(replica(2, "true", container))
     job = {
         "apiVersion": "kubeflow.org/v1", "kind": kind, "metadata": {"name": f"plain-{kind.lower()}"},
-        "spec": {field: {"Worker": {**spec, "restartPolicy": "OnFailure"}}},
+        "spec": {f"{container}ReplicaSpecs": {"Worker": {**spec, "restartPolicy": "OnFailure"}}},
     }
     objects.create_namespaced_custom_object("kubeflow.org", "v1", namespace, f"{kind.lower()}s", job)
     done = wait(f"plain-{kind.lower()}", kind=kind)

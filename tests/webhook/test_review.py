@@ -94,6 +94,48 @@ def test_an_edit_is_refused_for_what_it_makes_worse_alone(
     assert ask(make(stored, *after), make(stored, *before))["allowed"] is allowed
 
 
+ANOTHER, OURS = "kueue.x-k8s.io/multikueue", "kubeflow.org/training-operator"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "field"),
+    [
+        ({}, {"managedBy": ANOTHER}, "spec.runPolicy.managedBy"),
+        ({"managedBy": OURS}, {"managedBy": ANOTHER}, "spec.runPolicy.managedBy"),
+        ({"managedBy": ANOTHER}, {}, "spec.runPolicy.managedBy"),
+        ({}, {"managedBy": OURS}, ""),
+        ({"managedBy": ""}, {}, ""),
+        ({"managedBy": ANOTHER}, {"managedBy": ANOTHER, "suspend": True}, ""),
+        (
+            {"schedulingPolicy": {"queue": "a"}},
+            {"schedulingPolicy": {"queue": "b"}},
+            "spec.runPolicy.schedulingPolicy.queue",
+        ),
+        ({}, {"schedulingPolicy": {"queue": "b"}}, ""),
+        ({"schedulingPolicy": {"queue": "a"}}, {"schedulingPolicy": {}}, ""),
+        ({"schedulingPolicy": []}, {"schedulingPolicy": {"queue": "b"}}, ""),
+    ],
+)
+@pytest.mark.parametrize("kind", ["PaddleJob", "PyTorchJob"])
+def test_the_manager_and_the_queue_of_a_job_of_kubeflow_stay(
+    kind: str, before: Manifest, after: Manifest, field: str
+) -> None:
+    """With training-operator a running PyTorchJob could be orphaned by an edit of managedBy (D3)."""
+
+    def job(policy: Manifest) -> Manifest:
+        made = make(of_kubeflow, stored)
+        specs = made["spec"].pop("paddleReplicaSpecs")
+        name = "paddleReplicaSpecs" if kind == "PaddleJob" else "pytorchReplicaSpecs"
+        return {**made, "kind": kind, "spec": {name: specs, "runPolicy": policy}}
+
+    said = ask(job(after), job(before))
+    assert said["allowed"] is not bool(field)
+    if field:
+        (cause,) = said["status"]["details"]["causes"]
+        assert (cause["field"], cause["reason"]) == (field, "FieldValueForbidden")
+        assert "immutable" in cause["message"]
+
+
 def test_only_the_errors_that_are_new_are_told_to_who_edits() -> None:
     said = ask(make(negative, no_image), make(negative))
     assert "image" in said["status"]["message"]

@@ -2,7 +2,8 @@
 
 `jobs.preflight.check` decides, as in `paddock validate`, and the sentences are the same. An edit is refused only for
 what it makes worse: the object that is stored may have errors already, from before the webhook was there, and its
-labels, finalizers and end must not hang on them. Other managers' jobs and kinds that Paddock does not run pass.
+labels, finalizers and end must not hang on them. Other managers' jobs and kinds that Paddock does not run pass, but
+that the manager of a job of kubeflow.org is never changed (`webhook.immutable`).
 All sentences are in English: a cluster does not know who reads them.
 """
 
@@ -23,6 +24,7 @@ from paddock.jobs.text.problems import Problem
 from paddock.kube.budget import Budget, Exhausted
 from paddock.kube.meta import Manifest, metadata, name_of
 from paddock.kube.validation.field_errors import Code
+from paddock.webhook.immutable import find_changed
 
 VERSION = "admission.k8s.io/v1"
 MOST_VALUES = 5_000
@@ -67,7 +69,12 @@ def read_review(body: bytes) -> Request:
 def review(request: Request) -> Manifest:
     """The AdmissionReview that answers. Whatever it raises is a bug, for which `let_through` is the answer."""
     new, old = request.new, request.old
-    if not _is_asked(request) or find_other_manager(new) or find_api(Document(new)) is None:
+    if not _is_asked(request):
+        return build_answer(request)
+    # Also a job of another manager, as it may have been Paddock's until now.
+    if old and (changed := list(find_changed(new, old))):
+        return build_answer(request, changed)
+    if find_other_manager(new) or find_api(Document(new)) is None:
         return build_answer(request)
     try:
         found = _check(new)
