@@ -14,18 +14,21 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app.kinds import build_pod_group_crd
-from paddock.jobs.apis.registry import PADDLEPADDLE
+from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH, PADDLEPADDLE
 from paddock.jobs.install.deployment import Installation, Scope, build_operator
 from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.model import Settings
 from paddock.jobs.objects.schedulers import GANG_SCHEDULERS
-from paddock.kube.api import Api
+from paddock.kube.api import Api, Event
+from paddock.kube.calls import Call, Create, T
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import (
+    AUTOSCALERS,
     CONFIG_MAPS,
     CRDS,
     EVENTS,
@@ -42,7 +45,7 @@ from paddock.operator.operator import Operator
 from support.fake_kubelet import walking
 from support.lives import EXPIRED, FAILED_ONCE, SUSPENDED, Clock, Scene, live
 from support.operator_seam import JOBS, Seam, build_job, have_pods, open_cluster, running, until
-from support.rights import Guard
+from support.rights import Guard, Wrapper
 
 KINDS = {PADDLEPADDLE.resource: PADDLEPADDLE}
 HIDDEN = (SERVICES, CONFIG_MAPS, POD_GROUPS, VOLCANO_POD_GROUPS)
@@ -234,3 +237,74 @@ async def test_rights_in_one_namespace_are_none_elsewhere_and_the_log_names_the_
     await asyncio.gather(task, return_exceptions=True)
     assert not operator.ready.is_set()
     assert "pods" in operator.unsynced()
+
+
+class WithAutoscalers(Wrapper):
+    """Serves autoscaling/v2 by a definition of another group: those of Kubernetes' own groups are refused."""
+
+    served = replace(AUTOSCALERS, group="autoscaling.example.dev")
+
+    async def send(self, call: Call[T]) -> T:
+        if call.resource != AUTOSCALERS:
+            return await super().send(call)
+        changes: dict[str, Any] = {"resource": self.served}
+        if isinstance(call, Create):
+            changes["manifest"] = {**call.manifest, "apiVersion": self.served.api_version}
+        return await super().send(msgspec.structs.replace(call, **changes))
+
+    async def follow(self, resource: Resource, namespace: str = "", **selectors: str) -> AsyncIterator[Event]:
+        async for event in super().follow(self.served if resource == AUTOSCALERS else resource, namespace, **selectors):
+            yield event
+
+
+async def test_the_autoscaler_of_an_elastic_job_is_made_changed_and_deleted_with_the_rights_of_its_kind(
+    cluster: LocalApi,
+) -> None:
+    await cluster.create(CRDS, build_pod_group_crd(WithAutoscalers.served))
+    torch = KUBEFLOW_PYTORCH.resource
+    installation = Installation(namespace="ops", watched=TEAM, kinds=(torch,))
+    guard = Guard(WithAutoscalers(cluster), build_operator(installation))
+    kinds: dict[str, Any] = {"kinds": {torch: KUBEFLOW_PYTORCH}}
+    metric = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization"}}}
+    job = build_elastic_job("elastic", [metric])
+
+    async def found() -> list[dict[str, Any]]:
+        return [each["spec"] for each in (await cluster.list(WithAutoscalers.served, "team-a")).items]
+
+    async def has(most: int | None) -> bool:
+        return [each["maxReplicas"] for each in await found()] == ([] if most is None else [most])
+
+    async with running(guard, Settings(autoscalers=AUTOSCALERS), namespaces=TEAM, **kinds):
+        await cluster.create(torch, job)
+        await until(lambda: has(3))
+        await cluster.patch(torch, "team-a", "elastic", {"spec": {"elasticPolicy": {"maxReplicas": 5}}})
+        await until(lambda: has(5))
+        await cluster.patch(torch, "team-a", "elastic", {"spec": {"runPolicy": {"suspend": True}}})
+        await until(lambda: has(None))
+    asked = {each.verb for each in guard.used if each.plural == "horizontalpodautoscalers"}
+    assert asked == {"list", "watch", "create", "patch", "delete"}
+    assert not [each for each in guard.refused if "horizontalpodautoscalers" in each]
+
+
+async def test_a_cluster_without_autoscalers_runs_elastic_jobs_all_the_same(
+    cluster: LocalApi, caplog: pytest.LogCaptureFixture
+) -> None:
+    torch = KUBEFLOW_PYTORCH.resource
+    async with running(cluster, Settings(autoscalers=AUTOSCALERS), kinds={torch: KUBEFLOW_PYTORCH}):
+        await cluster.create(torch, build_elastic_job("elastic", []))
+        await until(lambda: have_pods(cluster, 2, "elastic", "team-a"))
+    assert any("so no autoscaler is made for elasticPolicy.metrics" in line for line in caplog.messages)
+
+
+def build_elastic_job(name: str, metrics: list[dict[str, Any]]) -> dict[str, Any]:
+    pod = {"spec": {"containers": [{"name": "pytorch", "image": "torch:2", "command": ["python", "train.py"]}]}}
+    return {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": name, "namespace": "team-a"},
+        "spec": {
+            "runPolicy": {},
+            "elasticPolicy": {"minReplicas": 1, "maxReplicas": 3, "metrics": metrics},
+            "pytorchReplicaSpecs": {"Worker": {"replicas": 2, "template": pod}},
+        },
+    }

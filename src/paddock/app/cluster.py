@@ -25,12 +25,12 @@ from paddock.client.credentials import open_credentials
 from paddock.client.errors import ConfigError, PluginError
 from paddock.client.kubeconfig import Config
 from paddock.controllers.clock import LocalClock, ServerClock
-from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE
+from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE, SCALED
 from paddock.jobs.labels import SETTINGS_ANNOTATION, VERSION_ANNOTATION
 from paddock.jobs.model import Settings
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
-from paddock.kube.meta import Resource
+from paddock.kube.meta import AUTOSCALERS, Resource
 from paddock.operator.election import Election
 from paddock.operator.metrics import MeasuredApi, Prometheus
 from paddock.operator.operator import Operator
@@ -74,6 +74,7 @@ def build_settings(options: Options) -> Settings:
         pod_groups=options.pod_groups,
         gang_scheduler=options.gang_scheduler,
         substitutes=options.substitutes,
+        autoscalers=AUTOSCALERS if set(options.kinds) & set(SCALED) else None,
         master_wait=options.master_wait,
         end_wait=options.end_wait,
         loss_limit=options.loss_limit,

@@ -487,8 +487,9 @@ CAUSES: dict[str, type[Cause]] = {
         WaitingForPodGroup, BuildingEnvironment, EnvironmentFailed, ImageUnavailable, ConfigurationWrong,
         ContainerWaiting, WaitingForAddresses, WaitingForConfigMap, PodsStarting, WaitingForStatuses, ClockUnsure,
         WaitingForMaster, WaitingForWorkers, RankRestarted, PodsDeleted, PodsLost, Resized, PortsDiffer,
-        AddressesChanged, Resumed, PodsAdopted, Suspended, Deleting, Completed, CompletedServersKept, CompletedWithoutMaster,
-        CompletedWithoutWorkers, RankFailed, ServerEnded, BackoffLimitExceeded, DeadlineExceeded, LostTooOften,
+        AddressesChanged, Resumed, PodsAdopted, Suspended, Deleting, Completed, CompletedServersKept,
+        CompletedWithoutMaster, CompletedWithoutWorkers, RankFailed, ServerEnded, BackoffLimitExceeded,
+        DeadlineExceeded, LostTooOften,
     )
 }  # fmt: skip
 

@@ -21,6 +21,8 @@ WOKEN_ANNOTATION = "paddock.dev/woken"
 """On pods: the name of the ConfigMap for which a kubelet has to look again (`policies.wake`)."""
 ADDRESSES_ANNOTATION = "paddock.dev/addresses"
 """On ConfigMaps: a hash of the pods' addresses in its endpoints (`jobs.objects.children`)."""
+AUTOSCALER_ANNOTATION = "paddock.dev/autoscaler"
+"""On HorizontalPodAutoscalers: a hash of the spec that was asked for (`jobs.objects.children`)."""
 
 # Annotations that a job may carry.
 SUBSTITUTE_ANNOTATION = "paddock.dev/substitute"

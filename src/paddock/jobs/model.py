@@ -332,7 +332,8 @@ class Child:
     `owned` is False for a PodGroup that the user created: it is used, and never changed or deleted. `members`: a
     PodGroup's minMember, None where it was not read. `addresses`: of a ConfigMap, the hash of the addresses in it
     (`jobs.objects.children`); empty where it holds names, or comes from another operator. `former`: its controller is
-    a deleted job of the same kind and name. `phase` and `message`: of a PodGroup, what its scheduler says of it.
+    a deleted job of the same kind and name. `asked`: of an autoscaler, the hash of what it was asked for. `phase` and
+    `message`: of a PodGroup, what its scheduler says of it.
     """
 
     resource: Resource
@@ -343,6 +344,7 @@ class Child:
     members: int | None = None
     addresses: str = ""
     former: bool = False
+    asked: str = ""
     phase: str = ""
     message: str = ""
 

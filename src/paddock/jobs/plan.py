@@ -29,6 +29,7 @@ from paddock.jobs.objects import pods
 from paddock.jobs.policies import (
     addresses,
     arrival,
+    autoscaler,
     backoff,
     children,
     deadline,
@@ -300,7 +301,7 @@ def _plan_finished(facts: _Facts) -> Plan:
     if left is not None and left <= 0 and not facts.observed.clock_off:
         return Plan(status, (ttl.plan_expiry(job),))
     clean = read_situation(job, status) in (Situation.COMPLETED_CLEAN, Situation.FAILED_CLEAN)
-    actions = (*_pod_deletes(facts), *children.plan_removal(job, facts.observed, services=clean))
+    actions = (*_pod_deletes(facts), *_removal(facts, services=clean))
     if left is not None and left <= 0:
         doubt = causes.ClockUnsure(facts.observed.clock_off).record(facts.now)
         note = EventNote("ClockUnsure", explain(doubt), "Warning")
@@ -331,7 +332,12 @@ def _plan_suspended(facts: _Facts) -> Plan:
         **_gang_counted(facts, facts.gang),
         cause=causes.Suspended().record(facts.now, facts.status.cause),
     )
-    return Plan(status, (*_pod_deletes(facts), *children.plan_removal(facts.job, facts.observed, services=True)))
+    return Plan(status, (*_pod_deletes(facts), *_removal(facts, services=True)))
+
+
+def _removal(facts: _Facts, *, services: bool) -> tuple[Action, ...]:
+    removal = children.plan_removal(facts.job, facts.observed, services=services)
+    return (*removal, *autoscaler.plan_autoscaler_removal(facts.job, facts.observed))
 
 
 def _plan_gang(facts: _Facts) -> Plan:
@@ -356,11 +362,12 @@ def _plan_gang(facts: _Facts) -> Plan:
         cause=None if cause is None else _recorded(facts, cause),
     )
     leftovers = children.plan_leftovers(facts.job, facts.status, facts.observed)
+    scaling = autoscaler.plan_autoscaler(facts.job, facts.observed, facts.settings)
     wakes = wake.plan_wakes(facts.job, facts.status, facts.observed, facts.settings)
     left = deadline.next_look(facts.job, status, facts.now, facts.observed.clock_off)
     return Plan(
         status,
-        (*_pod_deletes(facts), *leftovers, *needs.actions, *wakes),
+        (*_pod_deletes(facts), *leftovers, *scaling, *needs.actions, *wakes),
         (
             *((_note(Phase.PENDING, status.cause),) if facts.status.phase is Phase.NONE and status.cause else ()),
             *_address_notes(facts, needs.actions),

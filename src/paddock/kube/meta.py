@@ -67,6 +67,7 @@ CRDS = Resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "custo
 PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", namespaced=False)
 POD_GROUPS = Resource("scheduling.x-k8s.io", "v1alpha1", "PodGroup", "podgroups")
 VOLCANO_POD_GROUPS = Resource("scheduling.volcano.sh", "v1beta1", "PodGroup", "podgroups")
+AUTOSCALERS = Resource("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
 ENVIRONMENTS = Resource("paddock.dev", "v1alpha1", "Environment", "environments", namespaced=False)
 
 

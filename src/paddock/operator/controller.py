@@ -193,7 +193,8 @@ class Controller:
         self._watch_names(ref, ((child.resource, Key(job.key.namespace, child.name)) for child in observed.foreign))
         now = self._clock()
         observed = replace(observed, clock_off=int(self._clock_off()))
-        decided = plan(job, status, observed, now, self._settings)
+        settings = replace(self._settings, autoscalers=self._informers.autoscalers)
+        decided = plan(job, status, observed, now, settings)
         recorded = record.with_problem(decided.status, refusal, now)
         if refusal is None:
             recorded = record.with_valid_spec(recorded, status, manifest, first_look=new_generation)
@@ -240,8 +241,8 @@ class Controller:
     def _observe(self, ref: JobRef, status: Status, job: Job) -> Observed:
         """The children of the job from the caches. The ports of this machine are read only if the job needs
         new pods and these share its network."""
-        groups = self._settings.pod_groups
-        observed = observe.read_observed(job, status.attempt, self._informers, pod_groups=groups)
+        groups, scalers = self._settings.pod_groups, self._informers.autoscalers
+        observed = observe.read_observed(job, status.attempt, self._informers, pod_groups=groups, autoscalers=scalers)
         creates_pods = not status.phase.terminal and observe.missing_pods(job, status, observed)
         if not creates_pods or not shares_network(job, self._settings):
             return observed

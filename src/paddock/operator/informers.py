@@ -21,6 +21,7 @@ from paddock.jobs.policies.manager import find_other_manager
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
 from paddock.kube.meta import (
+    AUTOSCALERS,
     CONFIG_MAPS,
     PODS,
     SERVICES,
@@ -54,9 +55,13 @@ class Informers:
         pod_groups: Resource | None,
         on_change: OnChange,
         namespaces: Sequence[str] = ("",),
+        *,
+        autoscalers: Resource | None = None,
     ) -> None:
         self.jobs = tuple(jobs)
-        self.optional = (*self.jobs, *([pod_groups] if pod_groups else []))
+        self.autoscalers = autoscalers
+        """The resource of HorizontalPodAutoscalers; None where they are not served, or not allowed."""
+        self.optional = tuple(each for each in (*self.jobs, pod_groups, autoscalers) if each is not None)
         self.namespaces = ("",) if "" in namespaces else tuple(dict.fromkeys(namespaces))
         self._logged: set[str] = set()
         self._caches: dict[Resource, dict[str, Cache]] = {
@@ -114,7 +119,7 @@ class Informers:
 
     async def _mirror(self, resource: Resource, namespace: str, cache: Cache) -> None:
         """Run one cache. A kind that is not served, or not allowed, is tried again: both may change. An optional kind
-        that is not served counts as synced, with no objects."""
+        that is not served counts as synced, with no objects; without autoscalers the operator does without them."""
         tries = 0
         while True:
             try:
@@ -124,6 +129,10 @@ class Informers:
                 if sentence not in self._logged:
                     _log.warning("%s", sentence)
                 self._logged.add(sentence)
+                if resource == AUTOSCALERS:
+                    self.autoscalers = None
+                    cache.synced.set()
+                    return
                 if isinstance(error, NotFound) and resource in self.optional:
                     cache.synced.set()
             tries += 1
@@ -140,6 +149,11 @@ def explain_unwatched(resource: Resource, namespace: str, error: ApiError, *, jo
         return (
             f"{name} is not installed in this cluster: waiting for it. Install it with {file}`paddock manifests crd"
             f"{kinds} | kubectl create -f -`"
+        )
+    if resource == AUTOSCALERS:
+        return (
+            f"{name} of {resource.version} cannot be watched, so no autoscaler is made for elasticPolicy.metrics: "
+            f"{error.message}"
         )
     if isinstance(error, NotFound):
         return f"{name} is not served by this cluster: waiting for it. Is the scheduler that it belongs to installed?"
@@ -175,7 +189,7 @@ def _choose_trim(resource: Resource, jobs: Sequence[Resource]) -> Trim:
         return lambda pod: _keep_rank(pod) if owner_in(pod, owners) else _keep_identity(pod)
     if resource in jobs:
         return _keep_status
-    return _keep_metadata if resource in (SERVICES, CONFIG_MAPS) else _keep_group
+    return _keep_metadata if resource in (SERVICES, CONFIG_MAPS, AUTOSCALERS) else _keep_group
 
 
 def _owner_of(manifest: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from paddock.jobs.actions import Delete, Plan
-from paddock.jobs.labels import ADDRESSES_ANNOTATION, PORT_ANNOTATION
+from paddock.jobs.labels import ADDRESSES_ANNOTATION, AUTOSCALER_ANNOTATION, PORT_ANNOTATION
 from paddock.jobs.model import Child, Job, NodeCondition, NodeState, Observed, Pod, Status
 from paddock.jobs.objects import pods
 from paddock.kube.meta import (
@@ -53,16 +53,24 @@ class View(Protocol):
 
 
 def read_observed(
-    job: Job, attempt: int, view: View, *, pod_groups: Resource | None, taken_ports: frozenset[int] = frozenset()
+    job: Job,
+    attempt: int,
+    view: View,
+    *,
+    pod_groups: Resource | None,
+    autoscalers: Resource | None = None,
+    taken_ports: frozenset[int] = frozenset(),
 ) -> Observed:
     """`attempt` is the recorded one: its ConfigMap's name is among those that the job needs."""
     group = _read_pod_group(job, pod_groups, view)
+    scaler = view.get(autoscalers, job.key) if autoscalers else None
     ranks = [pods.read_pod(pod) for pod in _owned(PODS, job, view)]
     return Observed(
         pods=tuple(sorted((pod for pod in ranks if pod), key=lambda pod: (pod.rank, pod.attempt))),
         services=_read_children(SERVICES, _owned(SERVICES, job, view), job),
         config_maps=_read_children(CONFIG_MAPS, _owned(CONFIG_MAPS, job, view), job),
         pod_group=_read_child(pod_groups, group, job) if pod_groups and group else None,
+        autoscaler=_read_child(autoscalers, scaler, job) if autoscalers and scaler else None,
         foreign=_read_foreign(job, attempt, view),
         taken_ports=taken_ports,
     )
@@ -125,6 +133,7 @@ def _read_child(resource: Resource, manifest: Mapping[str, Any], job: Job) -> Ch
         members=members if isinstance(members, int) else None,
         addresses=str(annotations_of(manifest).get(ADDRESSES_ANNOTATION) or ""),
         former=_belongs_to_former_job(manifest, job),
+        asked=str(annotations_of(manifest).get(AUTOSCALER_ANNOTATION) or ""),
         phase=phase,
         message=message,
     )

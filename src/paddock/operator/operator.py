@@ -75,7 +75,9 @@ class Operator:
         self._term = self._leadership.term
         self._events = EventRecorder(api, clock, COMPONENT)
         self._queue: WorkQueue[JobRef] = WorkQueue(monotonic, self._measure_wait)
-        self._informers = Informers(api, kinds, settings.pod_groups, self._on_event, namespaces)
+        self._informers = Informers(
+            api, kinds, settings.pod_groups, self._on_event, namespaces, autoscalers=settings.autoscalers
+        )
         self._reconciling: set[asyncio.Task[None]] = set()
         self._starting: asyncio.Task[None] | None = None
         self._measures.set_sources(self._queue.depth, lambda: self._leadership.leads, self._queue_age)

@@ -13,6 +13,9 @@ from paddock.kube.meta import Resource
 
 PADDLEPADDLE = PaddlePaddleJob()
 
+SCALED = (KUBEFLOW_PYTORCH.resource,)
+"""Kinds whose jobs may have a HorizontalPodAutoscaler (`policies.autoscaler`)."""
+
 KINDS: Mapping[Resource, JobApi] = {
     api.resource: api for api in (PADDLEPADDLE, KUBEFLOW_PADDLE, KUBEFLOW_PYTORCH, KUBEFLOW_JAX)
 }

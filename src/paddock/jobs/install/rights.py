@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from paddock.jobs.apis.registry import SCALED
 from paddock.kube.meta import (
+    AUTOSCALERS,
     CONFIG_MAPS,
     EVENTS,
     LEASES,
@@ -59,7 +61,10 @@ _TAKEN = "a create was refused, as there is one of this name that the cache lack
 
 def build_rights(kinds: Iterable[Resource]) -> tuple[Right, ...]:
     """The rights of an operator that serves these kinds of job."""
-    return (*(right for kind in kinds for right in _of_jobs(kind)), *_OF_CHILDREN, *_OF_THE_CLUSTER, *_OF_LEADING)
+    served = tuple(kinds)
+    of_jobs = (right for kind in served for right in _of_jobs(kind))
+    scaling = _OF_SCALING if set(served) & set(SCALED) else ()
+    return (*of_jobs, *_OF_CHILDREN, *scaling, *_OF_THE_CLUSTER, *_OF_LEADING)
 
 
 def _of_jobs(kind: Resource) -> tuple[Right, ...]:
@@ -107,6 +112,14 @@ _OF_CHILDREN = (
     *_of_pod_groups(VOLCANO_POD_GROUPS, "--scheduling=volcano"),
     Right(EVENTS, ("create",), "what `kubectl describe` shows of a job"),
     Right(EVENTS, ("get", "patch"), "what was said before is said again: its count"),
+)
+
+_OF_SCALING = (
+    Right(AUTOSCALERS, _MIRROR, "the cache of autoscalers"),
+    Right(AUTOSCALERS, ("get",), _TAKEN),
+    Right(AUTOSCALERS, ("create",), "the autoscaler of an elastic job with metrics"),
+    Right(AUTOSCALERS, ("patch",), "its elasticPolicy was edited"),
+    Right(AUTOSCALERS, ("delete",), "the job has ended, is suspended or asks for no metrics any more"),
 )
 
 _OF_THE_CLUSTER = (

@@ -7,6 +7,7 @@ are in `jobs.objects.pods`, names in `jobs.names`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from hashlib import sha256
@@ -14,7 +15,14 @@ from typing import Any
 
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import FRAMEWORKS
-from paddock.jobs.labels import ADDRESSES_ANNOTATION, ATTEMPT_LABEL, INDEX_LABEL, JOB_LABEL, ROLE_LABEL
+from paddock.jobs.labels import (
+    ADDRESSES_ANNOTATION,
+    ATTEMPT_LABEL,
+    AUTOSCALER_ANNOTATION,
+    INDEX_LABEL,
+    JOB_LABEL,
+    ROLE_LABEL,
+)
 from paddock.jobs.model import Job, Rank
 from paddock.jobs.names import config_map_name, host_name, job_label, pod_group_name
 from paddock.kube.meta import VOLCANO_POD_GROUPS, Manifest, Resource, owner_reference
@@ -92,6 +100,28 @@ def build_pod_group(job: Job, resource: Resource) -> Manifest:
         "apiVersion": resource.api_version,
         "kind": resource.kind,
         "metadata": _metadata(job, pod_group_name(job, resource), {}),
+        "spec": spec,
+    }
+
+
+def build_autoscaler(job: Job, resource: Resource) -> Manifest:
+    """The HorizontalPodAutoscaler of an elastic job, in the shape of autoscaling/v2. It scales the job itself."""
+    elastic = job.launch.elastic
+    assert elastic is not None, f"{job.key} is not elastic"
+    least = max(elastic.least, 1)  # 0 needs a feature gate of Kubernetes
+    spec: Manifest = {
+        "scaleTargetRef": {
+            "apiVersion": job.resource.api_version, "kind": job.resource.kind, "name": job.key.name,
+        },
+        "minReplicas": least,
+        "maxReplicas": max(elastic.most, least),
+        "metrics": [dict(metric) for metric in elastic.metrics or ()],
+    }  # fmt: skip
+    asked = sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:16]
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": _metadata(job, job.key.name, {}) | {"annotations": {AUTOSCALER_ANNOTATION: asked}},
         "spec": spec,
     }
 
