@@ -203,6 +203,14 @@ def test_a_command_that_may_start_several_processes_has_no_warning(command: list
     assert warned(manifest) == {}
 
 
+@pytest.mark.parametrize("command", [["python3", "train.py"], ["sh", "-c", "python train.py"], ["python", "-c", "1"]])
+def test_a_command_that_starts_one_process_has_one(command: list[str]) -> None:
+    manifest = with_value(base(), ("spec", "nprocPerNode"), "2")
+    for role in manifest["spec"]["pytorchReplicaSpecs"].values():
+        role["template"]["spec"]["containers"][-1] |= {"command": command, "args": []}
+    assert list(warned(manifest)) == ["spec.nprocPerNode"]
+
+
 @pytest.mark.parametrize("length", [63, 64])
 @pytest.mark.parametrize("kind", ["pytorch_mnist", "kubeflow_distributed"])
 def test_a_long_name_gives_services_and_addresses_that_are_valid(kind: str, length: int) -> None:

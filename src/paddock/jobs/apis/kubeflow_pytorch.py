@@ -106,7 +106,7 @@ def _explain_counts(elastic: Elastic, size: int) -> Iterator[Phrase]:
             "minReplicas to 1, or remove standalone",
             least=elastic.least,
         )
-    elif elastic.least > size:
+    elif elastic.most >= elastic.least > size:
         yield phrase(
             "the job has {size} pods, and torchrun waits until there are {least} (minReplicas)",
             size=size,

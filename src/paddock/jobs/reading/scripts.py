@@ -50,11 +50,13 @@ def read_launch(words: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def starts_one_process(container: Mapping[str, Any]) -> bool:
-    """Whether the command is `python FILE`: one process, unless the file starts others. False where it is not known."""
+    """Whether the command is `python FILE` or `python -c TEXT`: one process, unless the program starts others. False
+    where it is not known."""
     if not all(isinstance(container.get(key) or [], list) for key in ("command", "args")):
         return False
     words = read_words(container)
-    return read_launch(words) is None and bool(_of_python(words))
+    told = len(words) > 2 and bool(_PYTHON.fullmatch(_name(words[0]))) and words[1] == "-c"
+    return read_launch(words) is None and (told or bool(_of_python(words)))
 
 
 def find_script(container: Mapping[str, Any]) -> str:
