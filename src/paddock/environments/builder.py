@@ -26,7 +26,7 @@ from paddock.environments.directories import (
     read_pythons,
     write_pythons,
 )
-from paddock.environments.disk import UNPACK_RATIOS, DiskWatch
+from paddock.environments.disk import UNPACK_RATIOS, DiskWatch, find_ratios
 from paddock.environments.failures import (
     BuildFailed,
     Fault,
@@ -237,7 +237,7 @@ class _Build:
         missing = await find_missing(self.python.path, libraries.find_needed(self.versions))
         await add_libraries(self.runs, directory, missing, libraries.providers)
         screen, rate = Screen(), TransferRate()
-        disk = DiskWatch(self.root, self.definition.subject, self.builder.unpack_ratios)
+        disk = DiskWatch(self.root, self.definition.subject, find_ratios(self.builder.unpack_ratios, self.versions))
         now = asyncio.get_running_loop().time
 
         def on_text(text: str) -> None:

@@ -12,9 +12,15 @@ from paddock.environments.progress import format_size
 
 OTHERS = "*"
 # The lowest ratio refuses no build that may fit; a disk that fills up all the same has its own sentence.
-UNPACK_RATIOS: Mapping[str, float] = {"paddlepaddle": 3.7, OTHERS: 1.1}
-"""Bytes on disk for each byte of a wheel: measured for paddlepaddle (193 MB, 706 MB unpacked), and the lowest of others
-(1.1 to 4.7)."""
+UNPACK_RATIOS: Mapping[str, float] = {"paddlepaddle": 3.7, "torch+cpu": 3.6, OTHERS: 1.1}
+"""Bytes on disk for each byte of a wheel: measured for paddlepaddle (193 MB, 706 MB unpacked) and for torch for CPUs
+(192 MB, 699 MB), and the lowest of others (1.1 to 4.7)."""
+
+
+def find_ratios(ratios: Mapping[str, float], versions: Mapping[str, str]) -> Mapping[str, float]:
+    """The ratios of packages in these versions: a build of its own, as in `+cpu`, has its own. Pure."""
+    builds = {name: ratios.get(f"{name}+{version.partition('+')[2]}") for name, version in versions.items()}
+    return {**ratios, **{name: ratio for name, ratio in builds.items() if ratio}}
 
 
 @dataclass(slots=True)

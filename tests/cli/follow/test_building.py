@@ -33,6 +33,19 @@ def test_a_repeated_build_is_reported_without_repeating_its_progress() -> None:
     ]
 
 
+def test_which_build_of_torch_was_chosen_is_told_once() -> None:
+    err = io.StringIO()
+    builds = Builds(Screen(Console(file=io.StringIO()), Console(file=err, width=200)))
+    chosen = "torch 2.13.0+cpu for CPUs, from find-links"
+    for percent in (0, 3, 4):
+        status = {"phase": "Building", "message": f"building (torch), {percent} %", "progress": percent}
+        builds.show("pytorch", status | ({"torch": chosen} if percent else {}))
+    assert err.getvalue().splitlines() == [
+        "environment pytorch: building (torch), 0 %",
+        f"environment pytorch: {chosen}",
+    ]
+
+
 def test_an_interpreter_that_is_fetched_has_a_way_of_its_own() -> None:
     fetching = [(f"fetching Python 3.13.9 for paddlepaddle 3.0.0, from github.com, 34 MB, {n} %", n) for n in (0, 60)]
     lines = show(*fetching, *WAY)

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from paddock.environments.definition import Definition, build_key, build_spec_digest
+from paddock.environments.disk import find_ratios
 from paddock.environments.packages.torch import add_companions, find_cuda, find_torch
 from paddock.environments.pytorch.builds import (
     BACKEND_PATTERN,
@@ -125,7 +126,7 @@ def test_what_was_chosen_is_said() -> None:
 
 def test_a_refusal_has_the_size_the_places_and_the_command() -> None:
     said = explain_refusal(Definition("mine", requirements=TORCH), "2.15.0", ["find-links", "extra.example"])
-    for part in ("torch 2.15.0", "3.0 GB", "neither download.pytorch.org nor find-links, extra.example has one",
+    for part in ("torch 2.15.0", "3.0 GB", "(asked: download.pytorch.org, find-links, extra.example)",
                  "`paddock env update mine --torch-backend default`"):  # fmt: skip
         assert part in said
 
@@ -172,3 +173,9 @@ def test_the_names_of_builds(text: str) -> None:
 @pytest.mark.parametrize("text", ["cuda", "CPU", "cu", "cu128 ", "gpu"])
 def test_what_is_no_name_of_a_build(text: str) -> None:
     assert not re.match(BACKEND_PATTERN, text)
+
+
+def test_room_for_torch_is_reckoned_by_its_build() -> None:
+    ratios = {"torch+cpu": 3.6, "*": 1.1}
+    assert find_ratios(ratios, {"torch": "2.13.0+cpu", "numpy": "2.4"})["torch"] == 3.6
+    assert "torch" not in find_ratios(ratios, {"torch": "2.15.0"})

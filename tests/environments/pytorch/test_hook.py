@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import os
 import subprocess
@@ -12,8 +13,12 @@ from typing import Any
 
 import pytest
 
+from paddock.environments.builder import Builder
+from paddock.environments.defaults import build_defaults
+from paddock.environments.definition import read_definition
 from paddock.environments.pytorch import paddock_torch
 from paddock.environments.pytorch.hook import add_hook
+from paddock.environments.uv import find_uv
 
 STAND_IN = """
 import sys
@@ -137,3 +142,23 @@ def test_the_module_needs_nothing_of_paddock() -> None:
     source = Path(spec.origin).read_text()
     assert "from paddock" not in source
     assert "import paddock" not in source
+
+
+@pytest.mark.paddle
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_real_torch_trains_by_gloo_a_program_that_says_nccl(tmp_path: Path) -> None:
+    builder = Builder(Path.home() / ".cache/paddock/environments", dict(os.environ), find_uv())
+    definition = next(each for each in map(read_definition, build_defaults()) if each.name == "pytorch")
+    built = asyncio.run(builder.build(definition, lambda progress: None))
+    code = f"""
+import torch.distributed as d
+d.init_process_group("nccl", rank=0, world_size=1, init_method="file://{tmp_path}/store")
+print(d.get_backend(), d.get_backend(d.new_group(backend="nccl")), d.init_process_group.__name__)
+"""
+    environ = {**os.environ, "PADDOCK_SUBSTITUTE": "1"}
+    done = subprocess.run([f"{built.path}/bin/python", "-c", code], env=environ, capture_output=True, text=True)
+    assert (done.stdout, done.returncode) == ("gloo gloo init_process_group\n", 0), done.stderr
+    assert done.stderr.splitlines() == [paddock_torch.MESSAGE]
+    refused = subprocess.run([f"{built.path}/bin/python", "-c", code], capture_output=True, text=True)
+    assert "Distributed package doesn't have NCCL built in" in refused.stderr

@@ -146,10 +146,9 @@ def explain_build(versions: Mapping[str, str], place: str, cuda: bool) -> str:
 
 def explain_refusal(definition: Definition, version: str, places: Sequence[str]) -> str:
     """The sentence for a machine without a GPU that finds no CPU build."""
-    looked = f" nor {', '.join(places)}" if places else ""
+    asked = ", ".join((PYTORCH_INDEX, *places))
     return (
         f"torch {version} of the package index is built for CUDA, {CUDA_SIZE} to download, and this machine has no "
-        f"GPU; no build for CPUs was found: neither {PYTORCH_INDEX}{looked} has one that can be reached: set "
-        "PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS to a place that has, or ask for CUDA: "
-        f"`paddock env update {definition.name} --torch-backend {PLAIN}`"
+        f"GPU; no build for CPUs was found (asked: {asked}): set PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS to a place that "
+        f"has one, or ask for CUDA: `paddock env update {definition.name} --torch-backend {PLAIN}`"
     )

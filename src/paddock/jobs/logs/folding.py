@@ -22,8 +22,9 @@ BAR, REPEATED, SAME_ERROR = "bar", "repeated", "same error"
 traceback that was printed before (`Tracebacks.again`)."""
 
 _LOOK_AT = STARTS | {"Tr", "[r", "+-"}
-_ANYWHERE = ("%|", "\x1b[", NCCL_INFO)
 """Of chatter, of a traceback, of what nvidia-smi prints."""
+_ANYWHERE = ("%|", "\x1b[", NCCL_INFO)
+"""Of bars, and of lines that begin with the name of a host."""
 _LAUNCH_INFO = "LAUNCH INFO "
 _DETAIL = re.compile(r"LAUNCH INFO \S+ \S+ -+ ERROR LOG DETAIL -+\s*")
 """Where PaddlePaddle's launcher begins to print the last 3000 bytes of the failed rank's log again."""

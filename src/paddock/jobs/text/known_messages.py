@@ -173,8 +173,8 @@ ENVIRONMENTS = (
     ),
     _sentence(
         "torch {version} of the package index is built for CUDA, {size} to download, and this machine has no GPU; no "
-        "build for CPUs was found: neither {places} has one that can be reached: set PIP_EXTRA_INDEX_URL or "
-        "PIP_FIND_LINKS to a place that has, or ask for CUDA: `{command}`"
+        "build for CPUs was found (asked: {places}): set PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS to a place that has "
+        "one, or ask for CUDA: `{command}`"
     ),
     _sentence("{place} has a build of torch for CPUs, and none for Python {version}"),
     _sentence(
