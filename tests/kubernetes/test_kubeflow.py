@@ -1,19 +1,18 @@
 """What users of training-operator v1.9.4 saw and do not see here, in both worlds: its known defects, one by one.
 
-Tests are named by what is seen here instead. No kubelet runs: the tests say what kubelets say. Those of the defects
-that other tests hold already, D-number by D-number:
+Tests are named by what is seen here instead. No kubelet runs: the tests say what kubelets say. Decisions alone are held
+by tests of `plan`; those that no test here repeats, D-number by D-number:
 
-    D2   restarts of pods that are made anew have a limit  jobs/policies/test_restart.py, jobs/policies/test_one_pod.py
-    D3   a job that changes its manager keeps its pods     operator/test_managed_by.py
-    D11  pods beyond the size are not made                 jobs/policies/test_gang.py
-    D12  the same ends are the same verdict                jobs/test_arrival.py, jobs/test_plan_properties.py
+    D2   restarts of pods that are made anew have a limit  jobs/test_kubeflow_policies.py, jobs/policies/test_one_pod.py
+    D3   a job that changes its manager keeps its pods     operator/test_managed_by.py, webhook/test_review.py
+    D12  the same ends are the same verdict                jobs/test_arrival.py, jobs/policies/test_ending.py
     D14  a stale cache makes no pod twice                  operator/test_operator.py (..._gets_no_events_...)
-    D18  a restart is the whole gang's, or one pod's       operator/test_operator.py, jobs/policies/test_one_pod.py
-    D19  no part of a gang's requests is summed            operator/test_gangs.py
+    D18  one pod alone, on request                         jobs/policies/test_one_pod.py, jobs/simulated
+    D19  requests are summed of all pods or of none        operator/test_gangs.py
     D20  what a gang's scheduler says is told              operator/test_gangs.py, operator/test_observe.py
-    D24  an autoscaler goes with its job                   operator/test_rights.py, jobs/policies
-    D26  a lost node's ranks start elsewhere               test_lost_node.py
-    D27  the SDK lists jobs of all shapes                  test_kubeflow_sdk.py, e2e/test_kubeflow_sdk.py
+    D24  an autoscaler goes with its job                   jobs/policies/test_autoscaler.py
+    D26  a lost node's ranks start elsewhere               kubernetes/test_lost_node.py
+    D27  the SDK lists jobs of all shapes                  kubernetes/test_kubeflow_sdk.py, e2e/test_kubeflow_sdk.py
 """
 
 from __future__ import annotations
