@@ -10,6 +10,7 @@ from cli.views import RESOURCE, build_manifest
 from paddock.cli.cluster.flags import LOCAL
 from paddock.cli.cluster.places import Cluster, Local
 from paddock.cli.verbs.describe import build_description
+from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH
 from paddock.jobs.views.stored import read_stored
 
 
@@ -51,3 +52,17 @@ def test_another_manager_is_named_and_is_why_nothing_is_recorded(status: dict[st
     assert f"Why:       {why}" in lines
     own = build_description(read_stored(RESOURCE, build_manifest()), place)
     assert not any(line.startswith("Manager") for line in own)
+
+
+@pytest.mark.parametrize(
+    ("spec", "launch"),
+    [
+        ({}, "nprocPerNode auto"),
+        ({"nprocPerNode": "2", "elasticPolicy": {"minReplicas": 1}}, "nprocPerNode 2, elasticPolicy 1:1"),
+    ],
+)
+def test_how_the_processes_of_a_pytorch_job_are_started_is_described(spec: dict[str, Any], launch: str) -> None:
+    template = {"spec": {"containers": [{"name": "pytorch", "image": "torch", "command": ["torchrun", "a.py"]}]}}
+    manifest = build_manifest() | {"spec": {"pytorchReplicaSpecs": {"Worker": {"template": template}}, **spec}}
+    place: Any = Local(home=None)  # type: ignore[arg-type]
+    assert f"Launch:    {launch}" in build_description(read_stored(KUBEFLOW_PYTORCH.resource, manifest), place)

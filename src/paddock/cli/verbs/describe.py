@@ -117,6 +117,7 @@ def build_facts(job: Job, stored: StoredJob, place: Place, language: str = "en")
         phrase("Finished"): _moment(status.finished),
         phrase("Attempt"): attempt,
         phrase("Restarts"): name_scope(job) or "",
+        phrase("Launch"): _launch(job),
         phrase("Clean-up"): f"cleanPodPolicy {job.policies.clean_pods}",
         phrase("Without"): annotations_of(stored.manifest).get("paddock.dev/without", ""),
         phrase("Outputs"): _outputs(job, stored, place),
@@ -132,6 +133,14 @@ def _lines(facts: Mapping[Phrase, Phrase | str], language: str) -> list[str]:
 
 def _kind(resource: Resource) -> str:
     return f"{resource.kind}.{resource.group}/{resource.version}"
+
+
+def _launch(job: Job) -> str:
+    """What the manifest, or its default, says of the processes of a pod and of an elastic job: in the field's words."""
+    said = [f"nprocPerNode {job.launch.processes}"] if job.launch.processes else []
+    if elastic := job.launch.elastic:
+        said.append(f"elasticPolicy {elastic.least}:{elastic.most}")
+    return ", ".join(said)
 
 
 def _outputs(job: Job, stored: StoredJob, place: Place) -> str:
