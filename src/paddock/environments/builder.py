@@ -55,8 +55,10 @@ from paddock.environments.pythons import (
     running_python,
     this_platform,
 )
+from paddock.environments.pytorch.builds import explain_mismatch
 from paddock.environments.pytorch.hook import add_hook
 from paddock.environments.pytorch.resolution import resolve
+from paddock.environments.resolving.causes import error_line
 from paddock.environments.terminal import plain_text, run_on_terminal
 from paddock.environments.uv import Machine, Report, Uv, UvRuns, this_machine
 
@@ -252,6 +254,16 @@ class _Build:
         await run("pip", "install", "--python", interpreter, "-r", str(resolved.file), on_text=on_text)
         if TORCH in self.versions:
             add_hook(directory)
+        for name in resolved.doubtful:
+            await self._check_doubtful(directory, name)
+
+    async def _check_doubtful(self, directory: Path, name: str) -> None:
+        """Imports a package that may be built for another torch than the one beside it."""
+        command = [str(directory / "bin/python"), "-I", "-c", f"import {name}"]
+        status, output = await run_on_terminal(command, self.builder.environ, directory)
+        if status != 0:
+            why = error_line(plain_text(output))
+            raise BuildFailed(explain_mismatch(self.definition, self.versions, name, why), Fault.MACHINE)
 
     async def _check(self, directory: Path) -> None:
         """Runs `verify` unless this directory passed it before; then puts the stamp file into the directory."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,8 +36,8 @@ def builder(tmp_path: Path, index: Index) -> Builder:
     return replace(made, machine=replace(made.machine, gpu=False))
 
 
-def add_link(tmp_path: Path, version: str, tag: str = "py3-none-any", name: str = "torch") -> None:
-    file, content = make_wheel(name, version, tag=tag)
+def add_link(tmp_path: Path, version: str, tag: str = "py3-none-any", name: str = "torch", **more: Any) -> None:
+    file, content = make_wheel(name, version, tag=tag, **more)
     (tmp_path / "wheels" / file).write_bytes(content)
 
 
@@ -94,6 +95,41 @@ async def test_the_version_that_is_wanted_is_the_one_that_is_looked_for(builder:
     add_link(tmp_path, "2.9.0+cpu")
     (built, _) = await build(builder, replace(TORCH, requirements=("torch<2.10",)))
     assert built.packages["torch"] == "2.9.0+cpu"
+
+
+BROKEN = "raise RuntimeError('operator torchvision::nms does not exist')"
+VISION = replace(TORCH, requirements=("torch", "torchvision"))
+
+
+async def test_torchvision_comes_from_where_its_build_for_cpus_is(
+    builder: Builder, index: Index, tmp_path: Path
+) -> None:
+    index.add("torchvision", "0.28.0", requires=["torch==2.13.0"], source=BROKEN)
+    index.add("torchvision", "0.30.0", requires=["torch==2.15.0"], source=BROKEN)
+    add_link(tmp_path, "2.13.0+cpu")
+    add_link(tmp_path, "0.28.0+cpu", name="torchvision", requires=["torch==2.13.0"])
+    built, _ = await build(builder, VISION)
+    assert (built.packages["torch"], built.packages["torchvision"]) == ("2.13.0+cpu", "0.28.0+cpu")
+
+
+async def test_a_torchvision_that_cannot_work_with_this_torch_is_said_before_a_job_fails(
+    builder: Builder, index: Index, tmp_path: Path
+) -> None:
+    index.add("torchvision", "0.28.0", requires=["torch==2.13.0"], source=BROKEN)
+    add_link(tmp_path, "2.13.0+cpu")
+    said = (await failure(builder, VISION)).message
+    assert said.startswith(
+        "torchvision 0.28.0 of the package index does not work with torch 2.13.0+cpu (RuntimeError: operator "
+        "torchvision::nms does not exist), and torchvision 0.28.0+cpu was not found"
+    )
+    assert "`paddock env update mine --torch-backend default`" in said
+
+
+async def test_a_torchvision_that_works_is_taken(builder: Builder, index: Index, tmp_path: Path) -> None:
+    index.add("torchvision", "0.28.0", requires=["torch==2.13.0"])
+    add_link(tmp_path, "2.13.0+cpu")
+    built, _ = await build(builder, VISION)
+    assert built.packages["torchvision"] == "0.28.0"
 
 
 async def test_an_index_that_has_it_for_cpus_alone_is_asked_for_nothing_more(builder: Builder, index: Index) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from paddock.environments.definition import Definition
-from paddock.environments.packages.torch import PYTORCH_INDEX, TORCH, find_torch
+from paddock.environments.packages.torch import FAMILY, PYTORCH_INDEX, TORCH, find_torch
 from paddock.environments.requirements import requirement_name
 
 AUTO, CPU, PLAIN = "auto", "cpu", "default"
@@ -125,6 +125,24 @@ def is_for_cpu(version: str) -> bool:
 
 def _release(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version.partition("+")[0]))
+
+
+def find_doubtful(versions: Mapping[str, str]) -> tuple[str, ...]:
+    """Packages of torch's family that do not say that they are for CPUs, beside a torch that does. PyPI's torchvision
+    fails then, at its import: `operator torchvision::nms does not exist`."""
+    if not is_for_cpu(versions.get(TORCH, "")):
+        return ()
+    return tuple(each for each in versions if each in FAMILY and each != TORCH and not is_for_cpu(versions[each]))
+
+
+def explain_mismatch(definition: Definition, versions: Mapping[str, str], name: str, why: str) -> str:
+    """The sentence for a package of the family that torch's build cannot be used with. `why`: its error."""
+    version = versions[name]
+    return (
+        f"{name} {version} of the package index does not work with torch {versions[TORCH]} ({why}), and {name} "
+        f"{version}+cpu was not found: set PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS to a place that has it, or ask for "
+        f"CUDA, {CUDA_SIZE} to download: `paddock env update {definition.name} --torch-backend {PLAIN}`"
+    )
 
 
 def build_probe(definition: Definition) -> str:

@@ -22,6 +22,7 @@ from paddock.environments.pytorch.builds import (
     choose_candidate,
     explain_build,
     explain_refusal,
+    find_doubtful,
     list_places,
     read_asked,
 )
@@ -36,11 +37,13 @@ _OUTPUT = ("--no-header", "--no-annotate")
 @dataclass(frozen=True, slots=True)
 class Resolved:
     """`versions`: package -> version, "" for a requirement by URL; `file`: their exact requirements; `build`: which
-    build of torch was chosen, as a text; empty without torch."""
+    build of torch was chosen, as a text; empty without torch; `doubtful`: packages of the family that may be built for
+    CUDA beside a torch for CPUs."""
 
     versions: dict[str, str]
     file: Path
     build: str = ""
+    doubtful: tuple[str, ...] = ()
 
 
 async def resolve(runs: UvRuns, directory: Path) -> Resolved:
@@ -68,7 +71,7 @@ class _Resolution:
         if find_cuda(versions) and not asked.allows_cuda:
             versions = await self._compile_for_cpu(asked, list_places(environ), versions)
         build = explain_build(versions, self.place, bool(find_cuda(versions)))
-        return Resolved(versions, self.directory / "requirements.txt", build)
+        return Resolved(versions, self.directory / "requirements.txt", build, find_doubtful(versions))
 
     async def _choose_flag(self, asked: Asked) -> str:
         """The value of `--torch-backend`; empty where nobody asked for it and its index cannot be reached."""
@@ -100,7 +103,13 @@ class _Resolution:
             raise BuildFailed(said, Fault.MACHINE, chosen.pythons)
         self.place = chosen.place
         self.extra = [f"{TORCH}=={chosen.version}"]
-        return await self._compile("")
+        compiled = await self._compile("")
+        # The builds for CPUs of the family have the same versions, and are others than those of the index.
+        for name in find_doubtful(compiled):
+            exact = f"{name}=={compiled[name]}+cpu"
+            if (await self._probe(Place(name), exact)).version:
+                self.extra.append(exact)
+        return await self._compile("") if len(self.extra) > 1 else compiled
 
     async def _compile(self, backend: str) -> dict[str, str]:
         wanted, exact = self.directory / "requirements.in", self.directory / "requirements.txt"
@@ -115,10 +124,12 @@ class _Resolution:
         )
         return read_versions(exact.read_text())
 
-    async def _probe(self, place: Place) -> Candidate:
-        """What `place` has of torch; neither version nor interpreters if nothing, or if it cannot be reached."""
+    async def _probe(self, place: Place, requirement: str = "") -> Candidate:
+        """What `place` has of a requirement, of torch without one; neither version nor interpreters if nothing, or if
+        it cannot be reached."""
         wanted = self.directory / "torch.in"
-        wanted.write_text(f"{build_probe(self.definition)}\n")
+        requirement = requirement or build_probe(self.definition)
+        wanted.write_text(f"{requirement}\n")
         try:
             output = await self.runs.run(
                 *("pip", "compile", "--python", self._interpreter, "--no-deps", *_OUTPUT, *place.flags, str(wanted)),
@@ -128,7 +139,7 @@ class _Resolution:
         except BuildFailed as failed:
             # uv names the version that has wheels for other interpreters.
             return Candidate(place.name, pythons=failed.pythons if "+cpu" in failed.message else "")
-        return Candidate(place.name, read_versions(output).get(TORCH, ""))
+        return Candidate(place.name, read_versions(output).get(requirement_name(requirement), ""))
 
     @property
     def _interpreter(self) -> str:

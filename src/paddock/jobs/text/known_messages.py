@@ -176,6 +176,10 @@ ENVIRONMENTS = (
         "build for CPUs was found (asked: {places}): set PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS to a place that has "
         "one, or ask for CUDA: `{command}`"
     ),
+    _sentence(
+        "{package} of the package index does not work with torch {version} ({why}), and {build} was not found: set "
+        "PIP_EXTRA_INDEX_URL or PIP_FIND_LINKS to a place that has it, or ask for CUDA, {size} to download: `{command}`"
+    ),
     _sentence("{place} has a build of torch for CPUs, and none for Python {version}"),
     _sentence(
         "{place}, which has the build {name} of PyTorch, did not answer: check the network, or ask for what the "
