@@ -9,6 +9,7 @@ again after its back-off; torchrun alone, with agents that live and know each ot
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import socket
@@ -134,6 +135,8 @@ def _run_bare(cluster: Cluster, python: Path, program: str, *options: str) -> st
             subprocess.Popen(
                 ["sh", "-c", script],
                 cwd=cluster.directory,
+                # else torch 2.13 meets the dead ranks' addresses again, and fails; an elastic job gets it from Paddock
+                env={**os.environ, "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

@@ -1,19 +1,18 @@
 """What users of training-operator v1.9.4 saw and do not see here, in both worlds: its known defects, one by one.
 
-Tests are named by what is seen here instead. No kubelet runs: the tests say what kubelets say. Those of the defects
-that other tests hold already, D-number by D-number:
+Tests are named by what is seen here instead. No kubelet runs: the tests say what kubelets say. Decisions alone are held
+by tests of `plan`; those that no test here repeats, D-number by D-number:
 
-    D2   restarts of pods that are made anew have a limit  jobs/policies/test_restart.py, jobs/policies/test_one_pod.py
-    D3   a job that changes its manager keeps its pods     operator/test_managed_by.py
-    D11  pods beyond the size are not made                 jobs/policies/test_gang.py
-    D12  the same ends are the same verdict                jobs/test_arrival.py, jobs/test_plan_properties.py
+    D2   restarts of pods that are made anew have a limit  jobs/test_kubeflow_policies.py, jobs/policies/test_one_pod.py
+    D3   a job that changes its manager keeps its pods     operator/test_managed_by.py, webhook/test_review.py
+    D12  the same ends are the same verdict                jobs/test_arrival.py, jobs/policies/test_ending.py
     D14  a stale cache makes no pod twice                  operator/test_operator.py (..._gets_no_events_...)
-    D18  a restart is the whole gang's, or one pod's       operator/test_operator.py, jobs/policies/test_one_pod.py
-    D19  no part of a gang's requests is summed            operator/test_gangs.py
+    D18  one pod alone, on request                         jobs/policies/test_one_pod.py, jobs/simulated
+    D19  requests are summed of all pods or of none        jobs/test_pods.py
     D20  what a gang's scheduler says is told              operator/test_gangs.py, operator/test_observe.py
-    D24  an autoscaler goes with its job                   operator/test_rights.py, jobs/policies
-    D26  a lost node's ranks start elsewhere               test_lost_node.py
-    D27  the SDK lists jobs of all shapes                  test_kubeflow_sdk.py, e2e/test_kubeflow_sdk.py
+    D24  an autoscaler goes with its job                   jobs/policies/test_autoscaler.py
+    D26  a lost node's ranks start elsewhere               kubernetes/test_lost_node.py
+    D27  the SDK lists jobs of all shapes                  kubernetes/test_kubeflow_sdk.py, e2e/test_kubeflow_sdk.py
 """
 
 from __future__ import annotations
@@ -32,6 +31,7 @@ from support.operator_seam import Seam, running, settled, until
 from support.worlds import World
 
 WAIT = 120.0
+KINDS = list(FIELDS)
 JOB = "training.kubeflow.org/job-name"
 
 
@@ -97,7 +97,7 @@ def first_container(job: Manifest, type_: str = "Worker") -> Manifest:
     return found
 
 
-@pytest.mark.parametrize("kind", ["PyTorchJob", "PaddleJob"])
+@pytest.mark.parametrize("kind", KINDS)
 async def test_a_hanging_job_is_ended_by_its_deadline_without_any_news(world: World, kind: str) -> None:
     """D1, D4: and its pods give their GPUs back, though no cleanPodPolicy is written."""
     async with submitted(world, build_job(kind, world, policy={"activeDeadlineSeconds": 1}, Worker=2)) as gang:
@@ -184,7 +184,7 @@ async def test_a_standalone_launcher_is_told_a_number(world: World) -> None:
     assert {"name": "PET_STANDALONE", "value": "1"} in pod["spec"]["containers"][0]["env"]
 
 
-@pytest.mark.parametrize("kind", ["PyTorchJob", "PaddleJob"])
+@pytest.mark.parametrize("kind", KINDS)
 async def test_a_job_without_roles_says_so(world: World, kind: str) -> None:
     """D9: it never got a status."""
     async with submitted(world, build_job(kind, world)) as gang:
@@ -236,8 +236,7 @@ async def test_a_gang_that_has_restarted_and_succeeded_is_not_restarting(world: 
             fresh = {uid_of(pod) for pod in found.values()}.isdisjoint(uid_of(pod) for pod in before.values())
             return found if len(found) == 3 and fresh else {}
 
-        await until(renewed, WAIT)
-        for pod in await gang.run(3):
+        for pod in await until(renewed, WAIT):  # so fast that nobody has seen them run
             await gang.say(pod, "Succeeded")
         await gang.becomes("Succeeded")
         assert [type_ for type_, status in await gang.states() if status == "True"] == ["Created", "Succeeded"]
@@ -369,7 +368,7 @@ async def test_a_job_whose_workers_wait_is_not_running(world: World) -> None:
         await gang.becomes("Running")
 
 
-@pytest.mark.parametrize("kind", ["PyTorchJob", "PaddleJob"])
+@pytest.mark.parametrize("kind", KINDS)
 async def test_a_job_without_a_run_policy_is_stored_with_an_empty_one(world: World, kind: str) -> None:
     """D27: one such job made the SDK's list of the whole namespace fail."""
     await world.api.create(kind_of(kind), build_job(kind, world, Worker=1))

@@ -11,8 +11,8 @@ from support.worlds import World
 
 STARTED = "2026-08-19T08:00:00Z"
 ENDED = "2026-08-19T09:00:00Z"
-FIELDS = {"PyTorchJob": "pytorchReplicaSpecs", "PaddleJob": "paddleReplicaSpecs"}
-CONTAINERS = {"PyTorchJob": "pytorch", "PaddleJob": "paddle"}
+FIELDS = {"PyTorchJob": "pytorchReplicaSpecs", "PaddleJob": "paddleReplicaSpecs", "JAXJob": "jaxReplicaSpecs"}
+CONTAINERS = {"PyTorchJob": "pytorch", "PaddleJob": "paddle", "JAXJob": "jax"}
 
 
 def kind_of(kind: str) -> Resource:
