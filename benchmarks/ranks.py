@@ -32,14 +32,15 @@ import os, sys, time
 import torch
 import torch.distributed as dist
 
-attempt = os.environ.get("PADDOCK_ATTEMPT") or os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+attempt = int(os.path.exists("killed"))  # torchrun counts its agents' restarts apart
 dist.init_process_group("gloo")
 total = torch.ones(1)
 dist.all_reduce(total)
 print("FIRST", attempt, time.time(), int(total), flush=True)
-if "kill" in sys.argv and attempt == "0":
+if "kill" in sys.argv and attempt == 0:
     if dist.get_rank() == 2:
         time.sleep(1)
+        open("killed", "w").close()
         print("KILLED", attempt, time.time(), flush=True)
         os.kill(os.getpid(), 9)
     while True:
@@ -84,10 +85,14 @@ def _measure_rendezvous(cluster: Cluster, python: Path) -> Figure:
 def _measure_kill(cluster: Cluster, python: Path) -> Figure:
     job = _write_job(cluster, "python3 train.py kill")
 
+    killed = cluster.directory / "killed"
+
     def ours() -> float:
+        killed.unlink(missing_ok=True)
         return _from_kill(cluster.show("run", "--raw", job))
 
     def plain() -> float:
+        killed.unlink(missing_ok=True)
         return _from_kill(_run_bare(cluster, python, "train.py kill", "--max-restarts=1"))
 
     pair = alternate(ours, plain, 3, warm_up=0)
