@@ -111,6 +111,26 @@ def managed_elsewhere() -> Manifest:
     return manifest
 
 
+@pytest.mark.parametrize(
+    ("annotations", "said"),
+    [
+        ({}, "all ranks start again together when one fails or is lost"),
+        (
+            {"paddock.dev/restart-scope": "Pod"},
+            "a rank that fails or is lost starts again alone (paddock.dev/restart-scope: Pod)",
+        ),
+    ],
+)
+def test_of_a_running_job_it_says_what_would_start_again(annotations: dict[str, str], said: str) -> None:
+    manifest = read_manifest("pytorch_mnist")
+    manifest["metadata"]["annotations"] = annotations
+    lines = build_explanation(manifest, Status(phase=Phase.RUNNING), NOW, "en")
+    assert lines[1] == "nothing is recorded: all of its pods run"
+    assert lines[2] == said
+    ended = build_explanation(manifest, Status(phase=Phase.COMPLETED), NOW, "en")
+    assert said not in ended
+
+
 def test_a_job_of_another_manager_waits_for_no_operator_of_paddock() -> None:
     assert build_explanation(managed_elsewhere(), Status(), NOW, "en") == [
         "PaddleJob default/wide-ande-deep: Pending",

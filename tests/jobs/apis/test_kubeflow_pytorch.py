@@ -152,6 +152,20 @@ def test_an_elastic_job_needs_workers() -> None:
     assert refused(manifest) == {f"{AT}.Worker": f"is missing: {allowed} is needed"}
 
 
+@pytest.mark.parametrize("elastic", [{}, {"minReplicas": 2}, {"minReplicas": 0, "maxReplicas": 0}])
+def test_nothing_is_said_of_the_bounds_where_there_are_no_workers(elastic: Manifest) -> None:
+    manifest = with_value(with_value(base(), WORKER, ...), ELASTIC, elastic)
+    with pytest.raises(InvalidJob) as caught:
+        KUBEFLOW_PYTORCH.read_job(manifest)
+    assert [problem.path for problem in caught.value.problems] == [f"{AT}.Worker"]
+
+
+def test_one_pod_is_told_as_one() -> None:
+    manifest = with_value(with_value(base(), MASTER, ...), (*WORKER, "replicas"), 1)
+    found = warned(with_value(manifest, ELASTIC, {"minReplicas": 2}))["spec.elasticPolicy"]
+    assert found == "the job has 1 pod, and torchrun waits until there are 2 (minReplicas)"
+
+
 def test_the_number_of_processes_is_said_once() -> None:
     manifest = with_value(with_value(base(), ELASTIC, {"nProcPerNode": 2}), ("spec", "nprocPerNode"), "2")
     said = "must not stand beside spec.nprocPerNode, which says the same: remove this one"

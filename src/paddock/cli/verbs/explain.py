@@ -28,7 +28,7 @@ from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.jobs.views.edit import explain_edit
 from paddock.jobs.views.given_up import read_given_up
 from paddock.jobs.views.manager import explain_manager
-from paddock.jobs.views.restarts import explain_no_restart, explain_scope
+from paddock.jobs.views.restarts import explain_no_restart, explain_scope, name_scope
 from paddock.jobs.views.steps import build_steps
 from paddock.jobs.views.stored import read_stored
 from paddock.kube.meta import Resource
@@ -108,7 +108,8 @@ def build_explanation(
         return [*head, render(phrase("{said}: no operator of Paddock acts on it", said=manager), language)]
     if cause is None:
         said = phrase("nothing is recorded: {why}", why=_WITHOUT_CAUSE.get(str(status.phase), _UNSEEN))
-        return [*head, render(said, language), render(_COMPUTED, language)]
+        scope = _about_restarts(manifest, status, language) if manager is None else []
+        return [*head, render(said, language), *scope, render(_COMPUTED, language)]
     end = _about_restarts(manifest, status, language) if manager is None else []
     lines = [*head, explain(cause, language), *end]
     if cause.reason == "InvalidJob":
@@ -132,10 +133,14 @@ def build_explanation(
 
 
 def _about_restarts(manifest: Mapping[str, Any], status: Status, language: str) -> list[str]:
-    """Why the job ended instead of starting again; or which of its ranks start again."""
-    if status.cause is None:
+    """Why the job ended instead of starting again; or which of its ranks start again: now, or, of a running job whose
+    manifest decides it, when one fails."""
+    if status.cause is None and status.phase is not Phase.RUNNING:
         return []
     job = read_stored(_find_kind(manifest), dict(manifest)).job
+    if status.cause is None:
+        scope = name_scope(job) if job is not None and job.network.rendezvous else None
+        return [render(scope, language)] if scope else []
     failed = status.phase is Phase.FAILED
     why = explain_no_restart(job, status.cause, manifest) if failed else explain_scope(job, status.cause)
     return [render(why, language)] if why else []

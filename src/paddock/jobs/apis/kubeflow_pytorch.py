@@ -16,7 +16,7 @@ from paddock.jobs.launch import Elastic, Launch
 from paddock.jobs.model import Role
 from paddock.jobs.reading.fields import Fields
 from paddock.jobs.reading.scripts import starts_one_process
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.text.phrases import Phrase, counted, phrase
 from paddock.jobs.text.sentences import either, nearest, perhaps, quoted, told
 from paddock.kube.meta import Manifest
 
@@ -82,7 +82,7 @@ def _read_elastic(spec: Fields, roles: tuple[Role, ...]) -> Elastic | None:
         max_restarts=policy.whole("maxRestarts", 0, _MOST),
         metrics=tuple(metrics) if isinstance(metrics, list) else None,
     )
-    for said in _explain_counts(elastic, sum(role.replicas for role in roles)):
+    for said in _explain_counts(elastic, sum(role.replicas for role in roles)) if workers else ():
         spec.add(told(policy.path, said, severity="warning"))
     return elastic
 
@@ -107,9 +107,10 @@ def _explain_counts(elastic: Elastic, size: int) -> Iterator[Phrase]:
             least=elastic.least,
         )
     elif elastic.most >= elastic.least > size:
-        yield phrase(
-            "the job has {size} pods, and torchrun waits until there are {least} (minReplicas)",
-            size=size,
+        yield counted(
+            "the job has {count} pod, and torchrun waits until there are {least} (minReplicas)",
+            "the job has {count} pods, and torchrun waits until there are {least} (minReplicas)",
+            count=size,
             least=elastic.least,
         )
     elif elastic.least <= elastic.most < size:
