@@ -421,7 +421,8 @@ class Completed(Cause):
 
 @dataclass(frozen=True, slots=True)
 class CompletedServersKept(Cause):
-    """As `Completed`, and the clean-up policy keeps pods that never exit by themselves. `kept`: their ranks."""
+    """As `Completed`, and the clean-up policy keeps pods that still run: servers, which never
+    exit by themselves, or workers that the Master did not wait for. `kept`: their ranks; `policy`: the API's word."""
 
     succeeded: int
     kept: tuple[str, ...]

@@ -114,13 +114,20 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """`runPolicy`, in Kubeflow's shape, read in both API groups. Seconds; None means no limit."""
+    """`runPolicy`, in Kubeflow's shape, read in both API groups. Seconds; None means no limit. `clean_word`: the API's
+    word for `clean_pods`, where it has another one (Kubeflow's None is NEVER)."""
 
     backoff_limit: int | None = None
     active_deadline: float | None = None
     ttl: float | None = None
     suspend: bool = False
     clean_pods: CleanPods = CleanPods.ON_COMPLETION
+    clean_word: str = field(default="", compare=False)
+
+    @property
+    def clean_up(self) -> str:
+        """The value of `cleanPodPolicy`, as the job's manifest has it."""
+        return self.clean_word or str(self.clean_pods)
 
 
 @dataclass(frozen=True, slots=True)

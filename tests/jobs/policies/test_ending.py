@@ -19,7 +19,9 @@ from jobs.gangs import (
     succeeded,
     with_pod,
 )
+from jobs.samples import read_manifest, with_value
 from paddock.jobs.actions import Plan
+from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH
 from paddock.jobs.model import CleanPods, Job, Observed, Phase, Pod, PodPhase, Policies, Status
 from paddock.jobs.plan import plan
 from paddock.jobs.text.explain import explain
@@ -111,3 +113,18 @@ def test_a_failed_worker_of_an_elastic_job_restarts_all_while_none_has_succeeded
     pods = with_pod(build_pods(ELASTIC), "worker-1", failed(1, 0))
     waiting = look(build_status(ELASTIC), pods, job=ELASTIC)
     assert reason(look(waiting.status, pods, 10, ELASTIC)) == "RankRestarted"
+
+
+@pytest.mark.parametrize(("written", "said"), [("None", "None"), ("All", "All"), ("", "Running")])
+def test_the_clean_up_policy_is_told_in_the_words_of_the_manifest(written: str, said: str) -> None:
+    manifest = with_value(read_manifest("pytorch_mnist"), ("spec", "runPolicy"), {"cleanPodPolicy": written})
+    assert KUBEFLOW_PYTORCH.read_job(manifest).policies.clean_up == said
+
+
+def test_workers_that_are_kept_are_told_with_kubeflows_word() -> None:
+    manifest = with_value(read_manifest("pytorch_mnist"), ("spec", "runPolicy"), {"cleanPodPolicy": "None"})
+    job = KUBEFLOW_PYTORCH.read_job(manifest)
+    found = look(build_status(job), with_pod(build_pods(job), "master-0", succeeded(0)), job=job).status
+    assert found.phase is Phase.COMPLETED and found.cause is not None
+    said = "completed: 1 rank succeeded; cleanPodPolicy None keeps worker-0 and worker-1, which still run; delete the "
+    assert explain(found.cause) == said + "job to end them"

@@ -18,7 +18,7 @@ def explain_locations(place: Place, job: StoredJob, view: FollowedJob, language:
     outputs = place.find_outputs(job)
     said = [logs, phrase("outputs: {path} (PADDOCK_OUTPUT_DIR)", path=str(outputs))] if outputs else [logs]
     if place.home is None:
-        gone = phrase("logs: gone with the pods (cleanPodPolicy {policy})", policy=str(view.job.policies.clean_pods))
+        gone = phrase("logs: gone with the pods (cleanPodPolicy {policy})", policy=view.job.policies.clean_up)
         said = [gone if _is_cleaned_up(view) else logs, explain_outputs(view.job)]
     return "      ".join(render(each, language) for each in said)
 

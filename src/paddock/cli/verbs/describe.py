@@ -121,7 +121,7 @@ def build_facts(job: Job, stored: StoredJob, place: Place, language: str = "en")
         phrase("Attempt"): attempt,
         phrase("Restarts"): name_scope(job) or "",
         phrase("Launch"): _launch(job),
-        phrase("Clean-up"): f"cleanPodPolicy {job.policies.clean_pods}",
+        phrase("Clean-up"): f"cleanPodPolicy {job.policies.clean_up}",
         phrase("Without"): annotations_of(stored.manifest).get("paddock.dev/without", ""),
         phrase("Outputs"): _outputs(job, stored, place),
     }

@@ -114,12 +114,13 @@ class KubeflowJob:
         roles, policy = self._read_roles(spec), spec.child("runPolicy")
         check_name(metadata, roles)
         launch = self.read_launch(spec, roles)
+        clean = policy.choice("cleanPodPolicy", _Clean, _Clean.RUNNING)
         job = build_job(
             self,
             metadata,
             roles,
             Network(rendezvous=True),
-            read_run_policy(policy, _CLEAN_PODS[policy.choice("cleanPodPolicy", _Clean, _Clean.RUNNING)]),
+            replace(read_run_policy(policy, _CLEAN_PODS[clean]), clean_word=str(clean)),
             read_scheduling(policy.child("schedulingPolicy"), roles),
             launch,
             one_decides=launch.elastic is not None and not any(role.name in self._masters() for role in roles),

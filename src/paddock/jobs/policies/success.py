@@ -55,7 +55,7 @@ def plan_success(
     kept = tuple(str(pod.rank) for pod in pods if pod.phase in _ALIVE)
     policy = job.policies.clean_pods
     if kept and policy in (CleanPods.NEVER, CleanPods.ON_FAILURE):
-        return plan_completion(causes.CompletedServersKept(count, kept, policy.value))
+        return plan_completion(causes.CompletedServersKept(count, kept, job.policies.clean_up))
     # Those that are being deleted were ended by somebody.
     failed = tuple(str(pod.rank) for pod in pods if pod.phase is PodPhase.FAILED and not pod.deleting)
     return plan_completion(causes.Completed(count, failed[:_MOST_NAMED] or None))

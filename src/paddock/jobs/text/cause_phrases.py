@@ -417,10 +417,10 @@ def _container_waiting(args: Args) -> Phrase:
 
 def _servers_kept(args: Args) -> Phrase:
     return counted(
-        "completed: {ranks} succeeded; cleanPodPolicy {policy} keeps {kept}, which does not end by itself; delete the "
-        "job to end it",
-        "completed: {ranks} succeeded; cleanPodPolicy {policy} keeps {kept}, which do not end by themselves; delete "
-        "the job to end them",
+        "completed: {ranks} succeeded; cleanPodPolicy {policy} keeps {kept}, which still runs; delete the job to end "
+        "it",
+        "completed: {ranks} succeeded; cleanPodPolicy {policy} keeps {kept}, which still run; delete the job to end "
+        "them",
         ranks=_ranks(args), kept=_names(args, "kept"), policy=_of(args, "policy"), count=_many(args, "kept"),
     )  # fmt: skip
 
