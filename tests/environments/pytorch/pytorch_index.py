@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
@@ -18,7 +19,7 @@ from paddock.webhook.certificates import make_certificate
 @asynccontextmanager
 async def serve_pytorch(directory: Path, index: Index) -> AsyncIterator[Mapping[str, str]]:
     """uv's variables. `index` serves /whl/ANY/NAME/ like /simple/NAME/."""
-    made = make_certificate([PYTORCH_INDEX], datetime.now(UTC))
+    made = make_certificate([PYTORCH_INDEX], datetime.fromtimestamp(time.time(), UTC))
     certificate, key = directory / "pytorch.crt", directory / "pytorch.key"
     certificate.write_text(made.pem)
     key.write_text(made.key)
