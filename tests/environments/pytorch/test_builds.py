@@ -106,6 +106,8 @@ def test_the_places_are_those_of_the_settings_each_alone() -> None:
     assert {places[1].variables[each] for each in ("UV_INDEX", "UV_FIND_LINKS", "UV_EXTRA_INDEX_URL")} == {None}
     assert "secret" not in repr(places)
     assert list_places({}) == ()
+    (without_scheme,) = list_places({"UV_DEFAULT_INDEX": "user:secret@main.example/simple"})
+    assert without_scheme.name == "main.example/simple"
 
 
 def test_a_place_is_asked_for_the_version_that_is_wanted() -> None:

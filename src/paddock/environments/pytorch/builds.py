@@ -98,7 +98,7 @@ def _read_url(index: str) -> str:
 
 
 def _name_place(url: str) -> str:
-    return urlsplit(url).hostname or url
+    return urlsplit(url).hostname or url.rpartition("@")[2]  # without its scheme a URL has no host, and its password
 
 
 @dataclass(frozen=True, slots=True)
