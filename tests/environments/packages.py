@@ -70,6 +70,7 @@ class Index:
     async def start(self) -> None:
         application = web.Application(middlewares=[self._fail])
         application.router.add_get("/simple/{name}/", self._page)
+        application.router.add_get("/whl/{build}/{name}/", self._page)
         application.router.add_get("/files/{file}", self._file)
         application.router.add_get("/pythons/{build}/{file}", self._python)
         self._runner = web.AppRunner(application, shutdown_timeout=0.1)

@@ -95,13 +95,16 @@ class Builder:
         """The definition's specifier together with the one that an earlier build found for its packages."""
         return ",".join(filter(None, (definition.python, read_pythons(self.root, definition))))
 
+    def _key(self, definition: Definition, python: Python) -> str:
+        return build_key(definition, python.version, this_platform(), gpu=self.machine.gpu)
+
     def forget(self, definition: Definition) -> None:
         """Removes the interpreters that earlier builds noted, so that a requested build checks again."""
         forget_pythons(self.root, definition)
 
     def read_built(self, definition: Definition, python: Python) -> Built | None:
         """The directory on disk, if complete and if it passed this definition's check. Costs a few system calls."""
-        built = read_directory(self.root, build_key(definition, python.version, this_platform()))
+        built = read_directory(self.root, self._key(definition, python))
         if built is None or (definition.verify and not check_stamp(Path(built.path), definition).exists()):
             return None
         return built
@@ -132,7 +135,7 @@ class Builder:
 
     async def _build(self, definition: Definition, report: Report) -> Built:
         python = await self.find_python(definition) or await self._fetch_python(definition, report)
-        key = build_key(definition, python.version, this_platform())
+        key = self._key(definition, python)
         build = _Build(self, definition, python, key, report)
         async with self._lock(key, build):
             return await build.run()
@@ -251,7 +254,9 @@ class _Build:
             self.report(replace(shown, build=self.build))
 
         self.report_phase("downloading", RESOLVED)
-        await run("pip", "install", "--python", interpreter, "-r", str(resolved.file), on_text=on_text)
+        # torch==2.13.0+cpu is on PyTorch's index alone, which the resolved file does not name.
+        install = ("pip", "install", "--python", interpreter, *resolved.flags, "-r", str(resolved.file))
+        await run(*install, on_text=on_text, variables=resolved.variables)
         if TORCH in self.versions:
             add_hook(directory)
         for name in resolved.doubtful:

@@ -84,8 +84,9 @@ def read_definition(manifest: Mapping[str, Any]) -> Definition:
     )
 
 
-def build_key(definition: Definition, python: tuple[int, ...], platform: str) -> str:
-    """The name of the built directory: a hash of 20 hexadecimal digits. URLs are hashed with the rest."""
+def build_key(definition: Definition, python: tuple[int, ...], platform: str, *, gpu: bool = False) -> str:
+    """The name of the built directory: a hash of 20 hexadecimal digits. URLs are hashed with the rest. `gpu`: of this
+    machine, which decides about torch alone (`environments.pytorch.builds`)."""
     content = [
         FORMAT,
         sorted(normalise_requirement(each) for each in definition.packages),
@@ -96,7 +97,8 @@ def build_key(definition: Definition, python: tuple[int, ...], platform: str) ->
         platform,
     ]
     if torch_packages.find_torch(definition.requirements) or definition.torch_backend:
-        content.append([TORCH_FORMAT, definition.torch_backend])
+        # Machines with and without a GPU may share a home.
+        content.append([TORCH_FORMAT, definition.torch_backend, *(["gpu"] if gpu else [])])
     return _digest(content)[:20]
 
 

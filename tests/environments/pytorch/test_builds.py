@@ -106,6 +106,8 @@ def test_the_places_are_those_of_the_settings_each_alone() -> None:
     assert {places[1].variables[each] for each in ("UV_INDEX", "UV_FIND_LINKS", "UV_EXTRA_INDEX_URL")} == {None}
     assert "secret" not in repr(places)
     assert list_places({}) == ()
+    (without_scheme,) = list_places({"UV_DEFAULT_INDEX": "user:secret@main.example/simple"})
+    assert without_scheme.name == "main.example/simple"
 
 
 def test_a_place_is_asked_for_the_version_that_is_wanted() -> None:
@@ -146,10 +148,11 @@ def test_numpy_is_added_as_torch_warns_without_it(requirements: tuple[str, ...],
 
 
 def test_cudas_packages_count_beside_torch_alone() -> None:
-    assert find_cuda(["torch", "nvidia-cublas", "cuda-toolkit", "triton", "numpy", "nvidiax"]) == (
-        "nvidia-cublas", "cuda-toolkit", "triton",
-    )  # fmt: skip
-    assert find_cuda(["paddlepaddle-gpu", "nvidia-cublas"]) == ()
+    cuda = dict.fromkeys(("nvidia-cublas", "cuda-toolkit", "triton"), "1.0")
+    assert find_cuda({"torch": "2.15.0", **cuda, "numpy": "2.4", "nvidiax": "1.0"}) == tuple(cuda)
+    assert find_cuda({"paddlepaddle-gpu": "3.3.1", "nvidia-cublas": "12.9"}) == ()
+    # xgboost's
+    assert find_cuda({"torch": "2.13.0+cpu", "nvidia-nccl-cu12": "2.29"}) == ()
     assert find_torch(["torchaudio", "torch==2.9.0"]) == "torch==2.9.0"
 
 
@@ -163,6 +166,14 @@ def test_the_build_is_a_part_of_the_key_and_of_no_other_environments() -> None:
     assert key("numpy") == "5d4bc9b29505f9f894c3"
     spec = {"metadata": {"name": "a"}, "spec": {"requirements": ["numpy"]}}
     assert build_spec_digest(spec) == "8162bc73ad1eb6c8"
+
+
+def test_machines_with_and_without_a_gpu_have_directories_of_their_own() -> None:
+    def key(requirement: str, *, gpu: bool) -> str:
+        return build_key(Definition("mine", requirements=(requirement,)), (3, 11), "linux", gpu=gpu)
+
+    assert key("torch", gpu=True) != key("torch", gpu=False)
+    assert key("paddlepaddle", gpu=True) == key("paddlepaddle", gpu=False)
 
 
 @pytest.mark.parametrize("text", ["auto", "cpu", "default", "cu128", "xpu", "rocm6.2.4", ""])

@@ -116,6 +116,33 @@ def test_what_is_nccls_alone_is_left_out(environment: Path) -> None:
     assert run(environment, code)[0] == "init gloo None -1 None None\n"
 
 
+@pytest.mark.parametrize(("device", "passed"), [("0", "None"), ("'cuda'", "None"), ("'cpu'", "cpu"), ("None", "None")])
+def test_a_gpu_to_bind_to_is_left_out_however_it_is_named(environment: Path, device: str, passed: str) -> None:
+    code = f"import torch.distributed as d; d.init_process_group('nccl', device_id={device})"
+    assert run(environment, code)[0] == f"init gloo None -1 None {passed}\n"
+
+
+def test_who_looks_for_the_module_turns_nothing_off(environment: Path) -> None:
+    code = f"import importlib.util; importlib.util.find_spec('torch.distributed.distributed_c10d'); {INIT}"
+    assert run(environment, code)[0] == "init gloo None 3 None None\n"
+    looked = f"import sys, torch; sys.meta_path[0].find_spec({paddock_torch.TARGET!r}, None); {INIT}"
+    assert run(environment, looked)[0] == "init gloo None 3 None None\n"
+
+
+def test_a_torch_that_cannot_be_changed_is_imported_all_the_same(environment: Path) -> None:
+    (environment / "torch/distributed/distributed_c10d.py").write_text("init_process_group = 5\n")
+    output, errors = run(environment, "import torch.distributed as d; print(d.init_process_group)")
+    assert output == "5\n"
+    assert errors.startswith("paddock: torch.distributed keeps nccl: TypeError(")
+    assert len(errors.splitlines()) == 1
+
+
+def test_a_torch_of_another_kind_has_no_nccl(environment: Path) -> None:
+    path = environment / "torch/distributed/distributed_c10d.py"
+    path.write_text(STAND_IN.replace("is_nccl_available", "other"))
+    assert run(environment, "import torch.distributed as d; d.init_process_group()")[1] == ""
+
+
 def test_a_wrong_call_is_torchs_to_explain(environment: Path) -> None:
     code = "import torch.distributed as d\ntry: d.init_process_group(x=1)\nexcept TypeError as e: print(e)"
     assert "unexpected keyword argument 'x'" in run(environment, code)[0]

@@ -90,6 +90,32 @@ async def test_torch_that_another_package_requires_is_no_other_matter(
     assert built.packages == {"lightning": "1.0", "torch": "2.13.0+cpu"}
 
 
+async def test_a_package_of_nvidia_that_another_one_requires_is_no_build_for_cuda(
+    builder: Builder, index: Index, tmp_path: Path
+) -> None:
+    """xgboost requires nvidia-nccl-cu12, whatever torch is."""
+    index.add("xgboost", requires=["nvidia-cublas"])
+    add_link(tmp_path, "2.16.0+cpu")
+    built, _ = await build(builder, replace(TORCH, requirements=("torch", "xgboost")))
+    assert built.packages["nvidia-cublas"] == "1.0"
+    assert built.build == "torch 2.16.0+cpu for CPUs"
+
+
+async def test_find_links_are_asked_also_where_uv_is_set_to_a_build_out_of_reach(
+    builder: Builder, tmp_path: Path
+) -> None:
+    add_link(tmp_path, "2.13.0+cpu")
+    built, _ = await build(replace(builder, environ={**builder.environ, "UV_TORCH_BACKEND": "cpu"}))
+    assert built.build == "torch 2.13.0+cpu for CPUs, from find-links"
+
+
+async def test_a_gpu_that_came_later_gets_its_build(builder: Builder, tmp_path: Path) -> None:
+    add_link(tmp_path, "2.13.0+cpu")
+    await build(builder)
+    built, _ = await build(replace(builder, machine=replace(builder.machine, gpu=True)))
+    assert built.packages["torch"] == "2.15.0"
+
+
 async def test_the_version_that_is_wanted_is_the_one_that_is_looked_for(builder: Builder, tmp_path: Path) -> None:
     add_link(tmp_path, "2.13.0+cpu")
     add_link(tmp_path, "2.9.0+cpu")

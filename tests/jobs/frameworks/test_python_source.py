@@ -173,6 +173,14 @@ def test_the_program_is_a_file_so_that_its_traceback_and_its_processes_have_its_
     assert "line 9, in <module>\n    raise ValueError('bad')  # here\n" in ended.stderr
 
 
+@pytest.mark.parametrize("levels", [1_100, 2_000, 4_000, 50_000])
+@pytest.mark.parametrize("part", ["+ 1 ", ".b ", "if a else 1 "])
+def test_a_program_of_any_depth_ends_no_operator(levels: int, part: str) -> None:
+    """It is Python where Python itself can read it."""
+    assert is_python(f"x = 1 {part * levels}\nprint(x)", may_be_shell=True) in (True, False)
+    assert is_python(f"x = 1 {'+ 1 ' * 1_100}\nprint(x)")
+
+
 @pytest.mark.parametrize(("name", "replicas"), [("single", [1]), ("distributed", [1, 2])])
 def test_the_documents_jobs_have_the_documents_programs_to_the_byte(name: str, replicas: list[int]) -> None:
     text = (ROOT / "examples/documents" / f"pytorch_{name}.yaml").read_text(encoding="utf-8")

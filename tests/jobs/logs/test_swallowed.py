@@ -63,6 +63,20 @@ def test_an_ordinary_log_has_none(lines: list[str]) -> None:
     assert find_swallowed(lines) is None
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Falling back to gloo", "it fell back", "fallback: gloo", "Retrying in 5 s", "2 retries", "trying again",
+        "using gloo instead", "process group initialised", "Initialized successfully", "Successfully connected",
+        "Connected to 3 successfully", "Recovered successfully", "Process group is initialized",
+    ],
+)  # fmt: skip
+def test_words_of_recovery_take_an_error_back(line: str) -> None:
+    expected = None if line != "Connected to 3 successfully" else NCCL
+    found = find_swallowed([NCCL, line])
+    assert (found and found.text) == expected
+
+
 def test_lines_are_counted_over_batches_and_not_where_the_beginning_is_unknown() -> None:
     reader, cut = Swallowed(), Swallowed(first=None)
     for batch in (["a"] * 1000, [], ["b", NCCL], ["c"]):

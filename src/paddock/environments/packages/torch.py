@@ -7,7 +7,7 @@ environment with PyTorch among its requirements gets it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from paddock.environments.requirements import requirement_name
 
@@ -36,7 +36,13 @@ def add_companions(requirements: Sequence[str]) -> tuple[str, ...]:
     return (*requirements, *(each for each in _COMPANIONS if each not in named))
 
 
-def find_cuda(packages: Iterable[str]) -> tuple[str, ...]:
-    """The packages of CUDA that a build of torch requires; empty for packages without torch."""
-    named = tuple(packages)
-    return tuple(each for each in named if _CUDA.match(each)) if TORCH in named else ()
+def find_cuda(versions: Mapping[str, str]) -> tuple[str, ...]:
+    """The packages of CUDA that a build of torch requires; empty without torch, and beside a torch for CPUs: there
+    another package requires them, as xgboost does nvidia-nccl-cu12."""
+    if TORCH not in versions or is_for_cpu(versions[TORCH]):
+        return ()
+    return tuple(each for each in versions if _CUDA.match(each))
+
+
+def is_for_cpu(version: str) -> bool:
+    return version.partition("+")[2].startswith("cpu")

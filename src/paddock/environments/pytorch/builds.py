@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from paddock.environments.definition import Definition
-from paddock.environments.packages.torch import FAMILY, PYTORCH_INDEX, TORCH, find_torch
+from paddock.environments.packages.torch import FAMILY, PYTORCH_INDEX, TORCH, find_torch, is_for_cpu
 from paddock.environments.requirements import requirement_name
 
 AUTO, CPU, PLAIN = "auto", "cpu", "default"
@@ -98,7 +98,7 @@ def _read_url(index: str) -> str:
 
 
 def _name_place(url: str) -> str:
-    return urlsplit(url).hostname or url
+    return urlsplit(url).hostname or url.rpartition("@")[2]  # without its scheme a URL has no host, and its password
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +117,6 @@ def choose_candidate(candidates: Sequence[Candidate]) -> Candidate | None:
     if fitting:
         return max(fitting, key=lambda each: _release(each.version))
     return next((each for each in candidates if each.pythons), None)
-
-
-def is_for_cpu(version: str) -> bool:
-    return version.partition("+")[2].startswith("cpu")
 
 
 def _release(version: str) -> tuple[int, ...]:

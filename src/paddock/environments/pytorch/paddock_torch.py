@@ -52,7 +52,7 @@ class _Finder:
             return None
         import importlib.machinery
 
-        sys.meta_path.remove(self)
+        # It stays: who only looks for the module loads nothing, and asks again before the import.
         spec = importlib.machinery.PathFinder.find_spec(name, path)
         if spec is not None and spec.loader is not None:
             spec.loader.exec_module = _changing(spec.loader.exec_module)  # type: ignore[assignment,method-assign]
@@ -62,7 +62,10 @@ class _Finder:
 def _changing(load: Callable[[ModuleType], None]) -> Callable[[ModuleType], None]:
     def exec_module(module: ModuleType) -> None:
         load(module)
-        change(module)
+        try:
+            change(module)
+        except Exception as error:  # a torch of another kind is the program's, and stays as it is
+            sys.stderr.write(f"paddock: torch.distributed keeps nccl: {error!r}\n")
 
     return exec_module
 
@@ -88,19 +91,24 @@ def _substituting(function: Callable[..., Any], module: ModuleType) -> Callable[
         except TypeError:  # the function itself says what is wrong
             return function(*args, **kwargs)
         # A new group without a backend has that of the first.
-        by_itself = function.__name__ == _INIT and bool(module.is_nccl_available())
+        by_itself = function.__name__ == _INIT and _has_nccl(module)
         chosen = choose_backend(called.arguments.get("backend"), by_itself)
         if not chosen or _has_gpu():
             return function(*args, **kwargs)
         called.arguments["backend"] = chosen
         # Both are of nccl alone: its options, and the GPU that it binds to.
         called.arguments.pop("pg_options", None)
-        if "cuda" in str(called.arguments.get("device_id")):
-            called.arguments.pop("device_id")
+        if not str(called.arguments.get("device_id")).startswith("cpu"):
+            called.arguments.pop("device_id", None)
         _say()
         return function(*called.args, **called.kwargs)
 
     return substituted
+
+
+def _has_nccl(module: Any) -> bool:
+    available = getattr(module, "is_nccl_available", None)
+    return available is not None and bool(available())
 
 
 def _has_gpu() -> bool:

@@ -6,6 +6,7 @@ decisions are those of `environments.pytorch.builds`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,12 +39,14 @@ _OUTPUT = ("--no-header", "--no-annotate")
 class Resolved:
     """`versions`: package -> version, "" for a requirement by URL; `file`: their exact requirements; `build`: which
     build of torch was chosen, as a text; empty without torch; `doubtful`: packages of the family that may be built for
-    CUDA beside a torch for CPUs."""
+    CUDA beside a torch for CPUs; `flags` and `variables`: with which uv finds those versions, and installs them."""
 
     versions: dict[str, str]
     file: Path
     build: str = ""
     doubtful: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    variables: Mapping[str, str | None] = field(default_factory=dict)
 
 
 async def resolve(runs: UvRuns, directory: Path) -> Resolved:
@@ -53,11 +56,15 @@ async def resolve(runs: UvRuns, directory: Path) -> Resolved:
 
 @dataclass(slots=True)
 class _Resolution:
-    """One resolution. `directory`: a venv, which also takes the files."""
+    """One resolution. `directory`: a venv, which also takes the files. `unreached`: PyTorch's own index has nothing, or
+    does not answer. `flags`, `variables`: of the last run that resolved."""
 
     runs: UvRuns
     directory: Path
     place: str = ""
+    unreached: bool = False
+    flags: tuple[str, ...] = ()
+    variables: Mapping[str, str | None] = field(default_factory=dict)
     extra: list[str] = field(default_factory=list)
 
     @property
@@ -71,7 +78,8 @@ class _Resolution:
         if find_cuda(versions) and not asked.allows_cuda:
             versions = await self._compile_for_cpu(asked, list_places(environ), versions)
         build = explain_build(versions, self.place, bool(find_cuda(versions)))
-        return Resolved(versions, self.directory / "requirements.txt", build, find_doubtful(versions))
+        exact = self.directory / "requirements.txt"
+        return Resolved(versions, exact, build, find_doubtful(versions), self.flags, self.variables)
 
     async def _choose_flag(self, asked: Asked) -> str:
         """The value of `--torch-backend`; empty where nobody asked for it and its index cannot be reached."""
@@ -80,6 +88,7 @@ class _Resolution:
         if asked.explicit or await self._reaches_pytorch(asked.flag):
             self.place = PYTORCH_INDEX
             return asked.flag
+        self.unreached = True
         return ""
 
     async def _reaches_pytorch(self, backend: str) -> bool:
@@ -114,13 +123,14 @@ class _Resolution:
     async def _compile(self, backend: str) -> dict[str, str]:
         wanted, exact = self.directory / "requirements.in", self.directory / "requirements.txt"
         wanted.write_text("".join(f"{each}\n" for each in (*self.definition.packages, *self.extra)))
-        flags = ("--torch-backend", backend) if backend else ()
-        # UV_TORCH_BACKEND would take the place of what was chosen.
-        variables = {"UV_TORCH_BACKEND": None} if backend or self.definition.torch_backend == PLAIN else {}
+        self.flags = ("--torch-backend", backend) if backend else ()
+        # UV_TORCH_BACKEND would take the place of what was chosen, or ask an index that has not answered.
+        chosen = backend or self.unreached or self.definition.torch_backend == PLAIN
+        self.variables = {"UV_TORCH_BACKEND": None} if chosen else {}
         await self.runs.run(
-            *("pip", "compile", "--python", self._interpreter, *_OUTPUT, *flags),
+            *("pip", "compile", "--python", self._interpreter, *_OUTPUT, *self.flags),
             *("--output-file", str(exact), str(wanted)),
-            variables=variables,
+            variables=self.variables,
         )
         return read_versions(exact.read_text())
 

@@ -125,10 +125,11 @@ def _parse(text: str) -> ast.Module | None:
 
 def _outside_texts(node: ast.AST) -> Iterator[ast.AST]:
     """All nodes but those inside an f-string: a shell takes `f'{f(1)}'` for a word."""
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(child, ast.JoinedStr):
-            yield child
-            yield from _outside_texts(child)
+    waiting = [node]
+    while waiting:  # no recursion: `1 + 1 + …` may be thousands of nodes deep
+        children = [each for each in ast.iter_child_nodes(waiting.pop()) if not isinstance(each, ast.JoinedStr)]
+        waiting.extend(children)
+        yield from children
 
 
 def _is_proof(node: ast.AST) -> bool:

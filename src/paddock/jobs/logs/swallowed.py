@@ -33,6 +33,8 @@ _RECOVERED = re.compile(
     r"successfully (?:initiali[sz]ed|connected|recovered)|process group (?:is )?initiali[sz]ed)\b",
     re.IGNORECASE,
 )
+_WORDS = ("fall", "fell", "retr", "try", "instead", "success", "initiali")
+"""Of each form of `_RECOVERED`, in small letters: most lines need not be matched against it."""
 _IGNORED = "Exception ignored in"
 _HARMLESS = re.compile("NCCL WARN")
 
@@ -55,15 +57,20 @@ class Swallowed:
             self._next += len(lines)
 
     def _take(self, line: str, number: int | None) -> None:
-        if self.error is not None and (_RECOVERED.search(line) or read_progress(line)):
+        if self.error is not None and (_has_recovered(line) or read_progress(line)):
             self.error = None
         is_ignored = self._is_ignored  # the first line after the traceback is its error
         self._is_ignored = line.startswith(_IGNORED) or (is_ignored and _is_of_traceback(line))
         found = None if is_ignored else read_complaint(line)
-        if found is None or not found.is_fatal or _HARMLESS.search(line) or _RECOVERED.search(line):
+        if found is None or not found.is_fatal or _HARMLESS.search(line) or _has_recovered(line):
             return
         if self.error is None or (is_echo(self.error.text) and not is_echo(found.text)):
             self.error = replace(found, line=number)
+
+
+def _has_recovered(line: str) -> bool:
+    small = line.lower()
+    return any(map(small.__contains__, _WORDS)) and _RECOVERED.search(line) is not None
 
 
 def _is_of_traceback(line: str) -> bool:

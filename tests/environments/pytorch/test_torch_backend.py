@@ -1,0 +1,34 @@
+"""Builds of download.pytorch.org, which this machine need not reach: a real uv, and a stand-in behind a proxy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from environments.packages import Index, make_builder
+from environments.pytorch.pytorch_index import serve_pytorch
+from paddock.environments.definition import Definition
+
+
+@pytest.mark.parametrize(("asked", "installed"), [("", "2.14.0+cpu"), ("cu128", "2.14.0+cu128")])
+async def test_what_pytorchs_own_index_has_is_installed(
+    tmp_path: Path, index: Index, asked: str, installed: str
+) -> None:
+    """The package index has not that build, so uv is told where it is also when it installs."""
+    index.add("numpy")
+    index.add("torch", "2.15.0", requires=["numpy"])
+    pytorch = Index()
+    await pytorch.start()
+    pytorch.add("torch", installed, requires=["numpy"])
+    try:
+        async with serve_pytorch(tmp_path, pytorch) as variables:
+            builder = make_builder(tmp_path, index.url, **variables)
+            builder = replace(builder, machine=replace(builder.machine, gpu=False))
+            built = await builder.build(Definition("a", requirements=("torch",), torch_backend=asked), print)
+    finally:
+        await pytorch.stop()
+    assert built.packages == {"numpy": "1.0", "torch": installed}
+    kind = "GPUs" if asked else "CPUs"
+    assert built.build == f"torch {installed} for {kind}, from download.pytorch.org"
