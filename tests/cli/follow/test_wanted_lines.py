@@ -76,7 +76,9 @@ def lines(text: str) -> list[str]:
 
 TRACE = "Traceback (most recent call last):|  File a|    x|ValueError: broken"
 OF_RANK = "|".join(f"[rank1]: {line}" for line in TRACE.split("|"))
-LOST_PEER = OF_RANK.replace("[rank1]", "[rank0]").replace("ValueError: broken", "RuntimeError: Connection closed by peer")
+LOST_PEER = OF_RANK.replace("[rank1]", "[rank0]").replace(
+    "ValueError: broken", "RuntimeError: Connection closed by peer"
+)
 
 
 @pytest.mark.parametrize(
