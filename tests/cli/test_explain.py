@@ -89,6 +89,13 @@ def test_the_recorded_cause_comes_first_and_says_who_wrote_it() -> None:
     ]
 
 
+def test_the_first_error_is_advised_where_torchrun_tells_only_that_a_process_failed() -> None:
+    error = "ChildFailedError: exitcode: 1, rank: 1 (local_rank: 1)"
+    assert type_steps(CauseRecord("RankFailed", {"ranks": ["master-0"], "error": error}, NOW), "digits", "default") == [
+        "paddock logs digits --first-error"
+    ]
+
+
 def test_no_log_is_advised_of_a_program_that_was_not_started() -> None:
     cause = CauseRecord("RankFailed", {"ranks": ["worker-1"], "code": 127, "message": "exec: not found"}, NOW - 60)
     lines = build_explanation(read_manifest("wide_and_deep"), Status(phase=Phase.FAILED, cause=cause), NOW, "en")

@@ -413,7 +413,8 @@ class Deleting(Cause):
 
 @dataclass(frozen=True, slots=True)
 class Completed(Cause):
-    """All deciding ranks succeeded. `failed`: some of the others that failed, too late to count; None without any."""
+    """All deciding ranks succeeded. `succeeded`: how many ranks did, but for those that serve. `failed`: some of the
+    others that failed, too late to count; None without any."""
 
     succeeded: int
     failed: tuple[str, ...] | None = None

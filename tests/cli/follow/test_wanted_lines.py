@@ -75,6 +75,10 @@ def lines(text: str) -> list[str]:
 
 
 TRACE = "Traceback (most recent call last):|  File a|    x|ValueError: broken"
+OF_RANK = "|".join(f"[rank1]: {line}" for line in TRACE.split("|"))
+LOST_PEER = OF_RANK.replace("[rank1]", "[rank0]").replace(
+    "ValueError: broken", "RuntimeError: Connection closed by peer"
+)
 
 
 @pytest.mark.parametrize(
@@ -88,6 +92,8 @@ TRACE = "Traceback (most recent call last):|  File a|    x|ValueError: broken"
         ("ConnectionResetError: x|a|b|ValueError: two|c", "ConnectionResetError: x|a|b|ValueError: two|c"),
         ("ConnectionResetError: x|" + "|".join("abcdefg"), "ConnectionResetError: x|a|b|c|d|e"),
         ("EOFError: x|EOFError: y", "EOFError: x|EOFError: y"),
+        (f"a|{OF_RANK}|c", f"a|{OF_RANK}|c"),
+        (f"{LOST_PEER}|{OF_RANK}", f"{LOST_PEER}|{OF_RANK}"),
     ],
 )
 def test_the_first_error_comes_with_its_traceback_and_the_lines_around_it(log: str, found: str) -> None:

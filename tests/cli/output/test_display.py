@@ -11,7 +11,7 @@ import pytest
 from cli.views import RESOURCE, build_job, build_manifest, build_restart, build_view
 from paddock.app.home import Home
 from paddock.cli.cluster.places import Local
-from paddock.cli.follow.failure import build_failure
+from paddock.cli.follow.failure import build_failure, build_untold
 from paddock.cli.output.display import (
     build_building,
     build_doubt,
@@ -23,6 +23,7 @@ from paddock.cli.output.display import (
 from paddock.cli.verbs.describe import build_facts
 from paddock.cli.verbs.down import build_stopped
 from paddock.jobs.logs.complaints import find_complaint
+from paddock.jobs.logs.endings import read_ending
 from paddock.jobs.model import CauseRecord, Counts, Phase, Rank
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import render
@@ -265,3 +266,22 @@ def test_a_failure_names_the_line_that_says_why() -> None:
     assert render(last, "en") == "worker-1 says what went wrong: ModuleNotFoundError: No module named 'pandas'"
     assert len(build_failure("worker-1", b"out of ideas\n", "")) == 2
     assert str(build_failure("worker-1", text.encode(), "", is_told=True)[-1]).strip() == text.splitlines()[-1]
+
+
+TORCHRUN = (Path(__file__).parents[2] / "jobs/logs/torchrun_single_raise.log").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("told", "log", "said"),
+    [
+        (TORCHRUN[-2048:], TORCHRUN, ["master-0 says what went wrong: ValueError: the label 10 is out of range"]),
+        (TORCHRUN, TORCHRUN, []),
+        (TORCHRUN[-2048:], TORCHRUN[-2048:], []),
+        ("KeyError: 'x'", TORCHRUN, []),
+        ("", TORCHRUN, []),
+    ],
+)
+def test_the_error_of_the_program_is_told_where_the_kubelet_kept_only_torchruns(
+    told: str, log: str, said: list[str]
+) -> None:
+    assert list(map(str, build_untold("master-0", read_ending(told).error, read_ending(log).error))) == said

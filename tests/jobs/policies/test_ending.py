@@ -61,6 +61,13 @@ def test_the_job_is_completed_as_soon_as_they_have_ended_however_they_end(end) -
     assert (found.status.phase, reason(found), found.status.attempt) == (Phase.COMPLETED, "Completed", 0)
 
 
+def test_the_cause_counts_the_ranks_that_succeeded_and_not_the_master_alone() -> None:
+    pods = with_pod(with_pod(DONE, "worker-0", succeeded(0)), "worker-1", succeeded(0))
+    found = look(WAITING, pods, 3).status
+    assert found.cause is not None
+    assert explain(found.cause) == "completed: 3 ranks succeeded"
+
+
 def test_a_success_that_was_recorded_stays_when_the_masters_pod_goes() -> None:
     found = look(WAITING, with_pod(DONE, "master-0", gone), 3)
     assert (found.status.phase, reason(found), found.status.attempt) == (Phase.RUNNING, "WaitingForWorkers", 0)

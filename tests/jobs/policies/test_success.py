@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from jobs.gangs import NOW, build_job, build_pods, deleting, failed, gone, succeeded, with_pod, workers_succeeded
+from paddock.jobs import causes
 from paddock.jobs.model import CleanPods, PodPhase, Rank
 from paddock.jobs.policies.success import deciding_ranks, early_servers, plan_success
 
@@ -57,6 +58,12 @@ def test_a_worker_that_was_deleted_must_succeed_again() -> None:
 def test_a_succeeded_pod_that_is_being_deleted_still_counts() -> None:
     pods = tuple(map(deleting, workers_succeeded(build_pods(PS))))
     assert plan_success(PS, pods, ()) is not None
+
+
+def test_servers_that_ended_with_the_workers_are_not_counted() -> None:
+    verdict = plan_success(PS, with_pod(workers_succeeded(build_pods(PS)), "ps-0", succeeded(0)), ())
+    assert verdict is not None
+    assert verdict.cause == causes.Completed(2)
 
 
 @pytest.mark.parametrize("policy", list(CleanPods))

@@ -11,6 +11,7 @@ from paddock.cli.follow.missing_module import fetch_module_advice
 from paddock.cli.follow.rank_log import fetch_log
 from paddock.cli.output.log_lines import build_tail
 from paddock.jobs.logs.endings import read_ending
+from paddock.jobs.logs.torchrun import CHILD_FAILED
 from paddock.jobs.model import Status
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.pods import ended_message, rank_name
@@ -41,12 +42,20 @@ async def fetch_failure(
         return unreadable
     text = log.decode("utf-8", "replace")
     error = read_ending(text).error
-    advice: list[Phrase | str] = []
+    advice: list[Phrase | str] = [*build_untold(rank, str(args.get("error") or ""), error)]
     if error:
         advice += await fetch_module_advice(client, place, job, rank, error)
     if rank in printed:
         return advice
     return [*build_failure(rank, log, ended_message(pod or {}), bool(args.get("error"))), *advice]
+
+
+def build_untold(rank: str, told: str, error: str) -> list[Phrase]:
+    """The program's own error where the cause has only torchrun's: the kubelet keeps 2048 bytes of a log, and those may
+    be torchrun's own traceback. `told`: the cause's; `error`: that of the log. Pure."""
+    if not told.startswith(CHILD_FAILED) or not error or CHILD_FAILED in error:
+        return []
+    return [phrase("{rank} says what went wrong: {line}", rank=rank, line=error)]
 
 
 def build_failure(rank: str, log: bytes, message: str, is_told: bool = False) -> list[Phrase | str]:

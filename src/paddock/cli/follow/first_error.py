@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from paddock.jobs.logs.complaints import is_echo, read_complaint
+from paddock.jobs.logs.tracebacks import begins_traceback, without_rank
 
 BEFORE, AFTER = 5, 5
 """Lines around the error and its traceback."""
 _LONGEST_TRACEBACK = 100
-_HEADER = "Traceback (most recent call last):"
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ def find_first_error(lines: Iterable[str]) -> list[str]:
             if not found[-1].left:
                 break
             continue
-        complaint = read_complaint(line)
+        complaint = read_complaint(without_rank(line))
         if complaint is not None and (not found or not is_echo(complaint.text)):
             found.append(_Excerpt(_begin([*window, line]), is_echo(complaint.text)))
         window.append(line)
@@ -50,5 +50,5 @@ def find_first_error(lines: Iterable[str]) -> list[str]:
 
 def _begin(lines: list[str]) -> list[str]:
     """From `BEFORE` lines before the traceback, or before the last line if there is none."""
-    start = next((place for place in range(len(lines) - 1, -1, -1) if lines[place].startswith(_HEADER)), len(lines) - 1)
+    start = next((place for place in range(len(lines) - 1, -1, -1) if begins_traceback(lines[place])), len(lines) - 1)
     return lines[max(0, start - BEFORE) :]

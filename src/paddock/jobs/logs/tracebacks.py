@@ -51,6 +51,11 @@ class Tracebacks:
             ranks.append(rank)
 
 
+def without_rank(line: str) -> str:
+    """Without the prefix by which torch marks the lines of an error with their rank: `[rank1]: …`."""
+    return _RANK.sub("", line, count=1) if line[:1] == "[" and _RANK.match(line) else line
+
+
 def begins_traceback(line: str) -> bool:
     return "Traceback (" in line and _HEADER.fullmatch(line) is not None
 

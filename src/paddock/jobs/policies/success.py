@@ -51,7 +51,7 @@ def plan_success(
     last = _last_finish(deciding, pods)
     if any(_is_before(moment, last) for moment in _needed_ends(job, pods, missing, first_noticed)):
         return None
-    count = len(_succeeded(pods).intersection(deciding))
+    count = len(_succeeded(pods) - _ranks(job, serves=True))
     kept = tuple(str(pod.rank) for pod in pods if pod.phase in _ALIVE)
     policy = job.policies.clean_pods
     if kept and policy in (CleanPods.NEVER, CleanPods.ON_FAILURE):

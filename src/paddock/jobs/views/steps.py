@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from paddock.jobs.labels import JOB_LABEL
+from paddock.jobs.logs.torchrun import CHILD_FAILED
 from paddock.jobs.model import CauseRecord
 from paddock.jobs.names import job_label
 from paddock.jobs.text.phrases import Phrase, phrase
@@ -64,6 +65,8 @@ def build_steps(
         role, _, index = str(ranks[0]).rpartition("-")
         if message:  # the program was not started: there is no log
             return [Step("paddock describe {name}{where}", {"name": name}, namespace)]
+        if str(cause.args.get("error") or "").startswith(CHILD_FAILED):  # torchrun's; the log has the program's own
+            return [Step("paddock logs {name}{where} --first-error", {"name": name}, namespace)]
         args = {"name": name, "role": role, "index": index}
         return [Step("paddock logs {name}{where} --role {role} --rank {index}", args, namespace)]
     text = _COMMANDS.get(cause.reason)
