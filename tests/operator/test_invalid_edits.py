@@ -28,6 +28,9 @@ from support.operator_seam import (
 WITHOUT_WORKERS: Manifest = {"spec": {"worker": None}}
 """The API server takes it; the job would never complete."""
 
+UNKNOWN_SCOPE: Manifest = {"metadata": {"annotations": {"paddock.dev/restart-scope": "pod"}}}
+"""No part of the spec, and its generation stays."""
+
 Clock = list[float]
 
 
@@ -111,8 +114,9 @@ ENDS: list[Callable[[LocalApi, Clock], Awaitable[None]]] = [
 
 @pytest.mark.parametrize("end", ENDS, ids=lambda end: end.__name__)
 @pytest.mark.parametrize("away", [False, True], ids=["seen", "while the operator is away"])
+@pytest.mark.parametrize("edit", [WITHOUT_WORKERS, UNKNOWN_SCOPE], ids=["of its spec", "of its annotation"])
 async def test_a_job_with_an_invalid_edit(
-    end: Callable[[LocalApi, Clock], Awaitable[None]], away: bool, cluster: LocalApi
+    end: Callable[[LocalApi, Clock], Awaitable[None]], edit: Manifest, away: bool, cluster: LocalApi
 ) -> None:
     clock = [1000.0]
     job = build_job(ps=1, worker=1, runPolicy={"activeDeadlineSeconds": 100, "ttlSecondsAfterFinished": 50})
@@ -122,11 +126,11 @@ async def test_a_job_with_an_invalid_edit(
     async with running(cluster, clock=lambda: clock[0]):
         await start(cluster)
         if not away:
-            await cluster.patch(JOBS, "default", "demo", WITHOUT_WORKERS)
+            await cluster.patch(JOBS, "default", "demo", edit)
             await until(lambda: problem_of(cluster))
             await end(cluster, clock)
             return
-    await cluster.patch(JOBS, "default", "demo", WITHOUT_WORKERS)
+    await cluster.patch(JOBS, "default", "demo", edit)
     async with running(cluster, clock=lambda: clock[0]):
         await end(cluster, clock)
 

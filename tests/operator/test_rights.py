@@ -26,7 +26,7 @@ from paddock.jobs.model import Settings
 from paddock.jobs.objects.schedulers import GANG_SCHEDULERS
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, Create, T
-from paddock.kube.errors import NotFound
+from paddock.kube.errors import NotFound, Unauthorized
 from paddock.kube.meta import (
     AUTOSCALERS,
     CONFIG_MAPS,
@@ -284,6 +284,33 @@ async def test_the_autoscaler_of_an_elastic_job_is_made_changed_and_deleted_with
     asked = {each.verb for each in guard.used if each.plural == "horizontalpodautoscalers"}
     assert asked == {"list", "watch", "create", "patch", "delete"}
     assert not [each for each in guard.refused if "horizontalpodautoscalers" in each]
+
+
+class WithoutAToken(WithAutoscalers):
+    """Does not take the operator's token at its first look at autoscalers."""
+
+    looks = 0
+
+    async def follow(self, resource: Resource, namespace: str = "", **selectors: str) -> AsyncIterator[Event]:
+        if resource == AUTOSCALERS:
+            self.looks += 1
+            if self.looks == 1:
+                raise Unauthorized("Unauthorized")
+        async for event in super().follow(resource, namespace, **selectors):
+            yield event
+
+
+async def test_a_token_that_is_not_taken_once_does_not_end_the_watch_of_autoscalers(cluster: LocalApi) -> None:
+    await cluster.create(CRDS, build_pod_group_crd(WithAutoscalers.served))
+    torch, metric = KUBEFLOW_PYTORCH.resource, {"type": "Resource", "resource": {"name": "cpu"}}
+
+    async def is_made() -> bool:
+        return bool((await cluster.list(WithAutoscalers.served, "team-a")).items)
+
+    served = Settings(autoscalers=AUTOSCALERS)
+    async with running(WithoutAToken(cluster), served, kinds={torch: KUBEFLOW_PYTORCH}):
+        await cluster.create(torch, build_elastic_job("elastic", [metric]))
+        await until(is_made)
 
 
 async def test_a_cluster_without_autoscalers_runs_elastic_jobs_all_the_same(

@@ -185,14 +185,21 @@ def _plan_record(facts: _Facts, verdict: Verdict) -> Plan:
         losses=_losses_after(facts, verdict),
         renewals=_renewals_after(facts, verdict),
     )
-    # Only the pods that stay are counted: none of a gang that ends.
-    recorded = replace(recorded, **_gang_counted(facts, [pod for pod in facts.gang if recorded.holds(pod)]))
+    recorded = replace(recorded, **_gang_counted(facts, _counted_after(facts, recorded)))
     if verdict.phase.terminal:
         recorded = replace(recorded, finished=_whole_seconds(facts.now))
     # A suspension resets the time of the deadline, as in Kubernetes' Job.
     if verdict.phase is Phase.SUSPENDED:
         recorded = replace(recorded, started=None)
     return Plan(recorded, events=(_note(verdict.phase, cause),), requeue_after=0.0)
+
+
+def _counted_after(facts: _Facts, recorded: Status) -> Sequence[Pod]:
+    """The pods that stay: none of a gang that ends. Of a suspended job all, until they are gone: Kueue gives its quota
+    away when none is active, and pods of an earlier attempt hold their GPUs too."""
+    if recorded.phase is Phase.SUSPENDED:
+        return facts.observed.pods
+    return [pod for pod in facts.gang if recorded.holds(pod)]
 
 
 def _losses_after(facts: _Facts, verdict: Verdict) -> int:
@@ -329,7 +336,7 @@ def _plan_suspended(facts: _Facts) -> Plan:
         facts.status,
         mode=facts.job.mode,
         observed_generation=facts.job.generation,
-        **_gang_counted(facts, facts.gang),
+        **_gang_counted(facts, _counted_after(facts, facts.status)),
         cause=causes.Suspended().record(facts.now, facts.status.cause),
     )
     return Plan(status, (*_pod_deletes(facts), *_removal(facts, services=True)))

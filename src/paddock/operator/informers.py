@@ -129,7 +129,8 @@ class Informers:
                 if sentence not in self._logged:
                     _log.warning("%s", sentence)
                 self._logged.add(sentence)
-                if resource == AUTOSCALERS:
+                # A token that is not taken may be renewed; only the kind and the right may lack for good.
+                if resource == AUTOSCALERS and not isinstance(error, Unauthorized):
                     self.autoscalers = None
                     cache.synced.set()
                     return
@@ -150,7 +151,7 @@ def explain_unwatched(resource: Resource, namespace: str, error: ApiError, *, jo
             f"{name} is not installed in this cluster: waiting for it. Install it with {file}`paddock manifests crd"
             f"{kinds} | kubectl create -f -`"
         )
-    if resource == AUTOSCALERS:
+    if resource == AUTOSCALERS and not isinstance(error, Unauthorized):
         return (
             f"{name} of {resource.version} cannot be watched, so no autoscaler is made for elasticPolicy.metrics: "
             f"{error.message}"

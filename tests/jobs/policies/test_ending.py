@@ -74,6 +74,11 @@ def test_a_success_that_was_recorded_stays_when_the_masters_pod_goes() -> None:
     assert look(found.status, with_pod(DONE, "master-0", gone), 30).status.phase is Phase.COMPLETED
 
 
+def test_a_clock_that_is_set_back_meanwhile_makes_no_loss_of_it() -> None:
+    found = look(WAITING, with_pod(DONE, "master-0", gone), -3600)
+    assert (reason(found), found.status.attempt, found.requeue_after) == ("WaitingForWorkers", 0, 30.0)
+
+
 def test_a_suspension_and_a_deadline_in_these_seconds_come_too_late() -> None:
     for policies in (
         Policies(suspend=True, clean_pods=CleanPods.RUNNING),

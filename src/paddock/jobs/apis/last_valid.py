@@ -15,7 +15,9 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from paddock.kube.meta import Manifest
+from paddock.jobs.labels import RESTART_SCOPE_ANNOTATION
+from paddock.jobs.model import RestartScope
+from paddock.kube.meta import Manifest, annotations_of, metadata
 
 MOST_ENCODED = 256 * 1024
 """Characters."""
@@ -45,7 +47,8 @@ def decode_spec(text: str) -> Mapping[str, Any] | None:
 def with_last_valid_spec(manifest: Mapping[str, Any], last_valid: str) -> Manifest | None:
     """The manifest with the spec that was last valid; None if there is none. `last_valid`: `Status.last_valid`.
 
-    A suspension is followed all the same: whoever asks for it must not have to mend the manifest first.
+    A suspension is followed all the same: whoever asks for it must not have to mend the manifest first. An annotation
+    that asks for no known scope of restarts is no part of the spec, and is left out.
     """
     spec = decode_spec(last_valid) if last_valid else None
     if spec is None:
@@ -54,7 +57,15 @@ def with_last_valid_spec(manifest: Mapping[str, Any], last_valid: str) -> Manife
     if wanted is not None:
         policy = spec.get("runPolicy")
         spec = {**spec, "runPolicy": {**(policy if isinstance(policy, Mapping) else {}), "suspend": wanted}}
-    return {**manifest, "spec": spec}
+    return {**_without_unknown_scope(manifest), "spec": spec}
+
+
+def _without_unknown_scope(manifest: Mapping[str, Any]) -> Manifest:
+    annotations = annotations_of(manifest)
+    if annotations.get(RESTART_SCOPE_ANNOTATION, RestartScope.GANG) in list(RestartScope):
+        return dict(manifest)
+    kept = {name: value for name, value in annotations.items() if name != RESTART_SCOPE_ANNOTATION}
+    return {**manifest, "metadata": {**metadata(manifest), "annotations": kept}}
 
 
 def _read_suspend(spec: Any) -> bool | None:

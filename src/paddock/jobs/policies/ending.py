@@ -37,7 +37,7 @@ def plan_ending(
     if status.phase is Phase.SUSPENDED:
         return success
     since = noticed(status, causes.WaitingForWorkers, now)
-    success = success or (_recall(status) if since is not None else None)
+    success = success or _recall(status)
     training = _training(job, pods)
     if success is None or not training or job.policies.clean_pods in _KEEPING:
         return success
@@ -55,9 +55,12 @@ def _training(job: Job, pods: Sequence[Pod]) -> tuple[str, ...]:
     return tuple(str(pod.rank) for pod in pods if pod.rank.role in trains and pod.phase in _ALIVE and not pod.deleting)
 
 
-def _recall(status: Status) -> Verdict:
-    """The success that the recorded wait follows."""
-    succeeded = status.cause.args.get("succeeded") if status.cause is not None else None
+def _recall(status: Status) -> Verdict | None:
+    """The success that the recorded wait follows, if there is one. Its time is not asked: a clock that was set back
+    makes the wait begin anew, and the job has succeeded all the same."""
+    if status.cause is None or status.cause.reason != causes.WaitingForWorkers.__name__:
+        return None
+    succeeded = status.cause.args.get("succeeded")
     return plan_completion(causes.Completed(succeeded if isinstance(succeeded, int) else 1))
 
 
