@@ -312,10 +312,10 @@ def test_a_script_that_no_image_has_is_taken_from_here_and_found_in_every_namesp
 
 
 def test_jobs_of_two_groups_with_one_name_are_told_apart(cluster: Cluster) -> None:
-    path = cluster.directory / "two.yaml"
+    """`paddock submit` would replace the one that is finished: their pods would have the same names."""
     theirs = build_kubeflow_job("done", "true", namespace="default")
-    path.write_text(yaml.safe_dump(theirs))
-    assert cluster.paddock("submit", str(path)).out == "paddlejob.kubeflow.org/done created\n"
+    theirs["spec"]["runPolicy"] = {"suspend": True}
+    cluster.create(JOBS[1].format("namespaces/default/"), theirs)
     refused = cluster.paddock("describe", "done")
     assert refused.code == 2 and "two jobs in namespace default are called 'done'" in refused.err
     gone = cluster.paddock("delete", "paddlejob.kubeflow.org/done")

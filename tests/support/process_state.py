@@ -37,6 +37,7 @@ PURE_CACHES: Mapping[str, str] = {
     "paddock.cli.help._unit": "compiles its text",
     "paddock.jobs.frameworks.python_source.is_python": "parses its text",
     "paddock.jobs.logs.chatter._forms": "compiles its forms",
+    "paddock.jobs.logs.chatter._nccl": "compiles its form",
     "paddock.jobs.text.catalogues.find_catalogue": "reads a file of the package",
     "paddock.jobs.text.environments._form": "compiles its text",
     "paddock.jobs.text.messages._read_texts": "reads a file of the package",

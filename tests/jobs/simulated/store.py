@@ -110,13 +110,17 @@ class Store:
     def remove(self, resource: Resource, key: Key) -> None:
         gone = self.objects.pop((resource, key), None)
         if gone is not None:
-            self._log("DELETED", resource, gone)
+            # As in Kubernetes, a deletion has a version of its own: an operator knows its own writes by theirs.
+            self._log("DELETED", resource, self._with_version(gone))
 
     def _put(self, kind: Any, resource: Resource, manifest: Manifest) -> Manifest:
-        stored = {**manifest, "metadata": {**manifest["metadata"], "resourceVersion": str(self._version + 1)}}
+        stored = self._with_version(manifest)
         self.objects[resource, key_of(stored)] = stored
         self._log(kind, resource, stored)
         return stored
+
+    def _with_version(self, manifest: Manifest) -> Manifest:
+        return {**manifest, "metadata": {**manifest["metadata"], "resourceVersion": str(self._version + 1)}}
 
     def _log(self, kind: Any, resource: Resource, manifest: Manifest) -> None:
         self._version += 1

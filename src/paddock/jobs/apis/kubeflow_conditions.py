@@ -27,7 +27,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from paddock.jobs.apis.kubeflow_sentences import Subject
-from paddock.jobs.causes import NEW_ATTEMPT_REASONS
 from paddock.jobs.model import Phase, Status
 from paddock.jobs.text.explain import explain
 from paddock.kube.meta import Manifest
@@ -152,6 +151,9 @@ def _apply_phase(listed: _ConditionList, status: Status, job: Subject) -> _Condi
 def _is_restart(status: Status) -> bool:
     """Whether the gang is made anew because of what happened. A resumed job is no restart (Kubeflow has no Restarting
     for it); nor is a wait for old pods, before which the restart was recorded if there was one."""
+    # A list of jobs reads statuses and writes none: it does without the classes of all causes.
+    from paddock.jobs.causes import NEW_ATTEMPT_REASONS
+
     return status.cause is None or status.cause.reason in NEW_ATTEMPT_REASONS - {_RESUMED}
 
 

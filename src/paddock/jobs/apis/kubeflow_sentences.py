@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from paddock.jobs.causes import CAUSES, Failure, PodsDeleted, PodsLost
 from paddock.jobs.model import CauseRecord, Status
 from paddock.jobs.text.explain import explain
 
@@ -51,11 +50,11 @@ class Subject:
 
     def restarting(self, cause: CauseRecord | None) -> str:
         """v1.9's first sentence for pods that failed, its second for those that were deleted."""
-        ranks, cause_class = _ranks(cause), CAUSES.get(cause.reason) if cause else None
-        if ranks and cause_class is PodsDeleted:
+        ranks, deleted, failed = _ranks(cause), *_is_of_pods(cause)
+        if ranks and deleted:
             role, number = _first_role(ranks)
             return f"{self.kind} {self.name} is restarting because {number} {self._type(role)} replica(s) failed."
-        if ranks and cause_class is not None and issubclass(cause_class, Failure | PodsLost):
+        if ranks and failed:
             return f"job {self.name} is restarting because {self._type(_first_role(ranks)[0])} replica(s) failed."
         return f"{self.kind} {self.name} is restarting{_because(cause)}."
 
@@ -66,7 +65,7 @@ class Subject:
             return f"Job {self.name} has failed because it has reached the specified backoff limit"
         if reason == "DeadlineExceeded":
             return f"Job {self.name} has failed because it was active longer than specified deadline"
-        if not ranks or reason not in CAUSES or not issubclass(CAUSES[reason], Failure):
+        if not ranks or not _is_failure(reason):
             return f"{self.kind} {self.name} is failed{_because(cause)}."
         role, number = _first_role(ranks)
         if role in self.by_exit_code:
@@ -77,6 +76,19 @@ class Subject:
 
     def _type(self, role: str) -> str:
         return self.types.get(role, role)
+
+
+def _is_failure(reason: str) -> bool:
+    # A list of jobs reads statuses and writes none: it does without the classes of all causes.
+    from paddock.jobs.causes import CAUSES, Failure
+
+    return issubclass(CAUSES.get(reason, object), Failure)
+
+
+def _is_of_pods(cause: CauseRecord | None) -> tuple[bool, bool]:
+    """Whether the cause is that pods were deleted, and whether it is that they failed or were lost."""
+    reason = cause.reason if cause else ""
+    return reason == "PodsDeleted", reason == "PodsLost" or _is_failure(reason)
 
 
 def _because(cause: CauseRecord | None) -> str:
