@@ -58,7 +58,11 @@ except RuntimeError as error:
     )
     # The SDK's here-document expands variables, in Paddock as everywhere.
     assert found["logs"] == {"sdk-function-master-0": 'trained with 0.5 of 1 quotes " and here stay\n'}
-    assert found["conditions"] == [["Created", "True"], ["Running", "False"], ["Succeeded", "True"]]
+    # A job that ends at once may never have been seen to run.
+    assert [each for each in found["conditions"] if each != ["Running", "False"]] == [
+        ["Created", "True"],
+        ["Succeeded", "True"],
+    ]
     assert (found["replicas"], found["is"]) == ({"Master": 1}, ["created", "succeeded"])
     assert found["verbose"], "the events of the job"
     assert "sdk-function" in found["deleted"]
@@ -68,7 +72,7 @@ def test_a_job_of_a_master_and_workers_is_followed_edited_and_stopped(shared: Cl
     found = ask(
         shared,
         """
-script = "for i in 1 2 3; do echo $RANK of $WORLD_SIZE: $i; sleep 0.5; done"
+script = "for i in 1 2 3; do echo $RANK of $WORLD_SIZE: $i; sleep 2; done"
 last = f"{script}; sleep 1"  # a worker that ends after the Master keeps its pod, and its log
 training.create_job(pytorch("sdk-gang", {"Master": replica(1, script), "Worker": replica(2, last)}))
 wait("sdk-gang", "Running")
@@ -150,7 +154,7 @@ wait("sdk-again", "Restarting")
 found["restarting"] = [training.is_job_restarting("sdk-again"), training.is_job_running("sdk-again")]
 
 policy = models.KubeflowOrgV1RunPolicy(suspend=True)
-training.create_job(pytorch("sdk-suspended", {"Master": replica(1, "sleep 0.3")}, policy))
+training.create_job(pytorch("sdk-suspended", {"Master": replica(1, "sleep 2")}, policy))
 wait("sdk-suspended", "Created")
 found["suspended"] = conditions("sdk-suspended")
 job = training.get_job("sdk-suspended")
@@ -173,7 +177,13 @@ for name in ("sdk-never", "sdk-again", "sdk-suspended"):
     assert found["conditions"][-1] == ["Failed", "True"] and ["Running", "True"] not in found["conditions"]
     assert found["restarting"] == [True, False]
     assert found["suspended"] in ([["Created", "True"], ["Suspended", "True"]], [["Created", "True"]])
-    assert dict(found["resumed"]) == {"Created": "True", "Suspended": "False", "Running": "False", "Succeeded": "True"}
+    # One that ends at once may never have been seen to run.
+    assert {"Running": "False", **dict(found["resumed"])} == {
+        "Created": "True",
+        "Suspended": "False",
+        "Running": "False",
+        "Succeeded": "True",
+    }
 
 
 def test_a_job_of_another_manager_is_left_alone_and_one_of_nobody_is_refused(shared: Cluster) -> None:

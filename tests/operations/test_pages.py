@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from paddock.cli.cluster.rbac import _NEEDED
 from paddock.cli.main import cli
 from paddock.jobs.apis.registry import PADDLEPADDLE
-from paddock.jobs.frameworks import paddle
+from paddock.jobs.frameworks import jax, paddle, pytorch
 from paddock.jobs.frameworks.paddle_rendezvous import DEFAULT_PORT, PORT_NAME
 from paddock.jobs.install.deployment import DEPLOYMENT, HEALTH_PORT, METRICS_PORT, Installation, build_operator
 from paddock.jobs.install.rights import LEASE
@@ -99,7 +99,9 @@ def test_the_ports_of_the_page_are_those_of_the_code() -> None:
         str(PORT),
         f"{paddle.default_port} to {paddle.default_port + PORTS_IN_BLOCK - 1}",
         f"{FIRST_PORT} to {LAST_PORT}",
+        str(pytorch.default_port),
         str(DEFAULT_PORT),
+        str(jax.default_port),
     ]
     assert f"another port `{PORT_NAME}`" in TEXTS["security.md"]
 
