@@ -19,9 +19,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from paddock.jobs.model import Settings
 from paddock.kube.errors import ApiError, Invalid, NotFound
@@ -30,6 +32,7 @@ from support.kubeflow_jobs import CONTAINERS, FIELDS, build_job, kind_of, say
 from support.operator_seam import Seam, running, settled, until
 from support.worlds import World
 
+DOCUMENTS = Path(__file__).resolve().parents[2] / "examples" / "documents"
 WAIT = 120.0
 KINDS = list(FIELDS)
 JOB = "training.kubeflow.org/job-name"
@@ -95,6 +98,33 @@ async def submitted(world: World, manifest: Manifest, **settings: Any) -> AsyncI
 def first_container(job: Manifest, type_: str = "Worker") -> Manifest:
     found: Manifest = job["spec"][FIELDS[job["kind"]]][type_]["template"]["spec"]["containers"][0]
     return found
+
+
+def _last_word(container: Manifest) -> str:
+    """The program, of a job of the documents."""
+    return str([*container["command"], *(container.get("args") or ())][-1])
+
+
+@pytest.mark.parametrize(
+    ("document", "count"),
+    [("pytorch_single", 1), ("pytorch_distributed", 3), ("kubeflow_run_check", 1), ("kubeflow_distributed", 2)],
+)
+async def test_a_job_of_the_documents_is_taken_as_it_is_written_and_completes(
+    world: World, document: str, count: int
+) -> None:
+    """The namespace alone is the test's: the documents' is not there."""
+    job = yaml.safe_load((DOCUMENTS / f"{document}.yaml").read_text())
+    job["metadata"]["namespace"] = world.namespace
+    written = {_last_word(first_container(job, type_)) for type_ in job["spec"][FIELDS[job["kind"]]]}
+    async with submitted(world, job) as gang:
+        pods = await gang.run(count)
+        assert {_last_word(pod["spec"]["containers"][0]) for pod in pods.values()} == written
+        for pod in pods:
+            await gang.say(pod, "Succeeded")
+        status = await gang.becomes("Succeeded")
+    said = status["conditions"][-1]
+    assert said["reason"] == f"{job['kind']}Succeeded" and said["message"].endswith("successfully completed.")
+    assert status["completionTime"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
