@@ -11,7 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paddock.jobs.frameworks import EnvVar, ExitCodes, Notice, OwnVariables, rendezvous
+from paddock.jobs.frameworks.rendezvous import build_corrected as build_corrected
+from paddock.jobs.frameworks.rendezvous import build_endpoints as build_endpoints
+from paddock.jobs.frameworks.rendezvous import build_references as build_references
 from paddock.jobs.frameworks.rendezvous import build_value
+from paddock.jobs.frameworks.rendezvous import check_addresses as check_addresses
+from paddock.jobs.frameworks.rendezvous import needs_addresses as needs_addresses
 from paddock.jobs.model import Job, Rank, Role
 from paddock.jobs.names import host_name
 from paddock.jobs.text.phrases import Phrase, counted
@@ -45,16 +50,8 @@ def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
     ]
 
 
-def build_corrected(job: Job, rank: Rank) -> list[EnvVar]:
-    return []
-
-
 def own_variables(job: Job) -> OwnVariables:
     return _OWN
-
-
-def build_references(job: Job, rank: Rank) -> dict[str, str]:
-    return {}
 
 
 def build_log_environment(directory: str) -> list[EnvVar]:
@@ -79,16 +76,3 @@ def substitute(container: Mapping[str, Any], job: Job) -> tuple[Mapping[str, Any
 
 def build_substituting(job: Job) -> list[EnvVar]:
     return []
-
-
-def needs_addresses(job: Job) -> bool:
-    """At a rendezvous ranks wait for each other."""
-    return False
-
-
-def check_addresses(job: Job, addresses: Mapping[Rank, str]) -> str:
-    return ""
-
-
-def build_endpoints(job: Job, addresses: Mapping[Rank, str], port: int) -> dict[str, str]:
-    return {}

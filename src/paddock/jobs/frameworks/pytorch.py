@@ -22,7 +22,12 @@ from typing import Any
 
 from paddock.jobs.frameworks import EnvVar, ExitCodes, Notice, OwnVariables, rendezvous
 from paddock.jobs.frameworks.python_source import run_source
+from paddock.jobs.frameworks.rendezvous import build_corrected as build_corrected
+from paddock.jobs.frameworks.rendezvous import build_endpoints as build_endpoints
 from paddock.jobs.frameworks.rendezvous import build_pod_ip, build_value, find_port, first_rank, has_master
+from paddock.jobs.frameworks.rendezvous import build_references as build_references
+from paddock.jobs.frameworks.rendezvous import check_addresses as check_addresses
+from paddock.jobs.frameworks.rendezvous import needs_addresses as needs_addresses
 from paddock.jobs.launch import Elastic
 from paddock.jobs.model import Job, Rank, Role
 from paddock.jobs.names import host_name
@@ -126,16 +131,8 @@ def _port_of(job: Job, role: str) -> int:
     return find_port(job.role(role), container, PORT_NAME, default_port)
 
 
-def build_corrected(job: Job, rank: Rank) -> list[EnvVar]:
-    return []
-
-
 def own_variables(job: Job) -> OwnVariables:
     return _OWN
-
-
-def build_references(job: Job, rank: Rank) -> dict[str, str]:
-    return {}
 
 
 def build_log_environment(directory: str) -> list[EnvVar]:
@@ -158,16 +155,3 @@ def substitute(container: Mapping[str, Any], job: Job) -> tuple[Mapping[str, Any
 def build_substituting(job: Job) -> list[EnvVar]:
     """Read by the hook that PyTorch's environments have (`environments.pytorch`): gloo where nccl has no GPU."""
     return [build_value("PADDOCK_SUBSTITUTE", "1")]
-
-
-def needs_addresses(job: Job) -> bool:
-    """At a rendezvous ranks wait for each other."""
-    return False
-
-
-def check_addresses(job: Job, addresses: Mapping[Rank, str]) -> str:
-    return ""
-
-
-def build_endpoints(job: Job, addresses: Mapping[Rank, str], port: int) -> dict[str, str]:
-    return {}

@@ -1,4 +1,4 @@
-"""What ranks that meet at a rendezvous have in common, whatever the framework: the first rank, and its port.
+"""What ranks that meet at a rendezvous have in common, whatever the framework: the first rank, its port, no addresses.
 
 Kubeflow's rule (training-operator v1.9): the first Master, else the first Worker, opens the rendezvous, at the port
 that its container declares under the framework's name for it.
@@ -55,3 +55,27 @@ def build_value(name: str, value: str) -> EnvVar:
 
 def build_pod_ip(name: str) -> EnvVar:
     return {"name": name, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}}
+
+
+# The part of `Framework` about addresses, for those whose ranks only ever meet at a rendezvous: they wait for each
+# other there, and share no ConfigMap.
+
+
+def needs_addresses(job: Job) -> bool:
+    return False
+
+
+def check_addresses(job: Job, addresses: Mapping[Rank, str]) -> str:
+    return ""
+
+
+def build_endpoints(job: Job, addresses: Mapping[Rank, str], port: int) -> dict[str, str]:
+    return {}
+
+
+def build_references(job: Job, rank: Rank) -> dict[str, str]:
+    return {}
+
+
+def build_corrected(job: Job, rank: Rank) -> list[EnvVar]:
+    return []
