@@ -56,7 +56,8 @@ test-all: $(VENV)/.ready-dev kubernetes ## all tests, also those that train, and
 	@$(MAKE) --no-print-directory lint
 	@$(BIN)/python -m pytest -q -m "not paddle and not slow and not kubernetes" $(PARALLEL)
 	@$(BIN)/python -m pytest -q -m "kubernetes and not paddle" $(WAITING)
-	@$(BIN)/python -m pytest -q -m "paddle or (slow and not kubernetes)"
+	@$(BIN)/python -m pytest -q -m "slow and not paddle and not kubernetes" $(PARALLEL)
+	@$(BIN)/python -m pytest -q -m paddle
 
 kubernetes: ## a control plane for the tests: $KUBEBUILDER_ASSETS, a cache, else built from Debian's packages (6 min)
 	@if [ -n "$$KUBEBUILDER_ASSETS" ]; then \

@@ -458,7 +458,8 @@ async def test_the_longest_stall_of_the_loop_is_told(http: Http) -> None:
     found = re.search(r"^paddock_event_loop_longest_stall_seconds (\S+)$", metrics.decode(), re.MULTILINE)
     assert found is not None and 0.3 < float(found[1]) < 300
     told = (await http.ask("GET", "/paddock/status"))[1]
-    assert told["longestStall"] == pytest.approx(float(found[1]), abs=0.001) and told["minutes"] == 5
+    # A busy machine may hold the loop up for longer between the two requests.
+    assert told["longestStall"] >= float(found[1]) - 0.001 and told["minutes"] == 5
     for path in ("/paddock", "/paddock/other", "/metrics/other"):
         assert (await http.ask("GET", path))[0] == 404
     assert (await http.ask("POST", "/metrics"))[0] == 404

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from e2e.commands import Cluster, open_cluster, until
+from support.sandboxes import ONE_SANDBOX
 
 DOCUMENTS = Path(__file__).parents[2] / "examples" / "documents"
 PROGRAM = Path(__file__).parents[2] / "src/paddock/environments/programs/wide_and_deep"
@@ -68,6 +69,7 @@ def run_in_storage(cluster: Cluster) -> None:
     )
 
 
+@ONE_SANDBOX
 @pytest.mark.paddle
 @pytest.mark.timeout(300)
 def test_the_storage_job_trains_from_the_claims_directory_and_its_misspelt_policy_is_honoured(cluster: Cluster) -> None:
@@ -79,6 +81,7 @@ def test_the_storage_job_trains_from_the_claims_directory_and_its_misspelt_polic
     until("OnCompletion removes all pods", lambda: not cluster.pods("paddlejob-demo-1"))
 
 
+@ONE_SANDBOX
 @pytest.mark.paddle
 @pytest.mark.timeout(300)
 def test_volcanos_pod_group_that_arrives_after_the_job_is_taken(cluster: Cluster) -> None:

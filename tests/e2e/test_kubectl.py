@@ -8,6 +8,7 @@ import pytest
 
 from e2e.commands import Cluster, until
 from e2e.manifests import WIDE_AND_DEEP, build_light_job
+from support.sandboxes import ONE_SANDBOX
 
 pytestmark = pytest.mark.usefixtures("kubectl")
 
@@ -58,6 +59,7 @@ def test_explain_and_api_resources_know_the_job(shared: Cluster) -> None:
     )
 
 
+@ONE_SANDBOX
 @pytest.mark.paddle
 @pytest.mark.timeout(300)
 def test_the_documents_file_trains_and_prints_the_documents_table(cluster: Cluster) -> None:

@@ -11,8 +11,9 @@ import pytest
 import yaml
 
 from e2e.commands import Cluster
+from support.sandboxes import ONE_SANDBOX
 
-pytestmark = [pytest.mark.paddle, pytest.mark.timeout(300)]
+pytestmark = [ONE_SANDBOX, pytest.mark.paddle, pytest.mark.timeout(300)]
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RUN_CHECK = EXAMPLES / "documents" / "kubeflow_run_check.yaml"

@@ -11,8 +11,9 @@ import pytest
 import yaml
 
 from e2e.commands import Cluster
+from support.sandboxes import ONE_SANDBOX
 
-pytestmark = [pytest.mark.paddle, pytest.mark.timeout(400)]
+pytestmark = [ONE_SANDBOX, pytest.mark.paddle, pytest.mark.timeout(400)]
 
 DOCUMENTS = Path(__file__).parents[2] / "examples" / "documents"
 SINGLE, DISTRIBUTED = DOCUMENTS / "pytorch_single.yaml", DOCUMENTS / "pytorch_distributed.yaml"

@@ -104,7 +104,7 @@ def two_arrivals(draw: st.DrawFn) -> tuple[Job, dict[Rank, End], dict[Rank, End]
     return job, first, second
 
 
-@settings(max_examples=600)
+@settings(max_examples=250)
 @given(two_arrivals())
 def test_every_order_and_delay_of_arrival_gives_the_same_verdict(
     case: tuple[Job, dict[Rank, End], dict[Rank, End]],

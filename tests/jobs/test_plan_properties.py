@@ -120,7 +120,7 @@ def worlds(draw: st.DrawFn) -> tuple[Job, Status, Observed, Settings]:
 
 
 World = tuple[Job, Status, Observed, Settings]
-every = settings(max_examples=150, database=None)
+every = settings(max_examples=80, database=None)
 
 
 def planned(world: World, now: float = NOW) -> Plan:

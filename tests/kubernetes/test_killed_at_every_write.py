@@ -139,6 +139,7 @@ async def _kill_at_each(life: Life, api: Api, targets: tuple[Target, ...], *, la
     return runs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("life", LIVES.values(), ids=LIVES)
 async def test_whenever_the_operator_is_killed_the_job_comes_to_the_same_end(

@@ -214,7 +214,7 @@ ACTS = st.one_of(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(st.lists(ACTS, min_size=10, max_size=100), st.floats(-1e6, 1e6))
 def test_two_never_lead_at_once(steps: list[tuple[str, int, float]], offset: float) -> None:
     now, wall, server = [0.0], [1.7e9], Server()

@@ -31,6 +31,9 @@ def _find_fault() -> str:
 
 _FAULT = _find_fault()
 
+ONE_SANDBOX = pytest.mark.parametrize("sandbox", ["none" if _FAULT else "bubblewrap"], indirect=True, scope="session")
+"""Marks a test that trains for a minute: in this machine's sandbox alone, as other tests train in both halves."""
+
 SANDBOXES = ("bubblewrap", pytest.param("none", marks=() if _FAULT else pytest.mark.unsandboxed))
 
 
