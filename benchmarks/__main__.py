@@ -40,8 +40,9 @@ SECTIONS = {
     "laptop": Section("On a laptop", ("starting", "running", "many_jobs")),
     "pytorch": Section(
         "PyTorch",
-        ("ranks",),
-        "With the CPU build of PyTorch and gloo, on a laptop's cluster that is up, its environment built.\n\n",
+        ("ranks", "pytorch_gangs"),
+        "Ranks: with the CPU build of PyTorch and gloo, on a laptop's cluster that is up, its environment built. "
+        "Jobs at once: on a Kubernetes, as told in that section.\n\n",
     ),
     "script": Section("A script of one's own", ("scripts",)),
     "machines": Section(

@@ -1,6 +1,6 @@
 """Many jobs of four pods at once, on a real API server: until all their pods exist, against a bare loop.
 
-PaddleJobs of 4 workers, and PyTorchJobs of 1 Master and 3 Workers beside as many of them.
+PaddleJobs of 4 workers; `pytorch_gangs` has PyTorchJobs of 1 Master and 3 Workers.
 
 The bare loop is the same client, with as many requests at once, that creates the same pods and Services, byte for byte,
 and has no jobs to read, no status to record and nothing to watch. Each run has a new API server; runs take turns.
@@ -48,11 +48,11 @@ class Cost:
 
 
 def measure() -> Sequence[Figure]:
-    return (*_measure(100), *_measure(1000), *_measure_pytorch(100), _measure_round_trips())
+    return (*_measure(100), *_measure(1000), _measure_round_trips())
 
 
 @dataclass(slots=True)
-class _Runs:
+class Runs:
     """The runs of one shape, and what was seen in each."""
 
     name: str
@@ -86,35 +86,12 @@ class _Runs:
 
 
 def _measure(jobs: int) -> Sequence[Figure]:
-    runs = _Runs("paddle", jobs)
+    runs = Runs("paddle", jobs)
     pair = alternate(runs.ours, runs.plain, TIMES, warm_up=0)
-    return _build_figures(f"{jobs:,} jobs of {PODS_OF_A_JOB} pods at once", pair, runs)
+    return build_figures(f"{jobs:,} jobs of {PODS_OF_A_JOB} pods at once", pair, runs)
 
 
-def _measure_pytorch(jobs: int) -> Sequence[Figure]:
-    """PyTorchJobs, PaddleJobs and the bare loop take turns."""
-    runs, others = _Runs("pytorch", jobs), _Runs("paddle", jobs)
-    beside: list[float] = []
-
-    def plain() -> float:
-        beside.append(others.ours())
-        return runs.plain()
-
-    pair = alternate(runs.ours, plain, TIMES, warm_up=0)
-    ratio = Pair(pair.ours, tuple(beside)).ratio
-    against = Figure(
-        "… beside as many PaddleJobs of 4 workers",
-        seconds(pair.ours),
-        f"PaddleJobs {seconds(beside)}",
-        f"{ratio:.2f} times",
-        "told",
-    )
-    size = f"{jobs:,} PyTorchJobs of 1 Master and {PODS_OF_A_JOB - 1} Workers at once"
-    all_exist, *more = _build_figures(size, pair, runs)
-    return (all_exist, against, *more)
-
-
-def _build_figures(size: str, pair: Pair, runs: _Runs) -> Sequence[Figure]:
+def build_figures(size: str, pair: Pair, runs: Runs) -> Sequence[Figure]:
     figures = [
         Figure(
             f"{size}: all pods exist",
@@ -135,7 +112,7 @@ def _build_figures(size: str, pair: Pair, runs: _Runs) -> Sequence[Figure]:
     return (*figures, *_build_costs(runs))
 
 
-def _build_costs(runs: _Runs) -> Sequence[Figure]:
+def _build_costs(runs: Runs) -> Sequence[Figure]:
     jobs, costs, plural = runs.jobs, runs.costs, runs.shape.resource.plural
     until, in_all = (
         statistics.median(_of_operator(each, plural) for each in counts) / jobs for counts in _counts(costs)
