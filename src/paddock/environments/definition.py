@@ -29,8 +29,9 @@ new request; `status.requested` is the last value that was handled."""
 FORMAT = 1
 """Version of the built directory's format. Increase it when builds change: every environment gets a new key."""
 
-TORCH_FORMAT = 1
-"""The same for directories with torch alone: the hook that they have (`environments.pytorch.hook`)."""
+TORCH_FORMAT = 2
+"""The same for directories with torch alone: the hook that they have (`environments.pytorch.hook`). 2: torchrun is told
+the exceptions of its processes."""
 
 
 @dataclass(frozen=True, slots=True)
