@@ -21,6 +21,6 @@ _LINES = (
 def add_hook(directory: Path) -> None:
     """`directory`: a venv."""
     site = next((directory / "lib").glob("python*/site-packages"))
-    for module in (paddock_torch, paddock_torchrun):
-        shutil.copyfile(module.__file__, site / f"{module.__name__.rpartition('.')[2]}.py")
+    for name in (NAME, "paddock_torchrun"):
+        shutil.copyfile(Path(__file__).with_name(f"{name}.py"), site / f"{name}.py")
     (site / f"{NAME}.pth").write_text(_LINES)
