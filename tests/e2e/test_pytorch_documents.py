@@ -66,7 +66,7 @@ def test_the_distributed_job_trains_with_three_ranks_that_end_with_the_same_para
     assert re.findall(r"^(\S+) +│ Rank: (\d), World Size: 3$", sorted_lines(ended.out), re.M) == [
         ("master-0", "0"), ("worker-0", "1"), ("worker-1", "2")
     ]  # fmt: skip
-    assert len(re.findall(r"uses gloo in place of nccl", ended.out + ended.err)) == 3
+    assert len(re.findall(r"uses gloo in place of nccl", ended.out + ended.err)) == 1
     assert len(re.findall(r"^master-0 │ Epoch \d, Loss: \d", ended.out, re.M)) == 10
     sums = re.findall(r"rank \d of 3 ends with (\S+)$", ended.out, re.M)
     assert len(sums) == 3 and len(set(sums)) == 1, str(ended)
@@ -100,3 +100,29 @@ def test_with_substitutions_off_bash_is_given_what_is_written_and_the_job_fails(
     ended = cluster.paddock("run", cluster.write(manifest), seconds=300)
     assert ended.code == 1, str(ended)
     assert "master-0 ended with exit code 126, its last line: : File name too long" in ended.err
+
+
+RAISES = """
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("nccl")
+for step in range(5):
+    if dist.get_rank() == 1 and step == 2:
+        raise ValueError(f"the label {step} is out of range")
+    dist.all_reduce(torch.ones(1))
+"""
+
+
+def test_of_a_torchrun_the_programs_own_error_is_the_cause(cluster: Cluster, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(RAISES, encoding="utf-8")
+    words = ("--name", "raises", "--workdir", str(tmp_path), "--", "torchrun", "--nproc_per_node=2", "train.py")
+    ended = cluster.paddock("run", *words, seconds=300)
+    assert ended.code == 1, str(ended)
+    cause = "master-0 failed: ValueError: the label 2 is out of range (exit code 1)"
+    assert cause in ended.said[-2], str(ended)
+    assert len(re.findall(r"uses gloo in place of nccl", ended.out + ended.err)) == 1
+    assert cause in cluster.paddock("get").out
+    assert cause in cluster.paddock("history", "raises").out
+    job = cluster.read("/apis/kubeflow.org/v1/namespaces/default/pytorchjobs/raises")
+    assert job["status"]["why"] == cause

@@ -55,7 +55,7 @@ from paddock.environments.pythons import (
     running_python,
     this_platform,
 )
-from paddock.environments.pytorch.builds import explain_mismatch
+from paddock.environments.pytorch.builds import explain_mismatch, read_variable
 from paddock.environments.pytorch.hook import add_hook
 from paddock.environments.pytorch.resolution import resolve
 from paddock.environments.resolving.causes import error_line
@@ -96,7 +96,8 @@ class Builder:
         return ",".join(filter(None, (definition.python, read_pythons(self.root, definition))))
 
     def _key(self, definition: Definition, python: Python) -> str:
-        return build_key(definition, python.version, this_platform(), gpu=self.machine.gpu)
+        backend = read_variable(definition, self.environ, self.machine.gpu)
+        return build_key(definition, python.version, this_platform(), gpu=self.machine.gpu, backend=backend)
 
     def forget(self, definition: Definition) -> None:
         """Removes the interpreters that earlier builds noted, so that a requested build checks again."""

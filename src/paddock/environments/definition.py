@@ -2,7 +2,8 @@
 
 The key covers all that decides the built files: packages, the object's own index and build of torch, Python and
 platform. Name, program, command and variables are not covered, so two Environments with equal requirements share one
-directory. Neither are the machine's settings of pip and uv: a mirror serves the same packages.
+directory. Neither are the machine's settings of pip and uv, as a mirror serves the same packages; but UV_TORCH_BACKEND,
+where it chooses another build of torch.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ new request; `status.requested` is the last value that was handled."""
 FORMAT = 1
 """Version of the built directory's format. Increase it when builds change: every environment gets a new key."""
 
-TORCH_FORMAT = 1
-"""The same for directories with torch alone: the hook that they have (`environments.pytorch.hook`)."""
+TORCH_FORMAT = 2
+"""The same for directories with torch alone: the hook that they have (`environments.pytorch.hook`). 2: torchrun is told
+the exceptions of its processes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +86,11 @@ def read_definition(manifest: Mapping[str, Any]) -> Definition:
     )
 
 
-def build_key(definition: Definition, python: tuple[int, ...], platform: str, *, gpu: bool = False) -> str:
-    """The name of the built directory: a hash of 20 hexadecimal digits. URLs are hashed with the rest. `gpu`: of this
-    machine, which decides about torch alone (`environments.pytorch.builds`)."""
+def build_key(
+    definition: Definition, python: tuple[int, ...], platform: str, *, gpu: bool = False, backend: str = ""
+) -> str:
+    """The name of the built directory: a hash of 20 hexadecimal digits. URLs are hashed with the rest. `gpu` and
+    `backend`: of this machine, which decide about torch alone (`environments.pytorch.builds.read_variable`)."""
     content = [
         FORMAT,
         sorted(normalise_requirement(each) for each in definition.packages),
@@ -98,7 +102,9 @@ def build_key(definition: Definition, python: tuple[int, ...], platform: str, *,
     ]
     if torch_packages.find_torch(definition.requirements) or definition.torch_backend:
         # Machines with and without a GPU may share a home.
-        content.append([TORCH_FORMAT, definition.torch_backend, *(["gpu"] if gpu else [])])
+        content.append([TORCH_FORMAT, definition.torch_backend or backend, *(["gpu"] if gpu else [])])
+    elif backend:  # another package may require torch
+        content.append(["torch", backend])
     return _digest(content)[:20]
 
 

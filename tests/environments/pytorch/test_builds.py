@@ -19,6 +19,7 @@ from paddock.environments.pytorch.builds import (
     explain_refusal,
     list_places,
     read_asked,
+    read_variable,
 )
 
 TORCH = ("torch",)
@@ -123,7 +124,10 @@ def test_what_was_chosen_is_said() -> None:
     assert explain_build({"torch": "2.9.0+rocm6.4"}, "download.pytorch.org", cuda=False) == (
         "torch 2.9.0+rocm6.4 for GPUs, from download.pytorch.org"
     )
-    assert explain_build({"numpy": "2.4"}, "", cuda=False) == ""
+    assert explain_build({"numpy": "2.4"}, "", cuda=False, variable="cpu") == ""
+    assert explain_build({"torch": "2.9.0+cu128"}, "download.pytorch.org", cuda=True, variable="cu128") == (
+        "torch 2.9.0+cu128 for GPUs, from download.pytorch.org (UV_TORCH_BACKEND=cu128)"
+    )
 
 
 def test_a_refusal_has_the_size_the_places_and_the_command() -> None:
@@ -166,6 +170,43 @@ def test_the_build_is_a_part_of_the_key_and_of_no_other_environments() -> None:
     assert key("numpy") == "5d4bc9b29505f9f894c3"
     spec = {"metadata": {"name": "a"}, "spec": {"requirements": ["numpy"]}}
     assert build_spec_digest(spec) == "8162bc73ad1eb6c8"
+
+
+@pytest.mark.parametrize(
+    ("definition", "variable", "gpu", "chosen"),
+    [
+        (Definition("a", requirements=TORCH), "cu128", False, "cu128"),
+        (Definition("a", requirements=TORCH), "default", False, "default"),
+        # what is built is the same
+        (Definition("a", requirements=TORCH), "", False, ""),
+        (Definition("a", requirements=TORCH), "cpu", False, ""),
+        (Definition("a", requirements=TORCH), "auto", False, ""),
+        (Definition("a", requirements=TORCH), "auto", True, ""),
+        (Definition("a", requirements=TORCH), "cpu", True, "cpu"),
+        # the Environment's own comes first
+        (Definition("a", requirements=TORCH, torch_backend="cpu"), "cu128", False, ""),
+        # with an index of its own uv reads the variable itself
+        (Definition("a", requirements=TORCH, index_url="https://pypi.example.com"), "auto", False, "auto"),
+        # a package that may require torch, and PaddlePaddle
+        (Definition("a", requirements=("transformers",)), "cu128", False, "cu128"),
+        (Definition("a", requirements=("paddlepaddle", "numpy")), "cu128", False, ""),
+        (Definition("a", requirements=("paddlepaddle", "torch")), "cu128", False, "cu128"),
+    ],
+)
+def test_the_variable_counts_where_another_build_comes_of_it(
+    definition: Definition, variable: str, gpu: bool, chosen: str
+) -> None:
+    assert read_variable(definition, {"UV_TORCH_BACKEND": variable}, gpu) == chosen
+
+
+def test_each_value_of_the_variable_has_a_directory_of_its_own() -> None:
+    def key(requirement: str, backend: str, torch_backend: str = "") -> str:
+        definition = Definition("mine", requirements=(requirement,), torch_backend=torch_backend)
+        return build_key(definition, (3, 11), "linux", backend=backend)
+
+    for requirement in "torch", "transformers":
+        assert len({key(requirement, each) for each in ("", "cu128", "cu130")}) == 3
+    assert key("torch", "cu128") == key("torch", "", "cu128")
 
 
 def test_machines_with_and_without_a_gpu_have_directories_of_their_own() -> None:

@@ -70,10 +70,13 @@ def environment(tmp_path: Path) -> Path:
     return site
 
 
-def run(site: Path, code: str, *words: str, switch: str = "1") -> tuple[str, str]:
-    """Output and errors of a Python that reads the `.pth` files of `site`, as one of the environment does."""
+def run(site: Path, code: str, *words: str, switch: str = "1", rank: str = "") -> tuple[str, str]:
+    """Output and errors of a Python that reads the `.pth` files of `site`, as one of the environment does. `rank`: the
+    variable RANK, empty without it."""
     whole = f"import site; site.addsitedir({str(site)!r})\n{code}"
-    environ = {**os.environ, "PADDOCK_SUBSTITUTE": switch}
+    environ = {**os.environ, "PADDOCK_SUBSTITUTE": switch, "RANK": rank}
+    if not rank:
+        del environ["RANK"]
     done = subprocess.run(
         [sys.executable, "-c", whole, *words], env=environ, capture_output=True, text=True, check=True
     )
@@ -89,6 +92,40 @@ def test_nccl_becomes_gloo_and_one_line_says_so(environment: Path) -> None:
     assert output.splitlines() == ["init gloo None 3 None None", "group [0, 1] gloo None", "group [0] None None"]
     assert errors.splitlines() == [paddock_torch.MESSAGE]
     assert 'paddock.dev/substitute: "false"' in errors
+
+
+@pytest.mark.parametrize(
+    ("argument", "grouped", "variable", "rank"),
+    [
+        (-1, None, "1", "1"),  # env://, also of a torchrun
+        (None, None, "0", "0"),
+        (1, None, "0", "1"),  # processes that a pod's program starts itself
+        (0, None, "1", "0"),
+        (None, 2, "0", "2"),
+        (-1, -1, "", ""),  # of a process that is not in the group
+        (None, None, "", ""),  # tcp://host:1?rank=1
+    ],
+)
+def test_which_rank_this_is(argument: object, grouped: object, variable: str, rank: str) -> None:
+    assert paddock_torch.choose_rank(argument, grouped, variable) == rank
+
+
+@pytest.mark.parametrize(
+    ("rank", "argument", "said"),
+    [("0", "", 1), ("1", "", 0), ("", "", 1), ("", ", rank=0", 1), ("", ", rank=2", 0), ("0", ", rank=1", 0)],
+)
+def test_the_first_rank_says_it_for_the_job(environment: Path, rank: str, argument: str, said: int) -> None:
+    code = f"import torch.distributed as d; d.init_process_group('nccl', world_size=3{argument})"
+    output, errors = run(environment, f"{code}; d.new_group(None, None, 'nccl')", rank=rank)
+    assert output.startswith("init gloo ")
+    assert errors.splitlines() == [paddock_torch.MESSAGE] * said
+
+
+def test_a_new_group_is_told_by_the_first_rank_of_the_job(environment: Path) -> None:
+    path = environment / "torch/distributed/distributed_c10d.py"
+    path.write_text(STAND_IN + "def get_rank():\n    return 1\n")
+    code = "import torch.distributed as d; d.new_group([0, 1], backend='nccl')"
+    assert run(environment, code, rank="0") == ("group [0, 1] gloo None\n", "")
 
 
 @pytest.mark.parametrize("switch", ["0", ""])

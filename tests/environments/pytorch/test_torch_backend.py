@@ -32,3 +32,25 @@ async def test_what_pytorchs_own_index_has_is_installed(
     assert built.packages == {"numpy": "1.0", "torch": installed}
     kind = "GPUs" if asked else "CPUs"
     assert built.build == f"torch {installed} for {kind}, from download.pytorch.org"
+
+
+async def test_a_variable_that_has_changed_chooses_another_build_and_it_is_said(tmp_path: Path, index: Index) -> None:
+    index.add("numpy")
+    pytorch = Index()
+    await pytorch.start()
+    definition = Definition("a", requirements=("torch",))
+    try:
+        async with serve_pytorch(tmp_path, pytorch) as variables:
+            builder = make_builder(tmp_path, index.url, **variables)
+            builder = replace(builder, machine=replace(builder.machine, gpu=False))
+            pytorch.add("torch", "2.14.0+cpu", requires=["numpy"])
+            before = await builder.build(definition, print)
+            pytorch.add("torch", "2.14.0+cu128", requires=["numpy"])
+            changed = replace(builder, environ={**builder.environ, "UV_TORCH_BACKEND": "cu128"})
+            after = await changed.build(definition, print)
+            again = await builder.build(definition, print)
+    finally:
+        await pytorch.stop()
+    assert before.build == "torch 2.14.0+cpu for CPUs, from download.pytorch.org"
+    assert after.build == "torch 2.14.0+cu128 for GPUs, from download.pytorch.org (UV_TORCH_BACKEND=cu128)"
+    assert again == before

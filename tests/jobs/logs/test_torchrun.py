@@ -47,11 +47,28 @@ def test_a_recorded_function_has_its_traceback_in_the_report() -> None:
     ("single_kill", "Signal 9 (SIGKILL) received by PID 7216", "Signal 9 (SIGKILL) received by PID 7216"),
     ("single_raise", VALUE, "ChildFailedError: exitcode: 1, rank: 1 (local_rank: 1)"),
     ("record", VALUE, VALUE),
+    ("told", "ValueError: the label 3 is out of range", "ValueError: the label 3 is out of range"),
 ])  # fmt: skip
 def test_the_error_of_the_program_is_told_also_by_what_the_kubelet_keeps(name: str, whole: str, end: str) -> None:
     text = read(name)
     assert read_ending(text).error.startswith(whole)
     assert read_ending(text[-KUBELET:]).error == end
+
+
+def test_a_traceback_whose_report_is_cut_off_is_told() -> None:
+    text = read("record")
+    call = '    File "/app/rec.py", line 5, in step\n      step()\n'
+    place = text.index('    File "/app/rec.py", line 4, in main\n', text.index("Root Cause"))
+    end = (text[:place] + 60 * call + text[place:])[-KUBELET:]
+    assert "Root Cause" not in end
+    assert read_ending(end).error == VALUE
+
+
+@pytest.mark.parametrize(
+    "lines", [["  File 'a'", "  epoch 1"], ["====================="], ["a", "  b", "", "c", "=" * 60]]
+)
+def test_lines_that_end_no_report_tell_no_error(lines: list[str]) -> None:
+    assert read_ending("\n".join(lines)).error == ""
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,14 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from paddock.environments.definition import Definition
+from paddock.environments.packages.paddle import find_paddle
 from paddock.environments.packages.torch import FAMILY, PYTORCH_INDEX, TORCH, find_torch, is_for_cpu
 from paddock.environments.requirements import requirement_name
 
 AUTO, CPU, PLAIN = "auto", "cpu", "default"
 """Values of `spec.torchBackend` beside uv's `cu128`, `rocm6.4` and `xpu`. `default`: what the package index has."""
+
+VARIABLE = "UV_TORCH_BACKEND"
 
 BACKEND_PATTERN = r"^(auto|cpu|default|xpu|cu\d{2,3}|rocm\d+(\.\d+){1,2})?$"
 
@@ -66,11 +69,27 @@ def read_asked(definition: Definition, environ: Mapping[str, str], gpu: bool) ->
     """`environ`: uv's environment variables."""
     urls = [each for each in (definition.index_url, *definition.extra_index_urls) if each]
     of_index = next((found[1] for each in urls if (found := _ACCELERATOR.search(each))), "")
-    backend = definition.torch_backend or environ.get("UV_TORCH_BACKEND", "")
+    backend = definition.torch_backend or environ.get(VARIABLE, "")
     if of_index and not backend:
         backend = PLAIN
     named = find_torch(definition.requirements)
     return Asked(backend, bool(named) and "@" not in named, bool(urls), gpu)
+
+
+def read_variable(definition: Definition, environ: Mapping[str, str], gpu: bool) -> str:
+    """UV_TORCH_BACKEND; empty where what is built is the same without it.
+
+    Of a package that is not torch it is not known whether it requires torch; PaddlePaddle does not."""
+    variable = environ.get(VARIABLE, "")
+    if not variable or definition.torch_backend or _is_paddles(definition):
+        return ""
+    flag, without = (read_asked(definition, each, gpu).flag for each in (environ, {}))
+    # Without a flag uv reads the variable itself.
+    return "" if flag and flag == without else variable
+
+
+def _is_paddles(definition: Definition) -> bool:
+    return bool(find_paddle(definition.requirements)) and not find_torch(definition.requirements)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,15 +166,20 @@ def build_probe(definition: Definition) -> str:
     return next(own, TORCH)
 
 
-def explain_build(versions: Mapping[str, str], place: str, cuda: bool) -> str:
+def explain_build(versions: Mapping[str, str], place: str, cuda: bool, variable: str = "") -> str:
     """`torch 2.13.0+cpu for CPUs, from find-links`: what was chosen; empty for packages without torch.
 
-    `place`: empty if no build was looked for. `cuda`: packages of CUDA are installed with it."""
+    `place`: empty if no build was looked for. `cuda`: packages of CUDA are installed with it. `variable`: the value of
+    UV_TORCH_BACKEND, if it has chosen."""
     if TORCH not in versions:
         return ""
     version = versions[TORCH]
     accelerator = "GPUs" if cuda or re.search(r"\+(cu|rocm|xpu)", version) else "CPUs"
-    return f"{TORCH} {version} for {accelerator}" + (f", from {place}" if place else "")
+    return (
+        f"{TORCH} {version} for {accelerator}"
+        + (f", from {place}" if place else "")
+        + (f" ({VARIABLE}={variable})" if variable else "")
+    )
 
 
 def explain_refusal(definition: Definition, version: str, places: Sequence[str]) -> str:

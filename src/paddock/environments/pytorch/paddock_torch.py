@@ -13,7 +13,7 @@ import sys
 # Each Python of a job reads this module at its start: what it imports is imported when torch is.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from types import ModuleType
     from typing import Any
 
@@ -26,7 +26,7 @@ MESSAGE = (
 )
 _INIT, _GROUP = "init_process_group", "new_group"
 
-_said = False
+_settled = False
 
 
 def choose_backend(wanted: object, has_nccl: bool = False) -> str:
@@ -82,7 +82,7 @@ def _substituting(function: Callable[..., Any], module: ModuleType) -> Callable[
     import functools
     import inspect
 
-    signature = inspect.signature(function)
+    signature, is_init = inspect.signature(function), function.__name__ == _INIT
 
     @functools.wraps(function)
     def substituted(*args: Any, **kwargs: Any) -> Any:
@@ -91,7 +91,7 @@ def _substituting(function: Callable[..., Any], module: ModuleType) -> Callable[
         except TypeError:  # the function itself says what is wrong
             return function(*args, **kwargs)
         # A new group without a backend has that of the first.
-        by_itself = function.__name__ == _INIT and _has_nccl(module)
+        by_itself = is_init and _has_nccl(module)
         chosen = choose_backend(called.arguments.get("backend"), by_itself)
         if not chosen or _has_gpu():
             return function(*args, **kwargs)
@@ -100,7 +100,7 @@ def _substituting(function: Callable[..., Any], module: ModuleType) -> Callable[
         called.arguments.pop("pg_options", None)
         if not str(called.arguments.get("device_id")).startswith("cpu"):
             called.arguments.pop("device_id", None)
-        _say()
+        _say(_find_rank(called.arguments if is_init else {}, module))
         return function(*called.args, **called.kwargs)
 
     return substituted
@@ -116,10 +116,26 @@ def _has_gpu() -> bool:
     return torch is not None and bool(torch.cuda.is_available())
 
 
-def _say() -> None:
-    """Once in each process."""
-    global _said
-    if not _said:
-        _said = True
+def choose_rank(argument: object, grouped: object, variable: str) -> str:
+    """The rank of this process, as torch will take it; empty where that is not known yet. `argument`: of
+    `init_process_group`; `grouped`: of a group that is there; `variable`: RANK."""
+    return next((str(each) for each in (argument, grouped) if isinstance(each, int) and each >= 0), variable)
+
+
+def _find_rank(arguments: Mapping[str, Any], module: Any) -> str:
+    import os
+
+    try:
+        grouped = module.get_rank()
+    except Exception:  # there is no group yet
+        grouped = None
+    return choose_rank(arguments.get("rank"), grouped, os.environ.get("RANK", ""))
+
+
+def _say(rank: str) -> None:
+    """Once for the job: the first rank says it for all. Ranks that do not know which they are say it each."""
+    global _settled
+    if not _settled and rank in ("", "0"):
         sys.stderr.write(f"{MESSAGE}\n")
         sys.stderr.flush()
+    _settled = True

@@ -26,6 +26,7 @@ from paddock.environments.pytorch.builds import (
     find_doubtful,
     list_places,
     read_asked,
+    read_variable,
 )
 from paddock.environments.requirements import requirement_name
 from paddock.environments.uv import UvRuns
@@ -77,7 +78,8 @@ class _Resolution:
         versions = await self._compile(await self._choose_flag(asked))
         if find_cuda(versions) and not asked.allows_cuda:
             versions = await self._compile_for_cpu(asked, list_places(environ), versions)
-        build = explain_build(versions, self.place, bool(find_cuda(versions)))
+        variable = read_variable(self.definition, environ, self.runs.uv.machine.gpu)
+        build = explain_build(versions, self.place, bool(find_cuda(versions)), variable)
         exact = self.directory / "requirements.txt"
         return Resolved(versions, exact, build, find_doubtful(versions), self.flags, self.variables)
 

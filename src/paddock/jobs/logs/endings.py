@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from paddock.jobs.logs.complaints import cut, is_echo, is_lost_peer, is_own, name_inner, read_complaint
 from paddock.jobs.logs.folding import Folding
-from paddock.jobs.logs.torchrun import CHILD_FAILED, ROOT, Report, read_report, select_rank
+from paddock.jobs.logs.torchrun import CHILD_FAILED, ROOT, Report, read_remains, read_report, select_rank
 from paddock.jobs.logs.tracebacks import CHAINED, FROM, begins_traceback
 
 
@@ -50,7 +50,7 @@ def read_ending(text: str) -> Ending:
     written = text.split("\n")
     lines = [_plain(line) for line in written]
     report = read_report(lines) if ROOT in text else None
-    if error := _find_error(lines) if report is None else _find_reported(written, report):
+    if error := _find_told(lines) if report is None else _find_reported(written, report):
         return Ending(error=cut(error))
     folding = Folding()
     shown = [*folding.feed(lines), *folding.end()]
@@ -62,6 +62,10 @@ def _find_error(lines: Iterable[str]) -> str:
     for line in lines:
         chains.add(line)
     return chains.find()
+
+
+def _find_told(lines: Sequence[str]) -> str:
+    return _find_error(lines) or _find_error(read_remains(lines))
 
 
 def _find_reported(written: Sequence[str], report: Report) -> str:

@@ -20,7 +20,9 @@ torchrun ends with 1 whatever its processes end with, and prints this last (torc
       traceback : To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html
     ============================================================
 
-The traceback is there only of a function with torch's `@record`. That the process got a signal is said in its place.
+The traceback is there of a function with torch's `@record`, and in environments that Paddock has built, whose processes
+tell torchrun their exceptions (`environments.pytorch.paddock_torchrun`). That the process got a signal is said in its
+place.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ _EXCEPTION = 1
 @dataclass(frozen=True, slots=True)
 class Report:
     """The process that failed first. `rank`: in the job; `local`: in its pod. `code`: negative for a signal. `lines`:
-    what is said of its error, empty without `@record`."""
+    what is said of its error, empty where torchrun was not told of it."""
 
     rank: int
     local: int
@@ -76,6 +78,15 @@ def read_report(lines: Sequence[str]) -> Report | None:
         return None
     said = tuple(line for line in fields.get("traceback", ()) if not line.startswith("To enable traceback see"))
     return Report(int(rank["rank"]), int(rank["local"]), int(code["code"]), said)
+
+
+def read_remains(lines: Sequence[str]) -> list[str]:
+    """The traceback at the end of a report whose beginning was cut off; empty where the lines are no such end."""
+    end = next((place for place in range(len(lines) - 1, -1, -1) if _RULE.fullmatch(lines[place].strip())), 0)
+    start = end
+    while start and (lines[start - 1].startswith("  ") or not lines[start - 1].strip()):
+        start -= 1
+    return [line.removeprefix("  ") for line in lines[start:end]]
 
 
 def _read_fields(lines: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -5,8 +5,8 @@ between documents. If one document has an error, the caller must not apply any o
 problem in any language. The API server validates again, without line numbers.
 
 Each kind of mistake has a module: `kinds`, `spelling`, `levels` (a field at the wrong level), `containers`, `ports`,
-`devices`, `dumps`, `quotes`. They read manifests of any kind of job through `parts`. `JobApi.read_job` (`jobs.apis`)
-checks what a job needs to be planned; its problems come first.
+`devices`, `launchers`, `dumps`, `quotes`. They read manifests of any kind of job through `parts`. `JobApi.read_job`
+(`jobs.apis`) checks what a job needs to be planned; its problems come first.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from paddock.jobs.preflight.dumps import check_dump, without_server_fields
 from paddock.jobs.preflight.indentation import restore_indentation
 from paddock.jobs.preflight.inside import check_inside, check_owned
 from paddock.jobs.preflight.kinds import KNOWN, check_kind, explain_unmerged, place_versions
+from paddock.jobs.preflight.launchers import check_launchers
 from paddock.jobs.preflight.levels import drop_resolved, tell_unknown
 from paddock.jobs.preflight.parts import Part, mapping, read_parts
 from paddock.jobs.preflight.placeholders import check_placeholders
@@ -138,6 +139,7 @@ def _check_job(document: Document, api: JobApi) -> list[Problem]:
         *check_labels(mapping(mapping(manifest.get("metadata")).get("labels")), "metadata.labels"),
         *(problem for part in parts for problem in check_containers(part)),
         *check_devices(parts, api.resource.kind),
+        *check_launchers(parts, api.resource.kind),
         *check_dump(document.manifest),
     )
     others = (*check_quotes(manifest), *read, *later)

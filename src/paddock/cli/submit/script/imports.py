@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from paddock.jobs.script.hiding import NAMES
 from paddock.jobs.script.kinds import find_modules
 from paddock.jobs.script.program import Program
 from paddock.jobs.script.source import LARGEST, Source, read_source
@@ -28,6 +29,34 @@ def find_imports(program: Program, directory: Path) -> frozenset[str]:
     if program.python and _is_file(path / "__main__.py"):
         return _follow(path, [read_file(path / "__main__.py")])
     return _follow(path.parent, [read_file(path)]) if program.script.endswith(".py") else frozenset()
+
+
+def find_hiding(program: Program, directory: Path) -> dict[str, str]:
+    """Modules of `jobs.script.hiding.NAMES` -> their files in the directory where Python looks first, as typed."""
+    place = _find_first_place(program, directory)
+    try:
+        names = {each.stem for each in place.iterdir()} if place is not None else set[str]()
+    except OSError:
+        names = set()
+    typed = os.path.dirname(program.script) if program.script.endswith(".py") else program.script  # noqa: PTH120
+    found = {}
+    for module in sorted(NAMES & names):
+        for file in (f"{module}.py", f"{module}/__init__.py"):
+            if _is_file(directory / typed / file):
+                found[module] = os.path.join(typed, file.removesuffix("__init__.py"))  # noqa: PTH118 - as typed
+    return found
+
+
+def _find_first_place(program: Program, directory: Path) -> Path | None:
+    """None where it is not known, and with Python's options -P and -I, by which it does not look there."""
+    if any(flag[:1] == "-" and flag[:2] not in ("--", "-W", "-X") and {"I", "P"} & set(flag) for flag in program.flags):
+        return None
+    if program.code or program.module:
+        return directory
+    path = directory / program.script
+    if program.script.endswith(".py"):
+        return path.parent
+    return path if program.python and program.script else None
 
 
 def _read_shell(path: Path, directory: Path) -> Iterator[Source]:

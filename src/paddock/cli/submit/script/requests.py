@@ -6,7 +6,7 @@ Reads files and the environment of the shell, and creates nothing. What is built
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from paddock.cli.cluster.places import Place
 from paddock.cli.output.language import readers_language
 from paddock.cli.submit.file_environments import Needed
 from paddock.cli.submit.script.files import Machine, check_script
-from paddock.cli.submit.script.imports import find_imports
+from paddock.cli.submit.script.imports import find_hiding, find_imports
 from paddock.cli.submit.script.options import ScriptOptions
 from paddock.cli.submit.script.variables import read_hidden, read_plain
 from paddock.cli.submit.submission import Checked, build_checked, find_resource
@@ -26,6 +26,7 @@ from paddock.jobs.model import Job
 from paddock.jobs.preflight import Document, check, explain_problem
 from paddock.jobs.reading.scripts import find_script
 from paddock.jobs.script.arguments import explain_no_place, with_arguments
+from paddock.jobs.script.hiding import explain_hiding
 from paddock.jobs.script.kinds import choose_framework, explain_other_launcher, find_kind
 from paddock.jobs.script.manifest import build_command, build_manifest, find_name
 from paddock.jobs.script.names import build_secret_name
@@ -63,7 +64,10 @@ def read_request(
         raise UserError(
             phrase("programs do not start in /: call paddock in a directory of its own, or name one by --workdir")
         )
-    framework, requirements = find_framework(program, directory, options, notify), options.requirements_path
+    imports, requirements = find_imports(program, directory), options.requirements_path
+    framework = find_framework(program, imports, options, notify)
+    for said in explain_hiding(program.script or program.name, imports, find_hiding(program, directory)):
+        notify(said)
     needed = Needed(requirements, framework, bool(options.servers)) if requirements else None
     request = ScriptRequest(
         words=tuple(words),
@@ -86,13 +90,14 @@ def read_request(
     return request
 
 
-def find_framework(program: Program, directory: Path, options: ScriptOptions, notify: Notify) -> str:
-    """The framework of a typed command: --framework, else what the command and its files tell. Raises `UserError`."""
+def find_framework(program: Program, imports: Set[str], options: ScriptOptions, notify: Notify) -> str:
+    """The framework of a typed command: --framework, else what the command and its files tell. `imports`: as
+    in `choose_framework`. Raises `UserError`."""
     if options.framework is not None:
         if problem := explain_other_launcher(program, options.framework):
             raise UserError(problem)
         return options.framework
-    choice = choose_framework(program, find_imports(program, directory))
+    choice = choose_framework(program, imports)
     if choice.doubt is not None:
         notify(choice.doubt)
     return choice.framework
