@@ -9,7 +9,7 @@ import pytest
 
 from paddock.app.history import read_state
 from paddock.history.recording import JobState, build_record, mark_deleted, update_record
-from paddock.history.records import Attempt, Cause
+from paddock.history.records import MOST_RENEWALS, Attempt, Cause, Renewal, RunRecord
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.given_up import GIVEN_UP
 
@@ -43,6 +43,63 @@ def test_attempts_are_added_as_they_are_seen_with_the_reason_of_each() -> None:
     record = update_record(record, JOB, JobState("Running", attempt=2, restarts=1), 130.0)
     assert record.attempts == (Attempt(0, 100.0), Attempt(2, 120.0, CAUSE))
     assert (record.restarts, record.attempt) == (1, 2)
+
+
+def follow(*states: JobState) -> RunRecord:
+    """The record after these states, seen at 101, 102, …"""
+    record = NEW
+    for number, state in enumerate(states, 101):
+        record = update_record(record, JOB, state, float(number))
+    return record
+
+
+ALONE = Cause("RankRestarted", {"ranks": ["worker-1"], "alone": ["worker-1"]})
+TOGETHER = Cause("RankRestarted", {"ranks": ["worker-1"]})
+
+
+@pytest.mark.parametrize(
+    ("sentence", "states", "renewals"),
+    [
+        ("once, however often it is seen", [JobState(), JobState(cause=ALONE, renewals={"worker-1": 1}),
+         JobState("Running", renewals={"worker-1": 1})], (Renewal(0, 102.0, ("worker-1",), ALONE),)),
+        ("again at the next number", [JobState(cause=ALONE, renewals={"worker-1": 1}),
+         JobState(cause=ALONE, renewals={"worker-1": 2})],
+         (Renewal(0, 101.0, ("worker-1",), ALONE), Renewal(0, 102.0, ("worker-1",), ALONE))),
+        ("ranks that are started together have one", [JobState(cause=ALONE, renewals={"worker-2": 1, "worker-1": 4})],
+         (Renewal(0, 101.0, ("worker-1", "worker-2"), ALONE),)),
+        ("and not the others", [JobState(cause=ALONE, renewals={"worker-1": 1}),
+         JobState(cause=ALONE, renewals={"worker-1": 1, "worker-0": 1})],
+         (Renewal(0, 101.0, ("worker-1",), ALONE), Renewal(0, 102.0, ("worker-0",), ALONE))),
+        ("a cause of something else is none", [JobState(), JobState(cause=CAUSE, renewals={"worker-1": 1})],
+         (Renewal(0, 102.0, ("worker-1",)),)),
+        ("numbers begin anew with an attempt", [JobState(cause=ALONE, renewals={"worker-1": 1}),
+         JobState(attempt=1, cause=TOGETHER), JobState(attempt=1, cause=ALONE, renewals={"worker-1": 1})],
+         (Renewal(0, 101.0, ("worker-1",), ALONE), Renewal(1, 103.0, ("worker-1",), ALONE))),
+        ("also where the attempt's begin was not seen", [JobState(cause=ALONE, renewals={"worker-1": 1}),
+         JobState(attempt=1, cause=ALONE, renewals={"worker-1": 1})],
+         (Renewal(0, 101.0, ("worker-1",), ALONE), Renewal(1, 102.0, ("worker-1",), ALONE))),
+        ("a gang that starts again has none", [JobState(), JobState(attempt=1, cause=TOGETHER)], ()),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_a_rank_that_is_started_again_alone_is_recorded(
+    sentence: str, states: list[JobState], renewals: tuple[Renewal, ...]
+) -> None:
+    record = follow(*states)
+    assert record.renewals == renewals, sentence
+    assert record.renewed == states[-1].renewals
+
+
+def test_the_newest_of_them_are_kept_and_the_others_counted() -> None:
+    record = follow(*(JobState(renewals={"worker-1": number}) for number in range(1, MOST_RENEWALS + 4)))
+    assert (len(record.renewals), record.renewals_dropped) == (MOST_RENEWALS, 3)
+    assert (record.renewals[0].begun, record.renewals[-1].begun) == (104.0, 103.0 + MOST_RENEWALS)
+
+
+def test_the_numbers_of_ranks_are_those_of_the_status() -> None:
+    assert read_state(RESOURCE, {**JOB, "status": {"phase": "Running", "renewals": {"worker-1": 2}}}).renewals == {
+        "worker-1": 2
+    }
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from paddock.history.records import (
     Attempt,
     Cause,
     Damaged,
+    Renewal,
     RunRecord,
     find_runs,
     next_run,
@@ -30,6 +31,7 @@ def test_a_record_is_read_back_as_it_was_written(tmp_path: Path) -> None:
         RUN, ended=130.0, deleted=140.0, spec={"worker": {"replicas": 2}}, annotations={"paddock.dev/resume": "true"},
         phase="Failed", finished=True, cause=cause, restarts=1, attempts=(Attempt(0, 100.0), Attempt(1, 110.0, cause)),
         metrics={"worker-0": {"epoch": 3, "loss": 0.5}},
+        renewals=(Renewal(1, 115.0, ("worker-1",), cause),), renewals_dropped=2, renewed={"worker-1": 3},
     )  # fmt: skip
     write_record(tmp_path / "history", full)
     assert find_runs(tmp_path / "history", "default", "demo") == [full]

@@ -7,7 +7,7 @@ tests/kubernetes/test_rights.py.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -26,7 +26,7 @@ from paddock.jobs.model import Settings
 from paddock.jobs.objects.schedulers import GANG_SCHEDULERS
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, Create, T
-from paddock.kube.errors import NotFound, Unauthorized
+from paddock.kube.errors import Forbidden, NotFound, Unauthorized
 from paddock.kube.meta import (
     AUTOSCALERS,
     CONFIG_MAPS,
@@ -45,7 +45,7 @@ from paddock.operator.operator import Operator
 from support.fake_kubelet import walking
 from support.lives import EXPIRED, FAILED_ONCE, SUSPENDED, Clock, Scene, live
 from support.operator_seam import JOBS, Seam, build_job, have_pods, open_cluster, running, until
-from support.rights import Guard, Wrapper
+from support.rights import Asked, Guard, Wrapper
 
 KINDS = {PADDLEPADDLE.resource: PADDLEPADDLE}
 HIDDEN = (SERVICES, CONFIG_MAPS, POD_GROUPS, VOLCANO_POD_GROUPS)
@@ -313,6 +313,48 @@ async def test_a_token_that_is_not_taken_once_does_not_end_the_watch_of_autoscal
         await until(is_made)
 
 
+class RefusedIn(WithAutoscalers):
+    """Gives no right to watch autoscalers in one namespace."""
+
+    def __init__(self, api: Api, namespace: str) -> None:
+        super().__init__(api)
+        self._refused = namespace
+
+    @asynccontextmanager
+    async def asking(self, asked: Asked) -> AsyncIterator[None]:
+        if (asked.resource, asked.namespace) == (self.served, self._refused):
+            raise Forbidden("horizontalpodautoscalers is forbidden")
+        yield
+
+
+async def test_autoscalers_that_are_refused_in_one_namespace_are_made_in_the_others_and_its_jobs_say_why(
+    cluster: LocalApi, caplog: pytest.LogCaptureFixture
+) -> None:
+    await cluster.create(CRDS, build_pod_group_crd(WithAutoscalers.served))
+    torch, metric = KUBEFLOW_PYTORCH.resource, {"type": "Resource", "resource": {"name": "cpu"}}
+    spaces: dict[str, Any] = {"namespaces": ("ops", "team-a"), "kinds": {torch: KUBEFLOW_PYTORCH}}
+
+    async def told() -> list[str]:
+        return [each["message"] for each in (await cluster.list(EVENTS, "ops")).items if _says_none(each)]
+
+    async def made() -> list[str]:
+        return [each["metadata"]["namespace"] for each in (await cluster.list(WithAutoscalers.served, "")).items]
+
+    async with running(RefusedIn(cluster, "ops"), Settings(autoscalers=AUTOSCALERS), **spaces):
+        for namespace in ("ops", "team-a"):
+            await cluster.create(torch, build_elastic_job("elastic", [metric], namespace))
+        await until(made)
+        assert "horizontalpodautoscalers is forbidden" in (await until(told))[0]
+        await until(lambda: have_pods(cluster, 2, "elastic", "ops"))
+    assert await made() == ["team-a"]
+    assert not [each for each in (await cluster.list(EVENTS, "team-a")).items if _says_none(each)]
+    assert [line for line in caplog.messages if "cannot be watched in namespace ops" in line]
+
+
+def _says_none(event: Mapping[str, Any]) -> bool:
+    return bool(event["reason"] == "NoAutoscaler")
+
+
 async def test_a_cluster_without_autoscalers_runs_elastic_jobs_all_the_same(
     cluster: LocalApi, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -323,12 +365,12 @@ async def test_a_cluster_without_autoscalers_runs_elastic_jobs_all_the_same(
     assert any("so no autoscaler is made for elasticPolicy.metrics" in line for line in caplog.messages)
 
 
-def build_elastic_job(name: str, metrics: list[dict[str, Any]]) -> dict[str, Any]:
+def build_elastic_job(name: str, metrics: list[dict[str, Any]], namespace: str = "team-a") -> dict[str, Any]:
     pod = {"spec": {"containers": [{"name": "pytorch", "image": "torch:2", "command": ["python", "train.py"]}]}}
     return {
         "apiVersion": "kubeflow.org/v1",
         "kind": "PyTorchJob",
-        "metadata": {"name": name, "namespace": "team-a"},
+        "metadata": {"name": name, "namespace": namespace},
         "spec": {
             "runPolicy": {},
             "elasticPolicy": {"minReplicas": 1, "maxReplicas": 3, "metrics": metrics},

@@ -57,6 +57,7 @@ def read_state(resource: Resource, job: Manifest) -> JobState:
         restarts=status.restarts,
         cause=_cause(given_up or status.cause),
         given_up="environment" if given_up else "timeout" if timed_out else "",
+        renewals=dict(status.renewals),
     )
 
 

@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from paddock.history.records import Attempt, Cause, RunRecord
+from paddock.history.records import MOST_RENEWALS, Attempt, Cause, Renewal, RunRecord
 from paddock.kube.log_owner import LogOwner
 from paddock.kube.meta import annotations_of, metadata, name_of, namespace_of, uid_of
 from paddock.kube.times import Moment, read_time
@@ -19,7 +19,8 @@ _OURS = "paddock.dev/"
 
 @dataclass(frozen=True, slots=True)
 class JobState:
-    """`final`: the phase never changes again. `ended`: the recorded completion. `given_up`: as in `RunRecord`."""
+    """`final`: the phase never changes again. `ended`: the recorded completion. `given_up`: as in `RunRecord`.
+    `renewals`: how often each rank was started again alone in this attempt, by rank."""
 
     phase: str = ""
     final: bool = False
@@ -28,6 +29,7 @@ class JobState:
     restarts: int = 0
     cause: Cause | None = None
     given_up: str = ""
+    renewals: Mapping[str, int] = field(default_factory=dict)
 
 
 def build_record(manifest: Mapping[str, Any], run: int, now: Moment) -> RunRecord:
@@ -57,7 +59,7 @@ def update_record(record: RunRecord, manifest: Mapping[str, Any], state: JobStat
     ours = {key: value for key, value in annotations_of(manifest).items() if key.startswith(_OURS)}
     over = state.final or bool(state.given_up)
     return replace(
-        record,
+        _with_renewal(record, state, now),
         spec=spec if isinstance(spec, Mapping) else {},
         annotations=ours,
         phase=state.phase,
@@ -74,6 +76,19 @@ def _with_attempt(known: tuple[Attempt, ...], state: JobState, begun: Moment) ->
     if any(each.number == state.attempt for each in known):
         return known
     return (*known, Attempt(state.attempt, begun, state.cause if known else None))
+
+
+def _with_renewal(record: RunRecord, state: JobState, now: Moment) -> RunRecord:
+    """Compared by number, so that a renewal whose cause nobody saw is recorded without it."""
+    known = record.renewed if record.attempt == state.attempt else {}
+    ranks = tuple(sorted(rank for rank, number in state.renewals.items() if number > known.get(rank, 0)))
+    record = replace(record, renewed=dict(state.renewals))
+    if not ranks:
+        return record
+    cause = state.cause if state.cause is not None and state.cause.args.get("alone") else None
+    renewals = (*record.renewals, Renewal(state.attempt, now, ranks, cause))
+    dropped = max(0, len(renewals) - MOST_RENEWALS)
+    return replace(record, renewals=renewals[dropped:], renewals_dropped=record.renewals_dropped + dropped)
 
 
 def mark_deleted(record: RunRecord, now: Moment) -> RunRecord:

@@ -50,6 +50,21 @@ class Attempt:
     cause: Cause | None = None
 
 
+MOST_RENEWALS = 100
+"""Of a run, the newest are kept: a job without a limit may start a rank again for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """Ranks that were started again alone within an attempt, while their peers ran on. `begun`: when it was first seen;
+    `cause`: as in `Attempt`, None where no keeper looked when it was recorded."""
+
+    attempt: int
+    begun: Moment
+    ranks: tuple[str, ...]
+    cause: Cause | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class RunRecord:
     """One run. `spec` and `annotations` (those under paddock.dev/) are the manifest's, in its last state.
@@ -77,6 +92,13 @@ class RunRecord:
     cause: Cause | None = None
     restarts: int = 0
     attempts: tuple[Attempt, ...] = ()
+    renewals: tuple[Renewal, ...] = ()
+    """At most `MOST_RENEWALS`, oldest first."""
+    renewals_dropped: int = 0
+    """How many older ones are not kept."""
+    renewed: Mapping[str, int] = field(default_factory=dict)
+    """How often each rank was started again alone in the last attempt, as last seen; by rank, without those that never
+    were."""
     metrics: Mapping[str, Metrics] = field(default_factory=dict)
     logs_pruned: bool = False
     """Its logs were removed to keep the limits."""

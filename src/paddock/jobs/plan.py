@@ -11,18 +11,19 @@ no time but transition times, so a reconcile that finds nothing new writes nothi
 `requeue_after`.
 
 The caller (`paddock.operator`) reads the objects, confirms absences by a live GET, records, then acts. Manifests are
-built in `jobs.objects.pods`, reasons are in `jobs.causes`.
+built in `jobs.objects.pods`, reasons are in `jobs.causes`. What a reconcile decides on is read in `jobs.facts`; what a
+verdict records is put together in `jobs.recording`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from paddock.jobs import causes
 from paddock.jobs.actions import Action, Create, EventNote, Plan
-from paddock.jobs.conditions import as_unbegun, build_counts, build_phase, build_refs, follow_pods
+from paddock.jobs.conditions import as_unbegun, follow_pods
+from paddock.jobs.facts import Facts, read_facts
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import CauseRecord, Child, Job, Observed, Phase, Pod, Rank, Settings, Status
 from paddock.jobs.objects import pods
@@ -35,8 +36,6 @@ from paddock.jobs.policies import (
     deadline,
     ending,
     gang,
-    losses,
-    lost,
     one_pod,
     ports,
     restart,
@@ -51,6 +50,15 @@ from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import FATES, Age, Fate, Situation, State, plan_fate
 from paddock.jobs.policies.root_cause import read_deaths
 from paddock.jobs.policies.verdict import LOOK_AGAIN, Verdict, Wait, noticed
+from paddock.jobs.recording import (
+    build_gang_counts,
+    build_note,
+    counted_pods,
+    plan_record,
+    read_phase,
+    whole_seconds,
+    with_observed,
+)
 from paddock.jobs.text.explain import explain
 from paddock.jobs.waiting import plan_refused_cause, plan_waiting_cause
 from paddock.kube.meta import CONFIG_MAPS, name_of
@@ -60,31 +68,10 @@ RETRY_SECONDS = 30.0
 """Until the next look at what no watch reports: a foreign object that has a name of ours, a port that is still held."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Facts:
-    """The inputs of one reconcile, and what follows from them. `gang`: pods of the recorded attempt; `older`: pods of
-    earlier attempts; `replaced`: those of this attempt whose ranks have, or get, another; `missing`: ranks without a
-    pod; `whole`: every rank has had its pod in this attempt, so a missing pod was deleted; `overdue`: what to do about
-    pods that should be gone by now; `losses`: those in a row until now."""
-
-    job: Job
-    status: Status
-    observed: Observed
-    now: Moment
-    settings: Settings
-    gang: tuple[Pod, ...]
-    older: tuple[Pod, ...]
-    replaced: tuple[Pod, ...]
-    missing: tuple[Rank, ...]
-    whole: bool
-    overdue: lost.Overdue
-    losses: losses.Losses
-
-
 def plan(job: Job, status: Status, observed: Observed, now: Moment, settings: Settings | None = None) -> Plan:
     """The whole decision of one reconcile. Pure: the same arguments give the same plan. `status`: the recorded status.
     `observed`: the objects of this job; the caller has confirmed by a live GET that a missing pod does not exist."""
-    facts = _read_facts(job, as_unbegun(status), observed, now, settings or Settings())
+    facts = read_facts(job, as_unbegun(status), observed, now, settings or Settings())
     if job.deleting:
         return _plan_deletion(facts)
     # A finished job never trains again, whatever is edited or deleted: clean-up and time to live are left.
@@ -94,41 +81,23 @@ def plan(job: Job, status: Status, observed: Observed, now: Moment, settings: Se
     if isinstance(verdict, Wait):
         return _with_force(facts, _plan_wait(facts, verdict))
     if verdict is not None:
-        return _plan_record(facts, verdict)
+        return plan_record(facts, verdict)
     if status.phase is Phase.SUSPENDED:
         return _with_force(facts, _plan_suspended(facts))
     return _with_force(facts, _plan_gang(facts))
 
 
-def _read_facts(job: Job, status: Status, observed: Observed, now: Moment, settings: Settings) -> _Facts:
-    missing, current = gang.missing_ranks(job, status, observed), observed.gang(status)
-    return _Facts(
-        job=job,
-        status=status,
-        observed=observed,
-        now=now,
-        settings=settings,
-        gang=current,
-        older=tuple(pod for pod in observed.pods if pod.attempt < status.attempt),
-        replaced=one_pod.replaced_pods(status, observed),
-        missing=missing,
-        whole=not missing or gang.was_whole(job, status, observed),
-        overdue=lost.plan_overdue(job, observed, now),
-        losses=losses.read_losses(status, one_pod.find_steady(job, current), now, settings),
-    )
-
-
 # Decide.
 
 
-def _judge_success(facts: _Facts) -> Verdict | Wait | None:
+def _judge_success(facts: Facts) -> Verdict | Wait | None:
     job, status, gone = facts.job, facts.status, facts.missing if facts.whole else ()
     found = success.plan_success(job, _vouched(facts), gone, arrival.first_noticed(status, facts.now))
     off = facts.observed.clock_off
     return ending.plan_ending(job, status, found, facts.gang, facts.now, facts.settings, off)
 
 
-def _judge_deaths(facts: _Facts) -> Verdict | Wait | None:
+def _judge_deaths(facts: Facts) -> Verdict | Wait | None:
     job, status = facts.job, facts.status
     early = success.early_servers(job, facts.gang, arrival.first_noticed(status, facts.now))
     gone = facts.missing if facts.whole else ()
@@ -138,7 +107,7 @@ def _judge_deaths(facts: _Facts) -> Verdict | Wait | None:
     return wait or one_pod.plan_alone(job, status, verdict, [death.rank for death in deaths])
 
 
-def _vouched(facts: _Facts) -> tuple[Pod, ...]:
+def _vouched(facts: Facts) -> tuple[Pod, ...]:
     """Pods whose success counts."""
     if facts.status.phase is not Phase.SUSPENDED:
         return facts.gang
@@ -146,7 +115,7 @@ def _vouched(facts: _Facts) -> tuple[Pod, ...]:
     return tuple(pod for pod in facts.gang if not pod.deleting)
 
 
-_LADDER: tuple[Callable[[_Facts], Verdict | Wait | None], ...] = (
+_LADDER: tuple[Callable[[Facts], Verdict | Wait | None], ...] = (
     # First, as all other policies compare pods with the recorded attempt.
     lambda facts: gang.plan_adoption(facts.status, facts.observed),
     # Before suspension and deadline: a job whose deciding ranks have succeeded is complete, even if that is seen late.
@@ -157,7 +126,7 @@ _LADDER: tuple[Callable[[_Facts], Verdict | Wait | None], ...] = (
 )
 
 
-def _judge_active(facts: _Facts) -> Verdict | Wait | None:
+def _judge_active(facts: Facts) -> Verdict | Wait | None:
     return (
         # A resize comes before failed ranks: added ranks have no pods yet, and removed ranks may fail.
         gang.plan_resize(facts.job, facts.status, facts.observed)
@@ -169,53 +138,10 @@ def _judge_active(facts: _Facts) -> Verdict | Wait | None:
     )
 
 
-# Record.
+# Act.
 
 
-def _plan_record(facts: _Facts, verdict: Verdict) -> Plan:
-    """Records the verdict, without actions. Its events are published only if the record succeeds."""
-    status = facts.status
-    cause = verdict.cause.record(facts.now, status.cause)
-    recorded = replace(
-        _mark(facts, status),
-        phase=verdict.phase,
-        cause=cause,
-        attempt=status.attempt if verdict.attempt is None else verdict.attempt,
-        restarts=status.restarts + int(verdict.at_fault),
-        losses=_losses_after(facts, verdict),
-        renewals=_renewals_after(facts, verdict),
-    )
-    recorded = replace(recorded, **_gang_counted(facts, _counted_after(facts, recorded)))
-    if verdict.phase.terminal:
-        recorded = replace(recorded, finished=_whole_seconds(facts.now))
-    # A suspension resets the time of the deadline, as in Kubernetes' Job.
-    if verdict.phase is Phase.SUSPENDED:
-        recorded = replace(recorded, started=None)
-    return Plan(recorded, events=(_note(verdict.phase, cause),), requeue_after=0.0)
-
-
-def _counted_after(facts: _Facts, recorded: Status) -> Sequence[Pod]:
-    """The pods that stay: none of a gang that ends. Of a suspended job all, until they are gone: Kueue gives its quota
-    away when none is active, and pods of an earlier attempt hold their GPUs too."""
-    if recorded.phase is Phase.SUSPENDED:
-        return facts.observed.pods
-    return [pod for pod in facts.gang if recorded.holds(pod)]
-
-
-def _losses_after(facts: _Facts, verdict: Verdict) -> int:
-    """Of a new gang, whatever the reason: those in a row, which a long run of the gang before has ended."""
-    if verdict.losses is not None:
-        return verdict.losses
-    return facts.status.losses if verdict.attempt is None else facts.losses.before
-
-
-def _renewals_after(facts: _Facts, verdict: Verdict) -> Mapping[str, int]:
-    if verdict.renewals is not None:
-        return verdict.renewals
-    return facts.status.renewals if verdict.attempt is None else {}
-
-
-def _plan_wait(facts: _Facts, wait: Wait) -> Plan:
+def _plan_wait(facts: Facts, wait: Wait) -> Plan:
     """Records counts and the cause, which keeps its time while other ranks end. Nothing of this attempt is touched."""
     now = facts.now
     since = noticed(facts.status, type(wait.cause), now)
@@ -223,9 +149,9 @@ def _plan_wait(facts: _Facts, wait: Wait) -> Plan:
     if since is not None:
         cause = replace(cause, since=since)
     status = replace(
-        _mark(facts, facts.status),
-        phase=_read_phase(facts),
-        **_gang_counted(facts, facts.gang),
+        with_observed(facts, facts.status),
+        phase=read_phase(facts),
+        **build_gang_counts(facts, facts.gang),
         cause=cause,
     )
     left = deadline.deadline_left(facts.job, status, now)
@@ -234,59 +160,7 @@ def _plan_wait(facts: _Facts, wait: Wait) -> Plan:
     return Plan(status, tuple(_pod_deletes(facts)), requeue_after=due)
 
 
-def _read_phase(facts: _Facts) -> Phase:
-    renewing = one_pod.is_renewing(facts.status, facts.missing)
-    return Phase.RESTARTING if renewing else build_phase(facts.status.phase, facts.gang, whole=facts.whole)
-
-
-def _gang_counted(facts: _Facts, gang: Sequence[Pod]) -> dict[str, Any]:
-    return {"roles": build_counts(facts.job, gang), "refs": build_refs(facts.job, gang)}
-
-
-def _mark(facts: _Facts, status: Status) -> Status:
-    """Sets what every record holds: the mode, the generation that was observed, when the whole gang first ran."""
-    status = replace(status, mode=facts.job.mode, observed_generation=facts.job.generation)
-    running = not facts.missing and build_phase(status.phase, facts.gang, whole=True) is Phase.RUNNING
-    if status.started is None and running:
-        status = replace(status, started=_whole_seconds(_started(facts)))
-    return status
-
-
-def _started(facts: _Facts) -> Moment:
-    """Now; or the start of the last rank."""
-    # Ranks may have ended before a reconcile saw all of them run.
-    begun = [pod.started for pod in facts.gang if pod.started is not None]
-    late = any(pod.ended for pod in facts.gang) and len(begun) == len(facts.gang)
-    return min(max(begun), facts.now) if late else facts.now
-
-
-_EVENTS: dict[str, tuple[str, str]] = {
-    "Resumed": ("Resumed", "Normal"),
-    "Resized": ("Resized", "Normal"),
-    "PodsAdopted": ("Adopted", "Normal"),
-    Phase.PENDING: ("Created", "Normal"),
-    Phase.RESTARTING: ("Restarting", "Warning"),
-    Phase.SUSPENDED: ("Suspended", "Normal"),
-    Phase.COMPLETED: ("Completed", "Normal"),
-    Phase.FAILED: ("Failed", "Warning"),
-}
-"""Reason and type of the event by cause, else by phase. Only transitions have events."""
-
-
-def _note(phase: Phase, cause: CauseRecord) -> EventNote:
-    reason, type_ = _EVENTS.get(cause.reason, _EVENTS[phase])
-    return EventNote(reason, explain(cause), type_)
-
-
-def _whole_seconds(now: Moment) -> Moment:
-    """The API writes times in whole seconds: what is read back then equals what was recorded."""
-    return float(int(now))
-
-
-# Act.
-
-
-def _plan_deletion(facts: _Facts) -> Plan:
+def _plan_deletion(facts: Facts) -> Plan:
     """The record alone; that of a finished job does not change."""
     # Kubernetes' garbage collector deletes the children by their owner references, so nothing is deleted here.
     if facts.status.phase.terminal or facts.status.phase is Phase.TERMINATING:
@@ -295,7 +169,7 @@ def _plan_deletion(facts: _Facts) -> Plan:
     return Plan(replace(facts.status, phase=Phase.TERMINATING, cause=cause))
 
 
-def _plan_finished(facts: _Facts) -> Plan:
+def _plan_finished(facts: Facts) -> Plan:
     """Clean-up, then the time to live. Of the status, the counts and `observedGeneration` alone change."""
     job, status = facts.job, follow_pods(facts.job, facts.status, facts.gang)
     # `kubectl wait` ignores the conditions of a status whose generation is older than the object's.
@@ -303,7 +177,7 @@ def _plan_finished(facts: _Facts) -> Plan:
         status = replace(status, observed_generation=job.generation)
     if job.policies.ttl is not None and status.finished is None:
         # An older operator finished the job and did not record when.
-        status = replace(status, finished=_whole_seconds(facts.now))
+        status = replace(status, finished=whole_seconds(facts.now))
     left = ttl.ttl_left(job, status, facts.now)
     if left is not None and left <= 0 and not facts.observed.clock_off:
         return Plan(status, (ttl.plan_expiry(job),))
@@ -316,7 +190,7 @@ def _plan_finished(facts: _Facts) -> Plan:
     return Plan(status, actions, requeue_after=left)
 
 
-def _with_force(facts: _Facts, planned: Plan) -> Plan:
+def _with_force(facts: Facts, planned: Plan) -> Plan:
     """Adds the forced deletes of pods on lost nodes, and the time of the next one."""
     over = facts.overdue
     return replace(
@@ -331,29 +205,29 @@ def _earliest(*seconds: float | None) -> float | None:
     return min((each for each in seconds if each is not None), default=None)
 
 
-def _plan_suspended(facts: _Facts) -> Plan:
+def _plan_suspended(facts: Facts) -> Plan:
     status = replace(
         facts.status,
         mode=facts.job.mode,
         observed_generation=facts.job.generation,
-        **_gang_counted(facts, _counted_after(facts, facts.status)),
+        **build_gang_counts(facts, counted_pods(facts, facts.status)),
         cause=causes.Suspended().record(facts.now, facts.status.cause),
     )
     return Plan(status, (*_pod_deletes(facts), *_removal(facts, services=True)))
 
 
-def _removal(facts: _Facts, *, services: bool) -> tuple[Action, ...]:
+def _removal(facts: Facts, *, services: bool) -> tuple[Action, ...]:
     removal = children.plan_removal(facts.job, facts.observed, services=services)
     return (*removal, *autoscaler.plan_autoscaler_removal(facts.job, facts.observed))
 
 
-def _plan_gang(facts: _Facts) -> Plan:
+def _plan_gang(facts: Facts) -> Plan:
     """An unfinished job without a verdict: records counts, phase and cause, and creates what the gang lacks."""
     wait = backoff.delay_left(facts.status, facts.now) if facts.missing else 0.0
     # Pods of a new attempt have the names of the old ones, so they are created once the old ones are gone.
     clearing = bool(facts.missing) and (bool(facts.older) or wait > 0 or not _free_ranks(facts))
     needs = _Needs() if clearing else _read_needs(facts)
-    phase = Phase.RESTARTING if clearing else _read_phase(facts)
+    phase = Phase.RESTARTING if clearing else read_phase(facts)
     doubt = deadline.plan_doubt(facts.job, facts.status, facts.now, facts.observed.clock_off)
     overdue = facts.overdue.cause or doubt
     silent = silence.plan_silence(facts.gang, facts.job.size, facts.observed.pod_group, facts.now, facts.settings)
@@ -363,9 +237,9 @@ def _plan_gang(facts: _Facts) -> Plan:
         else needs.obstacle or overdue or _waiting_cause(facts, needs, silent.cause)
     )
     status = replace(
-        _mark(facts, facts.status),
+        with_observed(facts, facts.status),
         phase=phase,
-        **_gang_counted(facts, facts.gang),
+        **build_gang_counts(facts, facts.gang),
         cause=None if cause is None else _recorded(facts, cause),
     )
     leftovers = children.plan_leftovers(facts.job, facts.status, facts.observed)
@@ -376,7 +250,7 @@ def _plan_gang(facts: _Facts) -> Plan:
         status,
         (*_pod_deletes(facts), *leftovers, *scaling, *needs.actions, *wakes),
         (
-            *((_note(Phase.PENDING, status.cause),) if facts.status.phase is Phase.NONE and status.cause else ()),
+            *((build_note(Phase.PENDING, status.cause),) if facts.status.phase is Phase.NONE and status.cause else ()),
             *_address_notes(facts, needs.actions),
         ),
         _earliest(
@@ -398,7 +272,7 @@ class _Needs:
     retry: float | None = None
 
 
-def _address_notes(facts: _Facts, actions: Sequence[Action]) -> tuple[EventNote, ...]:
+def _address_notes(facts: Facts, actions: Sequence[Action]) -> tuple[EventNote, ...]:
     """Published once, together with the ConfigMap whose addresses the framework cannot use."""
     if not any(isinstance(action, Create) and action.resource == CONFIG_MAPS for action in actions):
         return ()
@@ -406,7 +280,7 @@ def _address_notes(facts: _Facts, actions: Sequence[Action]) -> tuple[EventNote,
     return (EventNote("AddressesUnread", doubt, "Warning"),) if doubt else ()
 
 
-def _read_needs(facts: _Facts) -> _Needs:
+def _read_needs(facts: Facts) -> _Needs:
     """All ranks or none: where another object has one of the names, or no port is free, no rank is created. Objects of
     a former job of the same name are deleted here."""
     job, observed = facts.job, facts.observed
@@ -435,7 +309,7 @@ def _describe_foreign(foreign: Sequence[Child]) -> causes.Cause:
     return causes.ObjectInTheWay(names, former=not others)
 
 
-def _missing_objects(facts: _Facts, port: int | None) -> Iterator[Action]:
+def _missing_objects(facts: Facts, port: int | None) -> Iterator[Action]:
     job, status, observed = facts.job, facts.status, facts.observed
     group = children.plan_pod_group(job, observed, facts.settings)
     yield from group
@@ -448,20 +322,20 @@ def _missing_objects(facts: _Facts, port: int | None) -> Iterator[Action]:
     yield from children.plan_config_map(job, status, observed)
 
 
-def _free_ranks(facts: _Facts) -> tuple[Rank, ...]:
+def _free_ranks(facts: Facts) -> tuple[Rank, ...]:
     """Ranks without a pod whose name no pod that they had before holds."""
     held = {pod.rank for pod in facts.replaced}
     return tuple(rank for rank in facts.missing if rank not in held)
 
 
-def _pod_deletes(facts: _Facts) -> Iterator[Action]:
+def _pod_deletes(facts: Facts) -> Iterator[Action]:
     situation = read_situation(facts.job, facts.status)
     for pod in facts.observed.pods:
         if plan_fate(situation, facts.status, pod) is Fate.DELETE:
             yield children.plan_pod_delete(facts.job, pod)
 
 
-def _clearing_cause(facts: _Facts, wait: float) -> causes.Cause | CauseRecord:
+def _clearing_cause(facts: Facts, wait: float) -> causes.Cause | CauseRecord:
     """The recorded cause of the new attempt until its pods are created. After the delay: why an old pod is still
     there."""
     recorded = facts.status.cause
@@ -473,7 +347,7 @@ def _clearing_cause(facts: _Facts, wait: float) -> causes.Cause | CauseRecord:
     return causes.WaitingForOldPods(len(facts.older) + len(facts.replaced))
 
 
-def _waiting_cause(facts: _Facts, needs: _Needs, silent: causes.Cause | None) -> causes.Cause | None:
+def _waiting_cause(facts: Facts, needs: _Needs, silent: causes.Cause | None) -> causes.Cause | None:
     if known := _refused(facts, needs.actions) or silent:
         return known
     name = pods.config_map_name(facts.job, facts.status.attempt)
@@ -483,12 +357,12 @@ def _waiting_cause(facts: _Facts, needs: _Needs, silent: causes.Cause | None) ->
     return plan_waiting_cause(facts.gang, facts.job.size, needed, has_config_map=exists, pod_group=group, nodes=nodes)
 
 
-def _refused(facts: _Facts, actions: Sequence[Action]) -> causes.Cause | None:
+def _refused(facts: Facts, actions: Sequence[Action]) -> causes.Cause | None:
     """Objects that the API server refused and that are still needed. This cause comes before why other pods wait."""
     creates = [action for action in actions if isinstance(action, Create)]
     needed = {f"{create.resource.kind} {name_of(create.manifest)}" for create in creates}
     return plan_refused_cause(facts.observed.refused, needed)
 
 
-def _recorded(facts: _Facts, cause: causes.Cause | CauseRecord) -> CauseRecord:
+def _recorded(facts: Facts, cause: causes.Cause | CauseRecord) -> CauseRecord:
     return cause if isinstance(cause, CauseRecord) else cause.record(facts.now, facts.status.cause)

@@ -23,6 +23,7 @@ from paddock.jobs.apis.last_valid import with_last_valid_spec
 from paddock.jobs.model import Job, NodeCondition, NodeState, Observed, Refusal, Settings, Status
 from paddock.jobs.plan import plan
 from paddock.jobs.policies import silent_nodes
+from paddock.jobs.policies.autoscaler import explain_none
 from paddock.jobs.policies.lost import overdue
 from paddock.jobs.policies.manager import find_other_manager
 from paddock.jobs.policies.ports import shares_network
@@ -73,6 +74,7 @@ class _LocalState:
     written: tuple[str, ...] = ()
     seen_during_write: set[str] | None = None
     reported_generation: Any = None
+    told_no_autoscaler: bool = False
     refused: Refusal | None = None
 
 
@@ -193,8 +195,9 @@ class Controller:
         self._watch_names(ref, ((child.resource, Key(job.key.namespace, child.name)) for child in observed.foreign))
         now = self._clock()
         observed = replace(observed, clock_off=int(self._clock_off()))
-        settings = replace(self._settings, autoscalers=self._informers.autoscalers)
+        settings = replace(self._settings, autoscalers=self._informers.autoscalers(ref.key.namespace))
         decided = plan(job, status, observed, now, settings)
+        self._tell_of_autoscaler(ref, manifest, job, decided.status)
         recorded = record.with_problem(decided.status, refusal, now)
         if refusal is None:
             recorded = record.with_valid_spec(recorded, status, manifest, first_look=new_generation)
@@ -241,7 +244,7 @@ class Controller:
     def _observe(self, ref: JobRef, status: Status, job: Job) -> Observed:
         """The children of the job from the caches. The ports of this machine are read only if the job needs
         new pods and these share its network."""
-        groups, scalers = self._settings.pod_groups, self._informers.autoscalers
+        groups, scalers = self._settings.pod_groups, self._informers.autoscalers(ref.key.namespace)
         observed = observe.read_observed(job, status.attempt, self._informers, pod_groups=groups, autoscalers=scalers)
         creates_pods = not status.phase.terminal and observe.missing_pods(job, status, observed)
         if not creates_pods or not shares_network(job, self._settings):
@@ -327,6 +330,14 @@ class Controller:
         for action in decided.actions:
             if isinstance(action, Create) and action.resource == PODS:
                 state.port = observe.read_held_port(action.manifest) or state.port
+
+    def _tell_of_autoscaler(self, ref: JobRef, manifest: Manifest, job: Job, status: Status) -> None:
+        """Once in the life of this process."""
+        state, why = self._states[ref], self._informers.why_no_autoscalers(ref.key.namespace)
+        note = None if state.told_no_autoscaler else explain_none(job, status, why)
+        if note is not None:
+            state.told_no_autoscaler = True
+            self._publish(manifest, (note,))
 
     def _publish(self, manifest: Manifest, notes: Iterable[EventNote]) -> None:
         for note in notes:

@@ -59,8 +59,8 @@ class Informers:
         autoscalers: Resource | None = None,
     ) -> None:
         self.jobs = tuple(jobs)
-        self.autoscalers = autoscalers
-        """The resource of HorizontalPodAutoscalers; None where they are not served, or not allowed."""
+        self._autoscalers = autoscalers
+        self._no_autoscalers: dict[str, str] = {}
         self.optional = tuple(each for each in (*self.jobs, pod_groups, autoscalers) if each is not None)
         self.namespaces = ("",) if "" in namespaces else tuple(dict.fromkeys(namespaces))
         self._logged: set[str] = set()
@@ -112,14 +112,25 @@ class Informers:
         held = chain.from_iterable(cache.values(_PORT) for cache in self._caches[PODS].values())
         return frozenset(int(port) for port, _, owner in (value.partition(" ") for value in held) if owner != excluding)
 
+    def autoscalers(self, namespace: str) -> Resource | None:
+        """The resource of HorizontalPodAutoscalers; None in a namespace where they are not served, or not allowed."""
+        return None if self._watched_as(namespace) in self._no_autoscalers else self._autoscalers
+
+    def why_no_autoscalers(self, namespace: str) -> str:
+        """The server's answer where it refused to serve them; else empty."""
+        return self._no_autoscalers.get(self._watched_as(namespace), "")
+
+    def _watched_as(self, namespace: str) -> str:
+        return "" if "" in self.namespaces else namespace
+
     def _find(self, resource: Resource, namespace: str) -> Cache | None:
         """Compare the result with None: an empty cache is false, as it has a length."""
-        caches = self._caches.get(resource, {})
-        return caches.get("" if "" in self.namespaces else namespace)
+        return self._caches.get(resource, {}).get(self._watched_as(namespace))
 
     async def _mirror(self, resource: Resource, namespace: str, cache: Cache) -> None:
         """Run one cache. A kind that is not served, or not allowed, is tried again: both may change. An optional kind
-        that is not served counts as synced, with no objects; without autoscalers the operator does without them."""
+        that is not served counts as synced, with no objects; where autoscalers are refused, the operator does without
+        them until it is started again."""
         tries = 0
         while True:
             try:
@@ -131,7 +142,7 @@ class Informers:
                 self._logged.add(sentence)
                 # A token that is not taken may be renewed; only the kind and the right may lack for good.
                 if resource == AUTOSCALERS and not isinstance(error, Unauthorized):
-                    self.autoscalers = None
+                    self._no_autoscalers[namespace] = error.message
                     cache.synced.set()
                     return
                 if isinstance(error, NotFound) and resource in self.optional:
@@ -151,14 +162,15 @@ def explain_unwatched(resource: Resource, namespace: str, error: ApiError, *, jo
             f"{name} is not installed in this cluster: waiting for it. Install it with {file}`paddock manifests crd"
             f"{kinds} | kubectl create -f -`"
         )
+    where = f"in namespace {namespace}" if namespace else "in all namespaces"
     if resource == AUTOSCALERS and not isinstance(error, Unauthorized):
+        refused = f" {where}" if isinstance(error, Forbidden) else ""
         return (
-            f"{name} of {resource.version} cannot be watched, so no autoscaler is made for elasticPolicy.metrics: "
-            f"{error.message}"
+            f"{name} of {resource.version} cannot be watched{refused}, so no autoscaler is made for "
+            f"elasticPolicy.metrics until the operator is started again: {error.message}"
         )
     if isinstance(error, NotFound):
         return f"{name} is not served by this cluster: waiting for it. Is the scheduler that it belongs to installed?"
-    where = f"in namespace {namespace}" if namespace else "in all namespaces"
     said = f"cannot watch {name} {where}, trying again: {error.message}."
     if isinstance(error, Unauthorized):
         return f"{said} The token or certificate of the operator is not taken by this cluster"

@@ -8,8 +8,16 @@ from typing import Any
 
 import pytest
 
-from paddock.cli.output.run_rows import RunRow, build_cells, build_document, build_metrics, explain_end
-from paddock.history.records import Attempt, Cause, Metrics, RunRecord
+from paddock.cli.output.run_rows import (
+    RunRow,
+    build_attempt_rows,
+    build_cells,
+    build_document,
+    build_metrics,
+    explain_dropped,
+    explain_end,
+)
+from paddock.history.records import Attempt, Cause, Metrics, Renewal, RunRecord
 
 RUN = RunRecord(
     "batch.paddlepaddle.org/v1", "PaddleJob", "default", "demo", "u", 2, 100.0,
@@ -85,3 +93,43 @@ def test_a_run_as_json_has_its_attempts_and_changes() -> None:
     assert document["attempts"] == [{"attempt": 0, "began": "1970-01-01T00:01:40Z", "cause": None,
                                      "ranks": ["worker-0"]}]  # fmt: skip
     assert document["cause"]["sentence"].startswith("failed: worker-0 ended with exit code 3")
+
+
+LOST = Cause("PodsDeleted", {"ranks": ["worker-10"], "alone": ["worker-10"]})
+RENEWED = replace(
+    RUN,
+    attempts=(Attempt(0, 100.0), Attempt(1, 130.0, Cause("Resized", {"wanted": 4}))),
+    renewals=(Renewal(0, 110.0, ("worker-10", "worker-9"), LOST), Renewal(0, 120.0, ("worker-1",)),
+              Renewal(1, 140.0, ("worker-2",), LOST)),
+)  # fmt: skip
+
+
+def test_a_rank_that_was_started_again_alone_has_a_line_beneath_its_attempt() -> None:
+    rows = build_attempt_rows(RENEWED, {0: ("worker-0", "worker-1")})
+    why = "starting worker-10 again alone: worker-10 was deleted; not counted as a restart"
+    assert [(row[0], row[2], row[3]) for row in rows] == [
+        ("0", "worker-0 worker-1", ""),
+        ("0", "worker-9 worker-10", why),
+        ("0", "worker-1", "started again alone"),
+        ("1", "", rows[3][3]),
+        ("1", "worker-2", why),
+    ]
+    assert "resized" in rows[3][3]
+    assert [row[1] for row in rows] == sorted(row[1] for row in rows), "they are in the order of time"
+
+
+def test_lines_that_are_not_kept_are_counted() -> None:
+    assert explain_dropped(RENEWED) is None
+    assert [str(explain_dropped(replace(RENEWED, renewals_dropped=count))) for count in (1, 7)] == [
+        "1 earlier time that ranks were started again alone is not kept",
+        "7 earlier times that ranks were started again alone are not kept",
+    ]
+
+
+def test_json_has_when_ranks_were_started_again_alone() -> None:
+    document: dict[str, Any] = build_document(RunRow(RENEWED, {}, None), {})
+    assert json.loads(json.dumps(document)) == document
+    assert document["renewals"][1] == {
+        "attempt": 0, "began": "1970-01-01T00:02:00Z", "cause": None, "ranks": ["worker-1"],
+    }  # fmt: skip
+    assert document["renewals"][0]["ranks"] == ["worker-9", "worker-10"]

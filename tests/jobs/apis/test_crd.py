@@ -83,6 +83,28 @@ def test_kubectl_prints_the_state_of_a_job_and_why_with_o_wide(
     assert cells["Why"] == [explain(status.cause)]
 
 
+EDIT = "the manifest was edited and is wrong: spec.worker: is missing; the job goes on by what was written before"
+
+
+@pytest.mark.parametrize("api", [PADDLEPADDLE, KUBEFLOW_PADDLE], ids=["paddlepaddle", "kubeflow"])
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (Status(Phase.RUNNING, problem=WRONG), EDIT),
+        (Status(Phase.PENDING, cause=WAITING, problem=WRONG), f"{explain(WAITING)}; {EDIT}"),
+        (Status(Phase.FAILED, cause=ENDED, problem=WRONG), explain(ENDED)),
+    ],
+    ids=lambda value: value.phase.value if isinstance(value, Status) else "",
+)
+def test_an_edit_that_is_not_followed_is_told_to_who_types_kubectl(api: JobApi, status: Status, said: str) -> None:
+    """As `kubectl scale --replicas=0` of a job that runs."""
+    job = {"status": api.write_status({}, status, 3.0)}
+    (why,) = find(columns(api, wide=True)["Why"], job)
+    assert why.removeprefix("all ranks run; ") == said
+    mended = api.write_status(job["status"], status.with_(problem=None), 4.0)
+    assert EDIT not in find(columns(api, wide=True)["Why"], {"status": {**job["status"], **mended}})
+
+
 @pytest.mark.parametrize(
     ("api", "kind", "specs"),
     [

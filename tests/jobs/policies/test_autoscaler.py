@@ -13,6 +13,7 @@ from paddock.jobs.launch import Elastic, Launch
 from paddock.jobs.model import Child, Job, Observed, Phase, Policies, Settings, Status
 from paddock.jobs.objects.children import build_autoscaler
 from paddock.jobs.plan import plan
+from paddock.jobs.policies.autoscaler import explain_none
 from paddock.kube.meta import AUTOSCALERS, annotations_of
 
 CPU = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}
@@ -53,6 +54,32 @@ def test_an_elastic_job_with_metrics_gets_one_and_no_other_job() -> None:
 
 def test_none_is_made_where_none_is_served() -> None:
     assert look(SCALED, None, settings=Settings()).actions == ()
+
+
+@pytest.mark.parametrize(
+    ("job", "phase", "refused", "told"),
+    [
+        (SCALED, Phase.PENDING, "it is forbidden", True),
+        (SCALED, Phase.RUNNING, "it is forbidden", True),
+        (SCALED, Phase.RUNNING, "", False),
+        (UNSCALED, Phase.RUNNING, "it is forbidden", False),
+        (build_torch_job(), Phase.RUNNING, "it is forbidden", False),
+        (SCALED, Phase.SUSPENDED, "it is forbidden", False),
+        (SCALED, Phase.COMPLETED, "it is forbidden", False),
+        (SCALED, Phase.FAILED, "it is forbidden", False),
+    ],
+)
+def test_a_job_that_asks_for_one_where_they_are_refused_is_told_why(
+    job: Job, phase: Phase, refused: str, *, told: bool
+) -> None:
+    note = explain_none(job, build_status(job, phase), refused)
+    assert (note is not None) == told
+    if note is not None:
+        assert (note.reason, note.type) == ("NoAutoscaler", "Warning")
+        assert note.message == (
+            "no HorizontalPodAutoscaler is made for elasticPolicy.metrics, and the number of workers stays as it is: "
+            "it is forbidden"
+        )
 
 
 def test_one_that_is_as_asked_for_is_left_alone() -> None:

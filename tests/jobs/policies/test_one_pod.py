@@ -203,3 +203,13 @@ def test_the_cause_says_who_starts_again() -> None:
     lost = recorded(ALONE, {"worker-1": deleting}).cause
     assert lost is not None
     assert explain(lost) == "starting worker-1 again alone: worker-1 was deleted; not counted as a restart"
+
+
+def test_as_many_ranks_are_counted_as_start_again() -> None:
+    many = build_torch_job(workers=700, scope=RestartScope.POD)
+    status = build_status(many)
+    pods = tuple(failed(1)(pod) for pod in build_pods(many))
+    found = judge(many, status, Observed(pods=pods, services=build_services(many))).status
+    assert len(found.renewals) == 701
+    assert found.cause is not None
+    assert explain(found.cause).endswith("started again alone: master-0, worker-0, worker-1 and 698 more")

@@ -7,8 +7,8 @@ from paddock.cli.output.rows import build_job_cells
 from paddock.cli.verbs.explain import build_explanation
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Phase, Status
+from paddock.jobs.text.edit import explain_edit
 from paddock.jobs.text.phrases import render
-from paddock.jobs.views.edit import explain_edit
 from paddock.jobs.views.jobs import read_job_row
 from support.operator_seam import build_job
 

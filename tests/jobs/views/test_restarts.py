@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from jobs.gangs import build_job, build_torch_job, cause
+from jobs.gangs import build_job, build_status, build_torch_job, cause
 from paddock.jobs.model import CauseRecord, RestartPolicy, RestartScope
-from paddock.jobs.views.restarts import explain_no_restart, explain_scope, name_scope
+from paddock.jobs.views.restarts import explain_no_restart, explain_restarts, explain_scope, name_scope
 
 FAILED = {"ranks": ["worker-0"], "code": 1}
 WRITTEN = {"spec": {"worker": {"template": {"spec": {"restartPolicy": "Never"}}}}}
@@ -79,6 +79,14 @@ def test_a_job_says_what_starts_again() -> None:
         "a rank that fails or is lost starts again alone (paddock.dev/restart-scope: Pod)"
     )
     assert name_scope(build_job(workers=1)) is None
+
+
+def test_a_job_says_which_ranks_were_started_again_alone() -> None:
+    scope = str(name_scope(ALONE))
+    assert str(explain_restarts(ALONE, build_status(ALONE))) == scope
+    renewed = build_status(ALONE, renewals={"worker-1": 2, "master-0": 1, "worker-7": 1})
+    assert str(explain_restarts(ALONE, renewed)) == f"{scope}; in this attempt master-0 (1×) and worker-1 (2×)"
+    assert explain_restarts(build_job(workers=1), renewed) is None
 
 
 def test_a_restart_says_what_it_restarts() -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from paddock.app.history import read_cause
 from paddock.cli.output.local_times import format_local_time
 from paddock.history.changes import shorten
-from paddock.history.records import Attempt, Cause, Metrics, RunRecord
+from paddock.history.records import Attempt, Cause, Metrics, Renewal, RunRecord
 from paddock.history.settings import find_run_changes
 from paddock.jobs.text.explain import explain
-from paddock.jobs.text.phrases import Phrase, phrase, render
+from paddock.jobs.text.phrases import Phrase, counted, phrase, render
 from paddock.kube.times import Moment, format_duration, format_time
 
 HEADER = ("NAME", "RUN", "STARTED", "TOOK", "ENDED", "METRICS", "CHANGED")
@@ -68,14 +68,34 @@ def _number(number: int | float | str) -> str:
     return f"{number:.4g}" if isinstance(number, float) else str(number)
 
 
-def build_attempt_cells(attempt: Attempt, ranks: tuple[str, ...], language: str = "en") -> list[str]:
-    """`ranks`: those that have printed."""
-    return [
-        str(attempt.number),
-        format_local_time(attempt.begun),
-        " ".join(ranks),
-        explain_cause(attempt.cause, language),
-    ]
+def build_attempt_rows(run: RunRecord, ranks: Mapping[int, tuple[str, ...]], language: str = "en") -> list[list[str]]:
+    """A line for each attempt, with the ranks that have printed (`ranks`), and beneath it one for each time that ranks
+    of it were started again alone, with these ranks."""
+    rows: list[list[str]] = []
+    for attempt in run.attempts:
+        rows.append(_attempt_cells(attempt, ranks.get(attempt.number, ()), language))
+        rows += [_attempt_cells(each, each.ranks, language) for each in run.renewals if each.attempt == attempt.number]
+    return rows
+
+
+def _attempt_cells(start: Attempt | Renewal, ranks: Iterable[str], language: str) -> list[str]:
+    if isinstance(start, Attempt):
+        number, why = start.number, explain_cause(start.cause, language)
+    else:
+        number, ranks = start.attempt, sorted(ranks, key=_order)
+        why = explain_cause(start.cause, language) or render(phrase("started again alone"), language)
+    return [str(number), format_local_time(start.begun), " ".join(ranks), why]
+
+
+def explain_dropped(run: RunRecord) -> Phrase | None:
+    """How many lines of `build_attempt_rows` are not kept any more; None for none."""
+    if not run.renewals_dropped:
+        return None
+    return counted(
+        "{count} earlier time that ranks were started again alone is not kept",
+        "{count} earlier times that ranks were started again alone are not kept",
+        count=run.renewals_dropped,
+    )
 
 
 def explain_cause(cause: Cause | None, language: str = "en") -> str:
@@ -103,7 +123,8 @@ def explain_end(run: RunRecord, language: str = "en") -> str:
 
 
 def build_document(row: RunRow, attempts: Mapping[int, tuple[str, ...]], language: str = "en") -> dict[str, Any]:
-    """The run for `-o json`; `attempts`: the ranks that have printed in each."""
+    """The run for `-o json`; `attempts`: the ranks that have printed in each. `renewals`: when ranks were started again
+    alone."""
     run = row.run
     return {
         "apiVersion": run.api_version,
@@ -125,6 +146,15 @@ def build_document(row: RunRow, attempts: Mapping[int, tuple[str, ...]], languag
                 "ranks": list(attempts.get(each.number, ())),
             }
             for each in run.attempts
+        ],
+        "renewals": [
+            {
+                "attempt": each.attempt,
+                "began": format_time(each.begun),
+                "cause": _document_of(each.cause, language),
+                "ranks": sorted(each.ranks, key=_order),
+            }
+            for each in run.renewals
         ],
         "metrics": {rank: dict(metrics) for rank, metrics in row.metrics.items()},
         "changed": row.changes,

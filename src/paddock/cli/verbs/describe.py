@@ -23,14 +23,14 @@ from paddock.cli.output.terminal import print_table, stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.model import Job, Status
 from paddock.jobs.policies.manager import find_other_manager
+from paddock.jobs.text.edit import explain_edit
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.messages import translate_message
 from paddock.jobs.text.phrases import Phrase, phrase, render
-from paddock.jobs.views.edit import explain_edit
 from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.outputs import find_places
 from paddock.jobs.views.pods import read_pod_row
-from paddock.jobs.views.restarts import name_scope
+from paddock.jobs.views.restarts import explain_restarts
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import EVENTS, Manifest, Resource, annotations_of, metadata
@@ -119,7 +119,7 @@ def build_facts(job: Job, stored: StoredJob, place: Place, language: str = "en")
         phrase("Started"): _moment(status.started),
         phrase("Finished"): _moment(status.finished),
         phrase("Attempt"): attempt,
-        phrase("Restarts"): name_scope(job) or "",
+        phrase("Restarts"): explain_restarts(job, status) or "",
         phrase("Launch"): _launch(job),
         phrase("Clean-up"): f"cleanPodPolicy {job.policies.clean_up}",
         phrase("Without"): annotations_of(stored.manifest).get("paddock.dev/without", ""),

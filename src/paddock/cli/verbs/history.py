@@ -112,11 +112,10 @@ def _print(survey: Survey, rows: Sequence[RunRow], *, spaces: bool, whole: bool)
     for row in rows if whole else ():
         print()
         stdout().print(run_rows.explain_end(row.run, language))
-        ranks = find_attempts(survey, row.run)
-        attempts = [
-            run_rows.build_attempt_cells(each, ranks.get(each.number, ()), language) for each in row.run.attempts
-        ]
+        attempts = run_rows.build_attempt_rows(row.run, find_attempts(survey, row.run), language)
         print_table(stdout(), run_rows.ATTEMPT_HEADER, attempts, cut=is_narrow(stdout()))
+        if dropped := run_rows.explain_dropped(row.run):
+            stdout().print(render(dropped, language))
         for change in row.changes if len(row.changes) > SHOWN else ():
             stdout().print(f"    {change}")
 

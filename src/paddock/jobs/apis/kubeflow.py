@@ -203,6 +203,10 @@ def _read_replicas(fields: Fields, replica_type: ReplicaType) -> int:
     if low == high == 1 and isinstance(found, int | float) and found != 1:
         advice = phrase("; there is one {role}, rank 0, and further ranks are Workers", role=replica_type.name)
         fields.refuse("replicas", "1", advice=advice)
+    elif found == 0 and low > 0 and not isinstance(found, bool):
+        # `kubectl scale --replicas=0` is what stops a Deployment.
+        advice = phrase("; to stop the job for a while, set spec.runPolicy.suspend to true")
+        fields.refuse("replicas", phrase("a whole number from {low} to {high}", low=low, high=high), advice=advice)
     elif (replicas := fields.whole("replicas", low, high)) is not None:
         return replicas
     return 1

@@ -1,9 +1,9 @@
 """`.status` of a job of kubeflow.org/v1 <-> Status.
 
 Kubeflow's shape: conditions, replicaStatuses, startTime, completionTime. Paddock adds phase, mode, attempt, restarts,
-cause, `why` (the cause as an English sentence, which the messages of conditions do not have) and observedGeneration,
-and to each replica status `ready` ("2/2"), `pending` and `starting`. A status without `attempt` is training-operator's:
-its phase is read from its conditions. `lastReconcileTime` stays.
+cause, `why` (the cause, and an edit that is not followed, as an English sentence, which the messages of conditions do
+not have) and observedGeneration, and to each replica status `ready` ("2/2"), `pending` and `starting`. A status without
+`attempt` is training-operator's: its phase is read from its conditions. `lastReconcileTime` stays.
 
 `active` counts pods whose program has started, ready or not, until they are gone: Kueue releases a job's quota when
 `active` is 0. v1.9 sets it to 0 as soon as the job is suspended, while its pods still hold their GPUs.
@@ -20,7 +20,7 @@ from paddock.jobs.apis.kubeflow_sentences import Subject
 from paddock.jobs.apis.recorded import as_patch, count, mapping, read_ours, read_wanted, write_ours
 from paddock.jobs.model import Counts, RestartPolicy, Status
 from paddock.jobs.names import job_label
-from paddock.jobs.text.explain import explain
+from paddock.jobs.text.edit import explain_state
 from paddock.kube.meta import Manifest, key_of
 from paddock.kube.times import Moment
 
@@ -65,10 +65,10 @@ def write_status(
     }
     subject = _build_subject(status, shape, manifest)
     conditions = build_conditions(read_conditions(previous.get("conditions")), status, now, subject)
-    why = explain(status.cause) if status.cause else None
     return as_patch(
         previous,
-        write_ours(previous, status) | {"why": why, "replicaStatuses": counts, "conditions": conditions or None},
+        write_ours(previous, status)
+        | {"why": explain_state(status) or None, "replicaStatuses": counts, "conditions": conditions or None},
     )
 
 

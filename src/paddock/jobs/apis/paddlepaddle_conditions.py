@@ -7,8 +7,9 @@
     Failed      the job is Failed
 
 They serve `kubectl wait --for=condition=Succeeded`. Running exists from the first status on, the others once they have
-been True. The reason is that of `status.cause`, the message its English sentence. lastTransitionTime changes only with
-the status of a condition. Conditions of other types stay. Kubeflow's conditions are in `apis.kubeflow_conditions`.
+been True. The reason is that of `status.cause`, the message its English sentence, and what is wrong in an edit that is
+not followed. lastTransitionTime changes only with the status of a condition. Conditions of other types stay. Kubeflow's
+conditions are in `apis.kubeflow_conditions`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from paddock.jobs.model import Phase, Status
-from paddock.jobs.text.explain import explain
+from paddock.jobs.text.edit import explain_state
 from paddock.kube.meta import Manifest
 from paddock.kube.times import Moment, format_time
 
@@ -58,16 +59,16 @@ def _build(type_: str, stored: Mapping[str, Any] | None, status: Status, now: Mo
 
 def _words(type_: str, stored: Mapping[str, Any] | None, status: Status, *, holds: bool) -> tuple[str, str]:
     """Reason and message. Neither is ever empty: Kubernetes 1.20 treats an empty message as missing and refuses it."""
-    if status.cause is not None:
-        said = (status.cause.reason, explain(status.cause))
-    else:
-        said = (
-            status.phase.value,
-            "all ranks run" if status.phase is Phase.RUNNING else f"the job is {status.phase.value}",
-        )
     if holds or type_ == RUNNING:
-        return said
+        return _say(status)
     if type_ == SUSPENDED:
         return "Resumed", "the job goes on"
     before = stored or {}
     return str(before.get("reason") or type_), str(before.get("message") or type_)
+
+
+def _say(status: Status) -> tuple[str, str]:
+    if status.cause is not None:
+        return status.cause.reason, explain_state(status)
+    said = "all ranks run" if status.phase is Phase.RUNNING else f"the job is {status.phase.value}"
+    return status.phase.value, "; ".join(filter(None, (said, explain_state(status))))

@@ -10,8 +10,8 @@ somebody else made is used as it is: it is never changed or deleted.
 
 from __future__ import annotations
 
-from paddock.jobs.actions import Create, Delete, Patch
-from paddock.jobs.model import Child, Job, Observed, Settings
+from paddock.jobs.actions import Create, Delete, EventNote, Patch
+from paddock.jobs.model import Child, Job, Observed, Phase, Settings, Status
 from paddock.jobs.objects.children import build_autoscaler
 from paddock.kube.meta import Key, annotations_of
 
@@ -23,7 +23,7 @@ def plan_autoscaler(job: Job, observed: Observed, settings: Settings) -> tuple[C
     resource, there = settings.autoscalers, observed.autoscaler
     if resource is None:
         return ()
-    if job.launch.elastic is None or job.launch.elastic.metrics is None:
+    if not _is_asked_for(job):
         return plan_autoscaler_removal(job, observed)
     wanted = build_autoscaler(job, resource)
     if there is None:
@@ -39,6 +39,19 @@ def plan_autoscaler_removal(job: Job, observed: Observed) -> tuple[Delete, ...]:
     if there is None or not there.owned or there.deleting:
         return ()
     return (Delete(there.resource, _key(job, there), there.uid),)
+
+
+def explain_none(job: Job, status: Status, refused: str) -> EventNote | None:
+    """The event of an unfinished job that asks for an autoscaler where the API server refuses them. `refused`: the
+    server's words; empty where it does not."""
+    if not refused or not _is_asked_for(job) or status.phase.terminal or status.phase is Phase.SUSPENDED:
+        return None
+    said = "no HorizontalPodAutoscaler is made for elasticPolicy.metrics, and the number of workers stays as it is"
+    return EventNote("NoAutoscaler", f"{said}: {refused}", "Warning")
+
+
+def _is_asked_for(job: Job) -> bool:
+    return job.launch.elastic is not None and job.launch.elastic.metrics is not None
 
 
 def _key(job: Job, child: Child) -> Key:

@@ -29,9 +29,6 @@ from paddock.jobs.model import Job, Observed, Phase, Pod, Rank, RestartScope, St
 from paddock.jobs.objects import pods
 from paddock.jobs.policies.verdict import Verdict
 
-_MOST_NAMED = 500
-"""Ranks in the cause: as many as a status names elsewhere."""
-
 
 def restarts_alone(job: Job) -> bool:
     """Whether a rank that ends is started again without its peers."""
@@ -45,7 +42,7 @@ def plan_alone(job: Job, status: Status, verdict: Verdict | None, ended: Collect
     ranks = sorted(set(ended))
     cause = verdict.cause
     if isinstance(cause, causes.RankRestarted | causes.Loss):
-        cause = replace(cause, alone=tuple(map(str, ranks[:_MOST_NAMED])))
+        cause = replace(cause, alone=tuple(map(str, ranks)))
     renewals = {str(rank): status.renewal(rank) + 1 for rank in ranks}
     return replace(verdict, cause=cause, attempt=None, renewals={**status.renewals, **renewals})
 

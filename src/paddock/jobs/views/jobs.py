@@ -9,8 +9,8 @@ from typing import Any
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import CauseRecord, Counts, Phase, Status
+from paddock.jobs.text.edit import explain_edit
 from paddock.jobs.text.phrases import Phrase
-from paddock.jobs.views.edit import explain_edit
 from paddock.jobs.views.given_up import show_status
 from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.stored import read_stored

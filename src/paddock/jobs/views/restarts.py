@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from paddock.jobs.labels import RESTART_SCOPE_ANNOTATION
-from paddock.jobs.model import CauseRecord, Job, RestartPolicy, Role
+from paddock.jobs.model import CauseRecord, Job, RestartPolicy, Role, Status
 from paddock.jobs.policies.one_pod import restarts_alone
-from paddock.jobs.text.phrases import Phrase, counted, phrase
+from paddock.jobs.text.phrases import Names, Phrase, counted, phrase
 
 
 def explain_no_restart(job: Job | None, cause: CauseRecord, manifest: Mapping[str, Any]) -> Phrase | None:
@@ -49,6 +49,15 @@ def name_scope(job: Job) -> Phrase | None:
             annotation=RESTART_SCOPE_ANNOTATION, scope=str(job.scope),
         )  # fmt: skip
     return phrase("all ranks start again together when one fails or is lost")
+
+
+def explain_restarts(job: Job, status: Status) -> Phrase | None:
+    """As `name_scope`, with how often each rank was started again alone in this attempt."""
+    scope, alone = name_scope(job), sorted(rank for rank in job.ranks() if status.renewal(rank))
+    if scope is None or not alone:
+        return scope
+    ranks = Names(tuple(f"{rank} ({status.renewal(rank)}×)" for rank in alone))
+    return phrase("{scope}; in this attempt {ranks}", scope=scope, ranks=ranks)
 
 
 def explain_scope(job: Job | None, cause: CauseRecord) -> Phrase | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from paddock.jobs.model import Status
+from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import Names, Phrase, phrase
 
 
@@ -15,3 +16,10 @@ def explain_edit(status: Status) -> Phrase | None:
     return phrase(
         "the manifest was edited and is wrong: {problems}; the job goes on by what was written before", problems=told
     )
+
+
+def explain_state(status: Status) -> str:
+    """For the column Why of `kubectl get -o wide`, in English: the cause, then an edit that is not followed. Empty
+    where neither is recorded."""
+    edit = explain_edit(status)
+    return "; ".join(([explain(status.cause)] if status.cause else []) + ([str(edit)] if edit else []))

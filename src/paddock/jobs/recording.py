@@ -1,0 +1,115 @@
+"""What a reconcile records of a job: a verdict, counts and phase, and the event of a transition. `jobs.plan` decides.
+
+Invariant (docs/architecture.md): a verdict is recorded alone, without actions. The status holds no time but transition
+times, in whole seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from paddock.jobs.actions import EventNote, Plan
+from paddock.jobs.conditions import build_counts, build_phase, build_refs
+from paddock.jobs.facts import Facts
+from paddock.jobs.model import CauseRecord, Phase, Pod, Status
+from paddock.jobs.policies import one_pod
+from paddock.jobs.policies.verdict import Verdict
+from paddock.jobs.text.explain import explain
+from paddock.kube.times import Moment
+
+
+def plan_record(facts: Facts, verdict: Verdict) -> Plan:
+    """Records the verdict, without actions. Its events are published only if the record succeeds."""
+    status = facts.status
+    cause = verdict.cause.record(facts.now, status.cause)
+    recorded = replace(
+        with_observed(facts, status),
+        phase=verdict.phase,
+        cause=cause,
+        attempt=status.attempt if verdict.attempt is None else verdict.attempt,
+        restarts=status.restarts + int(verdict.at_fault),
+        losses=_losses_after(facts, verdict),
+        renewals=_renewals_after(facts, verdict),
+    )
+    recorded = replace(recorded, **build_gang_counts(facts, counted_pods(facts, recorded)))
+    if verdict.phase.terminal:
+        recorded = replace(recorded, finished=whole_seconds(facts.now))
+    # A suspension resets the time of the deadline, as in Kubernetes' Job.
+    if verdict.phase is Phase.SUSPENDED:
+        recorded = replace(recorded, started=None)
+    return Plan(recorded, events=(build_note(verdict.phase, cause),), requeue_after=0.0)
+
+
+def counted_pods(facts: Facts, recorded: Status) -> Sequence[Pod]:
+    """The pods that stay once this is recorded: none of a gang that ends. Of a suspended job all, until they are gone:
+    Kueue gives its quota away when none is active, and pods of an earlier attempt hold their GPUs too."""
+    if recorded.phase is Phase.SUSPENDED:
+        return facts.observed.pods
+    return [pod for pod in facts.gang if recorded.holds(pod)]
+
+
+def _losses_after(facts: Facts, verdict: Verdict) -> int:
+    """Of a new gang, whatever the reason: those in a row, which a long run of the gang before has ended."""
+    if verdict.losses is not None:
+        return verdict.losses
+    return facts.status.losses if verdict.attempt is None else facts.losses.before
+
+
+def _renewals_after(facts: Facts, verdict: Verdict) -> Mapping[str, int]:
+    if verdict.renewals is not None:
+        return verdict.renewals
+    return facts.status.renewals if verdict.attempt is None else {}
+
+
+def read_phase(facts: Facts) -> Phase:
+    """The phase of an unfinished gang, by its pods."""
+    renewing = one_pod.is_renewing(facts.status, facts.missing)
+    return Phase.RESTARTING if renewing else build_phase(facts.status.phase, facts.gang, whole=facts.whole)
+
+
+def build_gang_counts(facts: Facts, gang: Sequence[Pod]) -> dict[str, Any]:
+    """The fields of a status that count these pods, for `replace`."""
+    return {"roles": build_counts(facts.job, gang), "refs": build_refs(facts.job, gang)}
+
+
+def with_observed(facts: Facts, status: Status) -> Status:
+    """The status with what every record holds: the mode, the observed generation, when the whole gang first ran."""
+    status = replace(status, mode=facts.job.mode, observed_generation=facts.job.generation)
+    running = not facts.missing and build_phase(status.phase, facts.gang, whole=True) is Phase.RUNNING
+    if status.started is None and running:
+        status = replace(status, started=whole_seconds(_started(facts)))
+    return status
+
+
+def _started(facts: Facts) -> Moment:
+    """Now; or the start of the last rank."""
+    # Ranks may have ended before a reconcile saw all of them run.
+    begun = [pod.started for pod in facts.gang if pod.started is not None]
+    late = any(pod.ended for pod in facts.gang) and len(begun) == len(facts.gang)
+    return min(max(begun), facts.now) if late else facts.now
+
+
+_EVENTS: dict[str, tuple[str, str]] = {
+    "Resumed": ("Resumed", "Normal"),
+    "Resized": ("Resized", "Normal"),
+    "PodsAdopted": ("Adopted", "Normal"),
+    Phase.PENDING: ("Created", "Normal"),
+    Phase.RESTARTING: ("Restarting", "Warning"),
+    Phase.SUSPENDED: ("Suspended", "Normal"),
+    Phase.COMPLETED: ("Completed", "Normal"),
+    Phase.FAILED: ("Failed", "Warning"),
+}
+"""Reason and type of the event by cause, else by phase. Only transitions have events."""
+
+
+def build_note(phase: Phase, cause: CauseRecord) -> EventNote:
+    """The event of a transition to this phase, for this cause."""
+    reason, type_ = _EVENTS.get(cause.reason, _EVENTS[phase])
+    return EventNote(reason, explain(cause), type_)
+
+
+def whole_seconds(now: Moment) -> Moment:
+    """The API writes times in whole seconds: what is read back then equals what was recorded."""
+    return float(int(now))
