@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,7 +11,15 @@ import pytest
 from jobs.samples import read_manifest, read_text
 from paddock.cli.cluster.flags import LOCAL, Flags
 from paddock.cli.submit.submission import place_document
-from paddock.cli.submit.why_not import Answer, build_answer, plan_images, plan_lacking, plan_why_not
+from paddock.cli.submit.why_not import (
+    Answer,
+    build_answer,
+    plan_hold,
+    plan_images,
+    plan_lacking,
+    plan_why_not,
+    without_claims,
+)
 from paddock.cli.verbs.explain import build_explanation
 from paddock.environments.defaults import build_defaults
 from paddock.jobs.apis.registry import PADDLEPADDLE
@@ -20,7 +29,7 @@ from paddock.jobs.preflight import Document
 from paddock.jobs.text.explain import explain
 from paddock.jobs.views.steps import build_steps
 from paddock.jobs.views.stored import read_stored
-from paddock.kube.meta import Manifest
+from paddock.kube.meta import Key, Manifest
 from paddock.node.runtime.machine import Machine, build_node
 
 NOW = 1_700_000_000.0
@@ -59,6 +68,31 @@ def test_both_facts_are_in_one_sentence() -> None:
         "next: KUBECONFIG=$(paddock kubeconfig) kubectl label nodes --all accelerator=nvidia-tesla-p100",
         "then: paddock run 001-4.yaml --without nvidia.com/gpu",
     ]
+
+
+def test_devices_that_are_lacking_are_left_out_by_one_command() -> None:
+    """Two commands would each wait for the other's device."""
+    message = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu (needs 2, 0 of 0 free), 1 Insufficient rdma/hca"
+    cause = CauseRecord("WaitingForScheduler", {"pods": 2, "of": 2, "message": message}, NOW)
+    lines = build_answer(Answer(job_of(GPU_JOB), waits=[cause]), "job.yaml", "en")
+    assert lines[1:] == ["next: paddock run job.yaml --without nvidia.com/gpu --without rdma/hca"]
+    assert type_steps(cause, "wide", "team")[-1] == (
+        "paddock delete wide -n team && paddock run FILE --without nvidia.com/gpu --without rdma/hca"
+    )
+
+
+def test_a_job_that_waits_for_a_claim_is_not_helped_by_asking_for_fewer_devices() -> None:
+    message = 'persistentvolumeclaim "data" not found; 0/1 nodes: 1 Insufficient nvidia.com/gpu (needs 4, 0 of 0 free)'
+    assert type_steps(CauseRecord("WaitingForScheduler", {"message": message}, NOW), "wide", "default") == []
+
+
+def test_a_job_that_its_manifest_suspends_would_not_start() -> None:
+    """As one for Kueue: nothing else takes it back here."""
+    job = job_of(read_text("wide_and_deep").replace("spec:", "spec:\n  runPolicy: {suspend: true}", 1))
+    assert build_answer(Answer(job, waits=plan_hold(job, NOW)), "job.yaml", "en") == [
+        "PaddleJob default/wide-ande-deep would wait: suspended, holds no pods; set runPolicy.suspend to false to go on"
+    ]
+    assert plan_hold(job_of(read_text("wide_and_deep")), NOW) == []
 
 
 def test_the_same_in_chinese() -> None:
@@ -229,6 +263,37 @@ def test_a_device_that_is_lacking_here_is_what_submit_waits_for_and_run_leaves_o
     manifest["spec"]["worker"]["template"]["spec"]["nodeSelector"] = {"accelerator": "p100"}
     selective = place_document("f.yaml", Document(manifest), "default")
     assert plan_lacking(selective, [node()], NOW) == (), "it would wait without the device as well"
+
+
+def claim(name: str = "data", namespace: str = "default", phase: str = "Bound") -> Manifest:
+    annotations = {"paddock.dev/directory": "/data"}
+    return {"metadata": {"name": name, "namespace": namespace, "annotations": annotations}, "status": {"phase": phase}}
+
+
+@pytest.mark.parametrize(
+    ("claims", "brought", "waits"),
+    [
+        ([], (), True),
+        ([claim("other")], (), True),
+        ([claim(namespace="team")], (), True),
+        ([claim(phase="Pending")], (), True),
+        ([claim()], (), False),
+        ([], [Key("default", "data")], False),
+        ([], None, False),
+    ],
+)
+def test_a_job_waits_for_a_claim_that_is_not_there(
+    claims: list[Manifest], brought: list[Key] | None, waits: bool
+) -> None:
+    """`brought`: in the same file; None: whatever is there, as nobody may look."""
+    job = job_of(read_text("wide_and_deep"))
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    template = job.roles[0].template
+    mounting = {**template, "spec": {**template["spec"], "volumes": volumes}}
+    job = replace(job, roles=(replace(job.roles[0], template=mounting), *job.roles[1:]))
+    cause = plan_why_not(without_claims(job, brought), [], [node()], [], NOW, claims)
+    assert (cause is not None) is waits
+    assert cause is None or explain(cause).startswith("waiting for the claim data")
 
 
 def test_every_reason_to_refuse_has_its_sentence() -> None:

@@ -12,7 +12,11 @@ from paddock.cli.main import cli
 from paddock.jobs.frameworks import jax, paddle_rendezvous, pytorch
 
 ROOT = Path(__file__).resolve().parents[2]
-PRINTED = re.findall(r"^    paddock manifests (.+)$", (ROOT / "docs/kubeflow.md").read_text(), re.MULTILINE)
+PAGES = {
+    language: (ROOT / "docs" / name).read_text()
+    for language, name in (("en", "kubeflow.md"), ("zh", "kubeflow.zh-CN.md"))
+}
+PRINTED = re.findall(r"^    paddock manifests (.+)$", PAGES["en"], re.MULTILINE)
 FILES = ("kubeflow.yaml", "operator-kubeflow.yaml")
 
 
@@ -20,6 +24,24 @@ def call(words: str) -> str:
     result = CliRunner().invoke(cli, ["manifests", *words.split()], prog_name="paddock")
     assert result.exit_code == 0, result.output
     return result.output
+
+
+def read_codes(page: str) -> list[set[str]]:
+    """Of each row and each paragraph what is the same in every language: names between backticks, numbers of issues."""
+    parts = re.split(r"\n\n|\n(?=\|)", page)
+    return [set(re.findall(r"`[^`]+`|(?<!\d)\d{4}(?!\d)", " ".join(part.split()))) for part in parts]
+
+
+def test_both_pages_say_the_same_in_the_same_order() -> None:
+    """A row or a paragraph that one page gains has to come to the other as well."""
+    assert read_codes(PAGES["zh"]) == read_codes(PAGES["en"])
+
+
+def test_both_pages_have_the_same_commands() -> None:
+    english, chinese = (
+        [line.partition(" # ")[0] for line in page.splitlines() if line.startswith("    ")] for page in PAGES.values()
+    )
+    assert chinese == english
 
 
 @pytest.mark.parametrize(("words", "file"), list(zip(PRINTED, FILES, strict=True)))

@@ -18,12 +18,14 @@ def explain_placement(
     nodes: Iterable[Manifest],
     groups: Iterable[Manifest],
     now: Moment,
+    claims: Iterable[Manifest] = (),
 ) -> dict[str, str]:
-    """Pod name -> the scheduler's sentence, for each pod of `wanted` that would wait. `pods`: the existing pods."""
+    """Pod name -> the scheduler's sentence, for each pod of `wanted` that would wait. `pods`, `claims`: the existing
+    ones."""
     names = {key_of(pod) for pod in wanted}
     others = [pod for pod in pods if key_of(pod) not in names]
     return {
         decision.name: decision.message
-        for decision in plan_placement([*others, *wanted], nodes, groups, now)
+        for decision in plan_placement([*others, *wanted], nodes, groups, now, claims=claims)
         if isinstance(decision, Wait) and any(key_of(pod).name == decision.name for pod in wanted)
     }

@@ -14,9 +14,16 @@ from paddock.app.home import Home
 from paddock.app.kinds import apply_crds, build_crds
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import Local
-from paddock.cli.submit.script.job_secrets import explain_missing, find_missing, goes_with, refuse_missing_secrets
+from paddock.cli.submit.script.job_secrets import (
+    explain_missing,
+    find_missing,
+    find_missing_secrets,
+    goes_with,
+    refuse_missing_secrets,
+)
 from paddock.cli.submit.submission import Checked, build_checked
 from paddock.cli.submit.submitter import Submitter
+from paddock.cli.submit.why_not import Answer, build_answer
 from paddock.jobs.model import Job
 from paddock.jobs.preflight import Document
 from paddock.jobs.views.stored import read_stored
@@ -94,6 +101,12 @@ async def test_run_submits_nothing_until_the_secret_is_there(api: LocalApi, tmp_
     await refuse_missing_secrets(api, place, [brought, *checked], ())
     await api.create(SECRETS, secret)
     await refuse_missing_secrets(api, place, checked, ())
+
+
+async def test_why_a_job_would_be_refused_names_the_job_once(api: LocalApi) -> None:
+    (missing,) = await find_missing_secrets(api, [job(env=[reference("train-env")])], (), ())
+    (line,) = build_answer(Answer(missing.job, refused=[explain_missing(missing)]), "job.yaml", "en")
+    assert line.startswith("PaddleJob default/train would be refused: there is no Secret train-env for ")
 
 
 async def test_a_secret_that_goes_with_the_job_that_is_replaced_is_not_there(api: LocalApi, tmp_path: Path) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from jobs.samples import read_manifest
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app.home import Home
 from paddock.app.kinds import apply_crds, build_crds
@@ -16,12 +18,14 @@ from paddock.cli.cluster.places import Local
 from paddock.cli.submit.file_environments import Needed
 from paddock.cli.submit.job_environments import describe_requirements
 from paddock.cli.submit.script.requests import build_documents
-from paddock.cli.submit.submission import Checked
+from paddock.cli.submit.submission import Checked, place_document, read_devices
 from paddock.cli.submit.submitter import Submitter
 from paddock.environments.sources import Source, read_source
 from paddock.jobs.apis.registry import PADDLEPADDLE
+from paddock.jobs.preflight import Document
 from paddock.jobs.script.request import ScriptRequest
-from paddock.kube.meta import ENVIRONMENTS, Manifest, annotations_of
+from paddock.kube.meta import ENVIRONMENTS, NODES, Manifest, annotations_of
+from paddock.node.runtime.machine import Machine, build_node
 
 
 @pytest.fixture
@@ -71,6 +75,27 @@ async def test_a_taken_name_leaves_the_environment_as_it_is(project: Project) ->
     await project.api.delete(PADDLEPADDLE.resource, "default", "train")
     await project.run("pyyaml==6.0")
     assert await project.environments() != before
+
+
+@pytest.mark.parametrize(("node_selector", "left_out"), [({}, True), ({"zone": "elsewhere"}, False)])
+async def test_a_device_is_left_out_also_while_a_claim_is_missing(
+    project: Project, node_selector: dict[str, str], left_out: bool
+) -> None:
+    """Else the job would wait for the device once the claim is there. One that fits nowhere else either keeps it."""
+    manifest = read_manifest("pytorch_mnist")
+    for role in manifest["spec"]["pytorchReplicaSpecs"].values():
+        pod = role["template"]["spec"]
+        pod["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+        pod["nodeSelector"] = node_selector
+        pod["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": 1}}
+    await project.api.create(NODES, build_node(Machine("laptop", Fraction(8), 2**34), {}, 0.0, sandbox="none"))
+    said: list[str] = []
+    place = Local(Home(project.root / "home", project.root / "cache"))
+    submitter = Submitter(project.api, place, lambda each: said.append(str(each)), lambda: None)  # type: ignore[arg-type]
+    (adapted,) = await submitter._adapt([place_document("job.yaml", Document(manifest), "default")], ())
+    assert adapted.job is not None
+    assert [("--without nvidia.com/gpu" in each) for each in said] == [True] * left_out
+    assert bool(read_devices([adapted.job])) is not left_out
 
 
 async def test_what_the_server_refuses_makes_no_environment(project: Project) -> None:

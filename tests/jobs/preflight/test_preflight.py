@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -369,3 +370,9 @@ def test_the_paths_of_a_list_are_gone_through_once() -> None:
     found = list(documents._unwrap(document))
     assert _Paths.passes == 1
     assert [dict(each.places) for each in found] == [{"kind": Place(index, 1, 1)} for index in range(12)]
+
+
+def test_a_pod_with_the_ipc_of_its_node_has_the_nodes_shared_memory() -> None:
+    text = (Path(__file__).parents[2] / "bad/no_shared_memory.yaml").read_text(encoding="utf-8")
+    assert ["/dev/shm" in each for each in problems(text)] == [True]
+    assert problems(text.replace("      spec:", "      spec:\n        hostIPC: true")) == []

@@ -95,9 +95,9 @@ class Submitter:
         return fewer
 
     async def _fits(self, checked: Sequence[Checked]) -> bool:
-        """Whether the job's pods would fit on the empty cluster."""
-        from paddock.cli.submit.why_not import plan_why_not
+        """Whether the job's pods would fit on the empty cluster, once the claims that they name are bound."""
+        from paddock.cli.submit.why_not import plan_why_not, without_claims
 
         job = next(each.job for each in checked if each.job)
         nodes = (await self.client.list(NODES)).items
-        return plan_why_not(job, [], nodes, [], time.time()) is None
+        return plan_why_not(without_claims(job, None), [], nodes, [], time.time()) is None

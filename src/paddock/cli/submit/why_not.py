@@ -25,17 +25,17 @@ from paddock.cli.submit.local_only import find_local_reasons, find_reasons
 from paddock.cli.submit.replacing import fetch_named
 from paddock.cli.submit.report import build_lines, fetch_report
 from paddock.cli.submit.same_name import explain_taken
-from paddock.cli.submit.script.job_secrets import explain_missing_secrets, read_brought
+from paddock.cli.submit.script.job_secrets import explain_missing, find_missing_secrets, read_brought
 from paddock.cli.submit.submission import Checked, drop_devices, explain_refused, find_lacking, place_document
-from paddock.jobs.causes import ImageUnavailable, WaitingForScheduler
-from paddock.jobs.model import CauseRecord, Job, Settings
+from paddock.jobs.causes import ImageUnavailable, Suspended, WaitingForScheduler
+from paddock.jobs.model import CauseRecord, Job, Role, Settings
 from paddock.jobs.objects.pods import build_pod, build_pod_group
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.jobs.views.steps import build_steps
 from paddock.jobs.views.stored import read_stored
 from paddock.kube.errors import AlreadyExists, ApiError, Forbidden
-from paddock.kube.meta import ENVIRONMENTS, NODES, POD_GROUPS, PODS, Key, Manifest
+from paddock.kube.meta import CLAIMS, ENVIRONMENTS, NODES, POD_GROUPS, PODS, Key, Manifest, key_of
 from paddock.kube.times import Moment
 from paddock.version import __version__
 
@@ -72,7 +72,8 @@ def explain_file(file: str, namespace: str, language: str) -> int:
     flags = choose_place().flags
 
     async def work(client: Client, place: Place) -> list[Answer]:
-        fetch = partial(_fetch_answer, read_brought(placed)) if place.home is not None else partial(_ask_cluster, place)
+        local = place.home is not None
+        fetch = partial(_fetch_answer, placed) if local else partial(_ask_cluster, place, placed)
         return [await fetch(client, each) for each in jobs]
 
     answers = run_with_client(work)
@@ -96,25 +97,27 @@ def _with_name(job: Job, manifest: Manifest) -> Job:
     return job if job.key.name else replace(job, key=Key(job.key.namespace, f"{generated}xxxxx"))
 
 
-async def _fetch_answer(brought: Collection[Key], client: Client, each: Checked) -> Answer:
+async def _fetch_answer(placed: Sequence[Checked], client: Client, each: Checked) -> Answer:
     assert each.job is not None
-    kinds = (PODS, NODES, POD_GROUPS, ENVIRONMENTS)
-    pods, nodes, groups, environments = [(await client.list(kind)).items for kind in kinds]
+    kinds = (PODS, NODES, POD_GROUPS, ENVIRONMENTS, CLAIMS)
+    pods, nodes, groups, environments, claims = [(await client.list(kind)).items for kind in kinds]
     job, now = each.job, time.time()
     there = await fetch_named(client, each)
     taken, replaced = [explain_taken(stored, now) for stored in there], {stored.uid for stored in there}
     refusal = read_refusal(job, environments, Path.cwd())
-    lacking = await explain_missing_secrets(client, [job], brought, replaced)
-    cause = plan_why_not(job, pods, nodes, groups, now)
+    secrets = await find_missing_secrets(client, [job], read_brought(placed), replaced)
+    bound = read_brought(placed, CLAIMS)  # as soon as they are created
+    cause = plan_why_not(without_claims(job, bound), pods, nodes, groups, now, claims)
+    others = (why for why in (*taken, refusal) if why is not None)
     return Answer(
         job,
-        [*find_local_reasons(each), *lacking, *(why for why in (*taken, refusal) if why is not None)],
-        [*plan_images(job, environments, now), *([cause] if cause else [])],
-        plan_lacking(each, nodes, now) if cause else (),
+        [*find_local_reasons(each), *map(explain_missing, secrets), *others],
+        [*plan_hold(job, now), *plan_images(job, environments, now), *([cause] if cause else [])],
+        plan_lacking(each, nodes, now, claims, bound) if cause else (),
     )
 
 
-async def _ask_cluster(place: Place, client: Client, each: Checked) -> Answer:
+async def _ask_cluster(place: Place, placed: Sequence[Checked], client: Client, each: Checked) -> Answer:
     """The result of a server-side dry run, and the wait by the nodes and pods that can be listed. Whether the cluster
     can pull the images is not known."""
     assert each.job is not None
@@ -135,9 +138,20 @@ async def _ask_cluster(place: Place, client: Client, each: Checked) -> Answer:
     try:
         pods, nodes = [(await client.list(kind)).items for kind in (PODS, NODES)]
     except Forbidden:
-        return Answer(job, refused, unread=True)
-    cause = plan_why_not(job, pods, nodes, [], now)
-    return Answer(job, refused, [cause] if cause else [])
+        return Answer(job, refused, plan_hold(job, now), unread=True)
+    claims = await _fetch_claims(client, job.key.namespace)
+    # A claim that is there may be bound when its first pod is scheduled (its class says so): it is not waited for.
+    usable = None if claims is None else {key_of(claim) for claim in claims} | read_brought(placed, CLAIMS)
+    cause = plan_why_not(without_claims(job, usable), pods, nodes, [], now, claims or ())
+    return Answer(job, refused, [*plan_hold(job, now), *([cause] if cause else [])])
+
+
+async def _fetch_claims(client: Client, namespace: str) -> list[Manifest] | None:
+    """The claims of a namespace; None if they cannot be listed (403)."""
+    try:
+        return (await client.list(CLAIMS, namespace)).items
+    except Forbidden:
+        return None
 
 
 _COMPUTED = phrase(
@@ -147,29 +161,58 @@ _COMPUTED = phrase(
 )
 
 
+def plan_hold(job: Job, now: Moment) -> list[CauseRecord]:
+    """The cause of a job whose manifest suspends it, as one for Kueue does: it has no pods until that is taken back.
+    Pure."""
+    return [Suspended().record(now)] if job.policies.suspend else []
+
+
 def plan_images(job: Job, environments: Sequence[Manifest], now: Moment) -> list[CauseRecord]:
     """The cause that the operator would record for each image that stands for no environment here. Pure."""
     unknown = explain_images(job, environments)
     return [ImageUnavailable(rank, message).record(now) for message, rank in unknown.items()]
 
 
-def plan_lacking(each: Checked, nodes: list[Manifest], now: Moment) -> tuple[str, ...]:
-    """The devices that `paddock run` would leave out: those that no node has, if the job fits without them. Pure."""
+def plan_lacking(
+    each: Checked, nodes: list[Manifest], now: Moment, claims: Sequence[Manifest] = (), bound: Collection[Key] = ()
+) -> tuple[str, ...]:
+    """The devices that `paddock run` would leave out: those that no node has, if the job fits without them. `bound`:
+    claims that will be there. Pure."""
     assert each.job is not None
     lacking = find_lacking([each.job], nodes)
     (fewer,) = drop_devices([each], lacking)
-    fits = fewer.job is not None and plan_why_not(fewer.job, [], nodes, [], now) is None
+    fits = fewer.job is not None and not plan_why_not(without_claims(fewer.job, bound), [], nodes, [], now, claims)
     return tuple(lacking) if fits else ()
 
 
+def without_claims(job: Job, claims: Collection[Key] | None) -> Job:
+    """The job without the volumes of these claims (None: of any), for which no pod has to wait. Pure."""
+
+    def is_waited_for(volume: Manifest) -> bool:
+        name = (volume.get("persistentVolumeClaim") or {}).get("claimName")
+        return not name or (claims is not None and Key(job.key.namespace, str(name)) not in claims)
+
+    def drop(role: Role) -> Role:
+        spec = role.template.get("spec") or {}
+        kept = [volume for volume in spec.get("volumes") or () if is_waited_for(volume)]
+        return replace(role, template={**role.template, "spec": {**spec, "volumes": kept}})
+
+    return replace(job, roles=tuple(map(drop, job.roles)))
+
+
 def plan_why_not(
-    job: Job, pods: list[Manifest], nodes: list[Manifest], groups: list[Manifest], now: Moment
+    job: Job,
+    pods: list[Manifest],
+    nodes: list[Manifest],
+    groups: list[Manifest],
+    now: Moment,
+    claims: Sequence[Manifest] = (),
 ) -> CauseRecord | None:
     """The cause that the operator would record if the job were submitted now; None if all of its pods fit. Pure."""
     settings = Settings(pod_groups=POD_GROUPS)
     wanted = [build_pod(job, rank, 0, None, settings) for role in job.roles for rank in role.ranks()]
     group = build_pod_group(job, POD_GROUPS)
-    waits = explain_placement(wanted, pods, nodes, [*groups, group], now)
+    waits = explain_placement(wanted, pods, nodes, [*groups, group], now, claims)
     if not waits:
         return None
     return WaitingForScheduler(len(waits), len(wanted), next(iter(waits.values()))).record(now)
@@ -179,7 +222,7 @@ def build_answer(answer: Answer, file: str, language: str, flags: Flags = LOCAL)
     """A sentence for each reason, with what to type; or that it would start. Pure."""
     job = answer.job
     label = f"{job.resource.kind} {job.key}"
-    if answer.unread and not answer.refused:
+    if answer.unread and not answer.refused and not answer.waits:
         said = phrase("{job} would be accepted; whether its pods fit is not known: you may not list nodes", job=label)
         return [render(said, language)]
     if not answer.refused and not answer.waits:

@@ -72,11 +72,15 @@ def _check_mode(container: Container, mode: str) -> Iterator[Problem]:
 
 def _check_shared_memory(part: Part, container: Container) -> Iterator[Problem]:
     """Warns of a default /dev/shm: a container has 64 MiB of it, and DataLoader's workers and NCCL transfer their data
-    through it."""
+    through it. A pod with `hostIPC` has its node's, which the kubelet mounts."""
     asked: Mapping[str, object] = {**container.amounts("limits"), **container.amounts("requests")}
     device = next((found for name in asked if (found := find_device(str(name))) and found.name != "CPU"), None)
     mounts = mappings(container.value.get("volumeMounts"), "")
-    if device is None or any(_SHARED in (str(value).rstrip("/") for value in mount.values()) for _, mount in mounts):
+    if (
+        device is None
+        or part.spec.get("hostIPC") is True
+        or any(_SHARED in (str(value).rstrip("/") for value in mount.values()) for _, mount in mounts)
+    ):
         return
     volume = next(
         (each for _, each in mappings(part.spec.get("volumes"), "") if mapping(each.get("emptyDir")).get("medium")), {}

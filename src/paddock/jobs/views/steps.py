@@ -13,6 +13,7 @@ from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.logs.torchrun import CHILD_FAILED
 from paddock.jobs.model import CauseRecord
 from paddock.jobs.names import job_label
+from paddock.jobs.text.awaited import find_awaited
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.messages import (
     lacks_space,
@@ -69,7 +70,7 @@ def build_steps(
             return [Step("paddock logs {name}{where} --first-error", {"name": name}, namespace)]
         args = {"name": name, "role": role, "index": index}
         return [Step("paddock logs {name}{where} --role {role} --rank {index}", args, namespace)]
-    text = _COMMANDS.get(cause.reason)
+    text = _COMMANDS.get(cause.reason) if not file else None  # each of them is of a job that is there
     return [Step(text, {"name": name, "kind": kind, "resume": _RESUME}, namespace)] if text else []
 
 
@@ -87,7 +88,10 @@ _COMMANDS = {
 
 
 def _steps_to_nodes(message: str, name: str, namespace: str, file: str, *, local: bool) -> Iterator[Step]:
-    """The steps for missing labels and devices."""
+    """The steps for missing labels and devices; none where pods wait for a claim or a PodGroup, as they would go on
+    waiting for it."""
+    if find_awaited(message) is not None:
+        return
     lacking = read_shortage(message)
     if lacking.labels:
         # the local cluster's only node is this machine; on a cluster, a label on all nodes would send pods to nodes
@@ -103,9 +107,9 @@ def _steps_to_nodes(message: str, name: str, namespace: str, file: str, *, local
             )
         )
     run = "paddock run {file}" if file else f"{_DELETE} && paddock run FILE"
-    for device in lacking.devices:
-        args = {"name": name, "file": file, "device": device}
-        yield Step(run + "{options} --without {device}", args, namespace)
+    if lacking.devices:  # all in one command: each run without one of them alone would wait for the others
+        args = {"name": name, "file": file, "devices": " ".join(f"--without {device}" for device in lacking.devices)}
+        yield Step(run + "{options} {devices}", args, namespace)
 
 
 def _steps_to_image(message: str, name: str, namespace: str, *, local: bool) -> list[Step]:

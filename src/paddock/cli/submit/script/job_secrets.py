@@ -19,7 +19,7 @@ from paddock.jobs.script.names import build_secret_name
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import NotFound
-from paddock.kube.meta import SECRETS, Key, Manifest, metadata
+from paddock.kube.meta import SECRETS, Key, Manifest, Resource, metadata
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api
@@ -42,29 +42,31 @@ async def refuse_missing_secrets(
     jobs = [each.job for each in checked if each.job]
     if place.home is None or not jobs:
         return
-    if said := await explain_missing_secrets(api, jobs, read_brought(checked), {job.uid for job in replaced}):
+    missing = await find_missing_secrets(api, jobs, read_brought(checked), {job.uid for job in replaced})
+    said = [
+        phrase("{option}: {problem}", option=f"{each.job.resource.kind} {each.job.key}", problem=explain_missing(each))
+        for each in missing
+    ]
+    if said:
         raise UserError(*said, phrase("nothing was submitted"))
 
 
-def read_brought(checked: Sequence[Checked]) -> frozenset[Key]:
-    """The Secrets among the documents."""
-    return frozenset(each.key for each in checked if each.resource == SECRETS)
+def read_brought(checked: Sequence[Checked], resource: Resource = SECRETS) -> frozenset[Key]:
+    """The Secrets, or the objects of another kind, among the documents."""
+    return frozenset(each.key for each in checked if each.resource == resource)
 
 
-async def explain_missing_secrets(
+async def find_missing_secrets(
     api: Api, jobs: Sequence[Job], brought: Collection[Key], gone: Collection[str]
-) -> list[Phrase]:
-    """A sentence for each Secret that is neither `brought` nor stored. `gone`: UIDs of objects that will be deleted."""
+) -> list[Missing]:
+    """The Secrets that are neither `brought` nor stored. `gone`: UIDs of objects that will be deleted."""
     named = {missing.secret for missing in find_missing(jobs, brought)}
     there = set(brought)
     for key in named:
         with suppress(NotFound):
             if not goes_with(await api.get(SECRETS, *key), gone):
                 there.add(key)
-    return [
-        phrase("{option}: {problem}", option=f"{each.job.resource.kind} {each.job.key}", problem=explain_missing(each))
-        for each in find_missing(jobs, there)
-    ]
+    return find_missing(jobs, there)
 
 
 def goes_with(manifest: Manifest, gone: Collection[str]) -> bool:
