@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from paddock.jobs.model import Counts, Job, Settings
 from paddock.jobs.objects import pods
-from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS
+from paddock.jobs.objects.children import build_autoscaler
+from paddock.kube.meta import AUTOSCALERS, POD_GROUPS, VOLCANO_POD_GROUPS
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
@@ -57,6 +58,8 @@ def build_everything(job: Job) -> None:
     if pods.needs_config_map(job):
         pods.build_config_map(job, 1, addresses, 40000)
     pods.build_pod_group(job, VOLCANO_POD_GROUPS)
+    if job.launch.elastic is not None:
+        build_autoscaler(job, AUTOSCALERS)
 
 
 MOMENTS = st.none() | st.integers(0, 2**32).map(float)

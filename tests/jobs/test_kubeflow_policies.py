@@ -31,6 +31,7 @@ from paddock.jobs.model import (
     Observed,
     Phase,
     Pod,
+    PodPhase,
     RestartPolicy,
     RestartScope,
     Role,
@@ -87,6 +88,19 @@ def test_a_flaky_sidecar_fails_the_job(kind: str) -> None:
     assert pod is not None
     pods = with_pod(build_pods(JOB), "master-0", lambda before: replace(pod, uid=before.uid, started=before.started))
     assert judge(build_torch_job(backoff_limit=0), build_status(JOB), see(JOB, pods)).status.phase is Phase.RUNNING
+
+
+@pytest.mark.parametrize("end", [Phase.COMPLETED, Phase.FAILED])
+@pytest.mark.parametrize("policy", [CleanPods.RUNNING, CleanPods.NEVER])
+def test_a_side_car_holds_the_gpus_of_a_finished_job(end: Phase, policy: CleanPods) -> None:
+    """D4: a pod whose program has ended runs as long as its side-car does."""
+    job = build_torch_job(clean_pods=policy)
+    phase = PodPhase.SUCCEEDED if end is Phase.COMPLETED else PodPhase.FAILED
+    there = build_pods(job, phase=phase)
+    pods = (replace(there[0], lingers=True), *there[1:])
+    found = plan(job, build_status(job, end, finished=NOW), see(job, pods), NOW)
+    kept = end is Phase.COMPLETED and policy is CleanPods.NEVER
+    assert deleted(found) == ([] if kept else [pods[0].uid])
 
 
 @pytest.mark.parametrize("code", [1, 2, 127, 128, 130, 138, 143])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -287,6 +288,7 @@ RUNNING = {"name": "paddle", "ready": True, "state": {"running": {}}}
 ENDED = {"name": "paddle", "state": {"terminated": TERMINATED}}
 DONE = {"name": "paddle", "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}}
 SIDE_CAR = {"name": "a-side-car", "ready": True, "state": {"running": {}}}
+FAILED_SIDE_CAR = {"name": "a-side-car", "state": {"terminated": TERMINATED}}
 UNSCHEDULABLE = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes"}
 PREEMPTED = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler", "message": "for b"}
 INIT = {"name": "init", "state": {"running": {}}}
@@ -351,6 +353,16 @@ PODS: list[Row] = [
     (status("Running", RUNNING | {"ready": False}), "node", P.STARTING, None, None),
     (status("Running", DONE, SIDE_CAR), "node", P.SUCCEEDED, Exit(0, "Completed"), None),
     (status("Running", ENDED, SIDE_CAR), "node", P.FAILED, Exit(7, "Error", "", 60.0), None),
+    # Whatever its side-cars end with, before it or after it.
+    (status("Running", RUNNING, FAILED_SIDE_CAR), "node", P.RUNNING, None, None),
+    (status("Failed", DONE, FAILED_SIDE_CAR), "node", P.SUCCEEDED, Exit(0, "Completed"), None),
+    (
+        status("Failed", DONE, FAILED_SIDE_CAR, reason="Evicted"),
+        "node",
+        P.FAILED,
+        Exit(0, "Evicted"),
+        None,
+    ),
     (status("Succeeded", DONE), "node", P.SUCCEEDED, Exit(0, "Completed"), None),
     (status("Failed", SIDE_CAR, ENDED), "node", P.FAILED, Exit(7, "Error", "", 60.0), None),
     (
@@ -394,6 +406,49 @@ def test_a_pods_status_is_read(
     pod = pods.read_pod(manifest)
     assert pod is not None
     assert (pod.phase, pod.exit, pod.waiting) == (phase, exit, waiting)
+
+
+@pytest.mark.parametrize(
+    ("raw", "lingers"),
+    [
+        (status("Running", RUNNING, SIDE_CAR), False),
+        (status("Running", DONE, SIDE_CAR), True),
+        (status("Running", ENDED, SIDE_CAR), True),
+        (status("Running", DONE), False),  # a kubelet reports the end of a container before the pod's
+        (status("Running", DONE, initContainerStatuses=[SIDE_CAR]), False),  # it ends with the others
+        (status("Succeeded", DONE), False),
+    ],
+)
+def test_a_pod_whose_program_has_ended_holds_its_devices_while_a_side_car_runs(
+    raw: dict[str, Any], lingers: bool
+) -> None:
+    pod = pods.read_pod(build() | {"status": raw})
+    assert pod is not None and pod.lingers is lingers
+
+
+@pytest.mark.parametrize(
+    ("sample", "rank", "names", "trains"),
+    [
+        ("pytorch_workers", Rank("worker", 0), ["jax", "pytorch"], "pytorch"),
+        ("pytorch_workers", Rank("worker", 0), ["paddle", "proxy"], "paddle"),
+        ("jax_spmd", Rank("worker", 0), ["pytorch", "jax"], "jax"),
+        ("resnet", Rank("worker", 1), ["pytorch", "paddle"], "paddle"),
+        ("resnet", Rank("worker", 1), ["main", "logs"], "main"),
+    ],
+)
+def test_the_container_that_trains_is_the_one_that_got_the_variables(
+    sample: str, rank: Rank, names: list[str], trains: str
+) -> None:
+    """Whatever other containers are called, and whatever `kubectl logs` is told to show."""
+    job = read_sample(sample)
+    containers = [{"name": name, "image": "i"} for name in names]
+    metadata = {"annotations": {pods.DEFAULT_CONTAINER_ANNOTATION: names[-1]}}
+    roles = [replace(role, template={"metadata": metadata, "spec": {"containers": containers}}) for role in job.roles]
+    made = pods.build_pod(replace(job, roles=tuple(roles)), rank, 0, None, CLUSTER)
+    assert [each["name"] for each in made["spec"]["containers"] if each.get("env")] == [trains]
+    ends = {name: {"name": name, "state": {"terminated": {"exitCode": int(name == trains) * 3}}} for name in names}
+    found = pods.read_pod(made | {"status": status("Failed", *ends.values())})
+    assert found is not None and found.exit is not None and found.exit.code == 3
 
 
 def test_a_pod_of_paddle_operator_is_a_rank_of_attempt_0() -> None:

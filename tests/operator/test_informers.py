@@ -12,7 +12,13 @@ import pytest
 
 from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE
 from paddock.jobs.model import Job, Settings
-from paddock.jobs.objects.pods import build_config_map, build_pod, build_service, read_pod
+from paddock.jobs.objects.pods import (
+    DEFAULT_CONTAINER_ANNOTATION,
+    build_config_map,
+    build_pod,
+    build_service,
+    read_pod,
+)
 from paddock.kube.api import Event
 from paddock.kube.meta import (
     CONFIG_MAPS,
@@ -167,8 +173,10 @@ async def test_annotations_that_nobody_reads_are_not_kept() -> None:
     job = PADDLEPADDLE.read_job(JOB)
     children = [*pods_of(job), build_config_map(job, 0, dict.fromkeys(job.ranks(), "10.0.0.1"), None), JOB]
     for each in children:
-        read = {**annotations_of(each), "paddle-resource": "worker"}
-        told = each | {"metadata": {**each["metadata"], "annotations": read | LARGE}}
+        # kubectl reads it, and the embedded kubelet; the operator knows by the pod's owner which container trains
+        own = {name: text for name, text in annotations_of(each).items() if name != DEFAULT_CONTAINER_ANNOTATION}
+        read = {**own, "paddle-resource": "worker"}
+        told = each | {"metadata": {**each["metadata"], "annotations": annotations_of(each) | read | LARGE}}
         async with informers_of(told) as informers:
             kept = informers.get(resource_of(each), key_of(each))
         assert kept is not None

@@ -7,9 +7,12 @@ launcher's variables (`frameworks.pytorch`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+_NUMBER = re.compile("[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,11 @@ class Launch:
 
     processes: str = ""
     elastic: Elastic | None = None
+
+    @property
+    def number(self) -> int | None:
+        """`processes` where it is a number; one of more than nine digits is none."""
+        return int(self.processes) if _NUMBER.fullmatch(self.processes) else None
 
 
 NO_LAUNCH = Launch()

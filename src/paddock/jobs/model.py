@@ -303,6 +303,7 @@ class Pod:
     the annotation that makes its kubelet look for the ConfigMap again (`policies.wake`). `unheard`: since when its node
     is not ready, of a pod that ran. `scheduler`: the name of the one that is to place it; `looked_at`: a scheduler has
     written its condition PodScheduled. `renewal`: which of the pods of its rank in this attempt it is, 0 the first.
+    `lingers`: its program has ended, and another container of it runs on, so it holds its devices.
     """
 
     name: str
@@ -326,6 +327,7 @@ class Pod:
     looked_at: bool = False
     unheard: Moment | None = None
     renewal: int = 0
+    lingers: bool = False
 
     @property
     def ended(self) -> bool:

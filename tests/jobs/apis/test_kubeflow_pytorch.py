@@ -61,6 +61,8 @@ def test_replicas_may_be_left_out_of_a_master_too() -> None:
 READ: list[tuple[Any, Launch]] = [
     ({}, Launch("auto")),
     ({"nprocPerNode": "4"}, Launch("4")),
+    ({"nprocPerNode": "9" * 5000}, Launch("9" * 5000)),  # Python converts no text of more than 4300 digits
+    ({"elasticPolicy": {"metrics": []}}, Launch("auto", Elastic(2, 2, metrics=()))),
     ({"elasticPolicy": {}}, Launch("auto", Elastic(2, 2))),
     ({"elasticPolicy": {"minReplicas": 1}}, Launch("auto", Elastic(1, 1))),
     ({"elasticPolicy": {"maxReplicas": 4}}, Launch("auto", Elastic(4, 4))),
@@ -131,6 +133,9 @@ REFUSED: list[tuple[Path, Any, str, str]] = [
     (("spec", "nprocPerNode"), 2, "spec.nprocPerNode", 'found 2, text is allowed; write "2"'),
     (ELASTIC, {"minReplicas": 4, "maxReplicas": 2}, "spec.elasticPolicy.minReplicas",
      "found 4, a whole number of at most maxReplicas, 2, is allowed"),
+    (ELASTIC, {"minReplicas": 0}, "spec.elasticPolicy.minReplicas",  # torchrun: min_nodes must be > 0
+     "found 0, a whole number from 1 to 2147483647 is allowed"),
+    (ELASTIC, {"metrics": ["cpu"]}, "spec.elasticPolicy.metrics[0]", 'found "cpu", a mapping is allowed'),
     (ELASTIC, {"rdzvPort": 0}, "spec.elasticPolicy.rdzvPort", "found 0, a whole number from 1 to 65535 is allowed"),
     (ELASTIC, {"rdzvConf": {"a": "b"}}, "spec.elasticPolicy.rdzvConf", 'found a mapping, a list of mappings is '
      'allowed; write "- " before its first field and indent the others by two'),
@@ -153,7 +158,7 @@ def test_an_elastic_job_needs_workers() -> None:
     assert refused(manifest) == {f"{AT}.Worker": f"is missing: {allowed} is needed"}
 
 
-@pytest.mark.parametrize("elastic", [{}, {"minReplicas": 2}, {"minReplicas": 0, "maxReplicas": 0}])
+@pytest.mark.parametrize("elastic", [{}, {"minReplicas": 2}, {"minReplicas": 1, "maxReplicas": 1}])
 def test_nothing_is_said_of_the_bounds_where_there_are_no_workers(elastic: Manifest) -> None:
     manifest = with_value(with_value(base(), WORKER, ...), ELASTIC, elastic)
     with pytest.raises(InvalidJob) as caught:
@@ -188,6 +193,7 @@ WARNED: list[tuple[Path, Any, str, str]] = [
     (("spec", "nprocPerNode"), "gpus", "spec.nprocPerNode", 'found "gpus", which torchrun may not know: there is auto, '
      'cpu or gpu, or a number from 1 on in quotes; did you mean "gpu"?'),
     (("spec", "nprocPerNode"), "0", "spec.nprocPerNode", 'found "0", which torchrun may not know'),
+    (("spec", "nprocPerNode"), "9" * 5000, "spec.nprocPerNode", 'found "9999'),
     (("spec", "nprocPerNode"), "2", "spec.nprocPerNode", STEPPED),
 ]  # fmt: skip
 

@@ -49,6 +49,7 @@ def test_every_pod_finds_its_row() -> None:
         each = replace(pod, phase=phase, deleting=deleting, attempt=attempt, renewal=renewal)
         assert (read_state(each) is State.DELETING) == deleting
         assert deleting or (read_state(each) is State.ENDED) == each.ended
+        assert read_state(replace(each, lingers=each.ended)) is not State.ENDED, "its side-cars run"
         older, newer = (attempt, renewal) < (1, 1), (attempt, renewal) > (1, 1)
         assert read_age(each, recorded) is (Age.OLDER if older else Age.NEWER if newer else Age.CURRENT)
         assert plan_fate(Situation.ACTIVE, recorded, each) in Fate

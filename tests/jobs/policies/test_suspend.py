@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from jobs.gangs import NOW, build_job, build_pods, build_services, build_status, build_torch_job, deleted, deleting
+from jobs.samples import read_manifest
+from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH
 from paddock.jobs.model import Observed, Phase, RestartScope, Status
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.suspend import plan_suspension
@@ -52,3 +54,16 @@ def test_kueue_gives_quota_away_while_pods_of_an_earlier_attempt_still_end(
     last = plan(job, kept.status, replace(there, pods=old[1:]), NOW + 2)
     assert running(last.status) == {"master": 0, "worker": 2}
     assert running(plan(job, last.status, Observed(), NOW + 3).status) == {"master": 0, "worker": 0}
+
+
+def test_a_job_that_training_operator_suspended_has_its_deadline_from_its_next_run() -> None:
+    """It keeps `startTime` over a suspension, and sets a new one when the job is resumed."""
+    manifest = read_manifest("pytorch_mnist")
+    manifest["spec"]["runPolicy"] = {"suspend": False, "activeDeadlineSeconds": 60}
+    conditions = [{"type": type_, "status": "True"} for type_ in ("Created", "Suspended")]
+    manifest["status"] = {"conditions": conditions, "startTime": "2020-01-01T00:00:00Z"}
+    job, status = KUBEFLOW_PYTORCH.read_job(manifest), KUBEFLOW_PYTORCH.read_status(manifest)
+    for _ in range(3):
+        status = plan(job, status, Observed(), NOW).status
+    assert (status.phase, status.attempt, status.started) == (Phase.PENDING, 1, None)
+    assert KUBEFLOW_PYTORCH.write_status(manifest["status"], status, NOW, manifest)["startTime"] is None

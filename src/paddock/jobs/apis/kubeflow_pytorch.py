@@ -45,12 +45,13 @@ def _read_launch(spec: Fields, roles: tuple[Role, ...]) -> Launch:
     elastic = _read_elastic(spec, roles)
     default = "" if elastic is not None and elastic.processes is not None else "auto"
     processes = spec.text("nprocPerNode")
-    if processes and not (processes in _PROCESSES or (processes.isdecimal() and int(processes) > 0)):
+    launch = Launch(processes or default, elastic)
+    if processes and processes not in _PROCESSES and not launch.number:
         allowed = phrase("{words}, or a number from 1 on in quotes", words=_PROCESSES)
         _warn_of_word(spec, "nprocPerNode", allowed, nearest(processes, _PROCESSES))
-    elif elastic is None and processes.isdecimal() and int(processes) > 1 and _starts_one_process(roles):
+    elif elastic is None and (launch.number or 0) > 1 and _starts_one_process(roles):
         spec.warn("nprocPerNode", _explain_processes(processes))
-    return Launch(processes or default, elastic)
+    return launch
 
 
 def _read_elastic(spec: Fields, roles: tuple[Role, ...]) -> Elastic | None:
@@ -63,12 +64,12 @@ def _read_elastic(spec: Fields, roles: tuple[Role, ...]) -> Elastic | None:
     _check_processes(spec, policy)
     if (backend := policy.text("rdzvBackend")) and backend not in _BACKENDS:
         _warn_of_word(policy, "rdzvBackend", either(_BACKENDS), nearest(backend, _BACKENDS))
-    least, most = policy.whole("minReplicas", 0, _MOST), policy.whole("maxReplicas", 0, _MOST)
+    least, most = policy.whole("minReplicas", 1, _MOST), policy.whole("maxReplicas", 1, _MOST)
     if least is not None and most is not None and least > most:
         policy.refuse("minReplicas", phrase("a whole number of at most maxReplicas, {most},", most=most))
     workers = sum(role.replicas for role in roles if role.name == "worker")
     conf = ((pair.text("key"), pair.text("value")) for pair in policy.children("rdzvConf"))
-    metrics = policy.value.get("metrics")
+    metrics = tuple(dict(metric.value) for metric in policy.children("metrics"))
     elastic = Elastic(
         least=next((each for each in (least, most) if each is not None), workers),
         most=next((each for each in (most, least) if each is not None), workers),
@@ -80,7 +81,7 @@ def _read_elastic(spec: Fields, roles: tuple[Role, ...]) -> Elastic | None:
         standalone=policy.flag("standalone"),
         processes=policy.whole("nProcPerNode", 1, _MOST),
         max_restarts=policy.whole("maxRestarts", 0, _MOST),
-        metrics=tuple(metrics) if isinstance(metrics, list) else None,
+        metrics=metrics if policy.has("metrics") else None,
     )
     for said in _explain_counts(elastic, sum(role.replicas for role in roles)) if workers else ():
         spec.add(told(policy.path, said, severity="warning"))

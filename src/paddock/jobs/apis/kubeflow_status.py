@@ -18,7 +18,7 @@ from typing import Any
 from paddock.jobs.apis.kubeflow_conditions import build_conditions, read_conditions, read_phase
 from paddock.jobs.apis.kubeflow_sentences import Subject
 from paddock.jobs.apis.recorded import as_patch, count, mapping, read_ours, read_wanted, write_ours
-from paddock.jobs.model import Counts, RestartPolicy, Status
+from paddock.jobs.model import Counts, Phase, RestartPolicy, Status
 from paddock.jobs.names import job_label
 from paddock.jobs.text.edit import explain_state
 from paddock.kube.meta import Manifest, key_of
@@ -49,7 +49,14 @@ def read_status(manifest: Mapping[str, Any], replica_specs: str, roles: Mapping[
         if isinstance(there.get(name), Mapping)
     }
     status = read_ours(raw).with_(roles=counts)
-    return status if "attempt" in raw else status.with_(phase=read_phase(read_conditions(raw.get("conditions"))))
+    return status if "attempt" in raw else _read_theirs(raw, status)
+
+
+def _read_theirs(raw: Mapping[str, Any], status: Status) -> Status:
+    """A status of training-operator. Suspending keeps its startTime there, and resuming sets a new one: from the old
+    one, the deadline would have passed at once."""
+    phase = read_phase(read_conditions(raw.get("conditions")))
+    return status.with_(phase=phase, started=None if phase is Phase.SUSPENDED else status.started)
 
 
 def write_status(

@@ -124,7 +124,7 @@ def _build_elastic(job: Job, elastic: Elastic, rank: Rank, port: int | None) -> 
 
 def _processes(job: Job) -> int:
     """The processes of a pod, as WORLD_SIZE counts them: a number that is written, else 1 (Kubeflow)."""
-    return int(job.launch.processes) if job.launch.processes.isdecimal() else 1
+    return 1 if job.launch.number is None else job.launch.number
 
 
 def _port_of(job: Job, role: str) -> int:

@@ -1,8 +1,8 @@
 """A Pod's manifest -> the state of its rank: `model.Pod`. Pods of paddle-operator and of Kubeflow are read too.
 
-A rank has ended when its training container has, whatever its side-cars do: the container never restarts. A reason of
-the whole pod (Evicted, DeadlineExceeded, preempted) takes precedence over a container's exit code, which follows from
-it.
+A rank has ended when its training container has, and as that did, whatever its side-cars do: the container never
+restarts. A reason of the whole pod (Evicted, DeadlineExceeded, preempted) takes precedence over a container's exit
+code, which follows from it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,18 @@ from paddock.jobs.labels import (
     WOKEN_ANNOTATION,
 )
 from paddock.jobs.model import Exit, Pod, PodPhase, Rank
-from paddock.kube.meta import annotations_of, is_deleting, labels_of, metadata, name_of, uid_of
+from paddock.kube.meta import annotations_of, controller_of, is_deleting, labels_of, metadata, name_of, uid_of
 from paddock.kube.times import Moment, read_time
 
 NO_EXIT_CODE = -1
 """`Exit.code` of a pod that failed without an exit code of a program: evicted before it ran, or its node was lost."""
 
-_CONTAINER_ANNOTATION = "kubectl.kubernetes.io/default-container"
-FOREIGN_ANNOTATIONS = frozenset({_CONTAINER_ANNOTATION}).union(*(api.rank_annotations for api in KINDS.values()))
+_CONTAINERS = {
+    (resource.api_version, resource.kind): FRAMEWORKS[api.framework].container for resource, api in KINDS.items()
+}
+"""The name of the container that trains, by the apiVersion and kind of a pod's owner."""
+
+FOREIGN_ANNOTATIONS = frozenset[str]().union(*(api.rank_annotations for api in KINDS.values()))
 """The annotations, besides `paddock.dev/`, that `read_pod` reads; a cache of pods must keep them."""
 
 _NORMAL_REASONS = frozenset({"ContainerCreating", "PodInitializing"})
@@ -65,6 +69,7 @@ def read_pod(manifest: Mapping[str, Any]) -> Pod | None:
         looked_at=any(condition.get("type") == "PodScheduled" for condition in _items(status, "conditions")),
         unheard=_unheard(status) if phase is PodPhase.RUNNING else None,
         renewal=_number(labels.get(RENEWAL_LABEL)) or 0,
+        lingers=phase in (PodPhase.SUCCEEDED, PodPhase.FAILED) and _has_running(status),
     )
 
 
@@ -78,20 +83,28 @@ def _rank(manifest: Mapping[str, Any]) -> Rank | None:
 
 
 def _phase(spec: Mapping[str, Any], status: Mapping[str, Any], main: Mapping[str, Any]) -> PodPhase:
-    phase = status.get("phase")
-    if phase == "Running" and spec.get("restartPolicy") == "Never" and (ended := _terminated(main)):
+    phase, ended = status.get("phase"), _terminated(main)
+    by_container = phase == "Running" or (phase == "Failed" and not _reason_of_pod(status)[0])
+    if by_container and ended is not None and spec.get("restartPolicy") == "Never":
         return PodPhase.SUCCEEDED if _code(ended) == 0 else PodPhase.FAILED
     if phase in ("Succeeded", "Failed"):
         return PodPhase(phase)
     if phase == "Running":
-        return PodPhase.RUNNING if all(map(_is_up, _statuses(status, "containerStatuses"))) else PodPhase.STARTING
+        up = all(_is_up(each, main) for each in _statuses(status, "containerStatuses"))
+        return PodPhase.RUNNING if up else PodPhase.STARTING
     initializing = any("running" in _state(each) for each in _statuses(status, "initContainerStatuses"))
     return PodPhase.STARTING if spec.get("nodeName") and initializing else PodPhase.PENDING
 
 
-def _is_up(container: Mapping[str, Any]) -> bool:
+def _is_up(container: Mapping[str, Any], main: Mapping[str, Any]) -> bool:
+    """Whether the container has started; a side-car may have ended since, with any code."""
     ended = _terminated(container)
-    return bool(container.get("ready")) or (ended is not None and _code(ended) == 0)
+    return bool(container.get("ready")) or (ended is not None and (container is not main or _code(ended) == 0))
+
+
+def _has_running(status: Mapping[str, Any]) -> bool:
+    """Init containers that restart (Kubernetes' side-cars) do not count: the kubelet ends them by itself."""
+    return any("running" in _state(each) for each in _statuses(status, "containerStatuses"))
 
 
 def _exit(status: Mapping[str, Any], main: Mapping[str, Any], phase: PodPhase) -> Exit | None:
@@ -158,9 +171,9 @@ def _waiting(status: Mapping[str, Any]) -> tuple[str, str] | None:
 def _main_status(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     """The status of the container that trains, as in `frameworks.registry.main_container`; empty before it exists."""
     names = [str(each.get("name")) for each in _items(_mapping(manifest, "spec"), "containers")]
-    marked = {framework.container for framework in FRAMEWORKS.values()}
-    default = annotations_of(manifest).get(_CONTAINER_ANNOTATION)
-    first = [name for name in names if name in marked] + [name for name in names if name == default] + names
+    owner = controller_of(manifest) or {}
+    wanted = _CONTAINERS.get((str(owner.get("apiVersion")), str(owner.get("kind"))))
+    first = [name for name in names if name == wanted] + names
     statuses = {each.get("name"): each for each in _statuses(_mapping(manifest, "status"), "containerStatuses")}
     return statuses.get(first[0], {}) if first else {}
 

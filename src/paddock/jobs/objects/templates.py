@@ -56,6 +56,7 @@ def _check_container(container: Fields) -> None:
         entry.text("value")
     container.children("envFrom")
     for port in container.children("ports"):
+        port.text("name")
         if port.whole("containerPort", *pods.PORTS) is None and not port.has("containerPort"):
             low, high = pods.PORTS
             port.refuse("containerPort", phrase("a whole number from {low} to {high}", low=low, high=high))

@@ -104,7 +104,8 @@ def read_state(pod: Pod | None) -> State:
         return State.ABSENT
     if pod.deleting:
         return State.DELETING
-    if pod.ended:
+    # The side-cars of a rank that has ended hold its devices: such a pod runs.
+    if pod.ended and not pod.lingers:
         return State.ENDED
     return State.PENDING if pod.phase is PodPhase.PENDING else State.ALIVE
 
