@@ -32,6 +32,8 @@ class Facts:
 
 def read_facts(job: Job, status: Status, observed: Observed, now: Moment, settings: Settings) -> Facts:
     missing, current = gang.missing_ranks(job, status, observed), observed.gang(status)
+    whole = not missing or gang.was_whole(job, status, observed)
+    begun = one_pod.find_begun(job, status, current, missing if whole else ())
     return Facts(
         job=job,
         status=status,
@@ -42,7 +44,7 @@ def read_facts(job: Job, status: Status, observed: Observed, now: Moment, settin
         older=tuple(pod for pod in observed.pods if pod.attempt < status.attempt),
         replaced=one_pod.replaced_pods(status, observed),
         missing=missing,
-        whole=not missing or gang.was_whole(job, status, observed),
+        whole=whole,
         overdue=lost.plan_overdue(job, observed, now),
-        losses=losses.read_losses(status, one_pod.find_steady(job, current), now, settings),
+        losses=losses.read_losses(status, begun, now, settings),
     )

@@ -238,7 +238,7 @@ class Status:
     attempt by role, for kinds of job that list them; empty where they do not. `problem`: an edit that is not valid and
     therefore not followed. `last_valid`: the spec that is followed (`apis.last_valid`). `renewals`: how often the pod
     of a rank was replaced alone in this attempt, by rank (`worker-1`), with `RestartScope.POD`; a rank without an entry
-    never was."""
+    never was. `renewed`: when the last of them was."""
 
     phase: Phase = Phase.NONE
     mode: str = ""
@@ -254,6 +254,7 @@ class Status:
     problem: CauseRecord | None = None
     last_valid: str = ""
     renewals: Mapping[str, int] = field(default_factory=dict)
+    renewed: Moment | None = None
 
     def decisive(self) -> tuple[Any, ...]:
         """What must be recorded before it is acted on: the next reconcile compares these."""

@@ -32,6 +32,7 @@ def plan_record(facts: Facts, verdict: Verdict) -> Plan:
         restarts=status.restarts + int(verdict.at_fault),
         losses=_losses_after(facts, verdict),
         renewals=_renewals_after(facts, verdict),
+        renewed=_renewed_after(facts, verdict),
     )
     recorded = replace(recorded, **build_gang_counts(facts, counted_pods(facts, recorded)))
     if verdict.phase.terminal:
@@ -61,6 +62,12 @@ def _renewals_after(facts: Facts, verdict: Verdict) -> Mapping[str, int]:
     if verdict.renewals is not None:
         return verdict.renewals
     return facts.status.renewals if verdict.attempt is None else {}
+
+
+def _renewed_after(facts: Facts, verdict: Verdict) -> Moment | None:
+    if verdict.renewals:
+        return whole_seconds(facts.now)
+    return facts.status.renewed if verdict.attempt is None else None
 
 
 def read_phase(facts: Facts) -> Phase:

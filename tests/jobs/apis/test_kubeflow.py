@@ -262,6 +262,7 @@ STATUSES = st.builds(
     finished=MOMENTS,
     observed_generation=st.integers(0, 1000),
     renewals=st.dictionaries(st.sampled_from(["master-0", "worker-0", "worker-1"]), st.integers(1, 9)),
+    renewed=MOMENTS,
 )
 
 

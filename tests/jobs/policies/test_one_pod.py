@@ -194,6 +194,40 @@ def test_losses_of_one_rank_in_a_row_are_bounded_and_those_of_ranks_that_ran_lon
         assert reason(judge(ALONE, status, replace(observed, pods=tuple(pods)))) == wanted
 
 
+LONG, SHORT = NOW - 3600, NOW - 60
+
+
+@pytest.mark.parametrize(
+    ("sentence", "recorded", "started", "losses"),
+    [
+        ("a gang that has run for long", {}, LONG, 1),
+        ("a gang that began just now", {}, SHORT, 8),
+        ("ranks that were renewed long ago", {"renewals": {"worker-0": 3}, "renewed": LONG}, LONG, 1),
+        ("one of them just now, beside old peers", {"renewals": {"worker-0": 3}, "renewed": SHORT}, LONG, 8),
+        ("nobody knows when", {"renewals": {"worker-0": 3}}, LONG, 8),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_losses_of_a_rank_that_is_deleted_by_force_begin_anew_after_a_long_run(
+    sentence: str, recorded: dict[str, Any], started: float, losses: int
+) -> None:
+    """Nothing is left of its pod."""
+    status = build_status(ALONE, losses=7, **recorded)
+    observed = observed_of(ALONE, {"worker-0": gone}, status)
+    pods = tuple(replace(pod, started=started) for pod in observed.pods)
+    found = judge(ALONE, status, replace(observed, pods=pods)).status
+    assert (found.cause and found.cause.reason, found.losses) == ("PodsDeleted", losses), sentence
+    assert found.renewed is not None and NOW <= found.renewed < NOW + 60
+
+
+def test_the_time_of_the_last_renewal_is_that_of_the_attempt() -> None:
+    status = build_status(ALONE, renewals={"worker-0": 1}, renewed=SHORT)
+    calm = follow(status, with_pod(build_pods(ALONE), "worker-0", lambda pod: replace(pod, renewal=1)))
+    assert calm.status.renewed == SHORT
+    bigger = build_torch_job(workers=3, scope=RestartScope.POD)
+    assert plan(bigger, status, Observed(pods=build_pods(ALONE)), NOW).status.renewed is None
+
+
 def test_the_cause_says_who_starts_again() -> None:
     one = recorded(ALONE, {"worker-0": failed(137)}).cause
     assert one is not None

@@ -28,6 +28,7 @@ def read_ours(raw: Mapping[str, Any]) -> Status:
         finished=read_time(text(raw, "completionTime")),
         observed_generation=count(raw, "observedGeneration"),
         renewals=_read_renewals(mapping(raw, "renewals")),
+        renewed=read_time(text(raw, "lastRenewalTime")),
     )
 
 
@@ -46,6 +47,7 @@ def write_ours(previous: Mapping[str, Any], status: Status) -> Manifest:
         "completionTime": _time(status.finished),
         "observedGeneration": status.observed_generation or None,
         "renewals": _replacing(mapping(previous, "renewals"), status.renewals) if status.renewals else None,
+        "lastRenewalTime": _time(status.renewed),
     }
 
 

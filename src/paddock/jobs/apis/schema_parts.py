@@ -72,6 +72,7 @@ def our_status() -> dict[str, Any]:
         "losses": COUNT,
         "problem": build_object({"reason": TEXT, "since": TIME, "args": ANYTHING}),
         "renewals": {"type": "object", "additionalProperties": COUNT},
+        "lastRenewalTime": TIME,
         "lastValidSpec": TEXT,
         "cause": build_object({"reason": TEXT, "since": TIME, "args": ANYTHING}),
     }

@@ -8,11 +8,10 @@ MaxContainerBackOff).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from paddock.jobs import causes
-from paddock.jobs.model import Pod, Settings, Status
+from paddock.jobs.model import Settings, Status
 from paddock.jobs.policies.backoff import restart_delay
 from paddock.jobs.policies.verdict import Verdict, plan_failure, plan_new_gang
 from paddock.kube.times import Moment
@@ -29,10 +28,9 @@ class Losses:
     limit: int
 
 
-def read_losses(status: Status, pods: Sequence[Pod], now: Moment, settings: Settings) -> Losses:
-    """`pods`: the current attempt's."""
-    begun = [pod.started for pod in pods if pod.started is not None]
-    steady = bool(begun) and now - max(begun) >= STEADY
+def read_losses(status: Status, begun: Moment | None, now: Moment, settings: Settings) -> Losses:
+    """`begun`: since when what is to be judged runs; None if it does not, or that is not known."""
+    steady = begun is not None and now - begun >= STEADY
     return Losses(0 if steady else status.losses, settings.loss_limit)
 
 

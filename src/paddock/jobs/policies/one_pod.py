@@ -21,13 +21,14 @@ lower number is older, in the sense of the table of fates, and its rank is creat
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from paddock.jobs import causes
 from paddock.jobs.model import Job, Observed, Phase, Pod, Rank, RestartScope, Status
 from paddock.jobs.objects import pods
 from paddock.jobs.policies.verdict import Verdict
+from paddock.kube.times import Moment
 
 
 def restarts_alone(job: Job) -> bool:
@@ -52,10 +53,24 @@ def replaced_pods(status: Status, observed: Observed) -> tuple[Pod, ...]:
     return tuple(pod for pod in observed.of_attempt(status.attempt) if pod.renewal < status.renewal(pod.rank))
 
 
-def find_steady(job: Job, gang: Sequence[Pod]) -> tuple[Pod, ...]:
-    """The pods whose running time says whether losses before count on (`policies.losses`): all of a gang, or those that
-    ended, as the others of a job that restarts per pod are older or younger."""
-    return tuple(pod for pod in gang if pod.ended or pod.deleting) if restarts_alone(job) else tuple(gang)
+def find_begun(job: Job, status: Status, gang: Sequence[Pod], missing: Collection[Rank]) -> Moment | None:
+    """Since when what is judged runs, which says whether losses before count on (`policies.losses`): all of a gang, or
+    the ranks that ended, as the others of a job that restarts per pod are older or younger. `missing`: ranks whose pods
+    were there and are gone.
+
+    A pod that was deleted by force tells nothing of its start. No rank was started again since the last renewal: this
+    one has run since then, or, where none was renewed, since the gang began."""
+    if not restarts_alone(job):
+        return _latest(gang)
+    ended = _latest([pod for pod in gang if pod.ended or pod.deleting])
+    if not missing:
+        return ended
+    since = status.renewed if status.renewals else _latest(gang)
+    return None if since is None else max(since, ended if ended is not None else since)
+
+
+def _latest(pods: Iterable[Pod]) -> Moment | None:
+    return max((pod.started for pod in pods if pod.started is not None), default=None)
 
 
 def is_renewing(status: Status, missing: Collection[Rank]) -> bool:

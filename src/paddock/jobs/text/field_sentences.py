@@ -95,6 +95,7 @@ SENTENCES: Mapping[str, str] = {
     "status.restarts": "How many attempts were ended by the program's own fault; backoffLimit counts these alone.",
     "status.losses": "How many gangs in a row were lost through no fault of the program, such as preemption.",
     "status.renewals": "How often a rank's pod was replaced alone in this attempt, by rank.",
+    "status.lastRenewalTime": "When a rank's pod was last replaced alone in this attempt.",
     "status.problem": "What is wrong in the last edit, which is not followed; the job goes on by the spec before it.",
     "status.problem.reason": "The reason as one word.",
     "status.problem.since": "Since when it is wrong.",
