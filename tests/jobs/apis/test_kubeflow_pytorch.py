@@ -102,6 +102,16 @@ def test_how_ranks_are_launched_is_read_with_kubeflows_defaults(spec: Any, launc
     assert KUBEFLOW_PYTORCH.read_job(manifest).one_decides is ("elasticPolicy" in spec)
 
 
+@pytest.mark.parametrize(
+    ("name", "told"), [("mnist", False), ("a" * 63, False), ("a" * 64, True), ("my.job", True), ("1st", True)]
+)
+def test_a_name_that_kubeflows_webhook_refuses_is_taken_with_a_warning(name: str, told: bool) -> None:
+    manifest = base()
+    manifest["metadata"]["name"] = name
+    said = warned(manifest).get("metadata.name", "")
+    assert said.startswith("Kubeflow's operator refuses this name: ") is told
+
+
 NEEDED = "a mapping with Master, Worker or both is"
 REPLICAS = "a whole number from 1 to 10000"
 ONE_MASTER = "1 is allowed; there is one Master, rank 0, and further ranks are Workers"
