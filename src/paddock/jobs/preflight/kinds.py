@@ -36,8 +36,8 @@ _OTHER_FRAMEWORK = phrase(
     "{kind} trains with a framework that does not run here; what runs is {kinds}",
 )
 _RUNTIME = phrase(
-    "{kind} has its pods from a runtime of Kubeflow's Trainer, and is not served here: write a PyTorchJob or a PaddleJob "
-    "of kubeflow.org/v1, with the runtime's template and trainer.numNodes replicas in all",
+    "{kind} has its pods from a runtime of Kubeflow's Trainer, and is not served here: write a PyTorchJob or a "
+    "PaddleJob of kubeflow.org/v1, with the runtime's template and trainer.numNodes replicas in all",
 )
 _MPI = phrase(
     "{kind} is not served: mpirun and hostfiles need a launcher that signs in to its workers, and Paddock makes none. "
