@@ -190,7 +190,7 @@ WARNED: list[tuple[Path, Any, str, str]] = [
     (ELASTIC, {"rdzvBackend": "c10"}, "spec.elasticPolicy.rdzvBackend", 'found "c10", which torchrun may not know: '
      'there is c10d, etcd or etcd-v2; did you mean "c10d"?'),
     (ELASTIC, {"minReplicas": 9}, "spec.elasticPolicy", "the job has 3 pods, and torchrun waits until there are 9"),
-    (ELASTIC, {"minReplicas": 1, "maxReplicas": 2}, "spec.elasticPolicy", "the job has 3 pods, of which "
+    (ELASTIC, {"minReplicas": 1, "maxReplicas": 2}, "spec.elasticPolicy", "the job has 3 pods; at most "
      "2 take part"),
     (ELASTIC, {"minReplicas": 2, "maxReplicas": 3, "standalone": True}, "spec.elasticPolicy", "with standalone each "
      "pod has a rendezvous of its own, where it waits without end for 2 pods"),
