@@ -399,6 +399,8 @@ def test_a_job_that_leaves_its_name_to_the_server_is_called_by_what_it_got(clust
 def test_why_not_makes_the_checks_of_run(cluster: Cluster, tmp_path: Path) -> None:
     taken = call(cluster, "explain", "--why-not", cluster.write(build_light_job("going", "true")))
     assert taken.code == 1 and "would be refused: PaddleJob default/going exists already, Running for" in taken.out
+    elsewhere = call(cluster, "explain", "--why-not", cluster.write(build_light_job("going", "true")), "-n", "absent")
+    assert elsewhere.code == 1 and "would be refused: there is no namespace absent: `" in elsewhere.out
     nowhere = cluster.write(build_kubeflow_job("nowhere", "python3", "train.py"))
     refused = call(cluster, "explain", "--why-not", nowhere, directory=tmp_path)
     assert refused.code == 1 and "would be refused: train.py is not in the image python:3 nor in" in refused.out

@@ -104,6 +104,16 @@ def test_how_ranks_are_launched_is_read_with_kubeflows_defaults(spec: Any, launc
     assert KUBEFLOW_PYTORCH.read_job(manifest).one_decides is ("elasticPolicy" in spec)
 
 
+@pytest.mark.parametrize(
+    ("name", "told"), [("mnist", False), ("a" * 63, False), ("a" * 64, True), ("my.job", True), ("1st", True)]
+)
+def test_a_name_that_kubeflows_webhook_refuses_is_taken_with_a_warning(name: str, told: bool) -> None:
+    manifest = base()
+    manifest["metadata"]["name"] = name
+    said = warned(manifest).get("metadata.name", "")
+    assert said.startswith("Kubeflow's operator refuses this name: ") is told
+
+
 NEEDED = "a mapping with Master, Worker or both is"
 REPLICAS = "a whole number from 1 to 10000"
 ONE_MASTER = "1 is allowed; there is one Master, rank 0, and further ranks are Workers"
@@ -186,7 +196,7 @@ WARNED: list[tuple[Path, Any, str, str]] = [
     (ELASTIC, {"rdzvBackend": "c10"}, "spec.elasticPolicy.rdzvBackend", 'found "c10", which torchrun may not know: '
      'there is c10d, etcd or etcd-v2; did you mean "c10d"?'),
     (ELASTIC, {"minReplicas": 9}, "spec.elasticPolicy", "the job has 3 pods, and torchrun waits until there are 9"),
-    (ELASTIC, {"minReplicas": 1, "maxReplicas": 2}, "spec.elasticPolicy", "the job has 3 pods, of which "
+    (ELASTIC, {"minReplicas": 1, "maxReplicas": 2}, "spec.elasticPolicy", "the job has 3 pods; at most "
      "2 take part"),
     (ELASTIC, {"minReplicas": 2, "maxReplicas": 3, "standalone": True}, "spec.elasticPolicy", "with standalone each "
      "pod has a rendezvous of its own, where it waits without end for 2 pods"),

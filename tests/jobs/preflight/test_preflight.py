@@ -376,3 +376,9 @@ def test_a_pod_with_the_ipc_of_its_node_has_the_nodes_shared_memory() -> None:
     text = (Path(__file__).parents[2] / "bad/no_shared_memory.yaml").read_text(encoding="utf-8")
     assert ["/dev/shm" in each for each in problems(text)] == [True]
     assert problems(text.replace("      spec:", "      spec:\n        hostIPC: true")) == []
+
+
+def test_a_train_job_is_told_what_to_write_instead() -> None:
+    """Its framework may well run here: the kind does not."""
+    (said,) = problems("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: llama}\n")
+    assert "has its pods from a runtime of Kubeflow's Trainer, and is not served here: write a PyTorchJob" in said

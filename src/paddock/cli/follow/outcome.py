@@ -19,7 +19,7 @@ from paddock.cli.cluster.places import Place
 from paddock.cli.follow.failed_environment import explain_suspended, fetch_steps
 from paddock.cli.follow.locations import explain_locations
 from paddock.cli.follow.suspend import suspend
-from paddock.cli.output.display import build_doubt, build_end, build_not_started, build_timeout
+from paddock.cli.output.display import build_doubt, build_end, build_not_started, build_timeout, explain_lost
 from paddock.cli.output.screen import Screen
 from paddock.jobs.model import CleanPods, Phase
 from paddock.jobs.policies.cleanup import read_situation
@@ -64,6 +64,8 @@ class Outcome:
                     "another limit)"
                 )
             )
+        if lost := explain_lost(view, self.screen.language):
+            self.screen.line(lost, "bold yellow")
         for said in build_doubt(view):
             self.screen.line(said, "bold yellow")
         self.screen.line(explain_locations(self.place, self.job, view, self.screen.language))

@@ -95,6 +95,14 @@ def build_end(view: FollowedJob, language: str = "en") -> str:
     )
 
 
+def explain_lost(view: FollowedJob, language: str = "en") -> str:
+    """Which ranks of a completed job failed, in its cause's words; empty if none did."""
+    cause = view.status.cause
+    if view.status.phase is not Phase.COMPLETED or cause is None or not cause.args.get("failed"):
+        return ""
+    return explain(cause, language)
+
+
 def build_not_started(view: FollowedJob, now: float, language: str = "en") -> str:
     """`Not started after 3.2 s: worker-0 cannot start: environment paddle-ps: …`, of a job that cannot start."""
     why = explain(view.status.cause, language) if view.status.cause else ""

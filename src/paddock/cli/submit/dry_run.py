@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from paddock.cli.cluster.flags import Flags
 from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import choose_place, connect, run
 from paddock.cli.submit.local_only import find_notices, find_refusals
@@ -39,7 +40,7 @@ async def _check(api: Api, place: Place, report: Report, namespace: str) -> Repo
         each = place_document(report.file, document, namespace)
         problems += [_build_problem(each, why, "error") for why in find_refusals([each])]
         problems += [_build_problem(each, why, "warning") for why in find_notices([each])]
-        if why := await _ask(api, place, each):
+        if why := await ask_server(api, each, place.flags):
             problems.append(_build_problem(each, phrase("the cluster says: {why}", why=why), "error"))
     return replace(report, problems=(*report.problems, *problems))
 
@@ -49,8 +50,9 @@ def _build_problem(each: Checked, said: Phrase, severity: str) -> Problem:
     return replace(problem, line=each.document.line)
 
 
-async def _ask(api: Api, place: Place, each: Checked) -> str:
-    """The cluster's error message, or empty. A name that exists is no mistake in the file."""
+async def ask_server(api: Api, each: Checked, flags: Flags) -> str:
+    """The error message of a server that is shown the document (dryRun=All), or empty. A name that exists is no mistake
+    in the file."""
     try:
         await api.create(each.resource, each.manifest, strict=True, dry_run=True)
     except AlreadyExists:
@@ -60,5 +62,5 @@ async def _ask(api: Api, place: Place, each: Checked) -> str:
     except ApiError as error:
         if error.code >= 500:
             raise
-        return explain_refused(each, error, place.flags)
+        return explain_refused(each, error, flags)
     return ""

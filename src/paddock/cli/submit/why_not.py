@@ -20,6 +20,7 @@ from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.flags import LOCAL, Flags, build_next
 from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output.terminal import stdout
+from paddock.cli.submit.dry_run import ask_server
 from paddock.cli.submit.local_directories import read_refusal
 from paddock.cli.submit.local_only import find_local_reasons, find_reasons
 from paddock.cli.submit.replacing import fetch_named
@@ -104,11 +105,12 @@ async def _fetch_answer(placed: Sequence[Checked], client: Client, each: Checked
     job, now = each.job, time.time()
     there = await fetch_named(client, each)
     taken, replaced = [explain_taken(stored, now) for stored in there], {stored.uid for stored in there}
+    said = await ask_server(client, each, LOCAL)
     refusal = read_refusal(job, environments, Path.cwd())
     secrets = await find_missing_secrets(client, [job], read_brought(placed), replaced)
     bound = read_brought(placed, CLAIMS)  # as soon as they are created
     cause = plan_why_not(without_claims(job, bound), pods, nodes, groups, now, claims)
-    others = (why for why in (*taken, refusal) if why is not None)
+    others = (why for why in (said, *taken, refusal) if why)
     return Answer(
         job,
         [*find_local_reasons(each), *map(explain_missing, secrets), *others],

@@ -38,6 +38,7 @@ from paddock.jobs.text.problems import Problem
 from paddock.jobs.text.sentences import either, nearest, told, wrong
 from paddock.kube.meta import Manifest, Resource, labels_of
 from paddock.kube.times import Moment
+from paddock.kube.validation.names import DNS1035_LABEL, DNS_SUBDOMAIN
 
 _LABELS = "training.kubeflow.org"
 _TYPE_LABEL, _INDEX_LABEL = f"{_LABELS}/replica-type", f"{_LABELS}/replica-index"
@@ -113,6 +114,7 @@ class KubeflowJob:
         metadata, spec = root.child("metadata"), root.child("spec")
         roles, policy = self._read_roles(spec), spec.child("runPolicy")
         check_name(metadata, roles)
+        _check_short_name(metadata)
         launch = self.read_launch(spec, roles)
         clean = policy.choice("cleanPodPolicy", _Clean, _Clean.RUNNING)
         job = build_job(
@@ -210,6 +212,17 @@ def _read_replicas(fields: Fields, replica_type: ReplicaType) -> int:
     elif (replicas := fields.whole("replicas", low, high)) is not None:
         return replicas
     return 1
+
+
+def _check_short_name(metadata: Fields) -> None:
+    """Kubeflow's webhook demands a name that a Service can have; here names of Services are derived from any name."""
+    name = metadata.value.get("name")
+    if isinstance(name, str) and DNS_SUBDOMAIN.allows(name) and not DNS1035_LABEL.allows(name):
+        said = phrase(
+            "Kubeflow's operator refuses this name: it takes at most {most} of a-z 0-9 -, the first one a letter",
+            most=DNS1035_LABEL.longest,
+        )
+        metadata.warn("name", said)
 
 
 def _check_container_name(pod: Fields, wanted: str) -> None:

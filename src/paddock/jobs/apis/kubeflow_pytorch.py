@@ -116,7 +116,7 @@ def _explain_counts(elastic: Elastic, size: int) -> Iterator[Phrase]:
         )
     elif elastic.least <= elastic.most < size:
         yield phrase(
-            "the job has {size} pods, of which {most} take part (maxReplicas), and the others wait",
+            "the job has {size} pods; at most {most} take part (maxReplicas), and the others wait",
             size=size,
             most=elastic.most,
         )

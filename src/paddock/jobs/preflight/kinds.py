@@ -35,6 +35,10 @@ _OLD = phrase(
 _OTHER_FRAMEWORK = phrase(
     "{kind} trains with a framework that does not run here; what runs is {kinds}",
 )
+_RUNTIME = phrase(
+    "{kind} has its pods from a runtime of Kubeflow's Trainer, and is not served here: write a PyTorchJob or a "
+    "PaddleJob of kubeflow.org/v1, with the runtime's template and trainer.numNodes replicas in all",
+)
 _MPI = phrase(
     "{kind} is not served: mpirun and hostfiles need a launcher that signs in to its workers, and Paddock makes none. "
     "Start the program with torchrun in each rank of a PyTorchJob; DeepSpeed needs no hostfile there",
@@ -70,7 +74,7 @@ _FOREIGN: tuple[tuple[str, str, str], ...] = (
     ("batch.paddlepaddle.org/", "SampleSet SampleJob", _CACHE.text),
     ("kubeflow.org/", "MPIJob", _MPI.text),
     ("kubeflow.org/", "TFJob MXJob XGBoostJob", _OTHER_FRAMEWORK.text),
-    ("trainer.kubeflow.org/", "TrainJob", _OTHER_FRAMEWORK.text),
+    ("trainer.kubeflow.org/", "TrainJob", _RUNTIME.text),
     ("jobset.x-k8s.io/", "JobSet", _ONE.text),
     ("ray.io/", "RayJob RayCluster", _OTHER_FRAMEWORK.text),
 )
