@@ -8,9 +8,9 @@ succeeded, where there are any (a PaddleJob's are parameter servers), else the w
 - Without a `cleanPodPolicy`, pods that still run at the end are deleted. With Kubeflow's default, None, a finished job
   keeps its GPUs. An explicit `None` keeps the servers of a completed job; pods of a failed job end in any case.
 
-What Kubeflow's webhook refuses is refused, but for three things, of which the latter two have a warning: a Master
-without `replicas` has one; a longer name, or one with dots; and no container named after the framework: the first one
-trains then. The values are in `apis.kubeflow_paddle` and `apis.kubeflow_pytorch`, the CRD in `jobs.install.crd`, pods
+What Kubeflow's webhook refuses is refused, but for three things: a Master without `replicas` has one; a name that is
+longer, has dots or begins with a digit; and no container named after the framework: the first one trains then, and a
+warning says so. The values are in `apis.kubeflow_paddle` and `apis.kubeflow_pytorch`, the CRD in `jobs.install.crd`, pods
 in `jobs.objects.pods`, conditions in `apis.kubeflow_conditions`.
 """
 
