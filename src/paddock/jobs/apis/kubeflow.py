@@ -10,8 +10,8 @@ succeeded, where there are any (a PaddleJob's are parameter servers), else the w
 
 What Kubeflow's webhook refuses is refused, but for three things: a Master without `replicas` has one; a name that is
 longer, has dots or begins with a digit; and no container named after the framework: the first one trains then, and a
-warning says so. The values are in `apis.kubeflow_paddle` and `apis.kubeflow_pytorch`, the CRD in `jobs.install.crd`, pods
-in `jobs.objects.pods`, conditions in `apis.kubeflow_conditions`.
+warning says so. The values are in `apis.kubeflow_paddle`, `apis.kubeflow_pytorch` and `apis.kubeflow_jax`, the CRD in
+`jobs.install.crd`, pods in `jobs.objects.pods`, conditions in `apis.kubeflow_conditions`.
 """
 
 from __future__ import annotations
