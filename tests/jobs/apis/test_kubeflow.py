@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.anything import ARGS, COUNTS, FULL, JSON, MOMENTS, build_everything, merged, places
+from jobs.anything import ARGS, COUNTS, JSON, MOMENTS, merged
 from jobs.samples import KUBEFLOW_JOBS, read_manifest, read_sample, with_value
 from paddock.jobs.apis.registry import KUBEFLOW_PADDLE
 from paddock.jobs.conditions import follow_pods
@@ -220,34 +219,6 @@ def test_every_problem_is_told_at_once() -> None:
     manifest = with_value(manifest, (*RUN, "cleanPodPolicy"), "Al")
     manifest = with_value(manifest, ("metadata", "name"), "Wide")
     assert set(refused(manifest)) == {f"{AT}.Worker.replicas", "spec.runPolicy.cleanPodPolicy", "metadata.name"}
-
-
-@st.composite
-def damaged(draw: st.DrawFn) -> Manifest:
-    manifest = base()
-    specs = manifest["spec"]["paddleReplicaSpecs"]
-    specs["Worker"]["template"] = copy.deepcopy(FULL)
-    specs["Master"] = copy.deepcopy(specs["Worker"])
-    manifest["spec"] |= {
-        "runPolicy": {"backoffLimit": 1, "schedulingPolicy": {"minResources": {"cpu": 1}}},
-        "elasticPolicy": {"minReplicas": 1},
-    }
-    for _ in range(draw(st.integers(1, 3))):
-        holder, key = draw(st.sampled_from(places(manifest)))
-        holder[key] = draw(JSON)
-    return manifest
-
-
-@given(damaged() | JSON.map(lambda value: value if isinstance(value, dict) else {"spec": value}))
-def test_any_manifest_becomes_a_job_whose_objects_can_be_built_or_an_invalid_job(manifest: Manifest) -> None:
-    try:
-        job = KUBEFLOW_PADDLE.read_job(manifest)
-    except InvalidJob as invalid:
-        assert all(problem.message for problem in invalid.problems)
-        assert any(problem.severity == "error" for problem in invalid.problems)
-    else:
-        build_everything(job)
-    KUBEFLOW_PADDLE.read_status(manifest)
 
 
 STATUSES = st.builds(

@@ -216,6 +216,12 @@ def test_conditions_of_other_types_stay() -> None:
     assert done[0] in walk((Phase.COMPLETED, None), previous=done)
 
 
+@pytest.mark.parametrize("type_", ["Created", "Running", "Succeeded", "Suspended", "Invalid"])
+def test_a_condition_without_a_status_that_somebody_wrote_counts_for_nothing(type_: str) -> None:
+    for step in (PENDING, RUNNING, (Phase.SUSPENDED, SUSPENDED), (Phase.COMPLETED, COMPLETED)):
+        assert walk(step, previous=[{"type": type_}]) == walk(step)
+
+
 def test_a_job_that_is_being_deleted_keeps_its_conditions() -> None:
     running = walk(PENDING, RUNNING)
     assert walk((Phase.TERMINATING, CauseRecord("Deleting")), previous=running) == running

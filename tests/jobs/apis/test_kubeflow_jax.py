@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from jobs.anything import FULL, JSON, build_everything, places
 from jobs.samples import read_manifest, with_value
 from paddock.jobs.apis.registry import KUBEFLOW_JAX
 from paddock.jobs.model import RestartPolicy
@@ -66,23 +62,3 @@ def test_it_is_checked_before_it_is_sent_as_every_kind() -> None:
     assert list(check(Document(manifest))) == []
     wrong = check(Document(with_value(manifest, ("spec", "elasticPolicy"), {})))
     assert [problem.path for problem in wrong] == ["spec.elasticPolicy"]
-
-
-@st.composite
-def damaged(draw: st.DrawFn) -> Manifest:
-    manifest = base()
-    manifest["spec"]["jaxReplicaSpecs"]["Worker"]["template"] = copy.deepcopy(FULL)
-    for _ in range(draw(st.integers(1, 3))):
-        holder, key = draw(st.sampled_from(places(manifest)))
-        holder[key] = draw(JSON)
-    return manifest
-
-
-@given(damaged())
-def test_any_manifest_becomes_a_job_whose_objects_can_be_built_or_an_invalid_job(manifest: Manifest) -> None:
-    try:
-        job = KUBEFLOW_JAX.read_job(manifest)
-    except InvalidJob as invalid:
-        assert any(problem.severity == "error" for problem in invalid.problems)
-    else:
-        build_everything(job)

@@ -6,10 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from jobs.anything import FULL, JSON, build_everything, places
 from jobs.samples import read_manifest, with_value
 from paddock.jobs.apis.registry import KUBEFLOW_PADDLE, KUBEFLOW_PYTORCH
 from paddock.jobs.launch import Elastic, Launch
@@ -330,36 +327,3 @@ def roles_of(manifest: Manifest) -> dict[str, str | None]:
 def test_the_pod_that_leads_is_labelled_as_master() -> None:
     assert roles_of(base()) == {"master-0": "master", "worker-0": None, "worker-1": None}
     assert roles_of(with_value(base(), MASTER, ...)) == {"worker-0": "master", "worker-1": None}
-
-
-@st.composite
-def damaged(draw: st.DrawFn) -> Manifest:
-    manifest = base()
-    specs = manifest["spec"]["pytorchReplicaSpecs"]
-    specs["Worker"]["template"] = copy.deepcopy(FULL)
-    manifest["spec"] |= {
-        "nprocPerNode": "2",
-        "runPolicy": {"backoffLimit": 1, "schedulingPolicy": {"minResources": {"cpu": 1}}},
-        "elasticPolicy": {
-            "minReplicas": 1,
-            "maxReplicas": 3,
-            "rdzvConf": [{"key": "a", "value": "b"}],
-            "metrics": [{}],
-        },
-    }
-    for _ in range(draw(st.integers(1, 3))):
-        holder, key = draw(st.sampled_from(places(manifest)))
-        holder[key] = draw(JSON)
-    return manifest
-
-
-@given(damaged() | JSON.map(lambda value: value if isinstance(value, dict) else {"spec": value}))
-def test_any_manifest_becomes_a_job_whose_objects_can_be_built_or_an_invalid_job(manifest: Manifest) -> None:
-    try:
-        job = KUBEFLOW_PYTORCH.read_job(manifest)
-    except InvalidJob as invalid:
-        assert all(problem.message for problem in invalid.problems)
-        assert any(problem.severity == "error" for problem in invalid.problems)
-    else:
-        build_everything(job)
-    KUBEFLOW_PYTORCH.read_status(manifest)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.anything import ARGS, COUNTS, FULL, JSON, MOMENTS, build_everything, merged, places
+from jobs.anything import ARGS, COUNTS, FULL, JSON, MOMENTS, merged
 from jobs.samples import JOBS, read_manifest, read_sample, with_value
 from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE
 from paddock.jobs.model import (
@@ -307,29 +306,6 @@ def test_every_problem_is_told_at_once() -> None:
     manifest = with_value(manifest, ("spec", "ps", "replicas"), "two")
     manifest = with_value(manifest, ("spec", "intranet"), "Hostnetwork")
     assert set(refused(manifest)) == {"spec.worker.replicas", "spec.ps.replicas", "spec.intranet"}
-
-
-@st.composite
-def damaged(draw: st.DrawFn) -> Manifest:
-    manifest = read_manifest(draw(st.sampled_from(JOBS)))
-    manifest["spec"]["worker"]["template"] = copy.deepcopy(FULL)
-    manifest["spec"] |= {"runPolicy": {"backoffLimit": 1}, "schedulingPolicy": {"minResources": {"cpu": 1}}}
-    for _ in range(draw(st.integers(1, 3))):
-        holder, key = draw(st.sampled_from(places(manifest)))
-        holder[key] = draw(JSON)
-    return manifest
-
-
-@given(damaged() | JSON.map(lambda value: value if isinstance(value, dict) else {"spec": value}))
-def test_any_manifest_becomes_a_job_whose_objects_can_be_built_or_an_invalid_job(manifest: Manifest) -> None:
-    try:
-        job = PADDLEPADDLE.read_job(manifest)
-    except InvalidJob as invalid:
-        assert all(problem.message for problem in invalid.problems)
-        assert any(problem.severity == "error" for problem in invalid.problems)
-    else:
-        build_everything(job)
-    PADDLEPADDLE.read_status(manifest)
 
 
 REFS = st.lists(st.builds(PodRef, *[st.text(max_size=5)] * 3), min_size=1, max_size=3).map(tuple)

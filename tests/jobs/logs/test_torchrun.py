@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from paddock.jobs.logs.endings import read_ending
-from paddock.jobs.logs.torchrun import Report, read_report, select_rank
+from paddock.jobs.logs.torchrun import ROOT, Report, read_report, select_rank
 
 HERE = Path(__file__).parent
 KUBELET = 2048
@@ -109,3 +109,10 @@ def test_of_a_rank_that_lost_its_peer_the_programs_own_words_are_told_while_they
 
 def test_lines_of_other_ranks_are_those_that_torch_marks() -> None:
     assert select_rank(["a", "[rank1]: b", "[rank10]: c", "[rank2]: d"], 1) == ["a", "[rank1]: b"]
+
+
+def test_a_number_that_is_none_of_a_rank_is_no_mark_of_torch() -> None:
+    """Python converts no text of more than 4300 digits."""
+    line = f"[rank{'9' * 5000}]: error"
+    assert select_rank([line], 0) == [line]
+    assert read_report([ROOT, f"  rank      : {'9' * 5000} (local_rank: 0)", "  exitcode  : 1 (pid: 5)"]) is None

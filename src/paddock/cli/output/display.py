@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.labels import SUBSTITUTE_ANNOTATION
 from paddock.jobs.logs.complaints import Complaint
 from paddock.jobs.logs.progress import Progress
@@ -13,6 +12,7 @@ from paddock.jobs.text.phrases import Foreign, Phrase, phrase, render
 from paddock.jobs.views.building import Building
 from paddock.jobs.views.ended import format_limit
 from paddock.jobs.views.followed import FollowedJob, find_caught_error, find_progress, find_termination_message
+from paddock.jobs.views.roles import count_role
 from paddock.kube.times import Moment, format_duration
 
 _BAR = 10
@@ -20,8 +20,7 @@ _BAR = 10
 
 def build_head(job: Job, language: str = "en") -> str:
     """`PaddleJob default/wide-ande-deep: PS mode, 2 servers, 2 workers`."""
-    count = FRAMEWORKS[job.framework].count_role
-    counted = (render(count(role), language) for role in sorted(job.roles, key=lambda role: role.trains))
+    counted = (render(count_role(role), language) for role in sorted(job.roles, key=lambda role: role.trains))
     roles = format_of(language).comma.join(counted)
     said = phrase(
         "{kind} {job}: {mode} mode, {roles}", kind=job.resource.kind, job=str(job.key), mode=job.mode, roles=roles

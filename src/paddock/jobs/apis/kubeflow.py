@@ -9,9 +9,10 @@ succeeded, where there are any (a PaddleJob's are parameter servers), else the w
   keeps its GPUs. An explicit `None` keeps the servers of a completed job; pods of a failed job end in any case.
 
 What Kubeflow's webhook refuses is refused, but for three things, of which the latter two have a warning: a Master
-without `replicas` has one; a longer name, or one with dots; and no container named after the framework: the first one
-trains then. The values are in `apis.kubeflow_paddle` and `apis.kubeflow_pytorch`, the CRD in `jobs.install.crd`, pods
-in `jobs.objects.pods`, conditions in `apis.kubeflow_conditions`.
+without `replicas` has one; a name that is longer, has dots or begins with a digit is shortened where it must be; and
+where no container is named after the framework, the first one trains. The values are in `apis.kubeflow_paddle`,
+`apis.kubeflow_pytorch` and `apis.kubeflow_jax`, the CRD in `jobs.install.crd`, pods in `jobs.objects.pods`, conditions
+in `apis.kubeflow_conditions`.
 """
 
 from __future__ import annotations

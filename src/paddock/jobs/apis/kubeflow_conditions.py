@@ -54,9 +54,9 @@ Conditions = tuple[Mapping[str, Any], ...]
 
 
 def read_conditions(raw: Any) -> Conditions:
-    """The conditions in a raw value; other entries are dropped."""
-    items = raw if isinstance(raw, list) else []
-    return tuple(item for item in items if isinstance(item, Mapping) and isinstance(item.get("type"), str))
+    """The conditions in a raw value; other entries, also without a type or a status, are dropped."""
+    items = [item for item in raw if isinstance(item, Mapping)] if isinstance(raw, list) else []
+    return tuple(item for item in items if all(isinstance(item.get(key), str) for key in ("type", "status")))
 
 
 def read_phase(conditions: Conditions) -> Phase:

@@ -67,10 +67,6 @@ class Framework(Protocol):
         """The mode of a job with these roles, for `kubectl get`: `PS`, `Collective`."""
         ...
 
-    def count_role(self, role: Role) -> Phrase:
-        """`2 workers`."""
-        ...
-
     @property
     def default_port(self) -> int:
         """The first port of a job's block if the operator chose none, as each pod has its own address."""

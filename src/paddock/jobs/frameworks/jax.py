@@ -19,7 +19,6 @@ from paddock.jobs.frameworks.rendezvous import check_addresses as check_addresse
 from paddock.jobs.frameworks.rendezvous import needs_addresses as needs_addresses
 from paddock.jobs.model import Job, Rank, Role
 from paddock.jobs.names import host_name
-from paddock.jobs.text.phrases import Phrase, counted
 from paddock.kube.meta import Manifest
 
 container = "jax"
@@ -33,10 +32,6 @@ _OWN = OwnVariables(kept=frozenset({"PYTHONUNBUFFERED", "COORDINATOR_PORT", "COO
 
 def find_mode(roles: Sequence[Role]) -> str:
     return "Distributed" if sum(role.replicas for role in roles) > 1 else "Single"
-
-
-def count_role(role: Role) -> Phrase:
-    return counted("{count} worker", "{count} workers", count=role.replicas)
 
 
 def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:

@@ -27,7 +27,7 @@ from paddock.jobs.frameworks.python_source import run_source
 from paddock.jobs.model import PORTS_IN_BLOCK, Intranet, Job, Rank, Role
 from paddock.jobs.names import host_name
 from paddock.jobs.reading.scripts import read_launch, read_words
-from paddock.jobs.text.phrases import Phrase, counted, phrase
+from paddock.jobs.text.phrases import phrase
 from paddock.kube.meta import Manifest
 
 container = "paddle"
@@ -94,19 +94,6 @@ def find_mode(roles: Sequence[Role]) -> str:
     if any(name in replicas for name in columns["PS"]):
         return "PS"
     return "Collective" if replicas.get("worker", 0) > 1 else "Single"
-
-
-def count_role(role: Role) -> Phrase:
-    count = role.replicas
-    match role.name:
-        case "ps":
-            return counted("{count} server", "{count} servers", count=count)
-        case "worker":
-            return counted("{count} worker", "{count} workers", count=count)
-        case "heter":
-            return counted("{count} heter worker", "{count} heter workers", count=count)
-        case name:
-            return counted("{count} {kind}", "{count} {kind}s", count=count, kind=name)
 
 
 def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:

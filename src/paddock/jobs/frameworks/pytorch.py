@@ -31,7 +31,6 @@ from paddock.jobs.frameworks.rendezvous import needs_addresses as needs_addresse
 from paddock.jobs.launch import Elastic
 from paddock.jobs.model import Job, Rank, Role
 from paddock.jobs.names import host_name
-from paddock.jobs.text.phrases import Phrase, counted
 from paddock.kube.meta import Manifest
 
 container = "pytorch"
@@ -57,17 +56,6 @@ _OWN = OwnVariables(
 
 def find_mode(roles: Sequence[Role]) -> str:
     return "Distributed" if sum(role.replicas for role in roles) > 1 else "Single"
-
-
-def count_role(role: Role) -> Phrase:
-    count = role.replicas
-    match role.name:
-        case "master":
-            return counted("{count} master", "{count} masters", count=count)
-        case "worker":
-            return counted("{count} worker", "{count} workers", count=count)
-        case name:
-            return counted("{count} {kind}", "{count} {kind}s", count=count, kind=name)
 
 
 def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:

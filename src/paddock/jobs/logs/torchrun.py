@@ -35,10 +35,10 @@ from signal import SIGABRT, SIGTERM
 CHILD_FAILED = "ChildFailedError:"
 ROOT = "Root Cause (first observed failure):"
 _FIELD = re.compile(r"  (?P<name>\w+) *: (?P<value>.*)")
-_RANK = re.compile(r"(?P<rank>\d+) \(local_rank: (?P<local>\d+)\)")
-_CODE = re.compile(r"(?P<code>-?\d+) +\(pid: \d+\)")
+_RANK = re.compile(r"(?P<rank>\d{1,9}) \(local_rank: (?P<local>\d{1,9})\)")
+_CODE = re.compile(r"(?P<code>-?\d{1,9}) +\(pid: \d+\)")
 _RULE = re.compile(r"[=*]{10,}")
-_PREFIX = re.compile(r"\[rank(?P<rank>\d+)\]: ?")
+_PREFIX = re.compile(r"\[rank(?P<rank>\d{1,9})\]: ?")
 _EXCEPTION = 1
 """The exit code of Python after an exception, also that of a lost peer."""
 

@@ -1,0 +1,22 @@
+"""How many ranks a role has, in words; whatever the framework, a role of one name is the same thing."""
+
+from __future__ import annotations
+
+from paddock.jobs.model import Role
+from paddock.jobs.text.phrases import Phrase, counted
+
+
+def count_role(role: Role) -> Phrase:
+    """`2 workers`."""
+    count = role.replicas
+    match role.name:
+        case "ps":
+            return counted("{count} server", "{count} servers", count=count)
+        case "master":
+            return counted("{count} master", "{count} masters", count=count)
+        case "worker":
+            return counted("{count} worker", "{count} workers", count=count)
+        case "heter":
+            return counted("{count} heter worker", "{count} heter workers", count=count)
+        case name:
+            return counted("{count} {kind}", "{count} {kind}s", count=count, kind=name)
