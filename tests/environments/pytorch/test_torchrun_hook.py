@@ -76,6 +76,32 @@ def test_what_is_no_exception_of_the_program_is_not_told(site: Path, file: Path,
     assert not file.exists()
 
 
+GLOO = "[/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:553] Connection closed by peer [127.0.0.1]:19139. This is"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        f"RuntimeError({GLOO!r})",
+        "RuntimeError('[x/pair.cc:534] Connection reset by peer')",
+        "RuntimeError('writev [127.0.0.1]:2: Broken pipe')",
+        "RuntimeError('NCCL error: remote process exited or there was a network error')",
+        "ConnectionResetError(104, 'Connection reset by peer')",
+    ],
+)
+def test_a_lost_peer_is_not_told_as_torchrun_would_take_the_first_error_for_the_cause(
+    site: Path, file: Path, error: str
+) -> None:
+    assert run(site, f"raise {error}", started(file)).returncode == 1
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("error", ["ValueError('peer')", "KeyError('closed')", "RuntimeError('CUDA error')"])
+def test_an_error_of_ones_own_is_told(site: Path, file: Path, error: str) -> None:
+    run(site, f"raise {error}", started(file))
+    assert file.exists()
+
+
 @pytest.mark.parametrize(
     "variables",
     [{}, {"TORCHELASTIC_RUN_ID": ""}, {"TORCHELASTIC_ERROR_FILE": ""}],

@@ -27,6 +27,12 @@ LARGEST = 1_200
 """Bytes of a traceback in the report: with the 400 of the report's other lines they fit into the 2,048 that a kubelet
 keeps of a failed container's log."""
 _LARGEST_MESSAGE = 500
+LOST_PEER = (
+    "Connection closed by peer", "Connection reset by peer", "Broken pipe", "remote process exited", "failed to recv",
+    "Connection was likely closed", "clients joined", "client socket has",
+)  # fmt: skip
+"""Of errors that follow from the end of another process, and are not told: of several that it is told of torchrun takes
+the earliest for the cause, and a process that exits or is killed tells it nothing."""
 _RUN = "TORCHELASTIC_RUN_ID"
 _HEADER = "Traceback (most recent call last):\n"
 
@@ -49,13 +55,18 @@ def _recording(path: str, before: Hook) -> Hook:
     def excepthook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         try:
             # A fork has its own errors. KeyboardInterrupt is no Exception.
-            if issubclass(kind, Exception) and os.getpid() == process:
+            if issubclass(kind, Exception) and os.getpid() == process and not is_lost_peer(error):
                 _write(path, kind, error, trace)
         except Exception as failed:
             sys.stderr.write(f"paddock: torchrun is not told of this error: {failed!r}\n")
         before(kind, error, trace)
 
     return excepthook
+
+
+def is_lost_peer(error: BaseException) -> bool:
+    text = str(error)
+    return any(each in text for each in LOST_PEER)
 
 
 def _write(path: str, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
