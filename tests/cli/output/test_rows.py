@@ -193,6 +193,12 @@ def test_why_is_in_the_readers_language() -> None:
             "ValueError: shapes do not match (exit code 1)",
         ),
         (
+            {"phase": "Failed", **container({"terminated": {"exitCode": 137, "reason": "Error", "message": "step 7"}})},
+            "0/1",
+            "Error",
+            "step 7 (exit code 137)",
+        ),
+        (
             {"phase": "Failed", **container({"terminated": {"exitCode": 127, "reason": "StartError", "message": "x"}})},
             "0/1",
             "StartError",

@@ -144,6 +144,13 @@ def test_the_box_of_an_older_torchrun_is_folded() -> None:
     assert fold(["WARNING:torch.distributed.run:", stars, said, stars, stars]) == [stars]
 
 
+def test_the_box_of_torchrun_as_a_module_is_folded_and_a_script_s_stars_are_not() -> None:
+    stars = "*" * 41
+    said = "Setting OMP_NUM_THREADS environment variable for each process to be 1 in default, to avoid your system"
+    assert fold(["", stars, said, stars, "epoch 1"]) == ["", "epoch 1"]
+    assert fold([stars, "epoch 1", stars, stars]) == [stars, "epoch 1", stars, stars]
+
+
 def test_the_endpoints_that_the_launcher_prints_are_folded_and_a_script_s_are_not() -> None:
     head, printed = (
         f"LAUNCH INFO {DATE} args reset by env PADDLE_TRAINER_ENDPOINTS",

@@ -177,6 +177,11 @@ _TORCH = (
         LAUNCHER, "WARNING:torch.distributed.run:", r"\s*",
         r"\*{41}|Setting OMP_NUM_THREADS environment variable .*", "", 3,
     ),
+    # of `python -m torch.distributed.run`, whose logger has no format
+    _form(
+        LAUNCHER, "Setting OMP_NUM_THREADS environment variable for each process to be ", r"\d+ in default, .*",
+        r"\*{41}", r"\*{41}", 1,
+    ),
     _form(LIBRARY, "[rank", rf"\d+\]:\[[IW]\d{{3,4}} \d\d:\d\d:\d\d\.\d+ {_CPP}.*"),
     _form(LIBRARY, "[/", rf"{_CPP}ERROR failed to connect, willRetry=1, .*"),
     # where in C++ an error came from, below the line that says it

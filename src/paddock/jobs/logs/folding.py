@@ -21,15 +21,16 @@ BAR, REPEATED, SAME_ERROR = "bar", "repeated", "same error"
 """Beside the sources of `chatter`: an earlier state of a bar; a line that the launcher printed before; a line of a
 traceback that was printed before (`Tracebacks.again`)."""
 
-_LOOK_AT = STARTS | {"Tr", "[r", "+-"}
-"""Of chatter, of a traceback, of what nvidia-smi prints."""
+_LOOK_AT = STARTS | {"Tr", "[r", "+-", "**"}
+"""Of chatter, of a traceback, of the borders of what nvidia-smi and torchrun print."""
 _ANYWHERE = ("%|", "\x1b[", NCCL_INFO)
 """Of bars, and of lines that begin with the name of a host."""
 _LAUNCH_INFO = "LAUNCH INFO "
 _DETAIL = re.compile(r"LAUNCH INFO \S+ \S+ -+ ERROR LOG DETAIL -+\s*")
 """Where PaddlePaddle's launcher begins to print the last 3000 bytes of the failed rank's log again."""
-_BORDER = re.compile(r"\+-{60,}\+\s*")
-"""The first line of what nvidia-smi prints."""
+_BORDER = re.compile(r"\+-{60,}\+\s*|\*{41}")
+"""The first line of what nvidia-smi prints; of torchrun's box, where it is started as `python -m torch.distributed.run`
+and has no prefix."""
 _RECENT = 400
 """Lines of a rank that are remembered: more than 3000 bytes have but for blank ones."""
 _MOST_BARS = 100

@@ -63,11 +63,13 @@ def _read_state(pod: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _tell_end(ended: Mapping[str, Any]) -> str:
-    """The kubelet's sentence about a program that it could not start, or one line of the program's own: its message, or
-    the end of its log, which the kubelet reports of one that failed."""
-    message, code = str(ended.get("message") or ""), f"exit code {ended['exitCode']}"
-    if ended.get("reason") != "Error" or "\n" not in message.strip():
+    """The kubelet's sentence about a program that it could not start, or one line of the program's own, with its exit
+    code: its message, or the end of its log, which the kubelet reports of one that failed."""
+    message, code = str(ended.get("message") or "").strip(), f"exit code {ended['exitCode']}"
+    if ended.get("reason") != "Error" or not message:
         return message or code
+    if "\n" not in message:
+        return f"{message} ({code})"
     # late, as the expressions that find an error in a log take long to compile, and most listings show none
     from paddock.jobs.logs.endings import read_ending
 
