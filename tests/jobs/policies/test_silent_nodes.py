@@ -52,6 +52,11 @@ def test_nodes_of_pods_that_have_not_started_for_a_minute_are_read(
     assert look_left(tuple(found), recorded, NOW) == left
 
 
+@pytest.mark.parametrize("nodes", [5, "n1", None, {}, [["n1"]]])
+def test_names_that_are_no_list_of_nodes_are_none(nodes: Any) -> None:
+    assert doubtful_nodes(pods(), cause("NodeSilent", nodes=nodes), NOW) == ()
+
+
 def test_not_a_whole_fleet_is_read() -> None:
     job = build_job(workers=200)
     everywhere = [replace(pod, node=f"n{number}") for number, pod in enumerate(build_pods(job, phase=PodPhase.PENDING))]

@@ -39,8 +39,14 @@ def doubtful_nodes(pods: Iterable[Pod], cause: CauseRecord | None, now: Moment) 
         return ()
     nodes = {pod.node for pod in pods if _is_awaited(pod)}
     if cause.reason == _SILENT:
-        nodes &= set(map(str, cause.args.get("nodes") or ()))
+        nodes &= set(told_nodes(cause))
     return tuple(sorted(nodes)[:MOST_NODES])
+
+
+def told_nodes(cause: CauseRecord) -> tuple[str, ...]:
+    """The nodes that the recorded cause names; anybody may have written it."""
+    found = cause.args.get("nodes")
+    return tuple(map(str, found)) if isinstance(found, list | tuple) else ()
 
 
 def look_left(pods: Sequence[Pod], cause: CauseRecord | None, now: Moment) -> float | None:

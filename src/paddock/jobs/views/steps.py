@@ -59,8 +59,9 @@ def build_steps(
         environment = read_environment(message)
         return [Step("paddock env build {environment}", {"environment": environment})] if environment else []
     if cause.reason == "NodeSilent":  # the logs are on the node, which does not answer
-        nodes = map(str, cause.args.get("nodes") or ())
-        return [Step("{kubectl} describe node {node}", {"node": node}) for node in sorted(nodes)[:1]]
+        nodes = cause.args.get("nodes")
+        names = sorted(map(str, nodes)) if isinstance(nodes, list | tuple) else []
+        return [Step("{kubectl} describe node {node}", {"node": node}) for node in names[:1]]
     ranks = cause.args.get("ranks")
     if isinstance(ranks, list | tuple) and ranks:
         role, _, index = str(ranks[0]).rpartition("-")
