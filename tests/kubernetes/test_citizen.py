@@ -314,6 +314,7 @@ async def test_the_command_serves_until_it_is_told_to_end(
     """`paddock operator`, the real process against the real API: its probes, its log, its exit code."""
     async with AsyncExitStack() as stack:
         api = await stack.enter_async_context(Client(read_config(str(control_plane.kubeconfig))))
+        await install_jobs(api)  # the first test of this control plane, or one after it was emptied
         namespace = await create_namespace(api)
         log = tmp_path / "log"
         process = await stack.enter_async_context(_process(log, control_plane, namespace, "--leader-elect"))
