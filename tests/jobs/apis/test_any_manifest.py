@@ -63,7 +63,8 @@ def damaged(draw: st.DrawFn, bases: list[Manifest]) -> Manifest:
     manifest = copy.deepcopy(draw(st.sampled_from(bases)))
     for _ in range(draw(st.integers(1, 3))):
         holder, key = draw(st.sampled_from(places(manifest)))
-        holder[key] = draw(VALUES)
+        # A copy: the next place may be inside of this value, which would change it for all examples after this one.
+        holder[key] = copy.deepcopy(draw(VALUES))
     return manifest
 
 
