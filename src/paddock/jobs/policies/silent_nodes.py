@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from paddock.jobs import causes
 from paddock.jobs.model import CauseRecord, Pod, PodPhase
+from paddock.jobs.text.cause_args import items_of
 from paddock.kube.times import Moment
 
 LOOK_AFTER = 60.0
@@ -39,14 +40,8 @@ def doubtful_nodes(pods: Iterable[Pod], cause: CauseRecord | None, now: Moment) 
         return ()
     nodes = {pod.node for pod in pods if _is_awaited(pod)}
     if cause.reason == _SILENT:
-        nodes &= set(told_nodes(cause))
+        nodes &= set(items_of(cause.args, "nodes"))
     return tuple(sorted(nodes)[:MOST_NODES])
-
-
-def told_nodes(cause: CauseRecord) -> tuple[str, ...]:
-    """The nodes that the recorded cause names; anybody may have written it."""
-    found = cause.args.get("nodes")
-    return tuple(map(str, found)) if isinstance(found, list | tuple) else ()
 
 
 def look_left(pods: Sequence[Pod], cause: CauseRecord | None, now: Moment) -> float | None:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from paddock.jobs.model import Status
+from paddock.jobs.text.cause_args import names_of
 from paddock.jobs.text.explain import explain
-from paddock.jobs.text.phrases import Names, Phrase, phrase
+from paddock.jobs.text.phrases import Phrase, phrase
 
 
 def explain_edit(status: Status) -> Phrase | None:
     """None if the job follows its manifest, or has ended."""
     if status.problem is None or status.phase.terminal:
         return None
-    problems = status.problem.args.get("problems")
-    told = Names(tuple(map(str, problems)) if isinstance(problems, list | tuple) else ("?",))
     return phrase(
-        "the manifest was edited and is wrong: {problems}; the job goes on by what was written before", problems=told
+        "the manifest was edited and is wrong: {problems}; the job goes on by what was written before",
+        problems=names_of(status.problem.args, "problems"),
     )
 
 

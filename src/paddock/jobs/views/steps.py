@@ -14,6 +14,7 @@ from paddock.jobs.logs.torchrun import CHILD_FAILED
 from paddock.jobs.model import CauseRecord
 from paddock.jobs.names import job_label
 from paddock.jobs.text.awaited import find_awaited
+from paddock.jobs.text.cause_args import items_of
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.messages import (
     lacks_space,
@@ -59,9 +60,8 @@ def build_steps(
         environment = read_environment(message)
         return [Step("paddock env build {environment}", {"environment": environment})] if environment else []
     if cause.reason == "NodeSilent":  # the logs are on the node, which does not answer
-        nodes = cause.args.get("nodes")
-        names = sorted(map(str, nodes)) if isinstance(nodes, list | tuple) else []
-        return [Step("{kubectl} describe node {node}", {"node": node}) for node in names[:1]]
+        nodes = sorted(items_of(cause.args, "nodes"))
+        return [Step("{kubectl} describe node {node}", {"node": node}) for node in nodes[:1]]
     ranks = cause.args.get("ranks")
     if isinstance(ranks, list | tuple) and ranks:
         role, _, index = str(ranks[0]).rpartition("-")
