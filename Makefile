@@ -23,7 +23,7 @@ PARALLEL := -n $(shell echo $$(( $(CORES) < 5 ? $(CORES) + 3 : 8 ))) --dist load
 WAITING := -n 3 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: ALWAYS help demo demo-pytorch dist test test-all kubernetes bench simulate lint types types-of-tests style format catalogues lock clean
+.PHONY: ALWAYS help demo demo-pytorch dist test test-all kubernetes bench simulate lint types types-of-tests style format catalogues screenshots lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,11 +50,12 @@ dist: $(VENV)/.ready ## a wheel, which puts `paddock` on your PATH, and a source
 
 test: $(VENV)/.ready-dev ## lint, types, layers and the tests that need no PaddlePaddle (under 5 minutes)
 	@$(MAKE) --no-print-directory lint
-	@$(BIN)/python -m pytest -q -m "not paddle and not slow and not kubernetes and not unsandboxed" $(PARALLEL)
+	@$(BIN)/python -m pytest -q -m "not paddle and not slow and not kubernetes and not browser and not unsandboxed" $(PARALLEL)
 
 test-all: $(VENV)/.ready-dev kubernetes ## all tests, also those that train, and those on a real Kubernetes
 	@$(MAKE) --no-print-directory lint
-	@$(BIN)/python -m pytest -q -m "not paddle and not slow and not kubernetes" $(PARALLEL)
+	@$(BIN)/python -m pytest -q -m "not paddle and not slow and not kubernetes and not browser" $(PARALLEL)
+	@$(BIN)/python -m pytest -q -m "browser and not paddle and not kubernetes" $(PARALLEL)
 	@$(BIN)/python -m pytest -q -m "kubernetes and not paddle" $(WAITING)
 	@$(BIN)/python -m pytest -q -m "slow and not paddle and not kubernetes" $(PARALLEL)
 	@$(BIN)/python -m pytest -q -m paddle
@@ -85,6 +86,9 @@ format: $(VENV)/.ready-dev ## put every file into the one format
 
 catalogues: $(VENV)/.ready-dev ## find the sentences in the code, update each language's .po and write its .mo
 	@$(BIN)/python tools/catalogues.py
+
+screenshots: $(VENV)/.ready-dev ## draw the READMEs' pictures of the console (needs Chromium)
+	@$(BIN)/python tools/screenshots.py
 
 simulate: $(VENV)/.ready-dev ## the operator in a hostile little world, a million steps (10 min); STEPS=50000 for so many
 	@$(BIN)/python tools/simulate.py $(or $(STEPS),1000000)

@@ -1,6 +1,6 @@
 """`python -m benchmarks [NAME…] [--full] [--write]`: measures, prints the tables, keeps them.
 
-A NAME is a figure or a whole section; `--write` rewrites the sections that were measured in docs/benchmarks.md, and
+A NAME is a whole section, else a figure; `--write` rewrites the sections that were measured in docs/benchmarks.md, and
 leaves the others as they stand.
 """
 
@@ -38,6 +38,11 @@ class Section:
 
 SECTIONS = {
     "laptop": Section("On a laptop", ("starting", "running", "many_jobs")),
+    "console": Section(
+        "The console",
+        ("console", "dashboards"),
+        "A laptop's cluster that is up, and the machine's own Chromium, on the same cores.\n\n",
+    ),
     "pytorch": Section(
         "PyTorch",
         ("ranks", "pytorch_gangs"),
@@ -73,7 +78,7 @@ _ALL = tuple(name for section in SECTIONS.values() for name in section.figures)
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    choice = ", ".join((*SECTIONS, *_ALL))
+    choice = ", ".join(dict.fromkeys((*SECTIONS, *_ALL)))
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"only these: {choice}")
     parser.add_argument("--full", action="store_true", help="a fleet rests for ten minutes instead of one")
     parser.add_argument("--write", action="store_true", help=f"rewrite the sections of {PAGE.name} that are measured")
@@ -81,7 +86,7 @@ def main() -> int:
     unknown = sorted(set(chosen.names) - set(SECTIONS) - set(_ALL))
     if unknown:
         parser.error(f"there is no figure {unknown[0]!r}; there are {choice}")
-    if chosen.write and set(chosen.names) & set(_ALL):
+    if chosen.write and set(chosen.names) - set(SECTIONS):
         parser.error("--write needs whole sections, so name those, or none")
     if chosen.full:
         os.environ.setdefault("PADDOCK_BENCH_IDLE_MINUTES", "10")

@@ -12,12 +12,15 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import string
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
+import jinja2
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
@@ -29,7 +32,7 @@ from paddock.jobs.text.catalogues import DOMAIN, TRANSLATED
 ROOT = Path(__file__).parent.parent
 LOCALE = ROOT / "src/paddock/locale"
 
-ROOMS = ("jobs", "client", "app", "cli", "sdk")
+ROOMS = ("jobs", "client", "app", "cli", "console", "sdk")
 """Of the package: who speaks to users."""
 
 ARGUMENTS = {
@@ -105,6 +108,9 @@ def find_texts() -> Iterator[tuple[str, str | tuple[str, str]]]:
     for path in sorted(path for room in ROOMS for path in (package / room).rglob("*.py")):
         for text in find_in_code(path.read_text(encoding="utf-8")):
             yield str(path.relative_to(package)), text
+    for path in sorted((package / "console/templates").glob("*.html")):
+        for text in find_in_template(path.read_text(encoding="utf-8")):
+            yield str(path.relative_to(package)), text
     for name, text in find_help():
         yield name, text
     for text in OF_CLICK:
@@ -122,6 +128,14 @@ def find_in_code(source: str) -> Iterator[str | tuple[str, str]]:
             text = call.args[ARGUMENTS[name]]
             if isinstance(text, ast.Constant) and isinstance(text.value, str) and text.value:
                 yield text.value
+
+
+def find_in_template(source: str) -> Iterator[str | tuple[str, str]]:
+    """What a page of the console says, as Jinja2 marks it for gettext."""
+    reader: Any = jinja2.Environment(extensions=["jinja2.ext.i18n"])  # whose method is the extension's
+    for _, function, text in reader.extract_translations(source):
+        parts = [text] if isinstance(text, str) else [each for each in text if each]  # None: a value's expression
+        yield (parts[0], parts[1]) if function == "ngettext" else parts[0]
 
 
 def find_help() -> Iterator[tuple[str, str]]:
@@ -193,7 +207,9 @@ def path_of(language: str, kind: str) -> Path:
 
 
 def places(text: str) -> set[str]:
-    return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
+    """Those of `phrase` in braces, those of a template as `%(name)s`."""
+    braced = {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
+    return braced | set(re.findall(r"%\((\w+)\)s", text))
 
 
 def find_faults(language: str) -> list[str]:
@@ -209,7 +225,7 @@ def find_faults(language: str) -> list[str]:
         said = message.string if isinstance(message.string, tuple) else (message.string,)
         if message.fuzzy or not all(said):
             faults.append(f"is not translated: {texts[0]!r}")
-        elif "{" in texts[0] and any(not _fits(each, texts[-1]) for each in said):
+        elif places(texts[0]) and any(not _fits(each, texts[-1]) for each in said):
             faults.append(f"has other places: {texts[0]!r}")
     if build_mo(catalogue) != path_of(language, "mo").read_bytes():
         faults.append("the .mo is not what the .po compiles to")

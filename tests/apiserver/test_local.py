@@ -62,6 +62,10 @@ async def test_a_dry_run_changes_nothing(api: LocalApi) -> None:
     made = await api.create(CONFIG_MAPS, config_map(), namespace="default", dry_run=True)
     assert made["metadata"]["uid"]
     assert await is_gone(api, CONFIG_MAPS, "c")
+    stored = await api.create(CONFIG_MAPS, config_map(), namespace="default")
+    changed = await api.replace(CONFIG_MAPS, stored | {"data": {"a": "new"}}, dry_run=True)
+    assert changed["data"] == {"a": "new"}
+    assert await api.get(CONFIG_MAPS, "default", "c") == stored
 
 
 async def test_of_two_writers_one_conflicts(api: LocalApi) -> None:

@@ -1,4 +1,5 @@
-"""The content of the operator's image (deploy/Dockerfile, tools/kubernetes/rootfs.py): what it and the webhook need."""
+"""The content of the operator's image (deploy/Dockerfile, tools/kubernetes/rootfs.py): what it, the webhook and
+the console need."""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ import importlib, importlib.metadata, json, sys
 for name in (
     "paddock.cli.main", "paddock.cli.verbs.operator", "paddock.app.cluster", "paddock.client.client",
     "paddock.cli.verbs.webhook", "paddock.app.webhook",
+    "paddock.cli.verbs.console", "paddock.app.consoles.cluster",
 ):
     importlib.import_module(name)
 owners = importlib.metadata.packages_distributions()
@@ -33,10 +35,12 @@ def plain(name: str) -> str:
     return name.lower().replace("_", "-")
 
 
-def test_the_image_has_every_package_that_the_operator_and_the_webhook_import() -> None:
+def test_the_image_has_every_package_that_the_operator_the_webhook_and_the_console_import() -> None:
     said = subprocess.run([sys.executable, "-c", _IMPORTED], capture_output=True, text=True, check=True).stdout
     imported = {plain(each) for each in json.loads(said)} - {"paddock", "setuptools", "editables"}
-    assert {"aiohttp", "click", "msgspec", "cryptography"} <= imported, "both were imported, or the test means nothing"
+    assert {"aiohttp", "click", "msgspec", "cryptography", "jinja2"} <= imported, (
+        "all were imported, or this means nothing"
+    )
     assert imported <= set(read_lock("deploy/operator.lock"))
 
 

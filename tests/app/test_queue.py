@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from node.cluster_objects import group, node
 from node.cluster_objects import pod as build_pod
-from paddock.app.queue import Queue, Standing, read_needs, read_queue
+from paddock.app.queue import read_queue
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.queue import Queue, Standing
+from paddock.jobs.views.queue_rows import read_needs
 from paddock.kube.meta import Manifest
 from paddock.node.scheduler.placement import Bind, plan_placement
 

@@ -6,18 +6,20 @@ With a cluster it is in test_commands.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import starmap
 from typing import Any
 
 import pytest
 
 from cli.views import RESOURCE, build_manifest
-from paddock.cli.cluster.environment_users import find_users
+from paddock.app.environment_manifests import Settings
+from paddock.app.programs import read_used
+from paddock.app.requirements import Requirements
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.output.rows import build_environment_list_cells
 from paddock.cli.submit.environment_sources import with_files
 from paddock.cli.submit.environments import (
     Changes,
-    Settings,
     build_environment,
     change_environment,
     check_changes,
@@ -25,11 +27,11 @@ from paddock.cli.submit.environments import (
     find_differences,
     is_built_anew,
 )
-from paddock.cli.submit.requirements import Requirements
 from paddock.environments.crd import build_crd
 from paddock.environments.sources import Source, read_source
+from paddock.jobs.views.environment_users import Plan, User, count_users, read_plan, read_users
 from paddock.jobs.views.environments import read_environment_row
-from paddock.kube.meta import Manifest
+from paddock.kube.meta import PODS, Key, Manifest, Resource
 
 TINY: Manifest = {"metadata": {"name": "tiny"}, "spec": {"images": ["*/team/tiny:*"], "requirements": ["tiny==1.0"]}}
 
@@ -115,7 +117,7 @@ NAMED = {"paddock.dev/environment": "tiny"}
     ],
 )
 def test_a_pod_that_has_not_ended_uses_its_environment(pod: Manifest, users: list[str]) -> None:
-    assert find_users("tiny", [TINY], [], [pod]) == users
+    assert list_users([], [pod]) == users
 
 
 @pytest.mark.parametrize(("phase", "users"), [("Restarting", ["PaddleJob default/demo"]), ("Completed", [])])
@@ -123,8 +125,20 @@ def test_an_unfinished_job_needs_it_for_its_next_pods(phase: str, users: list[st
     job = build_manifest()
     job["metadata"]["annotations"] = NAMED
     job["status"] = {"phase": phase}
-    assert find_users("tiny", [TINY], [(RESOURCE, job)], []) == users
-    assert find_users("tiny", [TINY], [(RESOURCE, {"metadata": {"name": "broken"}, "spec": {}})], []) == []
+    assert list_users([(RESOURCE, job)], []) == users
+    assert list_users([(RESOURCE, {"metadata": {"name": "broken"}, "spec": {}})], []) == []
+
+
+def test_a_job_with_its_pods_counts_once() -> None:
+    job, pod = User(RESOURCE, Key("default", "demo")), User(PODS, Key("default", "demo-worker-0"), "uid-1")
+    other = User(PODS, Key("default", "mine"))
+    jobs = [Plan(job, "uid-1", ())]
+    assert count_users([job, pod, other], jobs) == [job, other]
+    assert count_users([pod], []) == [pod]
+
+
+def list_users(jobs: list[tuple[Resource, Manifest]], pods: list[Manifest]) -> list[str]:
+    return list(map(str, read_users([TINY], starmap(read_plan, jobs), pods, read_used).get("tiny", [])))
 
 
 def read(*packages: str, **more: Any) -> list[Requirements]:

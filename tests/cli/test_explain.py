@@ -9,17 +9,10 @@ from typing import Any
 import pytest
 
 from jobs.samples import read_manifest, read_text
+from paddock.app.why_not import plan_hold, plan_images, plan_why_not, without_claims
 from paddock.cli.cluster.flags import LOCAL, Flags
 from paddock.cli.submit.submission import place_document
-from paddock.cli.submit.why_not import (
-    Answer,
-    build_answer,
-    plan_hold,
-    plan_images,
-    plan_lacking,
-    plan_why_not,
-    without_claims,
-)
+from paddock.cli.submit.why_not import Answer, build_answer, plan_lacking
 from paddock.cli.verbs.explain import build_explanation
 from paddock.environments.defaults import build_defaults
 from paddock.jobs.apis.registry import PADDLEPADDLE

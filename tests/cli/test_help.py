@@ -88,8 +88,8 @@ def test_click_s_errors_are_in_chinese_too(
 
 
 def test_chinese_is_broken_by_columns_and_before_no_punctuation() -> None:
-    lines = wrap("结束并删除作业，以及它的 Pod 和日志（--now）。", 16)
-    assert lines == ["结束并删除作业，", "以及它的 Pod 和", "日志（--now）。"]
+    lines = wrap("结束并删除任务，以及它的 Pod 和日志（--now）。", 16)
+    assert lines == ["结束并删除任务，", "以及它的 Pod 和", "日志（--now）。"]
     assert all(columns(line) <= 16 for line in lines)
 
 

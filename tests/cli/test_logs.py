@@ -39,7 +39,9 @@ def test_an_invalid_job_is_refused_with_the_command_that_explains_it(printed: bo
     assert str(explain_invalid("demo", " -n team", printed)) == said
 
 
-KEEP = ": runPolicy.cleanPodPolicy (cleanPodPolicy) Never keeps pods"
+CONSOLE = "paddock console --context prod"
+KEEP = f": runPolicy.cleanPodPolicy (cleanPodPolicy) Never keeps pods, and `{CONSOLE}` copies logs while it runs"
+COPY = f"; `{CONSOLE}` copies logs while it runs"
 ONE_GONE = "the pod of worker-0 of demo is gone, and its log with it"
 ALL_GONE = "the pods of demo are gone, and their logs with them"
 NOT_YET = "demo has printed nothing yet"
@@ -49,9 +51,9 @@ NOT_YET = "demo has printed nothing yet"
     ("ranks", "pods", "gone", "keeps", "said"),
     [
         ([FIRST], ["worker-1"], True, False, ONE_GONE + KEEP),
-        ([FIRST], ["worker-1"], True, True, ONE_GONE),
+        ([FIRST], ["worker-1"], True, True, ONE_GONE + COPY),
         ([FIRST, SECOND], [], True, False, ALL_GONE + KEEP),
-        ([FIRST, SECOND], [], True, True, ALL_GONE),
+        ([FIRST, SECOND], [], True, True, ALL_GONE + COPY),
         ([FIRST], ["worker-0"], True, False, NOT_YET),
         ([FIRST], [], False, False, NOT_YET),
     ],
@@ -59,4 +61,4 @@ NOT_YET = "demo has printed nothing yet"
 def test_a_missing_log_is_explained_for_the_selected_ranks(
     ranks: list[Rank], pods: list[str], gone: bool, keeps: bool, said: str
 ) -> None:
-    assert str(explain_silence("demo", ranks, pods, gone=gone, keeps=keeps)) == said
+    assert str(explain_silence("demo", ranks, pods, console=CONSOLE if gone else "", keeps=keeps)) == said

@@ -44,6 +44,7 @@ def read(*words: str) -> list[Manifest]:
         ("v1/kubeflow.yaml", "crd --kinds kubeflow.org"),
         ("v1/operator-kubeflow.yaml", "operator -A --kinds batch.paddlepaddle.org,kubeflow.org"),
         ("v1/webhook.yaml", "webhook"),
+        ("v1/console.yaml", "console"),
         ("v1beta1/crd.yaml", "crd --api-version v1beta1"),
         ("v1beta1/operator.yaml", "operator --api-version v1beta1"),
     ],
@@ -68,6 +69,7 @@ def test_there_are_no_other_manifests_in_deploy() -> None:
         "monitoring/prometheusrule.yaml",
         "monitoring/rules.yaml",
         "monitoring/service.yaml",
+        "v1/console.yaml",
         "v1/crd.yaml",
         "v1/disruption-budget.yaml",
         "v1/kubeflow.yaml",
@@ -190,6 +192,15 @@ def test_the_webhook_checks_all_kinds_of_job_of_all_namespaces_unless_told() -> 
     assert configured("--jobs-in", "team-a,team-b")[1] == ["In", "team-a", "team-b"]
 
 
+def test_the_console_has_a_namespace_of_its_own_unless_one_is_named() -> None:
+    """With `kubectl delete -f` goes what was applied, and no operator and no job."""
+    own, named = read("console"), read("console", "-n", "ops", "--image", "mirror/paddock:1")
+    assert [each["kind"] for each in own] == ["Namespace", *(each["kind"] for each in named)]
+    assert {each["metadata"].get("namespace", each["metadata"]["name"]) for each in own} == {"paddle-console"}
+    assert {each["metadata"]["namespace"] for each in named} == {"ops"}
+    assert container_of(named)["image"] == "mirror/paddock:1"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -201,7 +212,7 @@ def test_the_webhook_checks_all_kinds_of_job_of_all_namespaces_unless_told() -> 
         ("operator -A --jobs-in team-a", "--all-namespaces and --jobs-in do not go together"),
         ("webhook -n team-a --scope namespace", "a webhook is the cluster's own"),
         ("webhook --api-version v1beta1", "needs Kubernetes 1.20 or later"),
-        ("operators", "'crd', 'operator', 'webhook', 'all'"),
+        ("operators", "'crd', 'operator', 'webhook', 'console', 'all'"),
     ],
 )
 def test_wrong_options_are_usage_errors(words: str, said: str) -> None:

@@ -41,10 +41,10 @@ spec:
         (["ps"], "there is no verb 'ps': `paddock get pods` lists pods, `paddock get` jobs"),
         (
             ["stop", "mnist"],
-            "there is no verb 'stop': `paddock delete mnist` ends a job and removes it, `paddock down`",
+            "there is no verb 'stop': `paddock cancel mnist` ends a job and keeps it listed, `paddock delete mnist`",
         ),
-        (["cancel", "-n", "team"], "there is no verb 'cancel': `paddock delete JOB` ends a job"),
-        (["kill", "two words"], "`paddock delete 'two words'` ends a job"),
+        (["abort", "-n", "team"], "there is no verb 'abort': `paddock cancel JOB` ends a job"),
+        (["kill", "two words"], "`paddock cancel 'two words'` ends a job"),
         (["Apply", "-f", "x"], "there is no verb 'Apply': `paddock run job.yaml` and `paddock run -- python train.py`"),
         (["launch"], "`paddock submit job.yaml` comes back at once"),
         (["exec", "mnist", "--", "sh"], "a shell in a pod is not there yet: `paddock logs mnist -f` shows"),

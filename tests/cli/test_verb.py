@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from paddock.cli.main import cli
+from paddock.cli.main import cli, find_module
 from paddock.cli.verb import HELP_NAMES
 
 
@@ -44,6 +44,6 @@ def test_every_module_of_a_verb_can_be_asked_alone() -> None:
     verbs = cli.list_commands(click.Context(cli))  # type: ignore[attr-defined]
     assert len(verbs) > 10
     for verb in verbs:
-        module = importlib.import_module(f"paddock.cli.verbs.{verb}")
+        module = importlib.import_module(find_module(verb))
         with pytest.raises(click.exceptions.Exit):
             module.command.make_context(verb, ["-h"])

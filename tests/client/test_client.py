@@ -77,6 +77,8 @@ async def test_a_get_sends_the_token_and_returns_the_object(tmp_path: Path) -> N
          "/api/v1/namespaces/n/pods/a/binding", {}, "application/json", {"target": {}}),
         (lambda api: api.replace(PODS, pod("a"), subresource="status"), "PUT",
          "/api/v1/namespaces/n/pods/a/status", {}, "application/json", pod("a")),
+        (lambda api: api.replace(PODS, pod("a"), strict=True, dry_run=True), "PUT", "/api/v1/namespaces/n/pods/a",
+         {"fieldValidation": "Strict", "dryRun": "All"}, "application/json", pod("a")),
         (lambda api: api.patch(PODS, "n", "a", {"x": None}, kind="strategic"), "PATCH",
          "/api/v1/namespaces/n/pods/a", {}, "application/strategic-merge-patch+json", {"x": None}),
         (lambda api: api.delete(PODS, "n", "a", uid="u", grace=0), "DELETE", "/api/v1/namespaces/n/pods/a", {},

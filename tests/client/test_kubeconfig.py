@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from paddock.client.errors import ConfigError
-from paddock.client.kubeconfig import Config, read_config
+from paddock.client.kubeconfig import Config, read_config, read_server
 
 
 def kubeconfig(**changes: Any) -> dict[str, Any]:
@@ -60,6 +60,19 @@ def test_without_any_file_a_pod_uses_its_service_account(tmp_path: Path) -> None
     config = read_config(environment=environment, home=tmp_path / "nobody", service_account=tmp_path)
     assert (config.server, config.namespace, config.ca) == ("https://10.0.0.1:443", "kubeflow", "pem")
     assert config.token_file == tmp_path / "token"
+
+
+def test_a_server_is_read_without_any_credential(tmp_path: Path) -> None:
+    """For a console whose readers bring their own: of a kubeconfig, and of a pod whose account has no token."""
+    (tmp_path / "ca.crt").write_text("PEM")
+    pod = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "6443"}
+    config = read_server(environment=pod, service_account=tmp_path)
+    assert (config.server, config.ca, config.token_file) == ("https://10.0.0.1:6443", "PEM", None)
+    (tmp_path / "token").write_text("secret")
+    assert read_server(environment=pod, service_account=tmp_path).token_file is None
+    file = write(tmp_path / "config", kubeconfig(users=[{"name": "u", "user": {"token": "secret", "as": "boss"}}]))
+    found = read_server(file, environment=pod)
+    assert (found.token, found.impersonate, found.server) == ("", "", read_config(file).server)
 
 
 @pytest.mark.parametrize(

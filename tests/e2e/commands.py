@@ -106,7 +106,12 @@ class Running:
 
 
 class Cluster:
-    """One home, its commands, and the processes and files that belong to it. TMPDIR is its own as well."""
+    """One home, its commands, and the processes and files that belong to it. TMPDIR is its own as well.
+
+    `options`: the words by which `paddock` finds another cluster than that of the home.
+    """
+
+    options: tuple[str, ...] = ()
 
     def __init__(self, directory: Path, sandbox: str) -> None:
         self.directory, self.sandbox = directory, sandbox
@@ -120,7 +125,7 @@ class Cluster:
         return {**os.environ, **own, "KUBECONFIG": str(self.home / "api" / "kubeconfig")}
 
     def paddock(self, *words: str, seconds: float = 180.0) -> Ended:
-        return self._end(*PADDOCK, *words, seconds=seconds)
+        return self._end(*PADDOCK, *words, *self.options, seconds=seconds)
 
     def python(self, program: str, seconds: float = 180.0) -> Ended:
         """A program of the user, in this cluster's directory, as a notebook would run it."""
@@ -169,6 +174,24 @@ class Cluster:
 
     # What there is.
 
+    def link(self) -> str:
+        """To the console: it signs in, once."""
+        done = self.paddock("console", "--url")
+        assert done.code == 0, str(done)
+        return done.out.strip()
+
+    def sign_in(self) -> tuple[str, list[dict[str, str]]]:
+        """Where a browser goes to be signed in, and the cookies that it takes along."""
+        return self.link(), []
+
+    def let_go(self, name: str) -> None:
+        """Ranks that wait for the file `$PADDOCK_OUTPUT_DIR/go` go on."""
+        (self.output(name) / "go").touch()
+
+    def adapt(self, text: str) -> str:
+        """The manifest with images that are here."""
+        return text
+
     def write(self, manifest: Mapping[str, Any]) -> str:
         """The manifest as a file; its path."""
         path = self.directory / f"{manifest['metadata']['name']}.yaml"
@@ -184,7 +207,7 @@ class Cluster:
 
     def create(self, path: str, manifest: Mapping[str, Any]) -> None:
         """As kubectl would, without what `paddock submit` looks at first."""
-        self._ask("POST", path, json.dumps(dict(manifest)).encode())
+        self._ask("POST", path, self.adapt(json.dumps(dict(manifest))).encode())
 
     def _ask(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
         config = yaml.safe_load((self.home / "api" / "kubeconfig").read_text())

@@ -59,6 +59,20 @@ def test_explain_and_api_resources_know_the_job(shared: Cluster) -> None:
     )
 
 
+def test_top_tells_what_a_job_uses(shared: Cluster) -> None:
+    program = "import time\nheld = b'x' * 80_000_000\nwhile True: sum(range(10_000)); time.sleep(0.001)"
+    job = build_light_job("busy", f'exec python3 -c "{program}"')
+    assert shared.kubectl("create", "-f", shared.write(job)).code == 0
+    row = r"busy-worker-0 +(\d+)m +(\d+)Mi"
+    until("its metrics", lambda: re.search(row, shared.kubectl("top", "pods").out))
+    until("its memory", lambda: int(re.findall(row, shared.kubectl("top", "pods").out)[0][1]) >= 80)
+    (cores, memory), *_ = re.findall(row, shared.kubectl("top", "pods").out)
+    assert int(cores) > 0 and int(memory) < 200
+    assert "busy-worker-0" in shared.kubectl("top", "pods", "-A", "--containers", "-l", "paddock.dev/job=busy").out
+    assert re.search(r" \d+m +\d+% +\d+Mi +\d+%", shared.kubectl("top", "nodes").out)
+    assert shared.kubectl("delete", "pdj", "busy").code == 0
+
+
 @ONE_SANDBOX
 @pytest.mark.paddle
 @pytest.mark.timeout(300)

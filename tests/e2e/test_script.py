@@ -16,6 +16,7 @@ import pytest
 
 from e2e.commands import PADDOCK, Cluster, Ended, until
 from e2e.manifests import WIDE_AND_DEEP
+from support.sandboxes import ONE_SANDBOX
 
 HOST = ("--image", "python:3")
 SHOW = """import json, os, sys
@@ -78,9 +79,10 @@ def test_standard_output_is_the_script_s_byte_for_byte_and_paddock_speaks_on_the
     assert ended.code == 0 and ended.out == f"{alone}\n{again}"
     assert ended.said[0] == "PaddleJob default/prints: Single mode, 1 worker"
     assert ended.said[1] == f"runs {work}/prints.py (python3 prints.py), environment host"
-    assert ended.said[2].startswith("restart 1 of 1 in 10 s: worker-0 ended with exit code 1, its last line: of att")
-    assert ended.said[3].startswith("Completed in ") and ended.said[4] == "logs: paddock logs prints", ended.err
-    assert len(ended.said) == 5, ended.err
+    assert ended.said[2].startswith("console: http://127."), ended.err
+    assert ended.said[3].startswith("restart 1 of 1 in 10 s: worker-0 ended with exit code 1, its last line: of att")
+    assert ended.said[4].startswith("Completed in ") and ended.said[5] == "logs: paddock logs prints", ended.err
+    assert len(ended.said) == 6, ended.err
     assert shared.paddock("logs", "prints").out == shared.paddock("logs", "prints-worker-0").out == again
     assert shared.paddock("logs", "prints", "--attempt", "0").out == alone
 
@@ -91,8 +93,9 @@ def test_in_one_file_both_stand_in_the_order_in_which_they_happened(shared: Clus
     ended = subprocess.run(
         (*PADDOCK, *words), env=shared.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    head, runs, one, two, end, logs = ended.stdout.splitlines()
+    head, runs, console, one, two, end, logs = ended.stdout.splitlines()
     assert (one, two) == ("one", "two") and head.startswith("PaddleJob ") and runs.startswith("runs "), ended.stdout
+    assert console.startswith("console: "), ended.stdout
     assert end.startswith("Completed in ") and logs == "logs: paddock logs ordered", ended.stdout
 
 
@@ -150,6 +153,7 @@ def test_the_file_that_init_writes_runs_and_takes_arguments(shared: Cluster, wor
     assert ended.code == 0 and words_of(ended)[0] == ["1", "a b"], str(ended)
 
 
+@ONE_SANDBOX
 @pytest.mark.paddle
 @pytest.mark.timeout(500)
 def test_the_users_script_is_run_by_paddlepaddle_and_two_workers_sum(cluster: Cluster) -> None:

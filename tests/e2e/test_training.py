@@ -10,6 +10,7 @@ import pytest
 from e2e.commands import Cluster
 from e2e.manifests import RESNET, WIDE_AND_DEEP, build_wide_and_deep
 from e2e.training import assert_trained, find_python
+from support.sandboxes import ONE_SANDBOX
 
 pytestmark = [pytest.mark.paddle, pytest.mark.timeout(400)]
 
@@ -35,6 +36,7 @@ def test_the_documents_wide_and_deep_trains_as_it_is_printed(cluster: Cluster) -
     assert_trained(python, cluster.output("wide-ande-deep"))
 
 
+@ONE_SANDBOX
 def test_servers_that_never_update_are_found_out(cluster: Cluster) -> None:
     job = build_wide_and_deep("still", SHORT | {"LEARNING_RATE": "0"})
     ended = cluster.paddock("run", cluster.write(job), seconds=200)
@@ -44,6 +46,7 @@ def test_servers_that_never_update_are_found_out(cluster: Cluster) -> None:
         assert_trained(python, cluster.output("still"))
 
 
+@ONE_SANDBOX
 def test_the_documents_resnet_trains_on_the_cpu_and_says_so(cluster: Cluster) -> None:
     ended = cluster.paddock("run", str(RESNET), seconds=380)
     if "none: training on the CPU" not in ended.err:

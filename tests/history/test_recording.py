@@ -45,6 +45,24 @@ def test_attempts_are_added_as_they_are_seen_with_the_reason_of_each() -> None:
     assert (record.restarts, record.attempt) == (1, 2)
 
 
+@pytest.mark.parametrize(
+    ("sentence", "cause", "told"),
+    [
+        ("why it began", {"reason": "RankRestarted", "args": {"ranks": ["worker-1"], "code": 1}}, True),
+        ("what it waits for, seen too late", {"reason": "PodsStarting", "args": {"starting": 1, "wanted": 2}}, False),
+        ("how it ended, seen too late", {"reason": "RankFailed", "args": {"ranks": ["worker-1"], "code": 1}}, False),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_later_cause_is_not_told_as_why_an_attempt_began(sentence: str, cause: dict[str, Any], told: bool) -> None:
+    begun = update_record(NEW, JOB, JobState("Running"), 111.0)
+    status = {"phase": "Starting", "attempt": 1, "cause": {**cause, "since": "2026-11-23T01:48:20Z"}}
+    state = read_state(RESOURCE, {**JOB, "status": status})
+    assert state.cause is not None and state.cause.reason == cause["reason"], sentence
+    _, again = update_record(begun, JOB, state, 120.0).attempts
+    assert (again.number, again.cause) == (1, state.cause if told else None)
+
+
 def follow(*states: JobState) -> RunRecord:
     """The record after these states, seen at 101, 102, …"""
     record = NEW

@@ -66,6 +66,13 @@ def test_since_stays_while_the_cause_does() -> None:
     assert causes.WaitingForPods(2, 4).record(NOW + 60, first).since == NOW + 60
 
 
+def test_since_stays_while_only_the_tries_grow() -> None:
+    first = causes.ObjectsNotCreated(("Pod demo-ps-0",), "refused", 6).record(NOW)
+    later = causes.ObjectsNotCreated(("Pod demo-ps-0",), "refused", 10).record(NOW + 60, first)
+    assert (later.since, later.args["tries"]) == (first.since, 10)
+    assert causes.ObjectsNotCreated(("Pod demo-ps-1",), "refused", 10).record(NOW + 60, first).since == NOW + 60
+
+
 ERROR = "ValueError: shapes do not match"
 SENTENCES = [
     (

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from paddock.console.server import HEALTH
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.install.console import build_console
 from paddock.jobs.install.deployment import IMAGE, Installation, Scope, build_operator
 from paddock.jobs.install.rights import LEASE, Right, Where, allows, build_rights, build_rules
 from paddock.jobs.install.webhook import NAME, PORT, build_webhook, build_webhook_rights
@@ -104,6 +106,45 @@ def test_probes_and_metrics_are_where_the_arguments_say() -> None:
     assert [(probe["path"], probe["port"]) for probe in probes] == [("/healthz", "health"), ("/readyz", "health")]
     assert f"--health-probe-bind-address=:{ports['health']}" in container["args"]
     assert f"--metrics-bind-address=:{ports['metrics']}" in container["args"]
+
+
+CONSOLE = build_console()
+
+
+def test_the_console_has_no_rights_and_no_token() -> None:
+    """Its readers' tokens go along with each request."""
+    kinds = [each["kind"] for each in CONSOLE]
+    assert kinds == ["Namespace", "ServiceAccount", "Service", "NetworkPolicy", "Deployment"]
+    spec = pod_of(CONSOLE)["spec"]
+    assert (spec["automountServiceAccountToken"], find("ServiceAccount", CONSOLE)["automountServiceAccountToken"]) == (
+        False,
+        False,
+    )
+    assert "secret" not in str(CONSOLE).lower().replace("/var/run/secrets/", "")
+    assert spec["securityContext"] == pod_of()["spec"]["securityContext"]
+    assert spec["containers"][0]["securityContext"] == pod_of()["spec"]["containers"][0]["securityContext"]
+
+
+@pytest.mark.parametrize("namespace", ["paddle-console", "team-a"])
+def test_the_consoles_parts_lead_to_each_other(namespace: str) -> None:
+    manifests = build_console(namespace)
+    service, pod, policy = find("Service", manifests), pod_of(manifests), find("NetworkPolicy", manifests)
+    container = pod["spec"]["containers"][0]
+    (port,) = container["ports"]
+    assert service["spec"]["ports"][0]["targetPort"] == port["name"]
+    assert policy["spec"]["ingress"][0]["ports"] == [{"protocol": "TCP", "port": port["containerPort"]}]
+    assert f"--bind-address=:{port['containerPort']}" in container["args"]
+    for selector in (
+        service["spec"]["selector"],
+        policy["spec"]["podSelector"]["matchLabels"],
+        find("Deployment", manifests)["spec"]["selector"]["matchLabels"],
+    ):
+        assert selector.items() <= pod["metadata"]["labels"].items()
+    assert pod["spec"]["serviceAccountName"] == name_of(find("ServiceAccount", manifests))
+    mounted = {each["name"] for each in container["volumeMounts"]}
+    assert mounted == {each["name"] for each in pod["spec"]["volumes"]}
+    for probe in ("livenessProbe", "readinessProbe"):
+        assert container[probe]["httpGet"] == {"path": HEALTH, "port": port["name"]}
 
 
 WEBHOOK = build_webhook(Installation(watched=()))
@@ -263,7 +304,10 @@ PLACES = {
     Where.CLUSTER: "Of the cluster: a ClusterRole. `--scope namespace` leaves it out; the operator goes on without it.",
     Where.OWN: "In the operator's own namespace: a Role.",
 }
-WEBHOOK_SAID = """The [webhook](operations/webhook.md), where it is installed, has an account and a ClusterRole of its
+WEBHOOK_SAID = """The [console](operations/console.md) has no right and no token: its readers' tokens go
+along with each request.
+
+The [webhook](operations/webhook.md), where it is installed, has an account and a ClusterRole of its
 own, and this right alone (`src/paddock/jobs/install/webhook.py`)."""
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from jobs.gangs import NOW, PADDLE_JOBS, build_config_maps, build_job, build_services, build_torch_job
 from paddock.jobs.actions import Create, Delete, Plan
 from paddock.jobs.apis.registry import PADDLEPADDLE
-from paddock.jobs.labels import ATTEMPT_LABEL
+from paddock.jobs.cancelling import is_cancelled
+from paddock.jobs.labels import ATTEMPT_LABEL, CANCEL_ANNOTATION
 from paddock.jobs.model import (
     Child,
     CleanPods,
@@ -39,6 +40,7 @@ jobs = st.builds(
     active_deadline=st.sampled_from([None, 100.0]),
     ttl=st.sampled_from([None, 0.0, 60.0]),
     suspend=st.booleans(),
+    annotations=st.sampled_from([{}, {}, {CANCEL_ANNOTATION: "ada"}]),
     clean_pods=st.sampled_from(CleanPods),
     deleting=st.booleans(),
     generation=st.integers(1, 2),
@@ -177,6 +179,18 @@ def test_an_end_is_final(world: World) -> None:
         )
         assert planned((world[0], found.status, *world[2:])).status == found.status, "nothing new writes nothing"
         assert not any(isinstance(action, Create) for action in found.actions)
+
+
+@every
+@given(worlds())
+def test_a_cancelled_job_gets_no_pods_and_has_ended_but_for_the_wait_of_one_that_has_succeeded(world: World) -> None:
+    job, _, observed, chosen = world
+    if not is_cancelled(job) or job.deleting:
+        return
+    found = planned(world)
+    assert not any(isinstance(action, Create) for action in found.actions)
+    again = plan(job, found.status, observed, NOW, chosen)  # pods of a lost status are taken over first
+    assert again.status.phase.terminal or reason_of(again.status) == "WaitingForWorkers"
 
 
 @every

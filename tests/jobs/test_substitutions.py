@@ -11,7 +11,14 @@ from jobs.samples import read_any, read_manifest, read_sample, with_value
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.objects import pods
-from paddock.jobs.objects.substitutions import WITHOUT_ANNOTATION, Removal, substitute, without
+from paddock.jobs.objects.substitutions import (
+    WITHOUT_ANNOTATION,
+    Removal,
+    read_original,
+    substitute,
+    without,
+    write_original,
+)
 from paddock.kube.meta import annotations_of
 
 GPU = "nvidia.com/gpu"
@@ -176,3 +183,19 @@ def test_the_other_api_group_says_where_it_stands_there() -> None:
     warning = job.warnings[-1]
     assert (warning.path, warning.severity) == ("spec.worker.template.spec.containers[0].command", "warning")
     assert "waits for a second node for ever" in warning.message
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (write_original({"command": ["bash"], "args": ["print('打印')\nprint(2)"]}), "bash print('打印')\nprint(2)"),
+        (write_original({"args": ["train.py", "--lr", "0.1"]}), "train.py --lr 0.1"),
+        ("", ""),
+        ("written by hand", "written by hand"),
+        ('["bash"]', '["bash"]'),
+        ('{"command": 5}', '{"command": 5}'),
+        ('{"command": [5]}', '{"command": [5]}'),
+    ],
+)
+def test_the_command_as_written_is_shown_in_its_own_letters_and_lines(value: str, shown: str) -> None:
+    assert read_original(value) == shown

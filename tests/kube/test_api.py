@@ -46,8 +46,8 @@ class Sent(Api):
         (lambda api: api.create(NODES, {}), Create(NODES, manifest={}), "create"),
         (lambda api: api.replace(PODS, POD), Replace(PODS, "n", "a", manifest=POD), "update"),
         (
-            lambda api: api.replace(PODS, POD, namespace="m", subresource="status"),
-            Replace(PODS, "m", "a", "status", manifest=POD),
+            lambda api: api.replace(PODS, POD, namespace="m", subresource="status", strict=True, dry_run=True),
+            Replace(PODS, "m", "a", "status", manifest=POD, strict=True, dry_run=True),
             "update",
         ),
         (

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from paddock.jobs.model import Settings
-from paddock.kube.errors import NotFound
+from paddock.jobs.views.changes import build_change
+from paddock.kube.errors import Conflict, Invalid, NotFound
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, name_of, uid_of
 from support.operator_seam import JOBS, build_job, pods_of, running, status_of, until
 from support.worlds import World
@@ -308,6 +309,24 @@ async def test_the_deadline_fails_a_job_that_is_still_active(world: World) -> No
         await wake(world)
         status = await until(lambda: _ended(world, "Failed"), WAIT)
     assert status["cause"]["reason"] == "DeadlineExceeded"
+
+
+async def test_a_cancelled_job_ends_for_good_and_stays_with_who_asked(world: World) -> None:
+    """The patch of `paddock cancel` and of the console's button, whose UID is a precondition."""
+    async with running(world.api, Settings()):
+        await submit(world, cleanPodPolicy="Always")
+        await run(world, await gang(world, 0), 0)
+        with pytest.raises((Conflict, Invalid)):  # the embedded server's word, and a real one's
+            await world.api.patch(JOBS, world.namespace, "demo", build_change("cancel", "of-another-job", "ada"))
+        uid = uid_of(await world.api.get(JOBS, world.namespace, "demo"))
+        await world.api.patch(JOBS, world.namespace, "demo", build_change("cancel", uid, "ada"))
+        status = await until(lambda: _ended(world, "Failed"), WAIT)
+        assert (status["cause"]["reason"], status["cause"]["args"]) == ("Cancelled", {"who": "ada"})
+        await until(lambda: _has_no_pods(world), WAIT)
+
+
+async def _has_no_pods(world: World) -> bool:
+    return not await pods_of(world.api, namespace=world.namespace)
 
 
 async def test_the_time_to_live_deletes_a_finished_job_and_its_children(world: World) -> None:

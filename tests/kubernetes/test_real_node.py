@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,15 @@ from typing import Any
 import pytest
 
 from e2e.training import assert_trained
+from paddock.app.consoles.spool.cluster_logs import ClusterLogs
+from paddock.app.consoles.spool.files import ClusterSpool, place_of_cluster
+from paddock.app.home import Home
+from paddock.client.client import Client
+from paddock.client.kubeconfig import read_config
+from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.install.deployment import DEPLOYMENT
 from support.deployed import Kubectl
+from support.operator_seam import until
 from support.real_node import (
     ADDRESS,
     ALL_REDUCE,
@@ -72,6 +80,42 @@ def test_paddock_sends_a_directory_follows_the_pods_and_reads_their_logs(cluster
         assert f"worker-{index} │ rank {index} of 2 has trained" in ended.stdout
     assert "Completed in " in ended.stderr
     assert run_paddock(home, "logs", "sent", "--rank", "1", *words).stdout.strip() == "rank 1 of 2 has trained"
+
+
+_PRINTS = (
+    """for n in 1 2 3; do echo "line $n"; done; head -c 40000 /dev/zero | tr '\\0' y; echo; sleep 3; printf 'no end'"""
+)
+
+
+async def test_the_console_copies_what_a_kubelet_tells_with_times_and_has_it_when_the_job_is_gone(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """A line of 40 kB comes from the runtime in three parts, and is one."""
+    config = read_config(str(cluster.kubectl.control_plane.kubeconfig))
+    spool = ClusterSpool(place_of_cluster(Home(tmp_path, tmp_path), config.server))
+    begun = time.time()
+    async with Client(config) as client:
+        logs = ClusterLogs(spool, client)
+        with cluster.created(build_shell_job("copied", ["sh", "-c", _PRINTS], workers=1)):
+            await until(lambda: is_copied(logs), 120)
+        run = await logs.find(PADDLEPADDLE.resource, NAMESPACE, "copied", "")
+        assert run is not None
+        (log,) = run.logs
+        with logs.open(log) as opened:
+            text = opened.read_bytes(0, 10**6)
+            marks = opened.read_marks()
+        assert text == b"line 1\nline 2\nline 3\n" + b"y" * 40_000 + b"\nno end"
+        # not `log.size`, which may be of a second before
+        assert len(marks) >= 2 and marks.offsets[-1] == len(text) and begun < marks.times[-1] < time.time()
+        await logs.stop()
+
+
+async def is_copied(logs: ClusterLogs) -> bool:
+    run = await logs.find(PADDLEPADDLE.resource, NAMESPACE, "copied", "")
+    if run is None or not run.over or not run.logs:
+        return False
+    with logs.open(run.logs[0]) as opened:
+        return opened.read_bytes(0, 10**6).endswith(b"no end")
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 
 from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE
 from paddock.jobs.model import Job, Settings
+from paddock.jobs.objects.observation import read_held_port
 from paddock.jobs.objects.pods import (
     DEFAULT_CONTAINER_ANNOTATION,
     build_config_map,
@@ -36,7 +37,6 @@ from paddock.kube.meta import (
     version_of,
 )
 from paddock.operator.informers import Informers
-from paddock.operator.observe import read_held_port
 
 JOB: Manifest = {
     "apiVersion": "batch.paddlepaddle.org/v1",

@@ -46,7 +46,10 @@ PURE_CACHES: Mapping[str, str] = {
     "paddock.kube.schemas.definition": "of a file of the package",
     "paddock.kube.schemas.definitions": "reads a file of the package",
     "paddock.kube.schemas.full_name": "of a file of the package",
-    "paddock.node.scheduler.pod_request._quantity": "parses its text",
+    "paddock.kube.pod_amounts._quantity": "parses its text",
+    "paddock.console.answers._read_packed": "of a file of the package",
+    "paddock.console.pages._environment": "templates of the package, in a language",
+    "paddock.console.pages.address_of": "of a file of the package",
 }
 """Functions that keep their answers for the life of the process, and why no test can notice."""
 

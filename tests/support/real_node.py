@@ -9,6 +9,7 @@ The node needs root, and a machine can have one. `open_node` always removes it c
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -43,6 +44,7 @@ ALL_REDUCE = Path(__file__).resolve().parents[2] / "examples" / "all_reduce"
 NAMESPACE = "paddle-system"
 
 _ROOTFS = Path(__file__).resolve().parents[2] / "tools" / "kubernetes" / "rootfs.py"
+_LOCK = Path(tempfile.gettempdir()) / "paddock-real-node.lock"
 _NEEDED = ("containerd", "runc", "busybox", "iptables", "conntrack")
 _CAPABILITIES = (12, 21)
 """CAP_NET_ADMIN for the bridge, CAP_SYS_ADMIN for mounts (linux/capability.h)."""
@@ -62,24 +64,32 @@ def need_node() -> None:
 
 
 @contextmanager
-def open_node() -> Iterator[ControlPlane]:
-    """A control plane that pods can reach, and one real node, which has the image of the operator.
+def open_node(*, operator_image: bool = True) -> Iterator[ControlPlane]:
+    """A control plane that pods can reach, and one real node, which has the image of the operator if that is asked for.
 
-    In a folder of its own: pytest's are cleaned up by other sessions, and mounts do not survive that in order."""
+    In a folder of its own: pytest's are cleaned up by other sessions, and mounts do not survive that in order. A
+    process of tests waits until another has given the machine's one node back."""
     directory = Path(tempfile.mkdtemp(prefix="real-node-"))
     plane = ControlPlane(directory / "plane", find_programs())
-    try:
-        plane.address()
-        plane.up("--controllers", "--scheduler", "--address", ADDRESS)
-        plane.node("up", "--proxy")
+    with _LOCK.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            _start(plane, directory, operator_image=operator_image)
+            yield plane
+        finally:
+            plane.node("down")
+            plane.down()
+            plane.address("--remove")
+            shutil.rmtree(directory)
+
+
+def _start(plane: ControlPlane, directory: Path, *, operator_image: bool) -> None:
+    plane.address()
+    plane.up("--controllers", "--scheduler", "--address", ADDRESS)
+    plane.node("up", "--proxy")
+    if operator_image:
         subprocess.run([sys.executable, _ROOTFS, directory / "rootfs"], check=True)
         plane.node("image", IMAGE, str(directory / "rootfs"), "--entrypoint", "paddock", "--user", f"{USER}:{USER}")
-        yield plane
-    finally:
-        plane.node("down")
-        plane.down()
-        plane.address("--remove")
-        shutil.rmtree(directory)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from paddock.history.recording import JobState
 from paddock.history.records import Cause, Damaged, Metrics, RunRecord, read_records
 from paddock.history.retention import Limits, WrongLimit, read_limits, write_limits
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.causes import NEW_ATTEMPT_REASONS
 from paddock.jobs.given_up import GIVEN_UP, read_given_up
 from paddock.jobs.labels import ATTEMPT_LABEL, INDEX_LABEL, ROLE_LABEL
 from paddock.jobs.logs.progress import Progress, read_progress
@@ -58,6 +59,7 @@ def read_state(resource: Resource, job: Manifest) -> JobState:
         cause=_cause(given_up or status.cause),
         given_up="environment" if given_up else "timeout" if timed_out else "",
         renewals=dict(status.renewals),
+        later=status.cause is not None and status.cause.reason not in NEW_ATTEMPT_REASONS,
     )
 
 

@@ -43,6 +43,7 @@ class Running:
     machine: str
     sandbox: str
     problem: str = ""
+    console: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from typing import TextIO
 from paddock.apiserver.http.server import Server
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app import home as homes
+from paddock.app.consoles.listening import LocalConsole
 from paddock.app.history import KEPT, build_keeper
 from paddock.app.idle import is_idle
 from paddock.app.images import EnvironmentImages
@@ -37,9 +38,11 @@ from paddock.jobs.model import Settings
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import POD_GROUPS, PODS
 from paddock.node.kubelet.kubelet import Kubelet
+from paddock.node.runtime.log_times import LogTimes
 from paddock.node.runtime.machine import build_node, describe, fetch_node_name, read_machine, register_node
 from paddock.node.runtime.sandbox import choose_sandbox
 from paddock.node.scheduler.scheduler import Scheduler
+from paddock.node.usage.meter import Meter
 from paddock.node.volumes.binder import Binder
 from paddock.operator.operator import Operator
 from paddock.version import __version__
@@ -94,7 +97,8 @@ class LocalCluster:
             keeps_logs=KEPT.has,
             prepare=OutputDirectories(self.home.outputs).prepare,
         )
-        self.server = Server(self.api, self.home.api, logs=self.kubelet.logs)
+        self.meter = Meter(self.home.node, self.machine, self.kubelet.list_running)
+        self.server = Server(self.api, self.home.api, logs=self.kubelet.logs, usages=self.meter)
         await self._serve()
         await apply_crds(self.api, build_crds())
         await self.environments.seed()
@@ -107,9 +111,13 @@ class LocalCluster:
         self._spawn("binder", Binder(self.api, self.home.node / "volumes").run)
         self._spawn("environments", self.environments.run)
         self._spawn("kubelet", self.kubelet.run)
+        self._spawn("usage", self.meter.run)
+        self._spawn("log times", LogTimes(self.home.node, self.kubelet.list_running).run)
         self._spawn("history", build_keeper(self.api, self.home, on_prune=partial(prune_outputs, self.home)).run)
         self._spawn("outputs", self._tidy_outputs)
         self._operator_task = self._spawn("operator", self.operator.run)
+        self.console = LocalConsole(self.api, self.home, describe(self.machine), settings)
+        await self.console.start()
         self._spawn("idle", self._watch_idleness)
         return homes.Running(
             os.getpid(),
@@ -119,6 +127,7 @@ class LocalCluster:
             describe(self.machine),
             self.sandbox.name,
             self.sandbox.problem,
+            self.console.url,
         )
 
     async def _serve(self) -> None:
@@ -155,7 +164,8 @@ class LocalCluster:
             jobs = [job for kind in KINDS for job in (await self.api.list(kind)).items]
             pods = (await self.api.list(PODS)).items
             idle_seconds = self.options.idle_seconds
-            if is_idle(jobs, pods, self.server.last_request, time.time(), idle_seconds=idle_seconds):
+            asked = max(self.server.last_request, self.console.last_request)
+            if is_idle(jobs, pods, asked, time.time(), idle_seconds=idle_seconds):
                 log.info("nothing unfinished and no client for %.0f s: stopping", idle_seconds)
                 self.stop()
 
@@ -169,6 +179,7 @@ class LocalCluster:
         await _cancel([self._operator_task])
         await self.kubelet.stop(GRACE_SECONDS)
         await _cancel(self._tasks)
+        await self.console.stop()
         await self.server.stop()
         await self.api.close()
 

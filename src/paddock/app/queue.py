@@ -8,50 +8,19 @@ and no promise: one that fits starts before one that does not. Nothing is decide
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from dataclasses import replace
 
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.queue import Capacity, Queue, Standing
 from paddock.kube.meta import Manifest, controller_of
 from paddock.kube.times import Moment
 from paddock.node.scheduler.capacity import build_node_infos, sum_free
 from paddock.node.scheduler.nodes import Node, keeps_away, read_node
 from paddock.node.scheduler.placement import PRIORITIES, QueueEntry, build_queue
 from paddock.node.scheduler.pod_groups import read_group
-from paddock.node.scheduler.pod_request import Request, read_pod_amounts, read_request
+from paddock.node.scheduler.pod_request import Request, read_request
 
 _JOBS = frozenset((each.api_version, each.kind) for each in KINDS)
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """A job of which pods wait for a node. `position`: from 1, among such jobs. `since`: when its oldest such pod was
-    created."""
-
-    position: int
-    priority: int
-    since: Moment | None
-
-
-@dataclass(frozen=True, slots=True)
-class Capacity:
-    """What the `nodes` that take pods have, by resource: (free, allocatable). `away`: nodes that take none, as they are
-    not ready or cordoned. `tainted`: how many of `nodes` take only pods that tolerate their taints."""
-
-    nodes: int
-    away: int
-    amounts: Mapping[str, tuple[Fraction, Fraction]]
-    tainted: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Queue:
-    """`waiting`: by UID of the job; `placed`: UIDs of the jobs that have pods on nodes. `capacity`: None if nodes were
-    not read."""
-
-    waiting: Mapping[str, Standing] = field(default_factory=dict)
-    placed: frozenset[str] = frozenset()
-    capacity: Capacity | None = None
 
 
 def read_queue(
@@ -103,18 +72,3 @@ def _read_capacity(nodes: Iterable[Node], requests: Iterable[Request]) -> Capaci
     open_ = [info for info in infos if info.node.ready and not info.node.unschedulable]
     tainted = sum(any(map(keeps_away, info.node.taints)) for info in open_)
     return Capacity(len(open_), len(infos) - len(open_), sum_free(open_), tainted)
-
-
-def read_needs(specs: Iterable[Mapping[str, object]]) -> dict[str, Fraction]:
-    """The sum of what pods of these specs occupy, by resource, without their number. A spec with an amount that is no
-    quantity adds nothing: such a pod is never placed."""
-    total: dict[str, Fraction] = {}
-    for spec in specs:
-        try:
-            amounts = read_pod_amounts(spec)
-        except ValueError:
-            continue
-        for name, amount in amounts.items():
-            total[name] = total.get(name, Fraction(0)) + amount
-    total.pop("pods", None)
-    return total

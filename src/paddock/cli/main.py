@@ -41,8 +41,13 @@ VERBS: dict[str, str] = {
     "explain": "Why a job waits, restarts or failed, or why one would not start",
     "logs": "What the ranks of a job print",
     "wait": "Wait until a job has ended, and exit as it",
+    "console": "Open the console in the browser",
     "history": "What ran here: every run, how it ended, what changed",
     "outputs": "The directory with what a job has written",
+    "suspend": "End the pods of a job and keep it, to be resumed later",
+    "resume": "Let a suspended job go on, in a new attempt",
+    "cancel": "End a job for good and keep it listed",
+    "clone": "Make a new job like one that is there",
     "delete": "End a job and remove it",
     "env": "Environments: which Python and packages an image stands for",
     "up": "Start the local cluster and keep it up",
@@ -57,13 +62,19 @@ VERBS: dict[str, str] = {
 }
 
 
+_CHANGING = frozenset({"suspend", "resume", "cancel", "clone"})
 _ANYWHERE = frozenset(
     {
         "run", "init", "submit", "validate", "get", "queue", "describe", "explain", "logs", "wait", "history", "delete",
-        "status",
+        "status", "console", *_CHANGING,
     }
 )  # fmt: skip
 _LOCAL = frozenset({"env", "outputs", "up", "down", "kubeconfig"})
+
+
+def find_module(verb: str) -> str:
+    """The module of a verb, in the folder of those like it."""
+    return f"paddock.cli.verbs.change.{verb}" if verb in _CHANGING else f"paddock.cli.verbs.{verb}"
 
 
 class _ReaderGone(Exception):
@@ -89,7 +100,7 @@ class Verbs(VerbGroup):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in VERBS:
             return None
-        command: click.Command = importlib.import_module(f"paddock.cli.verbs.{name}").command
+        command: click.Command = importlib.import_module(find_module(name)).command
         return command
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:

@@ -11,7 +11,10 @@ from dataclasses import replace
 
 from paddock.jobs.text.phrases import Phrase, phrase
 
-_ENDS = phrase("`paddock delete {job}` ends a job and removes it, `paddock down` stops the local cluster")
+_ENDS = phrase(
+    "`paddock cancel {job}` ends a job and keeps it listed, `paddock delete {job}` removes it too, `paddock down` "
+    "stops the local cluster"
+)
 _STARTS = phrase("`paddock run job.yaml` and `paddock run -- python train.py` train and follow, `paddock submit "
                  "job.yaml` comes back at once")  # fmt: skip
 
@@ -25,7 +28,7 @@ _ROWS: tuple[tuple[tuple[str, ...], Phrase], ...] = (
         ("squeue", "qstat", "queued", "queues", "waiting", "pending"),
         phrase("`paddock queue` lists what runs and what waits for room, in order, and why"),
     ),
-    (("stop", "cancel", "kill", "rm", "remove", "abort", "scancel"), _ENDS),
+    (("stop", "kill", "rm", "remove", "abort", "scancel"), _ENDS),
     (("apply", "create", "launch", "start", "train", "deploy", "sbatch", "srun"), _STARTS),
     (
         ("exec", "attach", "ssh", "shell"),
@@ -44,8 +47,15 @@ _ROWS: tuple[tuple[tuple[str, ...], Phrase], ...] = (
     (("check", "lint", "verify"), phrase("`paddock validate job.yaml` finds every mistake, without a cluster")),
     (
         ("restart", "retry", "rerun"),
-        phrase("`paddock run` of the same file or script runs it again, under the same name"),
+        phrase(
+            "`paddock run` of the same file or script runs it again, under the same name; `paddock clone {job}` makes "
+            "another one"
+        ),
     ),
+    (("pause", "hold"), phrase("`paddock suspend {job}` ends its pods and keeps the job, to be resumed later")),
+    (("unpause", "release", "continue"), phrase("`paddock resume {job}` lets a suspended job go on")),
+    (("copy", "cp", "duplicate"), phrase("`paddock clone {job}` makes a new job like one that is there")),
+    (("ui", "web", "dashboard", "open", "browser"), phrase("`paddock console` opens the console in the browser")),
     (
         ("envs", "environment", "environments", "image", "images"),
         phrase("`paddock get env` lists environments, `paddock env --help` says how one is made"),

@@ -71,6 +71,17 @@ class Client(Api):
     async def __aexit__(self, *_: object) -> None:
         await self._connection.close()
 
+    @property
+    def silent_since(self) -> float | None:
+        """Since when (seconds since the epoch) the server has not answered; None while it does. Something has to be
+        asked for it to be known: a follower asks again within `client.watch.LONGEST_DELAY`."""
+        return self._connection.silent_since
+
+    async def probe(self, seconds: float) -> None:
+        """Whether the server still answers, for who follows it and would wait for minutes to know: see
+        `Connection.probe`; `silent_since` says it then."""
+        await self._connection.probe(seconds)
+
     async def send(self, call: Call[T]) -> T:
         if isinstance(call, List):
             return cast("T", await self._list(call))
@@ -95,10 +106,12 @@ class Client(Api):
         follow: bool = False,
         tail: int | None = None,
         since: float | None = None,
+        since_time: str = "",
         timestamps: bool = False,
         previous: bool = False,
     ) -> AsyncIterator[bytes]:
-        """Chunks of a container's log; with `follow`, until the container ends. `since`: seconds before now."""
+        """Chunks of a container's log; with `follow`, until the container ends. `since`: seconds before now;
+        `since_time`: an API's time, of whole seconds."""
         request = build_log(
             namespace,
             pod,
@@ -106,6 +119,7 @@ class Client(Api):
             follow=follow,
             tail=tail,
             since=since,
+            since_time=since_time,
             timestamps=timestamps,
             previous=previous,
         )

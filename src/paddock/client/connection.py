@@ -15,15 +15,15 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, TypeVar
 
 from paddock.client.credentials import Credentials, build_credentials
 from paddock.client.kubeconfig import Config
 from paddock.client.renewal import Credential
 from paddock.client.requests import Request, read_error
 from paddock.client.tls import Tls
-from paddock.kube.errors import TooManyRequests, Unavailable
+from paddock.kube.errors import ApiError, TooManyRequests, Unavailable
 
 if TYPE_CHECKING:
     import aiohttp
@@ -37,6 +37,10 @@ _MAX_RETRIES = 4
 _MAX_RETRY_AFTER = 10.0
 _UNAUTHORIZED = 401
 _PROXY_ERRORS = 500
+T = TypeVar("T")
+
+_NO_SERVER = frozenset({502, 503, 504})
+"""What a proxy or a load balancer answers while no server is behind it."""
 
 
 class Connection:
@@ -55,6 +59,8 @@ class Connection:
         credentials: Credentials | None = None,
     ) -> None:
         self.config = config
+        self.silent_since: float | None = None
+        """Seconds since the epoch: when a request found no server for the first time since the last answer."""
         self._on_date = on_date
         self._timeout = timeout
         self._sleep = sleep
@@ -64,6 +70,10 @@ class Connection:
         self._identity = _build_identity(config)
         self._requests: aiohttp.ClientSession | None = None
         self._streams: aiohttp.ClientSession | None = None
+        self._streaming = 0
+        self._waiting: set[asyncio.Timeout] = set()
+        self._hangs = False
+        """The last probe had no answer."""
 
     async def open(self) -> None:
         import aiohttp
@@ -101,9 +111,47 @@ class Connection:
 
     async def stream(self, request: Request, *, read_timeout: float | None = None) -> AsyncIterator[bytes]:
         """The body in chunks as received. `read_timeout`: seconds without a byte after which the connection is dead."""
-        async with self._respond(self._streams, request, read_timeout=read_timeout) as response:
-            async for chunk in response.content.iter_any():
-                yield chunk
+        self._streaming += 1
+        try:
+            async with AsyncExitStack() as held:
+                opening = held.enter_async_context(self._respond(self._streams, request, read_timeout=read_timeout))
+                try:
+                    response = await self._wait(opening)
+                except TimeoutError as failure:  # broken by a probe
+                    raise Unavailable(_explain(self.config, failure)) from failure
+                while chunk := await self._wait(response.content.readany()):
+                    yield chunk
+        finally:
+            self._streaming -= 1
+
+    async def probe(self, seconds: float) -> None:
+        """Asks for little, while something streams: a server that hangs, or a network that drops what it is given, ends
+        no stream. Where no answer of any kind comes within `seconds`, all streams are broken, so that each begins anew
+        on a connection of its own; and once more when there is one, as those that began meanwhile may hang. Never
+        raises `ApiError`."""
+        if not self._streaming and not self._hangs:
+            return
+        before, self._hangs = self._hangs, False
+        try:
+            async with self._respond(self._requests, Request("GET", "/version"), total=seconds) as response:
+                await response.read()
+        except Unavailable:
+            self._hangs = True
+        except ApiError:  # that is an answer
+            pass
+        if before or self._hangs:
+            waiting, self._waiting = self._waiting, set()
+            for scope in waiting:
+                scope.reschedule(asyncio.get_running_loop().time())
+
+    async def _wait(self, read: Awaitable[T]) -> T:
+        """What a stream waits for; `TimeoutError` where a probe breaks it."""
+        async with asyncio.timeout(None) as scope:
+            self._waiting.add(scope)
+            try:
+                return await read
+            finally:
+                self._waiting.discard(scope)
 
     @asynccontextmanager
     async def _respond(
@@ -134,6 +182,7 @@ class Connection:
                     proxy=self.config.proxy,
                     allow_redirects=False,
                 ) as response:
+                    self._hear(response.status not in _NO_SERVER)
                     # An error of a proxy has the proxy's time.
                     if response.status < _PROXY_ERRORS:
                         self._on_date(response.headers.get("Date"))
@@ -150,7 +199,11 @@ class Connection:
                     raise error
                 credential = other
         except (aiohttp.ClientError, TimeoutError, ConnectionError) as failure:
+            self._hear(False)
             raise Unavailable(_explain(self.config, failure)) from failure
+
+    def _hear(self, answered: bool) -> None:
+        self.silent_since = None if answered else self.silent_since or time.time()
 
     def _headers(self, request: Request, credential: Credential) -> list[tuple[str, str]]:
         headers = {"Accept": "application/json", "User-Agent": "paddock", **request.headers}

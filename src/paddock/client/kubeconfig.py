@@ -16,7 +16,7 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,29 @@ def read_config(
         return _read_service_account(files, environment, service_account)
     merged = _merge([_read_file(file) for file in present])
     return _build_config(merged, context, ", ".join(map(str, present)))
+
+
+def read_server(
+    path: str | None = None,
+    context: str | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    service_account: Path = _SERVICE_ACCOUNT,
+) -> Config:
+    """A server without any credential, for who asks it with those of others: of `path` and `context`, else of
+    $KUBECONFIG, else that of this pod, whose account has no token. Raises `ConfigError`."""
+    environment = os.environ if environment is None else environment
+    if path or context or environment.get("KUBECONFIG") or not environment.get("KUBERNETES_SERVICE_HOST"):
+        found = read_config(path, context, environment=environment, service_account=service_account)
+        return _without_credential(found)
+    return replace(_build_pod_config(environment, service_account), source="")
+
+
+def _without_credential(config: Config) -> Config:
+    return replace(
+        config,
+        certificate=None, key=None, token="", token_file=None, plugin=None, impersonate="", impersonate_groups=(),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,13 +280,17 @@ def _refuse_auth_provider(user: _Entry, context: str) -> None:
 
 def _read_service_account(files: list[Path], environment: Mapping[str, str], directory: Path) -> Config:
     """The configuration in a pod (kubernetes.io, "Accessing the API from within a Pod")."""
-    host, port = environment.get("KUBERNETES_SERVICE_HOST"), environment.get("KUBERNETES_SERVICE_PORT", "443")
     token = directory / "token"
-    if not host or not token.exists():
+    if not environment.get("KUBERNETES_SERVICE_HOST") or not token.exists():
         looked = ", ".join(map(str, files))
         raise ConfigError(
             "no cluster is configured: there is no kubeconfig at {looked}. Set KUBECONFIG to one", looked=looked
         )
+    return replace(_build_pod_config(environment, directory), token_file=token)
+
+
+def _build_pod_config(environment: Mapping[str, str], directory: Path) -> Config:
+    host, port = environment["KUBERNETES_SERVICE_HOST"], environment.get("KUBERNETES_SERVICE_PORT", "443")
     namespace = directory / "namespace"
     return Config(
         server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
@@ -271,5 +298,4 @@ def _read_service_account(files: list[Path], environment: Mapping[str, str], dir
         context="in-cluster",
         source=f"service account in {directory}",
         ca=_read_text(directory / "ca.crt", "service account"),
-        token_file=token,
     )

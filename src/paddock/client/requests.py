@@ -46,7 +46,7 @@ def build(call: Call[Any]) -> Request:
         case Replace():
             if not call.name:
                 raise ValueError(f"a {call.resource.kind} to replace has no name")
-            return Request("PUT", path, {}, _json(), msgspec.json.encode(call.manifest))
+            return Request("PUT", path, _write_query(call), _json(), msgspec.json.encode(call.manifest))
         case Patch():
             headers = {"Content-Type": _PATCH_TYPES[call.kind]}
             return Request("PATCH", path, {}, headers, msgspec.json.encode(call.patch))
@@ -83,8 +83,11 @@ def _build_create(call: Create) -> Request:
         raise ValueError(f"a {call.resource.kind} to create names no namespace")
     # A new object is posted to its collection; only a subresource has a name in the path, that of its object.
     path = call.resource.path(call.namespace, call.name if call.subresource else "", call.subresource)
-    query = _present(fieldValidation="Strict" if call.strict else "", dryRun="All" if call.dry_run else "")
-    return Request("POST", path, query, _json(), msgspec.json.encode(call.manifest))
+    return Request("POST", path, _write_query(call), _json(), msgspec.json.encode(call.manifest))
+
+
+def _write_query(call: Create | Replace) -> Mapping[str, str]:
+    return _present(fieldValidation="Strict" if call.strict else "", dryRun="All" if call.dry_run else "")
 
 
 def _delete_options(call: Delete) -> Manifest:
@@ -104,15 +107,17 @@ def build_log(
     follow: bool = False,
     tail: int | None = None,
     since: float | None = None,
+    since_time: str = "",
     timestamps: bool = False,
     previous: bool = False,
 ) -> Request:
-    """`tail` in lines, `since` in seconds before now (core/v1 PodLogOptions)."""
+    """`tail` in lines, `since` in seconds before now, `since_time` as metav1.Time (core/v1 PodLogOptions)."""
     query = _present(
         container=container,
         follow="true" if follow else "",
         tailLines="" if tail is None else str(tail),
         sinceSeconds="" if since is None else str(max(1, round(since))),
+        sinceTime=since_time,
         timestamps="true" if timestamps else "",
         previous="true" if previous else "",
     )

@@ -177,7 +177,8 @@ class _Build:
     runs: UvRuns = field(init=False)
 
     def __post_init__(self) -> None:
-        self.runs = UvRuns(self.builder.uv, self.definition, self.python, self.report)
+        report, self.report = self.report, lambda progress: report(replace(progress, key=self.key))
+        self.runs = UvRuns(self.builder.uv, self.definition, self.python, self.report, save=self._save_log)
 
     @property
     def root(self) -> Path:
@@ -222,10 +223,14 @@ class _Build:
             built = Built(self.key, ".".join(map(str, self.python.version)), self.versions, size, build=self.build)
             return publish(directory, built, final)
         finally:
-            # Index URLs in uv's output may contain passwords and tokens.
-            (self.root / f"{self.key}.log").write_text(redact("\n".join(self.runs.log)))
+            self._save_log()
             if directory.exists():
                 await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
+
+    def _save_log(self) -> None:
+        """While the build runs too: somebody may watch it."""
+        # Index URLs in uv's output may contain passwords and tokens.
+        (self.root / f"{self.key}.log").write_text(redact("\n".join(self.runs.log)))
 
     async def _install(self, directory: Path) -> None:
         """Creates the venv, resolves versions, adds missing libraries, and downloads the (large) packages last."""

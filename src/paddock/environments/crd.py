@@ -109,7 +109,7 @@ _STATUS = _object(
     python=_text("The version of its Python."),
     torch=_text("Which build of PyTorch it has, and where from."),
     requested=_text("The last paddock.dev/build-requested that was heeded."),
-    key=_text("Names the content; environments with equal content share a directory."),
+    key=_text("Names the content, also while it is built; environments with equal content share a directory."),
     path=_text("The directory on this node."),
     sizeBytes={"type": "integer", "format": "int64", "description": "Of the directory."},
 )  # fmt: skip

@@ -30,6 +30,7 @@ class Progress:
 
     `tries`: after a network error, (failed tries, all tries). `speed`: bytes per second. `left`: seconds until the
     downloads end at this speed. Both are 0 if unknown. `build`: which build of torch was chosen; empty without torch.
+    `key`: of the directory that is built, and of its log.
     """
 
     phase: str
@@ -40,6 +41,7 @@ class Progress:
     speed: float = 0.0
     left: float = 0.0
     build: str = ""
+    key: str = ""
 
     def explain(self) -> str:
         if self.phase == "waiting":

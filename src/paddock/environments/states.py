@@ -55,7 +55,7 @@ def build_status(definition: Definition, state: State) -> dict[str, Any]:
             }  # fmt: skip
         case Building(progress):
             shown = {"phase": "Building", "progress": progress.percent, "message": progress.explain(),
-                     "torch": progress.build or None}  # fmt: skip
+                     "torch": progress.build or None, "key": progress.key or None}  # fmt: skip
         case Usable(directory=""):
             shown = {"phase": "Ready", "progress": 100, "message": "the programs of this machine; nothing to build"}
         case Usable(directory, python, _, size, build):

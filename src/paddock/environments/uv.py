@@ -103,8 +103,8 @@ class Uv:
 
 @dataclass(slots=True)
 class UvRuns:
-    """The runs of uv in one build. `log`: their commands and output; `report` is called before a retry, with the
-    activity in `doing`."""
+    """The runs of uv in one build. `log`: their commands and output; `save` is called when it has grown. `report` is
+    called before a retry, with the activity in `doing`."""
 
     uv: Uv
     definition: Definition
@@ -112,6 +112,7 @@ class UvRuns:
     report: Report
     log: list[str] = field(default_factory=list)
     doing: str = ""
+    save: Callable[[], None] = lambda: None
 
     async def run(
         self,
@@ -144,6 +145,7 @@ class UvRuns:
         settings = self.uv.settings(self.definition)
         flags = settings.flags if arguments[0] == "pip" else ()
         self.log.append(f"$ uv {' '.join([*arguments, *flags])}")
+        self.save()
         environment = {
             name: value for name, value in {**settings.environment, **variables}.items() if value is not None
         }
@@ -152,6 +154,7 @@ class UvRuns:
         )
         text = plain_text(output)
         self.log.append(text)
+        self.save()
         return status, text
 
 

@@ -158,5 +158,9 @@ def _look(path: Path) -> os.stat_result | None:
 
 
 def measure(pod: PodLogs) -> int:
-    """Bytes of a pod's logs on the disk."""
-    return sum(seen.st_blocks * 512 for path in _list_logs(pod.directory) if (seen := _look(path)) is not None)
+    """Bytes of a pod's logs on the disk, and of what the node noted beside them."""
+    try:
+        files = list(pod.directory.glob("*/*"))
+    except OSError:
+        return 0
+    return sum(seen.st_blocks * 512 for path in files if (seen := _look(path)) is not None)

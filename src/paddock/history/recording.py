@@ -20,7 +20,8 @@ _OURS = "paddock.dev/"
 @dataclass(frozen=True, slots=True)
 class JobState:
     """`final`: the phase never changes again. `ended`: the recorded completion. `given_up`: as in `RunRecord`.
-    `renewals`: how often each rank was started again alone in this attempt, by rank."""
+    `renewals`: how often each rank was started again alone in this attempt, by rank. `later`: the cause is that of a
+    later moment, and does not tell why the attempt began."""
 
     phase: str = ""
     final: bool = False
@@ -30,6 +31,7 @@ class JobState:
     cause: Cause | None = None
     given_up: str = ""
     renewals: Mapping[str, int] = field(default_factory=dict)
+    later: bool = False
 
 
 def build_record(manifest: Mapping[str, Any], run: int, now: Moment) -> RunRecord:
@@ -75,7 +77,8 @@ def update_record(record: RunRecord, manifest: Mapping[str, Any], state: JobStat
 def _with_attempt(known: tuple[Attempt, ...], state: JobState, begun: Moment) -> tuple[Attempt, ...]:
     if any(each.number == state.attempt for each in known):
         return known
-    return (*known, Attempt(state.attempt, begun, state.cause if known else None))
+    why = state.cause if known and not state.later else None
+    return (*known, Attempt(state.attempt, begun, why))
 
 
 def _with_renewal(record: RunRecord, state: JobState, now: Moment) -> RunRecord:

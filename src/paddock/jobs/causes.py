@@ -23,6 +23,8 @@ class Cause:
 
     starts_attempt: ClassVar[bool] = False
     """Whether a new attempt follows. Such a cause stays in the status until that attempt's pods are being created."""
+    counter: ClassVar[str | None] = None
+    """The argument that only counts how often the same was met: `since` stays while nothing else differs."""
 
     @property
     def reason(self) -> str:
@@ -37,9 +39,12 @@ class Cause:
         """The record for the status. `since`: whole seconds, as the API's times; it stays while the cause does."""
         args = self.args()
         # A reconcile that finds what the last one found must write nothing.
-        if previous is not None and previous.reason == self.reason and dict(previous.args) == args:
+        if previous is None or previous.reason != self.reason:
+            return CauseRecord(self.reason, args, float(int(now)))
+        if dict(previous.args) == args:
             return previous
-        return CauseRecord(self.reason, args, float(int(now)))
+        counted = {**previous.args, self.counter: args.get(self.counter)} if self.counter else None
+        return CauseRecord(self.reason, args, previous.since if counted == args else float(int(now)))
 
 
 # Waiting: nothing is wrong with the program yet.
@@ -81,6 +86,8 @@ class ObjectsRefused(Cause):
 class ObjectsNotCreated(Cause):
     """The API server fails to create them, `tries` times in a row or more: an admission webhook that does not answer,
     an overloaded server. The operator retries within a minute. `message`: the server's sentence about the first."""
+
+    counter: ClassVar[str | None] = "tries"
 
     objects: tuple[str, ...]
     message: str = ""
@@ -471,6 +478,13 @@ class DeadlineExceeded(Cause):
 
 
 @dataclass(frozen=True, slots=True)
+class Cancelled(Cause):
+    """Somebody has cancelled the job. `who`: as that program says it; empty where it says nothing."""
+
+    who: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class LostTooOften(Cause):
     """The gang was lost more than `limit` times in a row (`Loss`), each time soon after it began. `last`: the reason of
     the last loss, with its `ranks` and `why`."""
@@ -491,7 +505,7 @@ CAUSES: dict[str, type[Cause]] = {
         WaitingForMaster, WaitingForWorkers, RankRestarted, PodsDeleted, PodsLost, Resized, PortsDiffer,
         AddressesChanged, Resumed, PodsAdopted, Suspended, Deleting, Completed, CompletedServersKept,
         CompletedWithoutMaster, CompletedWithoutWorkers, RankFailed, ServerEnded, BackoffLimitExceeded,
-        DeadlineExceeded, LostTooOften,
+        DeadlineExceeded, Cancelled, LostTooOften,
     )
 }  # fmt: skip
 

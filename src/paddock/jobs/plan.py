@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 
 from paddock.jobs import causes
 from paddock.jobs.actions import Action, Create, EventNote, Plan
+from paddock.jobs.cancelling import plan_cancellation
 from paddock.jobs.conditions import as_unbegun, follow_pods
 from paddock.jobs.facts import Facts, read_facts
 from paddock.jobs.frameworks.registry import FRAMEWORKS
@@ -118,8 +119,9 @@ def _vouched(facts: Facts) -> tuple[Pod, ...]:
 _LADDER: tuple[Callable[[Facts], Verdict | Wait | None], ...] = (
     # First, as all other policies compare pods with the recorded attempt.
     lambda facts: gang.plan_adoption(facts.status, facts.observed),
-    # Before suspension and deadline: a job whose deciding ranks have succeeded is complete, even if that is seen late.
+    # Before all other ends: a job whose deciding ranks have succeeded is complete, even if that is seen late.
     _judge_success,
+    lambda facts: plan_cancellation(facts.job),
     lambda facts: suspend.plan_suspension(facts.job, facts.status),
     # The operator itself ends the pods of a suspended job, so their exits say nothing about the program.
     lambda facts: None if facts.status.phase is Phase.SUSPENDED else _judge_active(facts),

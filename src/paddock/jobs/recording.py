@@ -102,6 +102,7 @@ _EVENTS: dict[str, tuple[str, str]] = {
     "Resumed": ("Resumed", "Normal"),
     "Resized": ("Resized", "Normal"),
     "PodsAdopted": ("Adopted", "Normal"),
+    "Cancelled": ("Cancelled", "Normal"),
     Phase.PENDING: ("Created", "Normal"),
     Phase.RESTARTING: ("Restarting", "Warning"),
     Phase.SUSPENDED: ("Suspended", "Normal"),

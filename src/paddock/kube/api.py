@@ -68,10 +68,17 @@ class Api(ABC):
         return await self.send(Create(resource, *key, subresource, manifest=manifest, strict=strict, dry_run=dry_run))
 
     async def replace(
-        self, resource: Resource, manifest: Mapping[str, Any], *, namespace: str = "", subresource: str = ""
+        self,
+        resource: Resource,
+        manifest: Mapping[str, Any],
+        *,
+        namespace: str = "",
+        subresource: str = "",
+        strict: bool = False,
+        dry_run: bool = False,
     ) -> Manifest:
         key = (namespace or namespace_of(manifest), name_of(manifest))
-        return await self.send(Replace(resource, *key, subresource, manifest=manifest))
+        return await self.send(Replace(resource, *key, subresource, manifest=manifest, strict=strict, dry_run=dry_run))
 
     async def patch(
         self,

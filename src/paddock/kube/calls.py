@@ -68,11 +68,14 @@ class Create(Call[Manifest], frozen=True, kw_only=True):
 
 
 class Replace(Call[Manifest], frozen=True, kw_only=True):
-    """Guarded by the manifest's resourceVersion, if it has one: `Conflict` if the object has changed since."""
+    """Guarded by the manifest's resourceVersion, if it has one: `Conflict` if the object has changed since. `strict`
+    and `dry_run` are those of `Create`."""
 
     verb = "update"
 
     manifest: Mapping[str, Any]
+    strict: bool = False
+    dry_run: bool = False
 
 
 class Patch(Call[Manifest], frozen=True, kw_only=True):

@@ -21,6 +21,7 @@ from paddock.jobs.actions import Create, EventNote, Plan
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.last_valid import with_last_valid_spec
 from paddock.jobs.model import Job, NodeCondition, NodeState, Observed, Refusal, Settings, Status
+from paddock.jobs.objects import observation
 from paddock.jobs.plan import plan
 from paddock.jobs.policies import silent_nodes
 from paddock.jobs.policies.autoscaler import explain_none
@@ -35,7 +36,7 @@ from paddock.kube.api import Api
 from paddock.kube.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound, is_namespace_terminating
 from paddock.kube.meta import NODES, PODS, Key, Manifest, Resource, metadata, uid_of, version_of
 from paddock.kube.times import Moment
-from paddock.operator import observe, pruned_status, record
+from paddock.operator import pruned_status, record
 from paddock.operator.apply import Executor, read_refusal
 from paddock.operator.informers import Informers
 from paddock.operator.metrics import UNMEASURED, Measures
@@ -218,7 +219,7 @@ class Controller:
         if decisive:
             self._publish(manifest, decided.events)
             return 0.0
-        if observe.removes_foreign(observed, decided):
+        if observation.removes_foreign(observed, decided):
             # This job may be deleted and created again by now: then these objects may belong to its successor. A live
             # GET after they were observed rules that out.
             await self._check_uid(ref, job.uid)
@@ -245,8 +246,10 @@ class Controller:
         """The children of the job from the caches. The ports of this machine are read only if the job needs
         new pods and these share its network."""
         groups, scalers = self._settings.pod_groups, self._informers.autoscalers(ref.key.namespace)
-        observed = observe.read_observed(job, status.attempt, self._informers, pod_groups=groups, autoscalers=scalers)
-        creates_pods = not status.phase.terminal and observe.missing_pods(job, status, observed)
+        observed = observation.read_observed(
+            job, status.attempt, self._informers, pod_groups=groups, autoscalers=scalers
+        )
+        creates_pods = not status.phase.terminal and observation.missing_pods(job, status, observed)
         if not creates_pods or not shares_network(job, self._settings):
             return observed
         reserved = frozenset(state.port for other, state in self._states.items() if state.port and other != ref)
@@ -257,15 +260,15 @@ class Controller:
         """The nodes of overdue pods, and of pods that do not start. Nodes are not watched: those of a fleet change all
         the time."""
         # Called before `_observe`: between the reading of the caches and the decision, nothing is awaited.
-        now, late = self._clock(), overdue(observe.read_leaving(job, self._informers), self._clock())
+        now, late = self._clock(), overdue(observation.read_leaving(job, self._informers), self._clock())
         names = {pod.node for pod in late}
         if not status.phase.terminal and silent_nodes.is_due(status.cause, now):
-            names |= set(silent_nodes.doubtful_nodes(observe.read_pods(job, self._informers), status.cause, now))
+            names |= set(silent_nodes.doubtful_nodes(observation.read_pods(job, self._informers), status.cause, now))
         return {name: await self._fetch_node(name) for name in sorted(names)}
 
     async def _fetch_node(self, name: str) -> NodeCondition:
         try:
-            return observe.read_node(await self._api.get(NODES, "", name))
+            return observation.read_node(await self._api.get(NODES, "", name))
         except NotFound:
             return NodeCondition(NodeState.GONE)
         except Forbidden:
@@ -276,7 +279,7 @@ class Controller:
         ends_pods = decided.status.attempt != status.attempt or decided.status.renewals != status.renewals
         if not ends_pods and not decided.status.phase.terminal:
             return False
-        return await self._executor.fetch_unseen(job, status, observe.missing_pods(job, status, observed))
+        return await self._executor.fetch_unseen(job, status, observation.missing_pods(job, status, observed))
 
     async def _record(self, ref: JobRef, manifest: Manifest, status: Status) -> bool:
         """Writes the status; False if the server dropped fields. Raises `Conflict` if the job has changed since it was
@@ -329,7 +332,7 @@ class Controller:
             state.port = None
         for action in decided.actions:
             if isinstance(action, Create) and action.resource == PODS:
-                state.port = observe.read_held_port(action.manifest) or state.port
+                state.port = observation.read_held_port(action.manifest) or state.port
 
     def _tell_of_autoscaler(self, ref: JobRef, manifest: Manifest, job: Job, status: Status) -> None:
         """Once in the life of this process."""

@@ -1,4 +1,5 @@
-"""The informers of the operator: one view of jobs and children (`operator.observe.View`), and the ports of pods.
+"""The informers of the operator: one view of jobs and children (`jobs.objects.observation.View`), and the
+ports of pods.
 
 One cache for each resource, or for each resource and namespace if the operator watches single namespaces: it sends no
 request to others, as it may have no rights there. Caches keep only what a plan reads. The data of ConfigMaps, the
@@ -16,6 +17,7 @@ from typing import Any
 
 from paddock.controllers.cache import Cache
 from paddock.jobs.install import deployment
+from paddock.jobs.objects.observation import owner_in, read_held_port
 from paddock.jobs.objects.observed import FOREIGN_ANNOTATIONS
 from paddock.jobs.policies.manager import find_other_manager
 from paddock.kube.api import Api
@@ -33,7 +35,6 @@ from paddock.kube.meta import (
     namespace_of,
 )
 from paddock.kube.times import exponential_backoff
-from paddock.operator.observe import owner_in, read_held_port
 
 _OWNER, _PORT = "owner", "port"
 _FIRST_DELAY, _LONGEST_DELAY = 1.0, 5.0

@@ -36,6 +36,7 @@ ENDS: tuple[tuple[Phase, type[causes.Cause]], ...] = (
     (Phase.FAILED, causes.ServerEnded),
     (Phase.FAILED, causes.BackoffLimitExceeded),
     (Phase.FAILED, causes.DeadlineExceeded),
+    (Phase.FAILED, causes.Cancelled),
     (Phase.FAILED, causes.LostTooOften),
 )
 """How jobs end. Another cause is counted all the same; its series does not begin at 0."""

@@ -21,6 +21,7 @@ from paddock.controllers.queue import WorkQueue
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Settings
+from paddock.jobs.objects.observation import owner_in
 from paddock.jobs.policies.manager import find_other_manager
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Conflict
@@ -30,7 +31,6 @@ from paddock.operator.controller import ActionsFailed, Controller, JobRef
 from paddock.operator.election import WITHOUT_ELECTION, Leadership
 from paddock.operator.informers import Informers
 from paddock.operator.metrics import UNMEASURED, Measures, Result
-from paddock.operator.observe import owner_in
 
 COMPONENT = "paddock-operator"
 """The source component of its events."""

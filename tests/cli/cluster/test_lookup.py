@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, cast
@@ -9,8 +10,10 @@ from typing import Any, cast
 import pytest
 
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.cluster.lookup import fetch_all, fetch_job, printed_name, read_job_word
+from paddock.cli.cluster.lookup import fetch_all, fetch_job, read_job_word
 from paddock.jobs.apis.registry import KINDS, KUBEFLOW_PYTORCH
+from paddock.jobs.views.commands import list_commands, printed_name
+from paddock.jobs.views.stored import read_stored
 from paddock.kube.errors import ApiError, Forbidden, NotFound
 from paddock.kube.meta import PODS, Manifest, Resource
 
@@ -73,6 +76,15 @@ async def test_a_name_that_two_groups_have_must_say_which() -> None:
     assert await find("paddlejob.kubeflow.org/both") is KUBEFLOW
     assert await find("paddlejob/both") is OURS
     assert await find("one") is KUBEFLOW
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.qualified)
+async def test_a_button_s_command_finds_its_job_where_each_kind_has_the_name(kind: Resource) -> None:
+    jobs: Any = Jobs(*((each, "both") for each in KINDS))
+    manifest: Manifest = {"metadata": {"name": "both", "namespace": "team"}}
+    typed = [shlex.split(each.paddock)[2] for each in list_commands(read_stored(kind, manifest)) if each.paddock]
+    assert typed
+    assert [(await fetch_job(cast(Any, jobs), "team", word)).resource for word in typed] == [kind] * len(typed)
 
 
 class Answers:

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from cli.views import RESOURCE, build_manifest
-from paddock.app.queue import Capacity, Queue, Standing
-from paddock.cli.output.queue_rows import build_document, build_table, explain_capacity, read_queue_rows
+from paddock.cli.output.queue_rows import build_document, build_table
 from paddock.cli.verbs.queue import explain_empty, explain_order
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import CauseRecord, Phase, Status
+from paddock.jobs.queue import Capacity, Queue, Standing
+from paddock.jobs.views.queue_rows import explain_capacity, read_queue_rows
 from paddock.kube.meta import Manifest, Resource
 from paddock.kube.times import format_time
 

@@ -176,7 +176,7 @@ def test_why_is_cut_only_to_a_room_that_is_known(most: int | None) -> None:
 def test_why_is_in_the_readers_language() -> None:
     job = build_manifest()
     job["status"] = {"phase": "Pending", "cause": {"reason": "Deleting", "args": {}, "since": CREATED}}
-    assert rows.build_job_cells(read_job_row(RESOURCE, job), NOW, "zh")[-1] == "正在删除作业及其 Pod"
+    assert rows.build_job_cells(read_job_row(RESOURCE, job), NOW, "zh")[-1] == "正在删除任务及其 Pod"
 
 
 @pytest.mark.parametrize(

@@ -415,3 +415,11 @@ def test_a_clean_up_policy_that_nobody_knows_keeps_pods_as_with_paddle_operator(
     (said,) = [each.message for each in job.warnings if "keeps ended pods" in each.message]
     assert said.startswith(f'found "{value}", which keeps ended pods, like Never')
     assert said.endswith(f'; did you mean "{near}"?' if near else "OnFailure or OnCompletion")
+
+
+def test_an_annotation_without_effect_is_said_to_have_none() -> None:
+    """The ranks are told each other's addresses, so none starts again alone."""
+    scope = "paddock.dev/restart-scope"
+    manifest = with_value(read_manifest("wide_and_deep"), ("metadata", "annotations"), {scope: "Pod"})
+    found = {each.path: str(each.message) for each in PADDLEPADDLE.read_job(manifest).warnings}
+    assert found[f"metadata.annotations[{scope}]"].startswith("has no effect: ")

@@ -14,6 +14,7 @@ from paddock.controllers.clock import HOLD
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.labels import ATTEMPT_LABEL, PORT_ANNOTATION
 from paddock.jobs.model import Counts, Job, Phase, Status
+from paddock.jobs.objects.observation import read_observed
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.success import SAME_TIME
 from paddock.jobs.text.problems import InvalidJob
@@ -30,7 +31,6 @@ from paddock.kube.meta import (
     name_of,
     uid_of,
 )
-from paddock.operator.observe import read_observed
 
 _VERDICTS = frozenset({
     "Completed", "CompletedServersKept", "RankFailed", "ServerEnded", "RankRestarted", "BackoffLimitExceeded",

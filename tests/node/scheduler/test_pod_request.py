@@ -8,7 +8,8 @@ import pytest
 
 from node.cluster_objects import pod
 from paddock.kube.meta import Key
-from paddock.node.scheduler.pod_request import read_pod_amounts, read_request
+from paddock.kube.pod_amounts import read_pod_amounts
+from paddock.node.scheduler.pod_request import read_request
 
 
 def container(cpu: str, **more: object) -> dict[str, object]:

@@ -135,6 +135,8 @@ class Handlers:
             raise NotFound(f"the server could not find the requested resource: {target.plural} has no namespaces")
         if target.name and served.resource.namespaced and not target.namespace:
             raise NotFound(f"the server could not find the requested resource: {target.plural} are in a namespace")
+        if served.computed:
+            return {"GET": self._compute}
         return self._one if target.name else self._collection
 
     async def _body(self, request: web.Request, options: WriteOptions | None = None) -> Body:
@@ -176,6 +178,11 @@ class Handlers:
             return answer_json(render_page(served, Page(first.items, first.ending), wanted, self._objects.clock()))
         del first
         return await serve_list(request, served, self._listing, read, wanted, self._objects.clock)
+
+    async def _compute(self, request: web.Request, target: Target, served: ServedResource) -> web.StreamResponse:
+        if read_flag(request.query, "watch"):
+            raise MethodNotAllowed(f"{request.path} is computed when it is asked for, and cannot be watched")
+        return await (self._get if target.name else self._list)(request, target, served)
 
     def _check_revision(self, query: Mapping[str, str]) -> None:
         """Only the current state can be listed: a future or an exact past revision is refused."""

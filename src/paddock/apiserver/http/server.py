@@ -25,6 +25,7 @@ from paddock.apiserver.http.handlers import Handlers
 from paddock.apiserver.http.kubeconfig import build_kubeconfig, write_kubeconfig
 from paddock.apiserver.http.pod_logs import PodLogs
 from paddock.apiserver.http.self_report import SelfReport
+from paddock.apiserver.objects.computed import Usages
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.errors import ApiError, InternalError, MethodNotAllowed, NotFound, TooLarge, build_status
 
@@ -45,9 +46,12 @@ class CannotListen(OSError):
 
 
 class Server:
-    """Serves a `LocalApi`. `directory` holds token, certificates and kubeconfig file, readable by this user only."""
+    """Serves a `LocalApi`. `directory` holds token, certificates and kubeconfig file, readable by this user only.
+    `logs` of pods and `usages` of pods and nodes come from who runs them; without, neither is served."""
 
-    def __init__(self, api: LocalApi, directory: Path, *, logs: PodLogs | None = None) -> None:
+    def __init__(
+        self, api: LocalApi, directory: Path, *, logs: PodLogs | None = None, usages: Usages | None = None
+    ) -> None:
         self.url = ""
         self.token = ""
         self.kubeconfig = directory / "kubeconfig"
@@ -58,6 +62,8 @@ class Server:
         self._objects = api.objects
         self._directory = directory
         self._hosts: frozenset[str] = frozenset()
+        if usages is not None:
+            api.objects.compute(usages)
         self._documents = Documents(api.objects)
         self._handlers = Handlers(api.objects, logs)
         self._report = SelfReport(api.objects.store)

@@ -14,7 +14,6 @@ from paddock.apiserver.kinds.registry import Registry
 from paddock.apiserver.schema.resource import ServedResource
 from paddock.kube.meta import Manifest
 
-VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 KUBERNETES = ("1", "32")
 """The version of Kubernetes that is implemented: clients negotiate features by it."""
 
@@ -99,7 +98,7 @@ def _build_resources(served: ServedResource) -> Iterator[Manifest]:
         "singularName": served.singular,
         "namespaced": resource.namespaced,
         "kind": resource.kind,
-        "verbs": list(VERBS),
+        "verbs": list(served.verbs),
     }
     if served.short_names:
         entry["shortNames"] = list(served.short_names)
@@ -151,7 +150,7 @@ def _aggregate(served: ServedResource) -> Manifest:
         "responseKind": _response_kind((resource.group, resource.version, resource.kind)),
         "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": served.singular,
-        "verbs": list(VERBS),
+        "verbs": list(served.verbs),
     }
     if served.short_names:
         entry["shortNames"] = list(served.short_names)

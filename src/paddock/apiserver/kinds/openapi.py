@@ -28,6 +28,7 @@ _BODY_TYPES = {
     "patch": ("application/json-patch+json", "application/merge-patch+json"),
     "delete": ("application/json",),
 }
+_ACTIONS_OF_ALL = {"get": "list", "post": "post", "delete": "deletecollection"}
 _ACTIONS_OF_ONE = {"get": "get", "put": "put", "patch": "patch", "delete": "delete"}
 
 
@@ -122,10 +123,9 @@ def _build_paths(served: ServedResource) -> dict[str, Manifest]:
     resource = served.resource
     namespace = "{namespace}" if resource.namespaced else ""
     collection, one = resource.path(namespace), resource.path(namespace, "{name}")
-    paths = {
-        collection: _build_path(served, {"get": "list", "post": "post", "delete": "deletecollection"}, listed=True),
-        one: _build_path(served, _ACTIONS_OF_ONE),
-    }
+    of_all = {"get": "list"} if served.computed else _ACTIONS_OF_ALL
+    of_one = {"get": "get"} if served.computed else _ACTIONS_OF_ONE
+    paths = {collection: _build_path(served, of_all, listed=True), one: _build_path(served, of_one)}
     if resource.namespaced:
         paths[resource.path()] = _build_path(served, {"get": "list"}, listed=True)
     if "status" in served.subresources:

@@ -61,6 +61,7 @@ def _served(registry: Registry) -> list[ServedResource]:
         for group in registry.groups()
         for version in registry.versions(group)
         for served in registry.group_version(group, version)
+        if not served.computed
     ]
 
 

@@ -56,9 +56,9 @@ class Registry:
         return [self._served[key].resource for key in self._served.keys() - later._served.keys()]
 
     def with_kinds(self, custom: Iterable[ServedResource]) -> Registry:
-        """A registry with the built-in kinds of this one, and `custom` as its custom kinds. A built-in kind cannot be
-        replaced."""
-        return Registry([*(served for served in self.all() if not served.custom), *custom])
+        """A registry with the built-in and computed kinds of this one, and `custom` as its other custom kinds. The
+        first cannot be replaced."""
+        return Registry([*(served for served in self.all() if served.computed or not served.custom), *custom])
 
 
 def read_kinds(crd: Manifest, *, checked: bool = False) -> tuple[ServedResource, ...]:

@@ -105,7 +105,7 @@ class LocalApi(Api):
 
     async def _create(self, call: Create) -> Manifest:
         served = self.objects.served(call.resource)
-        options = WriteOptions("Strict" if call.strict else "Ignore", call.dry_run)
+        options = _write_options(call)
         if call.subresource == "binding" and call.subresource in served.subresources:
             answer = await self.objects.bind(
                 served, call.manifest, namespace=call.namespace, name=call.name, options=options
@@ -123,11 +123,15 @@ class LocalApi(Api):
         if not call.name:
             raise BadRequest(f"metadata.name of the {call.resource.kind} is missing: which one shall be replaced?")
         if call.subresource == "scale":
-            answer = await self.objects.scale(served, lambda _: call.manifest, namespace=call.namespace, name=call.name)
+            answer = await self.objects.scale(
+                served, lambda _: call.manifest,
+                namespace=call.namespace, name=call.name, options=_write_options(call),
+            )  # fmt: skip
         else:
             answer = await self.objects.replace(
                 served, call.manifest,
-                namespace=call.namespace, name=call.name, subresource=call.subresource, size=_size(call.manifest),
+                namespace=call.namespace, name=call.name, subresource=call.subresource,
+                options=_write_options(call), size=_size(call.manifest),
             )  # fmt: skip
         return _decode(answer.body)
 
@@ -193,6 +197,10 @@ async def _slowly(items: list[Stored]) -> AsyncIterator[Stored]:
             size = 0
             await asyncio.sleep(0)
         yield stored
+
+
+def _write_options(call: Create | Replace) -> WriteOptions:
+    return WriteOptions("Strict" if call.strict else "Ignore", call.dry_run)
 
 
 def _size(manifest: object) -> int:

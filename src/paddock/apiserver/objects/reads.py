@@ -11,6 +11,7 @@ from typing import Any
 
 from paddock.apiserver.kinds.custom import digest_crd
 from paddock.apiserver.kinds.registry import Registry, read_kinds
+from paddock.apiserver.objects.computed import COMPUTED, Computed, Usages
 from paddock.apiserver.objects.pages import Ending, Page, Piece, build_token, read_token
 from paddock.apiserver.objects.worker import Worker
 from paddock.apiserver.schema.resource import ServedResource
@@ -25,6 +26,7 @@ PIECE_BYTES = 1024 * 1024
 """How much of a list is read in one go: the loop serves other requests before the next piece."""
 _MOST_CHECKED = 256
 _CRDS = storage_key(CRDS)
+_COMPUTED = frozenset(storage_key(served.resource) for served in COMPUTED)
 
 
 class Catalog:
@@ -34,11 +36,18 @@ class Catalog:
         self.worker = Worker()
         self.registry = Registry()
         self._built_ins = self.registry
+        self._computed: Computed | None = None
         self._storage: dict[str, ServedResource] = {}
         self._kinds: dict[tuple[str, int], tuple[ServedResource, ...]] = {}
         self._checked: set[bytes] = set()
         self._read_crds()
         store.listen(self._committed)
+
+    def compute(self, usages: Usages) -> None:
+        """Serves metrics.k8s.io of what is measured."""
+        self._computed = Computed(usages, self._select)
+        self._built_ins = Registry((*self._built_ins.all(), *COMPUTED))
+        self._read_crds()
 
     def _committed(self, changes: list[Change]) -> None:
         before = self.registry
@@ -88,7 +97,11 @@ class Catalog:
         return in_version(stored.body, stored.version, served.resource.api_version)
 
     def _need(self, served: ServedResource, namespace: str, name: str) -> Stored:
-        stored = self.store.get(storage_key(served.resource), namespace if served.resource.namespaced else "", name)
+        key, within = storage_key(served.resource), namespace if served.resource.namespaced else ""
+        if served.computed:
+            stored = next(self._select(key, within, name, None), None)
+        else:
+            stored = self.store.get(key, within, name)
         if stored is None:
             raise not_found(served.resource, name)
         return stored
@@ -124,7 +137,9 @@ class Catalog:
             if limit and len(items) > left:
                 items.pop()
                 last = key_of(items[-1]) if items else last
-                remaining = None if selection.narrow else self.store.count(key, selection.namespace, last or ("", ""))
+                remaining = None
+                if not selection.narrow and key not in _COMPUTED:
+                    remaining = self.store.count(key, selection.namespace, last or ("", ""))
                 yield Piece(items, Ending(revision, build_token(revision, last or ("", "")), remaining))
                 return
             if not more:
@@ -133,6 +148,11 @@ class Catalog:
             yield Piece(items, last=scanned)
             left, after, last = left - len(items), scanned, key_of(items[-1]) if items else last
 
+    def _select(self, key: str, namespace: str, name: str, after: tuple[str, str] | None) -> Iterator[Stored]:
+        if self._computed is not None and key in _COMPUTED:
+            return self._computed.select(key, namespace, name, after)
+        return self.store.select(key, namespace, name=name, after=after)
+
     def _scan(
         self, key: str, selection: Selection, left: int | None, after: tuple[str, str] | None
     ) -> tuple[list[Stored], tuple[str, str] | None, bool]:
@@ -140,7 +160,7 @@ class Catalog:
         are others behind it."""
         items: list[Stored] = []
         read = size = 0
-        for stored in self.store.select(key, selection.namespace, name=selection.name, after=after):
+        for stored in self._select(key, selection.namespace, selection.name, after):
             if read >= PIECE_OBJECTS or size >= PIECE_BYTES:
                 return items, after, True
             read, size, after = read + 1, size + len(stored.body), key_of(stored)

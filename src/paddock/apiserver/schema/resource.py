@@ -12,6 +12,8 @@ from typing import Any
 
 from paddock.kube.meta import Resource
 
+VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -33,7 +35,8 @@ AGE = Column("Age", "date", ".metadata.creationTimestamp")
 class ServedResource:
     """One kind in one version. Compared by identity: a changed CRD creates new ones.
 
-    `schema`: structural and self-contained. `scale`: the CRD's scale subresource (its three paths).
+    `schema`: structural and self-contained. `scale`: the CRD's scale subresource (its three paths). `verbs`: fewer for
+    a kind whose objects are computed and not stored.
     """
 
     resource: Resource
@@ -47,6 +50,12 @@ class ServedResource:
     storage: bool = True
     scale: Mapping[str, Any] | None = None
     list_kind: str = ""
+    verbs: tuple[str, ...] = VERBS
+
+    @property
+    def computed(self) -> bool:
+        """Whether its objects are not stored (`objects.computed`)."""
+        return "create" not in self.verbs
 
     @property
     def qualified_kind(self) -> str:

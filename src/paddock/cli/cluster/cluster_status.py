@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from paddock.cli.cluster.lookup import fetch_all
-from paddock.cli.cluster.operators import Leader, explain_no_operator, fetch_leaders
+from paddock.cli.cluster.operators import fetch_leaders
 from paddock.cli.cluster.places import Cluster
 from paddock.cli.cluster.served import fetch_served
 from paddock.cli.cluster.session import connect, run
@@ -23,6 +23,7 @@ from paddock.cli.output.terminal import stdout
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.text.formats import format_of
 from paddock.jobs.text.phrases import Phrase, phrase, render
+from paddock.jobs.views.operators import Leader, explain_no_operator
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import NODES, Manifest, Resource
 from paddock.kube.quantities import format_quantity, read_amounts

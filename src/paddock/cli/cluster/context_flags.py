@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+_CONTEXTS = "paddock.cli.contexts"
 _CHOSEN = "paddock.cli.place"
 """The key in click's context, which a group shares with its commands."""
 
@@ -17,6 +18,16 @@ def keep_chosen(context: click.Context) -> dict[str, Any]:
     """The mutable mapping of the values given so far, by option name."""
     chosen: dict[str, Any] = context.meta.setdefault(_CHOSEN, {})
     return chosen
+
+
+def keep_contexts(context: click.Context, names: tuple[str, ...]) -> None:
+    context.meta[_CONTEXTS] = names
+
+
+def read_contexts(context: click.Context) -> tuple[str, ...]:
+    """The values of a --context that was given several times; empty for any other command line."""
+    found: tuple[str, ...] = context.meta.get(_CONTEXTS, ())
+    return found if len(found) > 1 else ()
 
 
 def read_chosen(context: click.Context | None) -> dict[str, str]:

@@ -27,25 +27,13 @@ class Flags:
 
     def of(self, namespace: str) -> str:
         """The options, with `-n` if the namespace is not the default one."""
-        return self.options + self._of_namespace(namespace)
-
-    def _of_namespace(self, namespace: str) -> str:
-        return "" if namespace in ("", self.namespace) else f" -n {namespace}"
+        return self.options + ("" if namespace in ("", self.namespace) else f" -n {namespace}")
 
     def fill(self, step: Step) -> Phrase | str:
         """The step's command or sentence, with these options."""
-        command = step.text.format_map(
-            {
-                **step.args,
-                "options": self.options,
-                "where": self.of(step.namespace),
-                "on": self._of_namespace(step.namespace),
-                "kubectl": self.kubectl,
-            }
-        )
-        if step.sentence is None:
-            return command
-        return Phrase(step.sentence.text, (*step.sentence.args, ("command", command)))
+        from paddock.jobs.views.steps import Reach  # late: only what gives advice needs it
+
+        return Reach(self.options, self.namespace, self.kubectl).fill(step)
 
 
 LOCAL = Flags()

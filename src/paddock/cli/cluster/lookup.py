@@ -10,6 +10,7 @@ from paddock.cli.cluster.flags import LOCAL, Flags
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.text.phrases import Names, Phrase, phrase
 from paddock.jobs.text.sentences import nearest
+from paddock.jobs.views.commands import kind_with_group
 from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import PODS, Manifest, Resource, is_controlled_by, name_of
@@ -56,7 +57,7 @@ async def fetch_job(api: Api, namespace: str, word: str, flags: Flags = LOCAL) -
 
 def explain_two_kinds(namespace: str, name: str, kinds: Iterable[Resource]) -> Phrase:
     """Why a name alone does not say which job is meant."""
-    forms = tuple(f"{_with_group(resource)}/{name}" for resource in kinds)
+    forms = tuple(f"{kind_with_group(resource)}/{name}" for resource in kinds)
     names = Names(forms)
     if len(forms) > 2:
         return phrase(
@@ -79,7 +80,7 @@ def read_job_word(word: str) -> tuple[tuple[Resource, ...], str]:
     kind, slash, name = word.rpartition("/")
     resources = tuple(each for each in KINDS if not slash or kind.lower() in _aliases(each))
     if not resources:
-        forms = tuple(f"{_with_group(each)}/{name}" for each in KINDS)
+        forms = tuple(f"{kind_with_group(each)}/{name}" for each in KINDS)
         raise UserError(phrase("{kind} is no kind of job: {name}, or {forms}", kind=repr(kind), name=name, forms=forms))
     return resources, name
 
@@ -88,17 +89,6 @@ def _aliases(resource: Resource) -> set[str]:
     """`paddlejob`, its plural, and both with the group."""
     words = {resource.kind.lower(), resource.plural}
     return words | {f"{word}.{resource.group}" for word in words}
-
-
-def _with_group(resource: Resource) -> str:
-    return f"{resource.kind.lower()}.{resource.group}"
-
-
-def printed_name(resource: Resource, name: str) -> str:
-    """`paddlejob/demo`, which names the object on the command line. If two API groups have the kind, the short form
-    means the first group; an object of another has its group: `paddlejob.kubeflow.org/demo`."""
-    first = next((each for each in KINDS if each.kind == resource.kind), resource)
-    return f"{resource.kind.lower() if first == resource else _with_group(resource)}/{name}"
 
 
 async def fetch_all(

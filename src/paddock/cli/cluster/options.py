@@ -11,30 +11,48 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from paddock.cli.cluster.context_flags import is_chosen, keep_chosen
+from paddock.cli.cluster.context_flags import is_chosen, keep_chosen, keep_contexts, read_contexts
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def _keep(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    if value == "":
+def _keep(context: click.Context, parameter: click.Parameter, value: str | tuple[str, ...] | None) -> None:
+    values = (value,) if isinstance(value, str) else tuple(dict.fromkeys(value or ()))
+    if "" in values:
         from paddock.cli.output.language import localized
         from paddock.jobs.text.phrases import phrase
 
         said = localized(phrase("a name is wanted, not an empty text"))
         raise click.BadParameter(said, ctx=context, param=parameter)
-    if value is None or parameter.name is None:
+    if not values or parameter.name is None:
         return
     chosen = keep_chosen(context)
     if context.get_parameter_source(parameter.name) is ParameterSource.ENVIRONMENT:
-        chosen.setdefault(parameter.name, value)
+        chosen.setdefault(parameter.name, values[0])
     else:
-        chosen[parameter.name] = value
+        chosen[parameter.name] = values[0]
+        if parameter.name == "context":
+            keep_contexts(context, values)
 
 
-def context_options(command: Command, *, variable: str | None = "PADDOCK_CONTEXT") -> Command:
+class _Name(click.types.StringParamType):
+    """A variable of the environment is one name, with any blanks that are in it."""
+
+    def split_envvar_value(self, rv: str) -> list[str]:
+        return [rv]
+
+
+_ONE = "On the Kubernetes of this context, not on the local cluster (or PADDOCK_CONTEXT)."
+_SEVERAL = (
+    "On the Kubernetes of this context, not on the local cluster (or PADDOCK_CONTEXT). Several times: the jobs of all "
+    "of them in one list."
+)
+
+
+def context_options(command: Command, *, variable: str | None = "PADDOCK_CONTEXT", several: bool = False) -> Command:
     """`--context` and `--kubeconfig`. Eager, as the default of -n depends on them. `variable`: None before the verb, so
-    that PADDOCK_CONTEXT is no error for verbs of the local cluster."""
+    that PADDOCK_CONTEXT is no error for verbs of the local cluster. `several`: --context may be given several times;
+    see `read_contexts`."""
     for option in (
         click.option(
             "--kubeconfig", metavar="FILE", expose_value=False, is_eager=True, callback=_keep,
@@ -42,15 +60,15 @@ def context_options(command: Command, *, variable: str | None = "PADDOCK_CONTEXT
         ),
         click.option(
             "--context", metavar="NAME", expose_value=False, is_eager=True, callback=_keep, envvar=variable,
-            help="On the Kubernetes of this context, not on the local cluster (or PADDOCK_CONTEXT).",
+            type=_Name(), multiple=several, help=_SEVERAL if several else _ONE,
         ),
     ):  # fmt: skip
         command = option(command)
     return command
 
 
-def namespace_option(command: Command) -> Command:
-    """`-n`, with `--context` and `--kubeconfig`."""
+def namespace_option(command: Command, *, several: bool = False) -> Command:
+    """`-n`, with `--context` and `--kubeconfig`. `several`: see `context_options`."""
     option = click.option(
         "-n",
         "--namespace",
@@ -59,11 +77,11 @@ def namespace_option(command: Command) -> Command:
         callback=_read_namespace,
         help="The namespace (default: the context's, else default).",
     )
-    return context_options(option(command))
+    return context_options(option(command), several=several)
 
 
 def _read_namespace(context: click.Context, parameter: click.Parameter, value: str | None) -> str:
-    if value or not is_chosen(context):
+    if value or not is_chosen(context) or read_contexts(context):
         return value or "default"
     from paddock.cli.cluster.session import choose_place
 

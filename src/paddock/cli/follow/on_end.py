@@ -18,7 +18,7 @@ from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.output.os_errors import explain_unreadable
+from paddock.jobs.text.os_errors import explain_unreadable
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.ended import End
 

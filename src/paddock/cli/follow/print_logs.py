@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from paddock.app.history import History
-from paddock.cli.cluster.flags import LOCAL
+from paddock.cli.cluster.flags import LOCAL, Flags
 from paddock.cli.cluster.places import Place
 from paddock.cli.follow.kept_runs import Which, choose_logs, find_failed, find_kept, read_chunks, split_pod
 from paddock.cli.follow.printed import Printed
@@ -16,11 +16,11 @@ from paddock.cli.follow.rank_log import fetch_log
 from paddock.cli.follow.ranks import Ranges, Selection
 from paddock.cli.follow.wanted_lines import Source, Wanted, build_json_line, print_log
 from paddock.cli.output.language import readers_language
-from paddock.cli.output.os_errors import explain_unreadable, is_of_output
 from paddock.cli.output.run_rows import explain_end
 from paddock.cli.output.screen import Screen
 from paddock.history.logs import LogFile
 from paddock.history.records import RunRecord
+from paddock.jobs.text.os_errors import explain_unreadable, is_of_output
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.pods import rank_name
 from paddock.jobs.views.stored import StoredJob
@@ -95,12 +95,14 @@ class Printer:
         return lambda lines: self.screen.rank_lines(source.rank, self._width, lines)
 
 
-def print_kept(history: History, namespace: str, word: str, request: Request, current: str = "") -> int | None:
+def print_kept(
+    history: History, namespace: str, word: str, request: Request, current: str = "", flags: Flags = LOCAL
+) -> int | None:
     """Prints the logs that the history has of the job, or of the pod, that `word` names, and returns the exit code.
 
     `current`: the UID of the job that the cluster has now, empty if it has none or is down. None if the API must be
     asked: the history has no such job, or not this one yet; it goes on and is to be followed, or it has printed nothing
-    yet. Raises `UserError`.
+    yet. `flags`: of the cluster whose history it is. Raises `UserError`.
     """
     runs, which = find_kept(history, namespace, word), request.which
     if not runs and (pod := split_pod(word)):
@@ -117,7 +119,8 @@ def print_kept(history: History, namespace: str, word: str, request: Request, cu
     if not history.find_logs(run) and not run.over:
         return None
     printer = _print_files(run, files, request)
-    printer.explain_folded(f"paddock logs {word} --run {run.run}{LOCAL.of(namespace)} --raw")
+    number = f" --run {run.run}" if flags.local else ""
+    printer.explain_folded(f"paddock logs {word}{number}{flags.of(namespace)} --raw")
     if not printer.printed and not printer.failed:
         printer.screen.notify(explain_nothing(word, run, request))
     if request.follow and run.over:

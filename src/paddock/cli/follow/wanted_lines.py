@@ -13,10 +13,10 @@ from typing import Any
 import click
 from rich.console import Console
 
-from paddock.cli.follow.first_error import find_first_error
 from paddock.cli.output.language import localized
 from paddock.cli.output.log_lines import Lines
 from paddock.cli.output.screen import Screen
+from paddock.jobs.logs.first_error import find_first_error
 from paddock.jobs.logs.folding import Folding
 from paddock.jobs.text.phrases import phrase
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from paddock.jobs.frameworks.registry import order_columns
-from paddock.jobs.model import Counts, Phase
-from paddock.jobs.text.explain import explain, explain_briefly, shorten
 from paddock.jobs.text.phrases import Foreign, phrase, render
 from paddock.jobs.views.environments import EnvironmentRow
-from paddock.jobs.views.jobs import JobRow
+from paddock.jobs.views.jobs import JobRow, build_why, tell_ready
 from paddock.jobs.views.pods import PodRow
 from paddock.kube.meta import Manifest, namespace_of
 from paddock.kube.quantities import format_bytes
@@ -48,27 +46,9 @@ def build_job_cells(
     sentence is cut; `wide`: every problem of an invalid job."""
     why = build_why(row, language, wide=wide, most=most)
     age = format_age(row.created, now)
-    completed = row.phase is Phase.COMPLETED
-    ready = [_ready(row.counts.get(heading), completed) for heading in columns or choose_columns([row])]
+    found = [row.counts.get(heading) for heading in columns or choose_columns([row])]
+    ready = [tell_ready(each, row.phase) if each else "" for each in found]
     return [row.name, str(row.phase), row.mode, *ready, age, why]
-
-
-def build_why(row: JobRow, language: str = "en", *, wide: bool = False, most: int | None = None) -> str:
-    """The cell WHY of a job, as `build_job_cells` has it."""
-    why = render(row.manager or "", language)
-    if row.cause:
-        why = explain(row.cause, language) if wide else explain_briefly(row.cause, language, most)
-    if row.edit is not None:
-        edit = render(row.edit, language)
-        why = "; ".join(filter(None, (why, edit if wide or most is None else shorten(edit, most))))
-    return why
-
-
-def _ready(counts: Counts | None, completed: bool) -> str:
-    """Running of wanted; in a completed job, of a role that trains, succeeded of wanted."""
-    if counts is None:
-        return ""
-    return f"{counts.succeeded}/{counts.wanted}" if completed and counts.succeeded else counts.ready
 
 
 def build_pod_cells(row: PodRow, now: Moment, language: str = "en") -> list[str]:

@@ -19,9 +19,9 @@ from rich.text import Text
 
 from paddock.cli.output.local_times import localize_times
 from paddock.cli.output.log_lines import Unended
-from paddock.cli.output.os_errors import explain_unreadable
 from paddock.cli.output.streams import drop_output
 from paddock.cli.output.terminal import pod_colour, stderr, stdout
+from paddock.jobs.text.os_errors import explain_unreadable
 from paddock.jobs.text.phrases import Phrase, phrase, render
 
 

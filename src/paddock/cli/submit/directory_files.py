@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.output.os_errors import explain_unreadable
+from paddock.jobs.text.os_errors import explain_unreadable
 from paddock.jobs.text.phrases import phrase
 
 if TYPE_CHECKING:

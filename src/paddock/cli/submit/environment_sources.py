@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from paddock.cli.submit.requirements import Requirements
+from paddock.app.requirements import Requirements
 from paddock.environments.defaults import SERVERS_CHECK, SERVERS_ENV, UNBUFFERED
 from paddock.environments.packages.paddle import (
     PADDLE,

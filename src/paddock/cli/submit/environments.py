@@ -4,34 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+from paddock.app.environment_manifests import Settings, build_manifest, build_variables, read_variables
+from paddock.app.requirements import Requirements, explain_url, read_requirements
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.environment_sources import build_spec, find_problems, with_files
-from paddock.cli.submit.requirements import Requirements, explain_url, read_requirements
 from paddock.environments.pytorch.builds import AUTO, BACKEND_PATTERN, CPU, PLAIN
 from paddock.environments.requirements import requirement_name
 from paddock.environments.sources import Source
 from paddock.jobs.text.phrases import Names, Phrase, phrase
-from paddock.kube.meta import ENVIRONMENTS, Manifest
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """The options of an Environment beside its packages, as typed. What is empty was not typed."""
-
-    images: tuple[str, ...] = ()
-    index_url: str = field(default="", repr=False)
-    extra: tuple[str, ...] = field(default=(), repr=False)
-    variables: tuple[str, ...] = ()
-    python: str = ""
-    torch_backend: str = ""
-
-    @property
-    def names_index(self) -> bool:
-        """An index of the options overrides those of the files."""
-        return bool(self.index_url or self.extra)
+from paddock.kube.meta import Manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +36,7 @@ def build_environment(name: str, read: Sequence[Requirements], settings: Setting
     problems += _find_problems(settings)
     if problems:
         raise UserError(*problems, phrase("nothing was created"))
-    urls = [each.index_url for each in read if each.index_url]
-    spec: dict[str, Any] = {
-        "images": list(settings.images),
-        "python": settings.python,
-        "requirements": list(dict.fromkeys(package for each in read for package in each.packages)),
-        "indexURL": settings.index_url or (urls[-1] if urls else ""),
-        "extraIndexURLs": list(settings.extra) or [url for each in read for url in each.extra_index_urls],
-        "torchBackend": settings.torch_backend,
-        "env": _build_variables(_read_variables(settings.variables)),
-    }
-    return {
-        "apiVersion": ENVIRONMENTS.api_version,
-        "kind": ENVIRONMENTS.kind,
-        "metadata": {"name": name},
-        "spec": {key: value for key, value in spec.items() if value},
-    }
+    return build_manifest(name, read, settings)
 
 
 def check_changes(
@@ -104,7 +73,7 @@ def change_environment(before: Manifest, read: Sequence[Requirements], source: S
         "indexURL": changes.index_url,
         "extraIndexURLs": list(changes.extra),
         "torchBackend": changes.torch_backend,
-        "env": _build_variables(variables | _read_variables(changes.variables)) if changes.variables else (),
+        "env": build_variables(variables | read_variables(changes.variables)) if changes.variables else (),
     }
     return {**after, "spec": spec | {key: value for key, value in given.items() if value}}
 
@@ -179,14 +148,6 @@ def _explain_backend(text: str) -> Phrase:
         "--torch-backend: found {found}; wanted is one of {names}, or a build of download.pytorch.org, as in cu128",
         found=repr(text), names=Names((AUTO, CPU, PLAIN)),
     )  # fmt: skip
-
-
-def _read_variables(variables: Sequence[str]) -> dict[str, str]:
-    return {key: value for key, _, value in (each.partition("=") for each in variables)}
-
-
-def _build_variables(variables: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{"name": name, "value": value} for name, value in variables.items()]
 
 
 def _of_option(option: str, problem: Phrase | str) -> Phrase:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from paddock.app.requirements import Requirements, read_requirements
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.submit.environment_sources import (
     build_first_spec,
@@ -24,7 +25,6 @@ from paddock.cli.submit.environment_sources import (
     has_changed,
     with_files,
 )
-from paddock.cli.submit.requirements import Requirements, read_requirements
 from paddock.environments.sources import SOURCE, Source, read_source
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.errors import AlreadyExists, Conflict, NotFound

@@ -74,7 +74,7 @@ def refuse_unknown(jobs: Sequence[Job], environments: Sequence[Manifest]) -> Non
     if not any(explain_images(job, environments) for job in jobs):
         return
     # late: the scheduler and the classes of all causes, which a job that can start needs none of
-    from paddock.cli.submit.why_not import plan_images
+    from paddock.app.why_not import plan_images
 
     said: list[Phrase] = []
     for job in jobs:

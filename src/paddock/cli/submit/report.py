@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from paddock.cli.output.os_errors import explain_unreadable
 from paddock.jobs.preflight import Document, check, check_together, format_problem, read_bytes
 from paddock.jobs.text.formats import format_of
+from paddock.jobs.text.os_errors import explain_unreadable
 from paddock.jobs.text.phrases import counted, phrase, render
 from paddock.jobs.text.problems import Problem
 from paddock.jobs.text.sentences import told

@@ -12,7 +12,6 @@ from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.flags import LOCAL, Flags
 from paddock.cli.cluster.kinds import name_for_kubectl
 from paddock.cli.output.language import localized, readers_language
-from paddock.cli.output.os_errors import explain_unreadable
 from paddock.cli.output.terminal import stderr
 from paddock.cli.submit.report import LARGEST, read_file
 from paddock.jobs.apis.registry import KINDS
@@ -26,6 +25,7 @@ from paddock.jobs.preflight import (
     read_bytes,
     without_server_fields,
 )
+from paddock.jobs.text.os_errors import explain_unreadable
 from paddock.jobs.text.phrases import Phrase, counted, phrase, render
 from paddock.jobs.text.sentences import nearest, perhaps
 from paddock.kube import meta

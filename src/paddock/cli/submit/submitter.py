@@ -96,7 +96,7 @@ class Submitter:
 
     async def _fits(self, checked: Sequence[Checked]) -> bool:
         """Whether the job's pods would fit on the empty cluster, once the claims that they name are bound."""
-        from paddock.cli.submit.why_not import plan_why_not, without_claims
+        from paddock.app.why_not import plan_why_not, without_claims
 
         job = next(each.job for each in checked if each.job)
         nodes = (await self.client.list(NODES)).items

@@ -14,8 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paddock.app.programs import explain_images
-from paddock.app.why_not import explain_placement
+from paddock.app.why_not import plan_hold, plan_images, plan_why_not, without_claims
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.flags import LOCAL, Flags, build_next
 from paddock.cli.cluster.session import choose_place, run_with_client
@@ -28,9 +27,7 @@ from paddock.cli.submit.report import build_lines, fetch_report
 from paddock.cli.submit.same_name import explain_taken
 from paddock.cli.submit.script.job_secrets import explain_missing, find_missing_secrets, read_brought
 from paddock.cli.submit.submission import Checked, drop_devices, explain_refused, find_lacking, place_document
-from paddock.jobs.causes import ImageUnavailable, Suspended, WaitingForScheduler
-from paddock.jobs.model import CauseRecord, Job, Role, Settings
-from paddock.jobs.objects.pods import build_pod, build_pod_group
+from paddock.jobs.model import CauseRecord, Job
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.jobs.views.steps import build_steps
@@ -163,18 +160,6 @@ _COMPUTED = phrase(
 )
 
 
-def plan_hold(job: Job, now: Moment) -> list[CauseRecord]:
-    """The cause of a job whose manifest suspends it, as one for Kueue does: it has no pods until that is taken back.
-    Pure."""
-    return [Suspended().record(now)] if job.policies.suspend else []
-
-
-def plan_images(job: Job, environments: Sequence[Manifest], now: Moment) -> list[CauseRecord]:
-    """The cause that the operator would record for each image that stands for no environment here. Pure."""
-    unknown = explain_images(job, environments)
-    return [ImageUnavailable(rank, message).record(now) for message, rank in unknown.items()]
-
-
 def plan_lacking(
     each: Checked, nodes: list[Manifest], now: Moment, claims: Sequence[Manifest] = (), bound: Collection[Key] = ()
 ) -> tuple[str, ...]:
@@ -185,39 +170,6 @@ def plan_lacking(
     (fewer,) = drop_devices([each], lacking)
     fits = fewer.job is not None and not plan_why_not(without_claims(fewer.job, bound), [], nodes, [], now, claims)
     return tuple(lacking) if fits else ()
-
-
-def without_claims(job: Job, claims: Collection[Key] | None) -> Job:
-    """The job without the volumes of these claims (None: of any), for which no pod has to wait. Pure."""
-
-    def is_waited_for(volume: Manifest) -> bool:
-        name = (volume.get("persistentVolumeClaim") or {}).get("claimName")
-        return not name or (claims is not None and Key(job.key.namespace, str(name)) not in claims)
-
-    def drop(role: Role) -> Role:
-        spec = role.template.get("spec") or {}
-        kept = [volume for volume in spec.get("volumes") or () if is_waited_for(volume)]
-        return replace(role, template={**role.template, "spec": {**spec, "volumes": kept}})
-
-    return replace(job, roles=tuple(map(drop, job.roles)))
-
-
-def plan_why_not(
-    job: Job,
-    pods: list[Manifest],
-    nodes: list[Manifest],
-    groups: list[Manifest],
-    now: Moment,
-    claims: Sequence[Manifest] = (),
-) -> CauseRecord | None:
-    """The cause that the operator would record if the job were submitted now; None if all of its pods fit. Pure."""
-    settings = Settings(pod_groups=POD_GROUPS)
-    wanted = [build_pod(job, rank, 0, None, settings) for role in job.roles for rank in role.ranks()]
-    group = build_pod_group(job, POD_GROUPS)
-    waits = explain_placement(wanted, pods, nodes, [*groups, group], now, claims)
-    if not waits:
-        return None
-    return WaitingForScheduler(len(waits), len(wanted), next(iter(waits.values()))).record(now)
 
 
 def build_answer(answer: Answer, file: str, language: str, flags: Flags = LOCAL) -> list[str]:

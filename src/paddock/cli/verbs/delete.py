@@ -8,7 +8,6 @@ import click
 
 from paddock.cli.cluster.complete import complete_jobs
 from paddock.cli.cluster.deletion import delete_job
-from paddock.cli.cluster.lookup import printed_name
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import run_with_client
@@ -17,6 +16,7 @@ from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.terminal import stderr, stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.text.phrases import Phrase, phrase, render
+from paddock.jobs.views.commands import printed_name
 
 if TYPE_CHECKING:
     from paddock.client.client import Client

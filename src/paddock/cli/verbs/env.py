@@ -12,14 +12,17 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from paddock.app.environment_manifests import Settings
 from paddock.app.home import Home
+from paddock.app.programs import read_used
+from paddock.app.requirements import read_requirements
 from paddock.cli.cluster.complete import complete_environments
-from paddock.cli.cluster.environment_users import find_users
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.lookup import explain_near, fetch_all
 from paddock.cli.cluster.places import Place
@@ -30,7 +33,6 @@ from paddock.cli.output.terminal import print_table, stderr, stdout
 from paddock.cli.submit.environment_sources import has_changed, with_files
 from paddock.cli.submit.environments import (
     Changes,
-    Settings,
     build_environment,
     change_environment,
     check_changes,
@@ -38,7 +40,6 @@ from paddock.cli.submit.environments import (
     is_built_anew,
 )
 from paddock.cli.submit.file_environments import read_files_of
-from paddock.cli.submit.requirements import read_requirements
 from paddock.cli.submit.script.options import Command
 from paddock.cli.verb import VerbGroup
 from paddock.environments.definition import BUILD_REQUESTED, build_spec_digest
@@ -48,6 +49,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.labels import ENVIRONMENT_ANNOTATION
 from paddock.jobs.text.phrases import Foreign, Phrase, phrase
 from paddock.jobs.text.sentences import nearest
+from paddock.jobs.views.environment_users import read_plan, read_users
 from paddock.jobs.views.environments import read_environment_row
 from paddock.kube.errors import AlreadyExists, Conflict, NotFound
 from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, annotations_of, name_of
@@ -350,8 +352,8 @@ def rm(name: str, files: bool) -> None:
         environment = await fetch_environment(client, name)
         others = [each for each in (await client.list(ENVIRONMENTS)).items if name_of(each) != name]
         jobs, pods = await fetch_all(client, KINDS, ""), (await client.list(PODS)).items
-        if users := find_users(name, [environment, *others], jobs, pods):
-            user: Phrase | str = users[0]
+        if users := read_users([environment, *others], starmap(read_plan, jobs), pods, read_used).get(name):
+            user: Phrase | str = str(users[0])
             if len(users) > 1:
                 user = phrase("{names} and {count} more", names=user, count=len(users) - 1)
             raise UserError(

@@ -12,7 +12,7 @@ import click
 from paddock.cli.cluster.complete import complete_objects
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.kinds import KINDS_BY_WORD
-from paddock.cli.cluster.lookup import explain_near, fetch_all, printed_name
+from paddock.cli.cluster.lookup import explain_near, fetch_all
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import choose_place, run_with_client
@@ -23,6 +23,7 @@ from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.text.phrases import NOTHING, Phrase, phrase, render
 from paddock.jobs.text.sentences import nearest
+from paddock.jobs.views.commands import printed_name
 from paddock.jobs.views.environments import read_environment_row
 from paddock.jobs.views.jobs import JobRow, read_job_row
 from paddock.jobs.views.pods import read_pod_row

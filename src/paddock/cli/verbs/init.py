@@ -15,7 +15,6 @@ from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.session import choose_place
 from paddock.cli.output.language import localized, readers_language
-from paddock.cli.output.os_errors import explain_unreadable
 from paddock.cli.output.terminal import stderr
 from paddock.cli.submit.script.options import ScriptOptions, read_options, script_options
 from paddock.cli.submit.script.requests import build_documents, read_request, without_directory
@@ -23,6 +22,7 @@ from paddock.cli.submit.script.typed_command import CommandVerb, read_typed
 from paddock.cli.submit.script.written_manifest import write_commented
 from paddock.cli.submit.workdir import workdir_option
 from paddock.jobs.script.request import ScriptRequest
+from paddock.jobs.text.os_errors import explain_unreadable
 from paddock.jobs.text.phrases import Phrase, phrase
 
 

@@ -19,6 +19,7 @@ from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import choose_place, connect, run_with_client
 from paddock.cli.cluster.session import run as run_to_end
+from paddock.cli.follow.copied_logs import name_console, print_copied
 from paddock.cli.follow.follow import Follower, JobDeleted
 from paddock.cli.follow.kept_runs import Which, find_kept, split_pod
 from paddock.cli.follow.print_logs import Request, name_one_rank, print_fetched, print_kept
@@ -90,7 +91,8 @@ def command(
     paddock logs resnet-worker-0 --previous
 
     The local cluster keeps what each run and each attempt printed, also when the job is gone or run again: for 7 days
-    or up to 1 GiB (`paddock up --keep-logs` sets both). A Kubernetes keeps the log of a pod as long as the pod.
+    or up to 1 GiB (`paddock up --keep-logs` sets both). A Kubernetes keeps the log of a pod as long as the pod; after
+    that, what `paddock console` has copied of it on this machine is printed.
     """
     which = Which(role, ranks, run, attempt, previous, since)
     request = Request(which, Wanted(include, exclude, tail, first_error), follow, output == "json", raw)
@@ -146,7 +148,12 @@ def refuse_combinations(request: Request) -> None:
 
 
 async def _print_of_cluster(client: Client, place: Place, namespace: str, word: str, request: Request) -> int:
-    stored, which = await _fetch_job(client, place, namespace, word, request.which)
+    try:
+        stored, which = await _fetch_job(client, place, namespace, word, request.which)
+    except UserError:
+        if place.home is None and (code := print_copied(place, namespace, word, request)) is not None:
+            return code
+        raise
     read, pods = stored.job, await fetch_pods(client, stored)
     if which.attempt is not None:
         pods = [pod for pod in pods if labels_of(pod).get(ATTEMPT_LABEL, "0") == str(which.attempt)]
@@ -158,6 +165,11 @@ async def _print_of_cluster(client: Client, place: Place, namespace: str, word: 
         where = place.flags.of(stored.key.namespace)
         raise UserError(explain_invalid(stored.key.name, where, bool(ranks)))
     chosen = choose_ranks(word, ranks, which.role, which.ranks, request.wanted.tail)
+    of_pods = {rank_name(pod) for pod in pods}
+    if place.home is None and not any(str(rank) in of_pods for rank in chosen.ranks):
+        code = print_copied(place, namespace, word, request, stored.uid)
+        if code is not None:
+            return code
     if request.follow and not ended and not request.is_of_the_past:
         return await _follow(client, place, stored, chosen, request)
     printer = await print_fetched(client, place, stored, chosen, pods, request)
@@ -165,9 +177,8 @@ async def _print_of_cluster(client: Client, place: Place, namespace: str, word: 
         return 1
     if not printer.printed:
         keeps = read is not None and read.policies.clean_pods is CleanPods.NEVER
-        of_pods = {rank_name(pod) for pod in pods}
-        gone = ended and place.home is None
-        printer.screen.notify(explain_silence(stored.key.name, chosen.ranks, of_pods, gone=gone, keeps=keeps))
+        console = name_console(place) if ended and place.home is None else ""
+        printer.screen.notify(explain_silence(stored.key.name, chosen.ranks, of_pods, console=console, keeps=keeps))
     return int(request.follow and ended and stored.status.phase is not Phase.COMPLETED)
 
 
@@ -207,17 +218,21 @@ def explain_invalid(name: str, options: str, printed: bool) -> Phrase:
     )
 
 
-def explain_silence(name: str, ranks: Sequence[Rank], pods: Collection[str], *, gone: bool, keeps: bool) -> Phrase:
-    """Why no log of `ranks` was found. `pods`: ranks that have a pod; `gone`: no pod will be created and no log file is
-    kept; `keeps`: cleanPodPolicy is Never. Pure."""
-    if not gone or any(str(rank) in pods for rank in ranks):
+def explain_silence(name: str, ranks: Sequence[Rank], pods: Collection[str], *, console: str, keeps: bool) -> Phrase:
+    """Why no log of `ranks` was found. `pods`: ranks that have a pod; `console`: the command that copies logs, where no
+    pod will be created and nothing was copied, else empty; `keeps`: cleanPodPolicy is Never. Pure."""
+    if not console or any(str(rank) in pods for rank in ranks):
         return phrase("{job} has printed nothing yet", job=name)
     missing = phrase("the pods of {job} are gone, and their logs with them", job=name)
     if len(ranks) == 1:
         missing = phrase("the pod of {rank} of {job} is gone, and its log with it", rank=str(ranks[0]), job=name)
     if keeps:
-        return missing
-    return phrase("{missing}: runPolicy.cleanPodPolicy (cleanPodPolicy) Never keeps pods", missing=missing)
+        return phrase("{missing}; `{command}` copies logs while it runs", missing=missing, command=console)
+    return phrase(
+        "{missing}: runPolicy.cleanPodPolicy (cleanPodPolicy) Never keeps pods, and `{command}` copies logs while it "
+        "runs",
+        missing=missing, command=console,
+    )  # fmt: skip
 
 
 async def _follow(client: Client, place: Place, job: StoredJob, which: Selection, request: Request) -> int:

@@ -1,7 +1,7 @@
 """paddock manifests
 
-Prints the files of `deploy/`, which `jobs.install` builds from the typed models: the CRDs, the operator, the webhook.
-This module only formats them. tests/cli/test_manifests.py compares them with deploy/.
+Prints the files of `deploy/`, which `jobs.install` builds from the typed models: the CRDs, the operator, the webhook,
+the console. This module only formats them. tests/cli/test_manifests.py compares them with deploy/.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ from typing import Any
 
 import click
 import yaml
+from click.core import ParameterSource
 
 from paddock.cli.cluster.kinds import KindsOfJob
 from paddock.cli.output.language import localized
 from paddock.cli.verb import DescribedDefault, Verb
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.install.console import NAMESPACE as CONSOLE_NAMESPACE
+from paddock.jobs.install.console import build_console
 from paddock.jobs.install.crd import build_crd, build_old_crd
 from paddock.jobs.install.deployment import IMAGE, NAMESPACE, Installation, Scope, build_operator
 from paddock.jobs.install.deployment import KINDS as DEFAULT_KINDS
@@ -51,7 +54,7 @@ def _check_namespaces(context: click.Context, parameter: click.Parameter, values
 
 
 @click.command(name="manifests", cls=Verb)
-@click.argument("what", type=click.Choice(["crd", "operator", "webhook", "all"]), default="all")
+@click.argument("what", type=click.Choice(["crd", "operator", "webhook", "console", "all"]), default="all")
 @click.option(
     "-n",
     "--namespace",
@@ -59,7 +62,7 @@ def _check_namespaces(context: click.Context, parameter: click.Parameter, values
     show_default=True,
     metavar="NAME",
     callback=_check_namespace,
-    help="Where the operator runs, and the jobs.",
+    help="Where the operator runs, and the jobs. The console's own default is paddle-console.",
 )
 @click.option(
     "--jobs-in",
@@ -84,7 +87,13 @@ def _check_namespaces(context: click.Context, parameter: click.Parameter, values
     show_default=",".join(kind.qualified for kind in DEFAULT_KINDS),
     help="Which kinds of job, joined by commas; kubeflow.org: all of that group. The webhook checks all kinds.",
 )
-@click.option("--image", default=IMAGE, show_default=True, metavar="NAME", help="The operator's image.")
+@click.option(
+    "--image",
+    default=IMAGE,
+    show_default=True,
+    metavar="NAME",
+    help="The image of the operator, the webhook and the console.",
+)
 @click.option(
     "--api-version",
     "version",
@@ -105,7 +114,7 @@ def command(
     version: str,
     output: str,
 ) -> None:
-    """Print what a cluster needs: the definitions of jobs, and the operator. The webhook is optional.
+    """Print what a cluster needs: the definitions of jobs, and the operator. The webhook and the console are optional.
 
     \b
     paddock manifests | kubectl apply -f -
@@ -113,6 +122,7 @@ def command(
     paddock manifests operator -n team-a --scope namespace
     paddock manifests crd --kinds kubeflow.org
     paddock manifests webhook
+    paddock manifests console
 
     The files in deploy/ are what it prints without options.
     """
@@ -128,6 +138,10 @@ def command(
         raise click.UsageError(localized(said))
     if is_webhook and version == "v1beta1":
         raise click.UsageError(localized(phrase("the webhook needs Kubernetes 1.20 or later")))
+    if what == "console":
+        is_own = click.get_current_context().get_parameter_source("namespace") is ParameterSource.DEFAULT
+        _print(build_console(CONSOLE_NAMESPACE if is_own else namespace, image), output)
+        return
     own = () if is_webhook else (namespace,)  # it checks jobs of all namespaces unless some are named
     installation = Installation(
         namespace=namespace,
@@ -137,13 +151,16 @@ def command(
         scope=Scope(scope),
         old=version == "v1beta1",
     )
-    found = build_manifests(what, installation)
+    _print(build_manifests(what, installation), output)
+
+
+def _print(found: Sequence[Manifest], output: str) -> None:
     print(write_json(found) if output == "json" else write_yaml(found), end="")
 
 
 def build_manifests(what: str, installation: Installation) -> list[Manifest]:
-    """`what`: crd, operator, webhook, or all, which has no webhook. CRDs come first: without them the operator cannot
-    watch jobs."""
+    """`what`: crd, operator, webhook, or all, which has no webhook. CRDs come first: without them
+    the operator cannot watch jobs."""
     if what == "webhook":
         return list(build_webhook(installation))
     build = build_old_crd if installation.old else build_crd

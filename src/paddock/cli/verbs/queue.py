@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from paddock.app.queue import Queue, read_queue
-from paddock.cli.cluster.lookup import fetch_all, printed_name
+from paddock.app.queue import read_queue
+from paddock.cli.cluster.lookup import fetch_all
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import run_with_client
 from paddock.cli.output import queue_rows
 from paddock.cli.output.language import localized, readers_language
-from paddock.cli.output.queue_rows import QueueRow, read_queue_rows
 from paddock.cli.output.rows import with_namespace
 from paddock.cli.output.terminal import find_room, print_table, stderr, stdout
 from paddock.cli.verb import Verb
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.queue import Queue
 from paddock.jobs.text.phrases import Phrase, phrase, render
+from paddock.jobs.views.commands import printed_name
+from paddock.jobs.views.queue_rows import QueueRow, explain_capacity, read_queue_rows
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import (
     NODES,
@@ -114,7 +116,7 @@ async def _list(client: Client, resource: Resource, namespace: str = "") -> list
 
 def _print(found: _Found, namespace: str) -> None:
     now, language = time.time(), readers_language()
-    capacity = queue_rows.explain_capacity(found.queue.capacity, all_pods=found.all_pods)
+    capacity = explain_capacity(found.queue.capacity, all_pods=found.all_pods)
     stdout().print(render(capacity, language))
     if not found.rows:
         stderr().print(localized(explain_empty(namespace)))

@@ -27,7 +27,7 @@ from paddock.cli.output.interrupts import Listen, queue_interrupts
 from paddock.cli.output.language import readers_language
 from paddock.cli.output.periods import read_seconds
 from paddock.cli.output.screen import Screen
-from paddock.cli.submit.next_steps import explain_following
+from paddock.cli.submit.next_steps import explain_console, explain_following
 from paddock.cli.submit.script.documents import Documents, read_documents
 from paddock.cli.submit.script.options import ScriptOptions, read_options, script_options
 from paddock.cli.submit.script.typed_command import CommandVerb, read_typed
@@ -279,6 +279,8 @@ class Run:
                 say(build_head(job.job, self._screen.language))
                 for said in submitted.programs:
                     say(said)
+                if console := explain_console(self._place, job):
+                    self._screen.notify(console)
                 if self._detach and interrupt.done():  # it came after the create request was sent
                     outcome = Outcome(client, self._place, self._screen, job)
                     return await self._interrupt(outcome, FollowedJob(job.job, job.status, time.time()))

@@ -108,6 +108,7 @@ def _print(place: Home, running: Running, facts: dict[str, Any]) -> None:
     lines = {
         phrase("embedded cluster:"): localized(said),
         phrase("serves:"): localized(serves),
+        **({phrase("console:"): running.console} if running.console else {}),
         phrase("machine:"): localized(machine),
         phrase("jobs:"): _counted(facts["jobs"]),
         phrase("pods:"): _counted(facts["pods"]),

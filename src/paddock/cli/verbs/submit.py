@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from paddock.cli.cluster.flags import Flags
-from paddock.cli.cluster.lookup import printed_name
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import choose_place, run_with_client
@@ -28,6 +27,7 @@ from paddock.cli.submit.workdir import place_directories, refuse_impossible, wor
 from paddock.cli.verb import Verb
 from paddock.jobs.model import Job
 from paddock.jobs.text.phrases import Phrase, phrase, render
+from paddock.jobs.views.commands import printed_name
 from paddock.kube.meta import Manifest, name_of
 
 if TYPE_CHECKING:

@@ -84,6 +84,8 @@ def command(port: int, sandbox: str, limits: Limits | None) -> None:
         _notify(phrase("embedded cluster is up already ({url}, process {pid})", url=running.url, pid=running.pid))
         _warn_of_differences(running.url, running.sandbox, port, sandbox)
     export = f"export KUBECONFIG={shlex.quote(str(place.kubeconfig))}"
+    if running.console:
+        _notify(phrase("{address}     the console: `paddock console` opens it", address=running.console))
     _notify(phrase("{export}     for kubectl\npaddock down     stops it", export=export))
 
 

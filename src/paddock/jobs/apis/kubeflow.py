@@ -35,7 +35,6 @@ from paddock.jobs.names import job_label
 from paddock.jobs.objects.templates import check_template
 from paddock.jobs.reading.fields import Fields
 from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.jobs.text.problems import Problem
 from paddock.jobs.text.sentences import either, nearest, told, wrong
 from paddock.kube.meta import Manifest, Resource, labels_of
 from paddock.kube.times import Moment
@@ -110,8 +109,7 @@ class KubeflowJob:
 
     def read_job(self, manifest: Mapping[str, Any]) -> Job:
         """Raises `InvalidJob` with every problem at once, and no other exception."""
-        problems: list[Problem] = []
-        root = Fields(manifest, "", problems)
+        root = Fields(manifest, "", {})
         metadata, spec = root.child("metadata"), root.child("spec")
         roles, policy = self._read_roles(spec), spec.child("runPolicy")
         check_name(metadata, roles)

@@ -73,12 +73,12 @@ def read_scope(metadata: Fields) -> RestartScope:
 def accept(job: Job, root: Fields, path_of: Callable[[Role], str], restart_policy: str) -> Job:
     """The job with its warnings. Raises `InvalidJob` if a problem of `root` is an error. `path_of`: the path of a role
     in the manifest; `restart_policy`: the path of its restartPolicy below that."""
-    problems = root.problems
     if job.scope is RestartScope.POD and FRAMEWORKS[job.framework].needs_addresses(job):
         said = phrase("has no effect: the ranks of this job are told each other's addresses, so all restart together")
         root.child("metadata").child("annotations").warn(RESTART_SCOPE_ANNOTATION, said)
+    problems = tuple(root.problems.values())
     if any(problem.severity == "error" for problem in problems):
-        raise InvalidJob(tuple(problems))
+        raise InvalidJob(problems)
     notices = (*read_notices(job, path_of), *read_variable_notices(job, path_of))
     limits = read_limit_notices(job, lambda role: f"{path_of(role)}.{restart_policy}")
     return replace(job, warnings=(*problems, *notices, *limits))

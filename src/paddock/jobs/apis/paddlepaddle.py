@@ -88,8 +88,7 @@ class PaddlePaddleJob:
 
     def read_job(self, manifest: Mapping[str, Any]) -> Job:
         """Raises `InvalidJob` with every problem at once, and no other exception."""
-        problems: list[Problem] = []
-        root = Fields(manifest, "", problems)
+        root = Fields(manifest, "", {})
         metadata, spec = root.child("metadata"), root.child("spec")
         network = Network(spec.choice("intranet", Intranet, Intranet.POD_IP), spec.whole("withGloo", 0, 2) or 0)
         elastic = _read_elastic(spec)

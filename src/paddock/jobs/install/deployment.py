@@ -91,13 +91,8 @@ class Installation:
 def build_operator(installation: Installation) -> tuple[Manifest, ...]:
     """All objects, in the order in which they must be created."""
     whole = installation.scope is Scope.CLUSTER
-    namespace: Manifest = {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {"name": installation.namespace, "labels": {**LABELS, **OURS}},
-    }
     return (
-        *((namespace,) if whole else ()),
+        *((_build_namespace(installation),) if whole else ()),
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _metadata(ACCOUNT, installation.namespace)},
         *_build_own_rights(installation),
         *_build_job_rights(installation),
@@ -106,6 +101,14 @@ def build_operator(installation: Installation) -> tuple[Manifest, ...]:
         *((_build_priority_class(installation),) if whole else ()),
         _build_deployment(installation),
     )
+
+
+def _build_namespace(installation: Installation) -> Manifest:
+    return {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": installation.namespace, "labels": {**LABELS, **OURS}},
+    }
 
 
 def _build_own_rights(installation: Installation) -> tuple[Manifest, ...]:

@@ -50,6 +50,16 @@ def write_original(container: Mapping[str, Any]) -> str:
     return json.dumps({key: container[key] for key in ("command", "args") if container.get(key)})
 
 
+def read_original(value: str) -> str:
+    """The words of what `write_original` wrote, as a reader wrote them: with their line breaks, in their own letters. A
+    value that somebody else wrote is left as it is."""
+    try:
+        found = json.loads(value) if value else {}
+        return " ".join(word for key in ("command", "args") for word in found.get(key, ()))
+    except (ValueError, AttributeError, TypeError):
+        return value
+
+
 def read_notices(job: Job, path_of: Callable[[Role], str]) -> tuple[Problem, ...]:
     """The substitutions in `job`, as warnings: what a manifest does not decide depends on who runs it. `path_of`: the
     path of a role in the manifest."""

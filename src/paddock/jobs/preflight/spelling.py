@@ -9,7 +9,7 @@ and `levels` those at the wrong level.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -34,10 +34,9 @@ class Spelling:
     def as_written(self, problem: Problem) -> Problem:
         """The problem with its path as the user wrote it, by the innermost corrected name: its written path includes
         the outer ones."""
-        around = [path for path in self.written if _is_within(problem.path, path)]
-        if not around:
+        corrected = next((path for path in _outwards(problem.path) if path in self.written), None)
+        if corrected is None:
             return problem
-        corrected = max(around, key=len)
         return replace(problem, path=self.written[corrected] + problem.path[len(corrected) :])
 
     def path_as_written(self, path: str) -> str:
@@ -119,5 +118,9 @@ def _likeness(name: str, other: str) -> float:
     return difflib.SequenceMatcher(None, name.casefold()[:100], other.casefold()).ratio()
 
 
-def _is_within(path: str, outer: str) -> bool:
-    return path == outer or path.startswith((f"{outer}.", f"{outer}["))
+def _outwards(path: str) -> Iterator[str]:
+    """The path, then each that it is below, the innermost first."""
+    yield path
+    for place in range(len(path) - 1, 0, -1):
+        if path[place] in ".[":
+            yield path[:place]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar
@@ -20,6 +21,7 @@ from yaml.reader import Reader
 from yaml.resolver import BaseResolver
 from yaml.scanner import Scanner
 
+from paddock.jobs.reading.bounds import Bounds, Meter, TooMuch
 from paddock.jobs.reading.pasted import recognise, recognise_bytes
 from paddock.jobs.reading.scalars import PLAIN, TAG
 from paddock.jobs.reading.yaml_errors import explain_yaml, recover_yaml
@@ -31,10 +33,12 @@ from paddock.jobs.text.sentences import told, wrong
 T = TypeVar("T")
 
 
-def read_documents(text: str) -> tuple[Document, ...]:
-    """At least one document; an empty text gives a document with a problem. A `kind: List` gives its items."""
+def read_documents(text: str, bounds: Bounds | None = None) -> tuple[Document, ...]:
+    """At least one document; an empty text gives a document with a problem. A `kind: List` gives its items. Where the
+    text passes `bounds`, its reading ends with a problem that says so."""
     text = text.removeprefix("\ufeff")
-    found = tuple(each for document in _compose(text) for each in _unwrap(document))
+    meter = Meter(bounds) if bounds else None
+    found = tuple(each for document in _compose(text, meter) for each in _unwrap(document))
     return found or (_broken(told("", phrase("there is no manifest here: the text is empty"), line=1, column=1)),)
 
 
@@ -63,11 +67,57 @@ class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
         return f"{TAG}{'seq' if kind is yaml.SequenceNode else 'map'}"
 
 
+class _Metered(_Loader):
+    def __init__(self, text: str, meter: Meter) -> None:
+        super().__init__(text)
+        self._meter = meter
+
+    def compose_document(self) -> yaml.Node | None:
+        self._meter.begin_document(self._mark())
+        return super().compose_document()
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        self._meter.enter(self._mark())
+        node = super().compose_node(parent, index)
+        self._meter.leave()
+        return node
+
+    def _mark(self) -> Any:
+        event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
+        return event.start_mark
+
+
+def count_values(text: str, bounds: Bounds) -> int:
+    """As far as the text can be read and is within bounds."""
+    meter = Meter(bounds)
+    loader = _Metered(text, meter)
+    with suppress(yaml.YAMLError, RecursionError, TooMuch):
+        while loader.check_node():
+            loader.get_node()
+    return meter.values
+
+
+def compose_nodes(text: str) -> list[yaml.Node]:
+    """The nodes of a text's documents, for who needs their marks; none where the text is no YAML."""
+    loader, nodes = _Loader(text), list[yaml.Node]()
+    try:
+        while loader.check_node():
+            if (node := loader.get_node()) is not None:
+                nodes.append(node)
+    except (yaml.YAMLError, RecursionError):
+        return []
+    return nodes
+
+
 _MOST_RECOVERIES = 20
 """The number of YAML mistakes after which parsing continues; the user corrects these first."""
 
 
-def _compose(text: str) -> Iterator[Document]:
+_MOST_RECOVERED = 32 * 1024
+"""Characters of a text with bounds that is read on behind a mistake: to find where, it is parsed several times."""
+
+
+def _compose(text: str, meter: Meter | None = None) -> Iterator[Document]:
     """All documents. A YAML mistake ends its document; the documents after it are still parsed."""
     if text.lstrip().startswith("{"):
         text = text.replace("\t", " ")  # JSON may be indented by tabs, and a string of JSON holds none
@@ -76,7 +126,7 @@ def _compose(text: str) -> Iterator[Document]:
     for _ in range(_MOST_RECOVERIES):
         rest = ""
         try:
-            for document in _compose_all(text):
+            for document in _compose_all(text, meter):
                 if "apiVersion" not in document.manifest and not document.inside and (found := find(text)):
                     yield _broken(found.problem)
                     rest = found.rest
@@ -86,7 +136,10 @@ def _compose(text: str) -> Iterator[Document]:
         except (yaml.MarkedYAMLError, yaml.reader.ReaderError) as error:
             found = find(text)
             yield _broken(found.problem if found else explain_yaml(error, text))
-            rest = found.rest if found else recover_yaml(error, text)
+            if meter is None or len(text) <= _MOST_RECOVERED:
+                rest = found.rest if found else recover_yaml(error, text)
+        except TooMuch as error:
+            yield _broken(told("", error.said, line=error.mark.line + 1, column=error.mark.column + 1))
         except RecursionError:
             said = phrase("this is no manifest: it is nested hundreds of levels deep")
             yield _broken(told("", said, line=1, column=1))
@@ -95,8 +148,8 @@ def _compose(text: str) -> Iterator[Document]:
         text = rest
 
 
-def _compose_all(text: str) -> Iterator[Document]:
-    loader = _Loader(text)
+def _compose_all(text: str, meter: Meter | None) -> Iterator[Document]:
+    loader = _Metered(text, meter) if meter else _Loader(text)
     while loader.check_node():
         node = loader.get_node()
         if node is None or is_empty(node):

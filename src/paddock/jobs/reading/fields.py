@@ -1,6 +1,6 @@
 """Typed access to an unchecked manifest: every invalid value becomes a `Problem`, none raises.
 
-A `Fields` is one mapping of the manifest with its path. All mappings of one manifest share one list of problems, so the
+A `Fields` is one mapping of the manifest with its path. All mappings of one manifest share the problems found, so the
 user gets all of them at once. A getter returns the default if it found a problem. The sentences of problems are built
 in `jobs.text.sentences`.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from paddock.jobs.text.phrases import NOTHING, Phrase, phrase
 from paddock.jobs.text.problems import Problem
@@ -24,8 +24,13 @@ Choice = TypeVar("Choice", bound=StrEnum)
 _LABEL_ALLOWED = phrase("a name of at most 63 of a-z 0-9 -, beginning and ending with a letter or digit")
 
 
+Found: TypeAlias = dict[tuple[str, str], Problem]
+"""Problems in the order in which they were found, by path and message: one is looked for at each value of a manifest,
+which may have thousands that are wrong."""
+
+
 class Fields:
-    def __init__(self, value: Any, path: str, problems: list[Problem]) -> None:
+    def __init__(self, value: Any, path: str, problems: Found) -> None:
         self.path = path
         self.problems = problems
         self.value: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
@@ -35,8 +40,7 @@ class Fields:
 
     def add(self, problem: Problem) -> None:
         """Adds a problem, once even if two places read the same field."""
-        if problem not in self.problems:
-            self.problems.append(problem)
+        self.problems.setdefault((problem.path, problem.message), problem)
 
     def has(self, key: str) -> bool:
         return self.value.get(key) is not None

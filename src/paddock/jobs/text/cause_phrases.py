@@ -262,6 +262,9 @@ CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
         "failed: still active {seconds} s after it began; raise runPolicy.activeDeadlineSeconds or train less",
         seconds=value_of(args, "seconds"),
     ),
+    "Cancelled": lambda args: (
+        phrase("cancelled by {who}", who=value_of(args, "who")) if args.get("who") else phrase("cancelled")
+    ),
     "LostTooOften": lambda args: phrase(
         "failed: the pods were lost {limit} times in a row, through no fault of the program; the last time {loss}; "
         "look at the nodes, then create the job again",

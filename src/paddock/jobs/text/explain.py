@@ -89,4 +89,6 @@ def _end_of_word(sentence: str, most: int) -> int:
 
 def _columns(text: str) -> int:
     """The width on a terminal: Chinese characters take two columns."""
+    if text.isascii():
+        return len(text)
     return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)

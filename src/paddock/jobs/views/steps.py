@@ -45,15 +45,58 @@ class Step:
     sentence: Phrase | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a command needs to reach the cluster that a job is on. `options` as in ` --context prod`; `namespace`: the
+    one that need not be named; `kubectl`: with its options."""
+
+    options: str = ""
+    namespace: str = "default"
+    kubectl: str = "kubectl"
+
+    def of(self, namespace: str) -> str:
+        """The options, with `-n` if the namespace is not the default one."""
+        return self.options + self._of_namespace(namespace)
+
+    def _of_namespace(self, namespace: str) -> str:
+        return "" if namespace in ("", self.namespace) else f" -n {namespace}"
+
+    def write(self, step: Step) -> str:
+        """The command alone, as it is typed."""
+        return step.text.format_map(
+            {
+                **step.args,
+                "options": self.options,
+                "where": self.of(step.namespace),
+                "on": self._of_namespace(step.namespace),
+                "kubectl": self.kubectl,
+            }
+        )
+
+    def fill(self, step: Step) -> Phrase | str:
+        """The step's command or sentence, with these options."""
+        if step.sentence is None:
+            return self.write(step)
+        return Phrase(step.sentence.text, (*step.sentence.args, ("command", self.write(step))))
+
+
 def build_steps(
-    cause: CauseRecord, name: str, namespace: str, file: str = "", *, local: bool = True, kind: str = "paddlejob"
+    cause: CauseRecord,
+    name: str,
+    namespace: str,
+    file: str = "",
+    *,
+    local: bool = True,
+    kind: str = "paddlejob",
+    word: str = "",
 ) -> list[Step]:
     """The steps for a cause; empty if there are none. `file`: of a job that is not submitted yet; `local`: the job is
     on the local cluster, whose only node is this machine and whose images are Environments; `kind`: kubectl's name of
-    the job's kind."""
+    the job's kind; `word`: the job as a `paddock` command names it, where that is not its name."""
+    word = word or name
     message = str(cause.args.get("message") or "")
     if cause.reason == "WaitingForScheduler":
-        return list(_steps_to_nodes(message, name, namespace, file, local=local))
+        return list(_steps_to_nodes(message, word, namespace, file, local=local))
     if cause.reason == "ImageUnavailable":
         return _steps_to_image(message, name, namespace, local=local)
     if cause.reason == "EnvironmentFailed":
@@ -66,29 +109,28 @@ def build_steps(
     if isinstance(ranks, list | tuple) and ranks:
         role, _, index = str(ranks[0]).rpartition("-")
         if message:  # the program was not started: there is no log
-            return [Step("paddock describe {name}{where}", {"name": name}, namespace)]
+            return [Step("paddock describe {word}{where}", {"word": word}, namespace)]
         if str(cause.args.get("error") or "").startswith(CHILD_FAILED):  # torchrun's; the log has the program's own
-            return [Step("paddock logs {name}{where} --first-error", {"name": name}, namespace)]
-        args = {"name": name, "role": role, "index": index}
-        return [Step("paddock logs {name}{where} --role {role} --rank {index}", args, namespace)]
+            return [Step("paddock logs {word}{where} --first-error", {"word": word}, namespace)]
+        args = {"word": word, "role": role, "index": index}
+        return [Step("paddock logs {word}{where} --role {role} --rank {index}", args, namespace)]
     text = _COMMANDS.get(cause.reason) if not file else None  # each of them is of a job that is there
-    return [Step(text, {"name": name, "kind": kind, "resume": _RESUME}, namespace)] if text else []
+    return [Step(text, {"name": name, "word": word, "kind": kind}, namespace)] if text else []
 
 
-_RESUME = shlex.quote('{"spec":{"runPolicy":{"suspend":false}}}')
 _EDIT = "{kubectl} edit {kind} {name}{on}"
-_DELETE = "paddock delete {name}{where}"
+_DELETE = "paddock delete {word}{where}"
 _COMMANDS = {
     "BuildingEnvironment": "paddock get environments",
     "CompletedServersKept": _DELETE,
-    "Suspended": "{kubectl} patch {kind} {name}{on} --type merge -p {resume}",
+    "Suspended": "paddock resume {word}{where}",
     "InvalidJob": _EDIT,
     "NoFreePort": "paddock get -A{options}",
     "NoReplicas": _EDIT,
 }
 
 
-def _steps_to_nodes(message: str, name: str, namespace: str, file: str, *, local: bool) -> Iterator[Step]:
+def _steps_to_nodes(message: str, word: str, namespace: str, file: str, *, local: bool) -> Iterator[Step]:
     """The steps for missing labels and devices; none where pods wait for a claim or a PodGroup, as they would go on
     waiting for it."""
     if find_awaited(message) is not None:
@@ -109,7 +151,7 @@ def _steps_to_nodes(message: str, name: str, namespace: str, file: str, *, local
         )
     run = "paddock run {file}" if file else f"{_DELETE} && paddock run FILE"
     if lacking.devices:  # all in one command: each run without one of them alone would wait for the others
-        args = {"name": name, "file": file, "devices": " ".join(f"--without {device}" for device in lacking.devices)}
+        args = {"word": word, "file": file, "devices": " ".join(f"--without {device}" for device in lacking.devices)}
         yield Step(run + "{options} {devices}", args, namespace)
 
 

@@ -99,6 +99,7 @@ class Kubelet:
         self.logs = NodeLogs(directory, self._log_may_grow)
         self._ends = Ends(self._records, self._runs, self.logs.look)
         self._pods = PodTable()
+        self.list_running = self._pods.list_running
         self._neighbours = Neighbours(api, self._on_neighbour)
         self._reflector = Reflector(
             api, PODS, self._on_pod, fields=f"spec.nodeName={machine.name}", on_synced=self._on_all_pods
@@ -113,8 +114,7 @@ class Kubelet:
         self._hosts = CoalescedTask(0.05, self._write_hosts)
         self._old_logs = CoalescedTask(1.0, self._remove_old_logs)
         self._stopping = False
-        self._stopped = asyncio.Event()
-        self._all_ended = asyncio.Event()
+        self._stopped, self._all_ended = asyncio.Event(), asyncio.Event()
         self._adopted = False
 
     async def run(self) -> None:
@@ -286,8 +286,7 @@ class Kubelet:
 
     async def _start(self, pod: KnownPod, plan: PodPlan, now: float) -> PodPlan:
         """Starts the containers of the plan. Returns the next plan, from the result."""
-        assert pod.manifest is not None
-        assert pod.state is not None
+        assert pod.manifest is not None and pod.state is not None
         # The address is written before any start: the operator's ConfigMap of endpoints waits for all addresses.
         if address_of(pod.manifest) != pod.state.address:
             await self._publish(pod, plan.status)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from paddock.kube.meta import Manifest, is_deleting, name_of, namespace_of, version_of
+from paddock.kube.pod_amounts import read_pod_amounts
 from paddock.kube.times import Moment
 from paddock.node.kubelet.pod_plan import is_terminal
 from paddock.node.runtime.addresses import plan_address
@@ -14,7 +15,6 @@ from paddock.node.runtime.container_env import ContainerWaiting
 from paddock.node.runtime.gpus import GPU_RESOURCE, Gpu, NotEnoughGpus, plan_gpus
 from paddock.node.runtime.hosts import address_of
 from paddock.node.runtime.pod_state import Obstacle, PodState, Run
-from paddock.node.scheduler.pod_request import read_pod_amounts
 
 
 @dataclass(slots=True)
@@ -109,6 +109,10 @@ class PodTable:
         """The current run of a running container."""
         pod = self._pods.get(uid)
         return next((run for run in pod.running if run.container == container), None) if pod is not None else None
+
+    def list_running(self) -> list[tuple[PodState, Run]]:
+        """The containers that run now, each with its pod."""
+        return [(pod.state, run) for pod in self._pods.values() if pod.state is not None for run in pod.running]
 
     def is_running(self, uid: str, container: str, number: int) -> bool:
         run = self.find_run(uid, container)

@@ -6,6 +6,7 @@ DIRECTORY/scratch/UID/tmp/                       its /tmp in bubblewrap; removed
 DIRECTORY/scratch/UID/CONTAINER-N/               working directory of run N
 DIRECTORY/scratch/UID/CONTAINER-N.exit, .message exit code and termination message of run N
 DIRECTORY/pods/NAMESPACE_POD_UID/CONTAINER/N.log kubelet's layout; outlives the pod (`paddock.node.runtime.logs`)
+                                         N.times when it was printed (`paddock.node.runtime.log_times`)
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 
+from paddock.kube.log_marks import SUFFIX
 from paddock.node.runtime.mounts import PREFIX, remove_links, remove_memory
 from paddock.node.runtime.pod_files import remove_tree
 from paddock.node.runtime.pod_state import PodState, Run
@@ -69,7 +71,8 @@ class Records:
         remove_tree(self.work_directory(state.uid, run))
         for path in (self.exit_file, self.termination_file):
             path(state.uid, run).unlink(missing_ok=True)
-        self.log_file(state, run).unlink(missing_ok=True)
+        for log in (self.log_file(state, run), self.log_file(state, run).with_suffix(SUFFIX)):
+            log.unlink(missing_ok=True)
 
     def remove_outside(self, state: PodState, kept: frozenset[str] = frozenset()) -> None:
         """Removes a pod's paths in shared places, except those that other pods still use (`kept`)."""

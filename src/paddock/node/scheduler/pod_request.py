@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 from paddock.kube.meta import (
@@ -26,7 +25,7 @@ from paddock.kube.meta import (
     namespace_of,
     uid_of,
 )
-from paddock.kube.quantities import read_quantity
+from paddock.kube.pod_amounts import Amounts, add_amounts, read_pod_amounts
 from paddock.kube.times import Moment, read_time
 from paddock.node.volumes.storage import read_claim_names
 
@@ -36,7 +35,6 @@ PORTS_IN_BLOCK = 20
 GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 
-Amounts = Mapping[str, Fraction]
 GroupKey = tuple[str, Key]
 """Identifies a PodGroup: the API group (two have the kind) and the key."""
 
@@ -130,61 +128,11 @@ def read_request(pod: Manifest) -> Request:
     )
 
 
-def read_pod_amounts(spec: Mapping[str, Any]) -> Amounts:
-    """The amounts that a pod of this spec occupies, by resource. `ValueError` names the field and its value.
-
-    An init container with restartPolicy Always is a sidecar: it is added to the containers. `overhead` is added too.
-    Source: k8s.io/component-helpers, resource.PodRequests.
-    """
-    running: dict[str, Fraction] = {"pods": Fraction(1)}
-    peak: dict[str, Fraction] = {}
-    for index, container in enumerate(spec.get("initContainers") or ()):
-        wanted = _container_amounts(container, f"spec.initContainers[{index}].resources")
-        if container.get("restartPolicy") == "Always":
-            running = _sum(running, wanted)
-            wanted = running
-        else:
-            wanted = _sum(running, wanted)
-        peak = _largest(peak, wanted)
-    for index, container in enumerate(spec.get("containers") or ()):
-        running = _sum(running, _container_amounts(container, f"spec.containers[{index}].resources"))
-    overhead = {name: _amount(text, "spec.overhead") for name, text in (spec.get("overhead") or {}).items()}
-    total = _sum(_largest(peak, running), overhead)
-    return {name: amount for name, amount in total.items() if amount > 0}
-
-
-def _container_amounts(container: Mapping[str, Any], path: str) -> dict[str, Fraction]:
-    resources = container.get("resources") or {}
-    wanted = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
-    return {name: _amount(text, path) for name, text in wanted.items()}
-
-
-def _amount(text: str | int | float, path: str) -> Fraction:
-    try:
-        return _quantity(text)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-
-
-@lru_cache(maxsize=1024)
-def _quantity(text: str | int | float) -> Fraction:
-    """Cached: the pods of a job all have the same few amounts."""
-    return read_quantity(text)
-
-
-def _sum(left: Amounts, right: Amounts) -> dict[str, Fraction]:
-    return {**left, **{name: left.get(name, Fraction(0)) + amount for name, amount in right.items()}}
-
-
-def _largest(left: Amounts, right: Amounts) -> dict[str, Fraction]:
-    return {**left, **{name: max(left.get(name, Fraction(0)), amount) for name, amount in right.items()}}
-
-
 def sum_amounts(requests: Iterable[Request]) -> dict[str, Fraction]:
     """The sum of the amounts of several pods."""
     total: dict[str, Fraction] = {}
     for request in requests:
-        total = _sum(total, request.amounts)
+        total = add_amounts(total, request.amounts)
     return total
 
 

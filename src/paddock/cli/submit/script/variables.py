@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.output.os_errors import explain_unreadable
 from paddock.jobs.script.env_file import NAME, read_env_file
+from paddock.jobs.text.os_errors import explain_unreadable
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.text.sentences import nearest
 

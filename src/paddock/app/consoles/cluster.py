@@ -1,0 +1,238 @@
+"""The console of a Kubernetes: of one user by their kubeconfig, or of many by their tokens.
+
+In both it survives an API that is down, at the start and later: its pages say since when.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import os
+import secrets
+import ssl
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from paddock.app.cluster import install_signal_handlers
+from paddock.app.consoles.heartbeat import asking
+from paddock.app.consoles.listening import choose_host
+from paddock.app.consoles.readers import Readers
+from paddock.app.consoles.rights import ReviewedRights
+from paddock.app.consoles.spool.cluster_logs import ClusterLogs
+from paddock.app.consoles.spool.files import ClusterSpool, place_of_cluster
+from paddock.app.consoles.used.sampled import SampledMetrics
+from paddock.app.health import Address, CannotServe, explain_os_error
+from paddock.app.home import Home
+from paddock.app.queue import read_queue
+from paddock.app.why_not import fetch_cluster_waits
+from paddock.client.client import Client
+from paddock.client.credentials import Credentials
+from paddock.client.kubeconfig import Config
+from paddock.console.fleet import Fleet
+from paddock.console.server import SESSION, Console
+from paddock.console.world import World
+from paddock.jobs.text.phrases import phrase
+from paddock.kube.meta import PODS
+from paddock.version import __version__
+from paddock.webhook.immutable import find_changed
+
+log = logging.getLogger("paddock.console")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What pages say of the cluster: its name, and the options by which `paddock` and `kubectl` reach it."""
+
+    name: str
+    options: str
+    kubectl: str = "kubectl"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Of a console in a pod. `hosts`: its names, besides this machine's. `certificate`, `key`: files (PEM) for HTTPS;
+    `behind_tls`: a proxy before it ends TLS, and its X-Forwarded-Proto is believed."""
+
+    address: Address
+    hosts: Collection[str] = ()
+    certificate: Path | None = None
+    key: Path | None = None
+    behind_tls: bool = False
+
+
+def name_cluster(config: Config) -> str:
+    """For the head of each page: the context, else the server. Pure."""
+    return config.context or urlsplit(config.server).netloc
+
+
+async def serve_user(
+    config: Config,
+    shown: Shown,
+    credentials: Credentials | None,
+    port: int,
+    started: Callable[[Callable[[str], str]], None],
+    home: Home,
+) -> None:
+    """Until it is cancelled, with the rights of the kubeconfig's user. `port`: 0 for any free one. `started` is told
+    how to make a link that signs in once and goes on to a path. `home`: below it the logs of pods are kept. Raises
+    `CannotServe`."""
+    async with open_world(config, shown, credentials, home) as world:
+        host = choose_host(os.getuid())
+        console = Console(world, secrets.token_bytes(32), frozenset({host}), cookie=name_cookie([config]))
+        await serve_alone(console, host, port, started)
+
+
+@asynccontextmanager
+async def open_world(config: Config, shown: Shown, credentials: Credentials | None, home: Home) -> AsyncIterator[World]:
+    """What a console is given of this cluster, with the rights of the kubeconfig's user."""
+    async with (
+        Client(config, credentials=credentials) as client,
+        asking(client),
+        _copying(home, config) as spool,
+        _reading(_build_own_logs(spool, client, rights := ReviewedRights(client))) as logs,
+    ):
+        metrics = SampledMetrics(lambda _: client)
+        try:
+            yield World(
+                shown.name, False, lambda _: client,
+                options=shown.options, kubectl=shown.kubectl, why_not=fetch_cluster_waits, refuse_edit=find_changed,
+                rights=lambda _: rights, silent_since=lambda _: client.silent_since, namespace=config.namespace,
+                logs=lambda _: logs, queue=read_queue, metrics=metrics,
+            )  # fmt: skip
+        finally:
+            await metrics.close()
+
+
+async def serve_alone(
+    console: Console | Fleet, host: str, port: int, started: Callable[[Callable[[str], str]], None]
+) -> None:
+    """On this machine, until it is cancelled. Raises `CannotServe`."""
+    async with _listening(console, Address(host, port), None, "--port") as address:
+        started(lambda path: f"http://{address}{console.make_link(time.time(), path)}")
+        await asyncio.Event().wait()
+
+
+@asynccontextmanager
+async def _copying(home: Home, config: Config) -> AsyncIterator[ClusterSpool]:
+    spool = ClusterSpool(place_of_cluster(home, config.server))
+    try:
+        yield spool
+    finally:
+        spool.release()
+
+
+def _build_own_logs(spool: ClusterSpool, client: Client, rights: ReviewedRights) -> ClusterLogs:
+    """The copies are this user's own, so what was last known of their rights will do while the API is silent."""
+    return ClusterLogs(spool, client, lambda namespace: rights.may("get", PODS, namespace, "log"))
+
+
+@asynccontextmanager
+async def _reading(logs: ClusterLogs) -> AsyncIterator[ClusterLogs]:
+    await logs.start(everything=True)
+    try:
+        yield logs
+    finally:
+        await logs.stop()
+
+
+def name_cookie(configs: Iterable[Config]) -> str:
+    """A browser sends the cookies of a host to each of its ports, and each console has sessions of its own."""
+    named = " ".join(f"{each.server} {each.context}" for each in configs)
+    digest = hashlib.sha256(named.encode()).hexdigest()
+    return f"{SESSION}-{digest[:8]}"
+
+
+async def serve_readers(server: Config, shown: Shown, options: Options, home: Home) -> int:
+    """Until a signal; the exit code. `server`: without a credential. Raises `CannotServe`."""
+    stop = asyncio.Event()
+    install_signal_handlers(stop)
+    await run_readers(server, shown, options, home, stop)
+    log.info("ended in order")
+    return 0
+
+
+async def run_readers(
+    server: Config,
+    shown: Shown,
+    options: Options,
+    home: Home,
+    stop: asyncio.Event,
+    started: Callable[[Address], None] = lambda _: None,
+) -> None:
+    """Until `stop` is set. `started` is told where it listens. Raises `CannotServe`."""
+    async with _copying(home, server) as spool:
+        readers = Readers(server, spool)
+        try:
+            await _run_readers(server, shown, options, readers, stop, started)
+        finally:
+            await readers.close()
+
+
+async def _run_readers(
+    server: Config,
+    shown: Shown,
+    options: Options,
+    readers: Readers,
+    stop: asyncio.Event,
+    started: Callable[[Address], None],
+) -> None:
+    metrics = SampledMetrics(readers.connect)
+    world = World(
+        shown.name, False, readers.connect,
+        options=shown.options, kubectl=shown.kubectl, why_not=fetch_cluster_waits, refuse_edit=find_changed,
+        rights=readers.rights, door=readers, silent_since=readers.silent_since, namespace=server.namespace,
+        logs=readers.logs, metrics=metrics, queue=read_queue,
+    )  # fmt: skip
+    console = Console(world, secrets.token_bytes(32), frozenset(options.hosts), behind_tls=options.behind_tls)
+    try:
+        async with _listening(console, options.address, _load_tls(options), "--bind-address") as address:
+            log.info("paddock %s: the console of %s at %s", __version__, server.server, address)
+            started(address)
+            await stop.wait()
+    finally:
+        await metrics.close()
+
+
+def _load_tls(options: Options) -> ssl.SSLContext | None:
+    if options.certificate is None:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(options.certificate, options.key)
+    except (OSError, ssl.SSLError) as error:
+        why = os.strerror(error.errno) if isinstance(error, FileNotFoundError) and error.errno else str(error)
+        said = phrase(
+            "{flag}: cannot use {path}: {why}", flag="--tls-cert", path=str(options.certificate), why=why
+        )  # fmt: skip
+        raise CannotServe(said) from None
+    return context
+
+
+@asynccontextmanager
+async def _listening(
+    console: Console | Fleet, address: Address, tls: ssl.SSLContext | None, flag: str
+) -> AsyncIterator[Address]:
+    """Where it listens, while it does. Raises `CannotServe`."""
+    runner = web.AppRunner(console.application, access_log=None, handler_cancellation=True, shutdown_timeout=1.0)
+    await runner.setup()
+    try:
+        try:
+            await web.TCPSite(runner, address.host, address.port, ssl_context=tls).start()
+        except OSError as error:
+            said = phrase(
+                "cannot listen at {address}: {why}. Choose another address with {flag}",
+                address=str(address), why=explain_os_error(error), flag=flag,
+            )  # fmt: skip
+            raise CannotServe(said) from None
+        yield Address(address.host, runner.addresses[0][1])
+    finally:
+        await console.close()
+        await runner.cleanup()

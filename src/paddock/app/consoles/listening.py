@@ -1,0 +1,148 @@
+"""The console of the local cluster, on an address of this machine that is its own, as cookies know no ports. It listens
+from the beginning and is loaded when somebody first opens it: that is a sixth of the CPU of a cluster's start.
+
+<home>/console/port     of the last start: a bookmark keeps working
+
+`links` makes the links that sign in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import time
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from paddock.app.consoles.links import make_directory, read_key
+from paddock.app.home import Home
+from paddock.jobs.model import Settings
+from paddock.kube.api import Api
+
+if TYPE_CHECKING:
+    from paddock.console.server import Console
+
+_LOADED = "paddock.app.consoles.local"
+_WAITING = 128
+"""Connections that the system keeps until the console is loaded."""
+_log = logging.getLogger(__name__)
+
+
+def choose_host(user: int) -> str:
+    """An address of the loopback network for this user: other servers of this machine get no cookie of it. Pure."""
+    return f"127.{64 + (user >> 16) % 64}.{(user >> 8) % 256}.{user % 254 + 1}"
+
+
+class LocalConsole:
+    """Serves the console of a home until `stop`."""
+
+    def __init__(self, api: Api, home: Home, machine: str, settings: Settings) -> None:
+        self._place = (api, home, machine, settings)
+        self._home = home
+        self._begun = time.time()
+        self._console: Console | None = None
+        self._socket: socket.socket | None = None
+        self._runner: web.AppRunner | None = None
+        self._opening: asyncio.Task[None] | None = None
+        self.url = ""
+
+    @property
+    def is_loaded(self) -> bool:
+        return self._console is not None
+
+    @property
+    def last_request(self) -> float:
+        """The current time while somebody looks at a page."""
+        if self._console is None:
+            return self._begun
+        return time.time() if self._console.streams else self._console.last_request
+
+    async def start(self) -> None:
+        """Raises OSError."""
+        host, remembered = choose_host(os.getuid()), make_directory(self._home) / "port"
+        read_key(self._home)  # made by one process: of two commands that make it at once, one would sign in vain
+        self._socket = _listen(host, _read_port(remembered), 0)
+        port = self._socket.getsockname()[1]
+        remembered.write_text(str(port))
+        self.url = f"http://{host}:{port}"
+        asyncio.get_running_loop().add_reader(self._socket, self._wake)
+
+    async def stop(self) -> None:
+        if self._opening is not None:
+            self._opening.cancel()
+            await asyncio.gather(self._opening, return_exceptions=True)
+        if self._console is None and self._socket is not None:
+            asyncio.get_running_loop().remove_reader(self._socket)
+        if self._console is not None:
+            await self._console.close()
+        if self._runner is not None:
+            await self._runner.cleanup()
+        if self._socket is not None:
+            self._socket.close()
+
+    def _wake(self) -> None:
+        """Somebody has connected."""
+        assert self._socket is not None
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(self._socket)
+        self._opening = loop.create_task(self._open(self._socket))
+
+    async def _open(self, listening: socket.socket) -> None:
+        try:
+            loaded = await asyncio.to_thread(import_module, _LOADED)
+            console: Console = loaded.build_console(*self._place)
+        except Exception:  # of a disk, which may be well at the next visit
+            _log.exception("the console could not be opened")
+            _turn_away(listening)
+            asyncio.get_running_loop().add_reader(listening, self._wake)
+            return
+        self._console = console
+        try:
+            self._runner = web.AppRunner(
+                console.application, access_log=None, handler_cancellation=True, shutdown_timeout=1.0
+            )
+            await self._runner.setup()
+            await web.SockSite(self._runner, listening).start()
+        except Exception:
+            _log.exception("the console could not be opened")
+            listening.close()  # a browser is refused, and does not wait
+
+
+def _turn_away(listening: socket.socket) -> None:
+    """Whoever has connected: a browser is refused, and does not wait."""
+    with suppress(OSError):
+        while True:
+            listening.accept()[0].close()
+
+
+def _listen(host: str, *ports: int) -> socket.socket:
+    """At the first of these ports that is free. Raises OSError."""
+    for port in ports[:-1]:
+        with suppress(OSError, OverflowError):
+            return _bind(host, port)
+    return _bind(host, ports[-1])
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((host, port))
+        found.listen(_WAITING)
+        found.setblocking(False)
+    except BaseException:
+        found.close()
+        raise
+    return found
+
+
+def _read_port(path: Path) -> int:
+    with suppress(OSError, ValueError):
+        return int(path.read_text())
+    return 0

@@ -1,0 +1,59 @@
+"""What the console of the local cluster is made of. `listening` loads it when somebody first opens it."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from paddock.app.consoles.environments import LocalEnvironments
+from paddock.app.consoles.listening import choose_host
+from paddock.app.consoles.logs import LocalLogs
+from paddock.app.consoles.spent import open_sign_in
+from paddock.app.consoles.used.recorded import LocalMetrics
+from paddock.app.consoles.used.sparks import KeptSparks
+from paddock.app.history import History
+from paddock.app.home import Home
+from paddock.app.outputs import has_outputs
+from paddock.app.queue import read_queue
+from paddock.app.why_not import fetch_waits
+from paddock.console.server import Console
+from paddock.console.world import World
+from paddock.jobs.model import Settings
+from paddock.jobs.names import output_name
+from paddock.kube.api import Api
+from paddock.kube.meta import Manifest, name_of, namespace_of, uid_of
+from paddock.webhook.immutable import find_changed
+
+KUBECTL = "KUBECONFIG=$(paddock kubeconfig) kubectl"
+
+
+def build_world(api: Api, home: Home, machine: str, settings: Settings | None = None) -> World:
+    """Of the embedded cluster in `home`. `settings`: of its operator."""
+    logs = LocalLogs(History(home))
+    metrics, sparks = LocalMetrics(logs), KeptSparks(logs)
+    return World(
+        machine,
+        True,
+        lambda _: api,
+        kubectl=KUBECTL,
+        logs=lambda _: logs,
+        metrics=lambda _: metrics,
+        sparks=lambda _: sparks,
+        why_not=fetch_waits,
+        refuse_edit=find_changed,
+        find_outputs=lambda job: _find_outputs(home, job),
+        settings=settings,
+        environments=LocalEnvironments(home.cache / "environments"),
+        queue=read_queue,
+    )
+
+
+def _find_outputs(home: Home, job: Manifest) -> str:
+    path = home.outputs / namespace_of(job) / output_name(name_of(job), uid_of(job))
+    return str(path) if has_outputs(path) else ""
+
+
+def build_console(api: Api, home: Home, machine: str, settings: Settings) -> Console:
+    key, spent = open_sign_in(home, time.time())
+    world = build_world(api, home, machine, settings)
+    return Console(world, key, frozenset({choose_host(os.getuid())}), spent=spent)

@@ -1,0 +1,88 @@
+"""The logs of the local cluster's jobs, for its console: those that the node wrote, found by the history's records."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+
+from paddock.app.history import History, read_cause
+from paddock.console.world import KeptLog, KeptRun
+from paddock.history.log_shelf import OpenLog, Shelf
+from paddock.history.log_times import read_marks
+from paddock.history.logs import LogFile
+from paddock.history.records import Cause, RunRecord
+from paddock.jobs.model import CauseRecord, Phase
+from paddock.kube.meta import Resource
+from paddock.node.runtime.pod_files import open_regular
+
+_FRESH_SECONDS = 1.0
+"""How long what was found is found: each pane of a page asks again."""
+_MOST_ASKED = 64
+_FAILED = (Phase.FAILED, Phase.RESTARTING)
+"""In other phases a cause names a rank that something waits for."""
+
+
+class LocalLogs:
+    """One reader's, as a laptop has one. `clock`: seconds that only grow."""
+
+    def __init__(self, history: History, clock: Callable[[], float] = time.monotonic) -> None:
+        self._history, self._clock = history, clock
+        self._shelf = Shelf()
+        self._asked: dict[tuple[Resource, str, str, str], tuple[float, KeptRun | None]] = {}
+
+    async def find(self, resource: Resource, namespace: str, name: str, uid: str) -> KeptRun | None:
+        key = (resource, namespace, name, uid)
+        at, found = self._asked.get(key, (-_FRESH_SECONDS, None))
+        if self._clock() - at >= _FRESH_SECONDS:
+            found = await asyncio.to_thread(self._find, *key)
+            if len(self._asked) >= _MOST_ASKED:
+                self._asked.clear()
+            self._asked[key] = (self._clock(), found)
+        return found
+
+    def open(self, log: KeptLog) -> AbstractContextManager[OpenLog]:
+        path = Path(log.id)
+        return self._shelf.open(log.id, lambda: open_regular(path), partial(read_marks, path))
+
+    def _find(self, resource: Resource, namespace: str, name: str, uid: str) -> KeptRun | None:
+        runs = [each for each in self._history.read(namespace, name)[0] if _is_of(each, resource)]
+        run = next((each for each in reversed(runs) if uid in ("", each.uid)), None)
+        if run is None and not uid:
+            return None
+        files = self._history.find_job_logs(namespace, name, run.uid if run else uid)
+        logs = tuple(map(_read_file, files))
+        if run is None:
+            return KeptRun(logs)
+        begun = {each.number: each.begun for each in run.attempts}
+        return KeptRun(logs, find_failed(run), run.over, run.logs_pruned, find_causes(run), begun)
+
+
+def _is_of(run: RunRecord, resource: Resource) -> bool:
+    return (run.api_version, run.kind) == (resource.api_version, resource.kind)
+
+
+def _read_file(file: LogFile) -> KeptLog:
+    place = file.place
+    return KeptLog(str(file.path), place.role, place.index, place.attempt, file.size, file.modified)
+
+
+def find_failed(run: RunRecord) -> Mapping[int, str]:
+    """The rank that failed first, by attempt: named by the cause of the next attempt, or of the run. Pure."""
+    failed = {each.number - 1: _name_rank(each.cause) for each in run.attempts}
+    failed[run.attempt] = _name_rank(run.cause) if run.phase in _FAILED else ""
+    return {attempt: rank for attempt, rank in failed.items() if rank}
+
+
+def find_causes(run: RunRecord) -> Mapping[int, CauseRecord]:
+    """Why each attempt after the first was started. Pure."""
+    causes = {each.number: read_cause(each.cause) for each in run.attempts}
+    return {attempt: cause for attempt, cause in causes.items() if cause}
+
+
+def _name_rank(cause: Cause | None) -> str:
+    ranks = cause.args.get("ranks") if cause else None
+    return str(ranks[0]) if isinstance(ranks, list | tuple) and ranks else ""

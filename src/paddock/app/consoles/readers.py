@@ -1,0 +1,152 @@
+"""The readers of a console that serves many: each with a client of their own, whose requests carry their token.
+
+A token is in the memory of this process alone, from sign-in until the reader's last session ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+
+from paddock.app.consoles.heartbeat import keep_asking
+from paddock.app.consoles.rights import ReviewedRights, fetch_rules
+from paddock.app.consoles.spool.cluster_logs import ClusterLogs
+from paddock.app.consoles.spool.files import ClusterSpool
+from paddock.client.client import Client
+from paddock.client.kubeconfig import Config
+from paddock.client.renewal import is_token
+from paddock.console.world import Identity, KeptLog, KeptRun, Logs
+from paddock.history.log_shelf import OpenLog
+from paddock.kube.api import Api, Event
+from paddock.kube.calls import Call, T
+from paddock.kube.errors import Forbidden, NotFound, Unauthorized
+from paddock.kube.meta import PODS, Resource
+from paddock.kube.times import Moment
+
+_VERSIONS = ("v1", "v1beta1", "v1alpha1")
+"""SelfSubjectReview: 1.28 and later, 1.27, 1.26."""
+_ANONYMOUS = "system:anonymous"
+
+
+class Nobody(Api):
+    """The API of who has not signed in."""
+
+    async def send(self, call: Call[T]) -> T:
+        raise Unauthorized("nobody is signed in")
+
+    async def follow(
+        self, resource: Resource, namespace: str = "", *, labels: str = "", fields: str = ""
+    ) -> AsyncIterator[Event]:
+        for event in (await self.list(resource, namespace)).items:
+            yield Event("ADDED", event)
+
+
+NOBODY = Nobody()
+
+
+class _NoLogs:
+    """Of who has not signed in."""
+
+    async def find(self, resource: Resource, namespace: str, name: str, uid: str) -> KeptRun | None:
+        raise Unauthorized("nobody is signed in")
+
+    def open(self, log: KeptLog) -> AbstractContextManager[OpenLog]:
+        raise PermissionError(log.id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    client: Client
+    rights: ReviewedRights
+    logs: ClusterLogs
+    asking: asyncio.Task[None]
+
+    async def close(self) -> None:
+        self.asking.cancel()
+        await self.logs.stop()
+        await self.client.__aexit__()
+
+
+_NO_LOGS = _NoLogs()
+
+
+class Readers:
+    """A `console.world.Door`. `server`: without a credential. `spool`: where the logs of pods are copied to, once for
+    all readers; each look at a copy asks for the reader's right to the log."""
+
+    def __init__(self, server: Config, spool: ClusterSpool) -> None:
+        self._server, self._spool = server, spool
+        self._readers: dict[str, _Reader] = {}
+
+    def connect(self, identity: Identity) -> Api:
+        reader = self._readers.get(identity.id)
+        return reader.client if reader else NOBODY
+
+    def rights(self, identity: Identity) -> ReviewedRights:
+        reader = self._readers.get(identity.id)
+        return reader.rights if reader else ReviewedRights(NOBODY)
+
+    def logs(self, identity: Identity) -> Logs:
+        reader = self._readers.get(identity.id)
+        return reader.logs if reader else _NO_LOGS
+
+    def silent_since(self, identity: Identity) -> Moment | None:
+        reader = self._readers.get(identity.id)
+        return reader.client.silent_since if reader else None
+
+    async def enter(self, token: str) -> Identity:
+        if not is_token(token):
+            raise Unauthorized("a token has no spaces, and no letters but ASCII's")
+        client = Client(replace(self._server, token=token))
+        await client.__aenter__()
+        try:
+            name = await fetch_user(client)
+        except BaseException:
+            await client.__aexit__()
+            raise
+        identity = Identity(hashlib.sha256(token.encode()).hexdigest(), name)
+        if identity.id in self._readers:
+            await client.__aexit__()
+        else:
+            rights = ReviewedRights(client)
+            logs, asking = read_logs(self._spool, client, rights), asyncio.create_task(keep_asking(client))
+            self._readers[identity.id] = reader = _Reader(client, rights, logs, asking)
+            await reader.logs.start()
+        return identity
+
+    async def look(self, identity: Identity) -> None:
+        await fetch_user(self.connect(identity))
+
+    async def leave(self, identity: Identity) -> None:
+        if reader := self._readers.pop(identity.id, None):
+            await reader.close()
+
+    async def close(self) -> None:
+        for identity in list(self._readers):
+            await self.leave(Identity(identity))
+
+
+def read_logs(spool: ClusterSpool, client: Client, rights: ReviewedRights) -> ClusterLogs:
+    """For a reader with these rights. A copy may be another reader's, so the API has to allow it."""
+    return ClusterLogs(spool, client, lambda namespace: rights.is_allowed("get", PODS, namespace, "log"))
+
+
+async def fetch_user(api: Api) -> str:
+    """Who the API says this is; empty for a server before Kubernetes 1.26, which says it to nobody. Raises
+    `Unauthorized` for a token that is none of its own, also where nobody in particular may ask; `ApiError`."""
+    for version in _VERSIONS:
+        review = Resource("authentication.k8s.io", version, "SelfSubjectReview", "selfsubjectreviews", namespaced=False)
+        try:
+            answer = await api.create(review, {"apiVersion": review.api_version, "kind": review.kind})
+        except (NotFound, Forbidden):  # an old server has no right that would let anybody ask
+            continue
+        user = (answer.get("status") or {}).get("userInfo") or {}
+        if user.get("username") == _ANONYMOUS:
+            raise Unauthorized("the API takes this for nobody's token")
+        return str(user.get("username") or "")
+    # An old server: any question that every user may ask.
+    await fetch_rules(api, "default")
+    return ""

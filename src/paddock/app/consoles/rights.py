@@ -1,0 +1,116 @@
+"""What a reader may do, for the console's buttons: a SelfSubjectRulesReview of each namespace, once a minute.
+
+The review is a hint, as Kubernetes says: an authorizer that is no RBAC may not list its rules (`incomplete`).
+What is not known counts as allowed, and the API decides.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from paddock.kube.api import Api
+from paddock.kube.errors import ApiError
+from paddock.kube.meta import Resource
+
+ACCESS_REVIEWS = Resource(
+    "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", namespaced=False
+)
+REVIEWS = Resource("authorization.k8s.io", "v1", "SelfSubjectRulesReview", "selfsubjectrulesreviews", namespaced=False)
+FRESH_SECONDS = 60.0
+"""How long an answer is used: a button turns grey within a minute, and the API refuses at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The `resourceRules` of a review. `complete`: there are no others."""
+
+    rules: tuple[Mapping[str, Any], ...] = ()
+    complete: bool = False
+
+
+def read_rules(status: Mapping[str, Any]) -> Rules:
+    """Of the `status` of a review. Pure."""
+    rules = tuple(each for each in status.get("resourceRules") or () if isinstance(each, Mapping))
+    return Rules(rules, not (status.get("incomplete") or status.get("evaluationError")))
+
+
+def allows(rules: Rules, verb: str, resource: Resource, subresource: str = "") -> bool:
+    """Whether a rule covers it, or not all rules are known. A rule for objects of some names counts, as one of them may
+    be meant. Pure; the forms of a rule are RBAC's: `*`, `pods/log`, `*/scale`."""
+    plural = f"{resource.plural}/{subresource}" if subresource else resource.plural
+    wanted = {"*", plural, *([f"*/{subresource}"] if subresource else [])}
+    covered = any(
+        _has(rule.get("verbs"), {"*", verb})
+        and _has(rule.get("apiGroups"), {"*", resource.group})
+        and _has(rule.get("resources"), wanted)
+        for rule in rules.rules
+    )
+    return covered or not rules.complete
+
+
+def _has(found: Any, wanted: Iterable[str]) -> bool:
+    return not set(found or ()).isdisjoint(wanted)
+
+
+class ReviewedRights:
+    """One reader's; `api` has their rights. `clock`: seconds that only grow."""
+
+    def __init__(self, api: Api, clock: Callable[[], float] = time.monotonic) -> None:
+        self._api, self._clock = api, clock
+        self._known: dict[str, tuple[float, Rules]] = {}
+        self._proven: dict[tuple[str, Resource, str, str], tuple[float, bool]] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    async def may(self, verb: str, resource: Resource, namespace: str, subresource: str = "") -> bool:
+        return allows(await self._fetch(namespace), verb, resource, subresource)
+
+    async def is_allowed(self, verb: str, resource: Resource, namespace: str, subresource: str = "") -> bool:
+        """Whether the API itself says so (SelfSubjectAccessReview), for what is shown without asking it: copies.
+        What is not known is not allowed."""
+        asked = (verb, resource, namespace, subresource)
+        at, allowed = self._proven.get(asked, (-FRESH_SECONDS, False))
+        if self._clock() - at >= FRESH_SECONDS:
+            try:
+                allowed = await fetch_allowed(self._api, *asked)
+            except ApiError:
+                return False
+            self._proven[asked] = (self._clock(), allowed)
+        return allowed
+
+    async def _fetch(self, namespace: str) -> Rules:
+        """A page asks for many buttons at once: the first asks the API. An error is no answer, and is asked again."""
+        async with self._locks.setdefault(namespace, asyncio.Lock()):
+            at, rules = self._known.get(namespace, (-FRESH_SECONDS, Rules()))
+            if self._clock() - at < FRESH_SECONDS:
+                return rules
+            try:
+                rules = await fetch_rules(self._api, namespace)
+            except ApiError:
+                return rules
+            self._known[namespace] = (self._clock(), rules)
+            return rules
+
+
+async def fetch_rules(api: Api, namespace: str) -> Rules:
+    """A review is of one namespace; what has none is in those of all. Raises `ApiError`."""
+    spec = {"namespace": namespace or "default"}
+    answer = await api.create(REVIEWS, {"apiVersion": REVIEWS.api_version, "kind": REVIEWS.kind, "spec": spec})
+    return read_rules(answer.get("status") or {})
+
+
+async def fetch_allowed(api: Api, verb: str, resource: Resource, namespace: str, subresource: str) -> bool:
+    """Raises `ApiError`."""
+    attributes = {"verb": verb, "group": resource.group, "resource": resource.plural, "namespace": namespace}
+    if subresource:
+        attributes["subresource"] = subresource
+    review = {
+        "apiVersion": ACCESS_REVIEWS.api_version,
+        "kind": ACCESS_REVIEWS.kind,
+        "spec": {"resourceAttributes": attributes},
+    }
+    answer = await api.create(ACCESS_REVIEWS, review)
+    return bool((answer.get("status") or {}).get("allowed"))

@@ -1,0 +1,254 @@
+"""The files of the logs that were copied from one cluster: as a node writes them, so that what reads a home reads them.
+
+    <home>/clusters/KEY/lock                                     held by the process that copies
+    <home>/clusters/KEY/history/NAMESPACE/NAME/UID.json          the runs (`history.records`)
+    <home>/clusters/KEY/node/pods/NAMESPACE_POD_UID/…            the logs, each pod's once (`history.logs`)
+                                      …/CONTAINER/0.log  .times  .at
+
+`.at` says how far a log is copied; what stands behind that in the log, after a crash, is copied again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from paddock.app.consoles.spool.timed_lines import TimedLines
+from paddock.app.history import History
+from paddock.app.home import Home, Lock
+from paddock.history.records import RunRecord, find_runs, next_run, write_record
+from paddock.kube.log_marks import SUFFIX, read_marks, write_mark
+from paddock.kube.meta import Manifest, annotations_of, name_of, namespace_of, uid_of
+from paddock.kube.times import Moment, format_time
+from paddock.node.runtime.logs import write_owner
+from paddock.node.runtime.pod_files import open_for_writing, open_regular
+from paddock.node.runtime.records import log_directory
+
+LARGEST = 512 * 2**20
+"""Bytes of all logs that are being copied: programs that print without end must not fill the disk. What is copied to
+its end is bounded by `history.retention`."""
+_MAIN_CONTAINER = "kubectl.kubernetes.io/default-container"
+_SAVE_SECONDS = 1.0
+_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
+"""What is a name in Kubernetes is the name of a file."""
+
+
+def place_of_cluster(home: Home, server: str) -> Home:
+    """Where the logs of the cluster with this address are kept, for all contexts that lead to it."""
+    key = hashlib.sha256(server.rstrip("/").encode()).hexdigest()[:16]
+    return Home(home.root / "clusters" / key, home.cache)
+
+
+class Progress(msgspec.Struct):
+    """How far a log is copied: `size` bytes, of which `last` and `repeats` are as in `TimedLines`. `plain`: the cluster
+    tells no times. `restarts`: of the container. `ended`: nothing more will come. `full`: the rest was not copied."""
+
+    size: int = 0
+    last: int = 0
+    repeats: int = 0
+    plain: bool = False
+    restarts: int = 0
+    ended: bool = False
+    full: bool = False
+
+
+def name_container(pod: Manifest) -> str:
+    """The container that trains. The annotation may hold any text, as no API checks it, so it counts where it names one
+    of the pod's containers."""
+    names = [str(each.get("name") or "") for each in (pod.get("spec") or {}).get("containers") or [{}]]
+    named = annotations_of(pod).get(_MAIN_CONTAINER)
+    return named if named in names else names[0]
+
+
+class CopiedLog:
+    """One pod's log while it is copied. Raises OSError. `clock`: for logs whose lines have no times. `has_room`:
+    whether more may be written."""
+
+    def __init__(
+        self, path: Path, clock: Callable[[], Moment] = time.time, has_room: Callable[[], bool] = lambda: True
+    ) -> None:
+        self.path, self._clock, self._has_room = path, clock, has_room
+        self.at = _read_progress(path)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._log = open_for_writing(path, os.O_APPEND)
+        self._times = open_for_writing(path.with_suffix(SUFFIX), os.O_APPEND)
+        self._saved = 0.0
+        self.begin()
+
+    def begin(self) -> None:
+        """A stream begins: what the last one left of a line that was torn is taken back."""
+        size = os.fstat(self._log).st_size
+        if size < self.at.size:  # somebody cut it: all of it is copied anew
+            self.at = Progress(restarts=self.at.restarts)
+        os.ftruncate(self._log, self.at.size)
+        self._cut_marks()
+        self._lines = TimedLines(self.at.size, self.at.last, self.at.repeats)
+        self._skip = self.at.size
+
+    @property
+    def since(self) -> str:
+        """The time from which on the API is asked; empty for all."""
+        return format_time(self.at.last / 1e9) if self.at.last and not self.at.plain else ""
+
+    def write(self, chunk: bytes) -> None:
+        """What a stream brought. Where there is no room nothing more is written (`Progress.full`)."""
+        if self.at.full:
+            return
+        text, marks = self._read_plain(chunk) if self.at.plain else self._lines.feed(chunk)
+        self._add(text, marks)
+        if not self._has_room():
+            self.at.full = True
+        if time.monotonic() - self._saved >= _SAVE_SECONDS:
+            self.save()
+
+    def end(self) -> None:
+        """Nothing more will come: what stands behind the last newline is a line too."""
+        if not self.at.plain:
+            self._add(*self._lines.end())
+        self._lines.whole = self._lines.size
+        self.at.ended = True
+        self.save()
+
+    def end_container(self) -> None:
+        """The same of a container that was started again: what the next one prints begins a line."""
+        self._add(*self._lines.end())
+        if self._lines.whole < self._lines.size:
+            self._add(b"\n", [])
+            self._lines.size += 1
+        self._lines.whole = self._lines.size
+        self.save()
+
+    @property
+    def size(self) -> int:
+        """Bytes written."""
+        return self._lines.size
+
+    def save(self) -> None:
+        self._saved = time.monotonic()
+        lines = self._lines
+        self.at.size, self.at.last, self.at.repeats = lines.whole, lines.last, lines.repeats
+        fresh = self.path.with_suffix(".at.new")
+        with os.fdopen(open_for_writing(fresh, os.O_TRUNC), "wb") as file:
+            file.write(msgspec.json.encode(self.at))
+        fresh.replace(self.path.with_suffix(".at"))
+
+    def close(self) -> None:
+        os.close(self._log)
+        os.close(self._times)
+
+    def _read_plain(self, chunk: bytes) -> tuple[bytes, list[tuple[int, Moment]]]:
+        """Of a cluster that tells no times: the stream begins at the first byte, and lines come when they come."""
+        fresh = chunk[self._skip :]
+        self._skip = max(0, self._skip - len(chunk))
+        if not fresh:
+            return b"", []
+        self._lines.size += len(fresh)
+        self._lines.whole = self._lines.size
+        return fresh, [(self._lines.size, self._clock())]
+
+    def _add(self, text: bytes, marks: list[tuple[int, Moment]]) -> None:
+        view = memoryview(text)
+        while view:
+            view = view[os.write(self._log, view) :]
+        if marks:
+            os.write(self._times, b"".join(write_mark(*mark) for mark in marks))
+
+    def _cut_marks(self) -> None:
+        with os.fdopen(open_regular(self.path.with_suffix(SUFFIX)), "rb") as file:
+            marks = read_marks(file.read())
+        kept = [pair for pair in zip(marks.offsets, marks.times, strict=True) if pair[0] <= self.at.size]
+        os.ftruncate(self._times, 0)
+        os.write(self._times, b"".join(write_mark(*mark) for mark in kept))
+
+
+def _read_progress(path: Path) -> Progress:
+    try:
+        with os.fdopen(open_regular(path.with_suffix(".at")), "rb") as file:
+            return msgspec.json.decode(file.read(2**16), type=Progress)
+    except (OSError, msgspec.MsgspecError):
+        return Progress()
+
+
+class ClusterSpool:
+    """What one process copies from one cluster, for all who look. `home`: of `place_of_cluster`. `most`: bytes of all
+    logs that are being copied."""
+
+    def __init__(self, home: Home, most: int = LARGEST) -> None:
+        self._most = most
+        self.home = home
+        self.history = History(home)
+        self.records = threading.Lock()
+        """Held by a thread from reading a run's record to writing it: readers note the same runs."""
+        self._lock = Lock(home)
+        self._holds = False
+        self._copied: dict[Path, CopiedLog] = {}
+        self._ended: set[Path] = set()
+
+    def acquire(self) -> bool:
+        """Whether this process copies, and no other that has a console of this cluster open. Raises OSError."""
+        if not self._holds:
+            for each in (
+                self.home.root.parent,
+                self.home.root,
+                self.home.history,
+                self.home.node,
+                self.home.node / "pods",
+            ):
+                each.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._holds = self._lock.acquire()
+        return self._holds
+
+    def release(self) -> None:
+        self._lock.release()
+        self._holds = False
+
+    def path_of(self, pod: Manifest) -> Path:
+        """Raises ValueError for names that lead elsewhere: a server that gives such is no Kubernetes."""
+        parts = (namespace_of(pod), name_of(pod), uid_of(pod), name_container(pod))
+        if not all(map(_PART.fullmatch, parts)):
+            raise ValueError(f"{'/'.join(parts)} cannot be the name of a file")
+        directory = log_directory(self.home.node, namespace_of(pod), name_of(pod), uid_of(pod))
+        return directory / name_container(pod) / "0.log"
+
+    def is_copied(self, pod: Manifest) -> bool:
+        """Whether its log is being copied, or is there to its end."""
+        path = self.path_of(pod)
+        if path in self._copied or path in self._ended:
+            return True
+        at = _read_progress(path)
+        if at.ended or at.full:
+            self._ended.add(path)
+        return at.ended or at.full
+
+    def begin(self, pod: Manifest) -> CopiedLog:
+        """Raises OSError."""
+        path = self.path_of(pod)
+        write_owner(self.home.node, pod)
+        log = self._copied[path] = CopiedLog(path, has_room=self._has_room)
+        return log
+
+    def _has_room(self) -> bool:
+        return sum(each.size for each in self._copied.values()) < self._most
+
+    def finish(self, log: CopiedLog) -> None:
+        self._copied.pop(log.path, None)
+        log.close()
+
+    def find_record(self, namespace: str, name: str, uid: str) -> RunRecord | None:
+        return next((run for run in find_runs(self.home.history, namespace, name) if run.uid == uid), None)
+
+    def keep(self, record: RunRecord) -> RunRecord:
+        """Writes the record of a run; a new one gets its number (`run` 0). Raises OSError."""
+        if not record.run:
+            runs = find_runs(self.home.history, record.namespace, record.name)
+            record = replace(record, run=next_run(runs, record.identity))
+        write_record(self.home.history, record)
+        return record

@@ -1,0 +1,185 @@
+"""`paddock console` on a Kubernetes: beside the terminal, of one user; or in a pod, of many."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from paddock.app.home import read_home
+from paddock.cli.cluster.addresses import build_bind_address, read_bind_address
+from paddock.cli.cluster.errors import Failed, UserError, build_phrase
+from paddock.cli.output.language import localized
+from paddock.cli.verb import DescribedDefault
+from paddock.jobs.install.console import PORT
+from paddock.jobs.text.phrases import phrase
+from paddock.kube.validation.names import DNS_SUBDOMAIN
+
+if TYPE_CHECKING:
+    from paddock.cli.cluster.places import Cluster
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """The options of `--serve`. `address`: a `paddock.app.health.Address`."""
+
+    address: Any
+    hosts: tuple[str, ...] = ()
+    name: str = ""
+    certificate: str | None = None
+    key: str | None = None
+    behind_tls: bool = False
+
+
+_OF_SERVE = ("--bind-address", "--host", "--cluster-name", "--tls-cert", "--tls-key", "--behind-tls")
+
+
+def list_typed(context: click.Context) -> list[str]:
+    """The options and arguments of the command line, as they are written in its help."""
+    typed = (each for each in context.command.params if each.name and _is_typed(context, each.name))
+    return [each.opts[0] if isinstance(each, click.Option) else each.make_metavar(context) for each in typed]
+
+
+def _is_typed(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def refuse_misplaced(typed: Sequence[str], *, serve: bool, cluster: bool) -> None:
+    """Raises `UserError` for an option that would do nothing. `cluster`: a context or a kubeconfig is named."""
+    for each in typed:
+        if each in _OF_SERVE and not serve:
+            raise UserError(phrase("{option} goes with --serve: add it, or leave {option} out", option=each))
+        if each in ("[JOB]", "--url", "--port", "-n") and serve:
+            raise UserError(phrase("--serve opens no page of its own: leave {option} out", option=each.strip("[]")))
+        if each == "--port" and not cluster:
+            said = phrase("the local cluster's console has its own address: leave {option} out", option=each)
+            raise UserError(said)
+
+
+def serve_user(place: Cluster, path: str, port: int, show: Callable[[str], None]) -> int:
+    """The console of a context, until Ctrl-C. `show`: of the link that signs in once and goes on to `path`."""
+    from paddock.app.consoles import cluster as consoles
+    from paddock.app.health import CannotServe
+    from paddock.client.credentials import open_credentials
+
+    config = place.read_config()
+    shown = consoles.Shown(consoles.name_cluster(config), place.flags.options, place.flags.kubectl)
+
+    home = read_home(os.environ)
+
+    async def work() -> None:
+        async with open_credentials(config, interactive=True, notify=notify) as credentials:
+            await consoles.serve_user(config, shown, credentials, port, lambda make: show(make(path)), home)
+
+    try:
+        asyncio.run(work())
+    except CannotServe as error:
+        raise Failed(*error.args) from None
+    return 0
+
+
+def notify(said: Any) -> None:
+    """Of what a credential's plug-in has to say."""
+    print(localized(build_phrase(said)), file=sys.stderr)
+
+
+def serve_readers(kubeconfig: str | None, context: str | None, serving: Serving) -> int:
+    """A console for whoever has a token of the cluster, until a signal."""
+    from paddock.app.consoles import cluster as consoles
+    from paddock.app.health import CannotServe
+    from paddock.app.json_logs import start_logging
+    from paddock.client.kubeconfig import read_server
+
+    _check(serving)
+    config = read_server(kubeconfig, context)
+    start_logging(sys.stderr, "text" if sys.stderr.isatty() else "json")
+    logging.getLogger("aiohttp").setLevel(logging.WARNING)
+    name = serving.name or "CONTEXT"
+    shown = consoles.Shown(serving.name or consoles.name_cluster(config), f" --context {name}")
+    options = consoles.Options(
+        serving.address,
+        serving.hosts,
+        Path(serving.certificate) if serving.certificate else None,
+        Path(serving.key) if serving.key else None,
+        serving.behind_tls,
+    )
+    try:
+        return asyncio.run(consoles.serve_readers(config, shown, options, read_home(os.environ)))
+    except CannotServe as error:
+        raise Failed(*error.args) from None
+
+
+def _check(serving: Serving) -> None:
+    if serving.address is None:
+        raise click.UsageError(localized(phrase("--bind-address=0 is off, and a console has to listen")))
+    if (serving.certificate is None) != (serving.key is None):
+        raise click.UsageError(localized(phrase("--tls-cert and --tls-key belong together")))
+
+
+def _read_hosts(_context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    for name in values:
+        if not DNS_SUBDOMAIN.allows(name):
+            said = phrase("{name} is no name of a host: small letters, digits, '-' and '.', no port", name=repr(name))
+            raise click.BadParameter(localized(said), param=parameter)
+    return values
+
+
+def serve_options(command: Command) -> Command:
+    """`--port`, and `--serve` with its own. The command gets `port`, `serve`, `address`, `hosts`, `cluster_name`,
+    `tls_cert`, `tls_key` and `behind_tls`."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+_OPTIONS = (
+    click.option(
+        "--port",
+        type=click.IntRange(0, 65535),
+        default=0,
+        metavar="PORT",
+        help="With --context: where to listen on this machine (default: any free port).",
+    ),
+    click.option("--serve", is_flag=True, help="Serve whoever has a token of the cluster, as in a pod."),
+    click.option(
+        "--bind-address",
+        "address",
+        default=lambda: build_bind_address(PORT),
+        cls=DescribedDefault,
+        show_default=f"127.0.0.1:{PORT}",
+        callback=read_bind_address,
+        metavar="HOST:PORT",
+        help="With --serve: where to listen.",
+    ),
+    click.option(
+        "--host",
+        "hosts",
+        multiple=True,
+        callback=_read_hosts,
+        metavar="NAME",
+        help="With --serve: a name by which browsers reach it, such as an Ingress's; localhost always works.",
+    ),
+    click.option(
+        "--cluster-name",
+        default="",
+        metavar="NAME",
+        help="With --serve: how its readers' kubeconfigs call this cluster; commands that are shown name it.",
+    ),
+    click.option("--tls-cert", metavar="FILE", help="With --serve: a certificate (PEM), for HTTPS."),
+    click.option("--tls-key", metavar="FILE", help="With --serve: its key (PEM)."),
+    click.option(
+        "--behind-tls",
+        is_flag=True,
+        help="With --serve: a proxy ends TLS before it, and its X-Forwarded-Proto is believed.",
+    ),
+)

@@ -1,0 +1,122 @@
+"""`paddock suspend`, `resume` and `cancel`: refused as a whole if one of the jobs cannot be, then done one by one."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from paddock.cli.cluster.deletion import build_waiting
+from paddock.cli.cluster.errors import Failed, UserError
+from paddock.cli.cluster.lookup import fetch_pods
+from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.session import run_with_client
+from paddock.cli.follow.gone_jobs import fetch_present
+from paddock.cli.output.language import localized
+from paddock.cli.output.terminal import stderr, stdout
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.model import Phase
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.views.changes import build_change, explain_done, explain_pruned, is_asked
+from paddock.jobs.views.commands import explain_refusal, explain_why_not, printed_name
+from paddock.jobs.views.stored import StoredJob
+from paddock.kube.errors import NotFound
+from paddock.kube.meta import Manifest, uid_of
+
+if TYPE_CHECKING:
+    from paddock.client.client import Client
+
+_POLL_SECONDS = 0.2
+_QUIET_SECONDS = 2.0
+"""Seconds before the user is told what is waited for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`verb`: `suspend`, `resume` or `cancel`. `wait`: until no rank of it runs."""
+
+    client: Client
+    place: Place
+    verb: str
+    wait: bool
+
+    async def apply(self, job: StoredJob) -> None:
+        """Raises `Failed` where it has no effect, `ApiError`."""
+        name = printed_name(job.resource, job.key.name)
+        if is_asked(self.verb, job.manifest):
+            stdout().print(localized(explain_why_not(self.verb, job) or explain_done(self.verb, name)))
+        else:
+            answer = await self.client.patch(job.resource, *job.key, build_change(self.verb, job.uid, _find_who()))
+            if why := explain_pruned(self.verb, job.resource, answer):
+                raise Failed(why)
+        ended = await self._wait(job) if self.wait else None
+        if ended is Phase.COMPLETED:
+            raise Failed(phrase("{job} had completed before", job=name))
+        if not is_asked(self.verb, job.manifest):
+            stdout().print(localized(explain_done(self.verb, name)))
+
+    async def _wait(self, job: StoredJob) -> Phase | None:
+        """How the job ended; None if it rests, or is gone. Raises `Failed` if nobody can act on it any more."""
+        resting = asyncio.create_task(self._rest(job))
+        attending = asyncio.create_task(self.place.attend(self.client, job, _notify))
+        try:
+            await asyncio.wait([resting, attending], return_when=asyncio.FIRST_COMPLETED)
+            if not resting.done():
+                raise Failed(attending.result())
+            return resting.result()
+        finally:
+            for task in (resting, attending):
+                task.cancel()
+            await asyncio.gather(resting, attending, return_exceptions=True)
+
+    async def _rest(self, job: StoredJob) -> Phase | None:
+        begun, told = time.monotonic(), False
+        while True:
+            try:
+                current = await self.client.get(job.resource, *job.key)
+            except NotFound:
+                return None
+            if uid_of(current) != job.uid:
+                return None
+            phase = KINDS[job.resource].read_status(current).phase
+            running = [pod for pod in await fetch_pods(self.client, job) if not _has_ended(pod)]
+            if (phase.terminal or phase is Phase.SUSPENDED) and not running:
+                return phase if phase.terminal else None
+            if not told and time.monotonic() - begun > _QUIET_SECONDS:
+                told = True
+                _notify(build_waiting(running))
+            await asyncio.sleep(_POLL_SECONDS)
+
+
+def change_jobs(verb: str, names: Sequence[str], namespace: str, *, wait: bool) -> None:
+    """Raises `UserError` before anything is changed if one of the jobs is not there or cannot be changed so."""
+
+    async def work(client: Client, place: Place) -> None:
+        found = [await fetch_present(client, place, namespace, name) for name in dict.fromkeys(names)]
+        for job in found:
+            if said := explain_refusal(verb, job):
+                raise UserError(said)
+        change = Change(client, place, verb, wait)
+        for job in found:
+            await change.apply(job)
+
+    run_with_client(work)
+
+
+def _has_ended(pod: Manifest) -> bool:
+    return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+
+
+def _find_who() -> str:
+    """The login name, as others read it; empty for a user without one (in a container)."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return ""
+
+
+def _notify(said: Phrase | str) -> None:
+    stderr().print(said if isinstance(said, str) else localized(said))

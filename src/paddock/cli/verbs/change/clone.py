@@ -1,0 +1,76 @@
+"""paddock clone"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+from paddock.cli.cluster.complete import complete_jobs
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.cluster.lookup import fetch_all
+from paddock.cli.cluster.options import namespace_option
+from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.session import run_with_client
+from paddock.cli.follow.gone_jobs import fetch_present
+from paddock.cli.output.language import localized
+from paddock.cli.output.terminal import stderr, stdout
+from paddock.cli.submit.next_steps import explain_console, explain_following
+from paddock.cli.submit.script.written_manifest import write_manifest
+from paddock.cli.verb import Verb
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.text.phrases import phrase
+from paddock.jobs.views.clones import build_clone, explain_taken, name_clone
+from paddock.jobs.views.commands import printed_name
+from paddock.jobs.views.stored import read_stored
+from paddock.kube.errors import AlreadyExists
+from paddock.kube.meta import Manifest, Resource, name_of
+
+if TYPE_CHECKING:
+    from paddock.client.client import Client
+
+
+@click.command(name="clone", cls=Verb)
+@click.argument("job", metavar="JOB", shell_complete=complete_jobs)
+@click.argument("name", required=False, metavar="[NEW_NAME]")
+@click.option("--print", "shown", is_flag=True, help="Print the manifest and create nothing.")
+@namespace_option
+def command(job: str, name: str | None, shown: bool, namespace: str) -> None:
+    """Make a new job like one that is there, and come back at once. It is called NEW_NAME, or resnet-2 after resnet.
+
+    \b
+    paddock clone resnet
+    paddock clone resnet resnet-large
+    paddock clone resnet --print > job.yaml
+
+    The new job has the manifest of the other one, and starts also where that one is suspended or has ended. To change
+    something, print it, edit the file, and `paddock run` it.
+    """
+
+    async def work(client: Client, place: Place) -> None:
+        found = await fetch_present(client, place, namespace, job)
+        free = partial(_find_free, client, namespace, found.key.name)
+        clone = build_clone(found.manifest, name or await free())
+        if shown:
+            print(write_manifest(clone), end="")
+            return
+        try:
+            await _create(client, place, found.resource, clone)
+        except AlreadyExists:
+            where = place.flags.of(namespace)
+            raise UserError(explain_taken(found, name_of(clone), await free(), where)) from None
+
+    run_with_client(work)
+
+
+async def _find_free(client: Client, namespace: str, name: str) -> str:
+    return name_clone(name, [name_of(each) for _, each in await fetch_all(client, KINDS, namespace)])
+
+
+async def _create(client: Client, place: Place, resource: Resource, clone: Manifest) -> None:
+    created = await client.create(resource, clone, strict=True)
+    stdout().print(localized(phrase("{object} created", object=printed_name(resource, name_of(created)))))
+    if console := explain_console(place, read_stored(resource, created)):
+        stderr().print(localized(console))
+    stderr().print(localized(explain_following(created, place.flags)))

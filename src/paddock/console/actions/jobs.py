@@ -1,0 +1,67 @@
+"""What the buttons of a job's page do: suspend, resume, cancel. `paddock.jobs.views` has what is written and when it is
+refused, for the command line too. Cancel and delete have pages of their own, as neither can be taken back."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Mapping
+from contextlib import suppress
+
+from paddock.console.addresses import JOB, address_of_job, find_kind
+from paddock.console.heads import tell_missing
+from paddock.console.visit import Action, Go, Visit
+from paddock.jobs.text.phrases import Phrase
+from paddock.jobs.views.changes import build_change, explain_pruned, is_asked
+from paddock.jobs.views.commands import explain_refusal
+from paddock.jobs.views.stored import StoredJob, read_stored
+from paddock.kube.errors import NotFound
+
+
+async def fetch_stored(visit: Visit) -> StoredJob:
+    """The job that the address names, as it is now. Raises `Missing`, `ApiError`."""
+    resource = find_kind(visit.path["kind"])
+    if resource is None:
+        raise tell_missing(visit)
+    try:
+        return read_stored(resource, await visit.api.get(resource, visit.path["namespace"], visit.path["name"]))
+    except NotFound:
+        raise tell_missing(visit) from None
+
+
+async def change(visit: Visit, verb: str) -> Go | Phrase:
+    """What is so already is done: two readers may press one button."""
+    job = await fetch_stored(visit)
+    if refusal := explain_refusal(verb, job):
+        return refusal
+    if not is_asked(verb, job.manifest):
+        answer = await visit.api.patch(job.resource, *job.key, build_change(verb, job.uid, find_who(visit)))
+        if why := explain_pruned(verb, job.resource, answer):
+            return why
+    return Go(address_of_job(job.resource, *job.key))
+
+
+def find_who(visit: Visit) -> str:
+    """Who reads, for others to read: of a laptop the login name."""
+    if visit.identity.name or not visit.world.local:
+        return visit.identity.name
+    with suppress(OSError, KeyError, ImportError):  # a user without a name, as in a container
+        return getpass.getuser()
+    return ""
+
+
+async def suspend(visit: Visit, _posted: Mapping[str, str]) -> Go | Phrase:
+    return await change(visit, "suspend")
+
+
+async def resume(visit: Visit, _posted: Mapping[str, str]) -> Go | Phrase:
+    return await change(visit, "resume")
+
+
+async def cancel(visit: Visit, _posted: Mapping[str, str]) -> Go | Phrase:
+    return await change(visit, "cancel")
+
+
+ACTIONS = tuple(
+    Action(name, f"{JOB}/{name}", perform)
+    for name, perform in (("suspend", suspend), ("resume", resume), ("cancel", cancel))
+)

@@ -1,0 +1,8 @@
+"""Every action: what a POST to its address does."""
+
+from __future__ import annotations
+
+from paddock.console.actions import environments, jobs
+from paddock.console.visit import Action
+
+ACTIONS: tuple[Action, ...] = (*jobs.ACTIONS, *environments.ACTIONS)

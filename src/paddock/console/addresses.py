@@ -1,0 +1,84 @@
+"""The addresses of what a page is about, the same on a laptop and on a cluster. Pure.
+
+/jobs/NAMESPACE/KIND/NAME        KIND: the plural, with the group where two groups have it (`paddlejobs.kubeflow.org`)
+/c/CONTEXT/jobs/...              the same in a console of several clusters; `/` is then the list of all of them
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+from paddock.jobs.apis.registry import KINDS
+from paddock.kube.meta import Resource
+
+TABS = ("job", "logs", "charts", "plan", "pods", "events", "manifest")
+"""The pages of a job, by the names of their screens, in the order of their links."""
+
+JOB = "/jobs/{namespace}/{kind}/{name}"
+LOGS = JOB + "/logs"
+
+
+ENVIRONMENT = "/environments/{name}"
+
+
+def address_of_environment(name: str) -> str:
+    return f"/environments/{quote(name)}"
+
+
+def address_of_job(resource: Resource, namespace: str, name: str) -> str:
+    return f"/jobs/{quote(namespace)}/{name_kind(resource)}/{quote(name)}"
+
+
+def address_of_list(namespace: str) -> str:
+    """The list of jobs; `namespace`: empty for all."""
+    return f"/?namespace={quote(namespace)}" if namespace else "/"
+
+
+PLACES = "/c/"
+
+
+def address_of_place(context: str) -> str:
+    """Where the pages of this cluster begin. Contexts are any text (`arn:aws:eks:eu-west-1:123456789012:cluster/prod`):
+    what is no plain character of a path is `~` and two digits for each byte of UTF-8. Not `%2F`, which proxies and
+    servers take for a slash; and no name is `.` or `..`, which browsers resolve."""
+    written = re.sub(r"[^A-Za-z0-9._:@-]", _write_bytes, context)
+    return PLACES + (written.replace(".", "~2E") if written in (".", "..") else written)
+
+
+def _write_bytes(found: re.Match[str]) -> str:
+    return "".join(f"~{byte:02X}" for byte in found[0].encode("utf-8", "surrogateescape"))
+
+
+def put_below(root: str, address: str) -> str:
+    """A screen's address, for the browser: below `root`, unless it is one of the whole console."""
+    inside = address.startswith("/") and not address.startswith(("//", PLACES, "/static/"))
+    return root + address if inside else address
+
+
+def put_page_below(root: str, page: str) -> str:
+    """A page or a part of one, whose links and forms are below `root`. Text of users and programs has no quotation mark
+    that is not escaped, so it never looks like an attribute."""
+    if not root:
+        return page
+    return _LINK.sub(lambda found: found[1] + put_below(root, found[2]), page)
+
+
+_LINK = re.compile(r'( (?:href|action|formaction|data-address)=")(/[^"]*)')
+
+
+def name_kind(resource: Resource) -> str:
+    shared = sum(each.plural == resource.plural for each in KINDS) > 1
+    return resource.qualified if shared else resource.plural
+
+
+def find_kind(name: str) -> Resource | None:
+    """The kind of an address; None for one that has no jobs."""
+    return next((each for each in KINDS if name in (name_kind(each), each.qualified)), None)
+
+
+def read_next(text: str) -> str:
+    """Where a sign-in goes on: a path of this console, else its first page. A link that others made may name any place,
+    and browsers take `//site`, `/\\site` and what has a line end or a tab in it for another site."""
+    local = text.startswith("/") and not text.startswith(("//", "/\\")) and text.isascii() and text.isprintable()
+    return text if local and not text.startswith("/sign-") else "/"

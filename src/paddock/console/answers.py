@@ -1,0 +1,122 @@
+"""What answers are made of: files, data, forms, sentences of errors."""
+
+from __future__ import annotations
+
+import gzip
+import mimetypes
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from paddock.console import security
+from paddock.console.pages import STATIC
+from paddock.console.visit import Answer
+from paddock.jobs.text.phrases import Foreign, Phrase, phrase
+from paddock.kube.errors import ApiError, Forbidden, Unavailable
+
+_WORTH_PACKING = 1024
+"""Bytes of a body."""
+
+
+NOTICES = {
+    200: phrase("sign in with the link that `paddock console` prints"),
+    400: phrase("the browser sent a request that cannot be read"),
+    401: phrase("this link was used already, or is older than five minutes: `paddock console` prints a new one"),
+    403: phrase("this request did not come from a page of this console, so nothing was done"),
+    404: phrase("there is no such page"),
+    405: phrase("there is no such page"),
+    413: phrase("this is more than the console takes: 2 MiB"),
+    421: phrase("this console does not answer to that name: open it by the address that `paddock console` prints"),
+    500: phrase("the console failed at this page, by a bug of Paddock; its log has the details"),
+}
+"""What a page says that is no screen, by its status."""
+
+
+def say_error(error: ApiError) -> Phrase:
+    why = Foreign(error.message)
+    if isinstance(error, Forbidden):
+        return phrase("your rights on the cluster do not allow this: {why}", why=why)
+    if isinstance(error, Unavailable) and not error.message:
+        return phrase("the cluster's API does not answer, so nothing is known yet: this page looks again")
+    return phrase("the cluster's API answered: {why}", why=why)
+
+
+async def send(request: web.Request, built: Answer) -> web.StreamResponse:
+    headers = {}
+    if built.file_name:
+        name = re.sub(r"[^A-Za-z0-9._-]", "_", built.file_name)
+        headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    if isinstance(built.body, bytes):
+        return web.Response(
+            body=built.body, status=built.status, headers=headers, content_type=built.content_type, charset="utf-8"
+        )
+    answer = web.StreamResponse(headers={**security.HEADERS, **headers, "Cache-Control": "no-store"})
+    answer.content_type, answer.charset = built.content_type, "utf-8"
+    await answer.prepare(request)
+    async for piece in built.body:
+        await answer.write(piece)
+    return answer
+
+
+async def read_form(request: web.Request) -> Mapping[str, Any]:
+    """Raises `HTTPBadRequest` for a body that is no form."""
+    try:
+        return await request.post()
+    except (ValueError, LookupError):
+        raise web.HTTPBadRequest from None
+
+
+def read_field(value: Any) -> str:
+    """Browsers end lines with \\r\\n. A file is read as text; a form that asks for no file leaves it out."""
+    if isinstance(value, web.FileField):
+        value = value.file.read().decode("utf-8-sig", "replace")
+    return value.replace("\r\n", "\n") if isinstance(value, str) else ""
+
+
+def go_on(address: str) -> web.Response:
+    return web.Response(status=303, headers={"Location": address})
+
+
+def put_off(answer: web.Response, seconds: int) -> web.Response:
+    """The answer, which also tells a program when to come again."""
+    answer.headers["Retry-After"] = str(seconds)
+    return answer
+
+
+async def say_healthy(_: web.Request) -> web.StreamResponse:
+    return web.Response(text="ok\n")
+
+
+def pack(request: web.Request, answer: web.StreamResponse) -> None:
+    """Sends a page or data as gzip, to a browser that takes it. Nothing secret stands in a page, so its length tells
+    nothing."""
+    is_text = answer.content_type.startswith(("text/", "application/json", "application/yaml"))
+    is_whole = isinstance(answer, web.Response) and "Content-Encoding" not in answer.headers
+    if is_text and is_whole and (answer.content_length or 0) > _WORTH_PACKING and _takes_gzip(request):
+        answer.enable_compression(web.ContentCoding.gzip)
+
+
+async def serve_static(request: web.Request) -> web.StreamResponse:
+    """Files of `static` alone: the name is no path."""
+    name = request.match_info["name"]
+    path = STATIC / name
+    if "/" in name or name.startswith(".") or not path.is_file():
+        raise web.HTTPNotFound
+    headers = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
+    if not _takes_gzip(request):
+        return web.FileResponse(path, headers=headers)
+    headers["Content-Encoding"] = "gzip"
+    return web.Response(body=_read_packed(path), headers=headers, content_type=mimetypes.guess_type(name)[0])
+
+
+def _takes_gzip(request: web.Request) -> bool:
+    return "gzip" in request.headers.get("Accept-Encoding", "")
+
+
+@cache
+def _read_packed(path: Path) -> bytes:
+    return gzip.compress(path.read_bytes(), 9, mtime=0)

@@ -1,0 +1,200 @@
+"""What the ranks of a job printed in its attempts -> curves on one axis, with what was repeated after a restart. Pure.
+
+The axis is the step of the whole training: where a program counts the steps of each epoch anew and says how many there
+are, they are added up; where it does not say, the axis is the epoch. Each attempt is a segment of its own, so a restart
+from a checkpoint draws no line back. What an attempt printed beyond the point where the next one began was lost and
+done again: it is `repeated`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from paddock.console.charts.numbers import LogNumbers, Series, find_first
+from paddock.console.charts.thin import MOST, thin
+from paddock.kube.log_marks import Marks
+from paddock.kube.times import Moment
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Whose log: `worker-1` in attempt 2."""
+
+    rank: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """`xs` grow; a `y` that is None was printed as no number (`nan`). `repeated`: lost by a restart, and done again."""
+
+    place: Place
+    repeated: bool
+    xs: Sequence[float]
+    ys: Sequence[float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One rank in one attempt, as a row of a table. `lowest` and `highest` are None where no number was printed;
+    `wrong`: readings that are no number. `line`: of the log, from 0, which `text` is, and `last` was read from; -1 of
+    what was measured and not printed."""
+
+    place: Place
+    count: int
+    lowest: float | None
+    highest: float | None
+    last: float
+    at: float
+    wrong: int = 0
+    line: int = -1
+    text: str = ""
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """`metric`: loss, accuracy, speed, cpu, memory, gpu, gpu_memory. `axis`: step, epoch, reading, time (seconds since
+    the start). `restarts`: where attempts after the first began."""
+
+    metric: str
+    axis: str
+    segments: Sequence[Segment]
+    summaries: Sequence[Summary]
+    restarts: Mapping[int, float]
+
+
+def choose_axis(logs: Sequence[LogNumbers]) -> str:
+    series = [each for log in logs for each in log.series.values()]
+    if not any(_has_numbers(each.steps) for each in series):
+        return "epoch" if any(_has_numbers(each.epochs) for each in series) else "reading"
+    restarts = any(log.restarts_steps for log in logs)
+    return "epoch" if restarts and not any(log.steps for log in logs) else "step"
+
+
+def place_on_axis(series: Series, axis: str, logs: Sequence[LogNumbers]) -> list[float]:
+    """Where each reading stands on the axis of all `logs`. A reading without a step stands beside the one before."""
+    if axis == "reading":
+        return [float(place) for place in range(len(series.values))]
+    steps = max((log.steps for log in logs), default=0)
+    adds_up = any(log.restarts_steps for log in logs)
+    within = steps or _find_most(logs) + 1
+    first = find_first(logs)
+    found: list[float] = []
+    for epoch, step in zip(series.epochs, series.steps, strict=True):
+        x = _place(epoch, step, axis, within if adds_up else 0, first)
+        found.append(x if x == x else found[-1] if found else 0.0)
+    return found
+
+
+def _place(epoch: float, step: float, axis: str, within: float, first: int) -> float:
+    if axis == "epoch":
+        return epoch + (step / within if within and step == step else 0.0)
+    return step + ((epoch - first) * within if within and epoch == epoch else 0.0)
+
+
+def _find_most(logs: Sequence[LogNumbers]) -> float:
+    return max((step for log in logs for each in log.series.values() for step in each.steps if step == step), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """When lines were printed, by log. `start`: where the axis of time begins."""
+
+    start: Moment
+    marks: Mapping[Place, Marks]
+
+    def place(self, place: Place, series: Series) -> list[float]:
+        """Seconds since the start. A line that no mark tells of yet stands beside the one before."""
+        marks = self.marks[place]
+        found: list[float] = []
+        for offset in series.places:
+            time = marks.time_of(offset)
+            found.append(found[-1] if time is None and found else (time or marks.times[-1]) - self.start)
+        return found
+
+
+def find_first_time(logs: Mapping[Place, LogNumbers], marks: Mapping[Place, Marks]) -> dict[Place, Moment]:
+    """When each log that has marks and numbers had its first number."""
+    clock = Clock(0.0, marks)
+    return {
+        place: min(clock.place(place, series)[0] for series in log.series.values())
+        for place, log in logs.items()
+        if place in marks and log.series
+    }
+
+
+def build_chart(
+    metric: str, logs: Mapping[Place, LogNumbers], most: int = MOST, clock: Clock | None = None
+) -> Chart | None:
+    """Of the logs that have this number, rank by rank as they come; None without any. With a `clock` by time, of the
+    logs that it knows, else by step."""
+    having = {place: log for place, log in logs.items() if metric in log.series and (not clock or place in clock.marks)}
+    if not having:
+        return None
+    known = list(having.values())
+    axis = "time" if clock else choose_axis(known)
+    xs = {
+        place: clock.place(place, log.series[metric]) if clock else place_on_axis(log.series[metric], axis, known)
+        for place, log in having.items()
+    }
+    segments = [
+        segment
+        for place, log in having.items()
+        for segment in _cut(place, xs[place], log.series[metric].values, _find_next(place, xs), most)
+    ]
+    summaries = [_summarize(place, log.series[metric], xs[place]) for place, log in having.items()]
+    attempts = sorted({place.attempt for place in having})
+    restarts = {each: min(found[0] for place, found in xs.items() if place.attempt == each) for each in attempts[1:]}
+    return Chart(metric, axis, segments, summaries, restarts)
+
+
+def _find_next(place: Place, xs: Mapping[Place, Sequence[float]]) -> float:
+    """Where the first of the later attempts of this rank to go back began."""
+    return min(
+        (found[0] for other, found in xs.items() if other.rank == place.rank and other.attempt > place.attempt),
+        default=math.inf,
+    )
+
+
+def _cut(place: Place, xs: Sequence[float], ys: Sequence[float], end: float, most: int) -> list[Segment]:
+    """What counts, and what was lost: the second begins at the last point of the first, so no gap is seen. A program
+    that goes back in one attempt would draw a line back: such points are left out of the curve."""
+    forward = _list_forward(xs)
+    kept = [place for place in forward if xs[place] < end]
+    lost = [place for place in forward if xs[place] >= end]
+    pieces = [(kept, False), ((kept[-1:] + lost) if lost else [], True)]
+    return [_segment(place, repeated, xs, ys, places, most) for places, repeated in pieces if places]
+
+
+def _list_forward(xs: Sequence[float]) -> list[int]:
+    found: list[int] = []
+    for place, x in enumerate(xs):
+        if not found or x >= xs[found[-1]]:
+            found.append(place)
+    return found
+
+
+def _segment(
+    place: Place, repeated: bool, xs: Sequence[float], ys: Sequence[float], places: Sequence[int], most: int
+) -> Segment:
+    shown = [places[each] for each in thin([ys[each] for each in places], most)]
+    return Segment(place, repeated, [xs[each] for each in shown], [_known(ys[each]) for each in shown])
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _summarize(place: Place, series: Series, xs: Sequence[float]) -> Summary:
+    numbers = [value for value in series.values if math.isfinite(value)]
+    return Summary(
+        place, len(series.values), min(numbers, default=None), max(numbers, default=None), series.values[-1], xs[-1],
+        len(series.values) - len(numbers), series.lines[-1], series.text, series.unit,
+    )  # fmt: skip
+
+
+def _has_numbers(values: Sequence[float]) -> bool:
+    return any(value == value for value in values)

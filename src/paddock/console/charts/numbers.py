@@ -1,0 +1,133 @@
+"""The numbers in the log of one rank in one attempt, read as it grows: only what was added is read. Pure.
+
+Memory stays bounded: a series that has become long is thinned, its extremes are kept (`charts.thin`).
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from paddock.console.charts.thin import thin
+from paddock.history.log_index import Line
+from paddock.jobs.logs.progress import Progress, may_have_progress, read_progress
+
+METRICS = ("loss", "accuracy", "speed")
+MEASURED = "measured"
+"""The series of steps a second for a program that prints steps and no speed."""
+_SHORTEST_LOOK = 10.0
+"""Seconds: a launcher passes on the lines of its ranks by the second, so a shorter time tells of that alone."""
+_LONGEST_SERIES = 20_000
+_LONGEST_TEXT = 200
+_BATCH = 1_000
+
+
+@dataclass(slots=True)
+class Series:
+    """The readings of one number. `epochs` and `steps` as printed, NaN where a line has none. `lines`: their numbers in
+    the log, from 0, and `places` where each begins in the file, in bytes. `text`: the line that the last one was read
+    from."""
+
+    lines: array[int] = field(default_factory=lambda: array("q"))
+    places: array[int] = field(default_factory=lambda: array("q"))
+    epochs: array[float] = field(default_factory=lambda: array("d"))
+    steps: array[float] = field(default_factory=lambda: array("d"))
+    values: array[float] = field(default_factory=lambda: array("d"))
+    text: str = ""
+    unit: str = ""
+
+    def add(self, line: int, place: int, found: Progress, value: float, text: str) -> None:
+        self.lines.append(line)
+        self.places.append(place)
+        self.epochs.append(math.nan if found.epoch is None else found.epoch)
+        self.steps.append(math.nan if found.step is None else found.step)
+        self.values.append(value)
+        self.text, self.unit = text[:_LONGEST_TEXT], found.unit
+        if len(self.values) >= _LONGEST_SERIES:
+            self._thin()
+
+    def _thin(self) -> None:
+        kept = thin(self.values, _LONGEST_SERIES // 2)
+        for name in ("lines", "places", "epochs", "steps", "values"):
+            column = getattr(self, name)
+            setattr(self, name, array(column.typecode, [column[place] for place in kept]))
+
+
+@dataclass(slots=True)
+class LogNumbers:
+    """`steps`: of an epoch, as the program says; 0 where it does not. `restarts_steps`: steps begin anew with each
+    epoch. `read`: lines that were read, and `offset` the bytes of them."""
+
+    series: dict[str, Series] = field(default_factory=dict)
+    steps: int = 0
+    restarts_steps: bool = False
+    epochs: set[int] = field(default_factory=set)
+    read: int = 0
+    offset: int = 0
+    _last: Progress = field(default_factory=Progress)
+    _mark: tuple[float, Progress] | None = None
+
+    def add(self, number: int, data: bytes, size: int | None = None) -> None:
+        """A line that has ended, of `size` bytes if `data` is not all of it. The states of a bar that draws itself anew
+        (carriage returns) are readings, too."""
+        self.read, place = number + 1, self.offset
+        self.offset += (len(data) if size is None else size) + 1
+        line = data.decode("utf-8", "replace")
+        if not may_have_progress(line):
+            return
+        for text in line.split("\r"):
+            if (found := read_progress(text)) is not None:
+                self._take(number, place, found, text.strip())
+
+    def _take(self, number: int, place: int, found: Progress, text: str) -> None:
+        for name in METRICS:
+            if (value := getattr(found, name)) is not None:
+                self.series.setdefault(name, Series()).add(number, place, found, value, text)
+        if found.steps:
+            self.steps = max(self.steps, found.steps)
+        if found.epoch is not None and len(self.epochs) < _LONGEST_SERIES:
+            self.epochs.add(found.epoch)
+        before = self._last
+        if None not in (found.epoch, found.step, before.epoch, before.step):
+            self.restarts_steps |= found.epoch > before.epoch and found.step <= before.step  # type: ignore[operator]
+        self._last = found
+
+    def measure(self, now: float) -> None:
+        """The steps a second since this was last asked, of a log that was read to its end; `now` in seconds. Nothing at
+        the first time, nothing while no line comes, and nothing where steps went back."""
+        before, last = self._mark, self._last
+        if last.step is None or (before and (before[1] is last or now - before[0] < _SHORTEST_LOOK)):
+            return
+        self._mark = (now, last)
+        steps = _count_steps(before[1], last, self.steps) if before else 0
+        if before and steps > 0:
+            series = self.series.setdefault(MEASURED, Series())
+            series.add(self.read - 1, self.offset - 1, last, steps / (now - before[0]), "")
+            series.unit = "it/s"
+
+
+def _count_steps(before: Progress, after: Progress, steps: int) -> int:
+    """Between two lines; 0 where it is not known."""
+    if before.step is None or after.step is None:
+        return 0
+    epochs = (after.epoch or 0) - (before.epoch or 0)
+    if epochs and after.step <= before.step:
+        return epochs * steps + after.step - before.step if steps else 0
+    return after.step - before.step
+
+
+def read_numbers(
+    numbers: LogNumbers, walk: Callable[[int], Iterable[Line]], count: int, is_over: Callable[[], bool]
+) -> None:
+    """Reads on in a log with `count` lines that have ended, or until the time `is_over`."""
+    for line in walk(numbers.read):
+        if line.number >= count or (line.number % _BATCH == 0 and is_over()):
+            return
+        numbers.add(line.number, line.data, line.size)
+
+
+def find_first(logs: Sequence[LogNumbers]) -> int:
+    """The number of the first epoch: 1 where none has printed an epoch 0."""
+    return 0 if any(0 in each.epochs for each in logs) else 1

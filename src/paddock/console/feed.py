@@ -1,0 +1,194 @@
+"""The objects that somebody looks at, kept up to date by one watch for each topic and reader.
+
+A page names its topics. The first page that needs one starts its watch, all others share it, and it ends some time
+after the last page has gone, so a reader who goes from the list to a job and back waits for nothing. A change after a
+quiet time wakes its pages at once; those that follow within `GATHER_SECONDS` wake them once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, TypeVar
+
+from paddock.kube.api import Api
+from paddock.kube.errors import ApiError, Forbidden, NotFound
+from paddock.kube.meta import Key, Manifest, Resource, key_of
+from paddock.kube.validation.names import DNS_LABEL
+
+T = TypeVar("T")
+_NO_PLACES: Mapping[str, Api] = {}
+Reader: TypeAlias = Callable[[Resource, Manifest], T]
+
+GATHER_SECONDS = 0.25
+LINGER_SECONDS = 30.0
+SYNC_SECONDS = 5.0
+"""How long the first page of a topic waits for its objects; then it is shown without them, and follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """What a watch selects; an empty `namespace` is all of them. `place`: of which cluster, by its context; empty in a
+    console of one."""
+
+    resource: Resource
+    namespace: str = ""
+    labels: str = ""
+    fields: str = ""
+    place: str = ""
+
+
+@dataclass(slots=True)
+class Cache:
+    """The objects of a topic. `synced`: all that existed have come. `error`: why there are none, where no retry helps:
+    the reader may not see them, or the kind is not served."""
+
+    objects: dict[Key, Manifest] = field(default_factory=dict)
+    synced: asyncio.Event = field(default_factory=asyncio.Event)
+    error: ApiError | None = None
+    read: dict[Reader[Any], dict[Key, tuple[Manifest, Any]]] = field(default_factory=dict)
+    """What readers made of each object, with the object that it was made of."""
+    notes: dict[str, Any] = field(default_factory=dict)
+    """What else a screen knows of these objects, for all its pages of this reader."""
+
+    def each(self, topic: Topic, reader: Reader[T]) -> list[T]:
+        """What a pure function makes of each object. It is called for those that have changed since: to read a thousand
+        jobs takes a hundred times as long as to ask whether they are the same."""
+        known, now = self.read.get(reader, {}), {}
+        for key, manifest in self.objects.items():
+            found = known.get(key)
+            same = found is not None and found[0] is manifest
+            now[key] = found if same and found else (manifest, reader(topic.resource, manifest))
+        self.read[reader] = now
+        return [made for _, made in now.values()]
+
+
+Caches = Mapping[Topic, Cache]
+
+
+@dataclass(slots=True)
+class _Watched:
+    cache: Cache
+    task: asyncio.Task[None]
+    begun: float
+    """By the loop's clock."""
+    readers: int = 0
+    ending: asyncio.TimerHandle | None = None
+
+
+class Feed:
+    """The topics of one reader, whose rights `api` has. `linger`: seconds for which a watch outlives its last page;
+    `gather`: those between two times that a page is woken. `places`: the APIs of other clusters, by context. `wait`:
+    see `SYNC_SECONDS`; from the begin of a watch on, so that an API that does not answer delays the first page and no
+    other."""
+
+    def __init__(
+        self,
+        api: Api,
+        places: Mapping[str, Api] = _NO_PLACES,
+        *,
+        linger: float = LINGER_SECONDS,
+        gather: float = GATHER_SECONDS,
+        wait: float = SYNC_SECONDS,
+    ) -> None:
+        self._apis, self._linger, self._gather, self._wait = {**places, "": api}, linger, gather, wait
+        self._watched: dict[Topic, _Watched] = {}
+        self._pages: set[tuple[frozenset[Topic], asyncio.Event]] = set()
+
+    @asynccontextmanager
+    async def open(self, topics: Iterable[Topic]) -> AsyncIterator[Caches]:
+        """The caches of these topics, held up to date meanwhile."""
+        held = {topic: self._hold(topic) for topic in dict.fromkeys(topics)}
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(max((each.begun for each in held.values()), default=0.0) + self._wait):
+                    for watched in held.values():
+                        await watched.cache.synced.wait()
+            yield {topic: watched.cache for topic, watched in held.items()}
+        finally:
+            for topic, watched in held.items():
+                self._release(topic, watched)
+
+    async def changes(self, topics: Iterable[Topic]) -> AsyncIterator[None]:
+        """At once for the first change of these topics after a quiet time, then once for all within `gather`; without
+        end."""
+        page, clock = (frozenset(topics), asyncio.Event()), asyncio.get_running_loop().time
+        self._pages.add(page)
+        woken = -math.inf
+        try:
+            while True:
+                await page[1].wait()
+                await asyncio.sleep(max(0.0, woken + self._gather - clock()))
+                page[1].clear()
+                woken = clock()
+                yield
+        finally:
+            self._pages.discard(page)
+
+    def close(self) -> None:
+        for watched in self._watched.values():
+            watched.task.cancel()
+        self._watched.clear()
+
+    def _hold(self, topic: Topic) -> _Watched:
+        watched = self._watched.get(topic)
+        if watched is None or watched.task.done():
+            cache = _begin(watched.cache if watched else Cache())
+            task = asyncio.create_task(self._follow(topic, cache))
+            watched = self._watched[topic] = _Watched(cache, task, asyncio.get_running_loop().time())
+        watched.readers += 1
+        if watched.ending is not None:
+            watched.ending.cancel()
+            watched.ending = None
+        return watched
+
+    def _release(self, topic: Topic, watched: _Watched) -> None:
+        """A watch that was refused may have been replaced meanwhile, by one of another page."""
+        watched.readers -= 1
+        if watched.readers == 0 and self._watched.get(topic) is watched:
+            watched.ending = asyncio.get_running_loop().call_later(self._linger, self._end, topic, watched)
+
+    def _end(self, topic: Topic, watched: _Watched) -> None:
+        watched.task.cancel()
+        if self._watched.get(topic) is watched:
+            del self._watched[topic]
+
+    async def _follow(self, topic: Topic, cache: Cache) -> None:
+        if topic.namespace and not DNS_LABEL.allows(topic.namespace):  # nothing is there; and an API path ends with it
+            cache.synced.set()
+            return
+        try:
+            api = self._apis[topic.place]
+            followed = api.follow(topic.resource, topic.namespace, labels=topic.labels, fields=topic.fields)
+            async for kind, manifest in followed:
+                cache.error = None
+                if kind == "SYNCED":
+                    cache.synced.set()
+                elif kind == "DELETED":
+                    cache.objects.pop(key_of(manifest), None)
+                else:
+                    cache.objects[key_of(manifest)] = manifest
+                if cache.synced.is_set():
+                    self._wake(topic)
+        except ApiError as error:
+            cache.error = error
+            cache.synced.set()
+            self._wake(topic)
+
+    def _wake(self, topic: Topic) -> None:
+        for topics, changed in self._pages:
+            if topic in topics:
+                changed.set()
+
+
+def _begin(before: Cache) -> Cache:
+    """The cache of a watch that is tried again. A kind that was not served, or not allowed, is most likely so again: a
+    page need not wait to hear it."""
+    cache = Cache()
+    if isinstance(before.error, NotFound | Forbidden):
+        cache.error = before.error
+        cache.synced.set()
+    return cache

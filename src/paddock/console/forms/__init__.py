@@ -1,0 +1,1 @@
+"""A form and a manifest as two views of one text."""

@@ -1,0 +1,138 @@
+"""An edit of a job: what it changes, what it costs, and who changed the job meanwhile. Pure."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from paddock.jobs.model import Job, Phase, Status
+from paddock.jobs.reading.edits import write_document
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.views.clones import take_editable as take_editable
+from paddock.kube.meta import Manifest
+
+_WRITTEN_BY_KUBECTL = "kubectl.kubernetes.io/last-applied-configuration"
+_AROUND = 2
+"""Unchanged lines that are shown around a change."""
+_MANY_LINES = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """`sign`: `+`, `-`, a space, or `…` between two places."""
+
+    sign: str
+    text: str
+
+
+def merge_edit(stored: Mapping[str, Any], edited: Mapping[str, Any]) -> Manifest:
+    """What is sent: the stored object with the edited fields; finalizers, owner and status stay, and its
+    resourceVersion is the lock."""
+    metadata, theirs = dict(stored.get("metadata") or {}), dict(edited.get("metadata") or {})
+    kept = {key: each for key, each in (metadata.get("annotations") or {}).items() if key == _WRITTEN_BY_KUBECTL}
+    for key in ("labels", "annotations"):
+        metadata.pop(key, None)
+        if theirs.get(key):
+            metadata[key] = theirs[key]
+    if kept:
+        metadata["annotations"] = {**kept, **metadata.get("annotations", {})}
+    status = {"status": stored["status"]} if "status" in stored else {}
+    return {**{key: each for key, each in edited.items() if key != "status"}, "metadata": metadata, **status}
+
+
+def diff(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Line]:
+    """By lines of YAML; empty if nothing differs."""
+    return diff_texts(write_document(before), write_document(after))
+
+
+def diff_texts(before: str, after: str) -> list[Line]:
+    """Of texts of many lines, those that stand often are no anchors: a second for them, not minutes."""
+    old, new = before.splitlines(), after.splitlines()
+    many = len(old) + len(new) > _MANY_LINES
+    lines: list[Line] = []
+    for number, group in enumerate(difflib.SequenceMatcher(None, old, new, many).get_grouped_opcodes(_AROUND)):
+        lines += [Line("…", "")] if number else []
+        for kind, a, b, c, d in group:
+            if kind == "equal":
+                lines += [Line(" ", each) for each in old[a:b]]
+            else:
+                lines += [Line("-", each) for each in old[a:b]] + [Line("+", each) for each in new[c:d]]
+    return lines
+
+
+def find_moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> Phrase | None:
+    """Why this is no edit but another job: kind, name or namespace differ."""
+    for path in (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace")):
+        old, new = _read(before, path), _read(after, path)
+        if new != old and not (path[-1] == "namespace" and new is None):
+            return phrase(
+                "{path}: found {found}, and an edit leaves it {before}: clone the job to make another one",
+                path=".".join(path), found=str(new), before=str(old),
+            )  # fmt: skip
+    return None
+
+
+def explain_cost(before: Job, after: Job, status: Status) -> Iterator[Phrase]:
+    """What happens to the pods. Follows `jobs.plan`: a job that has ended stays so; another size restarts the gang
+    (`policies.gang.plan_resize`); pods keep the template that they were started with."""
+    if status.phase.terminal:
+        yield phrase("the job has ended: it does not train again, whatever is edited; clone it to run it anew")
+        return
+    started = status.phase not in (Phase.NONE, Phase.SUSPENDED)
+    if before.policies.suspend != after.policies.suspend:
+        yield (
+            phrase("suspends the job: its pods are deleted, and a resumed one begins a new attempt")
+            if after.policies.suspend
+            else phrase("resumes the job: attempt {next} begins", next=status.attempt + 1)
+        )
+        return
+    if not started:
+        yield phrase("no pod runs: the job starts with what is saved here")
+    elif _sizes(before) != _sizes(after):
+        yield phrase(
+            "restarts the gang: attempt {attempt} → {next}, as each rank knows the number of its peers",
+            attempt=status.attempt, next=status.attempt + 1,
+        )  # fmt: skip
+    elif _templates(before) != _templates(after):
+        yield phrase("pods that run keep what they were started with; those of the next attempt have the new template")
+    else:
+        yield phrase("restarts nothing: no pod is replaced")
+
+
+def find_editor(manifest: Mapping[str, Any]) -> tuple[str, str]:
+    """(who, when) of the last write but the status; empty where the server keeps no record of it."""
+    entries = _read(manifest, ("metadata", "managedFields"))
+    found = [each for each in entries if isinstance(each, Mapping)] if isinstance(entries, Sequence) else []
+    own = [each for each in found if each.get("subresource") != "status" and each.get("time")]
+    last = max(own, key=lambda each: str(each["time"]), default={})
+    return str(last.get("manager") or ""), str(last.get("time") or "")
+
+
+def explain_stale(manifest: Mapping[str, Any]) -> Phrase:
+    who, when = find_editor(manifest)
+    if who:
+        return phrase(
+            "{who} changed this job at {when}, while you edited it: below is what your text changes of it now; nothing "
+            "was saved, and saving again overwrites it",
+            who=who, when=when,
+        )  # fmt: skip
+    return phrase(
+        "somebody changed this job while you edited it: below is what your text changes of it now; nothing was saved, "
+        "and saving again overwrites it"
+    )
+
+
+def _sizes(job: Job) -> dict[str, int]:
+    return {role.name: role.replicas for role in job.roles if role.replicas}
+
+
+def _templates(job: Job) -> list[Any]:
+    return [role.template for role in job.roles]
+
+
+def _read(value: Any, path: Sequence[str]) -> Any:
+    for step in path:
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return value

@@ -1,0 +1,70 @@
+"""A text -> what is wrong with it, and the one word that mends it where that is known. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from paddock.jobs.preflight import check, check_together, read_documents
+from paddock.jobs.reading.bounds import Bounds
+from paddock.jobs.reading.yaml_nodes import Document
+from paddock.jobs.text.phrases import phrase
+from paddock.jobs.text.problems import Problem
+from paddock.jobs.text.sentences import told
+from paddock.kube.validation.field_errors import Code
+
+MOST_CHARACTERS = 128 * 1024
+"""Of a text: as much as one argument of a Linux program may have; a longer manifest goes by `paddock submit`."""
+BOUNDS = Bounds(documents=50, values=8_000, levels=100)
+"""Of a text: a job of eight roles with a hundred variables each has 4,000 values."""
+MOST_PROBLEMS = 50
+"""That are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    documents: tuple[Document, ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def wrong(self) -> bool:
+        return any(each.severity == "error" for each in self.problems)
+
+
+def check_text(text: str) -> Report:
+    """Every problem, in the order of the lines. Never raises. Takes two seconds at most, of a text at its bounds."""
+    if len(text) > MOST_CHARACTERS:
+        said = phrase(
+            "the text has {size} KiB, and the console reads {most} KiB at most: `paddock submit FILE` takes more",
+            size=len(text) >> 10, most=MOST_CHARACTERS >> 10,
+        )  # fmt: skip
+        return Report((), (told("", said, line=1, column=1),))
+    documents = read_documents(text, BOUNDS)
+    together = [each for each in check_together(documents) if each is not None]
+    problems = [each for document in documents for each in check(document)]
+    return Report(documents, tuple(sorted((*problems, *together), key=lambda each: (each.line or 0, each.column or 0))))
+
+
+def find_mended(text: str, problem: Problem) -> str | None:
+    """The text with the suggested word in the place of the wrong one; None where no word is known that mends it."""
+    new = str(problem.suggestion)
+    is_place = problem.code is Code.UNKNOWN_FIELD and "." in new  # where the field belongs, not how it is spelt
+    if not new or is_place or not re.fullmatch(r"[\w./:-]+", new) or not problem.line or not problem.column:
+        return None
+    lines = text.splitlines(keepends=True)
+    if problem.line > len(lines):
+        return None
+    line, begin = lines[problem.line - 1], problem.column - 1
+    found = re.match(r"""(["']?)([\w./-]+)\1""", line[begin:])
+    if found is None or found[2] not in problem.found:
+        return None
+    lines[problem.line - 1] = f"{line[:begin]}{found[1]}{new}{found[1]}{line[begin + found.end() :]}"
+    return "".join(lines)
+
+
+def mend(text: str, place: str) -> str:
+    """`place`: `LINE:COLUMN` of a problem, as a *Fix* button sends it. The text as it is if there is none any more."""
+    for problem in check_text(text).problems:
+        if f"{problem.line}:{problem.column}" == place:
+            return find_mended(text, problem) or text
+    return text

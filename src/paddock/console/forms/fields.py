@@ -1,0 +1,208 @@
+"""A job's form: its fields as they stand in the text, and the text with other values in them. Pure.
+
+The text is the truth; the form shows some of it. A field that is the same in all roles is one field and is written to
+each of them; where roles differ, each has its own. The roles and their containers are found as preflight finds them, so
+every kind of job has its form, an invalid one too. `forms.rows` has the table of the fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from paddock.console.forms import rows, values
+from paddock.console.forms.lists import write_items, write_value, write_words
+from paddock.console.forms.rows import Group, Labelled, Row
+from paddock.console.forms.storage import show_claims, show_shm, write_claims, write_shm
+from paddock.console.forms.values import Form
+from paddock.jobs.frameworks.registry import FRAMEWORKS
+from paddock.jobs.preflight import find_api
+from paddock.jobs.preflight.parts import Container, Part, read_parts
+from paddock.jobs.reading.documents import read_documents
+from paddock.jobs.reading.edits import CannotEdit, Path, Step
+from paddock.jobs.reading.yaml_nodes import Document
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.text.sentences import split_path
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """`id`: of the input. `role`: empty for all. `shown`: what the input holds; None if the form cannot show the value,
+    which then is in the text alone. `paths`: where it is written."""
+
+    id: str
+    label: Phrase
+    form: Form
+    shown: str | None
+    paths: tuple[Path, ...]
+    role: str = ""
+    group: Group = Group.FIRST
+
+
+@dataclass(frozen=True, slots=True)
+class JobForm:
+    """`job`: of the whole job, in the form's order; `roles`: those of each role. `replicas`: of all roles together.
+    Without fields the text has no job, or more than one manifest."""
+
+    kind: str = ""
+    job: tuple[Field, ...] = ()
+    roles: Mapping[str, tuple[Field, ...]] = field(default_factory=dict)
+    replicas: int = 0
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return (*self.job, *(each for fields in self.roles.values() for each in fields))
+
+
+def read_form(text: str, labelled: Collection[Labelled] = ()) -> JobForm:
+    """The form of the only job of a text. Never raises."""
+    documents = read_documents(text)
+    return read_document(documents[0], labelled) if len(documents) == 1 else JobForm()
+
+
+def read_document(document: Document, labelled: Collection[Labelled] = ()) -> JobForm:
+    """`labelled`: see `rows.list_policies`."""
+    manifest = document.manifest
+    api = find_api(document)
+    wanted = FRAMEWORKS[api.framework].container if api else ""
+    chosen = [(part, found) for part in read_parts(manifest) if (found := _choose(part, wanted)) is not None]
+    if not chosen or len({part.name for part, _ in chosen}) < len(chosen):
+        return JobForm()
+    shared, own = _split_shared(chosen)
+    roles = {
+        part.name: (*_role_fields(manifest, part, each), *(each_own for each_own in own if each_own.role == part.name))
+        for part, each in chosen
+    }
+    job = (*_job_fields(manifest, rows.OF_JOB), *shared, *_job_fields(manifest, rows.list_policies(manifest, labelled)))
+    return JobForm(str(manifest.get("kind")), job, roles, sum(part.replicas for part, _ in chosen))
+
+
+def _split_shared(chosen: Sequence[tuple[Part, Container]]) -> tuple[list[Field], list[Field]]:
+    """The fields of the container: those that all roles have in common, and the others for each role."""
+    shared: list[Field] = []
+    own: list[Field] = []
+    for row in rows.OF_CONTAINER:
+        found = [_read(each.value, row.path) for _, each in chosen]
+        paths = [(*_steps(each.path), *row.path) for _, each in chosen]
+        if all(each == found[0] for each in found):
+            shared.append(Field(row.id, row.label, row.form, row.form.show(found[0]), tuple(paths), "", row.group))
+            continue
+        for (part, _), value, path in zip(chosen, found, paths, strict=True):
+            own.append(Field(f"{part.name}.{row.id}", row.label, row.form, row.form.show(value), (path,), part.name))
+    for row, show in ((rows.STORAGE, show_claims), (rows.SHARED_MEMORY, show_shm)):
+        # Their paths are pairs: of the pod's spec, and of the container.
+        each_own = [
+            Field(
+                f"{part.name}.{row.id}", row.label, row.form, show(part.spec, each.value),
+                (_steps(part.spec_path), _steps(each.path)), part.name, row.group,
+            )
+            for part, each in chosen
+        ]  # fmt: skip
+        if all(each.shown == each_own[0].shown for each in each_own):
+            places = tuple(path for each in each_own for path in each.paths)
+            shared.append(replace(each_own[0], id=row.id, role="", paths=places))
+        else:
+            own += each_own
+    return shared, own
+
+
+def write_fields(text: str, changed: Mapping[str, str], labelled: Collection[Labelled] = ()) -> str:
+    """The text with what was typed in these fields, id -> input. A field that the text no longer has is left out.
+    Raises `CannotEdit`, with the label of the field."""
+    fields = {each.id: each for each in read_form(text, labelled).fields} if changed else {}
+    for field_id, typed in changed.items():
+        field = fields.get(field_id)
+        if field is None or field.shown is None:
+            continue
+        try:
+            before, text = text, _write(text, field, field.form.parse(typed))
+            if text != before:  # another field may stand elsewhere now, or not at all
+                fields = {each.id: each for each in read_form(text, labelled).fields}
+        except CannotEdit as error:
+            raise CannotEdit(phrase("{option}: {problem}", option=field.label, problem=error.said)) from None
+        except (TypeError, AttributeError, LookupError):  # a list of volumes may be of anything while somebody types
+            said = phrase("the text has another kind of value there: edit the text")
+            raise CannotEdit(phrase("{option}: {problem}", option=field.label, problem=said)) from None
+    return text
+
+
+def find_changed(posted: Mapping[str, str]) -> dict[str, str]:
+    """The fields that were typed in: `f:ID` differs from `was:ID`, which is what the page was sent with."""
+    ids = [key.removeprefix("f:") for key in posted if key.startswith("f:")]
+    return {each: posted[f"f:{each}"] for each in ids if posted[f"f:{each}"] != posted.get(f"was:{each}")}
+
+
+def _write(text: str, field: Field, value: Any) -> str:
+    if field.form in _OF_TWO_LISTS:
+        for spec, container in zip(field.paths[::2], field.paths[1::2], strict=True):
+            text = _OF_TWO_LISTS[field.form](text, spec, container, value)
+        return text
+    for path in field.paths:
+        if field.form is values.VARIABLES:
+            text = write_items(text, path, value or (), "name")
+        elif field.form in (values.WORDS, values.ARGUMENTS):
+            text = write_words(text, path, value)
+        elif field.form is values.LABELS:
+            text = _write_labels(text, path, value or {})
+        else:
+            text = write_value(text, path, value)
+    return text
+
+
+_OF_TWO_LISTS = {values.CLAIMS: write_claims, values.SHARED_MEMORY: write_shm}
+
+
+def _write_labels(text: str, path: Path, wanted: Mapping[str, str]) -> str:
+    before = _read(read_documents(text)[0].manifest, path) or {}
+    if not wanted:
+        return write_value(text, path, None)
+    for name in {**before, **wanted}:
+        text = write_value(text, (*path, name), wanted.get(name))
+    return text
+
+
+def _job_fields(manifest: Mapping[str, Any], found: Sequence[Row]) -> Iterator[Field]:
+    for row in found:
+        yield Field(row.id, row.label, row.form, row.form.show(_read(manifest, row.path)), (row.path,), group=row.group)
+
+
+def _role_fields(manifest: Mapping[str, Any], part: Part, container: Container) -> Iterator[Field]:
+    for row in rows.OF_ROLE:
+        path = (*_steps(part.path), *row.path)
+        yield Field(
+            f"{part.name}.{row.id}", row.label, row.form, row.form.show(_read(manifest, path)), (path,), part.name
+        )
+    for row in rows.OF_RESOURCES:
+        path = (*_steps(container.path), "resources", *row.path)
+        places = [path]
+        shown = row.form.show(_read(manifest, path))
+        other = (*_steps(container.path), "resources", "requests", row.path[-1])
+        if row.id == "gpu" and (asked := _read(manifest, other)) is not None:
+            # Kubernetes wants both alike.
+            places.append(other)
+            shown = shown if row.form.show(asked) == shown else None
+        yield Field(f"{part.name}.{row.id}", row.label, row.form, shown, tuple(places), part.name)
+    row = rows.find_restart_policy(manifest)
+    path = (*_steps(part.path), *row.path)
+    yield Field(f"{part.name}.{row.id}", row.label, row.form, row.form.show(_read(manifest, path)), (path,), part.name)
+
+
+def _choose(part: Part, wanted: str) -> Container | None:
+    containers = part.containers()
+    return next((each for each in containers if each.name == wanted), containers[0] if containers else None)
+
+
+def _steps(path: str) -> tuple[Step, ...]:
+    return tuple(int(step) if step.isdecimal() else step for step in split_path(path))
+
+
+def _read(manifest: Any, path: Path) -> Any:
+    for step in path:
+        if isinstance(manifest, Mapping):
+            manifest = manifest.get(step)
+        elif isinstance(manifest, list) and isinstance(step, int) and step < len(manifest):
+            manifest = manifest[step]
+        else:
+            return None
+    return manifest

@@ -1,0 +1,130 @@
+"""Which fields the form has: a row for each, with its label, how its value is typed, and where it stands. Pure.
+
+A new field is a row here. What has no row (tolerations, affinity, probes, ports, other volumes) is edited in the text.
+The order is that of the platform's form: facts of AI Lab, 4 to 13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from paddock.console.forms import values
+from paddock.console.forms.values import Form, choose
+from paddock.jobs.labels import ENVIRONMENT_ANNOTATION
+from paddock.jobs.preflight.parts import mapping
+from paddock.jobs.reading.edits import Path
+from paddock.jobs.text.phrases import Phrase, phrase
+
+GPU = "nvidia.com/gpu"
+DESCRIPTION = "kubernetes.io/description"
+"""Kubernetes' well-known annotation for people."""
+
+
+_KUEUE_QUEUE, _KUEUE_PRIORITY = "kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class"
+
+
+Labelled: TypeAlias = Literal["queue", "priority"]
+"""A field that stands in a label of Kueue, or in the scheduling policy."""
+
+
+class Group(StrEnum):
+    """Where a field is: FIRST is always seen, the others are folded."""
+
+    FIRST = ""
+    PLACE = "place"
+    QUEUE = "queue"
+    END = "end"
+
+
+TITLES: Mapping[Group, Phrase] = {
+    Group.PLACE: phrase("Directory, variables, storage"),
+    Group.QUEUE: phrase("Queue, priority, labels"),
+    Group.END: phrase("Restarts and end"),
+}
+
+
+class Row(NamedTuple):
+    """`id`: of the input. `path`: below the manifest, the role, the container or its resources."""
+
+    id: str
+    label: Phrase
+    form: Form
+    path: Path
+    group: Group = Group.FIRST
+
+
+OF_JOB: Sequence[Row] = (
+    Row("name", phrase("Name"), values.TEXT, ("metadata", "name")),
+    Row("namespace", phrase("Namespace"), values.TEXT, ("metadata", "namespace")),
+    Row("description", phrase("Description"), values.TEXT, ("metadata", "annotations", DESCRIPTION)),
+    Row("environment", phrase("Environment"), values.TEXT, ("metadata", "annotations", ENVIRONMENT_ANNOTATION)),
+)
+_PULL = choose("Always", "IfNotPresent", "Never")
+OF_CONTAINER: Sequence[Row] = (
+    Row("image", phrase("Image"), values.TEXT, ("image",)),
+    Row("command", phrase("Start command"), values.WORDS, ("command",)),
+    Row("args", phrase("Arguments of the command"), values.ARGUMENTS, ("args",)),
+    Row("directory", phrase("Working directory"), values.TEXT, ("workingDir",), Group.PLACE),
+    Row("pull", phrase("Image pull policy"), _PULL, ("imagePullPolicy",), Group.PLACE),
+    Row("env", phrase("Environment variables, NAME=value on each line"), values.VARIABLES, ("env",), Group.PLACE),
+)  # fmt: skip
+STORAGE = Row("storage", phrase("Storage, CLAIM:/path on each line"), values.CLAIMS, (), Group.PLACE)
+SHARED_MEMORY = Row("shm", phrase("Shared memory (/dev/shm)"), values.SHARED_MEMORY, (), Group.PLACE)
+OF_ROLE: Sequence[Row] = (Row("replicas", phrase("Replicas"), values.NUMBER, ("replicas",)),)
+OF_RESOURCES: Sequence[Row] = (
+    Row("cpu", phrase("CPU"), values.AMOUNT, ("requests", "cpu")),
+    Row("memory", phrase("Memory"), values.AMOUNT, ("requests", "memory")),
+    Row("gpu", phrase("GPU"), values.AMOUNT, ("limits", GPU)),
+    Row("cpu-limit", phrase("CPU limit"), values.AMOUNT, ("limits", "cpu")),
+    Row("memory-limit", phrase("Memory limit"), values.AMOUNT, ("limits", "memory")),
+)
+
+
+def list_policies(manifest: Mapping[str, Any], labelled: Collection[Labelled] = ()) -> Sequence[Row]:
+    """Those of the whole job. paddle-operator has `schedulingPolicy` and `cleanPodPolicy` in `spec`; queue and priority
+    are Kueue's where the job has its labels, and the `labelled` ones where it has neither: Kueue takes jobs of
+    kubeflow.org alone."""
+    run: Path = ("spec", "runPolicy")
+    above: Path = run if _is_kubeflow(manifest) else ("spec",)
+    labels = mapping(mapping(manifest.get("metadata")).get("labels"))
+    policy = mapping(mapping(mapping(manifest.get("spec")).get("runPolicy")).get("schedulingPolicy"))
+    wanted = labelled if _is_kubeflow(manifest) else ()
+    queue, priority = (
+        ("metadata", "labels", label)
+        if label in labels or (name in wanted and key not in policy)
+        else (*above, "schedulingPolicy", key)
+        for name, label, key in (
+            ("queue", _KUEUE_QUEUE, "queue"),
+            ("priority", _KUEUE_PRIORITY, "priorityClass"),
+        )
+    )
+    clean = ("Running", "All", "None") if _is_kubeflow(manifest) else ("OnCompletion", "OnFailure", "Always", "Never")
+    return (
+        Row("queue", phrase("Queue"), values.TEXT, queue, Group.QUEUE),
+        Row("priority", phrase("Priority"), values.TEXT, priority, Group.QUEUE),
+        Row("labels", phrase("Labels, name=value on each line"), values.LABELS, ("metadata", "labels"), Group.QUEUE),
+        Row("restarts", phrase("Restarts at most"), values.NUMBER, (*run, "backoffLimit"), Group.END),
+        Row(
+            "deadline", phrase("Training time at most, in seconds"), values.NUMBER, (*run, "activeDeadlineSeconds"),
+            Group.END,
+        ),
+        Row("clean", phrase("Pods deleted at the end"), choose(*clean), (*above, "cleanPodPolicy"), Group.END),
+        Row(
+            "ttl", phrase("Job deleted after its end, in seconds"), values.NUMBER, (*run, "ttlSecondsAfterFinished"),
+            Group.END,
+        ),
+    )  # fmt: skip
+
+
+def find_restart_policy(manifest: Mapping[str, Any]) -> Row:
+    """Of a role: paddle-operator reads that of its pods."""
+    if _is_kubeflow(manifest):
+        return Row("restart", phrase("Restart policy"), choose("OnFailure", "Never", "ExitCode"), ("restartPolicy",))
+    path = ("template", "spec", "restartPolicy")
+    return Row("restart", phrase("Restart policy"), choose("OnFailure", "Never"), path)
+
+
+def _is_kubeflow(manifest: Mapping[str, Any]) -> bool:
+    return str(manifest.get("apiVersion")).startswith("kubeflow.org/")

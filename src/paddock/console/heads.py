@@ -1,0 +1,127 @@
+"""The head of every page of one job: its name, why it is as it is, and its other pages. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from paddock.console.addresses import TABS, address_of_job, find_kind
+from paddock.console.feed import Topic
+from paddock.console.visit import Missing, Visit
+from paddock.jobs.labels import JOB_LABEL
+from paddock.jobs.model import CauseRecord
+from paddock.jobs.names import job_label
+from paddock.jobs.text.explain import explain
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.views.commands import printed_name
+from paddock.jobs.views.jobs import read_job_row
+from paddock.jobs.views.steps import Reach, Step, build_steps
+from paddock.kube.meta import POD_GROUPS, PODS, VOLCANO_POD_GROUPS, Manifest, Resource, name_of
+
+KUBEFLOW_JOB_LABEL = "training.kubeflow.org/job-name"
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """`name`: of its screen. `title`: in the reader's language."""
+
+    name: str
+    title: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What would help: `command`, as it is typed, and `said`, the same with a remark, in the reader's language. `log`:
+    the address of the log that the command prints; empty for any other command."""
+
+    command: str
+    said: str
+    log: str = ""
+
+
+def give_advice(visit: Visit, cause: CauseRecord | None, resource: Resource, namespace: str, name: str) -> list[Advice]:
+    """The steps of `paddock explain`; nothing where none is known, or nothing is wrong."""
+    if cause is None:
+        return []
+    reach = Reach(visit.world.options, "default" if visit.world.local else "", visit.world.kubectl)
+    word = shlex.quote(printed_name(resource, name))  # another kind may have the name
+    steps = build_steps(cause, name, namespace, local=visit.world.local, kind=resource.qualified, word=word)
+    logs = f"{address_of_job(resource, namespace, name)}/logs"
+    return [Advice(reach.write(each), visit.say(reach.fill(each)), _find_log(each, logs)) for each in steps]
+
+
+def _find_log(step: Step, logs: str) -> str:
+    if not step.text.startswith("paddock logs"):
+        return ""
+    return f"{logs}?rank={step.args['role']}-{step.args['index']}" if "role" in step.args else logs
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What `job_frame.html` shows. `phase` and `why` are empty for a job that is gone, of which logs are kept."""
+
+    name: str
+    namespace: str
+    kind: str
+    address: str
+    phase: str
+    why: str
+    tabs: Sequence[Tab]
+    advice: Sequence[Advice] = ()
+
+
+def build_head(visit: Visit, resource: Resource, job: Manifest | None) -> Head:
+    """Of the job that the visit's address names."""
+    name, namespace = visit.path["name"], visit.path["namespace"]
+    address = address_of_job(resource, namespace, name)
+    row = read_job_row(resource, job) if job else None
+    why = explain(row.cause, visit.language) if row and row.cause else ""
+    tabs = [Tab(each, visit.say(_TITLES[each]), address if each == "job" else f"{address}/{each}") for each in TABS]
+    advice = give_advice(visit, row.cause if row else None, resource, namespace, name)
+    return Head(name, namespace, resource.kind, address, str(row.phase) if row else "", why, tabs, advice)
+
+
+def list_job_topics(path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence[Topic]:
+    """The job that an address names, alone."""
+    kind = find_kind(path["kind"])
+    return [Topic(kind, path["namespace"], fields=f"metadata.name={path['name']}")] if kind else []
+
+
+def list_pod_topics(path: Mapping[str, str]) -> Sequence[Topic]:
+    """The job's pods, by the label that both Paddock and the API group's own operator give them."""
+    kind = find_kind(path["kind"])
+    label = KUBEFLOW_JOB_LABEL if kind and kind.group == "kubeflow.org" else JOB_LABEL
+    return [Topic(PODS, path["namespace"], labels=f"{label}={job_label(path['name'])}")]
+
+
+def list_group_topics(path: Mapping[str, str]) -> Sequence[Topic]:
+    """The job's PodGroup, by its name (`jobs.names.pod_group_name`): it has the labels of no API group but ours."""
+    names = ((POD_GROUPS, job_label(path["name"])), (VOLCANO_POD_GROUPS, path["name"]))
+    return [Topic(each, path["namespace"], fields=f"metadata.name={name}") for each, name in names]
+
+
+def find_job(visit: Visit) -> tuple[Resource, Manifest | None]:
+    """The job that the visit's address names; None if it does not exist. Raises `Missing` for a kind without jobs."""
+    topics = list_job_topics(visit.path, visit.query)
+    if not topics:
+        raise tell_missing(visit)
+    found = (job for job in visit.objects(topics[0]) if name_of(job) == visit.path["name"])
+    return topics[0].resource, next(found, None)
+
+
+def tell_missing(visit: Visit) -> Missing:
+    name, namespace = visit.path["name"], visit.path["namespace"]
+    return Missing(phrase("there is no job {name} in {namespace}", name=name, namespace=namespace))
+
+
+_TITLES: Mapping[str, Phrase] = {
+    "job": phrase("Job"),
+    "logs": phrase("Logs"),
+    "charts": phrase("Charts"),
+    "plan": phrase("Plan"),
+    "pods": phrase("Pods"),
+    "events": phrase("Events"),
+    "manifest": phrase("Manifest"),
+}

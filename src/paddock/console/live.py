@@ -1,0 +1,112 @@
+"""A page that somebody looks at: its <main> again whenever it differs, as a stream of server-sent events.
+
+While the API does not answer, the page keeps what it had, and says since when.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from aiohttp import web
+
+from paddock.console.answers import say_error
+from paddock.console.pages import render_main, render_notice
+from paddock.console.visit import Missing, Screen, Visit
+from paddock.jobs.text.phrases import Phrase
+from paddock.kube.errors import ApiError, Unauthorized, Unavailable
+
+BEAT_SECONDS = 20.0
+"""A comment on a quiet stream: the browser, and proxies between, see that it lives."""
+LISTEN_SECONDS = 2.0
+"""How often an open page looks whether the API still answers: at what is known, without a request."""
+
+UNSEEN = "0000000000000000"
+"""In the address of a stream, in place of the digest of what its page shows."""
+_AGE = re.compile(r"(<time [^>]*data-since=[^>]*>)[^<]*")
+
+_Built = Mapping[str, Any]
+
+
+async def send_changes(
+    answer: web.StreamResponse, screen: Screen, look: Callable[[], Visit], changes: AsyncIterator[None], seen: str = ""
+) -> None:
+    """Without end. `look`: at this moment. `seen`: the digest of what the browser shows. Raises `Unauthorized`."""
+    sent, built = seen, None
+    change = asyncio.ensure_future(_next(changes))
+    try:
+        while True:
+            visit = look()
+            text, built = await render(screen, visit, built)
+            digest = digest_main(text)
+            if digest != sent:
+                sent = digest
+                await answer.write(write_event(text, digest))
+            every = screen.every if built is None else built.get("again", screen.every)
+            if await _wait(answer, change, every, visit):
+                change = asyncio.ensure_future(_next(changes))
+    finally:
+        change.cancel()
+
+
+async def _next(changes: AsyncIterator[None]) -> None:
+    await anext(changes)
+
+
+async def render(screen: Screen, visit: Visit, before: _Built | None) -> tuple[str, _Built | None]:
+    """What a live page shows now, and what its screen built: while the API does not answer, what it built `before`. An
+    object that is gone may come again."""
+    try:
+        built = await screen.build(visit)
+    except Missing as missing:
+        return render_main_notice(visit, missing.said), None
+    except Unauthorized:
+        raise
+    except ApiError as error:
+        if before is None or not isinstance(error, Unavailable):
+            return render_main_notice(visit, say_error(error)), before
+        built = before
+    return render_main(screen, visit, built), built
+
+
+def render_main_notice(visit: Visit, said: Phrase) -> str:
+    """What a live page shows in place of its <main>."""
+    return render_notice("notice.html", visit, {"status": 200, "said": visit.say(said)}, frame="main.html")
+
+
+async def _wait(answer: web.StreamResponse, change: asyncio.Future[None], every: float, visit: Visit) -> bool:
+    """Whether there was the change, before `every` seconds (0: no limit) were over, or the API fell silent or spoke
+    again. A comment is sent meanwhile."""
+    begun = beat = time.monotonic()
+    while not (await asyncio.wait({change}, timeout=min(every or LISTEN_SECONDS, LISTEN_SECONDS)))[0]:
+        now = time.monotonic()
+        if now - beat >= BEAT_SECONDS:
+            beat = now
+            await answer.write(b": still here\n\n")
+        is_silent = replace(visit, now=time.time()).silent_since is not None
+        if is_silent or visit.silent_since is not None or (every and now - begun >= every):
+            return False
+    change.result()
+    return True
+
+
+def digest_main(text: str) -> str:
+    """Of a <main>, without its ages: they grow by themselves, by a script."""
+    return hashlib.sha256(_AGE.sub(r"\1", text).strip().encode()).hexdigest()[: len(UNSEEN)]
+
+
+def note_seen(page: str) -> str:
+    """The page, whose stream's address now says what it shows: that is not sent again."""
+    begin, end = page.find(">", page.find("<main ")) + 1, page.rfind("</main>")
+    return page.replace(UNSEEN, digest_main(page[begin:end]), 1)
+
+
+def write_event(text: str, digest: str = "") -> bytes:
+    """A browser that connects again says the digest of the last one."""
+    named = f"id: {digest}\n".encode() if digest else b""
+    return named + b"".join(b"data: %s\n" % line for line in text.encode().splitlines()) + b"\n"

@@ -1,0 +1,57 @@
+"""How many lines of a log had begun by each of its marks; what was counted once is not read again."""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from dataclasses import dataclass, field
+
+from paddock.history.log_shelf import OpenLog
+
+_NOTE = "times"
+_CHUNK = 2**20
+
+
+@dataclass(slots=True)
+class Timeline:
+    """`lines[i]` lines of the log had begun by `times[i]`."""
+
+    lines: array[int] = field(default_factory=lambda: array("q"))
+    times: array[float] = field(default_factory=lambda: array("d"))
+    _marks: int = 0
+    _upto: int = 0
+    _newlines: int = 0
+    _inside: bool = False
+    """The byte before `_upto` is in a line."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def update(self, log: OpenLog) -> None:
+        """Raises OSError."""
+        with self._lock:
+            marks = log.read_marks(self._marks)
+            for offset, time in zip(marks.offsets, marks.times, strict=True):
+                # The log may have grown since it was opened: its readers know nothing of these lines yet.
+                if not self._count(log, offset) or self._newlines + self._inside > log.count:
+                    return
+                self._marks += 1
+                self.lines.append(self._newlines + self._inside)
+                self.times.append(max(time, self.times[-1]) if self.times else time)
+
+    def _count(self, log: OpenLog, offset: int) -> bool:
+        """Whether the log has so many bytes."""
+        while self._upto < offset:
+            data = log.read_bytes(self._upto, min(_CHUNK, offset - self._upto))
+            if not data:
+                return False
+            self._upto += len(data)
+            self._newlines += data.count(b"\n")
+            self._inside = not data.endswith(b"\n")
+        return True
+
+
+def read_timeline(log: OpenLog) -> Timeline:
+    """As far as it is marked. Raises OSError."""
+    found = log.notes.setdefault(_NOTE, Timeline())
+    assert isinstance(found, Timeline)
+    found.update(log)
+    return found

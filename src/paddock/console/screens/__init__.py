@@ -1,0 +1,1 @@
+"""One module for each screen, beside its template; `registry` lists them."""

@@ -1,0 +1,194 @@
+"""An existing job in the form: what an edit changes, what it costs, and saving it where nobody was faster."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from paddock.console.addresses import JOB, address_of_job, find_kind
+from paddock.console.feed import Topic
+from paddock.console.forms.changes import (
+    diff,
+    diff_texts,
+    explain_cost,
+    explain_stale,
+    find_moved,
+    merge_edit,
+    take_editable,
+)
+from paddock.console.forms.checking import MOST_CHARACTERS
+from paddock.console.forms.choices import TOPICS, find_choices
+from paddock.console.forms.editor import (
+    Draft,
+    list_said,
+    read_objects,
+    read_posted,
+    read_text,
+    show_draft,
+)
+from paddock.console.turns import work_to_the_end
+from paddock.console.visit import Go, Missing, Screen, Visit
+from paddock.jobs.preflight import explain_problem
+from paddock.jobs.reading.edits import write_document
+from paddock.jobs.text.phrases import Foreign, Phrase, phrase
+from paddock.jobs.views.stored import read_stored
+from paddock.kube.errors import ApiError, Conflict, NotFound
+from paddock.kube.meta import Manifest, Resource
+
+Note = Mapping[str, Any]
+_MOST_TRIES = 5
+"""Of a save that a status, which is no edit, came in between."""
+
+
+def list_topics(_path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence[Topic]:
+    return TOPICS
+
+
+async def build(visit: Visit) -> Mapping[str, Any]:
+    resource, stored = await _fetch(visit)
+    choices = await find_choices(visit, visit.path["namespace"])
+    draft = await asyncio.to_thread(read_text, write_document(take_editable(stored)), choices)
+    return await _show(visit, resource, stored, draft, draft.text)
+
+
+async def receive(visit: Visit, posted: Mapping[str, str]) -> Mapping[str, Any] | Go:
+    choices = await find_choices(visit, visit.path["namespace"])
+    draft = await work_to_the_end(partial(read_posted, posted, choices))
+    try:
+        resource, stored = await _fetch(visit)
+    except (Missing, ApiError) as error:  # what was typed stays
+        said = error.said if isinstance(error, Missing) else _explain_api(error)
+        notes = [{"good": False, "said": visit.say(said)}]
+        return {
+            **show_draft(visit, draft, notes),
+            **_names(visit),
+            "base": posted.get("base", "")[:MOST_CHARACTERS],
+            "may": True,
+        }
+    base, now = posted.get("base", "")[:MOST_CHARACTERS], write_document(take_editable(stored))
+    if base != now:
+        # The next save is meant to overwrite, as the page then shows what it overwrites; a check alone is not seen.
+        is_save = posted.get("do") == "save"
+        return await _show(visit, resource, stored, draft, now if is_save else base, base)
+    edited = _find_edited(draft)
+    if posted.get("do") != "save" or edited is None or _refuse(visit, edited, stored):
+        return await _show(visit, resource, stored, draft, base)
+    try:
+        saved = await _save(visit, resource, stored, edited)
+    except ApiError as error:
+        return {**await _show(visit, resource, stored, draft, base), "notes": _tell_refused(visit, error)}
+    if saved is not None:
+        return await _show(visit, resource, saved, draft, write_document(take_editable(saved)), base)
+    return Go(address_of_job(resource, visit.path["namespace"], visit.path["name"]))
+
+
+async def _fetch(visit: Visit) -> tuple[Resource, Manifest]:
+    resource = find_kind(visit.path["kind"])
+    try:
+        if resource is None:
+            raise NotFound("")
+        return resource, await visit.api.get(resource, visit.path["namespace"], visit.path["name"])
+    except NotFound:
+        said = phrase(
+            "there is no job {name} in {namespace}", name=visit.path["name"], namespace=visit.path["namespace"]
+        )
+        raise Missing(said) from None
+
+
+async def _save(visit: Visit, resource: Resource, stored: Manifest, edited: Manifest) -> Manifest | None:
+    """None if it is saved; else the job as somebody changed it meanwhile."""
+    seen = take_editable(stored)
+    for attempt in range(_MOST_TRIES):
+        try:
+            await visit.api.replace(resource, merge_edit(stored, edited), strict=True)
+            return None
+        except Conflict:
+            if attempt == _MOST_TRIES - 1:
+                raise
+            _, stored = await _fetch(visit)
+            if take_editable(stored) != seen:
+                return stored
+    return None
+
+
+async def _ask(visit: Visit, resource: Resource, stored: Manifest, edited: Manifest) -> list[Note]:
+    """What the server says of it (a dry run)."""
+    try:
+        await visit.api.replace(resource, merge_edit(stored, edited), strict=True, dry_run=True)
+    except Conflict:
+        return []  # the status changed in between
+    except ApiError as error:
+        return _tell_refused(visit, error)
+    return [{"good": True, "said": visit.say(phrase("the server takes it (dry run)"))}]
+
+
+def _explain_api(error: ApiError) -> Phrase:
+    return phrase("the cluster's API answered: {why}", why=Foreign(error.message))
+
+
+def _names(visit: Visit) -> Mapping[str, Any]:
+    namespace, name = visit.path["namespace"], visit.path["name"]
+    resource = find_kind(visit.path["kind"])
+    return {
+        "name": name,
+        "namespace": namespace,
+        "address": address_of_job(resource, namespace, name) if resource else "/",
+        "lines": [],
+        "theirs": [],
+    }
+
+
+def _tell_refused(visit: Visit, error: ApiError) -> list[Note]:
+    return [
+        {"good": False, "said": visit.say(phrase("the server refuses it: {why}", why=Foreign(each)))}
+        for each in list_said(error)
+    ]
+
+
+def _find_edited(draft: Draft) -> Manifest | None:
+    """The job of the text as it would be saved; None while it has errors, or is not one manifest."""
+    objects = read_objects(draft) if draft.ready else []
+    return objects[0].manifest if len(objects) == 1 else None
+
+
+def _refuse(visit: Visit, edited: Manifest, stored: Manifest) -> list[str]:
+    """What no edit may change."""
+    moved = find_moved(stored, edited)
+    problems = visit.world.refuse_edit(edited, stored) if visit.world.refuse_edit else ()
+    return [*([visit.say(moved)] if moved else []), *(explain_problem(each, visit.language) for each in problems)]
+
+
+async def _show(
+    visit: Visit, resource: Resource, stored: Manifest, draft: Draft, base: str, before: str = ""
+) -> Mapping[str, Any]:
+    """`base`: the job's text that the reader knows; `before`: the one that was known until somebody changed it."""
+    notes: list[Note] = [{"good": False, "said": visit.say(explain_stale(stored))}] if before else []
+    edited = _find_edited(draft)
+    lines = diff(take_editable(stored), take_editable(edited)) if edited else []
+    if edited is not None and lines:
+        refused = _refuse(visit, edited, stored)
+        notes += [{"good": False, "said": each} for each in refused]
+        if not refused:
+            notes += await _ask(visit, resource, stored, edited)
+            notes += [{"good": True, "said": each} for each in _tell_cost(visit, resource, stored, draft)]
+    return {
+        **show_draft(visit, draft, notes),
+        **_names(visit),
+        "base": base,
+        "lines": lines,
+        "theirs": diff_texts(before, write_document(take_editable(stored))) if before else [],
+        "may": await visit.may("update", resource, visit.path["namespace"]),
+    }
+
+
+def _tell_cost(visit: Visit, resource: Resource, stored: Manifest, draft: Draft) -> list[str]:
+    before = read_stored(resource, stored)
+    (after,) = read_objects(draft)
+    if before.job is None or after.job is None:
+        return []
+    return [visit.say(each) for each in explain_cost(before.job, after.job, before.status)]
+
+
+SCREEN = Screen("edit", f"{JOB}/edit", phrase("Edit"), list_topics, build, live=False, receive=receive)

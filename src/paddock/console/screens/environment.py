@@ -1,0 +1,66 @@
+"""One environment: what it is made of, what its build printed so far, who uses it; building it and removing it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from paddock.console.addresses import ENVIRONMENT
+from paddock.console.feed import Topic
+from paddock.console.screens.environments import ONLY_HERE, TOPICS, build_row, list_users, say_message, show_user
+from paddock.console.visit import Missing, Screen, Visit
+from paddock.jobs.preflight import without_server_fields
+from paddock.jobs.reading.edits import write_document
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.text.sentences import nearest
+from paddock.jobs.views.environments import read_environment_row
+from paddock.kube.meta import ENVIRONMENTS, Manifest, name_of
+
+SECONDS = 1.0
+"""Between two looks at the log of a build that runs."""
+MOST_USERS = 100
+
+
+def list_topics(_path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence[Topic]:
+    return TOPICS  # the nearest name, and who uses it, take all of them
+
+
+async def build(visit: Visit) -> Mapping[str, Any]:
+    if visit.world.environments is None:
+        raise Missing(ONLY_HERE)
+    known, name = visit.objects(Topic(ENVIRONMENTS)), visit.path["name"]
+    found = next((each for each in known if name_of(each) == name), None)
+    if found is None:
+        raise Missing(explain_absence(name, list(map(name_of, known))))
+    row, users = read_environment_row(found), list_users(visit, known).get(name, [])
+    return {
+        "row": build_row(visit, row, []),
+        "said": visit.say(say_message(row)) if row.message else "",
+        "users": [show_user(each) for each in users[:MOST_USERS]],
+        "more": max(0, len(users) - MOST_USERS),
+        "manifest": write_document(hide_addresses(without_server_fields(found))),
+        "log": await visit.world.environments.read_log(found),
+        "may_build": row.phase in ("Pending", "Failed") and await visit.may("patch", ENVIRONMENTS, ""),
+        "may_delete": await visit.may("delete", ENVIRONMENTS, ""),
+        "again": SECONDS if row.phase == "Building" else 0.0,
+    }
+
+
+def explain_absence(name: str, known: Sequence[str]) -> Phrase:
+    near = nearest(name, known)
+    if near:
+        return phrase("there is no environment {name}; did you mean {near}?", name=name, near=near)
+    return phrase("there is no environment {name}", name=name)
+
+
+def hide_addresses(manifest: Mapping[str, Any]) -> Manifest:
+    """Without the values of what may hold a password: the addresses of package indexes."""
+    spec = dict(manifest.get("spec") or {})
+    if spec.get("indexURL"):
+        spec["indexURL"] = "…"
+    if spec.get("extraIndexURLs"):
+        spec["extraIndexURLs"] = ["…" for _ in spec["extraIndexURLs"]]
+    return {**manifest, "spec": spec}
+
+
+SCREEN = Screen("environment", ENVIRONMENT, phrase("Environment"), list_topics, build)

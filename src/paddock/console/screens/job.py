@@ -1,0 +1,198 @@
+"""A job: why it is as it is, first; what may be done with it; its attempts, ranks and roles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote
+
+from paddock.console.addresses import ENVIRONMENT, JOB, address_of_job
+from paddock.console.feed import Topic
+from paddock.console.heads import build_head, find_job, list_job_topics, list_pod_topics, tell_missing
+from paddock.console.screens.listed import link_to
+from paddock.console.visit import Screen, Visit
+from paddock.console.world import KeptRun
+from paddock.jobs.labels import ENVIRONMENT_ANNOTATION
+from paddock.jobs.model import Job
+from paddock.jobs.objects.substitutions import SUBSTITUTED_ANNOTATION, WITHOUT_ANNOTATION, read_original
+from paddock.jobs.preflight import explain_problem
+from paddock.jobs.text.explain import explain_briefly
+from paddock.jobs.text.phrases import Foreign, Names, Phrase, phrase, render
+from paddock.jobs.text.problems import Problem
+from paddock.jobs.views.commands import JobCommand, list_commands
+from paddock.jobs.views.outputs import find_places, trained_container
+from paddock.jobs.views.restarts import explain_restarts
+from paddock.jobs.views.stored import StoredJob, read_stored
+from paddock.jobs.views.tables.listing import choose_part, cut_part
+from paddock.jobs.views.tables.ranks import RankRow, build_rank_rows, build_role_rows, total_asked
+from paddock.jobs.views.tables.timeline import AttemptRow, build_timeline
+from paddock.kube.errors import ApiError
+from paddock.kube.meta import SERVICES, Manifest, Resource, annotations_of, is_controlled_by, metadata, name_of, uid_of
+from paddock.kube.times import read_time
+
+RANKS_ON_A_PAGE = 100
+_ATTEMPTS = 10
+
+
+def list_topics(path: Mapping[str, str], query: Mapping[str, str]) -> Sequence[Topic]:
+    pods = list_pod_topics(path)
+    return [*list_job_topics(path, query), *pods, *(Topic(SERVICES, each.namespace, each.labels) for each in pods)]
+
+
+async def build(visit: Visit) -> Mapping[str, Any]:
+    resource, manifest = find_job(visit)
+    run = await _find_run(visit, resource, manifest)
+    if manifest is None:
+        if run is None:
+            raise tell_missing(visit)
+        return {"head": build_head(visit, resource, None), "gone": True}
+    stored = read_stored(resource, manifest)
+    pods = [pod for topic in list_pod_topics(visit.path) for pod in visit.objects(topic)]
+    rows = build_rank_rows(stored.job, stored.status, pods, stored.uid, visit.language)
+    part = choose_part(visit.query.get("page", ""), len(rows), RANKS_ON_A_PAGE)
+    created = read_time(metadata(manifest).get("creationTimestamp"))
+    run = run or KeptRun()
+    attempts = build_timeline(stored.status, created, run.begun, run.causes, pods, stored.uid, visit.now)
+    address = address_of_job(resource, *stored.key)
+    return {
+        "head": build_head(visit, resource, manifest),
+        "gone": False,
+        "buttons": await _build_buttons(visit, stored, address),
+        "attempts": [_show_attempt(visit, each) for each in attempts[:_ATTEMPTS]],
+        "more_attempts": max(0, len(attempts) - _ATTEMPTS),
+        "ranks": [_show_rank(visit, each, address) for each in cut_part(rows, part)],
+        "total": len(rows),
+        "part": part,
+        "link": link_to(visit.query),
+        "written": _find_written(pods, stored.uid),
+        **_show_job(visit, stored, manifest),
+    }
+
+
+async def _find_run(visit: Visit, resource: Resource, manifest: Manifest | None) -> KeptRun | None:
+    source = visit.world.logs(visit.identity) if visit.world.logs else None
+    if source is None:
+        return None
+    uid = uid_of(manifest) if manifest else ""
+    try:
+        return await source.find(resource, visit.path["namespace"], visit.path["name"], uid)
+    except ApiError:  # who may not read the logs of its pods may still see the job
+        return None
+
+
+async def _build_buttons(visit: Visit, stored: StoredJob, address: str) -> list[Mapping[str, Any]]:
+    """With an address: a page, as what cannot be taken back, or wants to be typed, has one."""
+    namespace = stored.key.namespace
+    found: list[Mapping[str, Any]] = []
+    pages = {each: f"{address}/{each}" for each in ("edit", "cancel", "delete")}
+    pages["clone"] = f"/new?from={address.removeprefix('/jobs/')}"
+    for each in list_commands(stored, visit.world.kubectl, visit.world.options):
+        may = await visit.may(each.verb, stored.resource, namespace)
+        refused = None if may else _refuse(each.verb, stored)
+        found.append({**_show_button(visit, each, refused), "address": pages.get(each.name, "")})
+    return found
+
+
+def _show_button(visit: Visit, command: JobCommand, refused: Phrase | None) -> Mapping[str, Any]:
+    why = refused or command.why_not
+    return {
+        "name": command.name,
+        "title": visit.say(command.title),
+        "paddock": command.paddock,
+        "kubectl": command.kubectl,
+        "why_not": visit.say(why) if why else "",
+        "refused": refused is not None,
+    }
+
+
+def _refuse(verb: str, stored: StoredJob) -> Phrase:
+    """Why a button is greyed for this reader, whatever the job does."""
+    return phrase(
+        "you may not {verb} {kinds} in namespace {namespace}",
+        verb=verb, kinds=stored.resource.qualified, namespace=stored.key.namespace,
+    )  # fmt: skip
+
+
+def _show_attempt(visit: Visit, row: AttemptRow) -> Mapping[str, Any]:
+    return {"row": row, "why": explain_briefly(row.cause, visit.language) if row.cause else ""}
+
+
+def _show_rank(visit: Visit, row: RankRow, address: str) -> Mapping[str, Any]:
+    why = visit.say(phrase("{said}", said=Foreign(row.pod.message))) if row.pod and row.pod.message else ""
+    return {"row": row, "why": why, "log": f"{address}/logs?rank={row.rank}"}
+
+
+def _show_job(visit: Visit, stored: StoredJob, manifest: Manifest) -> Mapping[str, Any]:
+    """What the manifest asks for; of one that is wrong, only that."""
+    job, status = stored.job, stored.shown_status
+    problems = [explain_problem(each, visit.language) for each in stored.problems]
+    facts: dict[str, Any] = {
+        "status": status,
+        "problems": problems,
+        "created": read_time(metadata(manifest).get("creationTimestamp")),
+        "without": annotations_of(manifest).get(WITHOUT_ANNOTATION, ""),
+        "ports": _list_ports(visit, stored),
+        "environment": _find_environment(visit, manifest),
+        "outputs": visit.world.find_outputs(manifest) if visit.world.find_outputs else "",
+    }
+    if job is None:
+        return {**facts, "job": None, "roles": [], "notes": [], "asked": "", "restarts": "", "places": ()}
+    return {
+        **facts,
+        "job": job,
+        "roles": build_role_rows(job, status, [trained_container(job, role) for role in job.roles], visit.language),
+        "notes": tell_once(job.warnings, visit.language),
+        "asked": total_asked(job, visit.language),
+        "restarts": visit.say(explain_restarts(job, status) or ""),
+        "places": _list_places(visit, job),
+    }
+
+
+def tell_once(problems: Iterable[Problem], language: str) -> list[str]:
+    """A line for each sentence, in their order, with all the fields of which it holds: what is wrong with one role is
+    often wrong with each. Pure."""
+    places: dict[str, list[str]] = {}
+    for each in problems:
+        places.setdefault(explain_problem(replace(each, path=""), language), []).append(each.path)
+    return [
+        f"{render(phrase('{said}', said=Names(tuple(found))), language)}: {said}" if found[0] else said
+        for said, found in places.items()
+    ]
+
+
+def _find_environment(visit: Visit, manifest: Manifest) -> Mapping[str, str] | None:
+    """The Environment that the job names; on a cluster the image itself is run."""
+    name = annotations_of(manifest).get(ENVIRONMENT_ANNOTATION, "")
+    return {"name": name, "address": ENVIRONMENT.format(name=quote(name))} if name and visit.world.local else None
+
+
+def _find_written(pods: Sequence[Manifest], uid: str) -> str:
+    """The command as it was written, where the pods run another one in its place (`jobs.objects.substitutions`)."""
+    written = (annotations_of(pod).get(SUBSTITUTED_ANNOTATION, "") for pod in pods if is_controlled_by(pod, uid))
+    return next(filter(None, map(read_original, written)), "")
+
+
+def _list_places(visit: Visit, job: Job) -> Sequence[str]:
+    """Of volumes that outlive pods; on a laptop the outputs have a directory of their own."""
+    return () if visit.world.local else find_places(job)
+
+
+def _list_ports(visit: Visit, stored: StoredJob) -> list[str]:
+    """`demo-worker-0:2379`, of its services."""
+    services = [
+        each for topic in visit.caches if topic.resource == SERVICES for each in visit.objects(topic)
+        if is_controlled_by(each, stored.uid)
+    ]  # fmt: skip
+    found = []
+    for each in sorted(services, key=name_of)[:_MOST_PORTS]:
+        ports = (each.get("spec") or {}).get("ports") or ()
+        numbers = sorted({int(port.get("port") or 0) for port in ports})
+        shown = f"{numbers[0]}-{numbers[-1]}" if len(numbers) > 2 else ",".join(map(str, numbers))
+        found.append(f"{name_of(each)}:{shown}")
+    return found
+
+
+_MOST_PORTS = 8
+
+SCREEN = Screen("job", JOB, phrase("Job"), list_topics, build)

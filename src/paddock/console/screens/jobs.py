@@ -1,0 +1,151 @@
+"""The list of jobs: what each one does, why, and what would help; those with trouble first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from paddock.console.addresses import address_of_job, name_kind
+from paddock.console.charts.sparks import draw_spark
+from paddock.console.feed import Cache, Topic
+from paddock.console.heads import give_advice
+from paddock.console.screens.charts import format_number
+from paddock.console.screens.listed import link_to
+from paddock.console.visit import Screen, Visit
+from paddock.console.world import Printing, Spark, Sparks
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.model import Phase
+from paddock.jobs.text.phrases import Foreign, Names, Phrase, phrase
+from paddock.jobs.views.jobs import JobRow, build_why, read_job_row, tell_ready
+from paddock.jobs.views.tables.listing import Filter, Listed, choose_part, count_phases, cut_part, order_jobs
+from paddock.kube.errors import ApiError, Forbidden, NotFound
+from paddock.kube.meta import Resource
+
+ON_A_PAGE = 100
+SECONDS, SOON = 10.0, 1.0
+"""Until the list looks again at what running jobs have printed; and while logs are being read."""
+_PRINTING = (Phase.RUNNING, Phase.RESTARTING)
+_LONGEST_WHY = 160
+"""Columns."""
+
+
+def list_topics(_path: Mapping[str, str], query: Mapping[str, str]) -> Sequence[Topic]:
+    return [Topic(resource, query.get("namespace", "")) for resource in KINDS]
+
+
+async def build(visit: Visit) -> Mapping[str, Any]:
+    query = visit.query
+    wanted = Filter(query.get("phase", ""), query.get("kind", ""), query.get("namespace", ""), query.get("q", ""))
+    topics = list_topics(visit.path, query)
+    found: list[Listed] = [(topic.resource, row) for topic in topics for row in visit.read(topic, read_job_row)]
+    fitting = [each for each in found if wanted.matches(each, any_phase=True)]
+    shown = order_jobs(each for each in fitting if wanted.matches(each))
+    part = choose_part(query.get("page", ""), len(shown), ON_A_PAGE)
+    rows, again = build_rows(visit, cut_part(shown, part))
+    return {
+        "rows": rows,
+        "with_losses": visit.world.sparks is not None,
+        "again": again,
+        "counts": count_phases(fitting),
+        "all": len(fitting),
+        "total": len(shown),
+        "part": part,
+        "wanted": wanted,
+        "filtered": any((wanted.phase, wanted.kind, wanted.namespace, wanted.text)),
+        "kinds": sorted({resource.kind for resource in KINDS}),
+        "namespaces": sorted({row.namespace for _, row in found}),
+        "link": link_to(query),
+        "errors": _tell_errors(visit, topics),
+        "hidden": all(isinstance(_error_of(visit, each), Forbidden) for each in topics),
+    }
+
+
+def build_rows(visit: Visit, page: Sequence[Listed]) -> tuple[list[Mapping[str, Any]], float]:
+    """What the table shows of these jobs of the visit's cluster, and after how many seconds it looks again."""
+    sparks = visit.world.sparks(visit.identity) if visit.world.sparks else None
+    losses = sparks.look(_list_printing(page)) if sparks else {}
+    return [_build_row(visit, *each, losses) for each in page], _look_again(page, sparks)
+
+
+def _tell_errors(visit: Visit, topics: Sequence[Topic]) -> list[str]:
+    """Why some jobs are not shown. A kind that is not served has none; only if all are not, that is told."""
+    errors = {topic: error for topic in topics if (error := _error_of(visit, topic))}
+    hidden = tuple(topic.resource.qualified for topic, error in errors.items() if isinstance(error, Forbidden))
+    if errors and len(errors) == len(topics) and all(isinstance(each, NotFound) for each in errors.values()):
+        command = f"paddock manifests crd | {visit.world.kubectl} apply -f -"
+        said = [phrase("this cluster has no kind of training job yet: `{command}` installs them", command=command)]
+    else:
+        said = [
+            phrase("{kinds} are not shown: {why}", kinds=topic.resource.qualified, why=Foreign(error.message))
+            for topic, error in errors.items()
+            if not isinstance(error, NotFound | Forbidden)
+        ]
+    # An API asks for rights before it looks whether a kind is served, so a line for each would say little.
+    if hidden and len(hidden) < len(topics):
+        said.append(phrase("{kinds} are not shown: your rights do not allow it", kinds=Names(hidden)))
+    return [visit.say(each) for each in said]
+
+
+def _error_of(visit: Visit, topic: Topic) -> ApiError | None:
+    return visit.caches.get(topic, Cache()).error
+
+
+def _list_printing(page: Sequence[Listed]) -> list[Printing]:
+    """The jobs that have printed something."""
+    return [
+        Printing(resource, row.namespace, row.name, row.uid, row.phase.terminal)
+        for resource, row in page
+        if row.phase.terminal or row.phase in _PRINTING
+    ]
+
+
+def _look_again(page: Sequence[Listed], sparks: Sparks | None) -> float:
+    """Seconds; 0 where changes of the jobs tell of everything."""
+    if sparks is None:
+        return 0.0
+    return SOON if sparks.reading else SECONDS if any(row.phase in _PRINTING for _, row in page) else 0.0
+
+
+def _build_spark(spark: Spark | None) -> Mapping[str, str]:
+    if spark is None:
+        return {}
+    return {
+        "points": draw_spark(spark.values),
+        "first": format_number(spark.values[0]),
+        "last": format_number(spark.last),
+    }
+
+
+def tell_far(spark: Spark) -> Phrase | None:
+    """How far the last line with a loss was. Steps that have an end are counted anew in each epoch. Pure."""
+    if spark.step is None:
+        return None if spark.epoch is None else phrase("epoch {epoch}", epoch=spark.epoch)
+    if not spark.steps:
+        return phrase("step {step}", step=spark.step)
+    if spark.epoch is None:
+        return phrase("step {step}/{steps}", step=spark.step, steps=spark.steps)
+    return phrase("epoch {epoch}, {step}/{steps}", epoch=spark.epoch, step=spark.step, steps=spark.steps)
+
+
+def _build_row(visit: Visit, resource: Resource, row: JobRow, losses: Mapping[str, Spark]) -> Mapping[str, Any]:
+    advice = give_advice(visit, row.cause, resource, row.namespace, row.name)
+    spark = losses.get(row.uid)
+    return {
+        "name": row.name,
+        "namespace": "" if row.namespace == "default" else row.namespace,
+        "address": address_of_job(resource, row.namespace, row.name),
+        "kind": resource.kind,
+        "compared": f"{row.namespace}/{name_kind(resource)}/{row.name}",
+        "phase": str(row.phase),
+        "ready": [(name, tell_ready(counts, row.phase)) for name, counts in row.roles.items()],
+        "attempt": row.attempt,
+        "restarts": row.restarts,
+        "created": row.created,
+        "why": build_why(row, visit.language, most=_LONGEST_WHY),
+        "advice": advice[:1],
+        "far": visit.say((spark and tell_far(spark)) or ""),
+        "spark": _build_spark(spark),
+    }
+
+
+SCREEN = Screen("jobs", "/", phrase("Jobs"), list_topics, build, in_menu=True)

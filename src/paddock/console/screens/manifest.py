@@ -1,0 +1,46 @@
+"""A job as it is stored, as YAML, to read and to download."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from paddock.console.addresses import JOB
+from paddock.console.heads import build_head, find_job, list_job_topics, tell_missing
+from paddock.console.visit import Answer, Screen, Visit
+from paddock.jobs.reading.edits import write_document
+from paddock.jobs.text.phrases import phrase
+from paddock.kube.meta import Manifest, metadata
+
+
+async def build(visit: Visit) -> Mapping[str, Any]:
+    resource, job = find_job(visit)
+    if job is None:
+        raise tell_missing(visit)
+    whole = visit.query.get("managed") == "1"
+    target = f"{resource.qualified} {visit.path['name']} -n {visit.path['namespace']}"
+    return {
+        "head": build_head(visit, resource, job),
+        "text": write_document(job if whole else hide_managed(job)),
+        "whole": whole,
+        "kubectl": f"{visit.world.kubectl} get {target} -o yaml",
+    }
+
+
+async def answer_file(visit: Visit) -> Answer:
+    _, job = find_job(visit)
+    if job is None:
+        raise tell_missing(visit)
+    text = write_document(hide_managed(job))
+    return Answer(text.encode(), "application/yaml", f"{visit.path['name']}.yaml")
+
+
+def hide_managed(job: Manifest) -> Manifest:
+    """Without the list of who wrote which field, as kubectl shows it. Pure."""
+    kept = {key: value for key, value in metadata(job).items() if key != "managedFields"}
+    return {**job, "metadata": kept}
+
+
+SCREEN = Screen(
+    "manifest", f"{JOB}/manifest", phrase("Manifest"), list_job_topics, build, answers={"file": answer_file}
+)

@@ -1,0 +1,194 @@
+"""A new job: its type, then the form and the text side by side, checked as it is typed, and created.
+
+/new                              the types
+/new?template=pytorch-single      the form, beginning with that template
+/new?from=NAMESPACE/KIND/NAME     the form, beginning with an existing job: its clone
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from paddock.console.addresses import address_of_job, find_kind
+from paddock.console.feed import Topic
+from paddock.console.forms.choices import TOPICS, find_choices
+from paddock.console.forms.editor import (
+    DEFAULT_NAMESPACE,
+    Draft,
+    Object,
+    list_said,
+    read_objects,
+    read_posted,
+    read_text,
+    show_draft,
+)
+from paddock.console.forms.templates import TEMPLATES
+from paddock.console.turns import work_to_the_end
+from paddock.console.visit import Go, Missing, Screen, Visit
+from paddock.jobs.reading.edits import write_document
+from paddock.jobs.text.explain import explain
+from paddock.jobs.text.phrases import Foreign, Phrase, phrase
+from paddock.jobs.views.clones import build_clone, name_clone
+from paddock.kube.errors import AlreadyExists, ApiError, NotFound
+from paddock.kube.meta import Key, Resource, name_of, namespace_of
+from paddock.kube.validation.names import DNS_LABEL, DNS_SUBDOMAIN
+
+Note = Mapping[str, Any]
+
+
+def list_topics(_path: Mapping[str, str], query: Mapping[str, str]) -> Sequence[Topic]:
+    return TOPICS
+
+
+async def build(visit: Visit) -> Mapping[str, Any]:
+    text = await _begin(visit)
+    if text is None:
+        return {"types": _show_types(visit), "text": ""}
+    draft = await asyncio.to_thread(read_text, text, await find_choices(visit, _find_namespace(visit)))
+    return {"types": [], **show_draft(visit, draft, await _ask(visit, draft))}
+
+
+async def receive(visit: Visit, posted: Mapping[str, str]) -> Mapping[str, Any] | Go:
+    choices = await find_choices(visit, posted.get("f:namespace") or _find_namespace(visit))
+    draft = await work_to_the_end(partial(read_posted, posted, choices))
+    notes: Sequence[Note]
+    if posted.get("do") == "create" and draft.ready:
+        found = await _create(visit, read_objects(draft))
+        if isinstance(found, Go):
+            return found
+        notes = found
+    else:
+        notes = await _ask(visit, draft)
+    return {"types": [], **show_draft(visit, draft, notes)}
+
+
+def _find_namespace(visit: Visit) -> str:
+    """That of a clone's original, else the one in which a job without a namespace is created."""
+    return visit.query.get("from", "").partition("/")[0] or DEFAULT_NAMESPACE
+
+
+async def _begin(visit: Visit) -> str | None:
+    """The text to begin with; None for the choice of a type."""
+    if source := visit.query.get("from"):
+        return await _clone(visit, source)
+    template = TEMPLATES.get(visit.query.get("template", ""))
+    return template.write(visit.language) if template else None
+
+
+async def _clone(visit: Visit, source: str) -> str:
+    namespace, _, rest = source.partition("/")
+    kind, _, name = rest.partition("/")
+    resource = find_kind(kind)
+    try:
+        if resource is None or not DNS_LABEL.allows(namespace) or not DNS_SUBDOMAIN.allows(name):
+            raise NotFound("")
+        found = await visit.api.get(resource, namespace, name)
+    except NotFound:
+        said = phrase("there is no job {name} in {namespace}", name=name or source, namespace=namespace)
+        raise Missing(said) from None
+    return write_document(build_clone(found, await _find_free(visit, resource, namespace, name)))
+
+
+async def _find_free(visit: Visit, resource: Resource, namespace: str, name: str) -> str:
+    """The next name that no job of the kind has; of who may not list them, the next one."""
+    try:
+        taken = [name_of(each) for each in (await visit.api.list(resource, namespace)).items]
+    except ApiError:
+        taken = []
+    return name_clone(name, {name, *taken})
+
+
+def _show_types(visit: Visit) -> list[Mapping[str, str]]:
+    return [
+        {"name": name, "title": visit.say(each.title), "about": visit.say(each.about)}
+        for name, each in TEMPLATES.items()
+    ]
+
+
+async def _ask(visit: Visit, draft: Draft) -> list[Note]:
+    """What the server says of a draft without errors (a dry run), then whether it would start now."""
+    if not draft.ready:
+        return []
+    notes: list[Note] = []
+    objects = read_objects(draft)
+    for each in objects:
+        try:
+            await visit.api.create(each.resource, each.manifest, strict=True, dry_run=True)
+        except ApiError as error:
+            notes += await _refuse(visit, each, error)
+    if notes:
+        return notes
+    notes.append({"good": True, "said": visit.say(phrase("the server takes it (dry run)"))})
+    return notes + [note for each in objects for note in await _foresee(visit, each)]
+
+
+async def _foresee(visit: Visit, each: Object) -> list[Note]:
+    if visit.world.why_not is None or each.job is None:
+        return []
+    job = each.job
+    if not job.key.name:
+        job = replace(job, key=Key(job.key.namespace, "generated"))
+    try:
+        waits = await visit.world.why_not(visit.api, job, visit.now)
+    except ApiError as error:
+        said = phrase("whether it would start is not known: {why}", why=Foreign(error.message))
+        return [{"good": False, "said": visit.say(said)}]
+    if not waits:
+        said = phrase("it would start now: all of its {count} pods fit", count=job.size)
+        return [{"good": True, "said": visit.say(said)}]
+    return [
+        {"good": False, "said": visit.say(phrase("it would wait: {why}", why=explain(cause, visit.language)))}
+        for cause in waits
+    ]
+
+
+async def _create(visit: Visit, objects: Sequence[Object]) -> list[Note] | Go:
+    """Creates in the order of the text, after a dry run of all; what refuses is said."""
+    made: list[str] = []
+    address = "/"
+    for dry_run in (True, False):
+        for each in objects:
+            try:
+                stored = await visit.api.create(each.resource, each.manifest, strict=True, dry_run=dry_run)
+            except ApiError as error:
+                return [*await _refuse(visit, each, error), *_count_made(visit, made)]
+            if not dry_run:
+                made.append(each.label)
+                if each.job is not None:
+                    address = address_of_job(each.resource, namespace_of(stored), name_of(stored))
+    return Go(address)
+
+
+def _count_made(visit: Visit, made: Sequence[str]) -> list[Note]:
+    if not made:
+        return []
+    return [{"good": False, "said": visit.say(phrase("created before it: {names}", names=", ".join(made)))}]
+
+
+async def _refuse(visit: Visit, each: Object, error: ApiError) -> list[Note]:
+    if isinstance(error, AlreadyExists):
+        address = address_of_job(each.resource, *_key(each)) if each.job else ""
+        free = await _find_free(visit, each.resource, *_key(each))
+        return [{"good": False, "said": visit.say(_taken(each, free)), "address": address}]
+    return [
+        {"good": False, "said": visit.say(phrase("the server refuses it: {why}", why=Foreign(said)))}
+        for said in list_said(error)
+    ]
+
+
+def _taken(each: Object, free: str) -> Phrase:
+    return phrase(
+        "{object} exists already: give this one another name ({name}), or delete that one first",
+        object=each.label, name=free,
+    )  # fmt: skip
+
+
+def _key(each: Object) -> tuple[str, str]:
+    return namespace_of(each.manifest), name_of(each.manifest)
+
+
+SCREEN = Screen("new", "/new", phrase("New job"), list_topics, build, live=False, in_menu=True, receive=receive)

@@ -1,0 +1,50 @@
+"""The pods of a job: where they are, what they ask for, why they wait; those with trouble first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from paddock.console.addresses import JOB
+from paddock.console.feed import Topic
+from paddock.console.heads import build_head, find_job, list_job_topics, list_pod_topics, tell_missing
+from paddock.console.screens.listed import link_to
+from paddock.console.visit import Screen, Visit
+from paddock.jobs.text.phrases import Foreign, phrase
+from paddock.jobs.views.stored import read_stored
+from paddock.jobs.views.tables.listing import choose_part, cut_part
+from paddock.jobs.views.tables.ranks import RankRow, build_rank_rows
+
+ON_A_PAGE = 100
+
+
+def list_topics(path: Mapping[str, str], query: Mapping[str, str]) -> Sequence[Topic]:
+    return [*list_job_topics(path, query), *list_pod_topics(path)]
+
+
+async def build(visit: Visit) -> Mapping[str, Any]:
+    resource, job = find_job(visit)
+    if job is None:
+        raise tell_missing(visit)
+    stored = read_stored(resource, job)
+    pods = [pod for topic in list_pod_topics(visit.path) for pod in visit.objects(topic)]
+    rows = [row for row in build_rank_rows(stored.job, stored.status, pods, stored.uid, visit.language) if row.pod]
+    part = choose_part(visit.query.get("page", ""), len(rows), ON_A_PAGE)
+    head, labels = build_head(visit, resource, job), list_pod_topics(visit.path)[0].labels
+    return {
+        "head": head,
+        "rows": [_show(visit, row, head.address) for row in cut_part(rows, part)],
+        "total": len(rows),
+        "part": part,
+        "link": link_to(visit.query),
+        "kubectl": f"{visit.world.kubectl} get pods -n {stored.key.namespace} -l {labels}",
+    }
+
+
+def _show(visit: Visit, row: RankRow, address: str) -> Mapping[str, Any]:
+    assert row.pod is not None
+    why = visit.say(phrase("{said}", said=Foreign(row.pod.message))) if row.pod.message else ""
+    return {"row": row, "pod": row.pod, "why": why, "log": f"{address}/logs?rank={row.rank}"}
+
+
+SCREEN = Screen("pods", f"{JOB}/pods", phrase("Pods"), list_topics, build)

@@ -1,0 +1,169 @@
+"""The queue: which jobs wait, in the order in which the scheduler tries them, what each asks for, and why it waits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from paddock.console.addresses import address_of_job
+from paddock.console.feed import Topic
+from paddock.console.visit import Screen, Visit
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.queue import Queue
+from paddock.jobs.text.explain import explain_briefly
+from paddock.jobs.text.phrases import Foreign, Phrase, phrase
+from paddock.jobs.views.queue_rows import (
+    QueueRow,
+    build_queue_rows,
+    explain_capacity,
+    read_unfinished,
+    say_amount,
+    sort_resources,
+)
+from paddock.kube.errors import Forbidden
+from paddock.kube.meta import (
+    NODES,
+    POD_GROUPS,
+    PODS,
+    PRIORITY_CLASSES,
+    VOLCANO_POD_GROUPS,
+    Manifest,
+    Resource,
+    name_of,
+    namespace_of,
+)
+from paddock.kube.quantities import read_quantity
+from paddock.kube.times import read_time
+
+WORKLOADS = Resource("kueue.x-k8s.io", "v1beta1", "Workload", "workloads")
+ON_A_PAGE = 100
+_STATES = ("Finished", "Evicted", "Admitted", "QuotaReserved")
+"""Conditions of a Workload, the last word first."""
+_KINDS = (PODS, NODES, POD_GROUPS, VOLCANO_POD_GROUPS, PRIORITY_CLASSES, WORKLOADS)
+
+
+def list_topics(_path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence[Topic]:
+    return [*map(Topic, KINDS), *map(Topic, _KINDS)]
+
+
+async def build(visit: Visit) -> Mapping[str, Any]:
+    pods = visit.objects(Topic(PODS))
+    queue, all_pods = _read_queue(visit, pods)
+    jobs = [job for kind in KINDS for job in visit.read(Topic(kind), read_unfinished)]
+    rows = build_queue_rows(jobs, pods, queue)
+    waiting = [row for row in rows if not _runs(row, queue)]
+    running = [row for row in rows if _runs(row, queue)]
+    return {
+        "capacity": visit.say(explain_capacity(queue.capacity, all_pods=all_pods)),
+        "waiting": [_build_row(visit, row) for row in waiting[:ON_A_PAGE]],
+        "running": [_build_row(visit, row) for row in running[:ON_A_PAGE]],
+        "more_waiting": max(0, len(waiting) - ON_A_PAGE),
+        "more_running": max(0, len(running) - ON_A_PAGE),
+        "notes": [visit.say(each) for each in _list_notes(visit, waiting, all_pods)],
+        "prioritized": any(row.priority for row in rows),
+        "groups": [_build_group(visit, group) for group in _list_groups(visit)][:ON_A_PAGE],
+        "workloads": [_build_workload(visit, each) for each in visit.objects(Topic(WORKLOADS))][:ON_A_PAGE],
+    }
+
+
+def _read_queue(visit: Visit, pods: Sequence[Manifest]) -> tuple[Queue, bool]:
+    """And whether the pods of all namespaces are known."""
+    all_pods = not _is_forbidden(visit, PODS)
+    if visit.world.queue is None:
+        return Queue(), all_pods
+    nodes = None if _is_forbidden(visit, NODES) else visit.objects(Topic(NODES))
+    hidden = _is_forbidden(visit, POD_GROUPS) and _is_forbidden(visit, VOLCANO_POD_GROUPS)
+    groups = None if hidden else [*visit.objects(Topic(POD_GROUPS)), *visit.objects(Topic(VOLCANO_POD_GROUPS))]
+    return visit.world.queue(pods, nodes, groups, visit.objects(Topic(PRIORITY_CLASSES))), all_pods
+
+
+def _is_forbidden(visit: Visit, resource: Resource) -> bool:
+    cache = visit.caches.get(Topic(resource))
+    return cache is not None and isinstance(cache.error, Forbidden)
+
+
+def _runs(row: QueueRow, queue: Queue) -> bool:
+    return row.position is None and (row.manifest.get("metadata") or {}).get("uid") in queue.placed
+
+
+def _list_notes(visit: Visit, waiting: Sequence[QueueRow], all_pods: bool) -> list[Phrase]:
+    """What the positions are not."""
+    if not any(row.position for row in waiting):
+        return []
+    notes = []
+    if not all_pods:
+        notes.append(phrase("positions count what you may see: you may not list the pods of all namespaces"))
+    if not visit.world.local:
+        notes.append(phrase("positions are by priority, then by age: the cluster's own scheduler decides"))
+    return notes
+
+
+def _build_row(visit: Visit, row: QueueRow) -> Mapping[str, Any]:
+    return {
+        "position": row.position,
+        "name": row.job.name,
+        "namespace": row.job.namespace,
+        "address": address_of_job(row.resource, row.job.namespace, row.job.name),
+        "phase": str(row.job.phase),
+        "ranks": row.ranks,
+        "needs": [visit.say(say_amount(name, row.needs[name])) for name in sort_resources(row.needs)],
+        "priority": row.priority if row.position else None,
+        "since": row.since,
+        "why": explain_briefly(row.job.cause, visit.language) if row.job.cause else "",
+    }
+
+
+def _list_groups(visit: Visit) -> list[Manifest]:
+    found = [*visit.objects(Topic(POD_GROUPS)), *visit.objects(Topic(VOLCANO_POD_GROUPS))]
+    return sorted(found, key=lambda each: (namespace_of(each), name_of(each)))
+
+
+def _build_group(visit: Visit, group: Manifest) -> Mapping[str, Any]:
+    """Of scheduler-plugins or Volcano: both have these fields."""
+    spec, status = group.get("spec") or {}, group.get("status") or {}
+    asked = spec.get("minResources") or {}
+    conditions = [each for each in status.get("conditions") or () if each.get("status") == "True"]
+    said = str(conditions[-1].get("message") or "") if conditions else ""
+    return {
+        "name": name_of(group),
+        "namespace": namespace_of(group),
+        "api": str(group.get("apiVersion") or "").partition("/")[0],
+        "phase": str(status.get("phase") or "Pending"),
+        "least": spec.get("minMember"),
+        "running": status.get("running"),
+        "asked": [_say_asked(visit, name, text) for name, text in sorted(asked.items())],
+        "queue": str(spec.get("queue") or ""),
+        "said": visit.say(phrase("{said}", said=Foreign(said))) if said else "",
+    }
+
+
+def _say_asked(visit: Visit, name: str, text: Any) -> str:
+    try:
+        return visit.say(say_amount(name, read_quantity(text)))
+    except ValueError:
+        return f"{text} {name}"
+
+
+def _build_workload(visit: Visit, workload: Manifest) -> Mapping[str, Any]:
+    """Of Kueue (v1beta1): which queue has admitted it, or why none has."""
+    spec, status = workload.get("spec") or {}, workload.get("status") or {}
+    conditions = {str(each.get("type")): each for each in status.get("conditions") or ()}
+    state = next((name for name in _STATES if _holds(conditions.get(name))), "Pending")
+    said = str((conditions.get("QuotaReserved" if state == "Pending" else state) or {}).get("message") or "")
+    owners = (workload.get("metadata") or {}).get("ownerReferences") or ()
+    return {
+        "name": str(owners[0].get("name")) if owners else name_of(workload),
+        "namespace": namespace_of(workload),
+        "queue": str(spec.get("queueName") or ""),
+        "priority": spec.get("priority"),
+        "state": state,
+        "said": visit.say(phrase("{said}", said=Foreign(" ".join(said.split())))) if said else "",
+        "created": read_time((workload.get("metadata") or {}).get("creationTimestamp")),
+    }
+
+
+def _holds(condition: Mapping[str, Any] | None) -> bool:
+    return condition is not None and condition.get("status") == "True"
+
+
+SCREEN = Screen("queue", "/queue", phrase("Queue"), list_topics, build, in_menu=True)

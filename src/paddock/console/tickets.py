@@ -1,0 +1,57 @@
+"""Signed tickets: the one-time link of a sign-in, and the session that it begins. The clock is an argument.
+
+    PURPOSE.EXPIRES.NONCE.SIGNATURE
+
+Who can read the key makes tickets, so `paddock console` makes a link without a word to the server; whether a link was
+used before, the server remembers (`links.Spent`). A session outlives the server's process. Neither has the token of the
+API in it: cookies go to every server of the same host, whatever its port.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from paddock.kube.times import Moment
+
+LINK_SECONDS = 300
+SESSION_SECONDS = 30 * 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """`expires`: whole seconds since the epoch. `nonce`: random, letters and digits."""
+
+    purpose: str
+    expires: int
+    nonce: str
+
+
+def write_ticket(ticket: Ticket, key: bytes) -> str:
+    body = f"{ticket.purpose}.{ticket.expires}.{ticket.nonce}"
+    return f"{body}.{_sign(body, key)}"
+
+
+def read_ticket(text: str, purpose: str, key: bytes, now: Moment) -> Ticket | None:
+    """None for what this key has not signed for this purpose, or whose time is over."""
+    body, _, signature = text.rpartition(".")
+    if not hmac.compare_digest(_sign(body, key).encode(), signature.encode("utf-8", "replace")):
+        return None
+    named, expires, nonce = body.split(".")
+    if named != purpose or int(expires) <= now:
+        return None
+    return Ticket(named, int(expires), nonce)
+
+
+def make_link(key: bytes, now: Moment, path: str = "/") -> str:
+    """The address, without host, that signs in once and within five minutes, and goes on to `path`."""
+    ticket = Ticket("link", int(now) + LINK_SECONDS, secrets.token_hex(12))
+    following = "" if path == "/" else f"&next={quote(path)}"
+    return f"/sign-in?token={write_ticket(ticket, key)}{following}"
+
+
+def _sign(body: str, key: bytes) -> str:
+    return hmac.new(key, body.encode("utf-8", "replace"), hashlib.sha256).hexdigest()

@@ -1,0 +1,100 @@
+"""How often somebody may try to sign in: so many tries in a minute from one address, and from all of them. Pure.
+
+A try counts until it has proved right. The bounds are for those who try: no session is asked for them, so nobody who is
+signed in can be kept out by the tries of others.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address
+
+from paddock.jobs.text.phrases import Phrase, counted
+from paddock.kube.times import Moment
+
+PER_PEER = 10
+OVER_ALL = 100
+PER_SECONDS = 60.0
+_NETWORK_BITS = 64
+"""Of an IPv6 address: a network gives each of its hosts as many addresses below them as it likes."""
+
+
+class TooManyTries(Exception):
+    """`seconds`: after which the next try is taken."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(f"wait {seconds} s")
+        self.seconds = seconds
+
+    @property
+    def said(self) -> Phrase:
+        return counted(
+            "too many tries to sign in: wait {count} second, then try again. Who is signed in is not held up",
+            "too many tries to sign in: wait {count} seconds, then try again. Who is signed in is not held up",
+            count=self.seconds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """`tries` were counted at the moment `at`; they run out evenly, so many in `PER_SECONDS`."""
+
+    tries: float = 0.0
+    at: Moment = 0.0
+
+    def left(self, now: Moment, most: int) -> float:
+        return max(0.0, self.tries - (now - self.at) * most / PER_SECONDS)
+
+
+class Tries:
+    """`clock`: seconds that never go back."""
+
+    def __init__(
+        self, per_peer: int = PER_PEER, over_all: int = OVER_ALL, clock: Callable[[], Moment] = time.monotonic
+    ) -> None:
+        self._per_peer, self._over_all, self._clock = per_peer, over_all, clock
+        self._all = _Level()
+        self._peers: dict[str, _Level] = {}
+
+    def take(self, peer: str) -> None:
+        """Counts a try. Raises `TooManyTries`, and then counts none: who waits is let in."""
+        now = self._clock()
+        own = self._peers.get(peer, _Level()).left(now, self._per_peer)
+        every = self._all.left(now, self._over_all)
+        wait = max(_wait(own, self._per_peer), _wait(every, self._over_all))
+        if wait > 0:
+            raise TooManyTries(math.ceil(wait))
+        self._peers = {name: level for name, level in self._peers.items() if level.left(now, self._per_peer) > 0}
+        self._peers[peer] = _Level(own + 1, now)
+        self._all = _Level(every + 1, now)
+
+    def give_back(self, peer: str) -> None:
+        """The try was right: it does not count."""
+        now = self._clock()
+        own = self._peers.get(peer, _Level()).left(now, self._per_peer)
+        self._peers[peer] = _Level(max(0.0, own - 1), now)
+        self._all = _Level(max(0.0, self._all.left(now, self._over_all) - 1), now)
+
+
+def _wait(tries: float, most: int) -> float:
+    """Seconds until one more is within bounds."""
+    return (tries + 1 - most) * PER_SECONDS / most
+
+
+def name_peer(remote: str, forwarded: str = "") -> str:
+    """Who tries: the address of the connection; the last one of `forwarded` (X-Forwarded-For), which the nearest proxy
+    wrote, where it is believed. All addresses of one IPv6 network are one."""
+    for text in (forwarded.rpartition(",")[2].strip(), remote):
+        try:
+            address = ip_address(text)
+        except ValueError:
+            continue
+        if isinstance(address, IPv6Address):
+            if mapped := address.ipv4_mapped:
+                return str(mapped)
+            return f"{IPv6Address(int(address) >> _NETWORK_BITS << _NETWORK_BITS)}/{_NETWORK_BITS}"
+        return str(address)
+    return ""

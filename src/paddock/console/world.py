@@ -1,0 +1,258 @@
+"""What a console is given by the place where it runs: the API for each reader, and where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from paddock.history.log_shelf import OpenLog
+from paddock.jobs.model import CauseRecord, Job, Settings
+from paddock.jobs.queue import Queue
+from paddock.jobs.text.phrases import Phrase
+from paddock.jobs.text.problems import Problem
+from paddock.kube.api import Api
+from paddock.kube.meta import Manifest, Resource
+from paddock.kube.times import Moment
+
+WhyNot = Callable[[Api, Job, Moment], Awaitable[Sequence[CauseRecord]]]
+"""What a job would wait for if it were created now; nothing if it would start. Raises `ApiError`."""
+RefuseEdit = Callable[[Mapping[str, Any], Mapping[str, Any]], Iterable[Problem]]
+"""(new, old) -> a problem for each field that no edit may change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who looks. `id` tells two readers apart, whose objects are never mixed: the token's digest on a cluster, empty on
+    a laptop, which has one reader. `name`: for the page; empty where it is not known."""
+
+    id: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptLog:
+    """What one rank printed in one attempt. `id`: no other log has it, in any run. `size` in bytes and `modified`, when
+    it printed last, are of the moment of asking."""
+
+    id: str
+    role: str
+    index: int
+    attempt: int
+    size: int
+    modified: Moment
+
+    @property
+    def rank(self) -> str:
+        return f"{self.role}-{self.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRun:
+    """The logs of a job's last run, by attempt, role and index. `failed`: the rank that is said to have failed first,
+    by attempt, as far as it is known. `over`: nothing more will be printed. `pruned`: logs of it were removed."""
+
+    logs: tuple[KeptLog, ...] = ()
+    failed: Mapping[int, str] = field(default_factory=dict)
+    over: bool = False
+    pruned: bool = False
+    causes: Mapping[int, CauseRecord] = field(default_factory=dict)
+    """Why each attempt after the first was started."""
+    begun: Mapping[int, Moment] = field(default_factory=dict)
+    """When each attempt was first seen."""
+
+
+class Logs(Protocol):
+    """The logs of jobs, those of deleted pods and jobs as well, with the rights of one reader."""
+
+    async def find(self, resource: Resource, namespace: str, name: str, uid: str) -> KeptRun | None:
+        """The run with this UID; with an empty one the last that the name had. None if nothing is kept of it."""
+        ...
+
+    def open(self, log: KeptLog) -> AbstractContextManager[OpenLog]:
+        """For reading, looked through as far as it has grown. Blocks, so it belongs into a thread. Raises OSError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RankUsage:
+    """What one rank used in one attempt, as columns of one length, the oldest first. `cpu`: cores; `memory`: bytes;
+    `gpu`: percent of the time in which its GPUs worked; `gpu_memory`: bytes. NaN where it has none."""
+
+    role: str
+    index: int
+    attempt: int
+    times: Sequence[Moment]
+    columns: Mapping[str, Sequence[float]]
+
+    @property
+    def rank(self) -> str:
+        return f"{self.role}-{self.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """`measured`: False where nobody measures, as on a cluster without metrics.k8s.io. `since`: what was used before is
+    not known, as nobody looked; None where it is recorded from the first second on."""
+
+    ranks: tuple[RankUsage, ...] = ()
+    measured: bool = True
+    since: Moment | None = None
+
+
+class Metrics(Protocol):
+    """What the ranks of jobs use and used, with the rights of one reader."""
+
+    async def find(self, resource: Resource, namespace: str, name: str, uid: str, ranks: Collection[str]) -> Used:
+        """Of these ranks (`worker-0`) of the run with this UID, by attempt; with an empty one of the last run. Raises
+        `ApiError`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WantedEnvironment:
+    """What somebody typed: `python` is one of `Environments.pythons` or empty, `requirements` a requirements.txt,
+    `images` patterns."""
+
+    name: str
+    python: str = ""
+    requirements: str = ""
+    images: tuple[str, ...] = ()
+
+
+class Environments(Protocol):
+    """What builds the environments of this place. Their definitions are objects of the API."""
+
+    @property
+    def pythons(self) -> Sequence[str]:
+        """Versions to choose from, the newest first: `3.12`."""
+        ...
+
+    def read(self, wanted: WantedEnvironment) -> Manifest | Sequence[Phrase]:
+        """The object to create, or everything that is wrong with the requirements."""
+        ...
+
+    def read_used(self, pod: Manifest, environments: Sequence[Manifest]) -> Collection[str]:
+        """The names of those that the containers of a pod run in."""
+        ...
+
+    def request_build(self, now: Moment) -> Manifest:
+        """The merge patch that asks for a build."""
+        ...
+
+    async def read_log(self, environment: Manifest) -> str:
+        """The end of what its build printed, without passwords; empty before there was one."""
+        ...
+
+
+class ReadQueue(Protocol):
+    """`app.queue.read_queue`."""
+
+    def __call__(
+        self,
+        pods: Sequence[Manifest],
+        nodes: Iterable[Manifest] | None,
+        groups: Iterable[Manifest] | None = ...,
+        classes: Iterable[Manifest] = ...,
+    ) -> Queue: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Printing:
+    """A job of a list. `over`: it will print nothing more."""
+
+    resource: Resource
+    namespace: str
+    name: str
+    uid: str
+    over: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Spark:
+    """The loss that rank 0 printed in its last attempt: a few of its values, the last, and where that stood."""
+
+    values: tuple[float, ...]
+    last: float
+    epoch: int | None = None
+    step: int | None = None
+    steps: int | None = None
+
+
+class Sparks(Protocol):
+    """The loss of many jobs, with the rights of one reader."""
+
+    def look(self, jobs: Iterable[Printing]) -> Mapping[str, Spark]:
+        """What is known now, by UID; what is not known, or old, is read behind the page."""
+        ...
+
+    @property
+    def reading(self) -> bool:
+        """Whether more will be known in a moment."""
+        ...
+
+
+class Rights(Protocol):
+    """What one reader may do, for buttons that are greyed. The API decides when the reader does it."""
+
+    async def may(self, verb: str, resource: Resource, namespace: str, subresource: str = "") -> bool:
+        """By the verbs of Kubernetes (`patch`, `delete`, `create`). True where it is not known."""
+        ...
+
+
+class Door(Protocol):
+    """How the readers of a cluster sign in: each with a token of the cluster, which this alone remembers."""
+
+    async def enter(self, token: str) -> Identity:
+        """Whose it is. Raises `Unauthorized`, and `ApiError` if the API does not say."""
+        ...
+
+    async def look(self, identity: Identity) -> None:
+        """Raises `Unauthorized` if the API does not take this reader's token any more; `ApiError`."""
+        ...
+
+    async def leave(self, identity: Identity) -> None:
+        """The reader's last session has ended: the token is forgotten."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What a console is given. An optional part is None where the place does not have it."""
+
+    name: str
+    """Of the cluster, in the head of each page."""
+    local: bool
+    """The embedded cluster of this machine."""
+    connect: Callable[[Identity], Api]
+    """The API with the rights of a reader."""
+    options: str = ""
+    """What a `paddock` command needs to reach it (` --context prod`)."""
+    kubectl: str = "kubectl"
+    """With its options."""
+    namespace: str = "default"
+    """Proposed to a reader who may not look into all."""
+    logs: Callable[[Identity], Logs] | None = None
+    """What is kept of the jobs that this reader may see."""
+    metrics: Callable[[Identity], Metrics] | None = None
+    """What the ranks of these jobs use."""
+    sparks: Callable[[Identity], Sparks] | None = None
+    """The loss of many of these jobs at once."""
+    why_not: WhyNot | None = None
+    refuse_edit: RefuseEdit | None = None
+    rights: Callable[[Identity], Rights] | None = None
+    """None where the reader may do all that the API can."""
+    environments: Environments | None = None
+    """What images stand for here; not on a cluster."""
+    queue: ReadQueue | None = None
+    door: Door | None = None
+    """None where one signs in with a link that a command prints."""
+    silent_since: Callable[[Identity], Moment | None] | None = None
+    """Since when the API has not answered this reader; None while it does."""
+    find_outputs: Callable[[Manifest], str] | None = None
+    """The directory of a job's outputs on this machine, empty while it has none."""
+    settings: Settings | None = None
+    """Of the cluster's operator; None where they are read from its Lease."""
+    places: Mapping[str, World] = field(default_factory=dict)
+    """Of what shows several clusters together: what it is given of each, by context."""

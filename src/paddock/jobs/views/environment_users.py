@@ -1,0 +1,68 @@
+"""Who uses which Environment, and so keeps it from being removed. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.model import Rank, Settings
+from paddock.jobs.objects.pods import build_pod
+from paddock.jobs.views.stored import read_stored
+from paddock.kube.meta import PODS, Key, Manifest, Resource, controller_of, key_of, uid_of
+
+ReadUsed = Callable[[Manifest, Sequence[Manifest]], Collection[str]]
+"""(pod, Environments) -> the names of those that its containers run in; `app.programs.read_used`."""
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A job that has not ended, or a pod that has not. `job`: the UID of the job that made the pod."""
+
+    resource: Resource
+    key: Key
+    job: str = ""
+
+    def __str__(self) -> str:
+        return f"pod {self.key}" if self.resource is PODS else f"{self.resource.kind} {self.key}"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a job may still create: a pod of each role; none if it has ended, or cannot be read."""
+
+    user: User
+    uid: str
+    pods: tuple[Manifest, ...]
+
+
+def read_plan(resource: Resource, manifest: Manifest) -> Plan:
+    user, uid = User(resource, key_of(manifest)), uid_of(manifest)
+    if KINDS[resource].read_status(manifest).phase.terminal:
+        return Plan(user, uid, ())
+    job = read_stored(resource, manifest).job
+    made = [build_pod(job, Rank(role.name, 0), 0, None, Settings()) for role in job.roles] if job else []
+    return Plan(user, uid, tuple(made))
+
+
+def read_users(
+    environments: Sequence[Manifest], jobs: Iterable[Plan], pods: Iterable[Manifest], read_used: ReadUsed
+) -> dict[str, list[User]]:
+    """By the name of the Environment: first unfinished jobs, whose pods may be recreated, then running pods."""
+    found: dict[str, list[User]] = {}
+    for job in jobs:
+        for name in sorted({name for pod in job.pods for name in read_used(pod, environments)}):
+            found.setdefault(name, []).append(job.user)
+    for pod in pods:
+        if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+            continue
+        owner: Mapping[str, str] = controller_of(pod) or {}
+        for name in sorted(read_used(pod, environments)):
+            found.setdefault(name, []).append(User(PODS, key_of(pod), owner.get("uid", "")))
+    return found
+
+
+def count_users(users: Sequence[User], jobs: Iterable[Plan]) -> list[User]:
+    """The jobs, and the pods that none of these jobs made: as a reader counts them."""
+    known = {job.uid for job in jobs}
+    return [each for each in users if each.resource is not PODS or each.job not in known]

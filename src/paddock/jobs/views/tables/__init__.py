@@ -1,0 +1,1 @@
+"""What a page about jobs shows in its tables, as values. Pure."""

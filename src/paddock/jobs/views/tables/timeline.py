@@ -1,0 +1,127 @@
+"""The attempts of a job in time: since when each one waited, was prepared and ran, and why the next one began. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from paddock.jobs.model import CauseRecord, Status
+from paddock.jobs.objects.observed import read_pod
+from paddock.kube.meta import Manifest, is_controlled_by, metadata
+from paddock.kube.times import Moment, read_time
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRow:
+    """`begun`: None where nobody wrote it down. `ended`: None while it goes on. `queued`, `prepared`, `ran`: seconds
+    until all its pods had nodes, from then until all their programs ran, and from then on; None where that is not known
+    (the pods are gone), 0 or more. `now`: which of the three goes on. `cause`: why it was started; None for the
+    first."""
+
+    number: int
+    begun: Moment | None
+    ended: Moment | None
+    queued: float | None
+    prepared: float | None
+    ran: float | None
+    now: str
+    cause: CauseRecord | None
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """When all pods of an attempt had nodes, and when all programs ran; None as long as one lacks it."""
+
+    placed: Moment | None
+    started: Moment | None
+
+
+def build_timeline(
+    status: Status,
+    created: Moment | None,
+    begun: Mapping[int, Moment],
+    causes: Mapping[int, CauseRecord],
+    pods: Iterable[Manifest],
+    uid: str,
+    now: Moment,
+) -> list[AttemptRow]:
+    """The newest first. `begun`, `causes`: by attempt, as far as a history knows; the last attempt is known by its
+    pods too."""
+    starts = dict(begun)
+    if created is not None:
+        starts.setdefault(0, created)
+    own: dict[int, list[Manifest]] = {}
+    for pod in pods:
+        if is_controlled_by(pod, uid) and (read := read_pod(pod)):
+            own.setdefault(read.attempt, []).append(pod)
+    rows: list[AttemptRow] = []
+    after: Moment | None = None
+    # From the last one back, as each ends when the next one that is known begins: a job may have a thousand.
+    for number in sorted({*starts, *causes, status.attempt}, reverse=True):
+        rows.append(_build_row(status, number, starts.get(number), after, causes.get(number), own.get(number, []), now))
+        if (begun_then := starts.get(number)) is not None:
+            after = begun_then if after is None else min(after, begun_then)
+    return rows
+
+
+def _build_row(
+    status: Status,
+    number: int,
+    begun: Moment | None,
+    after: Moment | None,
+    cause: CauseRecord | None,
+    pods: list[Manifest],
+    now: Moment,
+) -> AttemptRow:
+    """`after`: when a later one began first. `pods`: of this attempt."""
+    ended = after if after is not None else status.finished if number >= status.attempt else None
+    until = ended if ended is not None else now
+    steps = read_steps(pods)
+    if steps is None or begun is None:
+        return AttemptRow(number, begun, ended, None, None, None, "", cause)
+    placed, started = steps.placed, steps.started
+    word = "" if ended is not None else "queued" if placed is None else "prepared" if started is None else "ran"
+    return AttemptRow(
+        number, begun, ended,
+        queued=_seconds(begun, placed or until),
+        prepared=_seconds(placed, started or until) if placed else None,
+        ran=_seconds(started, until) if started else None,
+        now=word, cause=cause,
+    )  # fmt: skip
+
+
+def _seconds(begin: Moment, end: Moment) -> float:
+    return max(0.0, end - begin)
+
+
+def read_steps(pods: list[Manifest]) -> Steps | None:
+    """None without pods."""
+    if not pods:
+        return None
+    placed, started = [_read_placed(each) for each in pods], [_read_started(each) for each in pods]
+    return Steps(_last(placed), _last(started))
+
+
+def _last(moments: list[Moment | None]) -> Moment | None:
+    known = [each for each in moments if each is not None]
+    return max(known) if len(known) == len(moments) else None
+
+
+def _read_placed(pod: Manifest) -> Moment | None:
+    if not (pod.get("spec") or {}).get("nodeName"):
+        return None
+    status = pod.get("status") or {}
+    for each in status.get("conditions") or ():
+        if (each.get("type"), each.get("status")) == ("PodScheduled", "True"):
+            return read_time(each.get("lastTransitionTime"))
+    return read_time(status.get("startTime")) or read_time(metadata(pod).get("creationTimestamp"))
+
+
+def _read_started(pod: Manifest) -> Moment | None:
+    """When the last of its containers was started."""
+    found: list[Moment | None] = []
+    for each in (pod.get("status") or {}).get("containerStatuses") or ():
+        state = each.get("state") or {}
+        begun = state.get("running") or state.get("terminated") or {}
+        found.append(read_time(begun.get("startedAt")))
+    return _last(found) if found else None

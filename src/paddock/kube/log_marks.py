@@ -1,0 +1,54 @@
+"""When the lines of a log were printed: marks beside the log, as most programs write no times. Pure.
+
+    <directory>/NAMESPACE_POD_UID/CONTAINER/N.log       what was printed
+    <directory>/NAMESPACE_POD_UID/CONTAINER/N.times     its marks, 16 bytes each
+
+A mark is a size and a time: what stands before this byte had been printed by then. The node writes them while a program
+prints, and who copies the log of a Kubernetes writes them from the times of its lines. Neither knows the history, which
+reads them; what they share is here.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from struct import Struct
+
+from paddock.kube.times import Moment
+
+SUFFIX = ".times"
+_MARK = Struct("<qd")
+MARK_BYTES = _MARK.size
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """`offsets` grow; `times` never go back."""
+
+    offsets: Sequence[int] = field(default_factory=lambda: array("q"))
+    times: Sequence[Moment] = field(default_factory=lambda: array("d"))
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def time_of(self, offset: int) -> Moment | None:
+        """When the byte at `offset` had been printed; None where that is not known."""
+        place = bisect_right(self.offsets, offset)
+        return self.times[place] if place < len(self.times) else None
+
+
+def write_mark(offset: int, time: Moment) -> bytes:
+    return _MARK.pack(offset, time)
+
+
+def read_marks(data: bytes) -> Marks:
+    """Of a file that may have been cut anywhere: what is no mark, or is out of order, is left out."""
+    offsets, times = array("q"), array("d")
+    for offset, time in _MARK.iter_unpack(data[: len(data) // MARK_BYTES * MARK_BYTES]):
+        if offset > (offsets[-1] if offsets else 0) and math.isfinite(time):
+            offsets.append(offset)
+            times.append(max(time, times[-1]) if times else time)
+    return Marks(offsets, times)

@@ -1,0 +1,111 @@
+"""A link that was used and a session that was ended stay so when the laptop's cluster is started again."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from aiohttp import ClientSession, CookieJar
+
+from paddock.app.consoles.links import make_link, read_key
+from paddock.app.consoles.listening import LocalConsole
+from paddock.app.consoles.spent import open_sign_in, read_spent, write_spent
+from paddock.app.home import Home
+from paddock.console.tickets import Ticket
+from paddock.jobs.model import Settings
+from support.consoles import Written
+
+HERE = {"Sec-Fetch-Site": "same-origin"}
+KNOWN = {"a" * 64: 2000, "b" * 64: 3000}
+
+
+@asynccontextmanager
+async def started(home: Home) -> AsyncIterator[str]:
+    """A cluster's console, and its address."""
+    console = LocalConsole(Written({}), home, "test", Settings())
+    await console.start()
+    try:
+        yield console.url
+    finally:
+        await console.stop()
+
+
+async def enter(url: str, address: str) -> int:
+    async with ClientSession(url, cookie_jar=CookieJar(unsafe=True)) as browser, browser.get(address) as answer:
+        return answer.status
+
+
+async def test_a_used_link_and_an_ended_session_are_not_taken_after_a_new_start(tmp_path: Path) -> None:
+    home = Home(tmp_path, tmp_path)
+    async with started(home) as url, ClientSession(url, cookie_jar=CookieJar(unsafe=True)) as browser:
+        used, kept = make_link(home, url, time.time()), make_link(home, url, time.time())
+        async with browser.get(used) as answer:
+            assert answer.status == 200
+        copied = {each.key: each.value for each in browser.cookie_jar}
+        async with browser.post("/sign-out", headers=HERE) as answer:
+            assert answer.status == 200
+    async with started(home) as url:
+        assert await enter(url, used) == 401
+        async with ClientSession(url, cookies=copied) as browser, browser.get("/") as answer:
+            assert answer.status == 401
+        assert await enter(url, kept) == 200, "a link that nobody has used is good"
+
+
+async def test_a_session_goes_on_after_a_new_start(tmp_path: Path) -> None:
+    home = Home(tmp_path, tmp_path)
+    async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as browser:
+        async with started(home) as url, browser.get(make_link(home, url, time.time())) as answer:
+            assert answer.status == 200
+        async with started(home) as url, browser.get(url) as answer:
+            assert answer.status == 200
+
+
+@pytest.mark.parametrize("torn", [b"\xff\x00\x80", b"", b"2000 abc", write_spent(KNOWN)[:-1], b"2000 " + b"a" * 65])
+async def test_a_torn_file_ends_all_sessions_and_nobody_sees_a_crash(tmp_path: Path, torn: bytes) -> None:
+    home = Home(tmp_path, tmp_path)
+    async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as browser:
+        async with started(home) as url:
+            used = make_link(home, url, time.time())
+            async with browser.get(used) as answer:
+                assert answer.status == 200
+        (tmp_path / "console" / "spent").write_bytes(torn)
+        async with started(home) as url:
+            assert await enter(url, used) == 401
+            async with browser.get(url) as answer:
+                assert answer.status == 401
+            async with browser.get(make_link(home, url, time.time())) as answer:
+                assert answer.status == 200
+
+
+def test_what_is_over_is_dropped() -> None:
+    assert read_spent(write_spent(KNOWN), 1000.0) == KNOWN
+    assert read_spent(write_spent(KNOWN), 2000.0) == {"b" * 64: 3000}
+
+
+def test_only_digests_are_written_for_this_user_alone(tmp_path: Path) -> None:
+    home = Home(tmp_path, tmp_path)
+    _, spent = open_sign_in(home, 1000.0)
+    old, fresh = Ticket("link", 1300, "0123456789abcdef"), Ticket("session", 5000, "fedcba9876543210")
+    spent.add(old, 1000.0)
+    spent.add(fresh, 2000.0)
+    path = tmp_path / "console" / "spent"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    (line,) = path.read_text().splitlines()
+    assert line.startswith("5000 ")
+    assert fresh.nonce not in line
+    assert fresh in spent
+    assert os.listdir(path.parent).count("spent.new") == 0
+
+
+def test_a_directory_that_cannot_be_written_keeps_nobody_out(tmp_path: Path) -> None:
+    home = Home(tmp_path, tmp_path)
+    key, spent = open_sign_in(home, 1000.0)
+    (tmp_path / "console" / "spent.new").mkdir()
+    spent.add(ticket := Ticket("link", 1300, "n"), 1000.0)
+    assert ticket in spent
+    assert read_key(home) == key

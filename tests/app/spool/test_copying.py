@@ -1,0 +1,74 @@
+"""Copiers of several readers, who share one copy of each log."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from paddock.app.consoles.spool.cluster_logs import ClusterLogs
+from paddock.app.consoles.spool.copying import Copier
+from paddock.app.consoles.spool.files import ClusterSpool
+from paddock.app.home import Home
+from support.consoles import PADDLE
+
+POD = {
+    "metadata": {"name": "demo-worker-0", "namespace": "default", "uid": "one"},
+    "spec": {"restartPolicy": "Never", "containers": [{"name": "paddle"}]},
+    "status": {
+        "phase": "Running",
+        "containerStatuses": [{"name": "paddle", "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}}],
+    },
+}
+
+
+class Source:
+    """A log of one line, which goes on until `ended`."""
+
+    def __init__(self) -> None:
+        self.streams = 0
+        self.ended = asyncio.Event()
+
+    async def stream_log(self, namespace: str, pod: str, **_: Any) -> AsyncIterator[bytes]:
+        self.streams += 1
+        yield b"2026-01-01T00:00:00Z one\n"
+        await self.ended.wait()
+
+
+async def test_readers_who_see_a_pod_at_the_same_moment_copy_its_log_once(tmp_path: Path) -> None:
+    spool, source = ClusterSpool(Home(tmp_path, tmp_path)), Source()
+    assert spool.acquire()
+    copiers = [Copier(source, spool), Copier(source, spool)]
+    for each in copiers:
+        each.see(POD)  # neither has begun when the other one looks
+    for each in copiers:
+        await each.wait(5.0)
+    assert source.streams == 1
+    for each in copiers:
+        await each.stop()
+    spool.release()
+    assert spool.path_of(POD).read_bytes() == b"one\n"
+
+
+def test_all_logs_that_are_being_copied_have_one_limit(tmp_path: Path) -> None:
+    spool = ClusterSpool(Home(tmp_path, tmp_path), most=50)
+    assert spool.acquire()
+    first = spool.begin(POD)
+    other = spool.begin({**POD, "metadata": {"name": "demo-worker-1", "namespace": "default", "uid": "two"}})
+    line = b"2026-01-01T00:00:00Z " + b"x" * 29 + b"\n"
+    first.write(line)
+    assert not first.at.full
+    other.write(line)
+    assert other.at.full, "both together are above the limit"
+    for each in (first, other):
+        spool.finish(each)
+    spool.release()
+
+
+async def test_a_home_in_which_nothing_can_be_written_costs_the_copies_alone(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    home = Home(tmp_path / "file" / "clusters", tmp_path)
+    unused: Any = None
+    logs = ClusterLogs(ClusterSpool(home), unused)
+    assert await logs.find(PADDLE, "default", "demo", "") is None

@@ -1,0 +1,52 @@
+"""What a screen reader has of each page: its tree of accessibility, as a golden in each language.
+
+pytest tests/browser/test_goldens.py --rewrite-goldens
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from browser.places import list_places
+from support.demo import NOW, Demo
+
+if TYPE_CHECKING:
+    from playwright.async_api import Page
+
+pytestmark = pytest.mark.browser
+_RANDOM = (
+    # YAML quotes one that begins as a number does.
+    (re.compile(r'(?:\\")?[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}(?:\\")?'), "UID"),
+    (re.compile(r"resourceVersion: \S+"), "resourceVersion: N"),
+)
+
+
+@pytest.mark.usefixtures("in_utc")
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_each_page_is_read_as_its_golden_says(
+    demo: Demo, page: Page, match_golden: Callable[[str, str], None], language: str
+) -> None:
+    await page.clock.set_fixed_time(NOW)
+    await page.goto(demo.sign_in)
+    await page.goto(f"{demo.url}/?lang={language}")
+    differing = []
+    for name, place in list_places().items():
+        await page.goto(demo.url + place)
+        if name == "logs":
+            await page.locator(".row").first.wait_for()
+        try:
+            match_golden(f"{name}.{language}.yaml", write(await page.locator("body").aria_snapshot(), demo))
+        except AssertionError as error:  # all pages are compared, and all goldens written, at once
+            differing.append(f"{name}: {error}")
+    assert not differing, "\n".join(differing)
+
+
+def write(tree: str, demo: Demo) -> str:
+    """The tree without what differs each time."""
+    for pattern, word in _RANDOM:
+        tree = pattern.sub(word, tree)
+    return tree.replace(str(demo.home.root), "HOME").replace(demo.url, "URL") + "\n"

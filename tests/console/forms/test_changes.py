@@ -1,0 +1,107 @@
+"""What an edit changes and costs."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from paddock.console.forms.changes import (
+    diff,
+    diff_texts,
+    explain_cost,
+    explain_stale,
+    find_moved,
+    merge_edit,
+    take_editable,
+)
+from paddock.console.forms.fields import write_fields
+from paddock.console.forms.templates import TEMPLATES
+from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH
+from paddock.jobs.model import Job, Phase, Status
+from paddock.jobs.reading.documents import read_documents
+
+TEXT = TEMPLATES["pytorch-distributed"].text
+
+
+def manifest(text: str = TEXT) -> dict[str, Any]:
+    found = read_documents(text)[0].manifest
+    return {**found, "metadata": {**found["metadata"], "namespace": "default", "uid": "u"}}
+
+
+def job(**typed: str) -> Job:
+    return KUBEFLOW_PYTORCH.read_job(manifest(write_fields(TEXT, {k.replace("_", "."): v for k, v in typed.items()})))
+
+
+@pytest.mark.parametrize(
+    ("typed", "status", "said"),
+    [
+        ({"Worker_replicas": "3"}, Status(phase=Phase.RUNNING, attempt=3), "attempt 3 → 4"),
+        ({"Worker_replicas": "3"}, Status(phase=Phase.SUSPENDED, attempt=3), "no pod runs"),
+        ({"Worker_replicas": "3"}, Status(phase=Phase.COMPLETED, attempt=1), "has ended"),
+        ({"image": "other:1"}, Status(phase=Phase.RUNNING, attempt=1), "keep what they were started with"),
+        ({"restarts": "9"}, Status(phase=Phase.RUNNING, attempt=1), "restarts nothing"),
+    ],
+)
+def test_the_cost_of_an_edit_is_told(typed: dict[str, str], status: Status, said: str) -> None:
+    (found,) = explain_cost(job(), job(**typed), status)
+    assert said in str(found)
+
+
+def test_the_diff_has_the_changed_lines_with_two_around_them() -> None:
+    lines = diff(manifest(), manifest(write_fields(TEXT, {"Worker.replicas": "5"})))
+    assert [(each.sign, each.text.strip()) for each in lines if each.sign in "+-"] == [
+        ("-", "replicas: 2"),
+        ("+", "replicas: 5"),
+    ]
+    assert len(lines) == 6
+    assert diff(manifest(), manifest()) == []
+
+
+@pytest.mark.parametrize(("path", "value"), [("name", "other"), ("namespace", "other")])
+def test_another_name_is_no_edit(path: str, value: str) -> None:
+    moved = find_moved(
+        manifest(), manifest(write_fields(TEXT, {})) | {"metadata": {**manifest()["metadata"], path: value}}
+    )
+    assert f"metadata.{path}" in str(moved)
+
+
+def test_a_saved_edit_keeps_what_is_the_servers() -> None:
+    stored = manifest() | {"status": {"a": 1}}
+    stored["metadata"] |= {
+        "resourceVersion": "7",
+        "finalizers": ["f"],
+        "ownerReferences": [{"name": "o"}],
+        "labels": {"a": "b"},
+    }
+    edited = take_editable(stored)
+    edited["metadata"] = {**edited["metadata"], "labels": {"a": "c"}}
+    sent = merge_edit(stored, edited)
+    assert sent["metadata"] == {**stored["metadata"], "labels": {"a": "c"}}
+    assert sent["status"] == {"a": 1}
+
+
+def test_a_new_status_is_no_change_by_somebody() -> None:
+    later = manifest() | {"status": {"phase": "Running"}}
+    later["metadata"]["resourceVersion"] = "9"
+    assert take_editable(later) == take_editable(manifest())
+    assert take_editable(manifest(write_fields(TEXT, {"image": "x:1"}))) != take_editable(manifest())
+
+
+def test_who_changed_it_is_the_last_who_wrote_no_status() -> None:
+    stored = manifest()
+    stored["metadata"]["managedFields"] = [
+        {"manager": "kubectl-edit", "time": "2026-11-22T10:00:00Z"},
+        {"manager": "paddock", "time": "2026-11-22T11:00:00Z", "subresource": "status"},
+    ]
+    assert str(explain_stale(stored)).startswith("kubectl-edit changed this job at 2026-11-22T10:00:00Z")
+    assert str(explain_stale(manifest())).startswith("somebody changed this job")
+
+
+def test_a_difference_of_very_many_lines_is_found_in_time() -> None:
+    """A form may send 2 MiB as what a job was, and whoever compares it holds up the pages of all readers."""
+    begun = time.process_time()
+    lines = diff_texts("a\nb\n" * 50_000, "a\nc\n" * 100)
+    assert time.process_time() - begun < 5, "pairs of equal lines were compared one by one"
+    assert len(lines) >= 50_000

@@ -1,0 +1,213 @@
+"""The page of charts over HTTP, on the logs that a node left."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paddock.console.addresses import address_of_job
+from paddock.console.charts.curves import Chart
+from paddock.console.screens.charts import choose_ranks, format_number, share_restarts
+from paddock.console.screens.jobs import tell_far
+from paddock.console.world import Printing, Spark
+from paddock.history.records import Attempt, Cause
+from paddock.kube.log_marks import write_mark
+from paddock.node.usage.records import UsageRecord, usage_file
+from paddock.node.usage.samples import Sample
+from support.consoles import PADDLE, keep_log, keep_run, serve_console
+
+CHARTS = address_of_job(PADDLE, "default", "demo") + "/charts"
+FAILED = Cause("RankFailed", {"ranks": ["worker-1"], "code": 1})
+RESTARTED = Cause("RankRestarted", {"ranks": ["worker-1"], "code": 1, "restart": 1, "limit": 2, "delay": 10})
+
+
+async def read(directory: Path, query: str = "") -> str:
+    async with serve_console(directory) as served, served.session.get(CHARTS + query) as answer:
+        assert answer.status == 200
+        return await answer.text()
+
+
+def curves(page: str, metric: str) -> Any:
+    found = re.search(rf'id="plot-{metric}"[^>]* data-chart="([^"]*)"', page)
+    assert found
+    return json.loads(html.unescape(found[1]))
+
+
+def log(*steps: int) -> str:
+    return "".join(f"step {step} loss 0.{step} accuracy 0.5\nother words\n" for step in steps)
+
+
+async def test_each_rank_has_a_curve_and_a_row_which_names_its_line(tmp_path: Path) -> None:
+    keep_run(tmp_path, finished=True)
+    keep_log(tmp_path, "worker-0", log(1, 2, 3))
+    keep_log(tmp_path, "worker-1", log(1, 2) + "step 3 loss 0.75")
+    page = await read(tmp_path)
+    loss = curves(page, "loss")
+    assert [(each["label"], each["x"], each["y"]) for each in loss["segments"]] == [
+        ("worker-0", [1, 2, 3], [0.1, 0.2, 0.3]),
+        ("worker-1", [1, 2, 3], [0.1, 0.2, 0.75]),
+    ]
+    assert "<code>step 3 loss 0.75</code>" in page
+    assert f"{CHARTS.removesuffix('charts')}logs?at=0#rank=worker-1&amp;line=5" in page
+    assert 'id="chart-accuracy"' in page and 'id="chart-speed"' not in page
+
+
+async def test_a_line_of_a_running_rank_that_has_not_ended_is_not_read(tmp_path: Path) -> None:
+    keep_run(tmp_path)
+    keep_log(tmp_path, "worker-0", "step 1 loss 0.5\nstep 2 loss 0.2")  # of 0.2514
+    assert curves(await read(tmp_path), "loss")["segments"][0]["y"] == [0.5]
+
+
+async def test_a_restart_is_marked_with_its_cause(tmp_path: Path) -> None:
+    keep_run(tmp_path, finished=True, attempts=(Attempt(0, 100.0), Attempt(1, 200.0, RESTARTED)))
+    keep_log(tmp_path, "worker-0", log(1, 2, 3))
+    keep_log(tmp_path, "worker-0", log(2, 3, 4), attempt=1)
+    page = await read(tmp_path)
+    loss = curves(page, "loss")
+    assert [(each["label"], each["repeated"], each["earlier"]) for each in loss["segments"]] == [
+        ("worker-0, attempt 0", False, 1),
+        ("worker-0, attempt 0, repeated", True, 1),
+        ("worker-0, attempt 1", False, 0),
+    ]
+    assert "Pale: earlier attempts. Dashed: lost by a restart, and done again." in page
+    why = "restart 1 of 2: worker-1 ended with exit code 1"
+    assert loss["restarts"] == [[2, f"attempt 1: {why}"]], "the seconds that it waited are over"
+    assert f"Attempt 1 began at step 2. {why}" in page
+
+
+async def test_without_numbers_the_forms_that_are_read_are_shown(tmp_path: Path) -> None:
+    keep_run(tmp_path)
+    keep_log(tmp_path, "worker-0", "hello\n")
+    page = await read(tmp_path)
+    assert "No line with numbers of a training was found" in page and "Epoch [10/100], Loss: 1.1248" in page
+
+
+async def test_what_a_program_prints_is_text(tmp_path: Path) -> None:
+    keep_run(tmp_path, finished=True)
+    keep_log(tmp_path, "worker-0", '{"loss": 0.5, "x": "<script>alert(1)</script>"}\n')
+    page = await read(tmp_path)
+    assert "<script>alert" not in page and "&lt;script&gt;alert" in page
+
+
+async def test_three_of_three_hundred_ranks_are_drawn_and_others_by_name(tmp_path: Path) -> None:
+    keep_run(tmp_path, finished=True)
+    for index in range(12):
+        keep_log(tmp_path, f"worker-{index}", log(1))
+    assert [each["label"] for each in curves(await read(tmp_path), "loss")["segments"]] == [
+        "worker-0", "worker-1", "worker-2",
+    ]  # fmt: skip
+    page = await read(tmp_path, "?rank=worker-11,worker-4")
+    assert [each["label"] for each in curves(page, "loss")["segments"]] == ["worker-4", "worker-11"]
+    assert 'data-hx-sse:connect="/live' + CHARTS + "?rank=worker-11,worker-4" in page
+
+
+def test_an_attempt_began_at_its_first_number_of_any_name() -> None:
+    loss, measured = Chart("loss", "step", [], [], {1: 251.0}), Chart("measured", "step", [], [], {1: 344.0})
+    by_epoch = Chart("accuracy", "epoch", [], [], {1: 3.0})
+    assert [dict(each.restarts) for each in share_restarts([loss, measured, by_epoch])] == [
+        {1: 251.0}, {1: 251.0}, {1: 3.0},
+    ]  # fmt: skip
+
+
+def test_ranks_that_do_not_exist_are_not_chosen() -> None:
+    assert choose_ranks(["worker-0", "worker-1"], "worker-7") == ["worker-0", "worker-1"]
+    assert choose_ranks(["worker-0", "worker-1"], "worker-1") == ["worker-1"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(300.0, "300"), (0.458712, "0.4587"), (1e-7, "1e-07"), (float("nan"), "nan"), (0.0, "0")]
+)
+def test_numbers_are_written_as_people_do(value: float, text: str) -> None:
+    assert format_number(value) == text
+
+
+def use(log: Path, *samples: Sample) -> None:
+    record = UsageRecord(usage_file(log))
+    for sample in samples:
+        record.add(sample)
+
+
+async def test_what_a_rank_used_is_drawn_after_its_pod_is_gone(tmp_path: Path) -> None:
+    keep_run(tmp_path, finished=True, attempts=(Attempt(0, 100.0), Attempt(1, 200.0, FAILED)))
+    first = keep_log(tmp_path, "worker-0", "hello\n")
+    second = keep_log(tmp_path, "worker-0", "hello\n", attempt=1)
+    use(first, Sample(101.0, 0.5, 2.0**30, 80.0, 2.0**34), Sample(106.0, 1.5, 2.0**31, 100.0, 2.0**34))
+    use(second, Sample(203.0, 1.0, 2.0**30))
+    page = await read(tmp_path)
+    memory = curves(page, "memory")
+    assert [(each["label"], each["x"], each["y"]) for each in memory["segments"]] == [
+        ("worker-0, attempt 0", [0, 5], [1, 2]),
+        ("worker-0, attempt 1", [102], [1]),
+    ]
+    assert memory["time"] and memory["restarts"][0][0] == 102 and memory["restarts"][0][1].startswith("attempt 1")
+    assert curves(page, "gpu")["segments"][0]["y"] == [80, 100]
+    assert "Attempt 1 began 102s after the start." in page and "GiB" in page
+    assert "No line with numbers of a training was found" in page
+    assert "Read from line" not in page, "nothing of it was read from a line"
+
+
+async def test_curves_are_drawn_by_the_times_that_the_node_noted(tmp_path: Path) -> None:
+    keep_run(tmp_path, finished=True)
+    path = keep_log(tmp_path, "worker-0", "step 1 loss 0.5\nstep 2 loss 0.4\n")
+    keep_log(tmp_path, "worker-1", "step 1 loss 0.5\n")
+    path.with_suffix(".times").write_bytes(write_mark(16, 1000.0) + write_mark(32, 1060.0))
+    page = await read(tmp_path, "?by=time")
+    loss = curves(page, "loss")
+    assert [(each["label"], each["x"]) for each in loss["segments"]] == [("worker-0", [0, 60])]
+    assert "When some of these lines were printed is not known" in page
+    assert f'href="{CHARTS}?by=step"' in page
+    assert "is not known" not in await read(tmp_path)
+
+
+async def test_a_place_without_metrics_says_so(tmp_path: Path) -> None:
+    keep_run(tmp_path)
+    keep_log(tmp_path, "worker-0", log(1))
+    assert "has not been measured yet" in await read(tmp_path)
+
+
+async def test_the_list_shows_the_loss_of_a_job_where_it_is_known(tmp_path: Path) -> None:
+    class Known:
+        reading = False
+
+        def look(self, jobs: Iterable[Printing]) -> Mapping[str, Spark]:
+            assert [(each.name, each.over) for each in jobs] == [("demo", True)]
+            return {"one": Spark((2.0, 1.0, 0.5), 0.5, None, 399, 400)}
+
+    job = {"metadata": {"name": "demo", "namespace": "default", "uid": "one"}, "status": {"phase": "Completed"}}
+    waiting = {"metadata": {"name": "later", "namespace": "default", "uid": "two"}, "status": {"phase": "Pending"}}
+    async with serve_console(tmp_path, [job, waiting], sparks=Known()) as served, served.session.get("/") as answer:
+        page = await answer.text()
+    assert '<polyline points="0.0,1.0 32.0,10.3 64.0,15.0"/>' in page
+    assert 'aria-label="from 2 to 0.5"' in page and "</svg> 0.5</td>" in page
+    assert '<td class="number far">step 399/400</td>' in page
+    assert page.count("<polyline") == 1
+
+
+@pytest.mark.parametrize(
+    ("epoch", "step", "steps", "said"),
+    [
+        (None, None, None, "None"),
+        (3, None, None, "epoch 3"),
+        (None, 895, None, "step 895"),
+        (8, 895, None, "step 895"),
+        (None, 399, 400, "step 399/400"),
+        (8, 12, 400, "epoch 8, 12/400"),
+        (0, 0, 400, "epoch 0, 0/400"),
+    ],
+)
+def test_how_far_a_job_is_needs_the_epoch_where_steps_are_counted_anew(
+    epoch: int | None, step: int | None, steps: int | None, said: str
+) -> None:
+    assert str(tell_far(Spark((2.0, 1.0), 1.0, epoch, step, steps))) == said
+
+
+async def test_a_place_that_reads_no_losses_has_no_columns_for_them(tmp_path: Path) -> None:
+    job = {"metadata": {"name": "demo", "namespace": "default", "uid": "one"}, "status": {"phase": "Completed"}}
+    async with serve_console(tmp_path, [job]) as served, served.session.get("/") as answer:
+        assert "Progress" not in await answer.text()

@@ -1,0 +1,143 @@
+"""What a page looks at: one watch for all who look, kept a while, tried again where it was refused."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from paddock.console import feed as feeds
+from paddock.console.feed import Feed, Topic
+from paddock.kube.api import Api, Event
+from paddock.kube.calls import Call, T
+from paddock.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
+from paddock.kube.meta import PODS, Resource
+
+TOPIC = Topic(PODS, "team-a")
+
+
+class Watched(Api):
+    """Refuses the first watches with these errors; then there is one pod."""
+
+    def __init__(self, *errors: ApiError) -> None:
+        self._errors = list(errors)
+        self.watches = 0
+        self.let_go = asyncio.Event()
+        self.go_on = asyncio.Event()
+
+    async def send(self, call: Call[T]) -> T:
+        raise AssertionError("a feed asks for nothing but watches")
+
+    async def follow(self, resource: Resource, namespace: str = "", **_: Any) -> AsyncIterator[Event]:
+        self.watches += 1
+        if self._errors:
+            raise self._errors.pop(0)
+        yield Event("ADDED", {"metadata": {"namespace": "team-a", "name": "one"}})
+        yield Event("SYNCED", {})
+        await self.let_go.wait()
+        yield Event("ADDED", {"metadata": {"namespace": "team-a", "name": "two"}})
+        await self.go_on.wait()
+        yield Event("ADDED", {"metadata": {"namespace": "team-a", "name": "three"}})
+
+
+class Silent(Api):
+    async def send(self, call: Call[T]) -> T:
+        raise AssertionError("a feed asks for nothing but watches")
+
+    async def follow(self, resource: Resource, namespace: str = "", **_: Any) -> AsyncIterator[Event]:
+        await asyncio.Event().wait()
+        yield Event("SYNCED", {})
+
+
+async def test_an_api_that_does_not_answer_delays_the_first_page_alone_and_hides_no_other_cluster() -> None:
+    here = replace(TOPIC, place="here")
+    feed = Feed(Silent(), {"here": Watched()}, wait=0.4)
+    async with feed.open([TOPIC, here]) as caches:
+        assert [each.synced.is_set() for each in caches.values()] == [False, True]
+        assert len(caches[here].objects) == 1
+    async with asyncio.timeout(0.3), feed.open([TOPIC, here]) as caches:
+        assert len(caches[here].objects) == 1
+    feed.close()
+
+
+async def test_pages_of_one_topic_share_a_watch() -> None:
+    api = Watched()
+    feed = Feed(api)
+    async with feed.open([TOPIC]) as first, feed.open([TOPIC]) as second:
+        assert first[TOPIC] is second[TOPIC]
+        assert len(first[TOPIC].objects) == 1
+    async with feed.open([TOPIC]):
+        pass
+    assert api.watches == 1, "it lingers"
+    feed.close()
+
+
+@pytest.mark.parametrize("error", [Forbidden("no"), NotFound("no")])
+async def test_what_was_refused_is_tried_again_without_a_wait(error: ApiError) -> None:
+    api = Watched(error)
+    feed = Feed(api)
+    async with feed.open([TOPIC]) as caches:
+        assert caches[TOPIC].error is error
+    async with feed.open([TOPIC]) as caches, asyncio.timeout(feeds.SYNC_SECONDS):
+        assert caches[TOPIC].error is error, "what was known is shown at once"
+        async for _ in feed.changes([TOPIC]):
+            break
+        assert (caches[TOPIC].error, len(caches[TOPIC].objects)) == (None, 1)
+    feed.close()
+
+
+async def test_who_is_known_again_is_not_refused_by_what_was() -> None:
+    feed = Feed(Watched(Unauthorized("expired")))
+    async with feed.open([TOPIC]) as caches:
+        assert isinstance(caches[TOPIC].error, Unauthorized)
+    async with feed.open([TOPIC]) as caches:
+        assert caches[TOPIC].error is None
+    feed.close()
+
+
+async def test_a_page_that_saw_a_refusal_ends_no_watch_of_another() -> None:
+    api = Watched(Forbidden("no"))
+    feed = Feed(api, linger=0.0)
+    async with AsyncExitStack() as second:
+        async with feed.open([TOPIC]):
+            caches = await second.enter_async_context(feed.open([TOPIC]))
+            async for _ in feed.changes([TOPIC]):
+                break
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        api.let_go.set()
+        async for _ in feed.changes([TOPIC]):
+            break
+        assert len(caches[TOPIC].objects) == 2
+    feed.close()
+
+
+async def test_the_first_change_after_a_quiet_time_is_seen_at_once_and_those_that_follow_together() -> None:
+    api = Watched()
+    feed = Feed(api, gather=3600)
+    async with feed.open([TOPIC]):
+        changes = feed.changes([TOPIC])
+        waiting = asyncio.ensure_future(anext(changes))
+        await asyncio.sleep(0)
+        api.let_go.set()
+        async with asyncio.timeout(feeds.SYNC_SECONDS):
+            await waiting
+        api.go_on.set()
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(anext(changes), 0.05)
+    feed.close()
+
+
+@pytest.mark.parametrize("namespace", ["../../../../version?", "team/a", "team a", "TEAM", "\0"])
+async def test_a_namespace_that_can_be_none_has_nothing_and_the_api_is_not_asked(namespace: str) -> None:
+    """A reader types it into a filter; it would be a part of a path of the API."""
+    api = Watched()
+    feed, topic = Feed(api), replace(TOPIC, namespace=namespace)
+    async with feed.open([topic]) as caches:
+        assert caches[topic].synced.is_set()
+        assert (caches[topic].error, caches[topic].objects, api.watches) == (None, {}, 0)
+    feed.close()

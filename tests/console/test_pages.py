@@ -1,0 +1,238 @@
+"""The list, and the pages of one job: what they show of objects that somebody wrote down, over HTTP."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paddock.console.pages import speak
+from paddock.console.screens.job import tell_once
+from paddock.console.screens.listed import link_to
+from paddock.console.screens.manifest import hide_managed
+from paddock.history.records import Attempt, Cause
+from paddock.jobs.text.problems import Problem
+from paddock.kube.meta import Manifest
+from support.consoles import keep_log, keep_run, serve_console
+from support.written import build_event, build_pod, build_written_job
+
+JOB = "/jobs/default/paddlejobs.batch.paddlepaddle.org/demo"
+FAILED: dict[str, Any] = {"reason": "RankFailed", "args": {"ranks": ["worker-1"], "code": 1}}
+
+
+async def read_page(directory: Path, address: str, objects: Sequence[Manifest], status: int = 200) -> str:
+    async with serve_console(directory, objects) as served, served.session.get(address) as answer:
+        assert answer.status == status, await answer.text()
+        return await answer.text()
+
+
+def text_of(page: str) -> str:
+    """What a reader sees of <main>."""
+    main = page[page.index("<main") : page.index("</main>")]
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", main)).split())
+
+
+def jobs(*states: tuple[str, str], **metadata: Any) -> list[Manifest]:
+    found = []
+    for name, phase in states:
+        job = build_written_job(name, phase=phase, mode="PS")
+        job["metadata"].update(uid=f"u-{name}", **metadata)
+        found.append(job)
+    return found
+
+
+async def test_the_list_shows_trouble_first_why_and_what_would_help(tmp_path: Path) -> None:
+    bad = build_written_job("bad", phase="Failed", cause=FAILED)
+    said = text_of(await read_page(tmp_path, "/", [*jobs(("good", "Running")), bad]))
+    assert said.index(" bad ") < said.index(" good ")
+    assert "worker-1 ended with exit code 1" in said
+    assert "paddock logs paddlejob/bad --role worker --rank 1" in said
+    assert "All 2" in said and "Failed 1" in said and "Running 1" in said
+
+
+async def test_the_list_says_the_same_in_chinese(tmp_path: Path) -> None:
+    bad = build_written_job("bad", phase="Failed", cause=FAILED)
+    page = await read_page(tmp_path, "/?lang=zh", [bad])
+    assert '<html lang="zh"' in page
+    assert "worker-1" in text_of(page) and "退出码" in text_of(page)
+
+
+async def test_a_job_is_one_click_from_its_log(tmp_path: Path) -> None:
+    page = await read_page(tmp_path, "/", [build_written_job(phase="Running")])
+    assert f'href="{JOB}/logs"' in page
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ("phase=Failed", {"b"}),
+        ("q=C", {"c"}),
+        ("kind=PyTorchJob", set()),
+        ("namespace=default", {"a", "b", "c"}),
+        ("namespace=other", set()),
+        ("page=99999999999999999999", {"a", "b", "c"}),
+        ("phase=%3Cscript%3E", set()),
+    ],
+)
+async def test_filters_are_in_the_address(tmp_path: Path, query: str, shown: set[str]) -> None:
+    page = await read_page(tmp_path, f"/?{query}", jobs(("a", "Running"), ("b", "Failed"), ("c", "Running")))
+    assert {name for name in "abc" if f"/{name}/logs" in page} == shown
+    assert "<script>" not in page
+    assert shown or "No job fits what was asked for." in page
+
+
+async def test_a_hundred_jobs_are_on_a_page(tmp_path: Path) -> None:
+    many = jobs(*((f"j{number:03}", "Running") for number in range(250)))
+    async with serve_console(tmp_path, many) as served:
+        pages = []
+        for number in (1, 2, 3):
+            async with served.session.get(f"/?page={number}&phase=Running") as answer:
+                pages.append(await answer.text())
+    assert [page.count("<tr id=") for page in pages] == [100, 100, 50]
+    assert "101 to 200 of 250" in pages[1]
+    assert 'href="?phase=Running&amp;page=3"' in pages[1]
+
+
+async def test_without_a_job_a_way_to_make_one_is_shown(tmp_path: Path) -> None:
+    said = text_of(await read_page(tmp_path, "/", []))
+    assert "There is no job yet." in said
+    assert "paddock run -- python train.py" in said
+
+
+async def test_names_and_messages_are_text(tmp_path: Path) -> None:
+    job = build_written_job(
+        phase="Failed", cause={"reason": "RankFailed", "args": {"ranks": ["<b>x</b>-0"], "code": 1}}
+    )
+    pods = [build_pod("worker", 0, "Failed", message="<script>alert(1)</script>")]
+    for page in ("", "/pods", "/events", "/manifest"):
+        shown = await read_page(tmp_path, JOB + page, [job, *pods, build_event("<img>")])
+        assert "<script>alert" not in shown and "<b>x" not in shown and "<img>" not in shown
+
+
+async def test_a_job_shows_why_its_ranks_attempts_roles_and_commands(tmp_path: Path) -> None:
+    keep_run(tmp_path, attempts=(Attempt(0, 100.0), Attempt(1, 160.0, Cause("RankFailed", FAILED["args"]))))
+    keep_log(tmp_path, "worker-0", "step 1\n")
+    job = build_written_job(phase="Restarting", attempt=1, restarts=1, cause=FAILED)
+    pods = [build_pod("worker", 0), build_pod("worker", 1, "Failed", message="Boom")]
+    page = await read_page(tmp_path, JOB, [job, *pods])
+    said = text_of(page)
+    assert said.index("worker-1 ended with exit code 1") < said.index("Ranks 3")
+    assert f'<a href="{JOB}/logs?rank=worker-1">read the log</a>' in page
+    assert "Boom (exit code 1)" in said
+    assert "ps-0 no pod" in said
+    assert "Replicas in all 3 3 CPUs, 6.0 GiB" in said
+    assert "paddock suspend paddlejob/demo" in said and "kubectl patch paddlejobs.batch.paddlepaddle.org demo" in said
+    assert "Resume: demo is not suspended" in said
+    assert f'<form method="post" action="{JOB}/suspend">' in page
+    assert f'action="{JOB}/resume"' not in page
+    assert f'href="{JOB}/logs?rank=worker-1"' in page
+    assert f'href="{JOB}/logs?at=1"' in page
+    assert "60s it was submitted" in said
+
+
+async def test_a_manifest_that_is_wrong_is_told(tmp_path: Path) -> None:
+    job = build_written_job()
+    job["spec"]["worker"]["replicas"] = -1
+    said = text_of(await read_page(tmp_path, JOB, [job]))
+    assert "Invalid" in said and "spec.worker.replicas" in said
+
+
+async def test_a_deleted_job_leads_to_what_is_kept_of_it(tmp_path: Path) -> None:
+    keep_run(tmp_path, deleted=5.0)
+    keep_log(tmp_path, "worker-0", "step 1\n")
+    page = await read_page(tmp_path, JOB, [])
+    assert "This job was deleted." in page and f"{JOB}/logs" in page
+    assert "there is no job other in default" in await read_page(tmp_path, JOB[:-4] + "other", [], status=404)
+
+
+async def test_pods_have_node_address_and_what_they_ask_for(tmp_path: Path) -> None:
+    said = text_of(await read_page(tmp_path, f"{JOB}/pods", [build_written_job(), build_pod("worker", 0)]))
+    assert "demo-worker-0" in said and "here" in said and "127.64.0.2" in said and "paddle:2.4" in said
+    assert "kubectl get pods -n default -l paddock.dev/job=demo" in said
+
+
+async def test_events_are_of_the_job_and_its_pods(tmp_path: Path) -> None:
+    events = [build_event("Mine"), build_event("OfPod", uid="p-worker-0"), build_event("Foreign", uid="x")]
+    said = text_of(await read_page(tmp_path, f"{JOB}/events", [build_written_job(), build_pod("worker", 0), *events]))
+    assert "Mine" in said and "OfPod" in said and "Foreign" not in said
+
+
+async def test_a_thousand_events_are_counted_by_reason(tmp_path: Path) -> None:
+    events = [build_event("BackOff", last=float(number)) for number in range(1, 1001)]
+    page = await read_page(tmp_path, f"{JOB}/events", [build_written_job(), *events])
+    assert page.count("<tr data-row>") == 1 and ">1000<" in page
+    chosen = await read_page(tmp_path, f"{JOB}/events?reason=BackOff", [build_written_job(), *events])
+    assert chosen.count("<tr data-row>") == 200 and "1 to 200 of 1000" in chosen
+
+
+async def test_a_manifest_is_shown_and_downloaded_without_its_managers(tmp_path: Path) -> None:
+    async with serve_console(tmp_path, [build_written_job()]) as served:
+        async with served.session.get(f"{JOB}/manifest") as answer:
+            page = await answer.text()
+        async with served.session.get(f"{JOB}/manifest?managed=1") as answer:
+            whole = await answer.text()
+        async with served.session.get(f"{JOB}/manifest/file") as answer:
+            assert 'filename="demo.yaml"' in answer.headers["Content-Disposition"]
+            assert (await answer.text()).startswith("apiVersion: batch.paddlepaddle.org/v1\nkind: PaddleJob\n")
+    assert "managedFields:" not in page and "managedFields:" in whole
+
+
+def test_hiding_who_wrote_what_changes_nothing_else() -> None:
+    job = build_written_job()
+    assert "managedFields" not in hide_managed(job)["metadata"]
+    assert "managedFields" in job["metadata"]
+
+
+async def test_colours_are_chosen_without_scripts(tmp_path: Path) -> None:
+    async with serve_console(tmp_path) as served:
+        async with served.session.get("/?theme=dark") as answer:
+            assert 'data-theme="dark"' in await answer.text()
+        async with served.session.get("/") as answer:
+            assert 'data-theme="dark"' in await answer.text()
+        async with served.session.get("/?theme=%22%3E") as answer:
+            assert 'data-theme="auto"' in await answer.text()
+
+
+def test_a_link_keeps_the_filters_and_leaves_the_page_of_the_table() -> None:
+    link = link_to({"q": "a b", "page": "3", "lang": "zh", "theme": "dark", "phase": ""})
+    assert link(phase="Failed") == "?q=a+b&phase=Failed"
+    assert link(page=2) == "?q=a+b&page=2"
+    assert link(q="") == "?"
+
+
+async def test_the_plan_of_a_new_job_is_what_the_operator_would_do(tmp_path: Path) -> None:
+    said = text_of(await read_page(tmp_path, f"{JOB}/plan", [build_written_job()]))
+    assert "State Pending" in said
+    assert "demo-worker-1 create Pod" in said
+    assert "computed here, by paddock" in said
+
+
+async def test_no_plan_is_made_of_a_manifest_that_is_wrong(tmp_path: Path) -> None:
+    job = build_written_job()
+    job["spec"]["worker"]["replicas"] = -1
+    said = text_of(await read_page(tmp_path, f"{JOB}/plan", [job]))
+    assert "the manifest is wrong, so nothing is done with the job until it is edited" in said
+    assert "spec.worker.replicas" in said
+
+
+async def test_when_an_event_was_seen_last_is_not_the_last_number_of_a_chart(tmp_path: Path) -> None:
+    """One English word, two in Chinese."""
+    page = await read_page(tmp_path, f"{JOB}/events", [build_written_job(), build_event("Mine")])
+    assert '<th scope="col">Last seen</th>' in page
+
+
+def test_what_is_put_into_a_text_of_a_page_is_escaped() -> None:
+    say = speak("en")
+    assert say("Logs of %(name)s", name="<b>") == "Logs of &lt;b&gt;"
+    assert say("%(num)s%% of <b>", num=3) == "3% of <b>", "a text of ours stays as it is"
+
+
+def test_a_warning_of_several_roles_stands_once_with_the_field_of_each() -> None:
+    found = [Problem("spec.Master.args", "is Python"), Problem("", "old"), Problem("spec.Worker.args", "is Python")]
+    assert tell_once(found, "en") == ["spec.Master.args and spec.Worker.args: is Python", "old"]
+    assert tell_once(found, "zh") == ["spec.Master.args 和 spec.Worker.args: is Python", "old"]
+    assert tell_once([], "en") == []

@@ -1,0 +1,72 @@
+"""The page of the queue, on objects in memory."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from cli.views import RESOURCE, build_manifest
+from console.test_nodes import build_node, build_pod
+from paddock.console.screens.queue import WORKLOADS
+from paddock.jobs.queue import Queue
+from paddock.jobs.views.queue_rows import build_queue_rows, read_unfinished
+from paddock.kube.meta import NODES, POD_GROUPS, PODS, Manifest
+from support.places import serve_place
+
+
+def build_job(name: str, **status: Any) -> Manifest:
+    job = build_manifest()
+    job["metadata"] |= {"name": name, "uid": name}
+    job["status"] = {"phase": "Pending", **status}
+    return job
+
+
+async def test_jobs_wait_in_the_order_of_the_scheduler_and_say_why(tmp_path: Path) -> None:
+    cause = {"reason": "WaitingForScheduler", "args": {"pods": 1, "wanted": 1, "message": "1 Insufficient cpu"}}
+    jobs = [build_job("later", cause=cause), build_job("first"), build_job("runs", phase="Running")]
+    waits = [build_pod(f"{name}-0", "", name, "Pending", cpu="8") for name in ("later", "first")]
+    pods = [*waits, build_pod("runs-0", "one", "runs", cpu="6")]
+    pods[0]["metadata"]["creationTimestamp"] = "2026-01-02T00:00:00Z"
+    pods[1]["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
+    async with serve_place({RESOURCE: jobs, PODS: pods, NODES: [build_node("one")]}, tmp_path) as place:
+        page = await place.read("/queue")
+    waiting, running = page.split("On nodes")
+    assert waiting.index(">first</a>") < waiting.index(">later</a>") and ">runs</a>" in running
+    assert "8 CPUs: 2 free" in waiting and "Insufficient cpu" in waiting
+
+
+def test_what_a_thousand_jobs_of_300_ranks_need_is_known_at_once() -> None:
+    job = build_job("wide")
+    job["spec"]["worker"] = {"replicas": 300, "template": build_template({"cpu": "500m", "nvidia.com/gpu": "2"})}
+    jobs = [read_unfinished(RESOURCE, job)] * 1_000
+    begun = time.process_time()
+    rows = build_queue_rows(jobs, [], Queue())
+    assert len(rows) == 1_000 and (rows[0].needs["cpu"], rows[0].needs["nvidia.com/gpu"]) == (150, 600)
+    assert time.process_time() - begun < 3.0, "it took 32 s when each rank's template was read"
+
+
+def build_template(requests: Manifest) -> Manifest:
+    return {"spec": {"containers": [{"name": "main", "image": "x", "resources": {"requests": requests}}]}}
+
+
+async def test_without_a_job_nothing_waits(tmp_path: Path) -> None:
+    async with serve_place({NODES: [build_node("one")]}, tmp_path) as place:
+        page = await place.read("/queue")
+    assert "Nothing waits." in page and "<table" not in page
+
+
+async def test_groups_and_workloads_are_shown_where_they_are(tmp_path: Path) -> None:
+    group = {
+        "apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup",
+        "metadata": {"name": "demo", "namespace": "default"},
+        "spec": {"minMember": 3, "minResources": {"cpu": "3"}}, "status": {"phase": "Pending"},
+    }  # fmt: skip
+    workload = {
+        "metadata": {"name": "job-demo-1", "namespace": "default", "ownerReferences": [{"name": "demo"}]},
+        "spec": {"queueName": "team", "priority": 7},
+        "status": {"conditions": [{"type": "QuotaReserved", "status": "False", "message": "insufficient <quota>"}]},
+    }
+    async with serve_place({POD_GROUPS: [group], WORKLOADS: [workload]}, tmp_path) as place:
+        page = await place.read("/queue")
+    assert "3 CPUs" in page and "insufficient &lt;quota&gt;" in page and ">team<" in page

@@ -1,0 +1,158 @@
+"""Who tries to sign in too often waits, and keeps nobody out who is signed in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from aiohttp import ClientSession, CookieJar, web
+from yarl import URL
+
+from console.test_gate import ANN, HERE, HOST, Doorkeeper, browser, serve, sign_in
+from paddock.console.tries import OVER_ALL, PER_PEER, PER_SECONDS, TooManyTries, Tries, name_peer
+from paddock.jobs.text.phrases import render
+from support.consoles import serve_console
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def count(tries: Tries, peer: str, most: int = 1000) -> int:
+    """How many tries are taken at once."""
+    for taken in range(most):
+        try:
+            tries.take(peer)
+        except TooManyTries:
+            return taken
+    return most
+
+
+def test_one_address_has_so_many_tries_a_minute() -> None:
+    clock = Clock()
+    tries = Tries(clock=clock)
+    assert count(tries, "a") == PER_PEER
+    assert count(tries, "b") == PER_PEER, "another address has tries of its own"
+    with pytest.raises(TooManyTries) as refused:
+        tries.take("a")
+    assert refused.value.seconds == PER_SECONDS / PER_PEER
+    clock.now += refused.value.seconds
+    assert count(tries, "a") == 1
+    clock.now += PER_SECONDS * 1000
+    assert count(tries, "a") == PER_PEER
+
+
+def test_all_addresses_together_have_so_many() -> None:
+    tries = Tries(clock=Clock())
+    assert sum(count(tries, f"10.0.0.{each}") for each in range(200)) == OVER_ALL
+
+
+def test_a_try_that_was_right_does_not_count() -> None:
+    tries = Tries(clock=Clock())
+    for _ in range(10 * OVER_ALL):
+        tries.take("a")
+        tries.give_back("a")
+    assert count(tries, "a") == PER_PEER
+
+
+def test_addresses_that_have_tried_long_ago_are_forgotten() -> None:
+    clock = Clock()
+    tries = Tries(clock=clock)
+    for each in range(10_000):
+        tries.take(f"host-{each}")
+        clock.now += PER_SECONDS
+    assert len(tries._peers) < 5
+
+
+@pytest.mark.parametrize(
+    ("remote", "forwarded", "name"),
+    [
+        ("10.0.0.1", "", "10.0.0.1"),
+        ("10.0.0.1", "192.0.2.7", "192.0.2.7"),
+        ("10.0.0.1", "evil, 198.51.100.1, 192.0.2.7", "192.0.2.7"),
+        ("10.0.0.1", "192.0.2.7, unknown", "10.0.0.1"),
+        ("::ffff:10.0.0.1", "", "10.0.0.1"),
+        ("2001:db8:1:2:3:4:5:6", "", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::9", "", "2001:db8:1:2::/64"),
+        ("", "", ""),
+    ],
+)
+def test_an_address_is_that_of_the_connection_or_the_one_that_the_proxy_wrote(
+    remote: str, forwarded: str, name: str
+) -> None:
+    assert name_peer(remote, forwarded) == name
+
+
+def test_the_sentence_says_how_long() -> None:
+    assert render(TooManyTries(1).said).startswith("too many tries to sign in: wait 1 second, then try again.")
+    assert "wait 6 seconds" in render(TooManyTries(6).said)
+
+
+class Asked(Doorkeeper):
+    """Counts what the API is asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tokens: list[str] = []
+
+    async def enter(self, token: str):  # type: ignore[no-untyped-def]
+        self.tokens.append(token)
+        return await super().enter(token)
+
+
+async def test_tokens_are_tried_so_often_and_the_api_is_asked_no_more() -> None:
+    door = Asked()
+    async with serve(door, tries=Tries(clock=Clock())) as url, browser(url) as ann, browser(url) as eve:
+        assert (await sign_in(ann, "ann")).status == 303
+        for _ in range(PER_PEER):
+            assert (await sign_in(eve, "eve")).status == 401
+        refused = await sign_in(eve, "ben", "/queue")
+        text = await refused.text()
+        assert (refused.status, refused.headers["Retry-After"]) == (429, "6")
+        assert "too many tries to sign in: wait 6 seconds" in text
+        assert 'name="next" value="/queue"' in text, "what was asked for is not forgotten"
+        assert (len(door.tokens), door.inside) == (PER_PEER + 1, {ANN})
+        async with ann.get("/") as answer:
+            assert answer.status == 200, "who is signed in is not held up"
+
+
+async def test_behind_a_proxy_each_browser_has_its_own_tries() -> None:
+    tries = Tries(clock=Clock())
+    https = {"Host": HOST, "X-Forwarded-Proto": "https"}
+    async with serve(Doorkeeper(), behind_tls=True, tries=tries) as url, browser(url) as eve, browser(url) as ben:
+        for each in range(PER_PEER + 1):
+            forwarded = {"X-Forwarded-For": f"10.9.9.{each}, 192.0.2.1"}
+            answer = await sign_in(eve, "eve", **https, **forwarded)
+        assert answer.status == 429, "what the browser itself wrote into the header means nothing"
+        forwarded = {"X-Forwarded-For": "192.0.2.2"}
+        assert (await sign_in(ben, "ben", **https, **forwarded)).status == 303
+
+
+async def test_without_a_named_proxy_no_header_says_who_tries() -> None:
+    async with serve(Doorkeeper(), tries=Tries(clock=Clock())) as url, browser(url) as eve:
+        for each in range(PER_PEER + 1):
+            answer = await sign_in(eve, "eve", **{"X-Forwarded-For": f"192.0.2.{each}"})
+        assert answer.status == 429
+
+
+async def test_wrong_links_are_tried_so_often_and_a_good_one_is_never_refused(tmp_path: Path) -> None:
+    async with serve_console(tmp_path) as served, ClientSession(cookie_jar=CookieJar(unsafe=True)) as other:
+        wrong = URL(served.url) / "sign-in" % {"token": "link.99999999999.a.b"}
+        said = [await look(other, wrong) for _ in range(PER_PEER + 3)]
+        assert said[:PER_PEER] == [401] * PER_PEER
+        assert said[-1] == 429
+        async with other.get(served.sign_in, allow_redirects=False) as answer:
+            assert answer.status == 303
+        async with served.session.get("/") as answer:
+            assert answer.status == 200
+
+
+async def look(session: ClientSession, address: URL) -> int:
+    async with session.get(address, headers=HERE) as answer:
+        assert isinstance(answer.status, int)
+        assert (web.HTTPTooManyRequests.status_code == answer.status) == ("Retry-After" in answer.headers)
+        return answer.status

@@ -1,0 +1,80 @@
+"""A cancelled job: it ends for good, says who asked, and stays listed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jobs.gangs import NOW, build_job, build_pods, build_status, build_torch_job, cause, deleted, observe, succeeded
+from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH
+from paddock.jobs.cancelling import plan_cancellation, read_who
+from paddock.jobs.labels import CANCEL_ANNOTATION
+from paddock.jobs.model import CleanPods, Observed, Phase
+from paddock.jobs.plan import plan
+from paddock.jobs.text.explain import explain
+
+BY_ADA = {CANCEL_ANNOTATION: "ada"}
+
+
+@pytest.mark.parametrize(
+    ("annotations", "who"),
+    [({}, None), ({CANCEL_ANNOTATION: "false"}, None), (BY_ADA, "ada"), ({CANCEL_ANNOTATION: "true"}, ""),
+     ({CANCEL_ANNOTATION: ""}, "")],
+)  # fmt: skip
+def test_the_annotation_says_that_and_by_whom(annotations: dict[str, str], who: str | None) -> None:
+    verdict = plan_cancellation(build_job(annotations=annotations))
+    expected = None if who is None else (Phase.FAILED, {"who": who})
+    assert (verdict and (verdict.phase, verdict.cause.args())) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "who"), [(" ada\n\x1b[31m lovelace ", "ada [31m lovelace"), ("a" * 500, "a" * 100), ("true", "")]
+)
+def test_who_is_one_short_line_whatever_was_written(text: str, who: str) -> None:
+    assert read_who(text) == who
+
+
+@pytest.mark.parametrize("phase", [each for each in Phase if not each.terminal])
+def test_a_job_is_cancelled_in_every_phase_that_is_no_end(phase: Phase) -> None:
+    job = build_job(annotations=BY_ADA, suspend=phase is Phase.SUSPENDED)
+    recorded = plan(job, build_status(job, phase), observe(job), NOW)
+    assert (recorded.status.phase, recorded.status.cause) == (Phase.FAILED, cause("Cancelled", NOW, who="ada"))
+    assert (recorded.status.finished, recorded.actions) == (NOW, ()), "recorded alone, acted on at the next reconcile"
+    assert recorded.events[0].reason == "Cancelled"
+
+
+@pytest.mark.parametrize(
+    ("clean", "left"),
+    [(CleanPods.NEVER, 1), (CleanPods.ON_COMPLETION, 1), (CleanPods.ALWAYS, 0), (CleanPods.ON_FAILURE, 0)],
+)
+def test_pods_go_by_the_clean_up_policy_and_none_runs_on(clean: CleanPods, left: int) -> None:
+    job = build_job(annotations=BY_ADA, clean_pods=clean)
+    first, *others = build_pods(job)
+    pods = (succeeded()(first), *others)
+    status = plan(job, build_status(job), observe(job, pods), NOW).status
+    gone = deleted(plan(job, status, observe(job, pods), NOW))
+    assert set(gone) & {pod.uid for pod in pods} == {pod.uid for pod in pods[left:]}
+
+
+def test_what_has_ended_stays_as_it_ended() -> None:
+    job = build_job(annotations=BY_ADA)
+    assert plan(job, build_status(job, Phase.COMPLETED), Observed(), NOW).status.phase is Phase.COMPLETED
+    done = plan(job, build_status(job), observe(job, map(succeeded(), build_pods(job))), NOW)
+    assert done.status.phase is Phase.COMPLETED, "it was done before anybody saw that it is cancelled"
+    ended = plan(job, build_status(job), observe(job), NOW).status
+    undone = replace(job, annotations={})
+    assert plan(undone, ended, Observed(), NOW + 9).status.phase is Phase.FAILED, "it never trains again"
+
+
+def test_kubeflows_own_clients_see_a_failed_job_that_says_why() -> None:
+    job = build_torch_job(annotations=BY_ADA)
+    status = plan(job, build_status(job), observe(job), NOW).status
+    written = KUBEFLOW_PYTORCH.write_status({}, status, NOW, {"kind": "PyTorchJob", "metadata": {"name": "demo"}})
+    (failed,) = (each for each in written["conditions"] if each["type"] == "Failed")
+    assert (failed["status"], failed["message"]) == ("True", "PyTorchJob demo is failed: cancelled by ada.")
+
+
+def test_the_sentence_names_who_asked() -> None:
+    assert explain(cause("Cancelled", who="ada")) == "cancelled by ada"
+    assert explain(cause("Cancelled")) == "cancelled"

@@ -1,0 +1,72 @@
+"""A console on an API of objects in memory, which remembers what it is sent: for pages that are about no logs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aiohttp import ClientSession, CookieJar, web
+
+from paddock.app.consoles.environments import LocalEnvironments
+from paddock.app.queue import read_queue
+from paddock.console.server import Console
+from paddock.console.world import World
+from paddock.kube.calls import Call, Get, List, Listing, T
+from paddock.kube.errors import NotFound
+from paddock.kube.meta import Manifest, Resource
+from support.consoles import Written
+
+
+class Remembered(Written):
+    """Lists what is written. Reads are `NotFound`; everything else succeeds, and is remembered."""
+
+    def __init__(self, objects: Mapping[Resource, Sequence[Manifest]]) -> None:
+        super().__init__(objects)
+        self.listed = 0
+        self.calls: list[Call[object]] = []
+
+    async def send(self, call: Call[T]) -> T:
+        if isinstance(call, List) and call.resource in self._objects:
+            self.listed += 1
+            return Listing([*self._objects[call.resource]], "1")  # type: ignore[return-value]
+        if isinstance(call, Get | List):
+            raise NotFound("not served")
+        self.calls.append(call)  # type: ignore[arg-type]
+        return {}  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    session: ClientSession
+    api: Remembered
+    root: Path = field(default_factory=Path)
+
+    async def read(self, address: str) -> str:
+        async with self.session.get(address) as answer:
+            return await answer.text()
+
+
+@asynccontextmanager
+async def serve_place(
+    objects: Mapping[Resource, Sequence[Manifest]], directory: Path, *, local: bool = True
+) -> AsyncIterator[Place]:
+    """`directory`: where environments are built, and leave their logs."""
+    api = Remembered(objects)
+    environments = LocalEnvironments(directory) if local else None
+    world = World("test", local, lambda _: api, environments=environments, queue=read_queue)
+    console = Console(world, b"k" * 32)
+    runner = web.AppRunner(console.application, access_log=None, shutdown_timeout=1.0)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    try:
+        async with ClientSession(url, cookie_jar=CookieJar(unsafe=True), headers={"Origin": url}) as session:
+            async with session.get(console.make_link(time.time())) as answer:
+                assert answer.status == 200
+            yield Place(session, api, directory)
+    finally:
+        await console.close()
+        await runner.cleanup()
