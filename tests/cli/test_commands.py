@@ -95,7 +95,11 @@ def cluster(served: Cluster) -> Iterator[Cluster]:
             name, namespace = job["metadata"]["name"], job["metadata"]["namespace"]
             if path is not JOBS[0] or name not in PHASES:
                 served.delete(f"{path.format(f'namespaces/{namespace}/')}/{name}")
-    until("the three jobs and their pods alone", lambda: _phases(served) == PHASES and _pods(served) == PODS)
+    until(
+        "the three jobs and their pods alone",
+        lambda: _phases(served) == PHASES and _pods(served) == PODS,
+        tell=lambda: json.dumps([served.read(path)["items"] for path in (JOBS[0].format(""), "/api/v1/pods")]),
+    )
 
 
 def _phases(cluster: Cluster) -> dict[str, str]:

@@ -31,14 +31,15 @@ T = TypeVar("T")
 PADDOCK = (sys.executable, "-m", "paddock.cli.main")
 
 
-def until(what: str, look: Callable[[], T], seconds: float = 90.0) -> T:
-    """The first true answer of `look`, asked 20 times a second."""
+def until(what: str, look: Callable[[], T], seconds: float = 90.0, *, tell: Callable[[], object] | None = None) -> T:
+    """The first true answer of `look`, asked 20 times a second. `tell`: what there is instead, where it never comes."""
     deadline = time.monotonic() + seconds
     while True:
         found = look()
         if found:
             return found
-        assert time.monotonic() < deadline, f"after {seconds:.0f} s there is still not: {what}"
+        if time.monotonic() >= deadline:
+            raise AssertionError(f"after {seconds:.0f} s there is still not: {what}{f'; {tell()}' if tell else ''}")
         time.sleep(0.05)
 
 

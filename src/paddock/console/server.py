@@ -33,7 +33,7 @@ from paddock.console.answers import (
 )
 from paddock.console.feed import Caches, Feed
 from paddock.console.gate import ENDED, NOT_PRIVATE, Gate
-from paddock.console.language import COOKIE, KNOWN, choose_language
+from paddock.console.language import KNOWN
 from paddock.console.links import Links, Spent
 from paddock.console.live import UNSEEN, note_seen, render_main_notice, send_changes, write_event
 from paddock.console.pages import render_notice, render_page
@@ -41,15 +41,13 @@ from paddock.console.screens.registry import SCREENS
 from paddock.console.tries import TooManyTries, Tries
 from paddock.console.turns import Turns
 from paddock.console.visit import Action, Answer, Go, Missing, Screen, Visit
+from paddock.console.wishes import THEMES, keep_wishes, read_language, read_theme
 from paddock.console.world import Identity, World
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Unauthorized, Unavailable
 
 SESSION = "paddock-session"
-THEME = "paddock-theme"
-"""The cookie of the reader's colours; a script of ours sets it too."""
-THEMES = ("auto", "light", "dark")
 HEALTH = "/healthz"
 RETRY_SECONDS = "5"
 """After which a browser asks again for a page of an API that does not answer."""
@@ -154,7 +152,7 @@ class Console:
             is_page = answer.content_type == "text/html"
             answer.headers.update(security.PAGE_HEADERS if is_page else security.HEADERS)
             answer.headers.setdefault("Cache-Control", "no-store")
-            self._keep_wishes(request, answer)
+            keep_wishes(request, answer)
             pack(request, answer)
         return answer
 
@@ -367,7 +365,7 @@ class Console:
 
     def _visit(self, request: web.Request, caches: Caches) -> Visit:
         identity = request.get(_IDENTITY, Identity())
-        language = _language(request)
+        language = read_language(request)
         return Visit(
             self.world, identity, self.world.connect(identity), language,
             dict(request.match_info), _read_query(request), caches, self._clock(), self._root,
@@ -379,7 +377,7 @@ class Console:
         query = request.rel_url.update_query({_SEEN: UNSEEN}).query
         inside = _stream_path(request.rel_url.raw_path.removeprefix(self._root))
         stream = str(request.rel_url.with_path(self._root + inside, encoded=True).with_query(query))
-        theme = _theme(request)
+        theme = read_theme(request)
         themes = [(name, theme == name, str(request.rel_url.update_query(theme=name))) for name in THEMES]
         menu = [screen for screen in self._screens if screen.in_menu]
         return {"menu": menu, "languages": others, "stream": stream, "theme": theme, "themes": themes}
@@ -393,26 +391,10 @@ class Console:
         text = render_notice("notice.html", visit, {**self._frame(request), **built})
         return web.Response(text=text, content_type="text/html", status=status)
 
-    def _keep_wishes(self, request: web.Request, answer: web.StreamResponse) -> None:
-        if request.query.get("lang") in KNOWN:
-            answer.set_cookie(COOKIE, request.query["lang"], max_age=365 * 86_400, samesite="Strict", httponly=True)
-        if request.query.get("theme") in THEMES:
-            answer.set_cookie(THEME, request.query["theme"], max_age=365 * 86_400, samesite="Strict")
-
 
 def _read_query(request: web.Request) -> Mapping[str, str]:
     """Checkboxes of one name send it several times: their values are joined by commas."""
     return {name: ",".join(request.query.getall(name)) for name in request.query if name != _SEEN}
-
-
-def _language(request: web.Request) -> str:
-    return choose_language(request.query, request.cookies, request.headers.get("Accept-Language", ""))
-
-
-def _theme(request: web.Request) -> str:
-    """`?theme=`, else the cookie, else the system's."""
-    wanted = request.query.get("theme") or request.cookies.get(THEME, "")
-    return wanted if wanted in THEMES else "auto"
 
 
 def _stream_path(path: str) -> str:

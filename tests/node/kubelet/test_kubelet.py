@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +26,8 @@ from node.cluster import (
     until,
     waiting,
 )
-from paddock.kube.meta import CONFIG_MAPS, PODS, SECRETS, Manifest, uid_of
+from paddock.kube.api import Event
+from paddock.kube.meta import CONFIG_MAPS, PODS, SECRETS, Manifest, is_deleting, uid_of
 from paddock.node.runtime.orphans import end_leftovers
 from paddock.node.runtime.records import temporary_directory
 
@@ -66,6 +69,31 @@ async def test_what_a_program_left_in_sessions_of_its_own_ends_with_it(cluster: 
     found = await cluster.run(pod(shell(left)))
     assert found["status"]["phase"] == "Succeeded"
     await until(lambda: not processes_of(found))
+
+
+async def test_a_deletion_that_the_answer_to_an_own_write_tells_first_is_carried_out(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pod is deleted just before its last status is written: the answer has the deletion in it, and the event of
+    the deletion comes later, and is older."""
+    patch, follow = cluster.api.patch, cluster.api.follow
+
+    async def patch_deleted(resource: Any, namespace: str, name: str, change: Manifest, **more: Any) -> Manifest:
+        if change["status"].get("phase") == "Succeeded":
+            await cluster.api.delete(PODS, namespace, name)
+        return await patch(resource, namespace, name, change, **more)
+
+    async def follow_late(*words: Any, **more: Any) -> AsyncIterator[Event]:
+        async for event in follow(*words, **more):
+            await asyncio.sleep(0.3 if is_deleting(event.object) else 0)
+            yield event
+
+    monkeypatch.setattr(cluster.api, "patch", patch_deleted)
+    monkeypatch.setattr(cluster.api, "follow", follow_late)
+    await cluster.drop()
+    cluster.start()
+    await cluster.create(pod(shell("true")))
+    await cluster.gone(seconds=20)
 
 
 async def test_a_deleted_pod_gets_its_grace_period(cluster: Cluster) -> None:

@@ -25,11 +25,11 @@ from paddock.controllers.reflector import Reflector
 from paddock.controllers.tasks import CoalescedTask, KeyedTasks
 from paddock.kube.api import Api, Event
 from paddock.kube.errors import Conflict, NotFound
-from paddock.kube.meta import PODS, SERVICES, Manifest, Resource, name_of, namespace_of, uid_of
+from paddock.kube.meta import PODS, SERVICES, Manifest, Resource, metadata, name_of, namespace_of, uid_of
 from paddock.node.kubelet.ends import Ends
 from paddock.node.kubelet.neighbours import Neighbours
 from paddock.node.kubelet.pod_events import COMPONENT, PodEvents
-from paddock.node.kubelet.pod_plan import PodPlan, is_terminal, plan_pod
+from paddock.node.kubelet.pod_plan import STOPPED_MESSAGE, PodPlan, is_terminal, plan_pod
 from paddock.node.kubelet.pod_status import build_status_patch
 from paddock.node.kubelet.pod_table import KnownPod, PodTable, is_older, read_address_state
 from paddock.node.kubelet.starts import CREATE_ERROR, Starts
@@ -46,8 +46,6 @@ from paddock.node.runtime.processes import ExitWatcher, Process
 from paddock.node.runtime.records import Records
 from paddock.node.runtime.runs import Runs
 from paddock.node.runtime.sandbox import Sandbox
-
-STOPPED_MESSAGE = "the cluster was stopped while the pod was running"
 
 _SETTLE = 0.05  # seconds after a start until Running is written: a program that ends at once is never shown as running
 _TERM_RETRY = 0.02  # seconds until SIGTERM is sent again to a container whose program has not started yet
@@ -349,6 +347,9 @@ class Kubelet:
         # The watch may have delivered a newer object while the patch was under way.
         if pod.manifest is None or not is_older(answer, pod.manifest):
             pod.manifest = answer
+        # A deletion or an edit that the server took before this patch: its own event comes later, and is older.
+        if metadata(answer).get("generation") != metadata(known).get("generation"):
+            self._tasks.wake(pod.uid)
         self._events.ask(pod.uid)
         if read_address_state(known) != read_address_state(answer) and not pod.gone:
             self._on_address_change(Event("MODIFIED", answer))

@@ -29,6 +29,7 @@ BACKOFF_RESET = 600.0
 _KILL_AGAIN = 0.2  # seconds until SIGKILL is repeated
 
 DEADLINE_MESSAGE = "Pod was active on the node longer than the specified deadline"
+STOPPED_MESSAGE = "the cluster was stopped while the pod was running"
 LOST_MESSAGE = "the machine or the cluster was stopped while the pod was running, so nobody saw how it ended"
 
 

@@ -1,0 +1,29 @@
+"""What a reader wishes for every page, its language and its colours: asked for in an address, then kept in cookies."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from paddock.console.language import COOKIE, KNOWN, choose_language
+
+THEMES = ("auto", "light", "dark")
+THEME = "paddock-theme"
+"""The cookie of the colours; a script of ours sets it too."""
+
+
+def read_language(request: web.Request) -> str:
+    return choose_language(request.query, request.cookies, request.headers.get("Accept-Language", ""))
+
+
+def read_theme(request: web.Request) -> str:
+    """`?theme=`, else the cookie, else the system's."""
+    wanted = request.query.get("theme") or request.cookies.get(THEME, "")
+    return wanted if wanted in THEMES else "auto"
+
+
+def keep_wishes(request: web.Request, answer: web.StreamResponse) -> None:
+    """Sets the cookies of what the address asks for, for a year."""
+    if request.query.get("lang") in KNOWN:
+        answer.set_cookie(COOKIE, request.query["lang"], max_age=365 * 86_400, samesite="Strict", httponly=True)
+    if request.query.get("theme") in THEMES:
+        answer.set_cookie(THEME, request.query["theme"], max_age=365 * 86_400, samesite="Strict")
