@@ -93,7 +93,7 @@ async def test_a_deletion_that_the_answer_to_an_own_write_tells_first_is_carried
     await cluster.drop()
     cluster.start()
     await cluster.create(pod(shell("true")))
-    await cluster.gone(seconds=20)
+    await cluster.gone()
 
 
 async def test_a_deleted_pod_gets_its_grace_period(cluster: Cluster) -> None:
