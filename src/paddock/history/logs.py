@@ -65,6 +65,11 @@ class LogFile:
     def rank(self) -> str:
         return f"{self.place.role}-{self.place.index}"
 
+    @property
+    def uid(self) -> str:
+        """The UID of its pod."""
+        return self.path.parents[1].name.rpartition("_")[2]
+
 
 def find_pod_logs(directory: Path, read_place: ReadPlace, namespace: str = "", name: str = "") -> Iterator[PodLogs]:
     """The directories of all pods that had a controller, or of those in a namespace whose name begins with `name`."""

@@ -13,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from cli.views import RESOURCE, build_job, build_manifest
+from history.test_logs import write_log
 from paddock.app.home import Home
 from paddock.cli.cluster.places import Local
 from paddock.cli.follow.follow import Follower
@@ -125,6 +126,32 @@ async def test_the_last_words_of_a_rank_that_failed_are_not_those_of_the_complet
 async def test_a_pod_that_cannot_be_read_leaves_the_result(error: ApiError | None, tmp_path: Path) -> None:
     view, _ = await follow(Late([Event("ADDED", RUNNING)], error), tmp_path)
     assert (view.status.phase, view.messages) == (Phase.COMPLETED, {})
+
+
+CAME_AND_WENT = [Event("ADDED", build_worker({}, "Pending")), Event("DELETED", GONE)]
+
+
+@pytest.mark.parametrize("told", [[Event("SYNCED", {})], CAME_AND_WENT], ids=["nothing", "that it came and went"])
+@pytest.mark.parametrize("shows", [True, False])
+async def test_a_rank_whose_pod_nobody_saw_run_has_its_kept_log_printed(
+    told: list[Event], shows: bool, tmp_path: Path
+) -> None:
+    """Of its last attempt, and never that of another run of this name."""
+    node = Home(tmp_path, tmp_path).node
+    write_log(node, "demo-worker-0", "before", job="another run", text="not this\n")
+    for attempt, uid in enumerate(("first", "second")):
+        write_log(node, "demo-worker-0", uid, job="0123456789", attempt=attempt, text=f"{uid}\nlast words\n")
+    view, out = await follow(Late(told, None), tmp_path, shows=lambda _: shows)
+    assert (view.status.phase, out) == (Phase.COMPLETED, "second\nlast words\n" if shows else "")
+
+
+async def test_a_log_that_was_printed_is_not_printed_again_for_a_pod_that_never_ran(tmp_path: Path) -> None:
+    write_log(Home(tmp_path, tmp_path).node, "demo-worker-0", "of-worker-0", job="0123456789", text=LINES.decode())
+    unstarted = build_worker({}, "Pending")
+    unstarted["metadata"]["uid"] = "of-worker-0-again"
+    told = [Event("ADDED", SUCCEEDED), Event("DELETED", SUCCEEDED), Event("ADDED", unstarted)]
+    _, out = await follow(Late(told, None, "Failed"), tmp_path)
+    assert out == LINES.decode()
 
 
 async def test_a_deleted_pod_has_its_last_lines_printed(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from paddock.cli.cluster.lookup import fetch_pods
 from paddock.cli.cluster.places import Place
 from paddock.cli.follow.building import Builds
 from paddock.cli.follow.printed import Printed
-from paddock.cli.follow.rank_log import follow_lines
+from paddock.cli.follow.rank_log import find_kept_ranks, follow_lines, read_kept_lines
 from paddock.cli.output.display import build_live_line
 from paddock.cli.output.screen import Screen
 from paddock.jobs.apis.registry import KINDS
@@ -133,6 +133,7 @@ class Follower:
         with contextlib.suppress(ApiError, TimeoutError):
             async with asyncio.timeout(_DRAIN_SECONDS):
                 await self._read_unseen_ends()
+        await self._open_kept_logs()
         waiting = [task for uid, task in self._streams.items() if uid in self._over]
         while waiting and (left := deadline - time.monotonic()) > 0:
             read = self._lines_read
@@ -154,6 +155,20 @@ class Follower:
         self._over |= set(self._streams) - set(map(uid_of, pods))  # clean-up has deleted them: their log streams end
         for pod in pods:
             self._take_pod(pod)
+
+    async def _open_kept_logs(self) -> None:
+        """Of ranks whose last pods nobody saw run: they had ended and were deleted before the first look at pods."""
+        unseen = [rank for rank in self.view.job.ranks() if self._pods.get(rank) not in self._streams]
+        if not unseen or not self.view.status.phase.terminal:
+            return
+        kept = await find_kept_ranks(self._place, self._job)
+        for rank in unseen:
+            log = kept.get(str(rank))
+            if log is not None and log.uid not in self._streams:
+                lines = read_kept_lines(log, self._tail, self._screen.notify, raw=not self._folds)
+                stream = self._stream(lines, rank, str(rank), log.place.attempt)
+                self._streams[log.uid] = asyncio.create_task(stream)
+                self._over.add(log.uid)
 
     async def _follow_job(self) -> None:
         async for event in self._client.follow(
@@ -217,18 +232,22 @@ class Follower:
         if ended:
             self._over.add(uid)
         if uid not in self._streams and _has_run(state):
-            self._streams[uid] = asyncio.create_task(self._stream(pod, str(container.get("name") or ""), rank))
+            self._streams[uid] = asyncio.create_task(self._stream_pod(pod, str(container.get("name") or ""), rank))
 
-    async def _stream(self, pod: Manifest, container: str, rank: Rank) -> None:
+    async def _stream_pod(self, pod: Manifest, container: str, rank: Rank) -> None:
         label, attempt = rank_name(pod), read.attempt if (read := read_pod(pod)) else None
+        draw = partial(self._draw, label) if self._shows(rank) else _draw_nothing
+        lines = follow_lines(
+            self._client, self._place, pod, container, self._tail, self._screen.notify, draw, raw=not self._folds
+        )
+        await self._stream(lines, rank, label, attempt)
+
+    async def _stream(self, batches: AsyncIterator[list[str]], rank: Rank, label: str, attempt: int | None) -> None:
         folding = self._printed.open(label) if self._shows(rank) else None
-        draw = partial(self._draw, label) if folding is not None else _draw_nothing
         errors = Swallowed(first=1 if self._tail is None else None)
         self._screen.end_line()  # of the attempt before
         try:
-            async for lines in follow_lines(
-                self._client, self._place, pod, container, self._tail, self._screen.notify, draw, raw=not self._folds
-            ):
+            async for lines in batches:
                 self._read(rank, lines, errors)
                 if folding is not None:
                     self._print(label, folding.feed(lines), attempt)

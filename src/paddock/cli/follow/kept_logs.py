@@ -19,8 +19,16 @@ def read_pod_log(home: Home, pod: Manifest, start: int, first: int | None = None
 
 def read_rank_log(home: Home, job: StoredJob, rank: str, start: int, first: int | None = None) -> bytes | None:
     """The last log of this job's rank, never that of another run; `start` and `first` as in `read_pod_log`."""
-    files = [file for file in History(home).find_job_logs(*job.key, job.uid) if file.rank == rank]
-    return _read(files[-1] if files else None, start, first)
+    return _read(find_rank_logs(home, job).get(rank), start, first)
+
+
+def find_rank_logs(home: Home, job: StoredJob) -> dict[str, LogFile]:
+    """The last log of each of this job's ranks, by its name."""
+    return {file.rank: file for file in History(home).find_job_logs(*job.key, job.uid)}
+
+
+def read_log(log: LogFile) -> bytes:
+    return b"".join(read_chunks(log))
 
 
 def _read(kept: LogFile | None, start: int, first: int | None) -> bytes | None:

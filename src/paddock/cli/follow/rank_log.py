@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.places import Notify, Place
@@ -23,6 +23,7 @@ from paddock.kube.meta import Manifest, name_of, namespace_of
 if TYPE_CHECKING:
     from paddock.app.home import Home
     from paddock.client.client import Client
+    from paddock.history.logs import LogFile
 
 _RETRY_SECONDS, _LATER_RETRY_SECONDS = 0.5, 5.0
 """Seconds before a retry: after a broken stream, and after an error of the node, which may last longer."""
@@ -75,6 +76,30 @@ async def follow_lines(
                 break
             await asyncio.sleep(_RETRY_SECONDS if not said else _LATER_RETRY_SECONDS)
     yield lines.end()
+
+
+async def find_kept_ranks(place: Place, job: StoredJob) -> Mapping[str, LogFile]:
+    """By the rank's name, the last log that a local cluster has kept of each rank of this job."""
+    if place.home is None:
+        return {}
+    from paddock.cli.follow.kept_logs import find_rank_logs  # late, as in `_read_kept`
+
+    return await asyncio.to_thread(find_rank_logs, place.home, job)
+
+
+async def read_kept_lines(
+    log: LogFile, tail: int | None, notify: Notify, *, raw: bool = False
+) -> AsyncIterator[list[str]]:
+    """The lines of a rank that has ended, as `follow_lines` yields them."""
+    from paddock.cli.follow.kept_logs import read_log
+
+    lines = Lines(raw=raw)
+    try:
+        whole = lines.feed(await asyncio.to_thread(read_log, log))
+    except OSError as error:
+        notify(_explain_file(log.rank, error))
+        return
+    yield cut([*whole, *lines.end()], tail)
 
 
 def cut(lines: list[str], tail: int | None) -> list[str]:
