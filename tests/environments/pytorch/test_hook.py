@@ -94,6 +94,29 @@ def test_nccl_becomes_gloo_and_one_line_says_so(environment: Path) -> None:
     assert 'paddock.dev/substitute: "false"' in errors
 
 
+TOLD = "import time; time.sleep = lambda seconds: print('waits', seconds)"
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "waits"),
+    [
+        (f"{INIT}; d.new_group([0])", (), 1),
+        ("import torch.distributed as d; d.init_process_group('gloo', world_size=3)", (), 1),
+        (INIT, ("gpu",), 0),
+        ("import torch.distributed", (), 0),
+        (f"import atexit; atexit.register(print, 'first'); {INIT}; atexit.register(print, 'program')", (), 1),
+    ],
+    ids=["nccl", "gloo", "a GPU", "no group", "after the program's own"],
+)
+def test_the_end_of_a_process_with_gloo_gives_its_threads_a_moment(
+    environment: Path, code: str, words: tuple[str, ...], waits: int
+) -> None:
+    output, _ = run(environment, f"{TOLD}; {code}", *words)
+    ends = [line for line in output.splitlines() if line.split()[0] in ("waits", "program", "first")]
+    assert ends.count(f"waits {paddock_torch.MOMENT}") == waits
+    assert ends in ([], ["waits 0.1"], ["program", "waits 0.1", "first"])
+
+
 @pytest.mark.parametrize(
     ("argument", "grouped", "variable", "rank"),
     [

@@ -4,6 +4,10 @@ It runs inside of a job's environment, in each of its Pythons, if PADDOCK_SUBSTI
 paddock.dev/substitute: "false" on the job turns it off. It changes `init_process_group` and `new_group` when the
 program imports torch.distributed, for the backend nccl alone, and nothing where torch finds a GPU. It imports nothing
 of torch or of Paddock, and needs Python 3.9.
+
+A process that ends right after its last exchange by gloo may abort (torch 2.13, "terminate called without an active
+exception", exit code 134): a thread of gloo gives back tensors of Python while the interpreter ends. So the end of a
+process that had a group of gloo waits a moment for these threads.
 """
 
 from __future__ import annotations
@@ -25,8 +29,11 @@ MESSAGE = (
     'paddock.dev/substitute: "false" turns this off)'
 )
 _INIT, _GROUP = "init_process_group", "new_group"
+MOMENT = 0.1
+"""Seconds that gloo's threads have at the end of a process. They need microseconds, and a turn on a busy machine."""
 
 _settled = False
+_waits = False
 
 
 def choose_backend(wanted: object, has_nccl: bool = False) -> str:
@@ -93,7 +100,10 @@ def _substituting(function: Callable[..., Any], module: ModuleType) -> Callable[
         # A new group without a backend has that of the first.
         by_itself = is_init and _has_nccl(module)
         chosen = choose_backend(called.arguments.get("backend"), by_itself)
-        if not chosen or _has_gpu():
+        if _has_gpu():
+            return function(*args, **kwargs)
+        _wait_at_the_end()
+        if not chosen:
             return function(*args, **kwargs)
         called.arguments["backend"] = chosen
         # Both are of nccl alone: its options, and the GPU that it binds to.
@@ -104,6 +114,17 @@ def _substituting(function: Callable[..., Any], module: ModuleType) -> Callable[
         return function(*called.args, **called.kwargs)
 
     return substituted
+
+
+def _wait_at_the_end() -> None:
+    """After what the program itself does at its end, as that was registered later."""
+    global _waits
+    if not _waits:
+        import atexit
+        import time
+
+        atexit.register(time.sleep, MOMENT)  # it lets go of the interpreter's lock
+    _waits = True
 
 
 def _has_nccl(module: Any) -> bool:
