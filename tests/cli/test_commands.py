@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -498,6 +499,8 @@ def test_the_queue_says_what_runs_what_waits_and_in_which_order(cluster: Cluster
     """The room is this machine's: the first job takes all of its CPUs, two more ask for as much, one of them later."""
     cpus = json.loads(cluster.paddock("queue", "-o", "json").out)["resources"]["cpu"]["has"]
     for place, name in enumerate(("takes-all", "waits", "behind")):
+        begun = int(time.time())  # Kubernetes' times have no fractions: of two jobs of one second the name decides
+        until("the next second", lambda begun=begun: int(time.time()) > begun)
         job = build_light_job(name, "exec sleep 1000")
         container = job["spec"]["worker"]["template"]["spec"]["containers"][0]
         container["resources"] = {"requests": {"cpu": cpus}}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from paddock.apiserver.objects.in_process import LocalApi
-from paddock.cli.cluster.errors import UserError
+from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.submit.environment_sources import has_changed
 from paddock.cli.submit.file_environments import (
     Needed,
@@ -16,6 +16,7 @@ from paddock.cli.submit.file_environments import (
     prepare_environment,
     read_files_of,
     refresh_environments,
+    replace_environment,
 )
 from paddock.environments.crd import build_crd
 from paddock.environments.sources import read_source
@@ -167,3 +168,32 @@ async def test_a_job_that_is_run_again_reads_the_file_again(project: Project) ->
     project.file.unlink()
     assert (await project.refresh(changed))["spec"] == changed["spec"]
     assert project.said[0].startswith(f"{project.file} is gone, from which environment ")
+
+
+@pytest.mark.parametrize(("writes", "ends"), [(0, True), (2, True), (100, False)])
+async def test_a_change_is_made_to_an_environment_whose_status_is_being_written(
+    project: Project, writes: int, ends: bool
+) -> None:
+    """`writes`: how often its builder is faster."""
+    name = (await project.prepare("numpy==1.26.4\n"))["metadata"]["name"]
+    fetched = 0
+
+    async def fetch() -> Manifest:
+        nonlocal fetched
+        fetched += 1
+        found = await project.api.get(ENVIRONMENTS, "", name)
+        if fetched <= writes:
+            status = {"status": {"phase": "Building", "message": f"step {fetched}"}}
+            await project.api.patch(ENVIRONMENTS, "", name, status, subresource="status")
+        return found
+
+    def change(before: Manifest) -> Manifest:
+        return {**before, "spec": {**before["spec"], "python": ">=3.11"}}
+
+    if ends:
+        before, after = await replace_environment(project.api, fetch, change)
+        assert (before["spec"].get("python"), after["spec"]["python"]) == (None, ">=3.11")
+    else:
+        with pytest.raises(Failed, match="is being changed by somebody else: try again"):
+            await replace_environment(project.api, fetch, change)
+    assert ((await project.api.get(ENVIRONMENTS, "", name))["spec"].get("python") == ">=3.11") is ends

@@ -10,13 +10,13 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paddock.app.requirements import Requirements, read_requirements
-from paddock.cli.cluster.errors import UserError
+from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.submit.environment_sources import (
     build_first_spec,
     explain_changes,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from paddock.kube.api import Api
 
 Notify = Callable[[Phrase], None]
-_TRIES = 3
+_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +103,22 @@ async def prepare_environment(api: Api, needed: Needed, notify: Notify) -> str:
         except Conflict:
             continue
     raise UserError(phrase("environment {name} is being changed by somebody else: try again", name=name))
+
+
+async def replace_environment(
+    api: Api, fetch: Callable[[], Awaitable[Manifest]], change: Callable[[Manifest], Manifest]
+) -> tuple[Manifest, Manifest]:
+    """The Environment before and after. It is changed as it is now, as its builder may have written its status since it
+    was fetched. Raises `Failed` where somebody is always faster, `ApiError`, and what `fetch` and `change` raise."""
+    for _ in range(_TRIES):
+        before = await fetch()
+        after = change(before)
+        try:
+            await api.replace(ENVIRONMENTS, after)
+        except Conflict:
+            continue
+        return before, after
+    raise Failed(phrase("environment {name} is being changed by somebody else: try again", name=name_of(before)))
 
 
 async def refresh_environments(api: Api, environments: Sequence[Manifest], notify: Notify) -> None:

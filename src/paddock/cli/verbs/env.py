@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ import click
 from paddock.app.environment_manifests import Settings
 from paddock.app.home import Home
 from paddock.app.programs import read_used
-from paddock.app.requirements import read_requirements
+from paddock.app.requirements import Requirements, read_requirements
 from paddock.cli.cluster.complete import complete_environments
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.lookup import explain_near, fetch_all
@@ -39,7 +40,7 @@ from paddock.cli.submit.environments import (
     find_differences,
     is_built_anew,
 )
-from paddock.cli.submit.file_environments import read_files_of
+from paddock.cli.submit.file_environments import read_files_of, replace_environment
 from paddock.cli.submit.script.options import Command
 from paddock.cli.verb import VerbGroup
 from paddock.environments.definition import BUILD_REQUESTED, build_spec_digest
@@ -51,7 +52,7 @@ from paddock.jobs.text.phrases import Foreign, Phrase, phrase
 from paddock.jobs.text.sentences import nearest
 from paddock.jobs.views.environment_users import read_plan, read_users
 from paddock.jobs.views.environments import read_environment_row
-from paddock.kube.errors import AlreadyExists, Conflict, NotFound
+from paddock.kube.errors import AlreadyExists, NotFound
 from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, annotations_of, name_of
 from paddock.kube.quantities import format_bytes
 from paddock.kube.times import format_time
@@ -204,21 +205,21 @@ def update(name: str, files: tuple[str, ...], added: tuple[str, ...], removed: t
     """
     changes = Changes(**typed, added=added, removed=removed)
 
+    texts = [read_requirements(file, _read_text) for file in files]  # once, as one may be standard input
+
+    def change(before: Manifest) -> Manifest:
+        after = _change(before, files, texts, changes)
+        if is_built_anew(before["spec"], after["spec"]):
+            after["metadata"]["annotations"] = {**annotations_of(after), BUILD_REQUESTED: f"{time.time():.6f}"}
+        return after
+
     async def work(client: Client, place: Place) -> str:
-        before = await fetch_environment(client, name)
-        after = _change(before, files, changes)
+        before, after = await replace_environment(client, partial(fetch_environment, client, name), change)
         said = find_differences(before.get("spec") or {}, after["spec"])
-        request = f"{time.time():.6f}" if is_built_anew(before["spec"], after["spec"]) else ""
-        if request:
-            after["metadata"]["annotations"] = {**annotations_of(after), BUILD_REQUESTED: request}
-        try:
-            await client.replace(ENVIRONMENTS, after)
-        except Conflict:
-            raise Failed(phrase("environment {name} is being changed by somebody else: try again", name=name)) from None
         stdout().print(f"environment/{name} {'updated' if said else 'unchanged'}")
         for each in (*said, *_explain_seed(before, after)):
             stderr().print(localized(each))
-        return request
+        return annotations_of(after)[BUILD_REQUESTED] if is_built_anew(before["spec"], after["spec"]) else ""
 
     if not (request := run_with_client(work)):
         return
@@ -229,8 +230,8 @@ def update(name: str, files: tuple[str, ...], added: tuple[str, ...], removed: t
         raise Failed(*failed.said, *([phrase("undo: {command}", command=undo)] if added else [])) from None
 
 
-def _change(before: Manifest, files: tuple[str, ...], changes: Changes) -> Manifest:
-    """Raises `UserError` with every problem."""
+def _change(before: Manifest, files: tuple[str, ...], texts: Sequence[Requirements], changes: Changes) -> Manifest:
+    """`texts`: what is in `files`. Raises `UserError` with every problem."""
     recorded, given = read_source(before), _build_source(files)
     if not files and recorded is None and not changes.any:
         raise UserError(
@@ -240,7 +241,7 @@ def _change(before: Manifest, files: tuple[str, ...], changes: Changes) -> Manif
                 name=name_of(before),
             )
         )
-    read = [read_requirements(file, _read_text) for file in files] if files else read_files_of(before)
+    read = texts if files else read_files_of(before)
     source = replace(recorded or given, files=given.files, added=()) if given else None if files else recorded
     check_changes(changes, read, source, before)
     return change_environment(before, read, source, changes, _now())
