@@ -197,6 +197,19 @@ def test_any(d, data):
     assert load(out) == put(d, path, v), (t, out)
 
 
+@pytest.mark.parametrize(
+    ("text", "path", "left"),
+    [
+        ("a: [null, \xa0]\n", ("a", 0), "a: [\xa0]\n"),
+        ("a: [\xa0, b]\n", ("a", 1), "a: [\xa0]\n"),
+        ("a:\n  \xa0:\n    b: 1\n", ("a", "\xa0", "b"), "a:\n  \xa0: {}\n"),
+        ("a: |\n  x\n  \u3000\nb: 1\n", ("a",), "b: 1\n"),
+    ],
+)
+def test_a_space_of_another_alphabet_is_text(text: str, path: tuple[str | int, ...], left: str) -> None:
+    assert remove_value(text, path) == left
+
+
 @settings(max_examples=1500, deadline=None)
 @given(doc, st.data())
 def test_any_removed(d, data):

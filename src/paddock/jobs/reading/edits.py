@@ -27,6 +27,10 @@ _PLAIN = re.compile(r"[^\W\d][\w ./:+-]*|/[\w ./:+-]*")
 """What begins as no number does, of which YAML has many forms; names, images, paths and words are among these."""
 
 
+_WHITE = " \t\r\n"
+"""YAML's white space: other spaces of Unicode, such as a no-break space, are text."""
+
+
 class CannotEdit(Exception):
     """The text cannot be edited at that place; the phrase says why. The user edits the text."""
 
@@ -81,7 +85,7 @@ def remove_value(text: str, path: Path, document: int = 0) -> str:
     if len(found.parent.value) == 1 or found.parent.flow_style:
         return _remove_within(text, found)
     own = _own_start(text, found)
-    if text[_line_start(text, own) : own].strip():  # behind the dash of an outer list: the next one comes there
+    if text[_line_start(text, own) : own].strip(_WHITE):  # behind the dash of an outer list: the next one comes there
         return text[:own] + text[_own_start(text, _sibling(found)) :]
     return text[: _line_start(text, own)] + text[_line_end(text, _end(found.node, text)) :]
 
@@ -220,13 +224,13 @@ def _remove_within(text: str, found: _Found) -> str:
         empty = "{}" if isinstance(parent, yaml.MappingNode) else "[]"
         begin = parent.start_mark.index
         if not parent.flow_style:
-            begin = len(text[:begin].rstrip())
+            begin = len(text[:begin].rstrip(_WHITE))
             empty = " " + empty if begin else empty
         return text[:begin] + empty + text[_end(parent, text) :]
     begin, end = (found.key or found.node).start_mark.index, _end(found.node, text)
-    after = text[end:].lstrip()
+    after = text[end:].lstrip(_WHITE)
     if after.startswith(","):
-        return text[:begin] + after[1:].lstrip()
+        return text[:begin] + after[1:].lstrip(_WHITE)
     return text[: text.rindex(",", 0, begin)] + text[end:]
 
 
@@ -255,7 +259,7 @@ def _end(node: yaml.Node, text: str) -> int:
             return _line_content_end(text, _end(key, text))
         return _end(value, text)
     if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
-        return len(text[: node.end_mark.index].rstrip())
+        return len(text[: node.end_mark.index].rstrip(_WHITE))
     return int(node.end_mark.index)
 
 
@@ -266,7 +270,7 @@ def _is_bare(node: yaml.Node) -> bool:
 def _line_content_end(text: str, place: int) -> int:
     """The end of `key:` or `key: *alias`, without a comment."""
     line = text[place : _line_end(text, place)].split(" #")[0]
-    return place + len(line.rstrip())
+    return place + len(line.rstrip(_WHITE))
 
 
 def _line_start(text: str, place: int) -> int:
