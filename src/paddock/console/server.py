@@ -33,7 +33,6 @@ from paddock.console.answers import (
 )
 from paddock.console.feed import Caches, Feed
 from paddock.console.gate import ENDED, NOT_PRIVATE, Gate
-from paddock.console.language import KNOWN
 from paddock.console.links import Links, Spent
 from paddock.console.live import UNSEEN, note_seen, render_main_notice, send_changes, write_event
 from paddock.console.pages import render_notice, render_page
@@ -41,7 +40,7 @@ from paddock.console.screens.registry import SCREENS
 from paddock.console.tries import TooManyTries, Tries
 from paddock.console.turns import Turns
 from paddock.console.visit import Action, Answer, Go, Missing, Screen, Visit
-from paddock.console.wishes import THEMES, keep_wishes, read_language, read_theme
+from paddock.console.wishes import keep_wishes, offer_wishes, read_language
 from paddock.console.world import Identity, World
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.api import Api
@@ -373,14 +372,11 @@ class Console:
 
     def _frame(self, request: web.Request) -> Mapping[str, Any]:
         """What the frame of every page shows."""
-        others = [(code, str(request.rel_url.update_query(lang=code))) for code in KNOWN]
         query = request.rel_url.update_query({_SEEN: UNSEEN}).query
         inside = _stream_path(request.rel_url.raw_path.removeprefix(self._root))
         stream = str(request.rel_url.with_path(self._root + inside, encoded=True).with_query(query))
-        theme = read_theme(request)
-        themes = [(name, theme == name, str(request.rel_url.update_query(theme=name))) for name in THEMES]
         menu = [screen for screen in self._screens if screen.in_menu]
-        return {"menu": menu, "languages": others, "stream": stream, "theme": theme, "themes": themes}
+        return {"menu": menu, "stream": stream, **offer_wishes(request)}
 
     def _notice(self, request: web.Request, status: int, missing: Missing | None = None) -> web.Response:
         visit = self._visit(request, {})

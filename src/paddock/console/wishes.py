@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from aiohttp import web
 
 from paddock.console.language import COOKIE, KNOWN, choose_language
@@ -19,6 +22,14 @@ def read_theme(request: web.Request) -> str:
     """`?theme=`, else the cookie, else the system's."""
     wanted = request.query.get("theme") or request.cookies.get(THEME, "")
     return wanted if wanted in THEMES else "auto"
+
+
+def offer_wishes(request: web.Request) -> Mapping[str, Any]:
+    """What the frame of a page offers: languages with their addresses; themes, which is the one, with theirs."""
+    here, theme = request.rel_url, read_theme(request)
+    languages = [(code, str(here.update_query(lang=code))) for code in KNOWN]
+    themes = [(name, theme == name, str(here.update_query(theme=name))) for name in THEMES]
+    return {"languages": languages, "theme": theme, "themes": themes}
 
 
 def keep_wishes(request: web.Request, answer: web.StreamResponse) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,15 +104,18 @@ def show_variables(value: Any) -> str | None:
 
 
 def parse_variables(text: str) -> list[dict[str, str]] | None:
-    found = []
+    return [{"name": name, "value": value} for _, name, value in _read_pairs(text)] or None
+
+
+def _read_pairs(text: str) -> Iterator[tuple[int, str, str]]:
+    """The number of each line `NAME=value`, the name and the value. Raises `CannotEdit`."""
     for number, line in enumerate(text.split("\n"), 1):
         name, equals, value = line.partition("=")
         if not line.strip():
             continue
         if not equals or not name.strip():
             raise CannotEdit(phrase("line {line}: NAME=value is wanted", line=number))
-        found.append({"name": name.strip(), "value": value})
-    return found or None
+        yield number, name.strip(), value
 
 
 def show_labels(value: Any) -> str | None:
@@ -125,16 +128,11 @@ def show_labels(value: Any) -> str | None:
 
 
 def parse_labels(text: str) -> dict[str, str] | None:
-    found = {}
-    for number, line in enumerate(text.split("\n"), 1):
-        name, equals, value = line.partition("=")
-        if not line.strip():
-            continue
-        if not equals or not name.strip():
-            raise CannotEdit(phrase("line {line}: NAME=value is wanted", line=number))
-        if name.strip() in found:
-            raise CannotEdit(phrase("line {line}: {name} stands twice", line=number, name=name.strip()))
-        found[name.strip()] = value.strip()
+    found: dict[str, str] = {}
+    for number, name, value in _read_pairs(text):
+        if name in found:
+            raise CannotEdit(phrase("line {line}: {name} stands twice", line=number, name=name))
+        found[name] = value.strip()
     return found or None
 
 
