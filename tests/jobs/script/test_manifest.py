@@ -22,8 +22,8 @@ from paddock.jobs.script.names import LONGEST, build_name
 from paddock.jobs.script.paddle_job import COLLECTIVE_IMAGE, SERVERS_IMAGE
 from paddock.jobs.script.pytorch_job import IMAGE
 from paddock.jobs.script.request import ScriptRequest
+from paddock.kube.downward import expand
 from paddock.kube.validation.names import DNS1035_LABEL
-from paddock.node.runtime.container_env import expand
 
 TRAIN = ("python", "train.py")
 LAUNCH = ["-m", "paddle.distributed.launch"]

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from node.cluster import container, pod
+from paddock.kube.downward import expand
 from paddock.kube.meta import Manifest
 from paddock.node.runtime.container_env import (
     Configs,
     ContainerWaiting,
     build_arguments,
     build_environment,
-    expand,
     select_inherited,
 )
 from paddock.node.runtime.images import Image

@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 
 from node.cluster import pod, shell
+from paddock.kube.host_words import find_names, replace_names
 from paddock.kube.meta import Manifest
 from paddock.node.runtime.hosts import (
     build_addresses,
     build_hosts,
     build_pod_line,
     build_service_lines,
-    find_names,
-    replace_names,
 )
 
 ADDRESSES = {"j-ps-0": "127.64.0.1", "j-ps-1": "127.64.0.2", "j-ps-10": "127.64.0.3", "j-ps-0.j": "127.64.0.1"}

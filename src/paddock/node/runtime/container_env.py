@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import base64
 import math
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
-from paddock.kube.meta import Manifest, annotations_of, labels_of, metadata
+from paddock.kube.downward import UnknownField, expand, host_name, read_field
+from paddock.kube.meta import Manifest
 from paddock.kube.quantities import format_quantity, read_quantity
 from paddock.node.runtime.images import Image
 from paddock.node.runtime.pod_state import Obstacle
@@ -29,8 +28,6 @@ INHERITED = frozenset(
     | {"http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"}
 )
 """The variables that pods inherit from the daemon, with LC_*. Pods see no others."""
-
-_SUBSCRIPT = re.compile(r"metadata\.(labels|annotations)\['([^']*)'\]")
 
 
 class ContainerWaiting(Exception):
@@ -121,21 +118,6 @@ def build_arguments(container: Manifest, image: Image, variables: Mapping[str, s
     )
 
 
-def host_name(pod: Mapping[str, Any]) -> str:
-    # Kubelet, too, cuts a longer name to 63 characters.
-    return str(pod["spec"].get("hostname") or metadata(pod).get("name"))[:63].rstrip("-.")
-
-
-def expand(text: str, variables: Mapping[str, str]) -> str:
-    """Replaces `$(NAME)` by its value; unknown names stay, `$$` becomes `$`."""
-
-    def replaced(match: re.Match[str]) -> str:
-        name = match["name"]
-        return "$" if name is None else variables.get(name, match[0])
-
-    return re.sub(r"\$\$|\$\((?P<name>[^)]*)\)", replaced, text)
-
-
 def _read_source(source: Manifest, configs: Configs) -> dict[str, str]:
     prefix = source.get("prefix") or ""
     for field_name, kind in (("configMapRef", "configmap"), ("secretRef", "secret")):
@@ -165,7 +147,7 @@ def _read_value(
     if not origin:
         return expand(str(entry.get("value") or ""), variables)
     if (reference := origin.get("fieldRef")) is not None:
-        return read_field(pod, reference.get("fieldPath") or "")
+        return read_pod_field(pod, reference.get("fieldPath") or "")
     if (reference := origin.get("resourceFieldRef")) is not None:
         return _read_resource(pod, container, reference, capacity)
     for field_name, kind in (("configMapKeyRef", "configmap"), ("secretKeyRef", "secret")):
@@ -187,40 +169,12 @@ def _read_key(configs: Configs, kind: str, reference: Manifest) -> str | None:
     raise ContainerWaiting(f"couldn't find key {key} in {title} {configs.namespace}/{name}")
 
 
-def read_field(pod: Manifest, path: str) -> str:
-    """The value of a fieldRef of the downward API (core/v1 ObjectFieldSelector)."""
-    spec, status, meta = pod["spec"], pod.get("status") or {}, metadata(pod)
-    if match := _SUBSCRIPT.fullmatch(path):
-        found = labels_of(pod) if match[1] == "labels" else annotations_of(pod)
-        return str(found.get(match[2], ""))
-    values: dict[str, Callable[[], Any]] = {
-        "metadata.name": lambda: meta.get("name"),
-        "metadata.namespace": lambda: meta.get("namespace"),
-        "metadata.uid": lambda: meta.get("uid"),
-        "metadata.labels": lambda: _lines(labels_of(pod)),
-        "metadata.annotations": lambda: _lines(annotations_of(pod)),
-        "spec.nodeName": lambda: spec.get("nodeName"),
-        "spec.serviceAccountName": lambda: spec.get("serviceAccountName") or "default",
-        "status.hostIP": lambda: status.get("hostIP"),
-        "status.hostIPs": lambda: _addresses(status.get("hostIPs")),
-        "status.podIP": lambda: status.get("podIP"),
-        "status.podIPs": lambda: _addresses(status.get("podIPs")),
-    }
-    if path not in values:
-        raise ContainerWaiting(
-            f"fieldPath {path!r} is not supported; supported are {', '.join(values)} and labels['…']"
-        )
-    return str(values[path]() or "")
-
-
-def _lines(values: Mapping[str, str]) -> str:
-    """Labels as a downward API volume writes them: sorted lines of `key="value"`."""
-    escaped = ((key, str(value).replace("\\", "\\\\").replace('"', '\\"')) for key, value in sorted(values.items()))
-    return "\n".join(f'{key}="{value}"' for key, value in escaped)
-
-
-def _addresses(found: Sequence[Manifest] | None) -> str:
-    return ",".join(str(item.get("ip")) for item in found or ())
+def read_pod_field(pod: Manifest, path: str) -> str:
+    """The value of a fieldRef; `ContainerWaiting` for a field that cannot be read."""
+    try:
+        return read_field(pod, path)
+    except UnknownField as error:
+        raise ContainerWaiting(str(error)) from error
 
 
 def _read_resource(pod: Manifest, container: Manifest, reference: Manifest, capacity: Mapping[str, Fraction]) -> str:

@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
+from paddock.kube.downward import host_name
+from paddock.kube.host_words import find_names, replace_names
 from paddock.kube.meta import Manifest
 from paddock.kube.times import Moment
 from paddock.node.runtime import gpus, processes
@@ -24,10 +26,8 @@ from paddock.node.runtime.container_env import (
     ContainerWaiting,
     build_arguments,
     build_environment,
-    host_name,
     select_inherited,
 )
-from paddock.node.runtime.hosts import find_names, replace_names
 from paddock.node.runtime.images import Image, Images, Preparing, Unavailable
 from paddock.node.runtime.logs import write_owner
 from paddock.node.runtime.machine_view import View, find_unseen

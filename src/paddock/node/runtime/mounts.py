@@ -19,15 +19,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from paddock.kube.downward import expand
 from paddock.kube.meta import Key, Manifest, uid_of
 from paddock.kube.validation.volumes import HOST_PATH_TYPES
 from paddock.node.runtime.container_env import (
     CONFIG_ERROR,
     Configs,
     ContainerWaiting,
-    expand,
     read_config,
-    read_field,
+    read_pod_field,
 )
 from paddock.node.runtime.pod_files import open_beneath, remove_tree, write_beneath
 from paddock.node.volumes.storage import explain_unbound, read_claim
@@ -170,7 +170,9 @@ def read_files(volume: Manifest, pod: Manifest, configs: Configs) -> dict[str, b
             return _checked(_read_items(source, kind, name, configs), f"{kind} {name!r}")
     if (source := volume.get("downwardAPI")) is not None:
         items = source.get("items") or ()
-        found = {it["path"]: read_field(pod, (it.get("fieldRef") or {}).get("fieldPath", "")).encode() for it in items}
+        found = {
+            it["path"]: read_pod_field(pod, (it.get("fieldRef") or {}).get("fieldPath", "")).encode() for it in items
+        }
         return _checked(found, "downwardAPI")
     return None
 
