@@ -1,0 +1,104 @@
+"""The values that a place is rendered to, and from. Frozen.
+
+A place reads a `Request` and gives a `Rendering`; what it cannot do at all it refuses with `Unplaceable`, and what is
+only lost there is told before anything is written (`losses`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from paddock.jobs.model import Job
+from paddock.jobs.text.phrases import Phrase
+from paddock.kube.meta import Manifest
+from paddock.places.hosts import Host
+from paddock.places.programs import RankProgram
+
+MARK = "made by `paddock render`"
+"""Stands in the first lines of each file that is written: a file without it is the user's own, and never replaced."""
+
+
+class Unplaceable(Exception):
+    """A place cannot carry this job: `reasons`, one sentence each."""
+
+    def __init__(self, *reasons: Phrase) -> None:
+        super().__init__("; ".join(map(str, reasons)))
+        self.reasons = reasons
+
+
+class Ability(StrEnum):
+    """What a job may ask for beside its programs. A place that has it not loses it (`losses`)."""
+
+    RESTARTS = "restarts"
+    DEADLINE = "deadline"
+    TTL = "ttl"
+    SUSPEND = "suspend"
+    ELASTIC = "elastic"
+    GANG = "gang"  # all or nothing, queues, priorities
+    CLEAN_UP = "clean-up"
+    IMAGE = "image"
+    RESOURCES = "resources"  # limits of CPU and memory
+    DEVICES = "devices"  # a number of cards, not the machine's all
+    VOLUMES = "volumes"
+    NODES = "nodes"  # selectors, affinity, tolerations
+    COMPANIONS = "companions"  # init containers and side-cars
+    PROBES = "probes"
+    ACCOUNT = "account"  # service account, pull secrets
+
+
+class Hosts(StrEnum):
+    """What `--hosts` is to a place."""
+
+    NAMED = "named"  # wanted: bare machines, Docker
+    ONE = "one"  # the machine where the files are used: Docker Compose
+    GIVEN = "given"  # the platform gives them while the job starts: clouds
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """`path`: relative to the output directory, with `/`. `text` ends with a line break."""
+
+    path: str
+    text: str
+    executable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """`files`, in the order of use. `steps`: what to type next, one command or sentence each. `notes`: what a reader
+    must know of this rendering, such as what was not tried."""
+
+    files: tuple[File, ...]
+    steps: tuple[Phrase | str, ...] = ()
+    notes: tuple[Phrase, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`manifest`: of the job, as written in `file` (its shown name). `hosts` and `programs`: empty for a place whose
+    hosts are given by the platform. `others`: the other objects of the file (Secrets, ConfigMaps, claims)."""
+
+    job: Job
+    manifest: Manifest
+    file: str
+    hosts: tuple[Host, ...] = ()
+    programs: tuple[RankProgram, ...] = ()
+    others: tuple[Manifest, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """`name`: of `--to`. `title`: how sentences call it, a proper name. `has`: the abilities that are not lost there.
+    `check`: reasons why it cannot carry the job. `page`: of docs/places."""
+
+    name: str
+    title: str
+    hosts: Hosts
+    render: Callable[[Request], Rendering]
+    page: str
+    has: frozenset[Ability] = frozenset()
+    check: Callable[[Job], tuple[Phrase, ...]] = field(default=lambda job: ())
+    said: Mapping[Ability, Phrase] = field(default_factory=dict)
+    """Sentences of its own for abilities that are lost there in another way than `losses` says."""
