@@ -32,7 +32,7 @@ from paddock.jobs.text.catalogues import DOMAIN, TRANSLATED
 ROOT = Path(__file__).parent.parent
 LOCALE = ROOT / "src/paddock/locale"
 
-ROOMS = ("jobs", "client", "app", "cli", "console", "sdk")
+ROOMS = ("jobs", "places", "client", "app", "cli", "console", "sdk")
 """Of the package: who speaks to users."""
 
 ARGUMENTS = {

@@ -37,7 +37,6 @@ class Ability(StrEnum):
     SUSPEND = "suspend"
     ELASTIC = "elastic"
     GANG = "gang"  # all or nothing, queues, priorities
-    CLEAN_UP = "clean-up"
     IMAGE = "image"
     RESOURCES = "resources"  # limits of CPU and memory
     DEVICES = "devices"  # a number of cards, not the machine's all

@@ -1,0 +1,9 @@
+"""All places of `--to`. A new place is a module or a folder of this package, and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from paddock.places.rendering import Place
+
+PLACES: Mapping[str, Place] = {place.name: place for place in ()}
