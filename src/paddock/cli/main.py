@@ -34,6 +34,7 @@ VERBS: dict[str, str] = {
     "run": "Train: submit a program or a manifest and follow the job to its end",
     "init": "Write the manifest of a program to a file",
     "submit": "Submit manifests and come back at once",
+    "render": "Write a job as files for bare machines, Docker or a cloud's training service",
     "validate": "Find every mistake in manifests, without a cluster",
     "get": "List jobs, pods or environments",
     "queue": "What runs and what waits for room, in order, and why",

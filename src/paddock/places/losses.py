@@ -47,8 +47,10 @@ def _deadline(job: Job, place: str) -> Phrase | None:
     seconds = job.policies.active_deadline
     if seconds is None:
         return None
-    said = "the deadline is lost: {place} does not end the job after {seconds} s (activeDeadlineSeconds)"
-    return phrase(said, place=place, seconds=int(seconds)) if seconds else None
+    return phrase(
+        "the deadline is lost: {place} does not end the job after {seconds} s (activeDeadlineSeconds)",
+        place=place, seconds=int(seconds),
+    )  # fmt: skip
 
 
 def _ttl(job: Job, place: str) -> Phrase | None:
@@ -140,8 +142,12 @@ def _is_host_path(spec: Manifest, mount: Mapping[str, Any]) -> bool:
 
 def _nodes(job: Job, place: str) -> Phrase | None:
     asked = _fields(job, _NODES)
-    said = "{fields} is lost: which machine runs a rank is said by --hosts or by {place} itself"
-    return phrase(said, fields=Names(asked), place=place) if asked else None
+    if not asked:
+        return None
+    return phrase(
+        "{fields} is lost: which machine runs a rank is said by --hosts or by {place} itself",
+        fields=Names(asked), place=place,
+    )  # fmt: skip
 
 
 def _companions(job: Job, place: str) -> Phrase | None:

@@ -6,4 +6,6 @@ from collections.abc import Mapping
 
 from paddock.places.rendering import Place
 
-PLACES: Mapping[str, Place] = {place.name: place for place in ()}
+_ALL: tuple[Place, ...] = ()
+
+PLACES: Mapping[str, Place] = {place.name: place for place in _ALL}
