@@ -80,7 +80,7 @@ def _read_machines(place: Place, text: str | None) -> tuple[Host, ...]:
     if place.hosts is Hosts.NAMED:
         if text is None:
             wanted = phrase(
-                "--to {place} wants the machines: --hosts 10.0.0.1,10.0.0.2, addresses or names; rank 0 is on the first",
+                "--to {place} wants the machines: --hosts 10.0.0.1,10.0.0.2, addresses or names, rank 0 on the first",
                 place=place.name,
             )
             raise UserError(wanted)
