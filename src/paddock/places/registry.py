@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from paddock.places import bare
+from paddock.places.bare import place as bare
 from paddock.places.rendering import Place
 
 _ALL: tuple[Place, ...] = (bare.PLACE,)

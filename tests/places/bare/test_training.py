@@ -40,7 +40,7 @@ def test_collective_on_two_machines(tmp_path: Path, python_of: Callable[[str], s
     with open_machines(tmp_path / "bench", 2, names=names) as bench:
         scripts = place(bench, manifest, tmp_path, PROGRAMS / "collective.py")
         start(scripts)
-        assert wait(scripts) == ["worker-0     ended    exit code 0\n", "worker-1     ended    exit code 0\n"]
+        assert wait(scripts) == ["worker-0  ended  exit code 0\n", "worker-1  ended  exit code 0\n"]
         assert "step 2 of rank 0: sum 2" in scripts[0].call("logs", "worker-0").stdout
 
 
@@ -52,12 +52,12 @@ def test_the_command_for_other_nodes_joins_them_when_it_is_typed_there(
     with open_machines(tmp_path / "bench", 2, names="debian") as bench:
         first, second = place(bench, manifest, tmp_path, PROGRAMS / "collective.py")
         said = start([first])[0].splitlines()
-        assert said[2] == "Copy the following command to other nodes to run."
+        assert "Copy the following command to other nodes to run." in said
         (line,) = [each for each in said if each.startswith("env ")]
         stray = {"PADDLE_MASTER": "10.77.0.9:1", "POD_IP": "10.77.0.9", "PADDLE_TRAINER_ENDPOINTS": "10.77.0.9:1"}
         typed = second.machine.run("bash", "-c", line, cwd=second.path.parent, env=stray, timeout=90)
         assert typed.returncode == 0, typed
-        assert wait([first]) == ["worker-0     ended    exit code 0\n"]
+        assert wait([first]) == ["worker-0  ended  exit code 0\n"]
         assert "step 2 of rank 0: sum 2" in first.call("logs").stdout
 
 
@@ -70,10 +70,8 @@ def test_servers_and_workers_on_two_machines_that_share_a_prefix(
     with open_machines(tmp_path / "bench", 2, names="debian", addresses=("1", "11")) as bench:
         scripts = place(bench, manifest, tmp_path, *WIDE_AND_DEEP.glob("*.py"))
         start(scripts)
-        said = wait(scripts, states=("worker-0     running", "worker-1     running"))
-        assert all("ended    exit code 0" in each for each in said), [
-            s.call("logs", "worker-0").stdout for s in scripts
-        ]
+        said = wait(scripts, states=("worker-0  running", "worker-1  running"))
+        assert all("ended  exit code 0" in each for each in said), [s.call("logs", "worker-0").stdout for s in scripts]
         assert all("running" in each for each in said), "servers run until they are stopped"
         assert all(script.call("stop").returncode == 0 for script in scripts)
 
