@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from paddock.places.bare import place as bare
 from paddock.places.rendering import Place
 
-_ALL: tuple[Place, ...] = ()
+_ALL: tuple[Place, ...] = (bare.PLACE,)
 
 PLACES: Mapping[str, Place] = {place.name: place for place in _ALL}

@@ -1,0 +1,110 @@
+"""What `--to bare` is: a script for each machine, what is typed next, and the jobs that it cannot carry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from paddock.jobs.apis.kubeflow import KubeflowJob
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.frameworks.registry import main_container
+from paddock.jobs.model import Job, Role
+from paddock.jobs.reading.scripts import read_words
+from paddock.jobs.text.phrases import Names, Phrase, phrase
+from paddock.places.bare.script import build_script, name_script
+from paddock.places.rendering import File, Hosts, Place, Rendering, Request
+
+_SHOWN = 3
+"""Machines whose commands are written out; more than these are told by two examples."""
+
+
+def render(request: Request) -> Rendering:
+    """A script for each of `request.hosts`."""
+    files = tuple(File(name_script(request, host), build_script(request, host), True) for host in request.hosts)
+    return Rendering(files, tuple(_list_steps(request)), tuple(_list_notes(request)))
+
+
+def check(job: Job) -> tuple[Phrase, ...]:
+    """A role whose command is in its image cannot run without that image."""
+    return tuple(_explain_image(job, role) for role in job.roles if role.replicas and not _has_command(job, role))
+
+
+def _has_command(job: Job, role: Role) -> bool:
+    containers = role.template["spec"]["containers"]
+    return bool(read_words(containers[main_container(job, containers)]))
+
+
+def _explain_image(job: Job, role: Role) -> Phrase:
+    containers = role.template["spec"]["containers"]
+    index = main_container(job, containers)
+    path = f"{_path_of(job, role)}.template.spec.containers[{index}].command"
+    image = str(containers[index].get("image") or "")
+    if "/demo-wide-and-deep:" in image:
+        return phrase(
+            "the role {role} has no command, and a bare machine has no image to bring one (in {image} it is "
+            "[python, train.py]): write {path}",
+            role=role.name, image=image, path=path,
+        )  # fmt: skip
+    return phrase(
+        "the role {role} has no command, and a bare machine has no image to bring one: write {path}",
+        role=role.name, path=path,
+    )  # fmt: skip
+
+
+def _path_of(job: Job, role: Role) -> str:
+    api = KINDS.get(job.resource)
+    if not isinstance(api, KubeflowJob):
+        return f"spec.{role.name}"
+    named = (each.name for each in api.replica_types if each.role == role.name)
+    return f"spec.{api.replica_specs}.{next(named, role.name)}"
+
+
+def _list_steps(request: Request) -> Iterator[Phrase | str]:
+    names = [name_script(request, host) for host in request.hosts]
+    several = len(names) > 1
+    shown = list(zip(names, request.hosts, strict=True))[: _SHOWN if len(names) <= _SHOWN else 2]
+    if several:
+        yield phrase("copy each script to the directory of the program on its machine, and start it there:")
+    else:
+        yield phrase("copy the script to the directory of the program on the machine, and start it there:")
+    for name, host in shown:
+        yield f"scp {name} {host.name}:DIRECTORY/"
+        yield f"ssh {host.name} bash DIRECTORY/{name} start"
+    if len(shown) < len(names):
+        yield phrase("and so on, to {name}", name=names[-1])
+    yield phrase("{command} says which ranks run there, and {logs} shows what they write",
+                 command=f"bash {names[0]} status", logs=f"bash {names[0]} logs -f")  # fmt: skip
+    if any(each.serves for each in request.programs):
+        serving = tuple(dict.fromkeys(each.host.name for each in request.programs if each.serves))
+        yield phrase(
+            "parameter servers do not end by themselves: when status says that all workers have ended, type {command} "
+            "on {hosts}",
+            command="bash SCRIPT stop", hosts=Names(serving),
+        )  # fmt: skip
+    else:
+        yield phrase("{command} ends the ranks of a machine before their time", command=f"bash {names[0]} stop")
+    yield phrase("--run does all of this by ssh, and ends with the job")
+
+
+def _list_notes(request: Request) -> Iterator[Phrase]:
+    unknown = tuple(dict.fromkeys(source for each in request.programs for source in each.unknown))
+    if unknown:
+        yield phrase(
+            "the variables of {sources} (envFrom) are not in the file: export them on each machine before the start",
+            sources=Names(unknown),
+        )
+    asked = tuple(dict.fromkeys(variable.name for each in request.programs for variable in each.asked))
+    if asked:
+        yield phrase(
+            "the values of {names} are not in the file: export them on each machine before the start",
+            names=Names(asked),
+        )
+
+
+PLACE = Place(
+    name="bare",
+    title="bare machines",
+    hosts=Hosts.NAMED,
+    render=render,
+    page="bare-machines",
+    check=check,
+)
