@@ -72,6 +72,7 @@ def test_values_that_the_file_has_not_are_named_in_a_note() -> None:
     container["envFrom"] = [{"configMapRef": {"name": "settings"}}]
     notes = place.render(build_request(json.dumps(manifest), "10.0.0.1")).notes
     assert list(map(str, notes)) == [
-        "the variables of ConfigMap settings (envFrom) are not in the file: export them on each machine before the start",
+        "the variables of ConfigMap settings (envFrom) are not in the file: export them on each machine before the "
+        "start",
         "the values of TOKEN are not in the file: export them on each machine before the start",
     ]
