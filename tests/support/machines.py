@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -44,9 +45,19 @@ read -r _
 ip address add "$4/24" dev eth0
 ip link set eth0 up
 echo up
-read -r _ || true
-kill -KILL -1
+exec "$5" -c '
+import os, signal, sys
+def reap(*_):
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+signal.signal(signal.SIGCHLD, reap)
+sys.stdin.read()
+'
 """
+"""What a machine does as it starts. Its last program is its init: it reaps orphans, and its end is that of the machine."""
 
 
 @dataclass
@@ -175,7 +186,7 @@ def _open_machine(switch: subprocess.Popen[str], index: int, name: str, address:
     ssh.mkdir(mode=0o700, exist_ok=True)
     words = [
         "unshare", "--net", "--uts", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
-        "sh", "-c", _FIRST, "sh", str(home), str(ssh), name, address,
+        "sh", "-c", _FIRST, "sh", str(home), str(ssh), name, address, sys.executable,
     ]  # fmt: skip
     first = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     machine = Machine(name, address, home, first, 0)

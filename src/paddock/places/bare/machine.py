@@ -32,14 +32,14 @@ list_addresses() {
         done < <(ip -4 -o address)
     elif python=$(type -P python3 || type -P python); then
         "$python" -c '
-import fcntl, socket, struct
+import array, fcntl, socket, struct
+found = array.array("B", bytes(65536))
+room = struct.pack("iL", len(found), found.buffer_info()[0])
 probe = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-for _, name in socket.if_nameindex():
-    try:  # 0x8915 is SIOCGIFADDR
-        answer = fcntl.ioctl(probe, 0x8915, struct.pack("256s", name.encode()[:15]))
-    except OSError:
-        continue
-    print(socket.inet_ntoa(answer[20:24]), name)
+size = struct.unpack("iL", fcntl.ioctl(probe, 0x8912, room))[0]  # SIOCGIFCONF
+entries = found.tobytes()[:size]
+for each in (entries[place:place + 40] for place in range(0, size, 40)):
+    print(socket.inet_ntoa(each[20:24]), each[:16].split(b"\0")[0].decode())
 '
     else
         refuse "the addresses of this machine cannot be read: install ip (package iproute2 or iproute), or Python"

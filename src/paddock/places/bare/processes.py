@@ -26,6 +26,7 @@ read_process() {
     child='' keeper=''
     if [[ ! -f $logs/$1.pid ]]; then return 1; fi
     read -r child began keeper keeper_began <"$logs/$1.pid" || true
+    if [[ -f $logs/$1.exit ]]; then return 1; fi # the last that the parent writes
     is_alive "$child" "$began" || is_alive "$keeper" "$keeper_began"
 }
 
