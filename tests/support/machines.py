@@ -57,7 +57,7 @@ signal.signal(signal.SIGCHLD, reap)
 sys.stdin.read()
 '
 """
-"""What a machine does as it starts. Its last program is its init: it reaps orphans, and its end is that of the machine."""
+"""What a machine does as it starts. Its last program is its init: it reaps orphans, and the machine ends with it."""
 
 
 @dataclass
