@@ -15,9 +15,9 @@ def build_role(replicas: int, *command: str, **container: Any) -> dict[str, Any]
     return {"replicas": replicas, "template": {"spec": {"containers": [trained]}}}
 
 
-def build_paddle(name: str = "demo", **roles: dict[str, Any]) -> dict[str, Any]:
+def build_paddle(name: str = "demo", *, gloo: int = 1, **roles: dict[str, Any]) -> dict[str, Any]:
     """Of batch.paddlepaddle.org: `worker=build_role(2, "python", "train.py")`."""
-    spec = {"cleanPodPolicy": "Never", "withGloo": 1, **roles}
+    spec = {"cleanPodPolicy": "Never", "withGloo": gloo, **roles}
     return {"apiVersion": "batch.paddlepaddle.org/v1", "kind": "PaddleJob", "metadata": {"name": name}, "spec": spec}
 
 

@@ -80,8 +80,8 @@ class Machine:
     ) -> subprocess.CompletedProcess[str]:  # fmt: skip
         """Runs a program in the machine, with an environment of its own, to its end."""
         return subprocess.run(
-            self.command(*words), cwd=cwd, env=build_environment(env), capture_output=True, text=True, timeout=timeout,
-            input=text or "",
+            self.command(*_move(cwd), *words), env=build_environment(env), capture_output=True, text=True,
+            timeout=timeout, input=text or "",
         )  # fmt: skip
 
     def start(
@@ -89,11 +89,16 @@ class Machine:
     ) -> subprocess.Popen[str]:
         """Starts a program, which ends with the machine at the latest."""
         process = subprocess.Popen(
-            self.command(*words), cwd=cwd, env=build_environment(env), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True,
+            self.command(*_move(cwd), *words), env=build_environment(env), stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         self.started.append(process)
         return process
+
+
+def _move(directory: Path | None) -> tuple[str, ...]:
+    """nsenter starts programs in the root directory of a mount namespace."""
+    return () if directory is None else ("env", "-C", str(directory))
 
 
 @dataclass

@@ -61,19 +61,33 @@ def test_the_command_for_other_nodes_joins_them_when_it_is_typed_there(
         assert "step 2 of rank 0: sum 2" in first.call("logs").stdout
 
 
+@pytest.mark.parametrize(("names", "gloo"), [("resolve", 1), ("debian", 0), ("unresolvable", 0)])
 def test_servers_and_workers_on_two_machines_that_share_a_prefix(
-    tmp_path: Path, python_of: Callable[[str], str]
+    tmp_path: Path, python_of: Callable[[str], str], names: Names, gloo: int
 ) -> None:
     command = [python_of("paddle-ps"), "train.py"]
     roles = {"ps": build_role(2, *command), "worker": build_role(2, *command)}
-    manifest = write_manifest(tmp_path, build_paddle(**roles))
-    with open_machines(tmp_path / "bench", 2, names="debian", addresses=("1", "11")) as bench:
+    manifest = write_manifest(tmp_path, build_paddle(gloo=gloo, **roles))
+    with open_machines(tmp_path / "bench", 2, names=names, addresses=("1", "11")) as bench:
         scripts = place(bench, manifest, tmp_path, *WIDE_AND_DEEP.glob("*.py"))
         start(scripts)
         said = wait(scripts, states=("worker-0  running", "worker-1  running"))
         assert all("ended  exit code 0" in each for each in said), [s.call("logs", "worker-0").stdout for s in scripts]
         assert all("running" in each for each in said), "servers run until they are stopped"
         assert all(script.call("stop").returncode == 0 for script in scripts)
+
+
+def test_servers_whose_peers_would_be_told_a_loopback_address_are_refused(tmp_path: Path) -> None:
+    """gloo of PaddlePaddle's PS mode tells what the own name stands for: 127.0.1.1 on Debian."""
+    command = ["python3", "train.py"]
+    roles = {"ps": build_role(2, *command), "worker": build_role(2, *command)}
+    manifest = write_manifest(tmp_path, build_paddle(gloo=1, **roles))
+    with open_machines(tmp_path / "bench", 2, names="debian") as bench:
+        first, _ = place(bench, manifest, tmp_path, PROGRAMS / "collective.py")
+        said = first.call("check")
+    assert said.returncode == 2
+    assert "the name of this machine, machine-a, stands for 127.0.1.1" in said.stderr
+    assert 'write "10.77.0.1 machine-a" into /etc/hosts here, or withGloo: 0' in said.stderr
 
 
 def test_torch_on_three_machines_some_without_names(tmp_path: Path, python_of: Callable[[str], str]) -> None:
@@ -100,5 +114,6 @@ def test_a_machine_that_is_cut_off_for_15_s_goes_on(tmp_path: Path, python_of: C
         bench.cut(1)
         time.sleep(15)
         bench.restore(1)
-        assert all("exit code 0" in each for each in wait(scripts))
+        ends = wait(scripts)
+        assert all("exit code 0" in each for each in ends), ends
         assert "step 39 of rank 0: sum 2" in scripts[0].call("logs").stdout

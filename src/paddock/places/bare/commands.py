@@ -55,7 +55,9 @@ print_command() {
     for each in "${stray[@]}"; do text+=" -u $each"; done
     for each in "${variables[@]}"; do
         name=${each%%=*}
-        if [[ $each == "GLOO_SOCKET_IFNAME=$interface" ]]; then
+        if [[ " ${hidden[*]+"${hidden[*]}"} " == *" $name "* ]]; then
+            text+=" $name=\"\${$name:?}\"" # of a Secret: it is not printed
+        elif [[ $each == "GLOO_SOCKET_IFNAME=$interface" ]]; then
             text+=" GLOO_SOCKET_IFNAME=\"\$(ip -4 -o address show to ${addresses[host]}/32 | awk '{print \$2}')\""
         elif [[ $name =~ ^[A-Za-z_][A-Za-z0-9_]*$ ]]; then
             printf -v each ' %s=%q' "$name" "${each#*=}"

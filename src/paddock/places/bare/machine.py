@@ -145,6 +145,7 @@ check_rank() {
         return
     fi
     check_values "$rank"
+    check_own_name "$rank"
     check_ports "$rank"
     check_program "$rank" "$place"
 }
@@ -163,6 +164,24 @@ check_values() {
                 "env '$name=…' bash $script_name start"
         fi
     done
+}
+
+# In PS mode gloo takes what the own host name stands for, and no variable changes that (3.0.0).
+check_own_name() {
+    local rank=$1 each gloo=0 servers=0 named
+    for each in "${variables[@]}"; do
+        case $each in
+        PADDLE_WITH_GLOO=[1-9]*) gloo=1 ;;
+        PADDLE_PSERVERS_IP_PORT_LIST=*) servers=1 ;;
+        esac
+    done
+    if ((!gloo || !servers || ${#hosts[@]} == 1)); then return 0; fi
+    named=$(resolve "$HOSTNAME")
+    if [[ -z $named || $named == 127.* ]]; then
+        complain "$rank: the name of this machine, $HOSTNAME, stands for ${named:-nothing}, and with withGloo" \
+            "PaddlePaddle tells its peers that address: write \"${addresses[index]} $HOSTNAME\" into /etc/hosts here," \
+            "or withGloo: 0 into the manifest"
+    fi
 }
 
 check_ports() {

@@ -142,12 +142,14 @@ def _build_ranks(request: Request) -> str:
 
 def _build_rank(program: RankProgram, request: Request) -> str:
     asked = [word for each in program.asked for word in (each.name, each.source)]
+    hidden = [each.name for each in program.variables if each.hidden and is_name(each.name)]
     lines = [
         f"rank_{str(program.rank).replace('-', '_')}() {{ # {program.rank} on {program.host.name}",
         f"    host={program.host.index} launched={int(program.launched)} directory={quote(program.directory)}",
         f"    script={quote(find_file(program.words))} # the file that must be there",
         f"    ports=({' '.join(map(str, list_ports(program, request)))}) # at which it listens",
         f"    asked=({join(asked)}) # values that the manifest has not, each with its source",
+        f"    hidden=({join(hidden)}) # values of Secrets, which `command` does not print",
         "    variables=(",
         *(f"{_INDENT}{line}" for line in _build_variables(program)),
         "    )",
