@@ -115,9 +115,9 @@ def _explain_loopback(name: str) -> Phrase:
 
 
 def spread(job: Job, hosts: Sequence[Host]) -> dict[Rank, Host]:
-    """Which machine runs a rank. Parameter servers and workers are spread alike, each role from the first machine on;
-    ranks of a job without servers go round the machines in order, so that rank 0 is on the first one."""
-    if any(role.serves for role in job.roles) or job.role("ps") is not None:
+    """Which machine runs a rank: one of its own where there are enough. Else parameter servers and workers are spread
+    alike, each role from the first machine on, and ranks of a job without servers go round the machines in order."""
+    if job.size > len(hosts) and any(role.serves for role in job.roles):
         return {rank: hosts[rank.index % len(hosts)] for rank in job.ranks()}
     return {rank: hosts[number % len(hosts)] for number, rank in enumerate(job.ranks())}
 

@@ -106,9 +106,10 @@ def _devices(job: Job, place: str) -> Phrase | None:
     devices = tuple(name for name in _amounts(job) if "/" in name)
     if not devices:
         return None
-    return phrase(
+    return counted(
         "{names} is not counted on {place}: a rank sees the cards of its machine that its launcher is given",
-        names=Names(devices), place=place,
+        "{names} are not counted on {place}: a rank sees the cards of its machine that its launcher is given",
+        names=Names(devices), place=place, count=len(devices),
     )  # fmt: skip
 
 
@@ -144,9 +145,10 @@ def _nodes(job: Job, place: str) -> Phrase | None:
     asked = _fields(job, _NODES)
     if not asked:
         return None
-    return phrase(
+    return counted(
         "{fields} is lost: which machine runs a rank is said by --hosts or by {place} itself",
-        fields=Names(asked), place=place,
+        "{fields} are lost: which machine runs a rank is said by --hosts or by {place} itself",
+        fields=Names(asked), place=place, count=len(asked),
     )  # fmt: skip
 
 
@@ -171,12 +173,24 @@ def _companions(job: Job, place: str) -> Phrase | None:
 
 def _probes(job: Job, place: str) -> Phrase | None:
     asked = tuple(name for name in _PROBES if any(each.get(name) for each in _trained(job)))
-    return phrase("{fields} is lost: {place} has none", fields=Names(asked), place=place) if asked else None
+    if not asked:
+        return None
+    return counted(
+        "{fields} is lost: {place} looks at the end of a program alone",
+        "{fields} are lost: {place} looks at the end of a program alone",
+        fields=Names(asked), place=place, count=len(asked),
+    )  # fmt: skip
 
 
 def _account(job: Job, place: str) -> Phrase | None:
     asked = _fields(job, _ACCOUNTS)
-    return phrase("{fields} is lost: it is a matter of Kubernetes", fields=Names(asked), place=place) if asked else None
+    if not asked:
+        return None
+    return counted(
+        "{fields} is lost: {place} knows no such thing",
+        "{fields} are lost: {place} knows no such things",
+        fields=Names(asked), place=place, count=len(asked),
+    )  # fmt: skip
 
 
 def _fields(job: Job, names: tuple[str, ...]) -> tuple[str, ...]:

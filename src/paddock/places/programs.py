@@ -45,11 +45,12 @@ _SAID_BY_OPTIONS = re.compile(
 @dataclass(frozen=True, slots=True)
 class Variable:
     """`value` may hold marks. None: it is not in the file, and `source` says where the cluster has it (`Secret hub, key
-    token`)."""
+    token`). `hidden`: it comes from a Secret of the file, and is never printed."""
 
     name: str
     value: str | None
     source: str = ""
+    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,9 @@ class _Reading:
                 unknown.append(_name_source(source))
                 continue
             prefix = source.get("prefix") or ""
-            found |= {prefix + key: Variable(prefix + key, self.plan.resolve(value)) for key, value in data.items()}
+            hidden = source.get("secretRef") is not None
+            for key, value in data.items():
+                found[prefix + key] = Variable(prefix + key, self.plan.resolve(value), hidden=hidden)
         if _PORT in found:
             found[_PORT] = Variable(_PORT, str(self.plan.port_of(self.rank)))
         for entry in self.container.get("env") or ():
@@ -223,7 +226,7 @@ class _Reading:
             data = self._read_data(kind, str(reference.get("name") or ""))
             key = str(reference.get("key") or "")
             if data is not None and key in data:
-                yield Variable(name, self.plan.resolve(data[key]))
+                yield Variable(name, self.plan.resolve(data[key]), hidden=kind == "Secret")
             elif not reference.get("optional"):
                 yield Variable(name, None, f"{kind} {reference.get('name')}, key {key}")
 

@@ -86,6 +86,12 @@ class Request:
     programs: tuple[RankProgram, ...] = ()
     others: tuple[Manifest, ...] = ()
 
+    @property
+    def name(self) -> str:
+        """The job's name, as names of files and containers have it; of a generateName, what it begins with."""
+        metadata = self.manifest["metadata"]
+        return str(metadata.get("name") or str(metadata.get("generateName") or "").rstrip("-.") or "job")
+
 
 @dataclass(frozen=True, slots=True)
 class Place:

@@ -71,11 +71,6 @@ def _name_of(manifest: Manifest) -> str:
     return str(metadata.get("name") or str(metadata.get("generateName") or "").rstrip("-."))
 
 
-def name_job(request: Request) -> str:
-    """The job's name in names of files and directories; of a generateName, what it begins with."""
-    return _name_of(request.manifest) or "job"
-
-
 def _read_machines(place: Place, text: str | None) -> tuple[Host, ...]:
     if place.hosts is Hosts.NAMED:
         if text is None:

@@ -14,7 +14,7 @@ from paddock.cli.output.language import localized
 from paddock.cli.output.streams import print_answer
 from paddock.cli.output.terminal import stderr
 from paddock.cli.rendering.files import find_left, write_files
-from paddock.cli.rendering.requests import HIGHEST_PORT, name_job, read_request
+from paddock.cli.rendering.requests import HIGHEST_PORT, read_request
 from paddock.cli.verb import Verb
 from paddock.jobs.text.phrases import Names, Phrase, counted, phrase
 from paddock.places.losses import explain_losses
@@ -80,7 +80,7 @@ def command(
     if output == "-":
         print_answer(build_print(rendering))
         return 0
-    target = Path(output or f"{name_job(request)}-{place.name}")
+    target = Path(output or f"{request.name}-{place.name}")
     written = write_files(target, rendering.files)
     if is_run:
         from paddock.cli.rendering.run import run_machines

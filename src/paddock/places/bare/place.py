@@ -102,7 +102,7 @@ def _list_notes(request: Request) -> Iterator[Phrase]:
 
 PLACE = Place(
     name="bare",
-    title="bare machines",
+    title="a bare machine",
     hosts=Hosts.NAMED,
     render=render,
     page="bare-machines",

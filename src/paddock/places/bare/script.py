@@ -30,15 +30,9 @@ _WIDTH = 118
 _INTERFACE = "GLOO_SOCKET_IFNAME"
 
 
-def name_job(request: Request) -> str:
-    """The job's name in names of files; of a generateName, what it begins with."""
-    metadata = request.manifest["metadata"]
-    return str(metadata.get("name") or str(metadata.get("generateName") or "").rstrip("-.") or "job")
-
-
 def name_script(request: Request, host: Host) -> str:
     """`resnet-10.0.0.1.sh`"""
-    return f"{name_job(request)}-{host.name}.sh"
+    return f"{request.name}-{host.name}.sh"
 
 
 def build_script(request: Request, host: Host) -> str:
@@ -65,7 +59,7 @@ def _build_head(request: Request, host: Host) -> str:
     texts = [
         f"{MARK} of Paddock {__version__}, from {request.file}",
         "",
-        f"It runs the job {name_job(request)} on machine {host.index} of 0 to {len(request.hosts) - 1}, {host.name}, "
+        f"It runs the job {request.name} on machine {host.index} of 0 to {len(request.hosts) - 1}, {host.name}, "
         f"which has {ranks}.",
         "",
         f"    bash {name} check     says what this machine lacks",
@@ -100,7 +94,7 @@ def _build_data(request: Request, host: Host) -> str:
     module, *packages = _MODULES[request.job.framework]
     return "\n".join((
         "\n# ---- the job ----\n",
-        f"job={quote(name_job(request))}",
+        f"job={quote(request.name)}",
         f"hosts=({join(each.name for each in request.hosts)}) # as they were typed; the first one has rank 0",
         f"index={host.index} # of this machine in hosts",
         f"ranks=({join(str(each.rank) for each in list_ranks(request, host))}) # of this machine",
