@@ -11,7 +11,8 @@ from paddock.jobs.devices import DEVICES, find_asked, find_device, is_part
 
 def test_the_matrix_is_that_of_the_documents() -> None:
     assert {each.name: "/".join(each.modes) for each in DEVICES} == {
-        "CPU": "PS/Collective", "GPU": "PS/Collective", "XPU": "PS/Collective", "DCU": "Collective", "NPU": "Collective",
+        "CPU": "PS/Collective", "GPU": "PS/Collective", "XPU": "PS/Collective", "DCU": "Collective",
+        "NPU": "Collective",
     }  # fmt: skip
     assert [each.name for each in DEVICES if each.windows] == ["CPU", "GPU"]
 
