@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from paddock.places import kubernetes
 from paddock.places.bare import place as bare
+from paddock.places.clouds import aihc, bml, modelarts, pai
 from paddock.places.rendering import Place
 
-_ALL: tuple[Place, ...] = (bare.PLACE,)
+_ALL: tuple[Place, ...] = (bare.PLACE, modelarts.PLACE, bml.PLACE, pai.PLACE, aihc.PLACE, kubernetes.PLACE)
 
 PLACES: Mapping[str, Place] = {place.name: place for place in _ALL}

@@ -5,7 +5,7 @@ the own host name resolves to, which Debian makes 127.0.1.1. So each name is res
 rank is told its address (POD_IP) and its interface (GLOO_SOCKET_IFNAME): facts of 3.0.0 and 3.3.1.
 """
 
-ADDRESSES = r"""
+NETWORK = r"""
 # ---- the machines: names become addresses, and this machine finds its own one ----
 
 PATH=$PATH:/usr/sbin:/sbin # ip is there on some machines
@@ -73,6 +73,9 @@ print(probe.getsockname()[0])
     fi
 }
 
+"""
+
+_FIND = r"""
 # Fills addresses and interface, and complains of what is wrong.
 find_addresses() {
     local address name place other='' own here=''
@@ -115,6 +118,8 @@ find_addresses() {
     done
 }
 """
+
+ADDRESSES = NETWORK + _FIND
 
 CHECKS = r"""
 # ---- what a rank needs on this machine ----

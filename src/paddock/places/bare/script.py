@@ -37,7 +37,7 @@ def name_script(request: Request, host: Host) -> str:
 
 def build_script(request: Request, host: Host) -> str:
     """The script of one of `request.hosts`."""
-    parts = (_build_head(request, host), _build_data(request, host), _build_ranks(request), ADDRESSES, CHECKS)
+    parts = (_build_head(request, host), _build_data(request, host), build_ranks(request), ADDRESSES, CHECKS)
     return "".join((*parts, PROCESSES, COMMANDS))
 
 
@@ -98,11 +98,11 @@ def _build_data(request: Request, host: Host) -> str:
         f"hosts=({join(each.name for each in request.hosts)}) # as they were typed; the first one has rank 0",
         f"index={host.index} # of this machine in hosts",
         f"ranks=({join(str(each.rank) for each in list_ranks(request, host))}) # of this machine",
-        _build_array("all_ranks", [str(each.rank) for each in programs]),
+        build_array("all_ranks", [str(each.rank) for each in programs]),
         f"module={quote(module)} # of the framework, and the packages that bring it",
         f"packages=({join(packages)})",
         "# Variables by which launchers and frameworks find their peers: left in a shell, they would change the run.",
-        _build_array("stray", stray),
+        build_array("stray", stray),
         "",
         'script_name=${0##*/}',
         'script_directory=$(cd -- "$(dirname -- "$0")" && pwd -P)',
@@ -115,7 +115,7 @@ def _build_data(request: Request, host: Host) -> str:
     ))  # fmt: skip
 
 
-def _build_array(name: str, words: Sequence[str]) -> str:
+def build_array(name: str, words: Sequence[str]) -> str:
     return f"{name}=(\n    {_fold([quote(word) for word in words], '    ')}\n)"
 
 
@@ -130,7 +130,7 @@ def _fold(words: Sequence[str], indent: str) -> str:
     return f"\n{indent}".join([*lines, line])
 
 
-def _build_ranks(request: Request) -> str:
+def build_ranks(request: Request) -> str:
     head = (
         "\n# ---- the ranks: where each one runs, its environment, its command ----\n\n"
         "read_rank() {\n"

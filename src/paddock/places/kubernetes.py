@@ -1,0 +1,64 @@
+"""Any Kubernetes: the job's kind, the operator for its namespace, and the job as it is written.
+
+The files are those of `paddock manifests` (`jobs.install`); nothing of a job is lost there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import yaml
+
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.install.crd import build_crd
+from paddock.jobs.install.deployment import Installation, build_operator
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.kube.meta import Manifest
+from paddock.places.rendering import MARK, Ability, File, Hosts, Place, Rendering, Request
+from paddock.places.shell import comment
+from paddock.version import __version__
+
+
+def render(request: Request) -> Rendering:
+    job = request.job
+    namespace = job.key.namespace or "default"
+    installation = Installation(namespace=namespace, watched=(namespace,), kinds=(job.resource,))
+    files = (
+        File("crd.yaml", _write(request, "the kind of the job", [build_crd(KINDS[job.resource])])),
+        File(
+            "operator.yaml", _write(request, f"the operator of the namespace {namespace}", build_operator(installation))
+        ),
+        File(
+            "job.yaml",
+            _write(request, "the job and what is beside it in the file", [*request.others, request.manifest]),
+        ),
+    )
+    steps: tuple[Phrase | str, ...] = (
+        phrase(
+            "look whether the cluster has an operator of this kind already; where it has, job.yaml alone is wanted:"
+        ),
+        f"kubectl get crd {job.resource.qualified}",
+        "kubectl apply -f crd.yaml -f operator.yaml",
+        "kubectl create -f job.yaml",
+        phrase("the operator's image must be one that you have pushed: docs/kubernetes.md says how"),
+    )
+    return Rendering(files, steps)
+
+
+def _write(request: Request, what: str, manifests: Sequence[Manifest]) -> str:
+    head = comment(f"{what}: {MARK} of Paddock {__version__}, from {request.file}, job {request.name}")
+    return head + "---\n".join(
+        yaml.dump(each, Dumper=_Dumper, sort_keys=False, allow_unicode=True) for each in manifests
+    )
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes shared parts in full instead of YAML anchors, for human readers."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+PLACE = Place(
+    "kubernetes", "Kubernetes", Hosts.GIVEN, render, "README", has=frozenset(Ability),
+)  # fmt: skip
