@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from paddock.cli.submit.submission import Checked
+from paddock.cli.submit.submission import Checked, read_devices
 from paddock.jobs.labels import ENVIRONMENT_ANNOTATION, RESUME_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job
 from paddock.jobs.text.phrases import Phrase, phrase
@@ -54,6 +55,14 @@ def find_local_reasons(each: Checked) -> Iterator[Phrase]:
             "the job is {manager}, and nobody else runs jobs on the local cluster: remove spec.runPolicy.managedBy",
             manager=manager,
         )
+    if each.job is not None:
+        of_one_pod = replace(each.job, roles=tuple(replace(role, replicas=1) for role in each.job.roles))
+        for name in (name for name, amount in read_devices([of_one_pod]).items() if amount.denominator != 1):
+            yield phrase(
+                "{name} is asked for in fractions, which Huawei's CCE takes and this cluster does not: write a whole "
+                "number, or leave it out with --without {name}",
+                name=name,
+            )  # fmt: skip
 
 
 def find_notices(checked: Sequence[Checked]) -> list[Phrase]:

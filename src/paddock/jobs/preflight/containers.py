@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from paddock.jobs.devices import SHARED_BY_FRACTION
 from paddock.jobs.preflight.parts import Part, mapping, mappings
 from paddock.jobs.preflight.ports import check_ports
 from paddock.jobs.text.phrases import phrase
@@ -173,6 +174,12 @@ def _check_amount(path: str, name: str, amount: Any) -> Iterator[Problem]:
             perhaps=phrase('; did you mean "{suggestion}"?', suggestion=near) if near else phrase(""),
         )
         yield told(path, said, name, either(_NATIVE), near, about_key=True)
+    elif name == SHARED_BY_FRACTION and number is not None and number.denominator != 1 and number > 0:
+        said = phrase(
+            "{amount} of a device: Huawei's CCE takes a fraction of {name}; any other Kubernetes refuses the pods",
+            amount=str(amount), name=name,
+        )  # fmt: skip
+        yield told(path, said, amount, severity="warning")
     elif "/" in name and number is not None and number.denominator != 1:
         yield wrong(path, amount, phrase("a whole number of devices"))
     elif name == "memory" and number is not None and 0 < number < 2**20:

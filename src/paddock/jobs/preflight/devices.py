@@ -1,52 +1,33 @@
-"""Checks the devices of a job against the devices and modes that PaddlePaddle supports.
+"""Checks the devices of a job against the devices and modes that PaddlePaddle supports (`jobs.devices`).
 
-Source: PaddlePaddle's documents, 分布式训练快速开始, 环境支持列表. A job outside of the table gets a warning, not an
-error: the manifest is valid, and a custom build of PaddlePaddle may support more.
+A job outside of the table gets a warning, not an error: the manifest is valid, and a custom build of PaddlePaddle may
+support more. A resource that the table does not know is a vendor's own, and nothing is said of it.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
+from paddock.jobs.devices import COLLECTIVE, DEVICES, PS, find_device
 from paddock.jobs.preflight.parts import Container, Part, mapping, mappings
 from paddock.jobs.text.phrases import phrase
 from paddock.jobs.text.problems import Problem
 from paddock.jobs.text.sentences import join_path, told
 
-PS, COLLECTIVE = "PS", "Collective"
 _SHARED = "/dev/shm"  # noqa: S108 (a place within a container)
-
-
-class Device(NamedTuple):
-    """A row of the table. `resource`: a pattern of the extended resource's name."""
-
-    name: str
-    resource: str
-    modes: tuple[str, ...]
-
-
-DEVICES = (
-    Device("CPU", r"cpu", (PS, COLLECTIVE)),
-    Device("GPU", r"nvidia\.com/(gpu|mig-).*", (PS, COLLECTIVE)),
-    Device("XPU", r"(kunlunxin|baidu)\.com/xpu.*|.*/kunlun.*", (PS, COLLECTIVE)),
-    Device("DCU", r"hygon\.com/dcu.*|.*/dcu.*", (COLLECTIVE,)),
-    Device("NPU", r"huawei\.com/(Ascend|npu).*", (COLLECTIVE,)),
-)
-
-
-def find_device(resource: str) -> Device | None:
-    return next((device for device in DEVICES if re.fullmatch(device.resource, resource)), None)
+_WINDOWS = "kubernetes.io/os"
 
 
 def check_devices(parts: Sequence[Part], kind: str) -> Iterator[Problem]:
+    if kind == "PaddleJob":
+        yield from _check_windows(parts)
     serves = [part for part in parts if part.name.casefold() in ("ps", "pserver") and part.replicas > 0]
     mode = PS if serves else COLLECTIVE
     for part in parts:
         for container in part.containers():
             if kind == "PaddleJob":
                 yield from _check_mode(container, mode)
+                yield from _check_visible(container)
             if mode == COLLECTIVE:
                 yield from _check_shared_memory(part, container)
 
@@ -68,6 +49,40 @@ def _check_mode(container: Container, mode: str) -> Iterator[Problem]:
             path = join_path(f"{container.path}.resources.{key}", name)
             yield told(path, said, name, severity="warning", about_key=True)
             return
+
+
+def _check_windows(parts: Sequence[Part]) -> Iterator[Problem]:
+    """PaddlePaddle trains on Windows on one machine alone (环境支持列表)."""
+    if sum(part.replicas for part in parts) < 2:
+        return
+    for part in parts:
+        for place, value in (
+            (join_path("nodeSelector", _WINDOWS), mapping(part.spec.get("nodeSelector")).get(_WINDOWS)),
+            ("os.name", mapping(part.spec.get("os")).get("name")),
+        ):
+            if value == "windows" and part.replicas:
+                said = phrase(
+                    "PaddlePaddle trains on Windows on one machine, with {devices}; this job has several ranks, which "
+                    "need Linux",
+                    devices=tuple(each.name for each in DEVICES if each.windows),
+                )  # fmt: skip
+                yield told(f"{part.spec_path}.{place}", said, value, severity="warning")
+
+
+def _check_visible(container: Container) -> Iterator[Problem]:
+    """Warns of a variable that says which devices a program sees, beside a resource that says how many: the device
+    plug-in sets it, and labels of devices that are not there end the launcher (`Device not found`)."""
+    asked = [device for key in ("limits", "requests") for name in container.amounts(key)
+             if (device := find_device(str(name))) is not None and device.variable]  # fmt: skip
+    for path, entry in mappings(container.value.get("env"), f"{container.path}.env"):
+        device = next((each for each in asked if each.variable == entry.get("name")), None)
+        if device is not None and "value" in entry:
+            said = phrase(
+                "{name} is set by the device plug-in to the devices that the pod is given; other labels end the "
+                "launcher, and an empty value leaves one process: remove the entry",
+                name=device.variable,
+            )  # fmt: skip
+            yield told(f"{path}.value", said, entry["value"], severity="warning")
 
 
 def _check_shared_memory(part: Part, container: Container) -> Iterator[Problem]:
