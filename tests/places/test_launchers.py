@@ -26,8 +26,8 @@ PLACED = [
         "train_with_fleet.py",
     ),
     (
-        "fleetrun --ips a,b --legacy train.py",
-        "fleetrun --master 10.0.0.1:36000 --nnodes 2 --rank 1 --legacy train.py",
+        "fleetrun --ips a,b --sort_ip true train.py",
+        "fleetrun --master 10.0.0.1:36000 --nnodes 2 --rank 1 --sort_ip true train.py",
     ),
     (
         "torchrun --standalone --nproc-per-node 4 train.py --rank 3",

@@ -21,7 +21,7 @@ Option = tuple[str, str | None]
 
 _PYTHON = re.compile(r"python[\d.]*")
 _FLAGS = {
-    "paddle": frozenset({"--legacy", "--log_overwrite", "--sort_ip", "--help", "-h"}),
+    "paddle": frozenset({"--help", "-h"}),
     "torch": frozenset({
         "--standalone", "-m", "--module", "--no-python", "--run-path", "--use-env", "--use_env", "--help", "-h",
         "--no_python", "--run_path",

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from paddock.jobs.preflight import Document, check, check_together, format_problem, read_bytes
+from paddock.jobs.preflight.old_flags import check_script
+from paddock.jobs.reading.commands import is_script
 from paddock.jobs.text.formats import format_of
 from paddock.jobs.text.os_errors import explain_unreadable
-from paddock.jobs.text.phrases import counted, phrase, render
+from paddock.jobs.text.phrases import Phrase, counted, phrase, render
 from paddock.jobs.text.problems import Problem
 from paddock.jobs.text.sentences import told
 
@@ -26,6 +28,8 @@ class Report:
     file: str
     documents: tuple[Document, ...]
     problems: tuple[Problem, ...]
+    launches: int | None = None
+    """Commands that start PaddlePaddle's launcher, of a shell script; None for manifests."""
 
     @property
     def wrong(self) -> bool:
@@ -42,7 +46,16 @@ def fetch_report(file: str) -> Report:
         return Report(shown, (), (told("", why),))
     if len(data) > LARGEST:
         return Report(shown, (), (told("", phrase("larger than {most} MiB: this is no manifest", most=LARGEST >> 20)),))
-    return build_report(shown, data)
+    return build_script_report(shown, data) or build_report(shown, data)
+
+
+def build_script_report(file: str, data: bytes) -> Report | None:
+    """The report on a shell script; None for a file that is none."""
+    text = data.decode("utf-8", "replace")
+    if not is_script(file, text) or "\0" in text:
+        return None
+    read = check_script(text)
+    return Report(file, (), read.problems, read.launches)
 
 
 def read_file(file: str) -> bytes:
@@ -80,6 +93,8 @@ def build_lines(reports: Sequence[Report], language: str) -> list[str]:
 
 
 def _summarize(report: Report, language: str) -> str:
+    if report.launches is not None:
+        return f"{report.file}: {render(_summarize_script(report.launches, len(report.problems)), language)}"
     kinds = Counter(str(document.manifest.get("kind")) for document in report.documents)
     each = (
         render(counted("{count} {kind}", "{count} {kind}s", count=count, kind=kind), language)
@@ -90,3 +105,12 @@ def _summarize(report: Report, language: str) -> str:
     if report.problems:
         said = counted("{kinds}, {count} warning", "{kinds}, {count} warnings", kinds=found, count=len(report.problems))
     return f"{report.file}: {render(said, language)}"
+
+
+def _summarize_script(launches: int, warnings: int) -> Phrase:
+    if not launches:
+        return phrase("a shell script in which no command starts paddle.distributed.launch; nothing else is checked")
+    found = counted("{count} launch command", "{count} launch commands", count=launches)
+    if not warnings:
+        return phrase("{found}, no problems", found=found)
+    return counted("{found}, {count} warning", "{found}, {count} warnings", found=found, count=warnings)

@@ -26,11 +26,13 @@ from paddock.jobs.text.phrases import render
 @namespace_option
 def command(files: tuple[str, ...], output: str, namespace: str) -> int:
     """Find every mistake in manifests, at once and without a cluster. `-` reads standard input. With --context what is
-    right is shown to that cluster as well, which creates nothing (a dry run).
+    right is shown to that cluster as well, which creates nothing (a dry run). In a shell script it reads the commands
+    of PaddlePaddle's launcher.
 
     \b
     paddock validate job.yaml
     paddock validate job.yaml --context prod
+    paddock validate run.sh
     helm template chart | paddock validate -
 
     Exit code: 0 nothing is wrong (warnings are allowed), 1 something is.

@@ -5,8 +5,8 @@ between documents. If one document has an error, the caller must not apply any o
 problem in any language. The API server validates again, without line numbers.
 
 Each kind of mistake has a module: `kinds`, `spelling`, `levels` (a field at the wrong level), `containers`, `ports`,
-`devices`, `launchers`, `dumps`, `quotes`. They read manifests of any kind of job through `parts`. `JobApi.read_job`
-(`jobs.apis`) checks what a job needs to be planned; its problems come first.
+`devices`, `launchers`, `old_flags`, `dumps`, `quotes`. They read manifests of any kind of job through `parts`.
+`JobApi.read_job` (`jobs.apis`) checks what a job needs to be planned; its problems come first.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from paddock.jobs.preflight.inside import check_inside, check_owned
 from paddock.jobs.preflight.kinds import KNOWN, check_kind, explain_unmerged, place_versions
 from paddock.jobs.preflight.launchers import check_launchers
 from paddock.jobs.preflight.levels import drop_resolved, tell_unknown
+from paddock.jobs.preflight.old_flags import check_old_flags
 from paddock.jobs.preflight.parts import Part, mapping, read_parts
 from paddock.jobs.preflight.placeholders import check_placeholders
 from paddock.jobs.preflight.quotes import check_quotes
@@ -140,6 +141,7 @@ def _check_job(document: Document, api: JobApi) -> list[Problem]:
         *(problem for part in parts for problem in check_containers(part)),
         *check_devices(parts, api.resource.kind),
         *check_launchers(parts, api.resource.kind),
+        *check_old_flags(parts, api.resource.kind),
         *check_dump(document.manifest),
     )
     others = (*check_quotes(manifest), *read, *later)

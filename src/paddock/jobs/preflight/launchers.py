@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import posixpath
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
-from paddock.jobs.preflight.parts import Container, Part
-from paddock.jobs.reading.scripts import SHELLS
+from paddock.jobs.preflight.parts import Part
+from paddock.jobs.reading.commands import read_commands
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.text.problems import Problem
 from paddock.jobs.text.sentences import told
@@ -31,8 +29,6 @@ _HOSTS: Mapping[str, frozenset[str]] = {
 _ALONE = frozenset({"--no_ssh", "--help", "-h", "--version"})
 _LOCAL = re.compile(r"(localhost|127\.0\.0\.1)(:\d+)?")
 _PROGRAM = re.compile(r"(.*/)?(python[\d.]*|\S+\.py|bash|sh)")
-_BEFORE = re.compile(r"[A-Za-z_]\w*=.*|exec|time|nohup|env|then|do|else|if|!|\{")
-_ENDS = ";&|()\n"
 
 
 def check_launchers(parts: Sequence[Part], kind: str) -> Iterator[Problem]:
@@ -40,8 +36,10 @@ def check_launchers(parts: Sequence[Part], kind: str) -> Iterator[Problem]:
     for part in parts if kind == "PyTorchJob" else ():
         containers = part.containers()
         trains = next((each for each in containers if each.name == "pytorch"), containers[0] if containers else None)
-        said = next(filter(None, (explain_launcher(words, pods) for words in _read_commands(trains))), None)
-        if trains is not None and said is not None:
+        if trains is None:
+            continue
+        said = next(filter(None, (explain_launcher(words, pods) for words in read_commands(trains.value))), None)
+        if said is not None:
             key = "command" if trains.value.get("command") else "args"
             yield told(f"{trains.path}.{key}", said, severity="warning", about_key=True)
 
@@ -79,36 +77,3 @@ def _read_options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
             option, is_joined, value = word.partition("=")
             following = words[index + 1] if index + 1 < len(words) else ""
             yield option, value if is_joined else following
-
-
-def _read_commands(container: Container | None) -> Iterator[tuple[str, ...]]:
-    """The words of the simple commands that a container starts, also in the text of a shell."""
-    value: Mapping[str, Any] = container.value if container is not None else {}
-    lists = [value.get(key) or [] for key in ("command", "args")]
-    if not all(isinstance(each, list) for each in lists):
-        return
-    words = tuple(str(word) for each in lists for word in each)
-    if len(words) >= 3 and posixpath.basename(words[0]) in SHELLS:
-        flags = [place for place, word in enumerate(words[1:-1], 1) if re.fullmatch(r"-[a-z]*c", word)]
-        for place in flags[:1]:
-            yield from _split(words[place + 1])
-    elif words:
-        yield words
-
-
-def _split(text: str) -> Iterator[tuple[str, ...]]:
-    """Up to a here-document, whose text is another program's; none of a text with an open quote."""
-    lexer = shlex.shlex(text.partition("<<")[0].replace("\\\n", " "), posix=True, punctuation_chars=_ENDS)
-    lexer.whitespace, lexer.whitespace_split = " \t\r", True
-    try:
-        tokens = list(lexer)
-    except ValueError:
-        return
-    command: list[str] = []
-    for token in (*tokens, ";"):
-        if token.strip(_ENDS):
-            if command or not _BEFORE.fullmatch(token):
-                command.append(token)
-        else:
-            yield tuple(command)
-            command = []

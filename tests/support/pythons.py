@@ -1,4 +1,4 @@
-"""Pythons with real frameworks, built once for all tests of places."""
+"""Pythons with real frameworks, built once for all tests of a run."""
 
 from __future__ import annotations
 

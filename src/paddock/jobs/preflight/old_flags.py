@@ -1,0 +1,320 @@
+"""Warns of command lines of PaddlePaddle's launcher that are of other years: most of them run, and do something else.
+
+What happens today was measured with the launchers of PaddlePaddle 3.0.0 and 3.3.1, which behave alike;
+tests/jobs/preflight/test_old_flags_real.py repeats it. Without --master, an option that the launcher does not know
+makes it the old one (paddle.distributed.fleet.launch); with --master, or PADDLE_MASTER, it is ignored without a word.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from paddock.jobs.preflight.parts import Container, Part
+from paddock.jobs.reading.commands import OpenQuote, read_commands, read_script
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.text.problems import Problem
+from paddock.jobs.text.sentences import told
+
+TODAY = frozenset({
+    "master", "legacy", "rank", "log_level", "log_overwrite", "sort_ip", "enable_gpu_log", "nnodes", "nproc_per_node",
+    "log_dir", "run_mode", "job_id", "devices", "gpus", "npus", "xpus", "host", "ips", "start_port",
+    "auto_parallel_config", "auto_cluster_config", "auto_tuner_json", "servers", "trainers", "trainer_num",
+    "server_num", "gloo_port", "with_gloo", "max_restart", "elastic_level", "elastic_timeout", "help",
+})  # fmt: skip
+"""Options of 3.0.0 and 3.3.1; each takes a value, and argparse takes any prefix of one."""
+
+_PYTHON = re.compile(r"python[\d.]*")
+_GONE = re.compile(r"paddle\.distributed\.launch_ps|paddle\.fluid(\..*)?")
+_MODULES = frozenset({"paddle.distributed.launch", "paddle.distributed.run", "paddle.distributed.fleet.launch"})
+_OLD_MODULE = "paddle.distributed.fleet.launch"
+_ADDRESS = re.compile(r"\d+\.\d+\.\d+\.\d+")
+_MASTER = re.compile(r"(etcd://)?[^\s:/\[\]]+:\d+(,.*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is said of one option, or of the command: an error where it never starts."""
+
+    said: Phrase
+    severity: str = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class PaddleLaunch:
+    """A command line of PaddlePaddle's launcher. `module`: what `-m` names, or `fleetrun`. `options`: name without
+    dashes -> value, None where none follows. `stray`: the option whose value the launcher takes for the program."""
+
+    module: str
+    options: Mapping[str, str | None]
+    rest: tuple[str, ...]
+    stray: str = ""
+
+    def value(self, name: str) -> str:
+        return self.options.get(name) or ""
+
+
+def find_paddle_launch(words: Sequence[str]) -> PaddleLaunch | None:
+    """The launcher that a simple command starts, also one that no longer exists; None without one."""
+    if not words:
+        return None
+    if posixpath.basename(words[0]) == "fleetrun":
+        return _read_options("fleetrun", words[1:])
+    if not _PYTHON.fullmatch(posixpath.basename(words[0])):
+        return None
+    for place, word in enumerate(words[:-1]):
+        if word == "-m":
+            module = words[place + 1]
+            is_one = module in _MODULES or (_GONE.fullmatch(module) and "launch" in module)
+            return _read_options(module, words[place + 2 :]) if is_one else None
+    return None
+
+
+def _read_options(module: str, words: Sequence[str]) -> PaddleLaunch:
+    """As argparse reads them: an unknown option's next word is no value of it, but the program."""
+    options: dict[str, str | None] = {}
+    place = 0
+    while place < len(words) and words[place].startswith("-"):
+        name, equals, value = words[place].lstrip("-").partition("=")
+        known = find_known(name)
+        place += 1
+        if equals or known == "help":
+            options[known or name] = value
+        elif known:
+            options[known] = words[place] if place < len(words) else None
+            place += 1
+        else:
+            options[name] = None
+            following = words[place : place + 2]
+            if following and not following[0].startswith("-") and not following[0].endswith(".py"):
+                options[name] = following[0]
+                return PaddleLaunch(module, options, tuple(words[place:]), name)
+    return PaddleLaunch(module, options, tuple(words[place:]))
+
+
+def find_known(name: str) -> str:
+    """Today's option that a name is, or is an unambiguous prefix of; empty for another name."""
+    found = find_candidates(name)
+    return found[0] if len(found) == 1 else ""
+
+
+def find_candidates(name: str) -> list[str]:
+    """Today's options that a name may be: argparse takes prefixes."""
+    return [name] if name in TODAY else sorted(each for each in TODAY if name and each.startswith(name))
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptRead:
+    """What was found in a shell script: its problems with their lines, and how many commands start the launcher."""
+
+    problems: tuple[Problem, ...]
+    launches: int
+
+
+def check_script(text: str) -> ScriptRead:
+    """The problems of the launcher's commands in a shell script. A script is not run, and nothing is said of what it
+    only computes."""
+    problems: list[Problem] = []
+    launches, has_master = 0, False
+    try:
+        for command in read_script(text):
+            has_master = has_master or any(word.startswith("PADDLE_MASTER=") for word in command.words)
+            launch = find_paddle_launch(command.words)
+            if launch is None:
+                continue
+            launches += 1
+            for each in explain_launch(launch, has_master=has_master):
+                problem = told("", each.said, severity=each.severity)
+                problems.append(replace(problem, line=command.line, column=1))
+    except OpenQuote as error:
+        problem = told("", phrase("a quote is not closed: the shell reads to the end of the file"))
+        problems.append(replace(problem, line=error.line, column=1))
+    return ScriptRead(tuple(problems), launches)
+
+
+def check_old_flags(parts: Sequence[Part], kind: str) -> Iterator[Problem]:
+    """The problems of the commands of a PaddleJob."""
+    for part in parts if kind == "PaddleJob" else ():
+        containers = part.containers()
+        trains = next((each for each in containers if each.name == "paddle"), containers[0] if containers else None)
+        if trains is None:
+            continue
+        key = "command" if trains.value.get("command") else "args"
+        for words in read_commands(trains.value):
+            launch = find_paddle_launch(words)
+            for each in explain_launch(launch, has_master=_has_master(trains), in_job=True) if launch else ():
+                yield told(f"{trains.path}.{key}", each.said, severity=each.severity, about_key=True)
+                break  # one place has one problem
+
+
+def _has_master(container: Container) -> bool:
+    env: Any = container.value.get("env") or []
+    return any(isinstance(each, Mapping) and each.get("name") == "PADDLE_MASTER" for each in env)
+
+
+def explain_launch(launch: PaddleLaunch, *, has_master: bool = False, in_job: bool = False) -> Iterator[Told]:
+    """What is wrong with a command line, the worst first. `has_master`: PADDLE_MASTER is set. `in_job`: it is the
+    command of a job, where Paddock tells each rank where the others are."""
+    is_placed = has_master or "master" in launch.options
+    if _GONE.fullmatch(launch.module):
+        said = phrase(
+            "there is no {module} since PaddlePaddle 2.3: it ends with exit code 1; write python -m "
+            "paddle.distributed.launch",
+            module=launch.module,
+        )
+        yield Told(said, "error")
+        return
+    if launch.stray:
+        yield _explain_stray(launch, launch.stray)
+        return
+    yield from _explain_refused(launch)
+    yield from _explain_placed(launch, is_placed=is_placed, in_job=in_job)
+    for name, value in launch.options.items():
+        if not find_candidates(name) and name not in _PLACING and name not in _REFUSED:
+            yield Told(_explain_ignored(name, value or "", is_placed=is_placed))
+    yield from _explain_values(launch)
+    if launch.module == _OLD_MODULE:
+        yield Told(phrase("{module} is the old launcher: write paddle.distributed.launch", module=launch.module))
+
+
+_PLACING = frozenset({"cluster_node_ips", "node_ip", "started_port"})
+_REFUSED = frozenset({"np", "heter_workers", "heter_worker_num", "heter_devices"})
+_DEVICES = frozenset({"selected_gpus", "selected_npus", "selected_xpus", "dcus"})
+_DROPPED = frozenset({"use_paddlecloud", "print_config", "worker_endpoints", "endpoints"})
+_SERVERS = ("servers", "trainers", "server_num", "trainer_num", "workers", "worker_num")
+
+
+def _explain_stray(launch: PaddleLaunch, name: str) -> Told:
+    value = launch.value(name)
+    said = phrase(
+        "the launcher does not know --{name} and takes {value} for the program: it ends with exit code 1; write "
+        "{advice}",
+        name=name, value=value, advice=_advise(name, value),
+    )  # fmt: skip
+    return Told(said, "error")
+
+
+def _explain_refused(launch: PaddleLaunch) -> Iterator[Told]:
+    if "np" in launch.options:
+        said = phrase(
+            "--np is refused with exit code 2 (it could be --nproc_per_node or --npus): write --nnodes {value}",
+            value=launch.value("np"),
+        )
+        yield Told(said, "error")
+    for name in launch.options:
+        found = find_candidates(name)
+        if len(found) > 1 and name != "np":
+            said = phrase("--{name} is refused with exit code 2: it could be {names}", name=name,
+                          names=tuple(f"--{each}" for each in found))  # fmt: skip
+            yield Told(said, "error")
+    heter = [name for name in ("heter_workers", "heter_worker_num") if name in launch.options]
+    if heter and "heter_devices" not in launch.options:
+        said = phrase(
+            "--{name} without --heter_devices ends with an AssertionError: add --heter_devices, which only the old "
+            "launcher knows, up to PaddlePaddle 3.0",
+            name=heter[0],
+        )
+        yield Told(said, "error")
+
+
+def _explain_placed(launch: PaddleLaunch, *, is_placed: bool, in_job: bool) -> Iterator[Told]:
+    """The options of 2019 by which nodes found each other."""
+    used = tuple(f"--{name}" for name in launch.options if name in _PLACING)
+    if not used:
+        return
+    advice = phrase("leave them out: Paddock tells each rank where the others are") if in_job else _place(launch)
+    if is_placed:
+        yield Told(phrase("{options} are ignored, as the launcher has a master: {advice}", options=used, advice=advice))
+        return
+    said = phrase(
+        "{options} are ignored: each machine trains alone, as a job of one machine, and ends with exit code 0; "
+        "{advice}",
+        options=", ".join(used), advice=advice,
+    )  # fmt: skip
+    yield Told(said)
+
+
+def _place(launch: PaddleLaunch) -> Phrase:
+    """Today's options, from the values of the old ones."""
+    nodes = [each for each in launch.value("cluster_node_ips").split(",") if each]
+    own, port = launch.value("node_ip"), launch.value("started_port") or "6170"
+    if not nodes:
+        return phrase("write --master IP:{port} --nnodes N --rank R", port=port)
+    rank = str(nodes.index(own)) if own in nodes else "R"
+    return phrase(
+        "write --master {first}:{port} --nnodes {count} --rank {rank}",
+        first=nodes[0], port=port, count=str(len(nodes)), rank=rank,
+    )  # fmt: skip
+
+
+def _advise(name: str, value: str) -> str:
+    """Today's option for an old one, as it is typed."""
+    if name in _DEVICES:
+        return f"--devices {value}"
+    renamed = {
+        "workers": "--trainers", "worker_num": "--trainer_num", "http_port": "--gloo_port",
+        "elastic_server": "--master", "scale": "--nnodes",
+    }.get(name)  # fmt: skip
+    if name == "elastic_server":
+        return f"--master etcd://{value.removeprefix('etcd://')}"
+    return f"{renamed} {value}" if renamed else f"--{name}={value}"
+
+
+def _explain_ignored(name: str, value: str, *, is_placed: bool) -> Phrase:
+    option = f"--{name}={value}" if value else f"--{name}"
+    if name in _DEVICES:
+        if is_placed:
+            return phrase("{option} is ignored, and all devices are used: write {advice}", option=option,
+                          advice=_advise(name, value))  # fmt: skip
+        return phrase(
+            "{option} makes it the old launcher, where a wheel for CPUs ignores it and starts one process: write "
+            "{advice}",
+            option=option, advice=_advise(name, value),
+        )  # fmt: skip
+    if name in _DROPPED:
+        return phrase("{option} does nothing: leave it out", option=option)
+    if _advise(name, value) != f"--{name}={value}":
+        if is_placed:
+            return phrase("{option} is ignored, as the launcher has a master: write {advice}", option=option,
+                          advice=_advise(name, value))  # fmt: skip
+        return phrase("{option} makes it the old launcher: write {advice}", option=option, advice=_advise(name, value))
+    if is_placed:
+        return phrase("{option} is ignored: no launcher of today knows it; leave it out", option=option)
+    return phrase(
+        "{option} makes it the old launcher (paddle.distributed.fleet.launch), as today's does not know it: leave it "
+        "out",
+        option=option,
+    )
+
+
+def _explain_values(launch: PaddleLaunch) -> Iterator[Told]:
+    """Today's options with values that do something else than they say."""
+    if "master" in launch.options and not _MASTER.fullmatch(launch.value("master")):
+        said = phrase(
+            "--master {value} ends with a ValueError: it is ADDRESS:PORT, or etcd://ADDRESS:PORT",
+            value=launch.value("master"),
+        )
+        yield Told(said, "error")
+    if launch.value("nnodes") == "0":
+        yield Told(phrase("--nnodes 0 trains alone, and ends with exit code 0: write how many machines there are"))
+    mode = launch.value("run_mode")
+    if mode and mode not in ("collective", "ps"):
+        yield Told(phrase("--run_mode {mode} becomes collective: collective and ps are the modes", mode=mode))
+    if launch.value("legacy").lower() in ("true", "1", "yes"):
+        said = phrase("--legacy {value} starts the old launcher, which takes {value} for the program: leave it out",
+                      value=launch.value("legacy"))  # fmt: skip
+        yield Told(said, "error")
+    hosts = [each for each in launch.value("ips").split(",") if each]
+    if any(not _ADDRESS.fullmatch(each) for each in hosts):
+        said = phrase("--ips reads addresses alone: with names every machine is rank 0, and trains alone; write "
+                      "--master IP:PORT --nnodes {count} --rank R", count=str(len(hosts)))  # fmt: skip
+        yield Told(said)
+    serving = tuple(f"--{name}" for name in _SERVERS if name in launch.options)
+    if serving and launch.module != _OLD_MODULE:
+        yield Told(
+            phrase("{options}: parameter servers that the launcher starts never end, and it waits for them; a job with "
+                   "the roles ps and worker ends them", options=", ".join(serving))
+        )  # fmt: skip
