@@ -41,7 +41,7 @@ ROWS = (
     Row("--my_option=1", 0, old=True),
     Row("--master 127.0.0.1:PORT --selected_gpus=0,1", 0),
     Row("--master 127.0.0.1:PORT --my_option=1", 0),
-    Row("--master http://127.0.0.1:PORT", 1, (), words="ValueError"),
+    Row("--master http://127.0.0.1:PORT --nnodes 2", 1, (), words="ValueError"),
     Row("--np=2", 2, (), words="ambiguous option"),
     Row("--nnodes 0", 0),
     Row("--run_mode nonsense", 0),

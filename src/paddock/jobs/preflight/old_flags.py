@@ -292,7 +292,8 @@ def _explain_ignored(name: str, value: str, *, is_placed: bool) -> Phrase:
 
 def _explain_values(launch: PaddleLaunch) -> Iterator[Told]:
     """Today's options with values that do something else than they say."""
-    if "master" in launch.options and not _MASTER.fullmatch(launch.value("master")):
+    several = launch.value("nnodes") not in ("", "1")
+    if several and "master" in launch.options and not _MASTER.fullmatch(launch.value("master")):
         said = phrase(
             "--master {value} ends with a ValueError: it is ADDRESS:PORT, or etcd://ADDRESS:PORT",
             value=launch.value("master"),
