@@ -32,14 +32,17 @@ def render(manifest: Path, target: Path, hosts: str, *words: str) -> str:
     return str(done.output)
 
 
-def place(bench: Bench, manifest: Path, directory: Path, *programs: Path, name: str = "demo") -> list[Script]:
-    """A script on each machine, beside the programs."""
-    render(manifest, directory / "rendered", bench.hosts)
+def place(
+    bench: Bench, manifest: Path, directory: Path, *programs: Path, name: str = "demo", by_name: bool = False
+) -> list[Script]:
+    """A script on each machine, beside the programs. `by_name`: the machines are named by their names."""
+    hosts = [machine.name if by_name else machine.address for machine in bench.machines]
+    render(manifest, directory / "rendered", ",".join(hosts))
     scripts = []
-    for machine in bench.machines:
+    for machine, host in zip(bench.machines, hosts, strict=True):
         own = directory / f"on-{machine.name}"
         own.mkdir()
         for program in programs:
             shutil.copy(program, own)
-        scripts.append(Script(machine, Path(shutil.copy(directory / f"rendered/{name}-{machine.address}.sh", own))))
+        scripts.append(Script(machine, Path(shutil.copy(directory / f"rendered/{name}-{host}.sh", own))))
     return scripts

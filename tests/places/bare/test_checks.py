@@ -31,6 +31,7 @@ def program(tmp_path: Path) -> Path:
         pytest.param(NAMES, "10.9.0.1 gpu-a\n10.9.0.2 gpu-b", "", id="names that resolve"),
         pytest.param(NAMES, "127.0.1.1 gpu-a\n10.9.0.2 gpu-b", "", id="Debian's own name"),
         pytest.param(NAMES, "127.0.1.1 gpu-a\n10.9.0.1 gpu-a\n10.9.0.2 gpu-b", "", id="two addresses of the own name"),
+        pytest.param(NAMES, "10.9.0.1 gpu-a\n127.0.1.1 gpu-b\n10.9.0.2 gpu-b", "", id="two addresses of a peer"),
         pytest.param(
             NAMES,
             "10.9.0.1 gpu-a",

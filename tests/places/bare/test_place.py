@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
 import yaml
 
 from paddock.places.bare import place
+from paddock.places.rendering import Unplaceable
 from places.bare.rendered import build_manifest, build_request, build_torch_manifest
 
 COMMAND = ("python", "train.py")
@@ -29,6 +31,14 @@ def test_the_command_of_the_documents_image_is_told() -> None:
         "a.b/paddle-operator/demo-wide-and-deep:v1 it is [python, train.py]): write "
         "spec.worker.template.spec.containers[0].command"
     )
+
+
+@pytest.mark.parametrize("text", ["a\0b", "a\ud83db"])
+def test_a_text_that_no_program_can_be_given_is_refused(text: str) -> None:
+    manifest = json.dumps(yaml.safe_load(build_manifest(command=(*COMMAND, "TEXT"), replicas=1)))
+    request = build_request(manifest.replace('"TEXT"', json.dumps(text)), "10.0.0.1")
+    with pytest.raises(Unplaceable, match=r"worker-0: command has a character that no program can be given \(NUL, or"):
+        place.render(request)
 
 
 def test_a_job_with_commands_is_carried() -> None:

@@ -39,18 +39,21 @@ SCRIPTS = {
 }
 
 
+GOLDENS = ("collective", "servers", "torch", "odd")
+
+
 def build_texts(name: str) -> list[str]:
     manifest, hosts = SCRIPTS[name]
     return [file.text for file in place.render(build_request(manifest, hosts)).files]
 
 
-@pytest.mark.parametrize("name", ["collective", "servers", "torch", "odd"])
+@pytest.mark.parametrize("name", GOLDENS)
 def test_a_script_is_the_one_that_somebody_has_read(name: str, match_golden: Callable[[str, str], None]) -> None:
     text = build_texts(name)[0].replace(__version__, "VERSION", 1)
     match_golden(f"{name}.txt", text if name == "collective" else text.partition(ADDRESSES)[0])
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", GOLDENS)
 def test_shellcheck_finds_nothing_in_a_script(name: str, tmp_path: Path) -> None:
     shellcheck = need("shellcheck", path=str(Path(sys.executable).parent))
     script = tmp_path / "script.sh"

@@ -27,21 +27,33 @@ def wait(scripts: list[Script], seconds: float = 90, states: tuple[str, ...] = (
         time.sleep(0.3)
 
 
-def start(scripts: list[Script]) -> list[str]:
-    done = [script.call("start") for script in scripts]
+def start(scripts: list[Script], **env: str) -> list[str]:
+    done = [script.call("start", **env) for script in scripts]
     assert all(each.returncode == 0 for each in done), done
     return [each.stdout for each in done]
 
 
 @pytest.mark.parametrize("names", ["resolve", "debian", "unresolvable"])
 def test_collective_on_two_machines(tmp_path: Path, python_of: Callable[[str], str], names: Names) -> None:
+    """They are named by their names where these resolve."""
     command = [python_of("paddle"), *LAUNCH, "collective.py", "3", "0.1"]
     manifest = write_manifest(tmp_path, build_paddle(worker=build_role(2, *command)))
     with open_machines(tmp_path / "bench", 2, names=names) as bench:
-        scripts = place(bench, manifest, tmp_path, PROGRAMS / "collective.py")
+        by_name = names != "unresolvable"
+        scripts = place(bench, manifest, tmp_path, PROGRAMS / "collective.py", by_name=by_name)
         start(scripts)
         assert wait(scripts) == ["worker-0  ended  exit code 0\n", "worker-1  ended  exit code 0\n"]
         assert "step 2 of rank 0: sum 2" in scripts[0].call("logs", "worker-0").stdout
+
+
+def test_two_ranks_of_paddle_on_one_machine(tmp_path: Path, python_of: Callable[[str], str]) -> None:
+    command = [python_of("paddle"), *LAUNCH, "collective.py", "3", "0.1"]
+    manifest = write_manifest(tmp_path, build_paddle(worker=build_role(2, *command)))
+    with open_machines(tmp_path / "bench", 1, names="debian") as bench:
+        scripts = place(bench, manifest, tmp_path, PROGRAMS / "collective.py", by_name=True)
+        start(scripts)
+        assert wait(scripts) == ["worker-0  ended  exit code 0\nworker-1  ended  exit code 0\n"]
+        assert "step 2 of rank 1: sum 2" in scripts[0].call("logs", "worker-1").stdout
 
 
 def test_the_command_for_other_nodes_joins_them_when_it_is_typed_there(
@@ -70,7 +82,7 @@ def test_servers_and_workers_on_two_machines_that_share_a_prefix(
     manifest = write_manifest(tmp_path, build_paddle(gloo=gloo, **roles))
     with open_machines(tmp_path / "bench", 2, names=names, addresses=("1", "11")) as bench:
         scripts = place(bench, manifest, tmp_path, *WIDE_AND_DEEP.glob("*.py"))
-        start(scripts)
+        start(scripts, EPOCHS="1", STEPS="100")
         said = wait(scripts, states=("worker-0  running", "worker-1  running"))
         assert all("ended  exit code 0" in each for each in said), [s.call("logs", "worker-0").stdout for s in scripts]
         assert all("running" in each for each in said), "servers run until they are stopped"
@@ -101,10 +113,24 @@ def test_torch_on_three_machines_some_without_names(tmp_path: Path, python_of: C
         assert "step 2 of rank 0: sum 3" in scripts[0].call("logs").stdout
 
 
-def test_a_machine_that_is_cut_off_for_15_s_goes_on(tmp_path: Path, python_of: Callable[[str], str]) -> None:
-    command = [python_of("paddle"), *LAUNCH, "collective.py", "40", "0.2"]
-    manifest = write_manifest(tmp_path, build_paddle(worker=build_role(2, *command)))
+def test_three_ranks_of_torch_on_two_machines_without_a_launcher(
+    tmp_path: Path, python_of: Callable[[str], str]
+) -> None:
+    """The first machine has two ranks, and `python` is found in PATH."""
+    command = ["python", "ddp.py", "3", "0.1"]
+    manifest = write_manifest(tmp_path, build_torch(Master=build_role(1, *command), Worker=build_role(2, *command)))
+    path = f"{Path(python_of('pytorch')).parent}:/usr/sbin:/usr/bin:/sbin:/bin"
     with open_machines(tmp_path / "bench", 2, names="debian") as bench:
+        scripts = place(bench, manifest, tmp_path, PROGRAMS / "ddp.py", by_name=True)
+        assert "torch 2." in start(scripts, PATH=path)[0]
+        assert all("exit code 0" in each for each in wait(scripts))
+        assert "step 2 of rank 2: sum 3" in scripts[0].call("logs", "worker-1").stdout
+
+
+def test_three_machines_go_on_when_one_was_cut_off_for_15_s(tmp_path: Path, python_of: Callable[[str], str]) -> None:
+    command = [python_of("paddle"), *LAUNCH, "collective.py", "40", "0.2"]
+    manifest = write_manifest(tmp_path, build_paddle(worker=build_role(3, *command)))
+    with open_machines(tmp_path / "bench", 3, names="debian") as bench:
         scripts = place(bench, manifest, tmp_path, PROGRAMS / "collective.py")
         start(scripts)
         deadline = time.monotonic() + 60
@@ -113,7 +139,8 @@ def test_a_machine_that_is_cut_off_for_15_s_goes_on(tmp_path: Path, python_of: C
             time.sleep(0.2)
         bench.cut(1)
         time.sleep(15)
+        assert "step 39" not in scripts[0].call("logs").stdout
         bench.restore(1)
         ends = wait(scripts)
         assert all("exit code 0" in each for each in ends), ends
-        assert "step 39 of rank 0: sum 2" in scripts[0].call("logs").stdout
+        assert "step 39 of rank 0: sum 3" in scripts[0].call("logs").stdout

@@ -9,6 +9,7 @@ NETWORK = r"""
 # ---- the machines: names become addresses, and this machine finds its own one ----
 
 PATH=$PATH:/usr/sbin:/sbin # ip is there on some machines
+HOSTNAME=$(uname -n) # an exported one may be that of another machine
 addresses=() # of each machine of hosts
 interface='' # the network interface of this machine that has its address
 wrong=0
@@ -229,6 +230,7 @@ check_program() {
     torchrun | fleetrun) python=${found%/*}/python ;;
     *) return 0 ;;
     esac
+    if [[ $python == /* && ! -x $python ]]; then return 0; fi # it is elsewhere, where nobody tells
     if [[ $told == *"<$place $python $module>"* ]]; then return 0; fi
     told+="<$place $python $module>"
     if ! answer=$(cd "$place" && become "$python" -c "$question" "$module" "${packages[@]}" 2>/dev/null); then

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from paddock.jobs.apis.kubeflow import KubeflowJob
@@ -11,16 +12,32 @@ from paddock.jobs.model import Job, Role
 from paddock.jobs.reading.scripts import read_words
 from paddock.jobs.text.phrases import Names, Phrase, phrase
 from paddock.places.bare.script import build_script, name_script
-from paddock.places.rendering import File, Hosts, Place, Rendering, Request
+from paddock.places.rendering import File, Hosts, Place, Rendering, Request, Unplaceable
 
+_UNSENDABLE = re.compile("[\0\ud800-\udfff]")
 _SHOWN = 3
 """Machines whose commands are written out; more than these are told by two examples."""
 
 
 def render(request: Request) -> Rendering:
-    """A script for each of `request.hosts`."""
+    """A script for each of `request.hosts`. Raises `Unplaceable` for a text that no program can be given."""
+    unsendable = tuple(_find_unsendable(request))
+    if unsendable:
+        raise Unplaceable(*unsendable)
     files = tuple(File(name_script(request, host), build_script(request, host), True) for host in request.hosts)
     return Rendering(files, tuple(_list_steps(request)), tuple(_list_notes(request)))
+
+
+def _find_unsendable(request: Request) -> Iterator[Phrase]:
+    """Kubernetes refuses a NUL when it starts a container; half of a surrogate pair is no character at all."""
+    for program in request.programs:
+        texts = {"command": " ".join(program.words)} | {each.name: each.value or "" for each in program.variables}
+        for name, text in texts.items():
+            if _UNSENDABLE.search(text):
+                yield phrase(
+                    "{rank}: {name} has a character that no program can be given (NUL, or half of a surrogate pair)",
+                    rank=str(program.rank), name=name,
+                )  # fmt: skip
 
 
 def check(job: Job) -> tuple[Phrase, ...]:

@@ -75,7 +75,7 @@ launch() {
     set -m
     keep "$rank" </dev/null >/dev/null 2>&1 9>&- &
     set +m
-    for ((turn = 0; turn < 100; turn++)); do
+    for ((turn = 0; turn < 400; turn++)); do
         if [[ -f $logs/$rank.pid ]]; then break; fi
         sleep 0.05
     done

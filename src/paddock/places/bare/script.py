@@ -59,8 +59,8 @@ def _build_head(request: Request, host: Host) -> str:
     texts = [
         f"{MARK} of Paddock {__version__}, from {request.file}",
         "",
-        f"It runs the job {request.name} on machine {host.index} of 0 to {len(request.hosts) - 1}, {host.name}, "
-        f"which has {ranks}.",
+        f"It is for {host.name}, machine {host.index} of {len(request.hosts)} (they count from 0), and runs {ranks} of "
+        f"the job {request.name}.",
         "",
         f"    bash {name} check     says what this machine lacks",
         f"    bash {name} start     starts its ranks in the background",
