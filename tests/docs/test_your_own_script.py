@@ -16,7 +16,6 @@ import pytest
 from docs.calls import resolve
 from docs.page import Step, find_missing, read_calls, read_page
 from e2e.commands import Cluster, open_cluster
-from paddock.cli.main import cli
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = {"en": DOCS / "your-own-script.md", "zh": DOCS / "your-own-script.zh-CN.md"}
