@@ -13,9 +13,9 @@ from pathlib import Path
 import click
 import pytest
 
+from docs.calls import resolve
 from docs.page import Step, find_missing, read_calls, read_page
 from e2e.commands import Cluster, open_cluster
-from paddock.cli.main import cli
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = {"en": DOCS / "your-own-script.md", "zh": DOCS / "your-own-script.zh-CN.md"}
@@ -45,18 +45,6 @@ def test_what_is_not_run_says_why_and_is_all_there_is() -> None:
 def test_the_script_of_the_page_is_the_one_in_examples() -> None:
     (script,) = (step.text for step in read("en") if step.file == "train.py")
     assert script == (DOCS.parent / "examples" / "your_own_script" / "train.py").read_text(encoding="utf-8")
-
-
-def resolve(words: list[str]) -> None:
-    """Raises `click.UsageError` for a verb or an option that there is not. No value is looked at."""
-    command: click.Command = cli
-    context = click.Context(cli, info_name="paddock")
-    while isinstance(command, click.Group):
-        _, words, _ = command.make_parser(context).parse_args(list(words))
-        _, found, words = command.resolve_command(context, words)
-        assert found is not None
-        command, context = found, click.Context(found, parent=context, info_name=found.name)
-    command.make_parser(context).parse_args(list(words))
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,9 @@ def manifest(page: str, kind: str, name: str) -> Manifest:
 
 
 @pytest.mark.parametrize(
-    "page", [*PAGES, *ROOT.glob("README*.md"), *(ROOT / "docs").glob("*.md")], ids=lambda page: page.name
+    "page",
+    [*PAGES, *ROOT.glob("README*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "places").glob("*.md")],
+    ids=lambda page: page.name,
 )
 def test_every_link_leads_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):

@@ -1,0 +1,76 @@
+"""The pages of docs/places: both languages say the same, and what they show can be typed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from docs.calls import resolve
+from docs.page import read_calls
+from paddock.places.registry import PLACES
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "docs" / "places"
+NAMES = sorted(page.stem for page in FOLDER.glob("*.md") if not page.stem.endswith(".zh-CN"))
+PLACES_IN_INDEX = re.compile(r"^\| \[.+?\]\((.+?)\.md\) \| (.+?) \|", re.MULTILINE)
+
+
+def read(name: str, end: str = ".md") -> str:
+    return (FOLDER / f"{name}{end}").read_text(encoding="utf-8")
+
+
+def outline(page: str) -> tuple[list[str], list[str], list[int]]:
+    """What is the same in each language: levels of headings, lines of code, columns of each row."""
+    lines = page.splitlines()
+    return (
+        [line.split()[0] for line in lines if line.startswith("#")],
+        [line for line in lines if line.startswith("    ")],
+        [line.count("|") for line in lines if line.startswith("|")],
+    )
+
+
+def list_calls() -> list[list[str]]:
+    lines = (line.strip() for name in NAMES for line in read(name).splitlines() if line.startswith("    paddock "))
+    return [call for line in lines for call in read_calls(line)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_both_languages_have_the_same_headings_commands_and_rows(name: str) -> None:
+    assert outline(read(name, ".zh-CN.md")) == outline(read(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_both_languages_have_the_same_dates_and_names_of_code(name: str) -> None:
+    english, chinese = (
+        set(re.findall(r"`[^`]+`|20\d\d-\d\d(?:-\d\d)?", read(name, end))) for end in (".md", ".zh-CN.md")
+    )
+    assert chinese == english
+
+
+def test_no_page_is_of_one_language_alone() -> None:
+    assert sorted(page.name.removesuffix(".zh-CN.md") for page in FOLDER.glob("*.zh-CN.md")) == NAMES
+
+
+@pytest.mark.parametrize("words", list_calls(), ids=" ".join)
+def test_every_verb_and_option_of_the_pages_exists(words: list[str]) -> None:
+    resolve(words)
+
+
+@pytest.mark.parametrize("end", [".md", ".zh-CN.md"])
+def test_the_index_has_each_page_and_each_place_of_render(end: str) -> None:
+    """A place that `paddock render` gains has to be told by its row, which says "by hand" until then."""
+    rows = {page.removesuffix(".zh-CN"): to for page, to in PLACES_IN_INDEX.findall(read("README", end))}
+    assert sorted(rows) == [name for name in NAMES if name != "README"]
+    assert {to.strip("`") for to in rows.values() if to.startswith("`")} == set(PLACES)
+
+
+@pytest.mark.parametrize("place", PLACES.values(), ids=lambda place: place.name)
+def test_each_place_of_render_has_its_page(place: object) -> None:
+    assert getattr(place, "page", "") in NAMES
+
+
+@pytest.mark.parametrize(("readme", "index"), [("README.md", "README.md"), ("README.zh-CN.md", "README.zh-CN.md")])
+def test_the_index_is_listed_where_a_reader_looks(readme: str, index: str) -> None:
+    assert f"(docs/places/{index})" in (ROOT / readme).read_text(encoding="utf-8")
