@@ -29,17 +29,15 @@ def render(request: Request) -> Rendering:
             "operator.yaml", _write(request, f"the operator of the namespace {namespace}", build_operator(installation))
         ),
         File(
-            "job.yaml",
+            f"{request.name}.yaml",
             _write(request, "the job and what is beside it in the file", [*request.others, request.manifest]),
         ),
     )
     steps: tuple[Phrase | str, ...] = (
-        phrase(
-            "look whether the cluster has an operator of this kind already; where it has, job.yaml alone is wanted:"
-        ),
+        phrase("look whether the cluster has an operator of this kind already; where it has, the job alone is wanted:"),
         f"kubectl get crd {job.resource.qualified}",
         "kubectl apply -f crd.yaml -f operator.yaml",
-        "kubectl create -f job.yaml",
+        f"kubectl create -f {request.name}.yaml",
         phrase("the operator's image must be one that you have pushed: docs/kubernetes.md says how"),
     )
     return Rendering(files, steps)
@@ -48,7 +46,7 @@ def render(request: Request) -> Rendering:
 def _write(request: Request, what: str, manifests: Sequence[Manifest]) -> str:
     head = comment(f"{what}: {MARK} of Paddock {__version__}, from {request.file}, job {request.name}")
     return head + "---\n".join(
-        yaml.dump(each, Dumper=_Dumper, sort_keys=False, allow_unicode=True) for each in manifests
+        yaml.dump(each, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000) for each in manifests
     )
 
 

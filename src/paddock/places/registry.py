@@ -7,8 +7,12 @@ from collections.abc import Mapping
 from paddock.places import kubernetes
 from paddock.places.bare import place as bare
 from paddock.places.clouds import aihc, bml, modelarts, pai
+from paddock.places.docker import compose
+from paddock.places.docker import place as docker
 from paddock.places.rendering import Place
 
-_ALL: tuple[Place, ...] = (bare.PLACE, modelarts.PLACE, bml.PLACE, pai.PLACE, aihc.PLACE, kubernetes.PLACE)
+_ALL: tuple[Place, ...] = (
+    bare.PLACE, docker.PLACE, compose.PLACE, modelarts.PLACE, bml.PLACE, pai.PLACE, aihc.PLACE, kubernetes.PLACE,
+)  # fmt: skip
 
 PLACES: Mapping[str, Place] = {place.name: place for place in _ALL}

@@ -117,6 +117,8 @@ def test_one_node_needs_nothing_of_the_service(tmp_path: Path, place: str, file:
         ({"MA_NUM_HOSTS": "2"}, "VC_TASK_INDEX is not set: ModelArts sets it"),
         ({**MODELARTS, "VC_WORKER_HOSTS": "nowhere,gpu-a", "VC_TASK_INDEX": "1"}, "the name nowhere of a node"),
         ({}, "the job has 2 ranks, and ModelArts has started 1"),
+        ({**MODELARTS, "VC_WORKER_HOSTS": ""}, "VC_WORKER_HOSTS is not set"),
+        ({**MODELARTS, "VC_TASK_INDEX": "x"}, "ModelArts tells no numbers"),
     ],
 )  # fmt: skip
 def test_what_a_service_did_otherwise_is_told(tmp_path: Path, env: dict[str, str], sentence: str) -> None:
@@ -124,6 +126,32 @@ def test_what_a_service_did_otherwise_is_told(tmp_path: Path, env: dict[str, str
     done = become(tmp_path, "run.sh", **env)
     assert done.returncode == 2
     assert sentence in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("place", "env", "sentence"),
+    [
+        ("pai", {"WORLD_SIZE": "2", "MASTER_ADDR": "gpu-b"}, "RANK is not set"),
+        ("pai", {"WORLD_SIZE": "2", "RANK": "1"}, "MASTER_ADDR is not set"),
+        ("bml", {}, "neither PADDLE_TRAINER_ENDPOINTS nor MASTER_ADDR is set"),
+        ("bml", {"MASTER_ADDR": "gpu-b", "WORLD_SIZE": "2"}, "RANK is not set"),
+    ],
+)
+def test_a_node_that_is_not_told_its_number_does_not_train(
+    tmp_path: Path, place: str, env: dict[str, str], sentence: str
+) -> None:
+    assert render(tmp_path, build_paddle(worker=build_role(2, *LAUNCH)), place).exit_code == 0
+    done = become(tmp_path, "entry.sh", **env)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert sentence in done.stderr
+
+
+@pytest.mark.parametrize("told", ["{", '{"cluster": {"ps": ["a:1"]}, "task": {"type": "evaluator", "index": 0}}'])
+def test_a_tf_config_of_another_shape_is_a_sentence(tmp_path: Path, told: str) -> None:
+    assert render(tmp_path, build_paddle(gloo=0, **SERVERS), "pai").exit_code == 0
+    done = become(tmp_path, "entry.sh", TF_CONFIG=told)
+    assert done.returncode == 2
+    assert done.stderr.startswith("TF_CONFIG is not that of a node")
 
 
 @pytest.mark.parametrize(

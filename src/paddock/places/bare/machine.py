@@ -153,7 +153,11 @@ check_rank() {
     check_values "$rank"
     check_own_name "$rank"
     check_ports "$rank"
-    check_program "$rank" "$place"
+    if declare -F check_container >/dev/null; then
+        check_container "$rank"
+    else
+        check_program "$rank" "$place"
+    fi
 }
 
 # Values of Secrets and ConfigMaps that are not in the file: each is said once.

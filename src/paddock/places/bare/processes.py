@@ -32,17 +32,19 @@ read_process() {
 
 # The parent of a rank: runs its program, ends what it leaves, and writes its exit code.
 keep() {
-    local rank=$1 mark code=0 began
-    mark="PADDOCK_RANK=$logs/$rank/$BASHPID.$(find_beginning "$BASHPID")"
+    local rank=$1 mark code=0 began own=$BASHPID own_began # in $(…) it is the id of a process of its own
+    own_began=$(find_beginning "$own")
+    mark="PADDOCK_RANK=$logs/$rank/$own.$own_began"
     cd "$(find_directory)"
     set -m # a process that is started here is a process group of its own
     become "$mark" "${program[@]}" </dev/null >"$logs/$rank.log" 2>&1 &
     child=$!
     began=$(find_beginning "$child")
-    printf '%s %s %s %s\n' "$child" "${began:--}" "$BASHPID" "$(find_beginning "$BASHPID")" >"$logs/$rank.pid.new"
+    printf '%s %s %s %s\n' "$child" "${began:--}" "$own" "$own_began" >"$logs/$rank.pid.new"
     mv -f -- "$logs/$rank.pid.new" "$logs/$rank.pid"
     wait "$child" || code=$?
     end_marked "$mark"
+    if declare -F end_container >/dev/null; then end_container; fi
     printf '%s\n' "$code" >"$logs/$rank.exit.new"
     mv -f -- "$logs/$rank.exit.new" "$logs/$rank.exit"
 }

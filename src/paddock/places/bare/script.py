@@ -5,7 +5,8 @@ All scripts of a job have the data of all ranks, and differ in `index`: the firs
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from paddock.jobs.reading.scripts import find_script
@@ -30,14 +31,31 @@ _WIDTH = 118
 _INTERFACE = "GLOO_SOCKET_IFNAME"
 
 
-def name_script(request: Request, host: Host) -> str:
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What runs a rank's program. `ending`: of the script's file name. `build_program`: the lines of a rank's function
+    that set `program`, and what else `text`, bash of the engine, reads of it. `file`: the file that must be on the
+    machine for it."""
+
+    ending: str
+    text: str
+    build_program: Callable[[RankProgram, Request], Sequence[str]]
+    file: Callable[[RankProgram], str]
+    directory: Callable[[RankProgram], str]
+    kept_out: frozenset[str] = frozenset()
+    """Variables that are not set for the program that is started: it passes them on itself."""
+
+
+def name_script(request: Request, host: Host, ending: str = ".sh") -> str:
     """`resnet-10.0.0.1.sh`"""
-    return f"{request.name}-{host.name}.sh"
+    return f"{request.name}-{host.name}{ending}"
 
 
-def build_script(request: Request, host: Host) -> str:
-    """The script of one of `request.hosts`."""
-    parts = (_build_head(request, host), _build_data(request, host), build_ranks(request), ADDRESSES, CHECKS)
+def build_script(request: Request, host: Host, engine: Engine | None = None) -> str:
+    """The script of one of `request.hosts`. `engine`: None for programs of the machine itself."""
+    engine = engine or PLAIN
+    head, ranks = _build_head(request, host, engine), build_ranks(request, engine)
+    parts = (head, _build_data(request, host, engine), ranks, ADDRESSES, CHECKS, engine.text)
     return "".join((*parts, PROCESSES, COMMANDS))
 
 
@@ -53,8 +71,8 @@ def list_ports(program: RankProgram, request: Request) -> tuple[int, ...]:
     return (program.port,) if meets or program.serves else ()
 
 
-def _build_head(request: Request, host: Host) -> str:
-    name = name_script(request, host)
+def _build_head(request: Request, host: Host, engine: Engine) -> str:
+    name = name_script(request, host, engine.ending)
     ranks = ", ".join(str(each.rank) for each in list_ranks(request, host))
     texts = [
         f"{MARK} of Paddock {__version__}, from {request.file}",
@@ -85,11 +103,11 @@ def _comment(text: str) -> str:
     return f"# {text}".rstrip() + "\n" if not text or text.startswith(" ") else comment(text)
 
 
-def _build_data(request: Request, host: Host) -> str:
+def _build_data(request: Request, host: Host, engine: Engine) -> str:
     programs = request.programs
     asked = {variable.name for each in programs for variable in each.asked}
     stray = [name for name in STRAY if name not in asked]
-    directories = {each.directory for each in programs}
+    directories = {engine.directory(each) for each in programs}
     directory = directories.pop() if len(directories) == 1 else ""
     module, *packages = _MODULES[request.job.framework]
     return "\n".join((
@@ -130,38 +148,36 @@ def _fold(words: Sequence[str], indent: str) -> str:
     return f"\n{indent}".join([*lines, line])
 
 
-def build_ranks(request: Request) -> str:
+def build_ranks(request: Request, engine: Engine | None = None) -> str:
     head = (
         "\n# ---- the ranks: where each one runs, its environment, its command ----\n\n"
         "read_rank() {\n"
         '    "rank_${1//-/_}"\n'
         "}\n"
     )
-    return head + "".join(_build_rank(each, request) for each in request.programs)
+    return head + "".join(_build_rank(each, request, engine or PLAIN) for each in request.programs)
 
 
-def _build_rank(program: RankProgram, request: Request) -> str:
+def _build_rank(program: RankProgram, request: Request, engine: Engine) -> str:
     asked = [word for each in program.asked for word in (each.name, each.source)]
     hidden = [each.name for each in program.variables if each.hidden and is_name(each.name)]
     lines = [
         f"rank_{str(program.rank).replace('-', '_')}() {{ # {program.rank} on {program.host.name}",
-        f"    host={program.host.index} launched={int(program.launched)} directory={quote(program.directory)}",
-        f"    script={quote(find_file(program.words))} # the file that must be there",
+        f"    host={program.host.index} launched={int(program.launched)} directory={quote(engine.directory(program))}",
+        f"    script={quote(engine.file(program))} # the file that must be there",
         f"    ports=({' '.join(map(str, list_ports(program, request)))}) # at which it listens",
         f"    asked=({join(asked)}) # values that the manifest has not, each with its source",
         f"    hidden=({join(hidden)}) # values of Secrets, which `command` does not print",
         "    variables=(",
-        *(f"{_INDENT}{line}" for line in _build_variables(program)),
+        *(f"{_INDENT}{line}" for line in build_variables(program, engine.kept_out)),
         "    )",
-        "    program=(",
-        f"{_INDENT}{_fold([quote(word) for word in program.words], _INDENT)}",
-        "    )",
+        *engine.build_program(program, request),
         "}",
     ]
     return "\n" + "\n".join(lines) + "\n"
 
 
-def _build_variables(program: RankProgram) -> Iterator[str]:
+def build_variables(program: RankProgram, kept_out: frozenset[str] = frozenset()) -> Iterator[str]:
     """The variables of a rank, with those that a bare machine needs beside a pod's: its own address, the interface that
     has it (gloo takes what the host name resolves to otherwise), and output that appears at once in a file."""
     named = {each.name for each in program.variables}
@@ -171,7 +187,7 @@ def _build_variables(program: RankProgram) -> Iterator[str]:
     if "PYTHONUNBUFFERED" not in named:
         yield "PYTHONUNBUFFERED=1"
     for each in program.variables:
-        if each.value is not None and each.name != "POD_IP":
+        if each.value is not None and each.name != "POD_IP" and (each.hidden or each.name not in kept_out):
             yield _build_variable(each.name, each.value)
 
 
@@ -185,3 +201,18 @@ def find_file(words: Sequence[str]) -> str:
     named = find_script({"command": list(words)})
     absolute = (word for word in words[1:] if word.startswith("/") and word.endswith((".py", ".sh")))
     return named or next(absolute, "")
+
+
+def build_command(words: Sequence[str], name: str = "program") -> list[str]:
+    """An array of a rank's function, in lines."""
+    return [f"    {name}=(", f"{_INDENT}{_fold([quote(word) for word in words], _INDENT)}", "    )"]
+
+
+PLAIN = Engine(
+    ".sh",
+    "",
+    lambda program, request: build_command(program.words),
+    lambda program: find_file(program.words),
+    lambda program: program.directory,
+)
+"""Programs of the machine itself."""

@@ -11,12 +11,12 @@ from typing import Any
 
 from paddock.jobs.model import Job, Role
 from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.places.clouds.entry import build_entry, build_node_programs, explain_type, refuse_heter
+from paddock.places.clouds.entry import LOST_IMAGE, build_entry, build_node_programs, explain_type, refuse_heter
 from paddock.places.clouds.images import build_dockerfile
 from paddock.places.clouds.pai import has_servers
 from paddock.places.clouds.platforms import AIHC, AIHC_SERVERS
 from paddock.places.programs import with_fixed_size
-from paddock.places.rendering import MARK, Ability, File, Hosts, Place, Rendering, Request
+from paddock.places.rendering import MARK, File, Hosts, Place, Rendering, Request
 from paddock.version import __version__
 
 _SOURCE = "https://cloud.baidu.com/doc/AIHC/s/Hmayv96tj of 2026-01-27"
@@ -41,7 +41,9 @@ def render(request: Request) -> Rendering:
 def build_notes(*, servers: bool) -> tuple[Phrase, ...]:
     notes = [explain_type("AIHC", servers=servers)]
     if servers:
-        notes.append(phrase("how CreateJob counts the nodes of a TFJob's roles was not found: see its page"))
+        notes.append(
+            phrase("how CreateJob names the nodes of a TFJob's roles was not found: split replicas by its page")
+        )
     notes.append(phrase("entry.sh was run with the variables that the service's page names; no job was created"))
     return tuple(notes)
 
@@ -60,7 +62,7 @@ def build_body(request: Request, *, servers: bool) -> dict[str, Any]:
             "envs": [{"name": "PADDOCK_NOTE", "value": made}, *({"name": name, "value": ""} for name in asked)],
             "image": "REGISTRY/IMAGE:TAG",
             "replicas": job.size,
-            "resources": _list_resources(job.roles[0]),
+            "resources": _list_resources(next(role for role in job.roles if not role.serves)),
         },
     }
 
@@ -78,5 +80,5 @@ def check(job: Job) -> tuple[Phrase, ...]:
 
 PLACE = Place(
     "aihc", "AIHC", Hosts.GIVEN, render, "aihc",
-    has=frozenset({Ability.IMAGE, Ability.RESOURCES, Ability.DEVICES}), check=check,
+    check=check, said=LOST_IMAGE,
 )  # fmt: skip

@@ -10,11 +10,11 @@ from typing import Any
 
 from paddock.jobs.model import Job
 from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.places.clouds.entry import build_entry, refuse_heter, refuse_servers
+from paddock.places.clouds.entry import LOST_IMAGE, build_entry, refuse_heter, refuse_servers
 from paddock.places.clouds.images import build_dockerfile, find_job_device
 from paddock.places.clouds.platforms import BML
 from paddock.places.programs import with_fixed_size
-from paddock.places.rendering import MARK, Ability, File, Hosts, Place, Rendering, Request
+from paddock.places.rendering import MARK, File, Hosts, Place, Rendering, Request
 from paddock.version import __version__
 
 _SOURCE = "https://cloud.baidu.com/doc/BML/s/flq6ebj98 of 2025-01-10"
@@ -78,5 +78,5 @@ _MOST = 4
 
 PLACE = Place(
     "bml", "BML", Hosts.GIVEN, render, "bml",
-    has=frozenset({Ability.IMAGE, Ability.RESOURCES, Ability.DEVICES}), check=check,
+    check=check, said=LOST_IMAGE,
 )  # fmt: skip

@@ -6,17 +6,19 @@ the addresses differs (`platforms`). The names of nodes resolve some time after 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from paddock.jobs.model import Job
 from paddock.jobs.text.phrases import Names, Phrase, phrase
 from paddock.places.bare.machine import NETWORK
 from paddock.places.bare.script import build_array, build_ranks
+from paddock.places.clouds.images import BASE
 from paddock.places.clouds.platforms import Platform
 from paddock.places.hosts import Host, split_marks
 from paddock.places.programs import RankProgram, build_programs, with_fixed_size
-from paddock.places.rendering import MARK, Request, Unplaceable
+from paddock.places.rendering import MARK, Ability, Request, Unplaceable
 from paddock.places.shell import STRAY, comment, quote
 from paddock.version import __version__
 
@@ -37,6 +39,7 @@ read_told() {
 """
 
 _BECOME = r"""
+[[ $nodes =~ ^[0-9]+$ && $index =~ ^[0-9]+$ ]] || fail "$service tells no numbers: $nodes nodes, and this is $index"
 [[ $nodes -eq ${#all_ranks[@]} ]] || fail "the job has ${#all_ranks[@]} ranks, and $service has started $nodes" \
     "nodes: ask for ${#all_ranks[@]} nodes"
 [[ $index -lt ${#all_ranks[@]} ]] || fail "this is node $index, and the job has ${#all_ranks[@]} ranks"
@@ -152,6 +155,15 @@ def refuse_servers(job: Job, service: str) -> tuple[Phrase, ...]:
         service=service,
     )
     return (said,)
+
+
+LOST_IMAGE: Mapping[Ability, Phrase] = MappingProxyType({
+    Ability.IMAGE: phrase(
+        "the image of the job is not used: Dockerfile begins with {base} and the framework; add to it what else the "
+        "program needs",
+        base=BASE,
+    )
+})  # fmt: skip
 
 
 def refuse_heter(job: Job, service: str) -> tuple[Phrase, ...]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from paddock.jobs.model import Job
 from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.places.clouds.entry import build_entry, explain_type, refuse_heter
+from paddock.places.clouds.entry import LOST_IMAGE, build_entry, explain_type, refuse_heter
 from paddock.places.clouds.images import build_dockerfile
 from paddock.places.clouds.platforms import PAI, PAI_SERVERS
 from paddock.places.programs import with_fixed_size
-from paddock.places.rendering import MARK, Ability, File, Hosts, Place, Rendering, Request
+from paddock.places.rendering import MARK, File, Hosts, Place, Rendering, Request
 from paddock.places.shell import comment, fold, quote
 from paddock.version import __version__
 
@@ -87,5 +87,5 @@ def check(job: Job) -> tuple[Phrase, ...]:
 
 PLACE = Place(
     "pai", "PAI-DLC", Hosts.GIVEN, render, "pai",
-    has=frozenset({Ability.IMAGE, Ability.RESOURCES, Ability.DEVICES}), check=check,
+    check=check, said=LOST_IMAGE,
 )  # fmt: skip

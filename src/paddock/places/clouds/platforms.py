@@ -29,7 +29,8 @@ names=()
 own=${MA_CURRENT_IP:-}
 if [[ $nodes -gt 1 ]]; then
     index=$(read_told VC_TASK_INDEX)
-    IFS=, read -r -a names <<<"$(read_told VC_WORKER_HOSTS)"
+    hosts=$(read_told VC_WORKER_HOSTS) # a failure within <<< would not be seen
+    IFS=, read -r -a names <<<"$hosts"
 fi
 """,
     knows_all=True,
@@ -37,10 +38,14 @@ fi
 
 PYTORCH_JOB = r"""
 nodes=${WORLD_SIZE:-1} # nodes, not processes
-index=${RANK:-0}
+index=0
 names=()
 own=''
-if [[ $nodes -gt 1 ]]; then names=("$(read_told MASTER_ADDR)"); fi
+if [[ $nodes -gt 1 ]]; then
+    index=$(read_told RANK)
+    first=$(read_told MASTER_ADDR)
+    names=("$first")
+fi
 """
 
 TF_JOB = r"""
@@ -48,11 +53,7 @@ TF_JOB = r"""
 told=$(read_told TF_CONFIG)
 own=''
 names=()
-{
-    read -r nodes
-    read -r index
-    while read -r name; do names+=("$name"); done
-} < <(python3 -c '
+parsed=$(python3 -c '
 import json, sys
 told = json.loads(sys.argv[1])
 cluster, task = told["cluster"], told["task"]
@@ -60,7 +61,12 @@ roles = [role for role in ("ps", "chief", "worker") if role in cluster]
 before = sum(len(cluster[role]) for role in roles[: roles.index(task["type"])])
 names = [node.rpartition(":")[0] for role in roles for node in cluster[role]]
 print(len(names), before + int(task["index"]), *names, sep="\n")
-' "$told")
+' "$told" 2>/dev/null) || fail "TF_CONFIG is not that of a node of the roles ps and worker: $told"
+{
+    read -r nodes
+    read -r index
+    while read -r name; do names+=("$name"); done
+} <<<"$parsed"
 """
 
 PAI = Platform(
@@ -90,13 +96,15 @@ if [[ -n ${PADDLE_TRAINER_ENDPOINTS:-} ]]; then
     IFS=, read -r -a names <<<"$PADDLE_TRAINER_ENDPOINTS"
     names=("${names[@]%:*}")
     nodes=${#names[@]}
-    index=${PADDLE_TRAINER_ID:-0}
+    index=$(read_told PADDLE_TRAINER_ID)
     own=${POD_IP:-}
 elif [[ -n ${MASTER_ADDR:-} ]]; then
     names=("$MASTER_ADDR")
-    nodes=${WORLD_SIZE:-1}
-    index=${RANK:-0}
+    nodes=$(read_told WORLD_SIZE)
+    index=$(read_told RANK)
 else
+    [[ ${#all_ranks[@]} -eq 1 ]] || fail "this node is not told where the others are: neither" \
+        "PADDLE_TRAINER_ENDPOINTS nor MASTER_ADDR is set, and $service's pages name no others"
     nodes=1
     index=0
 fi

@@ -1,0 +1,27 @@
+"""`--to kubernetes`: the kind, the operator of the namespace and the job, as a cluster takes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+from click.testing import CliRunner
+
+from paddock.cli.main import cli
+from places.manifests import build_paddle, build_role, write_manifest
+
+
+def test_a_job_brings_its_kind_and_its_operator(tmp_path: Path) -> None:
+    manifest = build_paddle(worker=build_role(2, "python", "train.py"))
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "b"}}
+    file = write_manifest(tmp_path, manifest, config)
+    typed = ["render", str(file), "--to", "kubernetes", "-n", "team-a", "-o", str(tmp_path / "out")]
+    done = CliRunner().invoke(cli, typed, prog_name="paddock")
+    assert done.exit_code == 0, done.output
+    read = {path.name: list(yaml.safe_load_all(path.read_text())) for path in (tmp_path / "out").iterdir()}
+    assert [each["metadata"]["name"] for each in read["crd.yaml"]] == ["paddlejobs.batch.paddlepaddle.org"]
+    deployments = [each for each in read["operator.yaml"] if each["kind"] == "Deployment"]
+    assert [each["metadata"]["namespace"] for each in deployments] == ["team-a"]
+    assert [each["kind"] for each in read["demo.yaml"]] == ["ConfigMap", "PaddleJob"]
+    assert read["demo.yaml"][1]["spec"] == manifest["spec"]
+    assert "kubectl create -f demo.yaml" in done.output
