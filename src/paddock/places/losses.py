@@ -15,6 +15,8 @@ from paddock.jobs.text.phrases import Names, Phrase, counted, phrase
 from paddock.kube.meta import Manifest
 from paddock.places.rendering import Ability, Place
 
+Said = Phrase | str
+
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a place within a container
 _LIMITED = ("cpu", "memory", "ephemeral-storage")
 _NODES = ("nodeSelector", "affinity", "tolerations", "topologySpreadConstraints", "nodeName")
@@ -32,7 +34,7 @@ def explain_losses(job: Job, place: Place) -> tuple[Phrase, ...]:
     return tuple(told)
 
 
-def _restarts(job: Job, place: str) -> Phrase | None:
+def _restarts(job: Job, place: Said) -> Phrase | None:
     asked = [role.name for role in job.roles if role.restart is not RestartPolicy.NEVER]
     if not asked:
         return None
@@ -43,7 +45,7 @@ def _restarts(job: Job, place: str) -> Phrase | None:
     )  # fmt: skip
 
 
-def _deadline(job: Job, place: str) -> Phrase | None:
+def _deadline(job: Job, place: Said) -> Phrase | None:
     seconds = job.policies.active_deadline
     if seconds is None:
         return None
@@ -53,19 +55,19 @@ def _deadline(job: Job, place: str) -> Phrase | None:
     )  # fmt: skip
 
 
-def _ttl(job: Job, place: str) -> Phrase | None:
+def _ttl(job: Job, place: Said) -> Phrase | None:
     if job.policies.ttl is None:
         return None
     return phrase("ttlSecondsAfterFinished is lost: nothing is removed on {place} when it has ended", place=place)
 
 
-def _suspend(job: Job, place: str) -> Phrase | None:
+def _suspend(job: Job, place: Said) -> Phrase | None:
     if not job.policies.suspend:
         return None
     return phrase("suspend is lost: {place} has no job that waits, so what is started trains at once", place=place)
 
 
-def _elastic(job: Job, place: str) -> Phrase | None:
+def _elastic(job: Job, place: Said) -> Phrase | None:
     elastic = job.launch.elastic
     if elastic is None:
         return None
@@ -75,7 +77,7 @@ def _elastic(job: Job, place: str) -> Phrase | None:
     )  # fmt: skip
 
 
-def _gang(job: Job, place: str) -> Phrase | None:
+def _gang(job: Job, place: Said) -> Phrase | None:
     asked = job.scheduling
     if not (asked.queue or asked.priority_class or asked.min_available is not None):
         return None
@@ -84,7 +86,7 @@ def _gang(job: Job, place: str) -> Phrase | None:
     )
 
 
-def _image(job: Job, place: str) -> Phrase | None:
+def _image(job: Job, place: Said) -> Phrase | None:
     images = tuple(dict.fromkeys(str(each["image"]) for each in _trained(job) if each.get("image")))
     if not images:
         return None
@@ -95,14 +97,14 @@ def _image(job: Job, place: str) -> Phrase | None:
     )  # fmt: skip
 
 
-def _resources(job: Job, place: str) -> Phrase | None:
+def _resources(job: Job, place: Said) -> Phrase | None:
     limited = tuple(name for name in _amounts(job) if name in _LIMITED)
     if not limited:
         return None
     return phrase("limits of {names} are lost: {place} does not hold a rank to them", names=Names(limited), place=place)
 
 
-def _devices(job: Job, place: str) -> Phrase | None:
+def _devices(job: Job, place: Said) -> Phrase | None:
     devices = tuple(name for name in _amounts(job) if "/" in name)
     if not devices:
         return None
@@ -119,7 +121,7 @@ def _amounts(job: Job) -> list[str]:
     return sorted({str(name) for each in resources for key in ("requests", "limits") for name in each.get(key) or {}})
 
 
-def _volumes(job: Job, place: str) -> Phrase | None:
+def _volumes(job: Job, place: Said) -> Phrase | None:
     paths = [
         mount["mountPath"]
         for spec, each in _specs(job)
@@ -141,7 +143,7 @@ def _is_host_path(spec: Manifest, mount: Mapping[str, Any]) -> bool:
     return bool(path == mount["mountPath"])
 
 
-def _nodes(job: Job, place: str) -> Phrase | None:
+def _nodes(job: Job, place: Said) -> Phrase | None:
     asked = _fields(job, _NODES)
     if not asked:
         return None
@@ -152,7 +154,7 @@ def _nodes(job: Job, place: str) -> Phrase | None:
     )  # fmt: skip
 
 
-def _companions(job: Job, place: str) -> Phrase | None:
+def _companions(job: Job, place: Said) -> Phrase | None:
     names = [
         str(each["name"])
         for role in job.roles
@@ -171,7 +173,7 @@ def _companions(job: Job, place: str) -> Phrase | None:
     )  # fmt: skip
 
 
-def _probes(job: Job, place: str) -> Phrase | None:
+def _probes(job: Job, place: Said) -> Phrase | None:
     asked = tuple(name for name in _PROBES if any(each.get(name) for each in _trained(job)))
     if not asked:
         return None
@@ -182,7 +184,7 @@ def _probes(job: Job, place: str) -> Phrase | None:
     )  # fmt: skip
 
 
-def _account(job: Job, place: str) -> Phrase | None:
+def _account(job: Job, place: Said) -> Phrase | None:
     asked = _fields(job, _ACCOUNTS)
     if not asked:
         return None
@@ -208,7 +210,7 @@ def _specs(job: Job) -> list[tuple[Manifest, Manifest]]:
     return [(spec, spec["containers"][main_container(job, spec["containers"])]) for spec in specs]
 
 
-_LOSSES: Mapping[Ability, Callable[[Job, str], Phrase | None]] = {
+_LOSSES: Mapping[Ability, Callable[[Job, Said], Phrase | None]] = {
     Ability.RESTARTS: _restarts,
     Ability.DEADLINE: _deadline,
     Ability.TTL: _ttl,

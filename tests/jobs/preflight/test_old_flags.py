@@ -25,8 +25,8 @@ TOLD = [
      "each machine trains alone, as a job of one machine, and ends with exit code 0; write --master a:6170 --nnodes 2 "
      "--rank 1"),
     (f"{LAUNCH} --use_paddlecloud t.py", "warning", "does nothing: leave it out"),
-    (f"{LAUNCH} --workers=a:1 --servers=b:1 t.py", "warning", "write --trainers a:1"),
-    (f"{LAUNCH} --worker_num=2 t.py", "warning", "write --trainer_num 2"),
+    (f"{LAUNCH} --workers=a:1 --servers=b:1 t.py", "warning", "it ends, and today's, with --trainers, does not"),
+    (f"{LAUNCH} --worker_num=2 t.py", "warning", "start the old launcher"),
     (f"{LAUNCH} --server_num 1 --trainer_num 2 t.py", "warning",
      "parameter servers that the launcher starts never end"),
     (f"{LAUNCH} --http_port=1 t.py", "warning", "write --gloo_port 1"),
@@ -42,6 +42,11 @@ TOLD = [
     (f"{LAUNCH} --nnodes 0 t.py", "warning", "trains alone"),
     (f"{LAUNCH} --run_mode ps-heter t.py", "warning", "becomes collective"),
     (f"{LAUNCH} --legacy True t.py", "error", "takes True for the program"),
+    (f"{LAUNCH} --master a:1 --worker_num=2 t.py", "warning", "are ignored, as the launcher has a master"),
+    (f"{LAUNCH} --heter_devices=cpu t.py", "warning", "are for the old launcher alone"),
+    (f"{LAUNCH} --master a:1 --heter_worker_num=1 t.py", "warning", "are ignored, as the launcher has a master"),
+    (f"{LAUNCH} --ips=127.0.0.1,10.0.0.2 t.py", "error", "ends with a ValueError"),
+    ("python -m paddle.fluid.distributed t.py", "error", "there is no paddle.fluid.distributed"),
     (f"{LAUNCH} --ips=gpu-a,gpu-b t.py", "warning", "every machine is rank 0"),
     ("python -m paddle.distributed.launch_ps t.py", "error", "there is no paddle.distributed.launch_ps"),
     ("python -m paddle.fluid.launch t.py", "error", "there is no paddle.fluid.launch"),
@@ -99,11 +104,20 @@ def test_the_documents_script_is_told_line_by_line() -> None:
         ('echo "two\nlines"; fleetrun --np=2 t.py', [1]),
         ("echo 'open\nfleetrun --np=2 t.py", [1]),
         ("fleetrun --np=2 t.py \\", [1]),
+        ("X=$((1<<n))\nfleetrun --np=2 t.py", [2]),
+        ("tr a b <<<EOF\nfleetrun --np=2 t.py", [2]),
+        ("bash -c 'cd /w && fleetrun --np=2 t.py'", [1]),
         ("", []),
     ],
 )
 def test_which_lines_of_a_script_are_read(script: str, lines: list[int]) -> None:
     assert [each.line for each in check_script(script).problems] == lines
+
+
+@pytest.mark.parametrize("before", ["export PADDLE_MASTER=a:1\n", "PADDLE_MASTER=a:1\n", "PADDLE_MASTER=a:1 "])
+def test_a_master_of_the_environment_counts(before: str) -> None:
+    (problem,) = check_script(f"{before}fleetrun --my_option=1 t.py").problems
+    assert "is ignored: no launcher of today knows it" in problem.message
 
 
 def test_a_manifest_is_told_the_same_and_to_leave_places_to_paddock() -> None:
@@ -115,4 +129,5 @@ def test_a_manifest_is_told_the_same_and_to_leave_places_to_paddock() -> None:
     (document,) = read_documents(yaml.safe_dump(manifest))
     (problem,) = [each for each in check(document) if "--node_ip" in each.message]
     assert "leave them out: Paddock tells each rank where the others are" in problem.message
+    assert "write --devices 0" in problem.message
     assert problem.path == "spec.worker.template.spec.containers[0].command"

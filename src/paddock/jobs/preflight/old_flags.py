@@ -15,7 +15,7 @@ from typing import Any
 
 from paddock.jobs.preflight.parts import Container, Part
 from paddock.jobs.reading.commands import OpenQuote, read_commands, read_script
-from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.text.phrases import Names, Phrase, phrase
 from paddock.jobs.text.problems import Problem
 from paddock.jobs.text.sentences import told
 
@@ -68,7 +68,7 @@ def find_paddle_launch(words: Sequence[str]) -> PaddleLaunch | None:
     for place, word in enumerate(words[:-1]):
         if word == "-m":
             module = words[place + 1]
-            is_one = module in _MODULES or (_GONE.fullmatch(module) and "launch" in module)
+            is_one = module in _MODULES or (_GONE.fullmatch(module))
             return _read_options(module, words[place + 2 :]) if is_one else None
     return None
 
@@ -118,10 +118,10 @@ def check_script(text: str) -> ScriptRead:
     """The problems of the launcher's commands in a shell script. A script is not run, and nothing is said of what it
     only computes."""
     problems: list[Problem] = []
-    launches, has_master = 0, False
+    launches = 0
     try:
         for command in read_script(text):
-            has_master = has_master or any(word.startswith("PADDLE_MASTER=") for word in command.words)
+            has_master = "PADDLE_MASTER" in command.variables
             launch = find_paddle_launch(command.words)
             if launch is None:
                 continue
@@ -145,9 +145,18 @@ def check_old_flags(parts: Sequence[Part], kind: str) -> Iterator[Problem]:
         key = "command" if trains.value.get("command") else "args"
         for words in read_commands(trains.value):
             launch = find_paddle_launch(words)
-            for each in explain_launch(launch, has_master=_has_master(trains), in_job=True) if launch else ():
-                yield told(f"{trains.path}.{key}", each.said, severity=each.severity, about_key=True)
-                break  # one place has one problem
+            found = list(explain_launch(launch, has_master=_has_master(trains), in_job=True)) if launch else []
+            if found:
+                worst = "error" if any(each.severity == "error" for each in found) else "warning"
+                yield told(f"{trains.path}.{key}", _join(found), severity=worst, about_key=True)
+                break  # a place has one problem
+
+
+def _join(found: Sequence[Told]) -> Phrase:
+    joined = found[0].said
+    for each in found[1:]:
+        joined = phrase("{first}; {second}", first=joined, second=each.said)
+    return joined
 
 
 def _has_master(container: Container) -> bool:
@@ -170,10 +179,11 @@ def explain_launch(launch: PaddleLaunch, *, has_master: bool = False, in_job: bo
     if launch.stray:
         yield _explain_stray(launch, launch.stray)
         return
-    yield from _explain_refused(launch)
+    yield from _explain_refused(launch, is_placed=is_placed)
+    yield from _explain_servers(launch, is_placed=is_placed)
     yield from _explain_placed(launch, is_placed=is_placed, in_job=in_job)
     for name, value in launch.options.items():
-        if not find_candidates(name) and name not in _PLACING and name not in _REFUSED:
+        if not find_candidates(name) and name not in _TOLD_APART:
             yield Told(_explain_ignored(name, value or "", is_placed=is_placed))
     yield from _explain_values(launch)
     if launch.module == _OLD_MODULE:
@@ -181,10 +191,14 @@ def explain_launch(launch: PaddleLaunch, *, has_master: bool = False, in_job: bo
 
 
 _PLACING = frozenset({"cluster_node_ips", "node_ip", "started_port"})
-_REFUSED = frozenset({"np", "heter_workers", "heter_worker_num", "heter_devices"})
+_REFUSED = frozenset({"np"})
+_HETER = frozenset({"heter_workers", "heter_worker_num", "heter_devices"})
 _DEVICES = frozenset({"selected_gpus", "selected_npus", "selected_xpus", "dcus"})
 _DROPPED = frozenset({"use_paddlecloud", "print_config", "worker_endpoints", "endpoints"})
-_SERVERS = ("servers", "trainers", "server_num", "trainer_num", "workers", "worker_num")
+_SERVERS = ("servers", "trainers", "server_num", "trainer_num")
+_WORKERS = {"workers": "trainers", "worker_num": "trainer_num"}
+_TOLD_APART = _PLACING | _REFUSED | _HETER | frozenset(_WORKERS)
+"""Options that have sentences of their own."""
 
 
 def _explain_stray(launch: PaddleLaunch, name: str) -> Told:
@@ -197,7 +211,7 @@ def _explain_stray(launch: PaddleLaunch, name: str) -> Told:
     return Told(said, "error")
 
 
-def _explain_refused(launch: PaddleLaunch) -> Iterator[Told]:
+def _explain_refused(launch: PaddleLaunch, *, is_placed: bool) -> Iterator[Told]:
     if "np" in launch.options:
         said = phrase(
             "--np is refused with exit code 2 (it could be --nproc_per_node or --npus): write --nnodes {value}",
@@ -210,8 +224,16 @@ def _explain_refused(launch: PaddleLaunch) -> Iterator[Told]:
             said = phrase("--{name} is refused with exit code 2: it could be {names}", name=name,
                           names=tuple(f"--{each}" for each in found))  # fmt: skip
             yield Told(said, "error")
-    heter = [name for name in ("heter_workers", "heter_worker_num") if name in launch.options]
-    if heter and "heter_devices" not in launch.options:
+    heter = sorted(name for name in launch.options if name in _HETER)
+    if heter and is_placed:
+        said = phrase("{options} are ignored, as the launcher has a master: leave it out, and write --servers and "
+                      "--trainers", options=_name(heter))  # fmt: skip
+        yield Told(said)
+    elif heter and "heter_devices" in heter:
+        said = phrase("{options} are for the old launcher alone, and for PaddlePaddle up to 3.0: today's has no "
+                      "heterogeneous servers", options=_name(heter))  # fmt: skip
+        yield Told(said)
+    elif heter:
         said = phrase(
             "--{name} without --heter_devices ends with an AssertionError: add --heter_devices, which only the old "
             "launcher knows, up to PaddlePaddle 3.0",
@@ -222,17 +244,20 @@ def _explain_refused(launch: PaddleLaunch) -> Iterator[Told]:
 
 def _explain_placed(launch: PaddleLaunch, *, is_placed: bool, in_job: bool) -> Iterator[Told]:
     """The options of 2019 by which nodes found each other."""
-    used = tuple(f"--{name}" for name in launch.options if name in _PLACING)
+    used = [name for name in launch.options if name in _PLACING]
     if not used:
         return
     advice = phrase("leave them out: Paddock tells each rank where the others are") if in_job else _place(launch)
     if is_placed:
-        yield Told(phrase("{options} are ignored, as the launcher has a master: {advice}", options=used, advice=advice))
+        said = phrase(
+            "{options} are ignored, as the launcher has a master: {advice}", options=_name(used), advice=advice
+        )
+        yield Told(said)
         return
     said = phrase(
         "{options} are ignored: each machine trains alone, as a job of one machine, and ends with exit code 0; "
         "{advice}",
-        options=", ".join(used), advice=advice,
+        options=_name(used), advice=advice,
     )  # fmt: skip
     yield Told(said)
 
@@ -255,7 +280,7 @@ def _advise(name: str, value: str) -> str:
     if name in _DEVICES:
         return f"--devices {value}"
     renamed = {
-        "workers": "--trainers", "worker_num": "--trainer_num", "http_port": "--gloo_port",
+        "http_port": "--gloo_port",
         "elastic_server": "--master", "scale": "--nnodes",
     }.get(name)  # fmt: skip
     if name == "elastic_server":
@@ -270,8 +295,8 @@ def _explain_ignored(name: str, value: str, *, is_placed: bool) -> Phrase:
             return phrase("{option} is ignored, and all devices are used: write {advice}", option=option,
                           advice=_advise(name, value))  # fmt: skip
         return phrase(
-            "{option} makes it the old launcher, where a wheel for CPUs ignores it and starts one process: write "
-            "{advice}",
+            "{option} makes it the old launcher, which takes it for --gpus, and with a wheel for CPUs ignores it and "
+            "starts one process: write {advice}",
             option=option, advice=_advise(name, value),
         )  # fmt: skip
     if name in _DROPPED:
@@ -288,6 +313,37 @@ def _explain_ignored(name: str, value: str, *, is_placed: bool) -> Phrase:
         "out",
         option=option,
     )
+
+
+def _explain_servers(launch: PaddleLaunch, *, is_placed: bool) -> Iterator[Told]:
+    """Parameter servers by the launcher: the old one ends them with its own workers, today's never does."""
+    old = sorted(name for name in _WORKERS if name in launch.options)
+    if old and is_placed:
+        said = phrase(
+            "{options} are ignored, as the launcher has a master, and one trainer starts: a job with the roles ps and "
+            "worker starts all",
+            options=_name(old),
+        )
+        yield Told(said)
+    elif old:
+        said = phrase(
+            "{options} start the old launcher, where gloo is off unless PADDLE_WITH_GLOO=1; it ends, and today's, with "
+            "{today}, does not: its servers never end; a job with the roles ps and worker has neither",
+            options=_name(old), today=_name([_WORKERS[name] for name in old]),
+        )  # fmt: skip
+        yield Told(said)
+    serving = [name for name in _SERVERS if name in launch.options]
+    if serving and not old and launch.module != _OLD_MODULE:
+        said = phrase(
+            "{options}: parameter servers that the launcher starts never end, and it waits for them; a job with the roles "
+            "ps and worker ends them",
+            options=_name(serving),
+        )
+        yield Told(said)
+
+
+def _name(options: Sequence[str]) -> Names:
+    return Names(tuple(f"--{each}" for each in options))
 
 
 def _explain_values(launch: PaddleLaunch) -> Iterator[Told]:
@@ -309,13 +365,10 @@ def _explain_values(launch: PaddleLaunch) -> Iterator[Told]:
                       value=launch.value("legacy"))  # fmt: skip
         yield Told(said, "error")
     hosts = [each for each in launch.value("ips").split(",") if each]
-    if any(not _ADDRESS.fullmatch(each) for each in hosts):
+    if len(hosts) > 1 and any(each.startswith("127.") for each in hosts):
+        said = phrase("--ips with 127.0.0.1 among several ends with a ValueError: write the machines' own addresses")
+        yield Told(said, "error")
+    elif any(not _ADDRESS.fullmatch(each) for each in hosts):
         said = phrase("--ips reads addresses alone: with names every machine is rank 0, and trains alone; write "
                       "--master IP:PORT --nnodes {count} --rank R", count=str(len(hosts)))  # fmt: skip
         yield Told(said)
-    serving = tuple(f"--{name}" for name in _SERVERS if name in launch.options)
-    if serving and launch.module != _OLD_MODULE:
-        yield Told(
-            phrase("{options}: parameter servers that the launcher starts never end, and it waits for them; a job with "
-                   "the roles ps and worker ends them", options=", ".join(serving))
-        )  # fmt: skip

@@ -18,7 +18,7 @@ from paddock.jobs.reading.scripts import SHELLS
 _BEFORE = re.compile(r"[A-Za-z_]\w*=.*|exec|time|nohup|env|then|do|else|if|!|\{")
 _ENDS = ";&|()\n"
 _ASSIGNMENT = re.compile(r"\s*(?:export\s+|local\s+|declare\s+)?([A-Za-z_]\w*)=(.*)", re.DOTALL)
-_HERE = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
+_HERE = re.compile(r"(?<![<(])<<-?\s*(['\"]?)([A-Za-z_]\w*)\1(?!\s*\))")
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _SHEBANG = re.compile(r"#!\s*\S*?/?(?:env\s+)?(?:ba|da|z|k)?sh\b")
 MOST_JOINED = 200
@@ -27,10 +27,11 @@ MOST_JOINED = 200
 
 @dataclass(frozen=True, slots=True)
 class ShellCommand:
-    """`line`: where it begins, from 1."""
+    """`line`: where it begins, from 1. `variables`: names that the script, or the command itself, has set before it."""
 
     line: int
     words: tuple[str, ...]
+    variables: frozenset[str] = frozenset()
 
 
 class OpenQuote(ValueError):
@@ -63,22 +64,26 @@ def read_commands(container: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 def split_commands(text: str) -> Iterator[tuple[str, ...]]:
     """Up to a here-document, whose text is another program's; none of a text with an open quote."""
     try:
-        yield from _split(text.partition("<<")[0])
+        yield from (words for _, words in _split(_HERE.split(text)[0]))
     except ValueError:
         return
 
 
-def _split(text: str) -> Iterator[tuple[str, ...]]:
+def _split(text: str) -> Iterator[tuple[frozenset[str], tuple[str, ...]]]:
+    """Simple commands, each with the names that are assigned before it in the same command."""
     lexer = shlex.shlex(text.replace("\\\n", " "), posix=True, punctuation_chars=_ENDS)
     lexer.whitespace, lexer.whitespace_split = " \t\r", True
     command: list[str] = []
+    assigned: set[str] = set()
     for token in (*lexer, ";"):
         if token.strip(_ENDS):
             if command or not _BEFORE.fullmatch(token):
                 command.append(token)
+            elif "=" in token:
+                assigned.add(token.partition("=")[0])
         else:
-            yield tuple(command)
-            command = []
+            yield frozenset(assigned), tuple(command)
+            command, assigned = [], set()
 
 
 def read_script(text: str) -> Iterator[ShellCommand]:
@@ -91,9 +96,19 @@ def read_script(text: str) -> Iterator[ShellCommand]:
             if value is not None:
                 variables[match[1]] = _expand(value, variables)
                 continue
-        for words in _split(_expand(_HERE.split(line)[0], variables)):
+        for assigned, words in _split(_expand(_HERE.split(line)[0], variables)):
+            known = frozenset(variables) | assigned
+            if words[:1] == ("export",):
+                variables |= {word.partition("=")[0]: "" for word in words[1:] if "=" in word}
             if words:
-                yield ShellCommand(number, words)
+                yield ShellCommand(number, words, known)
+                yield from (ShellCommand(number, inner, known) for inner in _read_inner(words))
+
+
+def _read_inner(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The commands of `bash -c "…"`."""
+    if posixpath.basename(words[0]) in SHELLS:
+        yield from (inner for inner in read_commands({"command": list(words)}) if inner and inner != words)
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:

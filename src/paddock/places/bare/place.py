@@ -119,7 +119,7 @@ def _list_notes(request: Request) -> Iterator[Phrase]:
 
 PLACE = Place(
     name="bare",
-    title="a bare machine",
+    title=phrase("a bare machine"),
     hosts=Hosts.NAMED,
     render=render,
     page="bare-machines",
