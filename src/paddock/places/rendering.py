@@ -95,9 +95,8 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """`name`: of `--to`. `title`: how sentences call it; a name is a text. `has`: the abilities that are not lost
-    there.
-    `check`: reasons why it cannot carry the job. `page`: of docs/places."""
+    """`name`: of `--to`. `title`: how sentences call it; a name is a text. `has`: the abilities that are not
+    lost there. `check`: reasons why it cannot carry the job. `page`: of docs/places."""
 
     name: str
     title: Phrase | str

@@ -10,13 +10,13 @@ from pathlib import Path
 import click
 
 from paddock.cli.cluster.errors import UserError
-from paddock.cli.output.language import localized
+from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.streams import print_answer
 from paddock.cli.output.terminal import stderr
 from paddock.cli.rendering.files import find_left, write_files
 from paddock.cli.rendering.requests import HIGHEST_PORT, read_request
 from paddock.cli.verb import Verb
-from paddock.jobs.text.phrases import Names, Phrase, counted, phrase
+from paddock.jobs.text.phrases import Names, Phrase, counted, phrase, render
 from paddock.places.losses import explain_losses
 from paddock.places.registry import PLACES
 from paddock.places.rendering import Place, Rendering, Request, Unplaceable
@@ -86,7 +86,7 @@ def command(
         from paddock.cli.rendering.run import run_machines
 
         return run_machines(request, rendering.files, directory, target)
-    for line in build_report(rendering, written, find_left(target, written)):
+    for line in build_report(rendering, target, written, find_left(target, written)):
         print_answer(localized(line) if isinstance(line, Phrase) else line)
     return 0
 
@@ -116,7 +116,7 @@ def _render(place: Place, request: Request) -> Rendering:
         raise UserError(*reasons, _NOTHING) from error
 
 
-def build_report(rendering: Rendering, written: list[Path], left: list[Path]) -> list[Phrase | str]:
+def build_report(rendering: Rendering, directory: Path, written: list[Path], left: list[Path]) -> list[Phrase | str]:
     """What was written, what is left from an earlier rendering, what to do next. Pure."""
     lines: list[Phrase | str] = [phrase("{file} is written", file=str(path)) for path in written]
     if left:
@@ -130,8 +130,9 @@ def build_report(rendering: Rendering, written: list[Path], left: list[Path]) ->
         )  # fmt: skip
     lines += [phrase("note: {said}", said=note) for note in rendering.notes]
     if rendering.steps:
-        lines += ["", phrase("next:")]
-        lines += [phrase("  {step}", step=step) for step in rendering.steps]
+        lines += ["", phrase("next, in {directory}:", directory=str(directory))]
+        language = readers_language()
+        lines += [f"  {step if isinstance(step, str) else render(step, language)}" for step in rendering.steps]
     return lines
 
 

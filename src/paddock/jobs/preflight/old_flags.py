@@ -335,8 +335,8 @@ def _explain_servers(launch: PaddleLaunch, *, is_placed: bool) -> Iterator[Told]
     serving = [name for name in _SERVERS if name in launch.options]
     if serving and not old and launch.module != _OLD_MODULE:
         said = phrase(
-            "{options}: parameter servers that the launcher starts never end, and it waits for them; a job with the roles "
-            "ps and worker ends them",
+            "{options}: parameter servers that the launcher starts never end, and it waits for them; a job with the "
+            "roles ps and worker ends them",
             options=_name(serving),
         )
         yield Told(said)
