@@ -11,6 +11,7 @@ import yaml
 from jobs.samples import read_manifest
 from paddock.jobs.preflight import check, read_documents
 from paddock.jobs.preflight.old_flags import check_script, explain_launch, find_paddle_launch
+from paddock.jobs.reading.commands import split_commands
 
 LAUNCH = "python -m paddle.distributed.launch"
 DOCUMENT = Path(__file__).parent / "run.sh"
@@ -105,6 +106,7 @@ def test_the_documents_script_is_told_line_by_line() -> None:
         ("echo 'open\nfleetrun --np=2 t.py", [1]),
         ("fleetrun --np=2 t.py \\", [1]),
         ("X=$((1<<n))\nfleetrun --np=2 t.py", [2]),
+        ("X=$((1<<nn+1))\nfleetrun --np=2 t.py\nn", [2]),
         ("tr a b <<<EOF\nfleetrun --np=2 t.py", [2]),
         ("bash -c 'cd /w && fleetrun --np=2 t.py'", [1]),
         ("", []),
@@ -131,3 +133,10 @@ def test_a_manifest_is_told_the_same_and_to_leave_places_to_paddock() -> None:
     assert "leave them out: Paddock tells each rank where the others are" in problem.message
     assert "write --devices 0" in problem.message
     assert problem.path == "spec.worker.template.spec.containers[0].command"
+
+
+def test_the_commands_after_a_here_document_are_read_and_its_text_is_not() -> None:
+    found = [words for words in split_commands("cat <<E\nfleetrun a.py\nE\nX=$((1<<n)); fleetrun t.py") if words]
+    assert ("cat",) in found
+    assert found[-1] == ("fleetrun", "t.py")
+    assert ("fleetrun", "a.py") not in found

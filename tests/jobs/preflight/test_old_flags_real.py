@@ -20,7 +20,8 @@ PROGRAM = "import os\nprint('ran', os.environ.get('PADDLE_TRAINER_ID'), os.envir
 
 @dataclass(frozen=True)
 class Row:
-    """`ran`: how often the program ran, as which rank of how many. `old`: by the old launcher."""
+    """`ran`: how often the program ran, as which rank of how many. `old`: the output shows the old launcher.
+    `master`: PADDLE_MASTER is set."""
 
     options: str
     code: int
@@ -28,12 +29,13 @@ class Row:
     old: bool = False
     module: str = "paddle.distributed.launch"
     words: str = ""
+    master: bool = False
 
 
 ROWS = (
     Row("", 0),
     Row("--selected_gpus=0,1", 0, old=True),
-    Row("--selected_gpus 0,1", 1, (), old=True),
+    Row("--selected_gpus 0,1", 1, (), old=True, words="0,1"),
     Row(
         "--cluster_node_ips=192.0.2.2,192.0.2.3 --node_ip=192.0.2.3 --started_port=6170 --selected_gpus=0", 0, old=True
     ),
@@ -45,8 +47,11 @@ ROWS = (
     Row("--np=2", 2, (), words="ambiguous option"),
     Row("--nnodes 0", 0),
     Row("--run_mode nonsense", 0),
-    Row("--legacy True", 1, (), old=True),
+    Row("--legacy True", 1, (), old=True, words="True"),
     Row("--heter_worker_num=1", 1, (), old=True, words="AssertionError"),
+    Row("--selected_gpus=0,1", 0, old=True, module="paddle.distributed.fleet.launch"),
+    Row("--start=6170", 0),
+    Row("--my_option=1", 0, master=True),
     Row("", 1, (), module="paddle.distributed.launch_ps", words="No module named"),
     Row("", 1, (), module="paddle.fluid.launch", words="No module named"),
 )
@@ -69,6 +74,8 @@ async def run(python: str, row: Row, directory: Path, two: asyncio.Semaphore) ->
     (own / "t.py").write_text(PROGRAM)
     options = shlex.split(row.options.replace("PORT", str(find_port())))
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PADDLE_", "PET_"))}
+    if row.master:
+        clean["PADDLE_MASTER"] = f"127.0.0.1:{find_port()}"
     async with two:
         process = await asyncio.create_subprocess_exec(
             python, "-m", row.module, *options, "t.py", cwd=own, env=clean,
@@ -80,9 +87,9 @@ async def run(python: str, row: Row, directory: Path, two: asyncio.Semaphore) ->
     is_old = "Configuration Arguments" in out
     launch = find_paddle_launch(["python", "-m", row.module, *options, "t.py"])
     assert launch is not None
-    errors = [each for each in explain_launch(launch) if each.severity == "error"]
+    errors = [each for each in explain_launch(launch, has_master=row.master) if each.severity == "error"]
     agrees = bool(errors) == (row.code != 0)
-    seen = (process.returncode, ran, is_old or (row.old and row.code != 0), row.words in out, agrees)
+    seen = (process.returncode, ran, is_old, row.words in out, agrees)
     expected = (row.code, row.ran, row.old, True, True)
     return "" if seen == expected else f"{row}: {seen}\n{out[-1500:]}"
 

@@ -18,7 +18,8 @@ from paddock.jobs.reading.scripts import SHELLS
 _BEFORE = re.compile(r"[A-Za-z_]\w*=.*|exec|time|nohup|env|then|do|else|if|!|\{")
 _ENDS = ";&|()\n"
 _ASSIGNMENT = re.compile(r"\s*(?:export\s+|local\s+|declare\s+)?([A-Za-z_]\w*)=(.*)", re.DOTALL)
-_HERE = re.compile(r"(?<![<(])<<-?\s*(['\"]?)([A-Za-z_]\w*)\1(?!\s*\))")
+_HERE = re.compile(r"(?<!<)<<-?\s*(['\"]?)([A-Za-z_]\w*)\1")
+_ARITHMETIC = re.compile(r"\(\(.*?\)\)")
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _SHEBANG = re.compile(r"#!\s*\S*?/?(?:env\s+)?(?:ba|da|z|k)?sh\b")
 MOST_JOINED = 200
@@ -62,11 +63,24 @@ def read_commands(container: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def split_commands(text: str) -> Iterator[tuple[str, ...]]:
-    """Up to a here-document, whose text is another program's; none of a text with an open quote."""
+    """Without the text of here-documents, which is another program's; none of a text with an open quote."""
     try:
-        yield from (words for _, words in _split(_HERE.split(text)[0]))
+        lines = [_cut_here(line) for _, line in _logical_lines(text)]
+        found = [words for line in lines for _, words in _split(line)]
     except ValueError:
         return
+    yield from found
+
+
+def _hide_arithmetic(text: str) -> str:
+    """The text with `((…))` covered, as long as before: `<<` is a shift there."""
+    return _ARITHMETIC.sub(lambda match: "0" * len(match[0]), text)
+
+
+def _cut_here(text: str) -> str:
+    """A line up to its here-document."""
+    found = _HERE.search(_hide_arithmetic(text))
+    return text[: found.start()] if found else text
 
 
 def _split(text: str) -> Iterator[tuple[frozenset[str], tuple[str, ...]]]:
@@ -96,7 +110,7 @@ def read_script(text: str) -> Iterator[ShellCommand]:
             if value is not None:
                 variables[match[1]] = _expand(value, variables)
                 continue
-        for assigned, words in _split(_expand(_HERE.split(line)[0], variables)):
+        for assigned, words in _split(_expand(_cut_here(line), variables)):
             known = frozenset(variables) | assigned
             if words[:1] == ("export",):
                 variables |= {word.partition("=")[0]: "" for word in words[1:] if "=" in word}
@@ -128,7 +142,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
                 raise OpenQuote(number)
             whole = whole.removesuffix("\\") + (" " if whole.endswith("\\") else "\n") + following[1]
         yield number, whole
-        for end in _HERE.findall(whole):
+        for end in _HERE.findall(_hide_arithmetic(whole)):
             for _, inside in lines:
                 if inside.strip() == end[1]:
                     break
@@ -136,7 +150,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 def _is_closed(text: str) -> bool:
     try:
-        list(shlex.shlex(_HERE.split(text)[0], posix=True, punctuation_chars=_ENDS))
+        list(shlex.shlex(_cut_here(text), posix=True, punctuation_chars=_ENDS))
     except ValueError:
         return False
     return True
