@@ -11,7 +11,7 @@ from paddock.places.bare.watch import SETTLE_SECONDS, End, State, decide
 
 SERVERS = read_sample("wide_and_deep")
 COLLECTIVE = read_sample("resnet")
-REMOTE = Remote("/work", "paddock-demo", "demo-a.sh", True)
+REMOTE = Remote("/srv/job", "paddock-demo", "demo-a.sh", True)
 
 
 def end(name: str, code: int | None, at: float = 1.0, tail: str = "", *, stopped: bool = False) -> End:
@@ -72,9 +72,9 @@ def test_who_failed_first_is_no_echo_of_a_peer(ends: list[End], first: str) -> N
         (SSH_FAILED, "ssh: connect to host b port 22: Connection timed out", "b: it does not answer"),
         (SSH_FAILED, "Bad owner or permissions on /root/.ssh/config", "b: Bad owner or permissions"),
         (SSH_FAILED, "", "b: ssh ended without a word"),
-        (NO_DIRECTORY, "", "b: /work is no directory there in which files can be written"),
-        (TAKEN, "", "b: /work/paddock-demo/demo-a.sh is there already"),
-        (2, "worker-0: there is no file /work/train.py\nHUB is not set\n", "b: HUB is not set"),
+        (NO_DIRECTORY, "", "b: /srv/job is no directory there in which files can be written"),
+        (TAKEN, "", "b: /srv/job/paddock-demo/demo-a.sh is there already"),
+        (2, "worker-0: there is no file /srv/job/train.py\nHUB is not set\n", "b: HUB is not set"),
     ],
 )
 def test_why_a_machine_is_not_fit_is_a_sentence(code: int, errors: str, sentence: str) -> None:
