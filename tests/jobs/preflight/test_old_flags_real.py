@@ -48,6 +48,7 @@ ROWS = (
     Row("--nnodes 0", 0),
     Row("--run_mode nonsense", 0),
     Row("--legacy True", 1, (), old=True, words="True"),
+    Row("--http_port=7879", 1, (), old=True, words="AssertionError"),
     Row("--heter_worker_num=1", 1, (), old=True, words="AssertionError"),
     Row("--selected_gpus=0,1", 0, old=True, module="paddle.distributed.fleet.launch"),
     Row("--start=6170", 0),

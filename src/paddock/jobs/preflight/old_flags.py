@@ -224,6 +224,12 @@ def _explain_refused(launch: PaddleLaunch, *, is_placed: bool) -> Iterator[Told]
             said = phrase("--{name} is refused with exit code 2: it could be {names}", name=name,
                           names=tuple(f"--{each}" for each in found))  # fmt: skip
             yield Told(said, "error")
+    if "http_port" in launch.options and not is_placed and not {*_SERVERS, *_WORKERS}.intersection(launch.options):
+        said = phrase(
+            "--http_port without --servers ends with an AssertionError: leave it out, or write --gloo_port {value}",
+            value=launch.value("http_port"),
+        )
+        yield Told(said, "error")
     heter = sorted(name for name in launch.options if name in _HETER)
     if heter and is_placed:
         said = phrase("{options} are ignored, as the launcher has a master: leave it out, and write --servers and "
