@@ -33,19 +33,28 @@ from paddock.jobs.text.phrases import Phrase, phrase
     help="The file to write; - prints it.",
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option(
+    "--from", "source", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
+    help="The command of a run.sh, or a docker command in a file, in place of one behind --.",
+)  # fmt: skip
 @workdir_option
 @namespace_option
-def command(output: str, force: bool, workdir: str | None, namespace: str, **typed: Any) -> None:
+def command(output: str, force: bool, source: str | None, workdir: str | None, namespace: str, **typed: Any) -> None:
     """Write the manifest of a program to a file, for `paddock run FILE`.
 
     \b
     paddock init -- python train.py --lr 0.1
     paddock init --workers 2 -r requirements.txt -o mnist.yaml -- python train.py
+    paddock init --from run.sh
 
     The options are those of `paddock run`, and the job is the same. Values of --env-file and --secret are not written:
     the file refers to the Secret that `paddock run` makes of them.
     """
     words = read_typed()
+    if source is not None:
+        if words is not None:
+            raise UserError(phrase("--from has the program, and another one stands behind --: leave one of them out"))
+        words = take_foreign(source, typed)
     if words is None:
         raise UserError(phrase("a program is wanted, as in `paddock init -- python train.py`"))
     options = read_options(typed, workdir, namespace)
@@ -57,6 +66,37 @@ def command(output: str, force: bool, workdir: str | None, namespace: str, **typ
         return
     write_file(Path(output), text, force=force)
     _notify(phrase("{file} is written: `{command}` trains it", file=output, command=advise(options, output)))
+
+
+def take_foreign(source: str, typed: dict[str, Any]) -> tuple[str, ...]:
+    """The program of a script; its numbers of ranks and cards become options. Raises `UserError`."""
+    from paddock.jobs.reading.commands import OpenQuote
+    from paddock.jobs.script.foreign import read_foreign
+
+    try:
+        found = read_foreign(Path(source).read_text(encoding="utf-8", errors="replace"))
+    except OpenQuote as error:
+        raise UserError(phrase("{file}:{line}: a quote is not closed", file=source, line=error.line)) from error
+    except OSError as error:
+        raise UserError(phrase("{file}: {why}", file=source, why=explain_unreadable(error))) from error
+    if not found:
+        said = phrase(
+            "{file}: no command in it starts paddle.distributed.launch or torchrun; type the program: paddock init -- "
+            "python train.py",
+            file=source,
+        )
+        raise UserError(said)
+    first = found[0]
+    for name, value in (("workers", first.workers), ("servers", first.servers), ("gpus", first.gpus)):
+        if typed.get(name) is None and value and (name != "workers" or value > 1 or first.servers):
+            typed[name] = value
+    if first.image and typed.get("image") is None:
+        typed["image"] = first.image
+    told = shlex.join(first.words)
+    _notify(phrase("{file}:{line}: {command}", file=source, line=first.line, command=told))
+    for each in found[1:]:
+        _notify(phrase("{file}:{line} is left out: it is for fewer machines, or the same", file=source, line=each.line))
+    return first.words
 
 
 def advise(options: ScriptOptions, output: str) -> str:
