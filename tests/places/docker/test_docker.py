@@ -151,7 +151,8 @@ def test_compose_has_a_service_for_each_rank_and_replaces_no_text_of_the_job(tmp
     limits = {"resources": {"limits": {"nvidia.com/gpu": 1}}}
     roles = {"ps": build_role(1, "python", "train.py"), "worker": build_role(2, *LAUNCH, env=env, **limits)}
     done = render(tmp_path, build_paddle(**roles), "--to", "compose")
-    assert "docker compose up --exit-code-from worker-0" in done.output
+    assert "docker compose up --abort-on-container-failure worker-0 worker-1\n" in done.output
+    assert "docker compose down" in done.output
     services = yaml.safe_load((tmp_path / "compose.yaml").read_text())["services"]
     assert list(services) == ["ps-0", "worker-0", "worker-1"]
     worker = services["worker-1"]
@@ -184,3 +185,21 @@ def test_what_was_typed_for_another_place_is_refused(tmp_path: Path, words: list
     done = render(tmp_path, build_paddle(worker=build_role(2, *LAUNCH)), *words)
     assert isinstance(done.exception, UserError)
     assert sentence in str(done.exception)
+
+
+def test_a_path_with_a_colon_and_a_name_that_no_shell_has_are_refused(tmp_path: Path) -> None:
+    role = build_role(1, *LAUNCH, volumeMounts=[{"name": "data", "mountPath": "/data"}])
+    role["template"]["spec"]["volumes"] = [{"name": "data", "hostPath": {"path": "/mnt/a:b"}}]
+    colon = render(tmp_path, build_paddle(worker=role), "--to", "docker", "--hosts", "127.0.0.1")
+    env = [{"name": "hub.token", "valueFrom": {"secretKeyRef": {"name": "hub", "key": "token"}}}]
+    named = render(tmp_path, build_paddle(worker=build_role(1, *LAUNCH, env=env)), "--to", "compose")
+    assert "'/mnt/a:b' has a colon" in str(colon.exception)
+    assert "hub.token comes from Secret hub, key token" in str(named.exception)
+
+
+def test_a_machine_s_own_shared_memory_is_the_container_s(tmp_path: Path) -> None:
+    role = build_role(1, *LAUNCH, volumeMounts=[{"name": "shm", "mountPath": "/dev/shm"}])
+    role["template"]["spec"]["volumes"] = [{"name": "shm", "hostPath": {"path": "/dev/shm"}}]
+    render(tmp_path, build_paddle(worker=role), "--to", "docker", "--hosts", "127.0.0.1")
+    (asked,) = start(tmp_path).values()
+    assert "--ipc=host" in asked["words"]

@@ -23,11 +23,11 @@ from paddock.places.docker.options import (
     list_user_options,
     name_container,
 )
-from paddock.places.docker.place import list_notes, refuse_imageless
+from paddock.places.docker.place import list_notes, refuse_programs
 from paddock.places.hosts import replace_marks
 from paddock.places.programs import RankProgram
 from paddock.places.rendering import MARK, Ability, File, Hosts, Place, Rendering, Request, Unplaceable
-from paddock.places.shell import comment
+from paddock.places.shell import comment, is_name
 from paddock.version import __version__
 
 _HERE = "127.0.0.1"
@@ -35,7 +35,7 @@ _LOOPBACK = {"POD_IP": _HERE, "GLOO_SOCKET_IFNAME": "lo", "PYTHONUNBUFFERED": "1
 
 
 def render(request: Request) -> Rendering:
-    refuse_imageless(request.programs)
+    refuse_programs(request.programs)
     head = comment(
         f"compose.yaml: {MARK} of Paddock {__version__}, from {request.file}, job {request.name}: all ranks on one "
         "machine. Where a program lies beside this file, it is mounted; take the lines of /paddle out where the image "
@@ -80,6 +80,13 @@ def build_service(program: RankProgram, request: Request) -> dict[str, Any]:
 def _build_environment(program: RankProgram) -> dict[str, str]:
     found = dict(_LOOPBACK)
     for each in program.variables:
+        if each.value is None and not is_name(each.name):
+            said = phrase(
+                "{name} comes from {source}, and no shell can have a variable of this name for Compose to read: take "
+                "--to docker --hosts {host}",
+                name=each.name, source=each.source, host=_HERE,
+            )  # fmt: skip
+            raise Unplaceable(said)
         asked = f"${{{each.name}:?{each.source} of the cluster}}"
         found[each.name] = asked if each.value is None else _text(each.value)
     return found
@@ -120,13 +127,14 @@ def _text(text: str) -> str:
 
 
 def _list_steps(request: Request) -> Iterator[Phrase | str]:
-    deciding = next((str(each.rank) for each in request.programs if not each.serves), "")
+    trainers = [str(each.rank) for each in request.programs if not each.serves]
+    has_servers = len(trainers) < len(request.programs)
     yield phrase("in the directory of compose.yaml, beside the program if the image has none, type:")
-    if any(each.serves for each in request.programs):
-        yield f"docker compose up --exit-code-from {deciding}"
-        yield phrase("it ends when {rank} does, and ends the parameter servers", rank=deciding)
-    else:
-        yield "docker compose up --abort-on-container-failure"
+    yield " ".join(["docker compose up --abort-on-container-failure", *(trainers if has_servers else ())])
+    if has_servers:
+        yield phrase("it ends when the workers have ended; then end the parameter servers:")
+        yield "docker compose down"
+    yield phrase("the option is of Compose 2.27 and later")
 
 
 class _Dumper(yaml.SafeDumper):

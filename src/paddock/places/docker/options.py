@@ -73,8 +73,8 @@ def list_memory_options(program: RankProgram) -> list[str]:
     names = {mount["name"] for mount in program.container.get("volumeMounts") or ()
              if str(mount["mountPath"]).rstrip("/") == _SHARED}  # fmt: skip
     for volume in program.spec.get("volumes") or ():
-        if volume["name"] in names and volume.get("emptyDir") is not None:
-            size = volume["emptyDir"].get("sizeLimit")
+        if volume["name"] in names:
+            size = (volume.get("emptyDir") or {}).get("sizeLimit")
             return ["--shm-size", str(int(read_quantity(size)))] if size else ["--ipc=host"]
     return ["--ipc=host"] if find_asked(read_limits(program)) else []
 

@@ -64,7 +64,7 @@ ENGINE = Engine("-docker.sh", _TEXT, build_program, lambda program: "", lambda p
 
 def render(request: Request) -> Rendering:
     """A script for each of `request.hosts`."""
-    refuse_imageless(request.programs)
+    refuse_programs(request.programs)
     files = tuple(
         File(name_script(request, host, ENGINE.ending), build_script(request, host, ENGINE), True)
         for host in request.hosts
@@ -72,10 +72,16 @@ def render(request: Request) -> Rendering:
     return Rendering(files, tuple(_list_steps(request)), tuple(list_notes(request)))
 
 
-def refuse_imageless(programs: Sequence[RankProgram]) -> None:
+def refuse_programs(programs: Sequence[RankProgram]) -> None:
+    """Raises `Unplaceable` for ranks without an image, and for paths that Docker cannot mount."""
     without = tuple(str(each.rank) for each in programs if not each.image)
     if without:
         raise Unplaceable(phrase("{ranks} have no image: write one in their container", ranks=Names(without)))
+    paths = [path for each in programs for mount in list_mounts(each) for path in (mount.source, mount.target)]
+    if colon := next((path for path in paths if ":" in path), ""):
+        raise Unplaceable(
+            phrase("{path} has a colon, at which Docker ends a path: mount another one", path=repr(colon))
+        )
 
 
 def _list_steps(request: Request) -> Iterator[Phrase | str]:
