@@ -40,6 +40,8 @@ def test_the_matrix_is_that_of_the_documents() -> None:
         ("nvidia.com/gpux", None),
         ("example.com/accelerator", None),
         ("rdma/hca", None),
+        ("example.com/dcu-x", None),
+        ("example.com/kunlun", None),
     ],
 )
 def test_which_device_a_resource_stands_for(resource: str, device: str | None) -> None:
@@ -52,7 +54,7 @@ def test_which_device_a_resource_stands_for(resource: str, device: str | None) -
     [
         ({"cpu": Fraction(4), "nvidia.com/gpu": Fraction(2)}, ("GPU", 2)),
         ({"aliyun.com/gpu-mem": Fraction(8)}, ("GPU", 1)),
-        ({"hygon.com/dcumem": Fraction(8), "hygon.com/dcunum": Fraction(2)}, ("DCU", 1)),
+        ({"hygon.com/dcumem": Fraction(8), "hygon.com/dcunum": Fraction(2)}, ("DCU", 2)),
         ({"cpu": Fraction(4)}, None),
         ({"nvidia.com/gpu": Fraction(0)}, None),
         ({"example.com/x": Fraction(1)}, None),
@@ -65,3 +67,4 @@ def test_how_many_devices_are_asked_for(amounts: dict[str, Fraction], asked: tup
 
 def test_memory_and_percents_are_parts_of_a_device() -> None:
     assert is_part("nvidia.com/gpumem") and not is_part("nvidia.com/gpu")
+    assert is_part("huawei.com/Ascend910-memory") and not is_part("huawei.com/ascend-1980")

@@ -44,16 +44,16 @@ DEVICES = (
         "CUDA_VISIBLE_DEVICES", ("paddlepaddle-gpu",), f"{_INDEX}cu126/", ("--gpus", "all"), windows=True,
     ),
     Device(
-        "XPU", (PS, COLLECTIVE), r"kunlunxin\.com/(xpu|vxpu)|baidu\.com/xpu.*|.*/kunlun.*", r"kunlunxin\.com/vxpu-.+",
+        "XPU", (PS, COLLECTIVE), r"kunlunxin\.com/v?xpu|baidu\.com/xpu[^-]*", r"(kunlunxin|baidu)\.com/v?xpu-.+",
         "XPU_VISIBLE_DEVICES", ("paddlepaddle-xpu",), f"{_INDEX}xpu-p800/", ("--privileged",),
     ),
     Device(
-        "DCU", (COLLECTIVE,), r"hygon\.com/(dcu|dcunum).*|.*/dcu.*", r"hygon\.com/(dcumem|dcucores)",
+        "DCU", (COLLECTIVE,), r"hygon\.com/(dcu|dcunum)", r"hygon\.com/(dcumem|dcucores)",
         "HIP_VISIBLE_DEVICES", ("paddlepaddle-dcu",), f"{_INDEX}dcu/",
         ("--device", "/dev/kfd", "--device", "/dev/dri", "--group-add", "video", "-v", "/opt/hyhal:/opt/hyhal"),
     ),
     Device(
-        "NPU", (COLLECTIVE,), r"huawei\.com/([Aa]scend.*|npu.*)", r"(?!)",
+        "NPU", (COLLECTIVE,), r"huawei\.com/([Aa]scend-?\w+|npu)", r"huawei\.com/([Aa]scend-?\w+|npu)-.+",
         "ASCEND_RT_VISIBLE_DEVICES", ("paddlepaddle", "paddle-custom-npu"), f"{_INDEX}npu/", ("--privileged",),
     ),
 )  # fmt: skip
@@ -76,9 +76,10 @@ def is_part(resource: str) -> bool:
 
 
 def find_asked(amounts: Mapping[str, Fraction]) -> tuple[Device, Fraction] | None:
-    """The device, other than the CPU, that requests or limits ask for, and how many; parts of one are one. None where
+    """The device, other than the CPU, that requests or limits ask for, and how many: whole devices, where it
+    asks for these, and else one for parts of one. None where
     they ask for none that is known."""
-    for name, amount in amounts.items():
+    for name, amount in sorted(amounts.items(), key=lambda each: is_part(each[0])):
         device = find_device(name)
         if device is not None and device.name != "CPU" and amount > 0:
             return device, Fraction(1) if is_part(name) else amount

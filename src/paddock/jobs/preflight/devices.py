@@ -16,6 +16,8 @@ from paddock.jobs.text.sentences import join_path, told
 
 _SHARED = "/dev/shm"  # noqa: S108 (a place within a container)
 _WINDOWS = "kubernetes.io/os"
+_READ = ("CUDA_VISIBLE_DEVICES", "XPU_VISIBLE_DEVICES")
+"""The variables of devices that PaddlePaddle's launcher reads (3.3.1)."""
 
 
 def check_devices(parts: Sequence[Part], kind: str) -> Iterator[Problem]:
@@ -75,7 +77,7 @@ def _check_visible(container: Container) -> Iterator[Problem]:
     asked = [device for key in ("limits", "requests") for name in container.amounts(key)
              if (device := find_device(str(name))) is not None and device.variable]  # fmt: skip
     for path, entry in mappings(container.value.get("env"), f"{container.path}.env"):
-        device = next((each for each in asked if each.variable == entry.get("name")), None)
+        device = next((each for each in asked if each.variable == entry.get("name") in _READ), None)
         if device is not None and "value" in entry:
             said = phrase(
                 "{name} is set by the device plug-in to the devices that the pod is given; other labels end the "

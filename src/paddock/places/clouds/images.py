@@ -15,7 +15,9 @@ from paddock.places.rendering import MARK, Request
 from paddock.places.shell import comment
 from paddock.version import __version__
 
-PADDLE, TORCH, CUSTOM_NPU = "3.3.1", "2.13.0", "3.2.0"
+PADDLE, TORCH = "3.3.1", "2.13.0"
+_OF_DEVICE = {"XPU": "3.3.0", "DCU": "3.3.0", "NPU": "3.2.0"}
+"""The newest that were seen on PaddlePaddle's index (2026-11-20), where it is another."""
 BASE = "ubuntu:22.04"
 _USER = "useradd -m -u 1000 -g 100 train"
 
@@ -42,7 +44,7 @@ def build_install(request: Request) -> str:
     if request.job.framework == "pytorch":
         extra = " --index-url https://download.pytorch.org/whl/cpu" if device.name == "CPU" else ""
         return f"torch=={TORCH}{extra}"
-    packages = " ".join(f"{name}=={CUSTOM_NPU if name == 'paddle-custom-npu' else PADDLE}" for name in device.packages)
+    packages = " ".join(f"{name}=={_OF_DEVICE.get(device.name, PADDLE)}" for name in device.packages)
     return packages if device.index is None else f"{packages} --extra-index-url {device.index}"
 
 
