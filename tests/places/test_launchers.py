@@ -26,6 +26,10 @@ PLACED = [
         "train_with_fleet.py",
     ),
     (
+        "fleetrun --use_paddlecloud --print_config train.py",
+        "fleetrun --master 10.0.0.1:36000 --nnodes 2 --rank 1 --print_config train.py",
+    ),
+    (
         "fleetrun --ips a,b --sort_ip true train.py",
         "fleetrun --master 10.0.0.1:36000 --nnodes 2 --rank 1 --sort_ip true train.py",
     ),

@@ -15,7 +15,7 @@ from paddock.jobs.objects.pods import build_config_map, build_pod
 from paddock.kube.downward import expand
 from paddock.kube.host_words import replace_names
 from paddock.places.hosts import read_hosts, replace_marks
-from paddock.places.programs import RankProgram, build_programs
+from paddock.places.programs import RankProgram, Unplaceable, build_programs
 
 TWO = read_hosts("10.0.0.1,10.0.0.2")
 
@@ -179,3 +179,10 @@ def test_a_job_that_names_peers_by_service_gets_the_addresses_of_machines() -> N
     env = [{"name": "STORE", "value": "redis://resnet-worker-0:6379/0"}]
     program = build_programs(with_env(env), TWO)[1]
     assert values(program)["STORE"] == "redis://10.0.0.1:6379/0"
+
+
+def test_a_secret_that_is_no_base64_is_a_sentence() -> None:
+    env = [{"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "hub", "key": "token"}}}]
+    secret = {"kind": "Secret", "metadata": {"name": "hub"}, "data": {"token": "abcde"}}
+    with pytest.raises(Unplaceable, match="Secret hub: the value of token is no base64"):
+        build_programs(with_env(env), TWO, (secret,))

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import yaml
-
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.install.crd import build_crd
 from paddock.jobs.install.deployment import Installation, build_operator
@@ -16,6 +14,7 @@ from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.meta import Manifest
 from paddock.places.rendering import MARK, Ability, File, Hosts, Place, Rendering, Request
 from paddock.places.shell import comment
+from paddock.places.yaml_texts import write_yaml
 from paddock.version import __version__
 
 
@@ -45,16 +44,7 @@ def render(request: Request) -> Rendering:
 
 def _write(request: Request, what: str, manifests: Sequence[Manifest]) -> str:
     head = comment(f"{what}: {MARK} of Paddock {__version__}, from {request.file}, job {request.name}")
-    return head + "---\n".join(
-        yaml.dump(each, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000) for each in manifests
-    )
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes shared parts in full instead of YAML anchors, for human readers."""
-
-    def ignore_aliases(self, data: object) -> bool:
-        return True
+    return head + write_yaml(manifests)
 
 
 PLACE = Place(

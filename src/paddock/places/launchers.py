@@ -10,23 +10,18 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from paddock.jobs.preflight.old_flags import DEVICES, OLD_DEVICES, find_known
 from paddock.jobs.reading.scripts import LAUNCHER_PROGRAMS, LAUNCHERS, read_launch
+from paddock.jobs.script.torchrun import FLAGS, name_option
 
 Option = tuple[str, str | None]
 """A name with its dashes, and its value; None for a flag, or where the value is a part of the word."""
 
 _PYTHON = re.compile(r"python[\d.]*")
-_FLAGS = {
-    "paddle": frozenset({"--help", "-h"}),
-    "torch": frozenset({
-        "--standalone", "-m", "--module", "--no-python", "--run-path", "--use-env", "--use_env", "--help", "-h",
-        "--no_python", "--run_path",
-    }),
-}  # fmt: skip
 _PLACING = {
     "paddle": frozenset({
         "master", "nnodes", "rank", "ips", "host", "cluster-node-ips", "node-ip", "started-port", "servers", "trainers",
@@ -39,8 +34,6 @@ _PLACING = {
     }),
 }  # fmt: skip
 """Options that say where a node stands among the others, of any version of the launcher; `_` is read as `-`."""
-_RENAMED = {"--selected_gpus": "--devices", "--gpus": "--devices", "--xpus": "--devices", "--npus": "--devices",
-            "--dcus": "--devices", "--selected_npus": "--devices"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +61,29 @@ def find_launch(words: Sequence[str]) -> Launch | None:
     named = before[-1] if before[-1] in LAUNCHERS else posixpath.basename(before[-1])
     assert named in LAUNCHERS | LAUNCHER_PROGRAMS
     kind: Literal["paddle", "torch"] = "torch" if named.startswith("torch") else "paddle"
-    options = tuple(_read_options(arguments, _FLAGS[kind]))
+    options = tuple(_read_options(arguments, _torch_takes if kind == "torch" else _paddle_takes))
     taken = sum(1 for option in options for word in option if word is not None)
     return Launch(kind, before, options, tuple(arguments[taken:]))
 
 
-def _read_options(words: Sequence[str], flags: frozenset[str]) -> Iterator[Option]:
-    rest = iter(words)
-    for word in rest:
-        if not word.startswith("-"):
-            return
-        yield (word, None) if "=" in word or word in flags else (word, next(rest, None))
+def _read_options(words: Sequence[str], takes: Callable[[str, str], bool]) -> Iterator[Option]:
+    """`takes`: whether an option has the word behind it as its value."""
+    place = 0
+    while place < len(words) and words[place].startswith("-"):
+        option, following = words[place], words[place + 1 : place + 2]
+        valued = "=" not in option and bool(following) and takes(option, following[0])
+        yield (option, following[0] if valued else None)
+        place += 2 if valued else 1
+
+
+def _torch_takes(option: str, following: str) -> bool:
+    return name_option(option) not in FLAGS
+
+
+def _paddle_takes(option: str, following: str) -> bool:
+    """Each option of today has a value; of another year's, the script is none."""
+    known = find_known(option.lstrip("-"))
+    return known != "help" if known else not following.startswith("-") and not following.endswith(".py")
 
 
 def without_placing(launch: Launch) -> Launch:
@@ -113,4 +118,5 @@ def _name(option: Option) -> str:
 def _rename(option: Option) -> Option:
     word, value = option
     name, equals, joined = word.partition("=")
-    return (_RENAMED.get(name, name) + equals + joined, value)
+    is_device = name.lstrip("-") in DEVICES | OLD_DEVICES
+    return (("--devices" if is_device else name) + equals + joined, value)

@@ -25,6 +25,7 @@ from paddock.jobs.names import config_map_name, host_name
 from paddock.jobs.objects.pods import build_pod
 from paddock.jobs.objects.variables import ATTEMPT
 from paddock.jobs.reading.scripts import read_words
+from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.downward import UnknownField, expand, read_field
 from paddock.kube.host_words import replace_names
 from paddock.kube.meta import Manifest, name_of
@@ -40,6 +41,14 @@ _SAID_BY_OPTIONS = re.compile(
     r"PET_(MASTER_ADDR|MASTER_PORT|NNODES|NODE_RANK|LOCAL_ADDR|RDZV_.*|STANDALONE)"
 )
 """Variables that say the same as the options of `launchers.place_node`, or what a launcher sets by itself."""
+
+
+class Unplaceable(Exception):
+    """A place cannot carry this job: `reasons`, one sentence each."""
+
+    def __init__(self, *reasons: Phrase) -> None:
+        super().__init__("; ".join(map(str, reasons)))
+        self.reasons = reasons
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +98,8 @@ def build_programs(
     job = with_fixed_size(job)
     placed = spread(job, hosts)
     slots = {rank: _slot(rank, placed) for rank in placed}
-    plan = _Plan(job, placed, slots, find_first_port(job) if port is None else port, tuple(others))
+    names = {host_name(job, rank): _address(placed[rank], slots[rank]) for rank in placed}
+    plan = _Plan(job, placed, slots, find_first_port(job) if port is None else port, tuple(others), names)
     return tuple(_build(plan, rank, number) for number, rank in enumerate(job.ranks()))
 
 
@@ -122,21 +132,26 @@ class _Plan:
     slots: Mapping[Rank, int]
     port: int
     others: tuple[Manifest, ...]
+    names: Mapping[str, str]
+    """The host name of each rank -> its address."""
 
     def address(self, rank: Rank) -> str:
-        return f"machine-{self.placed[rank].index}-slot-{self.slots[rank]}.paddock.invalid"
+        return _address(self.placed[rank], self.slots[rank])
 
     def port_of(self, rank: Rank) -> int:
         return self.port + PORTS_IN_BLOCK * self.slots[rank]
 
     def resolve(self, text: str) -> str:
         """The text with marks for names of ranks, and with the ports of their blocks."""
-        names = {host_name(self.job, rank): self.address(rank) for rank in self.placed}
-        return _SLOT.sub(self._mark, replace_names(text, names))
+        return _SLOT.sub(self._mark, replace_names(text, self.names))
 
     def _mark(self, match: re.Match[str]) -> str:
         mark = f"machine-{match['host']}.paddock.invalid"
         return f"{mark}:{int(match['port']) + PORTS_IN_BLOCK * int(match['slot'])}" if match["port"] else mark
+
+
+def _address(host: Host, slot: int) -> str:
+    return f"machine-{host.index}-slot-{slot}.paddock.invalid"
 
 
 def _slot(rank: Rank, placed: Mapping[Rank, Host]) -> int:
@@ -259,8 +274,17 @@ def _read_texts(manifest: Mapping[str, Any]) -> dict[str, str]:
     is_secret = manifest.get("kind") == "Secret"
     plain = {key: str(value) for key, value in (manifest.get("data") or {}).items()}
     if is_secret:
-        plain = {key: base64.b64decode(value).decode(errors="replace") for key, value in plain.items()}
+        plain = {key: _decode(key, value, name_of(manifest)) for key, value in plain.items()}
     return plain | {key: str(value) for key, value in (manifest.get("stringData") or {}).items()}
+
+
+def _decode(key: str, value: str, secret: str) -> str:
+    try:
+        return base64.b64decode(value).decode(errors="replace")
+    except ValueError:
+        said = phrase("Secret {secret}: the value of {key} is no base64: write it under stringData as it is",
+                      secret=secret, key=key)  # fmt: skip
+        raise Unplaceable(said) from None
 
 
 def _name_source(source: Manifest) -> str:

@@ -15,17 +15,10 @@ from paddock.jobs.text.phrases import Phrase
 from paddock.kube.meta import Manifest
 from paddock.places.hosts import Host
 from paddock.places.programs import RankProgram
+from paddock.places.programs import Unplaceable as Unplaceable
 
 MARK = "made by `paddock render`"
 """Stands in the first lines of each file that is written: a file without it is the user's own, and never replaced."""
-
-
-class Unplaceable(Exception):
-    """A place cannot carry this job: `reasons`, one sentence each."""
-
-    def __init__(self, *reasons: Phrase) -> None:
-        super().__init__("; ".join(map(str, reasons)))
-        self.reasons = reasons
 
 
 class Ability(StrEnum):

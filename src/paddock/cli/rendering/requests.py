@@ -18,7 +18,7 @@ from paddock.kube.meta import Manifest
 from paddock.places.hosts import Host, WrongHosts, read_hosts
 from paddock.places.programs import build_programs
 from paddock.places.registry import PLACES
-from paddock.places.rendering import Hosts, Place, Request
+from paddock.places.rendering import Hosts, Place, Request, Unplaceable
 
 HIGHEST_PORT = 65535
 _HERE = "127.0.0.1"
@@ -112,7 +112,10 @@ def _on_machines(request: Request, hosts: Sequence[Host], port: int | None) -> R
     job = request.job
     if job.size == 0:
         raise UserError(phrase("{name} has no ranks: its roles have 0 replicas", name=job.key.name))
-    programs = build_programs(job, hosts, request.others, port)
+    try:
+        programs = build_programs(job, hosts, request.others, port)
+    except Unplaceable as error:
+        raise UserError(*error.reasons, _NOTHING) from error
     highest = max(each.port for each in programs) + PORTS_IN_BLOCK - 1
     if highest > HIGHEST_PORT:
         said = phrase(

@@ -97,6 +97,8 @@ class _Run:
     ends: list[End] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     interrupts: int = 0
+    is_full: bool = False
+    """That logs cannot be written has been told."""
     probing: asyncio.Task[None] | None = None
 
     async def run(self) -> int:
@@ -158,8 +160,7 @@ class _Run:
         width = max(len(str(each.rank)) for each in self.request.programs)
         with self._open_log(rank) as log:
             async for chunk in session.read(str(rank)):
-                log.write(chunk)
-                log.flush()
+                self._write(log, chunk)
                 self.screen.rank_lines(str(rank), width, lines.feed(chunk))
                 self.screen.status(self._describe())
             self.screen.rank_lines(str(rank), width, lines.end())
@@ -170,6 +171,16 @@ class _Run:
         path = self.logs / f"{rank}.log"
         path.unlink(missing_ok=True)
         return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+
+    def _write(self, log: IO[bytes], chunk: bytes) -> None:
+        """A disk that is full ends no rank: its lines are on the screen, and its whole log is on its machine."""
+        try:
+            log.write(chunk)
+            log.flush()
+        except OSError as error:
+            if not self.is_full:
+                self.is_full = True
+                self.screen.notify(phrase("{file}: {why}", file=str(self.logs), why=explain_unreadable(error)))
 
     def _end(self, end: End) -> None:
         if all(each.rank != end.rank for each in self.ends):
@@ -211,11 +222,13 @@ class _Run:
     async def _probe(self) -> None:
         """Asks the machines whose ranks still run whether they answer: one that does not is lost."""
         left = {each.host for each in self.request.programs if each.rank not in {end.rank for end in self.ends}}
-        there = dict(zip(left, await asyncio.gather(*(answers(host.name) for host in left)), strict=True))
-        for each in self.request.programs:
-            if each.host in there and not there[each.host]:
-                self._end(End(each.rank, None, time.monotonic()))
-        self.changed.set()
+        try:
+            there = dict(zip(left, await asyncio.gather(*(answers(host.name) for host in left)), strict=True))
+            for each in self.request.programs:
+                if each.host in there and not there[each.host]:
+                    self._end(End(each.rank, None, time.monotonic()))
+        finally:
+            self.changed.set()
 
     def _tell_failure(self, decision: Decision) -> None:
         host_of = {each.rank: each.host.name for each in self.request.programs}

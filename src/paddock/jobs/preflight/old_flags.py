@@ -68,7 +68,7 @@ def find_paddle_launch(words: Sequence[str]) -> PaddleLaunch | None:
     for place, word in enumerate(words[:-1]):
         if word == "-m":
             module = words[place + 1]
-            is_one = module in _MODULES or (_GONE.fullmatch(module))
+            is_one = module in _MODULES or _GONE.fullmatch(module)
             return _read_options(module, words[place + 2 :]) if is_one else None
     return None
 
@@ -193,7 +193,9 @@ def explain_launch(launch: PaddleLaunch, *, has_master: bool = False, in_job: bo
 _PLACING = frozenset({"cluster_node_ips", "node_ip", "started_port"})
 _REFUSED = frozenset({"np"})
 _HETER = frozenset({"heter_workers", "heter_worker_num", "heter_devices"})
-_DEVICES = frozenset({"selected_gpus", "selected_npus", "selected_xpus", "dcus"})
+OLD_DEVICES = frozenset({"selected_gpus", "selected_npus", "selected_xpus", "dcus"})
+DEVICES = frozenset({"devices", "gpus", "npus", "xpus"})
+"""The options that name devices: of other years, and today's, which are one."""
 _DROPPED = frozenset({"use_paddlecloud", "print_config", "worker_endpoints", "endpoints"})
 _SERVERS = ("servers", "trainers", "server_num", "trainer_num")
 _WORKERS = {"workers": "trainers", "worker_num": "trainer_num"}
@@ -283,7 +285,7 @@ def _place(launch: PaddleLaunch) -> Phrase:
 
 def _advise(name: str, value: str) -> str:
     """Today's option for an old one, as it is typed."""
-    if name in _DEVICES:
+    if name in OLD_DEVICES:
         return f"--devices {value}"
     renamed = {
         "http_port": "--gloo_port",
@@ -296,7 +298,7 @@ def _advise(name: str, value: str) -> str:
 
 def _explain_ignored(name: str, value: str, *, is_placed: bool) -> Phrase:
     option = f"--{name}={value}" if value else f"--{name}"
-    if name in _DEVICES:
+    if name in OLD_DEVICES:
         if is_placed:
             return phrase("{option} is ignored, and all devices are used: write {advice}", option=option,
                           advice=_advise(name, value))  # fmt: skip

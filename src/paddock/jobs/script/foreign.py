@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from paddock.jobs.preflight.old_flags import PaddleLaunch, find_paddle_launch
+from paddock.jobs.preflight.old_flags import DEVICES, OLD_DEVICES, PaddleLaunch, find_paddle_launch
 from paddock.jobs.reading.commands import read_script
 from paddock.jobs.reading.scripts import read_launch
 from paddock.jobs.script.torchrun import read_torchrun
 
-_DEVICES = ("devices", "gpus", "xpus", "npus", "dcus", "selected_gpus", "selected_npus")
 _SERVERS = (("servers", "server_num"), ("trainers", "trainer_num"), ("workers", "worker_num"))
 _DOCKER_FLAGS = frozenset({
     "-i", "-t", "-it", "-ti", "-d", "--rm", "--init", "--privileged", "--interactive", "--tty", "--detach", "-P",
@@ -63,7 +62,7 @@ def _split_docker(words: Sequence[str]) -> tuple[str, tuple[str, ...]]:
 
 def _of_paddle(line: int, launch: PaddleLaunch, image: str) -> Foreign:
     servers, workers, old = (_count(launch.options, *names) for names in _SERVERS)
-    gpus = max(_listed(launch.value(name)) for name in _DEVICES)
+    gpus = max(_listed(launch.value(name)) for name in DEVICES | OLD_DEVICES)
     if servers:
         return Foreign(line, ("python", *launch.rest), max(workers, old, 1), servers, gpus, image)
     nodes = max(

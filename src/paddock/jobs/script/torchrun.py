@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from paddock.jobs.reading.scripts import read_launch
 from paddock.jobs.text.phrases import Phrase, phrase
 
-_FLAGS = frozenset({"standalone", "module", "no-python", "run-path", "use-env", "virtual-local-rank", "help"})
+FLAGS = frozenset({"standalone", "module", "no-python", "run-path", "use-env", "virtual-local-rank", "help"})
 """Options without a value."""
 _SHORT = {"-m": "module", "-r": "redirects", "-t": "tee", "-h": "help"}
 _OWN = ("node-rank", "master-addr", "rdzv-endpoint", "rdzv-backend", "rdzv-id", "local-addr")
@@ -27,9 +27,14 @@ def read_torchrun(words: Sequence[str]) -> Mapping[str, str]:
         if not word.startswith("-"):
             break
         option, equals, value = word.partition("=")
-        name = _SHORT.get(option, option.lstrip("-").replace("_", "-"))
-        found[name] = value if equals or name in _FLAGS else next(rest, "")
+        name = name_option(option)
+        found[name] = value if equals or name in FLAGS else next(rest, "")
     return found
+
+
+def name_option(option: str) -> str:
+    """`--nproc_per_node`, `-m` -> the name with `-` and without dashes before it."""
+    return _SHORT.get(option, option.lstrip("-").replace("_", "-"))
 
 
 def count_processes(options: Mapping[str, str], gpus: int) -> str:

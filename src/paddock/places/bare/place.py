@@ -11,7 +11,7 @@ from paddock.jobs.frameworks.registry import main_container
 from paddock.jobs.model import Job, Role
 from paddock.jobs.reading.scripts import read_words
 from paddock.jobs.text.phrases import Names, Phrase, phrase
-from paddock.places.bare.script import build_script, name_script
+from paddock.places.bare.script import build_ranks, build_script, name_script
 from paddock.places.rendering import File, Hosts, Place, Rendering, Request, Unplaceable
 
 _UNSENDABLE = re.compile("[\0\ud800-\udfff]")
@@ -24,7 +24,8 @@ def render(request: Request) -> Rendering:
     unsendable = tuple(_find_unsendable(request))
     if unsendable:
         raise Unplaceable(*unsendable)
-    files = tuple(File(name_script(request, host), build_script(request, host), True) for host in request.hosts)
+    ranks = build_ranks(request)
+    files = tuple(File(name_script(request, host), build_script(request, host, ranks), True) for host in request.hosts)
     return Rendering(files, tuple(_list_steps(request)), tuple(_list_notes(request)))
 
 
@@ -90,14 +91,9 @@ def _list_steps(request: Request) -> Iterator[Phrase | str]:
         yield phrase("and so on, to {name}", name=names[-1])
     yield phrase("{command} says which ranks run there, and {logs} shows what they write",
                  command=f"bash {names[0]} status", logs=f"bash {names[0]} logs -f")  # fmt: skip
-    if any(each.serves for each in request.programs):
-        serving = tuple(dict.fromkeys(each.host.name for each in request.programs if each.serves))
-        yield phrase(
-            "parameter servers do not end by themselves: when status says that all workers have ended, type {command} "
-            "on {hosts}",
-            command="bash SCRIPT stop", hosts=Names(serving),
-        )  # fmt: skip
-    else:
+    servers = tuple(tell_servers(request))
+    yield from servers
+    if not servers:
         yield phrase("{command} ends the ranks of a machine before their time", command=f"bash {names[0]} stop")
     yield phrase("--run does all of this by ssh, and ends with the job")
 
@@ -109,6 +105,22 @@ def _list_notes(request: Request) -> Iterator[Phrase]:
             "the variables of {sources} (envFrom) are not in the file: export them on each machine before the start",
             sources=Names(unknown),
         )
+    yield from tell_asked(request)
+
+
+def tell_servers(request: Request) -> Iterator[Phrase]:
+    """How parameter servers are ended by hand, where there are any."""
+    serving = tuple(dict.fromkeys(each.host.name for each in request.programs if each.serves))
+    if serving:
+        yield phrase(
+            "parameter servers do not end by themselves: when status says that all workers have ended, type {command} "
+            "on {hosts}",
+            command="bash SCRIPT stop", hosts=Names(serving),
+        )  # fmt: skip
+
+
+def tell_asked(request: Request) -> Iterator[Phrase]:
+    """The variables whose values the file has not, where there are any."""
     asked = tuple(dict.fromkeys(variable.name for each in request.programs for variable in each.asked))
     if asked:
         yield phrase(

@@ -51,10 +51,11 @@ def name_script(request: Request, host: Host, ending: str = ".sh") -> str:
     return f"{request.name}-{host.name}{ending}"
 
 
-def build_script(request: Request, host: Host, engine: Engine | None = None) -> str:
-    """The script of one of `request.hosts`. `engine`: None for programs of the machine itself."""
+def build_script(request: Request, host: Host, ranks: str, engine: Engine | None = None) -> str:
+    """The script of one of `request.hosts`. `ranks`: of `build_ranks`, the same in each script. `engine`: None for
+    programs of the machine itself."""
     engine = engine or PLAIN
-    head, ranks = _build_head(request, host, engine), build_ranks(request, engine)
+    head = _build_head(request, host, engine)
     parts = (head, _build_data(request, host, engine), ranks, ADDRESSES, CHECKS, engine.text)
     return "".join((*parts, PROCESSES, COMMANDS))
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import yaml
-
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.places.docker.options import (
     MOUNTED,
@@ -28,6 +26,7 @@ from paddock.places.hosts import replace_marks
 from paddock.places.programs import RankProgram
 from paddock.places.rendering import MARK, Ability, File, Hosts, Place, Rendering, Request, Unplaceable
 from paddock.places.shell import comment, is_name
+from paddock.places.yaml_texts import write_yaml
 from paddock.version import __version__
 
 _HERE = "127.0.0.1"
@@ -43,7 +42,7 @@ def render(request: Request) -> Rendering:
     )
     services = {str(each.rank): build_service(each, request) for each in request.programs}
     content = {"name": request.name.replace(".", "-"), "services": services}
-    text = yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000)
+    text = write_yaml([content])
     return Rendering((File("compose.yaml", head + text),), tuple(_list_steps(request)), tuple(list_notes(request)))
 
 
@@ -135,13 +134,6 @@ def _list_steps(request: Request) -> Iterator[Phrase | str]:
         yield phrase("it ends when the workers have ended; then end the parameter servers:")
         yield "docker compose down"
     yield phrase("the option is of Compose 2.27 and later")
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes shared parts in full instead of YAML anchors, for human readers."""
-
-    def ignore_aliases(self, data: object) -> bool:
-        return True
 
 
 PLACE = Place(

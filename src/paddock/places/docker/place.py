@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from paddock.jobs.model import Job
 from paddock.jobs.text.phrases import Names, Phrase, phrase
-from paddock.places.bare.script import Engine, build_command, build_script, name_script
+from paddock.places.bare.place import tell_asked, tell_servers
+from paddock.places.bare.script import Engine, build_command, build_ranks, build_script, name_script
 from paddock.places.docker.options import (
     MOUNTED,
     OF_CLIENT,
@@ -65,8 +65,9 @@ ENGINE = Engine("-docker.sh", _TEXT, build_program, lambda program: "", lambda p
 def render(request: Request) -> Rendering:
     """A script for each of `request.hosts`."""
     refuse_programs(request.programs)
+    ranks = build_ranks(request, ENGINE)
     files = tuple(
-        File(name_script(request, host, ENGINE.ending), build_script(request, host, ENGINE), True)
+        File(name_script(request, host, ENGINE.ending), build_script(request, host, ranks, ENGINE), True)
         for host in request.hosts
     )
     return Rendering(files, tuple(_list_steps(request)), tuple(list_notes(request)))
@@ -90,13 +91,7 @@ def _list_steps(request: Request) -> Iterator[Phrase | str]:
     yield f"bash {name} start"
     yield phrase("{command} says which ranks run there, and {logs} shows what they write",
                  command=f"bash {name} status", logs=f"bash {name} logs -f")  # fmt: skip
-    if any(each.serves for each in request.programs):
-        serving = tuple(dict.fromkeys(each.host.name for each in request.programs if each.serves))
-        yield phrase(
-            "parameter servers do not end by themselves: when status says that all workers have ended, type {command} "
-            "on {hosts}",
-            command="bash SCRIPT stop", hosts=Names(serving),
-        )  # fmt: skip
+    yield from tell_servers(request)
 
 
 def list_notes(request: Request) -> Iterator[Phrase]:
@@ -107,18 +102,11 @@ def list_notes(request: Request) -> Iterator[Phrase]:
             "files",
             path=mount.target, kind=mount.kind,
         )  # fmt: skip
-    asked = tuple(dict.fromkeys(variable.name for each in request.programs for variable in each.asked))
-    if asked:
-        yield phrase("the values of {names} are not in the file: export them on each machine before the start",
-                     names=Names(asked))  # fmt: skip
+    yield from tell_asked(request)
     yield phrase("no Docker was there to run it: options are those of Docker's pages")
-
-
-def check(job: Job) -> tuple[Phrase, ...]:
-    return ()
 
 
 PLACE = Place(
     "docker", "Docker", Hosts.NAMED, render, "docker",
-    has=frozenset({Ability.IMAGE, Ability.RESOURCES, Ability.DEVICES, Ability.VOLUMES}), check=check,
+    has=frozenset({Ability.IMAGE, Ability.RESOURCES, Ability.DEVICES, Ability.VOLUMES}),
 )  # fmt: skip
