@@ -23,7 +23,7 @@ PARALLEL := -n $(shell echo $$(( $(CORES) < 5 ? $(CORES) + 3 : 8 ))) --dist load
 WAITING := -n 3 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: ALWAYS help demo demo-pytorch dist test test-all kubernetes bench simulate lint types types-of-tests style format catalogues screenshots lock clean
+.PHONY: ALWAYS help demo demo-pytorch dist test test-all kubernetes bench simulate lint types types-of-tests style format catalogues reference docs screenshots lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,7 +48,7 @@ dist: $(VENV)/.ready ## a wheel, which puts `paddock` on your PATH, and a source
 	@$(BIN)/python -m hatchling build -d "$(DIST)"
 	@echo "to have paddock on your PATH: pipx install $(DIST)/*.whl, or uv tool install, or pip install in an environment of yours" >&2
 
-test: $(VENV)/.ready-dev ## lint, types, layers and the tests that need no PaddlePaddle (under 5 minutes)
+test: $(VENV)/.ready-dev ## lint, types, layers and the tests that need no PaddlePaddle (8 minutes on two cores)
 	@$(MAKE) --no-print-directory lint
 	@$(BIN)/python -m pytest -q -m "not paddle and not slow and not kubernetes and not browser and not unsandboxed" $(PARALLEL)
 
@@ -87,6 +87,12 @@ format: $(VENV)/.ready-dev ## put every file into the one format
 catalogues: $(VENV)/.ready-dev ## find the sentences in the code, update each language's .po and write its .mo
 	@$(BIN)/python tools/catalogues.py
 
+reference: $(VENV)/.ready-dev ## write docs/reference from the code: commands, fields, causes and cures
+	@$(BIN)/python tools/reference.py
+
+docs: $(VENV)/.ready ## the documentation site, English and Chinese, in build/docs
+	@$(BIN)/python tools/docs_site.py
+
 screenshots: $(VENV)/.ready-dev ## draw the READMEs' pictures of the console (needs Chromium)
 	@$(BIN)/python tools/screenshots.py
 
@@ -103,6 +109,8 @@ lock: $(VENV)/.ready-dev ## resolve pyproject.toml into requirements*.lock
 		--group build --group dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
 		--group operator -c requirements.lock -o deploy/operator.lock
+	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header \
+		--group docs -c requirements.lock -c requirements-dev.lock -o requirements-docs.lock
 
 clean: ## remove what was set up here (not the environments that jobs use: paddock keeps those in its cache)
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis

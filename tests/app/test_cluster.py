@@ -25,6 +25,7 @@ from paddock.app.cluster import ClusterOperator, Options, build_lease_annotation
 from paddock.app.health import Address, CannotServe, Endpoints, Handlers, read_address
 from paddock.app.json_logs import JsonLines, start_logging
 from paddock.client.kubeconfig import Config
+from paddock.datasets.fetch_jobs import FetchPod
 from paddock.jobs.model import Settings
 from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Key
 from paddock.operator.controller import JobRef
@@ -206,7 +207,10 @@ def test_the_leaders_annotations_hold_its_settings() -> None:
         "podGroups": "podgroups.scheduling.volcano.sh",
         "gangScheduler": "volcano",
         "substitute": False,
+        "datasets": False,
     }
+    fetching = build_lease_annotations(Options("ops", datasets=FetchPod("paddock:1")))
+    assert json.loads(fetching["paddock.dev/settings"])["datasets"] is True
 
 
 def test_a_json_line_about_a_job_has_its_name_and_the_traceback_as_fields() -> None:

@@ -40,3 +40,10 @@ def test_the_cluster_is_idle_without_unfinished_jobs_and_clients(
     jobs: list[Any], pods: list[Any], seconds: float, idle: bool
 ) -> None:
     assert is_idle(jobs, pods, last_request=1000.0, now=1000.0 + seconds) is idle
+
+
+@pytest.mark.parametrize(
+    ("phase", "stops"), [("Fetching", False), ("Ready", True), ("Failed", True), ("Pending", True)]
+)
+def test_a_dataset_that_is_fetched_keeps_the_cluster_up(phase: str, stops: bool) -> None:
+    assert is_idle([], [], 0.0, 10_000.0, datasets=[{"status": {"phase": phase}}]) is stops

@@ -20,6 +20,7 @@ for name in (
     "paddock.cli.main", "paddock.cli.verbs.operator", "paddock.app.cluster", "paddock.client.client",
     "paddock.cli.verbs.webhook", "paddock.app.webhook",
     "paddock.cli.verbs.console", "paddock.app.consoles.cluster",
+    "paddock.datasets.fetch.__main__", "paddock.datasets.fetch.http", "paddock.datasets.fetch.s3",
 ):
     importlib.import_module(name)
 owners = importlib.metadata.packages_distributions()
@@ -35,10 +36,11 @@ def plain(name: str) -> str:
     return name.lower().replace("_", "-")
 
 
-def test_the_image_has_every_package_that_the_operator_the_webhook_and_the_console_import() -> None:
+def test_the_image_has_every_package_that_its_programs_import() -> None:
+    """The operator, the webhook, the console, and what pods that fetch datasets run."""
     said = subprocess.run([sys.executable, "-c", _IMPORTED], capture_output=True, text=True, check=True).stdout
     imported = {plain(each) for each in json.loads(said)} - {"paddock", "setuptools", "editables"}
-    assert {"aiohttp", "click", "msgspec", "cryptography", "jinja2"} <= imported, (
+    assert {"aiohttp", "click", "msgspec", "cryptography", "jinja2", "obstore"} <= imported, (
         "all were imported, or this means nothing"
     )
     assert imported <= set(read_lock("deploy/operator.lock"))

@@ -16,6 +16,7 @@ COMPARED = "/compare?job=default/pytorchjobs/gpt-moe&job=default/pytorchjobs/res
 _NAMED: Mapping[str, str] = {
     "charts": f"{TORN}/charts",
     "compare": COMPARED,
+    "dataset": "/datasets/default/imagenet",
     "environment": "/environments/demo-packages",
 }
 """Screens that show more elsewhere than on the job that failed, or have a path of their own."""
@@ -25,6 +26,8 @@ def list_places() -> Mapping[str, str]:
     """Name -> address, of the places of `support.demo`."""
     found = {screen.name: _NAMED.get(screen.name, _fill(screen.path)) for screen in SCREENS}
     more = {
+        "dataset-failed": "/datasets/default/faces",
+        "dataset-ready": "/datasets/default/words",
         "new-form": "/new?template=pytorch-distributed",
         "job-waiting": address("bert-large"),
         "job-suspended": address("night-run"),

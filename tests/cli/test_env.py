@@ -29,8 +29,8 @@ from paddock.cli.submit.environments import (
 )
 from paddock.environments.crd import build_crd
 from paddock.environments.sources import Source, read_source
-from paddock.jobs.views.environment_users import Plan, User, count_users, read_plan, read_users
 from paddock.jobs.views.environments import read_environment_row
+from paddock.jobs.views.users import Plan, User, count_users, read_plan, read_users
 from paddock.kube.meta import PODS, Key, Manifest, Resource
 
 TINY: Manifest = {"metadata": {"name": "tiny"}, "spec": {"images": ["*/team/tiny:*"], "requirements": ["tiny==1.0"]}}

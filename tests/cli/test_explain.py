@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jobs.samples import read_manifest, read_text
-from paddock.app.why_not import plan_hold, plan_images, plan_why_not, without_claims
+from paddock.app.why_not import plan_datasets, plan_hold, plan_images, plan_why_not, without_claims
 from paddock.cli.cluster.flags import LOCAL, Flags
 from paddock.cli.submit.submission import place_document
 from paddock.cli.submit.why_not import Answer, build_answer, plan_lacking
@@ -17,13 +17,14 @@ from paddock.cli.verbs.explain import build_explanation
 from paddock.environments.defaults import build_defaults
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.causes import CAUSES
-from paddock.jobs.model import CauseRecord, Phase, Status
+from paddock.jobs.model import CauseRecord, Mount, Phase, Status
 from paddock.jobs.preflight import Document
 from paddock.jobs.text.explain import explain
 from paddock.jobs.views.steps import build_steps
 from paddock.jobs.views.stored import read_stored
 from paddock.kube.meta import Key, Manifest
 from paddock.node.runtime.machine import Machine, build_node
+from support.datasets import build_dataset
 
 NOW = 1_700_000_000.0
 GPU_JOB = read_text("wide_and_deep").replace(
@@ -287,6 +288,28 @@ def test_a_job_waits_for_a_claim_that_is_not_there(
     cause = plan_why_not(without_claims(job, brought), [], [node()], [], NOW, claims)
     assert (cause is not None) is waits
     assert cause is None or explain(cause).startswith("waiting for the claim data")
+
+
+@pytest.mark.parametrize(
+    ("datasets", "why", "step"),
+    [
+        ([], "waiting for dataset words, which namespace default lacks", "paddock dataset create words --from URL"),
+        ([build_dataset("words")], "waiting for dataset words", "paddock dataset list"),
+        ([build_dataset("words") | {"status": {"phase": "Ready"}}], "", ""),
+        (
+            [build_dataset("words") | {"status": {"phase": "Failed", "message": "the disk is full"}}],
+            "waiting: dataset words failed: the disk is full",
+            "paddock dataset describe words",
+        ),
+    ],
+)
+def test_a_job_waits_for_a_dataset_that_is_not_ready(datasets: list[Manifest], why: str, step: str) -> None:
+    job = replace(job_of(read_text("wide_and_deep")), mounts=(Mount("words", "/data"),))
+    causes = plan_datasets(job, datasets, NOW)
+    lines = build_answer(Answer(job, waits=causes), "f.yaml", "en")
+    assert (why in lines[0]) if why else not causes
+    assert lines[1:] == ([f"next: {step}"] if step else [])
+    assert plan_why_not(without_claims(job, None), [], [node()], [], NOW) is None, "its claim is not waited for twice"
 
 
 def test_every_reason_to_refuse_has_its_sentence() -> None:

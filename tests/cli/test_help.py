@@ -24,11 +24,12 @@ def test_help(words: tuple[str, ...], match_golden: Callable[[str, str], None]) 
     match_golden(f"help-{words[0] if words else 'paddock'}.txt", result.output)
 
 
-ENVIRONMENT_VERBS = tuple(("env", name) for name in ("list", "create", "build", "rm"))
+GROUPS = {"env": ("list", "create", "build", "rm"), "dataset": ("list", "create", "describe", "rerun", "rm")}
+VERBS_OF_GROUPS = tuple((group, name) for group, names in GROUPS.items() for name in names)
 
 
 @pytest.mark.parametrize(
-    "words", [(), *((verb,) for verb in VERBS), *ENVIRONMENT_VERBS], ids=lambda words: " ".join(words) or "paddock"
+    "words", [(), *((verb,) for verb in VERBS), *VERBS_OF_GROUPS], ids=lambda words: " ".join(words) or "paddock"
 )
 def test_help_in_chinese(
     words: tuple[str, ...],
@@ -48,7 +49,7 @@ def read_chinese(monkeypatch: pytest.MonkeyPatch, locale: str = "zh_CN.UTF-8") -
     monkeypatch.setenv("COLUMNS", "80")
 
 
-@pytest.mark.parametrize("words", [(), *((verb,) for verb in VERBS), *ENVIRONMENT_VERBS], ids=" ".join)
+@pytest.mark.parametrize("words", [(), *((verb,) for verb in VERBS), *VERBS_OF_GROUPS], ids=" ".join)
 def test_no_sentence_of_chinese_help_is_left_in_english(
     words: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

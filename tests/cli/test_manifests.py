@@ -59,8 +59,9 @@ def test_the_files_in_deploy_are_what_it_prints(
 
 def test_there_are_no_other_manifests_in_deploy() -> None:
     """Every file is held by a test: those of the operator above, the examples in tests/jobs/test_deployment.py, what is
-    watched and the budget in tests/monitoring."""
-    assert sorted(str(path.relative_to(DEPLOY)) for path in DEPLOY.rglob("*.yaml")) == [
+    watched and the budget in tests/monitoring, the chart's in tests/chart."""
+    found = (str(path.relative_to(DEPLOY)) for path in DEPLOY.rglob("*.yaml"))
+    assert sorted(name for name in found if not name.startswith("chart/")) == [
         "examples/resnet.yaml",
         "examples/wide_and_deep.yaml",
         "examples/wide_and_deep_podip.yaml",
@@ -168,6 +169,33 @@ def test_kubeflows_kind_comes_with_its_definition_its_rights_and_its_argument() 
     }
 
 
+def test_datasets_come_with_their_definition_their_rights_and_their_arguments_and_only_if_asked_for() -> None:
+    assert "dataset" not in json.dumps(read("operator")).lower()
+    assert "datasets.paddock.dev" not in map(name_of, read("crd"))
+    found = read("all", "--datasets", "--image", "mirror/paddock:1")
+    assert [name_of(each) for each in found[:2]] == ["paddlejobs.batch.paddlepaddle.org", "datasets.paddock.dev"]
+    container = container_of(found)
+    assert ("--datasets" in container["args"], container["env"]) == (
+        True,
+        [{"name": "PADDOCK_IMAGE", "value": "mirror/paddock:1"}],
+    )
+    roles: dict[str, list[Manifest]] = {}
+    for each in found:
+        roles.setdefault(name_of(each), []).extend(each.get("rules") or ())
+    allowed = {(plural, verb) for rule in roles["paddle-manager-role"] for plural in rule["resources"]
+               for verb in rule["verbs"]}  # fmt: skip
+    assert {("datasets/status", "patch"), ("persistentvolumeclaims", "create"), ("jobs", "create"),
+            ("pods/log", "get"), ("events", "list")} <= allowed  # fmt: skip
+    assert not {plural for plural, _ in allowed} & {"secrets", "persistentvolumes", "pods/exec"}
+    for user in ("editor", "viewer"):
+        assert "datasets" in [each for rule in roles[f"paddlejob-{user}-role"] for each in rule["resources"]]
+
+
+def test_another_image_for_datasets() -> None:
+    args = container_of(read("operator", "--datasets", "--datasets-image", "mine:1"))["args"]
+    assert args[2:4] == ["--datasets", "--datasets-image=mine:1"]
+
+
 def test_rights_in_one_namespace_are_all_that_a_tenant_gives() -> None:
     found = read("operator", "-n", "team-a", "--scope", "namespace")
     assert {each["kind"] for each in found} == {"ServiceAccount", "Role", "RoleBinding", "Deployment"}
@@ -211,6 +239,9 @@ def test_the_console_has_a_namespace_of_its_own_unless_one_is_named() -> None:
         ("operator --jobs-in team-a,", "'' is no name of a namespace"),
         ("operator -A --jobs-in team-a", "--all-namespaces and --jobs-in do not go together"),
         ("webhook -n team-a --scope namespace", "a webhook is the cluster's own"),
+        ("operator --datasets-image mine:1", "--datasets-image needs --datasets"),
+        ("webhook --datasets", "--datasets is of the operator and the definitions: webhook has none"),
+        ("operator --datasets --api-version v1beta1", "datasets need Kubernetes 1.16 or later"),
         ("webhook --api-version v1beta1", "needs Kubernetes 1.20 or later"),
         ("operators", "'crd', 'operator', 'webhook', 'console', 'all'"),
     ],

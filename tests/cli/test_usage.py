@@ -58,7 +58,7 @@ spec:
         (["run"], "a manifest or a program is wanted: `paddock run job.yaml`, or `paddock run -- python train.py`"),
         (["submit"], "Missing argument 'FILE...'"),
         (["run", "--rnak", "0", "x"], "No such option '--rnak'"),
-        (["get", "jobz"], "paddock get knows jobs, pods and environments, not 'jobz'; did you mean 'jobs'?"),
+        (["get", "jobz"], "paddock get knows jobs, pods, environments and datasets, not 'jobz'; did you mean 'jobs'?"),
         (["get", "secrets"], "not 'secrets'; kubectl lists every kind"),
         (["get", "-o", "xml"], "'xml' is not one of"),
         (["up", "--port", "99999"], "99999 is not in the range 0<=x<=65535"),

@@ -11,7 +11,7 @@ from paddock.console.server import HEALTH
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.install.console import build_console
 from paddock.jobs.install.deployment import IMAGE, Installation, Scope, build_operator
-from paddock.jobs.install.rights import LEASE, Right, Where, allows, build_rights, build_rules
+from paddock.jobs.install.rights import LEASE, OF_DATASETS, Right, Where, allows, build_rights, build_rules
 from paddock.jobs.install.webhook import NAME, PORT, build_webhook, build_webhook_rights
 from paddock.jobs.labels import SETTINGS_ANNOTATION, VERSION_ANNOTATION
 from paddock.jobs.preflight import check, read_bytes
@@ -276,7 +276,7 @@ def test_rights_are_given_where_they_are_needed_and_nowhere_else(
 
 def test_rules_say_no_more_than_rights() -> None:
     """No star, no secret, no exec, no verb on all of a kind that only one object needs."""
-    for rule in build_rules(build_rights(KINDS)):
+    for rule in build_rules(build_rights(KINDS, datasets=True)):
         assert "*" not in {*rule["apiGroups"], *rule["resources"], *rule["verbs"]}
         assert not {"secrets", "pods/exec", "roles", "serviceaccounts"} & set(rule["resources"])
         assert "deletecollection" not in rule["verbs"]
@@ -304,6 +304,8 @@ PLACES = {
     Where.CLUSTER: "Of the cluster: a ClusterRole. `--scope namespace` leaves it out; the operator goes on without it.",
     Where.OWN: "In the operator's own namespace: a Role.",
 }
+DATASETS_SAID = """With `--datasets`, where the operator fetches [datasets](kubernetes.md#datasets-on-a-cluster), also
+these, in each namespace whose jobs are run. It reads no Secret: the kubelet gives it to the pod that fetches."""
 WEBHOOK_SAID = """The [console](operations/console.md) has no right and no token: its readers' tokens go
 along with each request.
 
@@ -317,6 +319,7 @@ def test_the_manual_has_every_right_with_the_request_that_needs_it(match_golden:
     for where, said in PLACES.items():
         rows = [build_row(right) for right in rights if right.where is where]
         lines.append(build_table(said, rows))
+    lines.append(build_table(DATASETS_SAID, [build_row(right) for right in OF_DATASETS]))
     lines.append(build_table(WEBHOOK_SAID, [build_row(right) for right in build_webhook_rights(NAME)]))
     match_golden(str(EXAMPLES.parents[1] / "docs" / "rights.md"), "\n".join(lines))
 

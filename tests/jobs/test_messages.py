@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 import time
 
@@ -101,3 +102,21 @@ def test_the_longest_message_costs_little(part: str) -> None:
     translate_message(message, "zh")
     assert time.perf_counter() - begun < 10
     assert translate_message(message + "x" * LONGEST, "zh") == message + "x" * LONGEST
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "https://h/a.tar has the checksum sha256 5f, and spec.source.sha256 says 9f: the file is another one, or the "
+        "checksum is; what was fetched of it is removed",
+        "there is no bucket words at http://h: correct spec.source.uri, or the endpoint",
+        "there is no directory /data on this machine",
+        's3://words/ at http://h has "../x", which cannot be a file: a part of its name is empty, "." or "..", or a '
+        "character of it is not allowed; rename it there, or name a prefix without it",
+        "the process that fetches ended by signal 9, without a word; what it printed is in /a/b.log",
+    ],
+)
+def test_why_a_dataset_failed_is_chinese_as_a_whole(message: str) -> None:
+    said = translate_message(message, "zh")
+    left = re.sub(r"\S*[/.\"]\S*|sha256|endpoint|words|\bat\b", "", said)
+    assert not re.search("[A-Za-z]{2,}", left), said

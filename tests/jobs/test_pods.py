@@ -72,6 +72,14 @@ def test_a_job_of_the_documents_becomes_these_objects(name: str, match_golden: C
     match_golden(f"{name}.yaml", as_text(build_all(read_sample(name), None, CLUSTER)))
 
 
+@pytest.mark.parametrize("name", ["wide_and_deep", "pytorch_mnist"])
+def test_a_job_with_datasets_becomes_these(name: str, match_golden: Callable[[str, str], None]) -> None:
+    manifest = read_manifest(name)
+    manifest["metadata"]["annotations"] = {"paddock.dev/datasets": "imagenet:/data, v1.2:/data/words"}
+    objects = build_all(read_any(manifest), None, CLUSTER)
+    match_golden(f"{name}.datasets.yaml", as_text([each for each in objects if each["kind"] == "Pod"]))
+
+
 def test_a_job_with_heter_becomes_these(match_golden: Callable[[str, str], None]) -> None:
     """The variables that PaddlePaddle 2.3 to 3.0 read in a pipeline of workers and heter ranks."""
     container = {"name": "paddle", "image": "i", "resources": {"limits": {"nvidia.com/gpu": 1}}}

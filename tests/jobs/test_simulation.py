@@ -16,7 +16,7 @@ from hypothesis import Phase as HypothesisPhase
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from jobs.simulated.planned import World
+from jobs.simulated.planned import World, WorldWithData
 from jobs.simulated.sabotaged import ActsAtOnce, BelievesAbsences, DeletesByName
 from jobs.simulated.sentences import Violation
 from jobs.simulated.world import ACTIONS, CLEAN, Run, Sabotage, Start, run_seed
@@ -79,6 +79,8 @@ for _name, _action in ACTIONS.items():
 
 TestWorld = World.TestCase
 TestWorld.settings = QUICK
+TestWorldWithData = WorldWithData.TestCase
+TestWorldWithData.settings = settings(QUICK, max_examples=25)
 TestOperator = Machine.TestCase
 TestOperator.settings = settings(QUICK, max_examples=25)
 

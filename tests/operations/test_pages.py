@@ -64,10 +64,12 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", TEXTS)
+@pytest.mark.parametrize("page", [page for page in TEXTS if not page.endswith(".zh-CN.md")])
 def test_the_pages_are_listed_where_a_reader_looks(page: str) -> None:
+    chinese = page.replace(".md", ".zh-CN.md")
     for place in ("README.md", "README.zh-CN.md", "docs/kubernetes.md"):
-        assert f"operations/{page})" in (ROOT / place).read_text(), place
+        wanted = chinese if place.endswith(".zh-CN.md") and chinese in TEXTS else page
+        assert f"operations/{wanted})" in (ROOT / place).read_text(), place
 
 
 @pytest.mark.parametrize("page", TEXTS)

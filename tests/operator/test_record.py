@@ -85,6 +85,14 @@ def test_a_suspension_is_followed_beside_an_edit_that_is_not(wanted: Any) -> Non
     assert found == {"kind": "PaddleJob", "spec": {**OLD, "runPolicy": {"backoffLimit": 1, "suspend": suspend}}}
 
 
+def test_of_an_annotation_of_datasets_the_entries_that_can_be_followed_are() -> None:
+    mount = {"containers": [{"volumeMounts": [{"mountPath": "/taken"}]}]}
+    last = encode_spec({"worker": {"template": {"spec": mount}}})
+    note = {"paddock.dev/datasets": "imagenet:/data, words, x:/taken, y:/data"}
+    found = with_last_valid_spec({"metadata": {"annotations": note}, "spec": {}}, last)
+    assert found and found["metadata"]["annotations"] == {"paddock.dev/datasets": "imagenet:/data"}
+
+
 def test_a_refusal_keeps_the_phase_and_its_moment_while_it_stays_the_same() -> None:
     refusal = InvalidJob((Problem("spec.worker", "is required"),))
     assert with_invalid_job(Status(), refusal, 10.5).phase is Phase.INVALID, "it has never been one that can run"

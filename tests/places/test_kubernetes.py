@@ -11,6 +11,29 @@ from paddock.cli.main import cli
 from places.manifests import build_paddle, build_role, write_manifest
 
 
+def test_a_job_with_datasets_brings_an_operator_that_serves_them(tmp_path: Path) -> None:
+    manifest = build_paddle(worker=build_role(2, "python", "train.py"))
+    manifest["metadata"]["annotations"] = {"paddock.dev/datasets": "words:/data"}
+    file = write_manifest(tmp_path, manifest)
+    typed = ["render", str(file), "--to", "kubernetes", "-o", str(tmp_path / "out")]
+    done = CliRunner().invoke(cli, typed, prog_name="paddock")
+    assert done.exit_code == 0, done.output
+    assert "`paddock manifests crd --datasets | kubectl apply -f -`" in done.output
+    assert "--datasets" in (tmp_path / "out" / "operator.yaml").read_text()
+    (job,) = yaml.safe_load_all((tmp_path / "out" / "demo.yaml").read_text())
+    assert job["metadata"]["annotations"] == {"paddock.dev/datasets": "words:/data"}
+    assert job["spec"] == manifest["spec"], "its operator mounts them"
+
+
+def test_elsewhere_the_files_of_a_dataset_must_be_on_each_machine(tmp_path: Path) -> None:
+    manifest = build_paddle(worker=build_role(1, "python", "train.py"))
+    manifest["metadata"]["annotations"] = {"paddock.dev/datasets": "words:/data"}
+    typed = ["render", str(write_manifest(tmp_path, manifest)), "--to", "bare", "--hosts", "127.0.0.1"]
+    done = CliRunner().invoke(cli, [*typed, "-o", str(tmp_path / "out")], prog_name="paddock")
+    assert done.exit_code == 0, done.output
+    assert "its files must be at /data on each machine" in done.output
+
+
 def test_a_job_brings_its_kind_and_its_operator(tmp_path: Path) -> None:
     manifest = build_paddle(worker=build_role(2, "python", "train.py"))
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "b"}}

@@ -11,6 +11,7 @@ from paddock.cli.cluster.errors import UserError
 from paddock.sdk.options import (
     choose_python,
     read_count,
+    read_data,
     read_framework,
     read_names,
     read_path,
@@ -41,6 +42,8 @@ from paddock.sdk.options import (
         (lambda: read_path("requirements", "/", directory=False), "requirements: / is not a file"),
         (lambda: read_path("workdir", __file__, directory=True), f"workdir: {__file__} is not a directory"),
         (lambda: read_variables({"A=B": "1"}), "env: found 'A=B'; the name of a variable is wanted, as in LEVEL"),
+        (lambda: read_data(["words:/data"]),
+         """data: found ['words:/data']; names with paths are wanted, as in {"imagenet": "/data"}"""),
         (lambda: read_names("secrets", "TOKEN"), "secrets: found 'TOKEN'; a list is wanted"),
         (lambda: read_words("--lr 1"), "args: found '--lr 1'; a list is wanted"),
         (lambda: read_words([None]), "args: found None; texts and numbers are wanted"),
@@ -55,6 +58,8 @@ def test_a_wrong_value_is_named(call: Callable[[], object], told: str) -> None:
 def test_values_become_what_the_command_line_takes() -> None:
     assert read_words(["--lr", 0.1, 3, Path("/data"), "a b"]) == ("--lr", "0.1", "3", "/data", "a b")
     assert read_variables({"A": "1=2", "B": ""}) == ("A=1=2", "B=")
+    assert read_data({"words": "/words", "imagenet": "/data"}) == ("words:/words", "imagenet:/data")
+    assert read_data(None) == ()
     assert read_count("workers", None, 1) is None
     assert (read_seconds("timeout", None), read_seconds("timeout", 1.5)) == (None, 1.5)
     assert read_path("workdir", "/", directory=True) == "/"

@@ -24,6 +24,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, T
 from paddock.kube.meta import (
+    DATASETS,
     EVENTS,
     LEASES,
     POD_GROUPS,
@@ -64,7 +65,8 @@ class Written(Api):
 
 def sort_objects(objects: Sequence[Manifest]) -> Mapping[Resource, Sequence[Manifest]]:
     """By their kinds."""
-    known = {(each.api_version, each.kind): each for each in (*KINDS, PODS, EVENTS, SERVICES, POD_GROUPS, LEASES)}
+    kinds = (*KINDS, PODS, EVENTS, SERVICES, POD_GROUPS, LEASES, DATASETS)
+    known = {(each.api_version, each.kind): each for each in kinds}
     found: dict[Resource, list[Manifest]] = {}
     for each in objects:
         found.setdefault(known[each.get("apiVersion", PADDLE.api_version), each.get("kind", PADDLE.kind)], []).append(

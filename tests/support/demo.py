@@ -30,7 +30,8 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Counts, Job, Phase, Rank, Settings, Status
 from paddock.jobs.objects.pods import build_pod
 from paddock.kube.api import Api
-from paddock.kube.meta import ENVIRONMENTS, EVENTS, NODES, PODS, Manifest, name_of
+from paddock.kube.datasets import MOUNTS_ANNOTATION
+from paddock.kube.meta import DATASETS, ENVIRONMENTS, EVENTS, NODES, PODS, Manifest, name_of, uid_of
 from paddock.kube.times import format_time, read_time
 
 NOW = read_time("2026-11-20T09:00:00Z") or 0.0
@@ -81,6 +82,7 @@ class Written:
     logs: Mapping[tuple[str, int], str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     pods: bool = True
+    datasets: str = ""
 
 
 def write_steps(begin: int, end: int, *, drop: float = 0.0) -> str:
@@ -115,7 +117,7 @@ JOBS = (
                   ("master-0", 1): write_steps(350, 900), ("worker-1", 1): write_steps(350, 890, drop=-0.12)}),
     Written("bert-large", True, 12, {"Master": 1, "Worker": 7}, Phase.PENDING, "WaitingForScheduler",
             {"pods": 8, "wanted": 8, "message": "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."}, ready=0,
-            gpus=1),
+            gpus=1, datasets="imagenet:/data, words:/data/words"),
     Written("gpt-moe", True, 240, {"Master": 1, "Worker": 3}, Phase.FAILED, "RankFailed",
             {"ranks": ["worker-1"], "code": 1, "error": FAILURE.splitlines()[-1]}, ready=0,
             logs={("master-0", 0): write_steps(0, 300) + ECHO, ("worker-0", 0): write_steps(0, 300) + ECHO,
@@ -137,6 +139,7 @@ async def serve_demo(
         await apply_crds(api, build_crds())
         await write_nodes(api)
         await write_environments(api)
+        await write_datasets(api, clock)
         for each in JOBS:
             await write_job(api, home, clock, each if hostile else tame(each))
         clock.now = NOW
@@ -182,6 +185,8 @@ def build_manifest(each: Written) -> Manifest:
     template = {"spec": {"containers": [container]}}
     roles: Manifest = {role: {"replicas": count, "template": template} for role, count in each.roles.items()}
     head: Manifest = {"name": each.name, "namespace": "default", "labels": dict(each.labels)}
+    if each.datasets:
+        head["annotations"] = {MOUNTS_ANNOTATION: each.datasets}
     if each.torch:
         return {"apiVersion": TORCH.api_version, "kind": "PyTorchJob", "metadata": head,
                 "spec": {"pytorchReplicaSpecs": roles}}  # fmt: skip
@@ -302,6 +307,37 @@ async def write_environments(api: Api) -> None:
         head = {"apiVersion": ENVIRONMENTS.api_version, "kind": ENVIRONMENTS.kind, "metadata": {"name": name}}
         await api.create(ENVIRONMENTS, {**head, "spec": spec})
         await api.patch(ENVIRONMENTS, "", name, {"status": status}, subresource="status")
+
+
+async def write_datasets(api: Api, clock: Clock) -> None:
+    """One that is fetched, one that is there, one that has failed."""
+    for name, begun, source, status in (
+        ("imagenet", 14, {"uri": "s3://datasets/imagenet", "endpoint": "https://s3.example.com", "secretName": "keys"},
+         {"phase": "Fetching", "progress": 41, "bytesDone": 3_200_000_000, "bytesTotal": 7_800_000_000, "files": 412,
+          "filesTotal": 1000, "message": f"fetching, 41 %, 3.2 of 7.8 GB, 12 MB/s, 6 min left{SCRIPT}"}),
+        ("words", 300, {"uri": "https://me:secret@data.example.com/words.txt?key=secret", "sha256": "0" * 64},
+         {"phase": "Ready", "progress": 100, "bytesDone": 48_000_000, "bytesTotal": 48_000_000, "files": 1,
+          "filesTotal": 1, "message": "48 MB in 1 file", "path": "/home/me/.paddock/datasets/words/data",
+          "revision": '"5f2a"', "finishedAt": format_time(NOW - 17_000)}),
+        ("faces", 90, {"uri": "https://data.example.com/faces.tar"},
+         {"phase": "Failed", "fault": "source", "retries": False,
+          "message": f"https://data.example.com/faces.tar: 404 Not Found{SCRIPT}"}),
+    ):  # fmt: skip
+        clock.now = NOW - 60 * begun
+        head = {"name": name, "namespace": "default"}
+        made = {"apiVersion": DATASETS.api_version, "kind": DATASETS.kind, "metadata": head, "spec": {"source": source}}
+        stored = await api.create(DATASETS, made)
+        told = {"observedGeneration": stored["metadata"]["generation"], "claim": f"dataset-{name}", **status}
+        await api.patch(DATASETS, "default", name, {"status": told}, subresource="status")
+    involved = {"apiVersion": DATASETS.api_version, "kind": DATASETS.kind, "name": "faces", "namespace": "default",
+                "uid": uid_of(await api.get(DATASETS, "default", "faces"))}  # fmt: skip
+    await api.create(EVENTS, {
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": "faces.1", "namespace": "default"},
+        "involvedObject": involved,
+        "reason": "Failed", "type": "Warning", "message": f"404 Not Found{SCRIPT}", "count": 1,
+        "firstTimestamp": format_time(NOW - 5000), "lastTimestamp": format_time(NOW - 5000),
+        "source": {"component": "paddock"},
+    })  # fmt: skip
 
 
 async def write_many(api: Api, count: int) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from aiohttp import ClientSession, CookieJar, web
 
+from paddock.app.consoles.datasets import KnownSources
 from paddock.app.consoles.environments import LocalEnvironments
 from paddock.app.queue import read_queue
 from paddock.console.server import Console
@@ -56,7 +57,8 @@ async def serve_place(
     """`directory`: where environments are built, and leave their logs."""
     api = Remembered(objects)
     environments = LocalEnvironments(directory) if local else None
-    world = World("test", local, lambda _: api, environments=environments, queue=read_queue)
+    datasets = KnownSources(local=local)
+    world = World("test", local, lambda _: api, environments=environments, datasets=datasets, queue=read_queue)
     console = Console(world, b"k" * 32)
     runner = web.AppRunner(console.application, access_log=None, shutdown_timeout=1.0)
     await runner.setup()

@@ -19,12 +19,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
+from paddock.app.cluster_datasets import ClusterDatasets, build_log_reader, read_nothing
 from paddock.app.health import Address, CannotServe, Endpoints, Handlers
 from paddock.client.client import Client
 from paddock.client.credentials import open_credentials
 from paddock.client.errors import ConfigError, PluginError
 from paddock.client.kubeconfig import Config
 from paddock.controllers.clock import LocalClock, ServerClock
+from paddock.datasets.cluster import ClusterSupplier
+from paddock.datasets.fetch_jobs import FetchPod
+from paddock.datasets.job_reading import ReadLog
 from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE, SCALED
 from paddock.jobs.labels import SETTINGS_ANNOTATION, VERSION_ANNOTATION
 from paddock.jobs.model import Settings
@@ -52,7 +56,7 @@ log = logging.getLogger("paddock.cluster")
 class Options:
     """The operator's settings. `namespaces`: empty for all. `pod_groups`, `gang_scheduler`, `substitutes`,
     `master_wait`, `end_wait`, `loss_limit`: as in `Settings`. `metrics`, `probes`: the addresses to listen on, None to
-    turn them off. `lease_namespace`: the Lease's namespace."""
+    turn them off. `lease_namespace`: the Lease's namespace. `datasets`: how pods fetch Datasets, None to serve none."""
 
     lease_namespace: str
     namespaces: tuple[str, ...] = ()
@@ -63,6 +67,7 @@ class Options:
     loss_limit: int = DEFAULTS.loss_limit
     gang_scheduler: str = ""
     substitutes: bool = False
+    datasets: FetchPod | None = None
     leader_elect: bool = False
     metrics: Address | None = None
     probes: Address | None = None
@@ -78,6 +83,7 @@ def build_settings(options: Options) -> Settings:
         master_wait=options.master_wait,
         end_wait=options.end_wait,
         loss_limit=options.loss_limit,
+        datasets=options.datasets is not None,
     )
 
 
@@ -89,16 +95,25 @@ def build_lease_annotations(options: Options) -> dict[str, str]:
         "podGroups": options.pod_groups.qualified if options.pod_groups else None,
         "gangScheduler": options.gang_scheduler or None,
         "substitute": options.substitutes,
+        "datasets": options.datasets is not None,
     }
     return {VERSION_ANNOTATION: __version__, SETTINGS_ANNOTATION: json.dumps(settings)}
 
 
 class ClusterOperator:
-    """The operator, its leader election and its HTTP endpoints. `lease_api` serves the Lease alone, `api` the rest.
-    `clock`: that of the API server; without one, this machine's."""
+    """The operator, its leader election, its HTTP endpoints, and Datasets if they are served. `lease_api` serves the
+    Lease alone, `api` the rest, `read_log` the logs of pods that fetch Datasets. `clock`: that of the API server;
+    without one, this machine's."""
 
     def __init__(
-        self, api: Api, lease_api: Api, options: Options, measures: Prometheus, clock: ServerClock | None = None
+        self,
+        api: Api,
+        lease_api: Api,
+        options: Options,
+        measures: Prometheus,
+        clock: ServerClock | None = None,
+        *,
+        read_log: ReadLog = read_nothing,
     ) -> None:
         clock = clock or LocalClock()
         identity = f"{socket.gethostname()}_{uuid.uuid4()}"
@@ -123,9 +138,18 @@ class ClusterOperator:
             leadership=self.election,
             measures=measures,
         )
+        self.datasets = (
+            self._build_datasets(MeasuredApi(api, measures), options, options.datasets, read_log)
+            if options.datasets
+            else None
+        )
         handlers = Handlers(measures.scrape_aside, self._explain_unready)
         self.endpoints = Endpoints(handlers, options.metrics, options.probes)
         self._connected = self._ending = False
+
+    def _build_datasets(self, api: Api, options: Options, pod: FetchPod, read_log: ReadLog) -> ClusterDatasets:
+        supplier = ClusterSupplier(api, read_log, pod)
+        return ClusterDatasets(api, supplier, options.namespaces or ("",), self.election)
 
     async def run(self, stop: asyncio.Event, connect: Callable[[], Awaitable[bool]] | None = None) -> None:
         """Runs until `stop` is set, then shuts down. `connect` returns once the cluster answers. After the shutdown,
@@ -142,13 +166,16 @@ class ClusterOperator:
     async def _operate(self, stop: asyncio.Event) -> None:
         operating = asyncio.create_task(self.operator.run())
         electing = asyncio.create_task(self.election.run()) if self.election else None
+        fetching = asyncio.create_task(self.datasets.run()) if self.datasets else None
         stopping = asyncio.create_task(stop.wait())
-        parts = [stopping, operating, *([electing] if electing else [])]
+        parts = [stopping, operating, *(each for each in (electing, fetching) if each)]
         try:
             await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
             self._ending = True
             # Drain before cancel: the next leader must find no half-done work.
             await self.operator.drain(DRAIN_SECONDS)
+            if fetching is not None:
+                fetching.cancel()
             operating.cancel()
             with suppress(asyncio.CancelledError):
                 await operating
@@ -205,7 +232,8 @@ async def _serve(config: Config, options: Options) -> None:
             log.info("%s", _describe_start(config, options, await _fetch_version(client, config)))
             return True
 
-        await ClusterOperator(client, lease_client, options, measures, clock).run(stop, connect)
+        cluster = ClusterOperator(client, lease_client, options, measures, clock, read_log=build_log_reader(client))
+        await cluster.run(stop, connect)
 
 
 def _describe_start(config: Config, options: Options, version: str) -> str:
@@ -213,7 +241,8 @@ def _describe_start(config: Config, options: Options, version: str) -> str:
     kinds = ", ".join(kind.qualified for kind in options.kinds)
     by = f" and the scheduler {options.gang_scheduler}" if options.gang_scheduler else ""
     groups = f", gangs by {options.pod_groups.qualified}{by}" if options.pod_groups else ""
-    return f"paddock {__version__} serves {kinds} in {where} of {config.server} (Kubernetes {version}){groups}"
+    fetched = f", datasets by {options.datasets.image}" if options.datasets else ""
+    return f"paddock {__version__} serves {kinds} in {where} of {config.server} (Kubernetes {version}){groups}{fetched}"
 
 
 async def _fetch_version(client: Client, config: Config) -> str:

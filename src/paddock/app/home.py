@@ -6,6 +6,7 @@
     <home>/pinned          if present, the cluster does not stop by itself
     <home>/cluster.log     the log of the cluster's process
     <home>/api  node  outputs    directories of the API server, of the node, and of the jobs' outputs
+    <home>/datasets        the files of datasets (`paddock.datasets.directories`)
     <home>/history         the records of what ran (`paddock.history`); its logs lie in <home>/node/pods
 
 <home> is $PADDOCK_HOME, else $XDG_STATE_HOME/paddock, else ~/.local/state/paddock. Caches are $XDG_CACHE_HOME/paddock.
@@ -80,6 +81,10 @@ class Home:
     @property
     def outputs(self) -> Path:
         return self.root / "outputs"
+
+    @property
+    def datasets(self) -> Path:
+        return self.root / "datasets"
 
     @property
     def history(self) -> Path:

@@ -7,6 +7,7 @@ from typing import Any
 
 from paddock.jobs.model import Phase
 from paddock.jobs.policies.manager import find_other_manager
+from paddock.kube.datasets import Phase as Fetching
 from paddock.kube.meta import controller_of, uid_of
 from paddock.kube.times import Moment
 
@@ -24,10 +25,11 @@ def is_idle(
     last_request: Moment,
     now: Moment,
     *,
+    datasets: Iterable[Mapping[str, Any]] = (),
     idle_seconds: float = IDLE_SECONDS,
 ) -> bool:
     """Whether the cluster may stop. Pods that a finished job keeps (cleanPodPolicy: Never) do not keep it up."""
-    if now - last_request < idle_seconds:
+    if now - last_request < idle_seconds or any(_is_fetched(dataset) for dataset in datasets):
         return False
     # Nobody here runs another manager's job, so it would never finish.
     own = [job for job in jobs if not find_other_manager(job)]
@@ -37,6 +39,10 @@ def is_idle(
         return False
     # Parameter servers that a completed job keeps never end by themselves.
     return all(_is_kept(pod, finished) for pod in pods if (pod.get("status") or {}).get("phase") not in _ENDED)
+
+
+def _is_fetched(dataset: Mapping[str, Any]) -> bool:
+    return (dataset.get("status") or {}).get("phase") == Fetching.FETCHING
 
 
 def _is_kept(pod: Mapping[str, Any], finished: set[str]) -> bool:

@@ -1,10 +1,11 @@
-"""The kinds that the local cluster serves besides Kubernetes' own: jobs, environments, and both PodGroups."""
+"""The kinds that the local cluster serves besides Kubernetes' own: jobs, environments, datasets, and both PodGroups."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
 
+from paddock.datasets.crd import build_crd as build_dataset_crd
 from paddock.environments.crd import build_crd as build_environment_crd
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.install.crd import build_crds as build_job_crds
@@ -59,6 +60,7 @@ def build_crds() -> tuple[Manifest, ...]:
     return (
         *build_job_crds(),
         build_environment_crd(),
+        build_dataset_crd(),
         build_pod_group_crd(POD_GROUPS),
         build_pod_group_crd(VOLCANO_POD_GROUPS),
     )

@@ -1,5 +1,5 @@
-"""The local cluster in one process: API, scheduler, kubelet, environments, operator and history, each a client of that
-API.
+"""The local cluster in one process: API, scheduler, kubelet, environments, datasets, operator and history. Each is a
+client of that API.
 
 `python -m paddock.app.local --home DIR` is that process; `app.launch` starts and stops it. It holds the home's lock
 while it lives, writes to a pipe that it is ready or why it failed, and ends on SIGTERM or when it is idle (`app.idle`).
@@ -25,6 +25,7 @@ from paddock.apiserver.http.server import Server
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app import home as homes
 from paddock.app.consoles.listening import LocalConsole
+from paddock.app.datasets import build_supplier
 from paddock.app.history import KEPT, build_keeper
 from paddock.app.idle import is_idle
 from paddock.app.images import EnvironmentImages
@@ -32,11 +33,12 @@ from paddock.app.kinds import apply_crds, build_crds
 from paddock.app.outputs import OutputDirectories, prune_outputs, tidy_outputs
 from paddock.app.ports import ListeningPorts
 from paddock.controllers.clock import LocalClock
+from paddock.datasets.library import Datasets
 from paddock.environments.library import Environments
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Settings
 from paddock.kube.errors import ApiError
-from paddock.kube.meta import POD_GROUPS, PODS
+from paddock.kube.meta import DATASETS, POD_GROUPS, PODS
 from paddock.node.kubelet.kubelet import Kubelet
 from paddock.node.runtime.log_times import LogTimes
 from paddock.node.runtime.machine import build_node, describe, fetch_node_name, read_machine, register_node
@@ -67,7 +69,9 @@ class Options:
 
 def build_settings(outputs: Path) -> Settings:
     """What plans depend on. `outputs`: the directory in which each job has its own."""
-    return Settings(pod_groups=POD_GROUPS, output_root=str(outputs), shared_network=True, substitutes=True)
+    return Settings(
+        pod_groups=POD_GROUPS, output_root=str(outputs), shared_network=True, substitutes=True, datasets=True
+    )
 
 
 class LocalCluster:
@@ -110,6 +114,7 @@ class LocalCluster:
         self._spawn("scheduler", Scheduler(self.api).run)
         self._spawn("binder", Binder(self.api, self.home.node / "volumes").run)
         self._spawn("environments", self.environments.run)
+        self._spawn("datasets", Datasets(self.api, build_supplier(self.api, self.home)).run)
         self._spawn("kubelet", self.kubelet.run)
         self._spawn("usage", self.meter.run)
         self._spawn("log times", LogTimes(self.home.node, self.kubelet.list_running).run)
@@ -165,7 +170,8 @@ class LocalCluster:
             pods = (await self.api.list(PODS)).items
             idle_seconds = self.options.idle_seconds
             asked = max(self.server.last_request, self.console.last_request)
-            if is_idle(jobs, pods, asked, time.time(), idle_seconds=idle_seconds):
+            datasets = (await self.api.list(DATASETS)).items
+            if is_idle(jobs, pods, asked, time.time(), datasets=datasets, idle_seconds=idle_seconds):
                 log.info("nothing unfinished and no client for %.0f s: stopping", idle_seconds)
                 self.stop()
 

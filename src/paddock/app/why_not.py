@@ -10,12 +10,14 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from paddock.app.programs import explain_images
-from paddock.jobs.causes import ImageUnavailable, Suspended, WaitingForScheduler
-from paddock.jobs.model import CauseRecord, Job, Role, Settings
+from paddock.jobs.causes import Cause, ImageUnavailable, Suspended, WaitingForScheduler
+from paddock.jobs.datasets import find_named, plan_gate
+from paddock.jobs.model import CauseRecord, Datasets, Job, Role, Settings
 from paddock.jobs.objects.pods import build_pod, build_pod_group
 from paddock.kube.api import Api
-from paddock.kube.errors import Forbidden
-from paddock.kube.meta import CLAIMS, ENVIRONMENTS, NODES, POD_GROUPS, PODS, Key, Manifest, key_of
+from paddock.kube.datasets import read_status
+from paddock.kube.errors import Forbidden, NotFound
+from paddock.kube.meta import CLAIMS, DATASETS, ENVIRONMENTS, NODES, POD_GROUPS, PODS, Key, Manifest, key_of
 from paddock.kube.times import Moment
 from paddock.node.scheduler.placement import Wait, plan_placement
 
@@ -52,7 +54,8 @@ def plan_hold(job: Job, now: Moment) -> list[CauseRecord]:
 
 
 def without_claims(job: Job, claims: Collection[Key] | None) -> Job:
-    """The job without the volumes of these claims (None: of any), for which no pod has to wait. Pure."""
+    """The job without the volumes of these claims (None: of any), for which no pod has to wait, and without its
+    Datasets (`plan_datasets`). Pure."""
 
     def is_waited_for(volume: Manifest) -> bool:
         name = (volume.get("persistentVolumeClaim") or {}).get("claimName")
@@ -63,7 +66,15 @@ def without_claims(job: Job, claims: Collection[Key] | None) -> Job:
         kept = [volume for volume in spec.get("volumes") or () if is_waited_for(volume)]
         return replace(role, template={**role.template, "spec": {**spec, "volumes": kept}})
 
-    return replace(job, roles=tuple(map(drop, job.roles)))
+    return replace(job, roles=tuple(map(drop, job.roles)), mounts=())
+
+
+def plan_datasets(job: Job, datasets: Iterable[Manifest], now: Moment) -> list[CauseRecord]:
+    """The cause that the operator would record while a Dataset that the job names is not ready. `datasets`: those of
+    the place. Pure."""
+    there = {each.name: each for each in map(read_status, datasets) if each.namespace == job.key.namespace}
+    gate = plan_gate(job, Datasets(there, tuple(there)))
+    return [gate.record(now)] if isinstance(gate, Cause) else []
 
 
 def plan_why_not(
@@ -89,8 +100,22 @@ async def fetch_waits(api: Api, job: Job, now: Moment) -> list[CauseRecord]:
     kinds = (PODS, NODES, POD_GROUPS, ENVIRONMENTS, CLAIMS)
     pods, nodes, groups, environments, claims = [(await api.list(kind)).items for kind in kinds]
     # In a thread: for 300 ranks it takes a second, and the cluster runs in this process.
-    cause = await asyncio.to_thread(plan_why_not, job, pods, nodes, groups, now, claims)
-    return [*plan_hold(job, now), *plan_images(job, environments, now), *([cause] if cause else [])]
+    cause = await asyncio.to_thread(plan_why_not, replace(job, mounts=()), pods, nodes, groups, now, claims)
+    awaited = await fetch_awaited(api, job, now)
+    return [*plan_hold(job, now), *awaited, *plan_images(job, environments, now), *([cause] if cause else [])]
+
+
+async def fetch_awaited(api: Api, job: Job, now: Moment) -> list[CauseRecord]:
+    """As `plan_datasets`; nothing where this reader may not see them. Raises `ApiError`."""
+    if not find_named(job):
+        return []
+    try:
+        return plan_datasets(job, (await api.list(DATASETS, job.key.namespace)).items, now)
+    except Forbidden:
+        return []
+    except NotFound:  # the kind is not served
+        gate = plan_gate(job, Datasets(unserved=""))
+        return [gate.record(now)] if isinstance(gate, Cause) else []
 
 
 async def fetch_cluster_waits(api: Api, job: Job, now: Moment) -> list[CauseRecord]:
@@ -105,4 +130,4 @@ async def fetch_cluster_waits(api: Api, job: Job, now: Moment) -> list[CauseReco
     # A claim that is there may be bound when its first pod is scheduled (its class says so): it is not waited for.
     usable = None if claims is None else {key_of(claim) for claim in claims}
     cause = await asyncio.to_thread(plan_why_not, without_claims(job, usable), pods, nodes, [], now, claims or ())
-    return [*held, *([cause] if cause else [])]
+    return [*held, *await fetch_awaited(api, job, now), *([cause] if cause else [])]

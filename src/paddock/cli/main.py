@@ -36,10 +36,11 @@ VERBS: dict[str, str] = {
     "submit": "Submit manifests and come back at once",
     "render": "Write a job as files for bare machines, Docker or a cloud's training service",
     "validate": "Find every mistake in manifests, without a cluster",
-    "get": "List jobs, pods or environments",
+    "get": "List jobs, pods, environments or datasets",
     "queue": "What runs and what waits for room, in order, and why",
     "describe": "Everything about one job, and why it waits or failed",
     "explain": "Why a job waits, restarts or failed, or why one would not start",
+    "doctor": "Why a run does not do what it was asked for, and what mends it",
     "logs": "What the ranks of a job print",
     "wait": "Wait until a job has ended, and exit as it",
     "console": "Open the console in the browser",
@@ -51,6 +52,7 @@ VERBS: dict[str, str] = {
     "clone": "Make a new job like one that is there",
     "delete": "End a job and remove it",
     "env": "Environments: which Python and packages an image stands for",
+    "dataset": "Datasets: data that is fetched once and mounted by jobs",
     "up": "Start the local cluster and keep it up",
     "down": "Stop the local cluster and everything it runs",
     "status": "Whether the local cluster is up, and what it runs on",
@@ -66,16 +68,20 @@ VERBS: dict[str, str] = {
 _CHANGING = frozenset({"suspend", "resume", "cancel", "clone"})
 _ANYWHERE = frozenset(
     {
-        "run", "init", "submit", "validate", "get", "queue", "describe", "explain", "logs", "wait", "history", "delete",
-        "status", "console", *_CHANGING,
+        "run", "init", "submit", "validate", "get", "queue", "describe", "explain", "doctor", "logs", "wait", "history",
+        "delete", "status", "console", "dataset", *_CHANGING,
     }
 )  # fmt: skip
+_NEEDS = frozenset({"env", "dataset"})
+_CHECKING = frozenset({"doctor"})
 _LOCAL = frozenset({"env", "outputs", "up", "down", "kubeconfig"})
 
 
 def find_module(verb: str) -> str:
     """The module of a verb, in the folder of those like it."""
-    return f"paddock.cli.verbs.change.{verb}" if verb in _CHANGING else f"paddock.cli.verbs.{verb}"
+    folders = {"change.": _CHANGING, "needs.": _NEEDS, "check.": _CHECKING}
+    folder = next((folder for folder, verbs in folders.items() if verb in verbs), "")
+    return f"paddock.cli.verbs.{folder}{verb}"
 
 
 class _ReaderGone(Exception):

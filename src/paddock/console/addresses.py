@@ -12,7 +12,7 @@ from urllib.parse import quote
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.meta import Resource
 
-TABS = ("job", "logs", "charts", "plan", "pods", "events", "manifest")
+TABS = ("job", "logs", "charts", "plan", "doctor", "pods", "events", "manifest")
 """The pages of a job, by the names of their screens, in the order of their links."""
 
 JOB = "/jobs/{namespace}/{kind}/{name}"
@@ -24,6 +24,13 @@ ENVIRONMENT = "/environments/{name}"
 
 def address_of_environment(name: str) -> str:
     return f"/environments/{quote(name)}"
+
+
+DATASET = "/datasets/{namespace}/{name}"
+
+
+def address_of_dataset(namespace: str, name: str) -> str:
+    return f"/datasets/{quote(namespace)}/{quote(name)}"
 
 
 def address_of_job(resource: Resource, namespace: str, name: str) -> str:

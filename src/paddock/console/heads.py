@@ -121,6 +121,7 @@ _TITLES: Mapping[str, Phrase] = {
     "logs": phrase("Logs"),
     "charts": phrase("Charts"),
     "plan": phrase("Plan"),
+    "doctor": phrase("Doctor"),
     "pods": phrase("Pods"),
     "events": phrase("Events"),
     "manifest": phrase("Manifest"),

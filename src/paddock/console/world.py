@@ -146,6 +146,46 @@ class Environments(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class WantedDataset:
+    """What somebody typed; what is empty was not typed. `uri` may hold a password."""
+
+    namespace: str
+    name: str
+    uri: str = field(default="", repr=False)
+    sha256: str = ""
+    revision: str = ""
+    endpoint: str = ""
+    region: str = ""
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    secret: str = ""
+    size: str = ""
+    storage_class: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSource:
+    """The address of a Dataset, as a page may show it: without a password. `kind`: `http`, `s3`, `git`; empty for an
+    address that cannot be read. `copied`: False where the files stay where they are."""
+
+    address: str
+    kind: str
+    copied: bool
+
+
+class Datasets(Protocol):
+    """What is known of the addresses of datasets."""
+
+    def read(self, wanted: WantedDataset) -> Manifest | Sequence[tuple[str, Phrase]]:
+        """The object to create, or everything that is wrong: (field of `WantedDataset`, sentence)."""
+        ...
+
+    def show(self, uri: str) -> ShownSource:
+        """Never raises."""
+        ...
+
+
 class ReadQueue(Protocol):
     """`app.queue.read_queue`."""
 
@@ -245,6 +285,7 @@ class World:
     """None where the reader may do all that the API can."""
     environments: Environments | None = None
     """What images stand for here; not on a cluster."""
+    datasets: Datasets | None = None
     queue: ReadQueue | None = None
     door: Door | None = None
     """None where one signs in with a link that a command prints."""

@@ -23,8 +23,9 @@ class Cause:
 
     starts_attempt: ClassVar[bool] = False
     """Whether a new attempt follows. Such a cause stays in the status until that attempt's pods are being created."""
-    counter: ClassVar[str | None] = None
-    """The argument that only counts how often the same was met: `since` stays while nothing else differs."""
+    counters: ClassVar[tuple[str, ...]] = ()
+    """Arguments that only count how often the same was met, or how far it is: `since` stays while nothing else
+    differs."""
 
     @property
     def reason(self) -> str:
@@ -43,7 +44,7 @@ class Cause:
             return CauseRecord(self.reason, args, float(int(now)))
         if dict(previous.args) == args:
             return previous
-        counted = {**previous.args, self.counter: args.get(self.counter)} if self.counter else None
+        counted = {**previous.args, **{name: args[name] for name in self.counters if name in args}}
         return CauseRecord(self.reason, args, previous.since if counted == args else float(int(now)))
 
 
@@ -87,7 +88,7 @@ class ObjectsNotCreated(Cause):
     """The API server fails to create them, `tries` times in a row or more: an admission webhook that does not answer,
     an overloaded server. The operator retries within a minute. `message`: the server's sentence about the first."""
 
-    counter: ClassVar[str | None] = "tries"
+    counters: ClassVar[tuple[str, ...]] = ("tries",)
 
     objects: tuple[str, ...]
     message: str = ""
@@ -100,6 +101,52 @@ class NoFreePort(Cause):
 
     first: int
     last: int
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingForDataset(Cause):
+    """A Dataset that the job mounts is not there yet, and `more` others. `percent`, `done` and `total` (bytes): as in
+    its status; 0 for what is not known. `message`: why nothing is fetched yet."""
+
+    counters: ClassVar[tuple[str, ...]] = ("dataset", "percent", "done", "total", "message", "more")
+
+    dataset: str
+    percent: int = 0
+    done: int = 0
+    total: int = 0
+    message: str = ""
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetMissing(Cause):
+    """A Dataset that the job mounts does not exist, or is being deleted. `nearest`: a similar name of the namespace,
+    empty without one; `known`: some of its names."""
+
+    dataset: str
+    namespace: str
+    nearest: str = ""
+    known: tuple[str, ...] = ()
+    deleting: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetFailed(Cause):
+    """A Dataset that the job mounts could not be fetched. `message`: its own, with what to do; `retries`: it is tried
+    again by itself."""
+
+    dataset: str
+    message: str = ""
+    retries: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetsUnserved(Cause):
+    """The job mounts a Dataset, and this operator sees none: it was started without, or the server refuses them.
+    `message`: the server's answer."""
+
+    dataset: str
+    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -498,7 +545,8 @@ class LostTooOften(Cause):
 CAUSES: dict[str, type[Cause]] = {
     cause.__name__: cause
     for cause in (
-        InvalidJob, NoReplicas, ObjectInTheWay, ObjectsRefused, ObjectsNotCreated, NoFreePort, WaitingForOldPods,
+        InvalidJob, NoReplicas, ObjectInTheWay, ObjectsRefused, ObjectsNotCreated, NoFreePort, WaitingForDataset,
+        DatasetMissing, DatasetFailed, DatasetsUnserved, WaitingForOldPods,
         WaitingForNode, NodeNotReady, NodeUnknown, NodeSilent, WaitingForPods, WaitingForScheduler, SchedulerSilent,
         WaitingForPodGroup, BuildingEnvironment, EnvironmentFailed, ImageUnavailable, ConfigurationWrong,
         ContainerWaiting, WaitingForAddresses, WaitingForConfigMap, PodsStarting, WaitingForStatuses, ClockUnsure,

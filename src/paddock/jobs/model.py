@@ -16,6 +16,7 @@ from typing import Any
 
 from paddock.jobs.launch import NO_LAUNCH, Launch
 from paddock.jobs.text.problems import Problem
+from paddock.kube.datasets import DatasetStatus
 from paddock.kube.meta import Key, Manifest, Resource
 from paddock.kube.times import Moment
 
@@ -153,6 +154,15 @@ class Scheduling:
 
 
 @dataclass(frozen=True, slots=True)
+class Mount:
+    """A Dataset in the containers of a job (annotation `paddock.dev/datasets`). `path`: absolute, without a slash at
+    its end."""
+
+    dataset: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """What the user asked for, defaulted. `mode` is the API's word for it (PS, Collective, Single). `one_decides`: the
     job succeeds when one deciding rank does, as the ranks of an elastic PyTorchJob end together (Kubeflow)."""
@@ -169,6 +179,7 @@ class Job:
     scheduling: Scheduling = field(default_factory=Scheduling)
     launch: Launch = NO_LAUNCH
     scope: RestartScope = RestartScope.GANG
+    mounts: tuple[Mount, ...] = ()
     one_decides: bool = False
     warnings: tuple[Problem, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -390,6 +401,17 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class Datasets:
+    """The Datasets that a job names, by name, as far as they exist (`found`). `known`: names of its namespace, read
+    only where one is missing. `unserved`: why this operator sees none: the server's answer, or empty where it was
+    started without Datasets; None where it sees them."""
+
+    found: Mapping[str, DatasetStatus] = field(default_factory=dict)
+    known: tuple[str, ...] = ()
+    unserved: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Observed:
     """What exists now: the objects whose owner UID is the job's, and `foreign`, other objects with a name that the job
     needs.
@@ -399,7 +421,7 @@ class Observed:
     (`policies.silent_nodes`); no other node is read.
     `refused`: what the API server refused at the last reconcile, if anything. `clock_off`: seconds by which readings of
     its clock disagree with the time that has gone by (`controllers.clock`), 0 if they do not. `autoscaler`: the job's
-    HorizontalPodAutoscaler.
+    HorizontalPodAutoscaler. `datasets`: the Datasets that the job names.
     """
 
     pods: tuple[Pod, ...] = ()
@@ -412,6 +434,7 @@ class Observed:
     nodes: Mapping[str, NodeCondition] = field(default_factory=dict)
     refused: Refusal | None = None
     clock_off: int = 0
+    datasets: Datasets = Datasets()
 
     def of_attempt(self, attempt: int) -> tuple[Pod, ...]:
         return tuple(pod for pod in self.pods if pod.attempt == attempt)
@@ -436,6 +459,7 @@ class Settings:
     `end_wait`: seconds that workers may run after the deciding ranks have succeeded (`policies.ending`).
     `loss_limit`: losses in a row after which the job fails (`policies.losses`).
     `autoscalers`: the resource of HorizontalPodAutoscalers; None to make none (a laptop, or a cluster without it).
+    `datasets`: Datasets are watched, and jobs wait for those that they name (`jobs.datasets`).
     """
 
     pod_groups: Resource | None = None
@@ -449,3 +473,4 @@ class Settings:
     end_wait: float = 30.0
     loss_limit: int = 100
     autoscalers: Resource | None = None
+    datasets: bool = False

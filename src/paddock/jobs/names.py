@@ -82,6 +82,15 @@ def _shorten(begun: str, name: str, suffix: str, most: int) -> str:
     return begun[: most - len(tail)].rstrip("-.") + tail
 
 
+def dataset_volume_name(dataset: str, number: int = 1) -> str:
+    """The volume of a Dataset in a pod, a DNS label: `dataset-<name>`, or a shortened one for a name with dots or of
+    more than 55 characters. `number`: from the second on it is added, where a template has that name."""
+    name, suffix = f"dataset-{dataset}", "" if number == 1 else f"-{number}"
+    if DNS_LABEL.allows(name + suffix):
+        return name + suffix
+    return _shorten(name.replace(".", "-"), dataset, suffix, LONGEST_LABEL)
+
+
 def output_name(name: str, uid: str) -> str:
     """The name of a job's output directory. It has a part of the UID, so a later job of the same name has another."""
     return f"{name}-{uid[:8]}"

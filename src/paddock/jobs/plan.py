@@ -24,6 +24,7 @@ from paddock.jobs import causes
 from paddock.jobs.actions import Action, Create, EventNote, Plan
 from paddock.jobs.cancelling import plan_cancellation
 from paddock.jobs.conditions import as_unbegun, follow_pods
+from paddock.jobs.datasets import find_claims, plan_gate
 from paddock.jobs.facts import Facts, read_facts
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import CauseRecord, Child, Job, Observed, Phase, Pod, Rank, Settings, Status
@@ -270,7 +271,7 @@ class _Needs:
     """What an unfinished gang lacks: the actions, or the obstacle and the seconds until the next look."""
 
     actions: tuple[Action, ...] = ()
-    obstacle: causes.Cause | None = None
+    obstacle: causes.Cause | CauseRecord | None = None
     retry: float | None = None
 
 
@@ -283,8 +284,8 @@ def _address_notes(facts: Facts, actions: Sequence[Action]) -> tuple[EventNote, 
 
 
 def _read_needs(facts: Facts) -> _Needs:
-    """All ranks or none: where another object has one of the names, or no port is free, no rank is created. Objects of
-    a former job of the same name are deleted here."""
+    """All ranks or none: where another object has one of the names, a Dataset is not ready or no port is free, no rank
+    is created. Objects of a former job of the same name are deleted here."""
     job, observed = facts.job, facts.observed
     if not job.size:
         return _Needs(obstacle=causes.NoReplicas())
@@ -299,6 +300,10 @@ def _read_needs(facts: Facts) -> _Needs:
         # Kubernetes' garbage collector may take a minute to notice a new kind, so it is not waited for.
         remains = children.plan_deletes(job, (child for child in observed.foreign if child.former))
         return _Needs(remains, _describe_foreign(observed.foreign), RETRY_SECONDS)
+    # Half a gang goes on: its other pods hold devices, and mount the same claims.
+    gate = plan_gate(job, observed.datasets, facts.status.cause) if facts.missing and not facts.gang else None
+    if gate is not None:
+        return _Needs(obstacle=gate, retry=RETRY_SECONDS if observed.datasets.unserved is not None else None)
     if no_port:
         return _Needs(obstacle=causes.NoFreePort(ports.FIRST_PORT, ports.LAST_PORT), retry=RETRY_SECONDS)
     return _Needs(actions)
@@ -320,7 +325,8 @@ def _missing_objects(facts: Facts, port: int | None) -> Iterator[Action]:
         return
     creates = FATES[read_situation(job, status), Age.CURRENT, State.ABSENT] is Fate.CREATE
     yield from children.plan_services(job, observed)
-    yield from children.plan_pods(job, status, _free_ranks(facts) if creates else (), port, facts.settings)
+    ranks, claims = _free_ranks(facts) if creates else (), find_claims(observed.datasets)
+    yield from children.plan_pods(job, status, ranks, port, facts.settings, claims)
     yield from children.plan_config_map(job, status, observed)
 
 

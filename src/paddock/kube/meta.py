@@ -62,6 +62,8 @@ NODES = Resource("", "v1", "Node", "nodes", namespaced=False)
 SERVICE_ACCOUNTS = Resource("", "v1", "ServiceAccount", "serviceaccounts")
 VOLUMES = Resource("", "v1", "PersistentVolume", "persistentvolumes", namespaced=False)
 CLAIMS = Resource("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
+BATCH_JOBS = Resource("batch", "v1", "Job", "jobs")
+DEPLOYMENTS = Resource("apps", "v1", "Deployment", "deployments")
 LEASES = Resource("coordination.k8s.io", "v1", "Lease", "leases")
 CRDS = Resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False)
 PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", namespaced=False)
@@ -69,6 +71,7 @@ POD_GROUPS = Resource("scheduling.x-k8s.io", "v1alpha1", "PodGroup", "podgroups"
 VOLCANO_POD_GROUPS = Resource("scheduling.volcano.sh", "v1beta1", "PodGroup", "podgroups")
 AUTOSCALERS = Resource("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
 ENVIRONMENTS = Resource("paddock.dev", "v1alpha1", "Environment", "environments", namespaced=False)
+DATASETS = Resource("paddock.dev", "v1alpha1", "Dataset", "datasets")
 
 
 def metadata(manifest: Mapping[str, Any]) -> Mapping[str, Any]:

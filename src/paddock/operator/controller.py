@@ -20,6 +20,7 @@ from paddock.controllers.events import EventRecorder
 from paddock.jobs.actions import Create, EventNote, Plan
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.last_valid import with_last_valid_spec
+from paddock.jobs.datasets import find_awaited
 from paddock.jobs.model import Job, NodeCondition, NodeState, Observed, Refusal, Settings, Status
 from paddock.jobs.objects import observation
 from paddock.jobs.plan import plan
@@ -34,10 +35,11 @@ from paddock.jobs.text.problems import InvalidJob, Problem
 from paddock.jobs.waiting import read_recorded_refusal
 from paddock.kube.api import Api
 from paddock.kube.errors import BadRequest, Conflict, Forbidden, Invalid, NotFound, is_namespace_terminating
-from paddock.kube.meta import NODES, PODS, Key, Manifest, Resource, metadata, uid_of, version_of
+from paddock.kube.meta import DATASETS, NODES, PODS, Key, Manifest, Resource, metadata, uid_of, version_of
 from paddock.kube.times import Moment
 from paddock.operator import pruned_status, record
 from paddock.operator.apply import Executor, read_refusal
+from paddock.operator.datasets import WatchedDatasets
 from paddock.operator.informers import Informers
 from paddock.operator.metrics import UNMEASURED, Measures
 from paddock.operator.pruned_status import PrunedStatusGuard
@@ -88,6 +90,7 @@ class Controller:
         api: Api,
         settings: Settings,
         informers: Informers,
+        datasets: WatchedDatasets,
         events: EventRecorder,
         *,
         kinds: Mapping[Resource, JobApi],
@@ -102,6 +105,7 @@ class Controller:
         self._api = api
         self._settings = settings
         self._informers = informers
+        self._datasets = datasets
         self._events = events
         self._kinds = kinds
         self._clock = clock
@@ -194,6 +198,9 @@ class Controller:
         observed = replace(self._observe(ref, status, job), nodes=nodes, refused=refused)
         # Before the next await: a foreign object may go while the status is written, and its event comes once.
         self._watch_names(ref, ((child.resource, Key(job.key.namespace, child.name)) for child in observed.foreign))
+        if not observed.gang(status) and not status.phase.terminal:
+            awaited = find_awaited(job, observed.datasets)
+            self._watch_names(ref, ((DATASETS, Key(job.key.namespace, name)) for name in awaited))
         now = self._clock()
         observed = replace(observed, clock_off=int(self._clock_off()))
         settings = replace(self._settings, autoscalers=self._informers.autoscalers(ref.key.namespace))
@@ -249,6 +256,7 @@ class Controller:
         observed = observation.read_observed(
             job, status.attempt, self._informers, pod_groups=groups, autoscalers=scalers
         )
+        observed = replace(observed, datasets=observation.read_datasets(job, self._datasets))
         creates_pods = not status.phase.terminal and observation.missing_pods(job, status, observed)
         if not creates_pods or not shares_network(job, self._settings):
             return observed

@@ -25,9 +25,10 @@ from paddock.jobs.objects.observation import owner_in
 from paddock.jobs.policies.manager import find_other_manager
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Conflict
-from paddock.kube.meta import Manifest, Resource, key_of
+from paddock.kube.meta import DATASETS, Key, Manifest, Resource, key_of
 from paddock.kube.times import Moment
 from paddock.operator.controller import ActionsFailed, Controller, JobRef
+from paddock.operator.datasets import WatchedDatasets
 from paddock.operator.election import WITHOUT_ELECTION, Leadership
 from paddock.operator.informers import Informers
 from paddock.operator.metrics import UNMEASURED, Measures, Result
@@ -78,6 +79,8 @@ class Operator:
         self._informers = Informers(
             api, kinds, settings.pod_groups, self._on_event, namespaces, autoscalers=settings.autoscalers
         )
+        namespaces = self._informers.namespaces if settings.datasets else ()
+        self._datasets = WatchedDatasets(api, namespaces, self._on_dataset)
         self._reconciling: set[asyncio.Task[None]] = set()
         self._starting: asyncio.Task[None] | None = None
         self._measures.set_sources(self._queue.depth, lambda: self._leadership.leads, self._queue_age)
@@ -85,6 +88,7 @@ class Operator:
             api,
             settings,
             self._informers,
+            self._datasets,
             self._events,
             kinds=kinds,
             clock=clock,
@@ -101,7 +105,9 @@ class Operator:
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._informers.follow())
+                group.create_task(self._datasets.follow())
                 await self._informers.synced()
+                await self._datasets.settled()
                 self.ready.set()
                 self._starting = group.create_task(self._start_reconciling(group))
         finally:
@@ -121,7 +127,9 @@ class Operator:
 
     def unsynced(self) -> tuple[str, ...]:
         """The plurals of the resources whose caches are not synced; none once `ready`."""
-        return () if self.ready.is_set() else self._informers.unsynced()
+        if self.ready.is_set():
+            return ()
+        return (*self._informers.unsynced(), *(() if self._datasets.is_settled else (DATASETS.plural,)))
 
     async def _start_reconciling(self, group: asyncio.TaskGroup) -> None:
         slots = asyncio.Semaphore(MAX_CONCURRENT_RECONCILES)
@@ -171,6 +179,10 @@ class Operator:
             for kind in self._kinds:
                 if self._informers.get(kind, key) is not None:
                     self._queue.add(JobRef(kind, key))
+
+    def _on_dataset(self, key: Key) -> None:
+        """Queue the jobs that wait for this Dataset."""
+        self._controller.on_object_event(DATASETS, key)
 
     async def _process(self, ref: JobRef) -> None:
         started = self._monotonic()

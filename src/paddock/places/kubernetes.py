@@ -11,7 +11,8 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.install.crd import build_crd
 from paddock.jobs.install.deployment import Installation, build_operator
 from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.kube.meta import Manifest
+from paddock.kube.datasets import MOUNTS_ANNOTATION
+from paddock.kube.meta import Manifest, annotations_of
 from paddock.places.rendering import MARK, Ability, File, Hosts, Place, Rendering, Request
 from paddock.places.shell import comment
 from paddock.places.yaml_texts import write_yaml
@@ -21,7 +22,8 @@ from paddock.version import __version__
 def render(request: Request) -> Rendering:
     job = request.job
     namespace = job.key.namespace or "default"
-    installation = Installation(namespace=namespace, watched=(namespace,), kinds=(job.resource,))
+    mounts = bool(annotations_of(request.manifest).get(MOUNTS_ANNOTATION))
+    installation = Installation(namespace=namespace, watched=(namespace,), kinds=(job.resource,), datasets=mounts)
     files = (
         File("crd.yaml", _write(request, "the kind of the job", [build_crd(KINDS[job.resource])])),
         File(
@@ -36,10 +38,17 @@ def render(request: Request) -> Rendering:
         phrase("look whether the cluster has an operator of this kind already; where it has, the job alone is wanted:"),
         f"kubectl get crd {job.resource.qualified}",
         "kubectl apply -f crd.yaml -f operator.yaml",
+        *([_DATASETS] if mounts else ()),
         f"kubectl create -f {request.name}.yaml",
         phrase("the operator's image must be one that you have pushed: docs/kubernetes.md says how"),
     )
     return Rendering(files, steps)
+
+
+_DATASETS = phrase(
+    "the job mounts datasets: `{command}` makes the kind, and `paddock dataset create` what the job names",
+    command="paddock manifests crd --datasets | kubectl apply -f -",
+)
 
 
 def _write(request: Request, what: str, manifests: Sequence[Manifest]) -> str:

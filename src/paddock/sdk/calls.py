@@ -21,6 +21,7 @@ from paddock.sdk.options import (
     File,
     choose_python,
     read_count,
+    read_data,
     read_framework,
     read_names,
     read_path,
@@ -48,6 +49,7 @@ def run(
     env: Mapping[str, str] | None = None,
     secrets: Sequence[str] = (),
     env_files: Sequence[File] = (),
+    data: Mapping[str, str] | None = None,
     image: str | None = None,
     framework: str | None = None,
     workdir: File | None = None,
@@ -63,12 +65,12 @@ def run(
 
         result = paddock.run("train.py", workers=2, args=["--lr", "0.1"])
 
-    `script`: a Python file, a shell script `.sh`, a manifest `.yaml`, or a whole command as a list of words.
-    `servers`: parameter servers. `secrets`: names of environment variables of this process whose values go by a
-    Secret. `requirements`, `restarts`, `resume`, `image`, `framework`, `workdir`: as the options of `paddock run`.
-    `timeout`: seconds after which the job is suspended. `context`: of a kubeconfig, for a Kubernetes; else the local
-    cluster, which is started. `detach`: come back as soon as the job is submitted. `check`: raise `JobFailed` if it
-    does not complete.
+    `script`: a Python file, a shell script `.sh`, a manifest `.yaml`, or a whole command as a list of words. `servers`:
+    parameter servers. `secrets`: names of environment variables of this process whose values go by a Secret. `data`:
+    datasets, and where each is mounted: `{"imagenet": "/data"}`. `requirements`, `restarts`, `resume`, `image`,
+    `framework`, `workdir`: as the options of `paddock run`. `timeout`: seconds after which the job is suspended.
+    `context`: of a kubeconfig, for a Kubernetes; else the local cluster, which is started. `detach`: come back as soon
+    as the job is submitted. `check`: raise `JobFailed` if it does not complete.
 
     Raises `JobFailed`, `PaddockError`. KeyboardInterrupt ends the job politely, a second one kills it.
     """
@@ -78,8 +80,8 @@ def run(
             name=name, workers=read_count("workers", workers, 1), servers=read_count("servers", servers, 1),
             gpus=read_count("gpus", gpus, 1), restarts=read_count("restarts", restarts, 0),
             requirements=read_path("requirements", requirements, directory=False), env=read_variables(env),
-            env_files=read_names("env_files", env_files), secrets=read_names("secrets", secrets), resume=resume,
-            image=image, framework=read_framework(framework),
+            env_files=read_names("env_files", env_files), secrets=read_names("secrets", secrets),
+            data=read_data(data), resume=resume, image=image, framework=read_framework(framework),
             workdir=read_path("workdir", workdir, directory=True), namespace=namespace or default,
         )  # fmt: skip
         python = choose_python(local=place.home is not None)
@@ -102,6 +104,7 @@ def train(
     env: Mapping[str, str] | None = None,
     secrets: Sequence[str] = (),
     env_files: Sequence[File] = (),
+    data: Mapping[str, str] | None = None,
     image: str | None = None,
     framework: str | None = None,
     workdir: File | None = None,
@@ -143,8 +146,9 @@ def train(
             servers=read_count("servers", servers, 1), gpus=read_count("gpus", gpus, 1),
             restarts=read_count("restarts", restarts, 0),
             requirements=read_path("requirements", requirements, directory=False), env=read_variables(env),
-            env_files=read_names("env_files", env_files), secrets=read_names("secrets", secrets), resume=resume,
-            image=image, framework=read_framework(framework), workdir=directory, namespace=namespace or default,
+            env_files=read_names("env_files", env_files), secrets=read_names("secrets", secrets),
+            data=read_data(data), resume=resume, image=image, framework=read_framework(framework), workdir=directory,
+            namespace=namespace or default,
         )  # fmt: skip
         words = (choose_python(local=local), str(path) if local else path.name)
         return _follow(place, Request(None, words, options, read_seconds("timeout", timeout), detach), check=check)

@@ -68,6 +68,18 @@ def read_variables(env: Mapping[str, str] | None) -> tuple[str, ...]:
     return tuple(f"{name}={value}" for name, value in (env or {}).items())
 
 
+def read_data(data: object) -> tuple[str, ...]:
+    """As --data takes them, from a mapping of names to paths, or None."""
+    if data is None:
+        return ()
+    if not isinstance(data, Mapping):
+        said = phrase(
+            'data: found {found}; names with paths are wanted, as in {{"imagenet": "/data"}}', found=repr(data)
+        )
+        raise UserError(said)
+    return tuple(f"{name}:{path}" for name, path in data.items())
+
+
 def read_names(option: str, values: Sequence[File]) -> tuple[str, ...]:
     if isinstance(values, str | os.PathLike):  # a text is a sequence of texts too
         raise UserError(phrase("{option}: found {found}; a list is wanted", option=option, found=repr(values)))

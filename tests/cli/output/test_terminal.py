@@ -50,6 +50,13 @@ def test_on_a_narrow_terminal_why_stands_under_its_row() -> None:
     ]
 
 
+def test_what_of_a_dataset_stands_under_its_row_where_there_is_little_room() -> None:
+    text = io.StringIO()
+    rows = [("words", "https://data.example.com/words.tar" * 2, "the disk is full: free some space in /data")]
+    print_table(Console(file=text, force_terminal=True, width=100), ("NAME", "SOURCE", "WHAT"), rows, cut=True)
+    assert text.getvalue().splitlines()[2] == "    the disk is full: free some space in /data"
+
+
 def test_on_a_narrow_terminal_the_numbers_and_the_changes_of_a_run_stand_under_its_row() -> None:
     rows = [("demo", "1", "", ""), ("demo", "2", "epoch 3 loss 0.12", "environment: a → b; args: --lr 1 → 2")]
     lines = build_stacked(("NAME", "RUN", "METRICS", "CHANGED"), rows, 30)

@@ -22,11 +22,14 @@ from jobs.gangs import NOW, PADDLE_JOBS, build_job, build_torch_job
 from jobs.simulated.sentences import Violation, loses_an_end, runs
 from paddock.jobs.actions import Create, Delete, Plan
 from paddock.jobs.apis.registry import PADDLEPADDLE
+from paddock.jobs.datasets import plan_gate
 from paddock.jobs.model import (
     Child,
     CleanPods,
+    Datasets,
     Exit,
     Job,
+    Mount,
     Observed,
     Phase,
     Pod,
@@ -39,10 +42,14 @@ from paddock.jobs.model import (
 )
 from paddock.jobs.objects.pods import config_map_name, needs_config_map, pod_name, read_pod
 from paddock.jobs.plan import plan
+from paddock.kube.datasets import DatasetStatus
+from paddock.kube.datasets import Phase as DatasetPhase
 from paddock.kube.meta import CONFIG_MAPS, POD_GROUPS, PODS, SERVICES, Manifest, Resource, name_of
 from paddock.kube.patches import merge_patch
 
 Planner = Callable[..., Plan]
+
+READY = DatasetStatus("team", "words", DatasetPhase.READY, "dataset-words")
 
 SHAPES: dict[str, dict[str, Any]] = {
     "PyTorchJob": {},
@@ -61,6 +68,7 @@ def demand(holds: object, sentence: str) -> None:
 
 class World(RuleBasedStateMachine):
     planner: Planner = staticmethod(plan)
+    mounts: tuple[Mount, ...] = ()
     doubts_absences = True
 
     def __init__(self) -> None:
@@ -74,6 +82,8 @@ class World(RuleBasedStateMachine):
         self.pods: dict[str, Pod] = {}
         self.children: dict[tuple[str, str], Child] = {}
         self.foreign: dict[str, Child] = {}
+        self.dataset: DatasetStatus | None = READY
+        self.began_without_data = False
         self.in_flight: list[tuple[Delete, str]] = []
         self.what_happened: dict[int, set[str]] = {}
         self.replacement_killed = False
@@ -112,6 +122,7 @@ class World(RuleBasedStateMachine):
             if shape is None
             else build_torch_job(workers=workers, restart=restart, **SHAPES[shape], **policies)
         )
+        self.job = replace(self.job, mounts=self.mounts)
         self.settings = Settings(pod_groups=pod_groups, shared_network=shared)
         self.pictures = [self.truth()]
         self.seen = 0
@@ -125,6 +136,9 @@ class World(RuleBasedStateMachine):
         observed = self.observe(status)
         planned = self.planner(self.job, status, observed, self.now, self.settings)
         meant = {pod.name: pod.uid for pod in observed.pods}
+        new = any(isinstance(action, Create) and action.resource == PODS for action in planned.actions)
+        waits = self.job.mounts and plan_gate(self.job, observed.datasets) is not None
+        self.began_without_data |= bool(new and waits and not observed.gang(status))
         for action in planned.actions if order != "record, crash" else ():
             if isinstance(action, Create):
                 self.create(action.resource, action.manifest)
@@ -332,6 +346,7 @@ class World(RuleBasedStateMachine):
             config_maps=tuple(child for child in children if child.resource == CONFIG_MAPS),
             pod_group=next((child for child in children if child.resource == POD_GROUPS), None),
             foreign=tuple(self.foreign.values()),
+            datasets=Datasets({"words": self.dataset} if self.dataset else {}),
         )
 
     def picture(self) -> None:
@@ -379,6 +394,7 @@ class World(RuleBasedStateMachine):
 
     @invariant()
     def nothing_forbidden_happened(self) -> None:
+        demand(not self.began_without_data, "no attempt begins before its datasets are ready")
         demand(not self.uncounted, "a failed gang is never made again without being counted")
         demand(not self.replacement_killed, "the replacement is never killed")
         demand(not self.trained_again, "a finished job never trains again")
@@ -390,7 +406,7 @@ class World(RuleBasedStateMachine):
         """Calm: nobody disturbs, everything is heard, programs succeed. Every run settles."""
         if not hasattr(self, "job"):
             return
-        self.foreign = {}
+        self.foreign, self.dataset = {}, READY
         self.doubts_absences = True
         for _ in range(80):
             self.deliver()
@@ -440,3 +456,15 @@ class World(RuleBasedStateMachine):
         else:
             kept = {role.name for role in self.job.roles if not role.decides or self.job.one_decides}
             demand({pod.rank.role for pod in alive} <= kept, "of a completed job nobody runs on who was to decide")
+
+
+class WorldWithData(World):
+    """A job that mounts a Dataset, which comes and goes."""
+
+    mounts = (Mount("words", "/data"),)
+
+    @rule(phase=st.sampled_from([DatasetPhase.READY, None, *DatasetPhase]), percent=st.integers(0, 2))
+    def fetch(self, phase: DatasetPhase | None, percent: int) -> None:
+        """It is created, fetched, fetched again, failing, or deleted."""
+        self.dataset = phase and replace(READY, phase=phase, percent=percent)
+        self.picture()

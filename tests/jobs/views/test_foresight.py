@@ -13,6 +13,7 @@ from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.jobs.views.tables.foresight import Foresight, foresee, tell_emptiness
 from paddock.kube.meta import Key, Manifest, Resource, is_controlled_by, key_of
 from support.consoles import PADDLE, sort_objects
+from support.datasets import build_dataset, mounting
 from support.written import build_pod, build_written_job
 
 NOW = 1000.0
@@ -52,6 +53,23 @@ def test_a_new_job_gets_its_objects() -> None:
     changes = {str(each.title): (each.before, each.after) for each in found.changes}
     assert changes["State"] == ("", "Pending")
     assert tell_emptiness(found, Status()) == ""
+
+
+def test_a_job_waits_for_its_dataset_in_the_forecast_too() -> None:
+    written = mounting(build_written_job(), "words:/data")
+    fetching = {**build_dataset("words"), "status": {"phase": "Fetching", "progress": 41}}
+    fetching["metadata"] = {**fetching["metadata"], "namespace": written["metadata"]["namespace"]}
+    stored = read_stored(PADDLE, written)
+    assert stored.job is not None
+    serving = Settings(datasets=True)
+    found = foresee(stored, stored.job, Seen(fetching), serving, NOW)
+    assert said(found) == []
+    changes = {str(each.title): each.after for each in found.changes}
+    assert changes["Cause"] == "waiting for dataset words: 41 %"
+    ready = {**fetching, "status": {"phase": "Ready"}}
+    assert "create Pod demo-worker-1" in said(foresee(stored, stored.job, Seen(ready), serving, NOW))
+    without = foresee(stored, stored.job, Seen(ready), Settings(), NOW)
+    assert "this cluster has no Datasets" in {str(each.title): each.after for each in without.changes}["Cause"]
 
 
 def test_a_failed_rank_is_recorded_before_anything_is_done() -> None:

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from paddock.app.cluster import install_signal_handlers
+from paddock.app.consoles.datasets import KnownSources
 from paddock.app.consoles.heartbeat import asking
 from paddock.app.consoles.listening import choose_host
 from paddock.app.consoles.readers import Readers
@@ -105,6 +106,7 @@ async def open_world(config: Config, shown: Shown, credentials: Credentials | No
                 options=shown.options, kubectl=shown.kubectl, why_not=fetch_cluster_waits, refuse_edit=find_changed,
                 rights=lambda _: rights, silent_since=lambda _: client.silent_since, namespace=config.namespace,
                 logs=lambda _: logs, queue=read_queue, metrics=metrics,
+                datasets=KnownSources(local=False),
             )  # fmt: skip
         finally:
             await metrics.close()
@@ -189,6 +191,7 @@ async def _run_readers(
         options=shown.options, kubectl=shown.kubectl, why_not=fetch_cluster_waits, refuse_edit=find_changed,
         rights=readers.rights, door=readers, silent_since=readers.silent_since, namespace=server.namespace,
         logs=readers.logs, metrics=metrics, queue=read_queue,
+        datasets=KnownSources(local=False),
     )  # fmt: skip
     console = Console(world, secrets.token_bytes(32), frozenset(options.hosts), behind_tls=options.behind_tls)
     try:

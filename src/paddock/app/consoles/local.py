@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from paddock.app.consoles.datasets import KnownSources
 from paddock.app.consoles.environments import LocalEnvironments
 from paddock.app.consoles.listening import choose_host
 from paddock.app.consoles.logs import LocalLogs
@@ -44,6 +45,7 @@ def build_world(api: Api, home: Home, machine: str, settings: Settings | None = 
         find_outputs=lambda job: _find_outputs(home, job),
         settings=settings,
         environments=LocalEnvironments(home.cache / "environments"),
+        datasets=KnownSources(local=True),
         queue=read_queue,
     )
 

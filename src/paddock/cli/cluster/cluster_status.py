@@ -1,4 +1,4 @@
-"""`paddock status --context C`: the server, the operators that lead there, and the capacity of its nodes.
+"""`paddock status --context C`: the server, its operators, ours and others', and the capacity of its nodes.
 
 Facts that RBAC forbids are shown as unreadable: users of a large cluster can seldom list nodes.
 """
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.cli.cluster.lookup import fetch_all
 from paddock.cli.cluster.operators import fetch_leaders
+from paddock.cli.cluster.others import fetch_others
 from paddock.cli.cluster.places import Cluster
 from paddock.cli.cluster.served import fetch_served
 from paddock.cli.cluster.session import connect, run
@@ -41,7 +42,7 @@ def print_cluster(place: Cluster, output: str) -> int:
     """The exit code: 1 if no operator leads, as far as Leases can be read."""
     facts = run(_fetch_facts(place))
     if output == "json":
-        print(json.dumps(facts, indent=2, default=str))  # `why` is a phrase
+        print(json.dumps(facts, indent=2, default=str))  # a `why` is a phrase
         return 0 if facts["operators"] != [] else 1
     for line in build_lines(place, facts, readers_language()):
         stdout().print(line)
@@ -55,6 +56,7 @@ async def _fetch_facts(place: Cluster) -> dict[str, Any]:
         leaders = await fetch_leaders(client, place.config.namespace)
         nodes = await _fetch_nodes(client)
         jobs = await _fetch_jobs(client, served, place.config.namespace)
+        others = await fetch_others(client, place.flags.kubectl)
     return {
         "server": place.config.server,
         "context": place.config.context,
@@ -63,6 +65,7 @@ async def _fetch_facts(place: Cluster) -> dict[str, Any]:
         "paddock": __version__,
         "kinds": [each.qualified for each in served],
         **build_operators(leaders, place, time.time()),
+        **others,
         "nodes": None if nodes is None else build_nodes(nodes),
         "jobs": jobs,
     }
@@ -132,7 +135,11 @@ def build_lines(place: Cluster, facts: dict[str, Any], language: str) -> list[st
         phrase("paddock:"): facts["paddock"],
     }
     labels = {render(name, language): render(text, language) for name, text in lines.items()}
-    return [label + " " * max(1, 12 - columns(label)) + text for label, text in labels.items()]
+    others = [
+        render(each["why"], language) for each in (*(facts["others"] or ()), *(facts["foreignDefinitions"] or ()))
+    ]
+    told = [*labels.items(), *zip([render(phrase("others:"), language), *[""] * len(others)], others, strict=False)]
+    return [label + " " * max(1, 12 - columns(label)) + text for label, text in told]
 
 
 def _describe_nodes(nodes: dict[str, Any] | None, language: str) -> str:

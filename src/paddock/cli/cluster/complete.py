@@ -37,6 +37,11 @@ def complete_environments(context: click.Context, parameter: click.Parameter, st
     ]
 
 
+def complete_datasets(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    """Datasets of the chosen namespace, with their phase where the shell shows it."""
+    return [CompletionItem(name, help=phase) for name, phase in _fetch(context, "datasets") if name.startswith(start)]
+
+
 def _fetch(context: click.Context, kind: str) -> list[tuple[str, str]]:
     """(name, phase) of each object; empty on any error, as a message would damage the line that is typed."""
     from paddock.app.home import is_up

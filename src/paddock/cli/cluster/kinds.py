@@ -12,7 +12,7 @@ from paddock.cli.output.language import localized
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.text.phrases import Names, phrase
 from paddock.jobs.text.sentences import nearest
-from paddock.kube.meta import ENVIRONMENTS, PODS, Resource
+from paddock.kube.meta import DATASETS, ENVIRONMENTS, PODS, Resource
 
 
 def _words_of_kinds() -> dict[str, tuple[Resource, ...]]:
@@ -29,6 +29,7 @@ KINDS_BY_WORD: Mapping[str, tuple[Resource, ...]] = {
     **_words_of_kinds(),
     **dict.fromkeys(("pods", "pod", "po"), (PODS,)),
     **dict.fromkeys(("environments", "environment", "env", "envs"), (ENVIRONMENTS,)),
+    **dict.fromkeys(("datasets", "dataset"), (DATASETS,)),
 }
 BY_NAME: Mapping[str, Resource] = {resource.qualified: resource for resource in KINDS}
 

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from paddock.cli.cluster.flags import Flags, build_next
 from paddock.cli.cluster.lookup import fetch_pods
 from paddock.cli.cluster.places import Place
-from paddock.cli.follow.building import Builds
+from paddock.cli.follow.needs.building import Builds
+from paddock.cli.follow.needs.dataset_waits import DatasetWaits
 from paddock.cli.follow.printed import Printed
 from paddock.cli.follow.rank_log import find_kept_ranks, follow_lines, read_kept_lines
 from paddock.cli.output.display import build_live_line
@@ -60,7 +61,7 @@ class Follower:
 
     `folds`: what launchers and libraries print is counted, not shown (`jobs.logs.folding`);
     `tail`: at most so many of the lines printed before now; `on_view`: called for each new status; `unreported`:
-    reasons of causes that the caller reports itself.
+    tells the causes that the caller reports itself.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class Follower:
         tail: int | None = None,
         folds: bool = True,
         on_view: Callable[[FollowedJob], None] = lambda _: None,
-        unreported: frozenset[str] = frozenset(),
+        unreported: Callable[[CauseRecord], bool] = lambda _: False,
     ) -> None:
         assert job.job is not None, "what cannot be read cannot be followed"
         self._client, self._place, self._resource = client, place, job.resource
@@ -82,7 +83,7 @@ class Follower:
         self._job, self._uid, self._key = job, job.uid, job.key
         self.view = FollowedJob(job.job, job.status, time.time())
         self._screen, self._shows, self._tail, self._on_view = screen, shows, tail, on_view
-        self._reported = _REPORTED - unreported
+        self._unreported = unreported
         self._folds, self._printed = folds, Printed(folds)
         alone = sum(map(shows, job.job.ranks())) == 1
         self._width = 0 if alone else max((len(str(rank)) for rank in job.job.ranks()), default=0)
@@ -94,6 +95,7 @@ class Follower:
         self._awaited = asyncio.Event()
         self._environments: set[str] = set()
         self._builds = Builds(screen)
+        self._datasets = DatasetWaits(screen)
         self._said = ""
         self._bars: dict[str, str] = {}
         self._lines_read = 0
@@ -195,13 +197,15 @@ class Follower:
     def _report_cause(self) -> None:
         """Prints a line for each new cause in `_REPORTED`; short-lived causes appear on the live line alone."""
         status = self.view.status
-        worth = status.cause is not None and status.cause.reason in self._reported and not status.phase.terminal
-        sentence = explain(status.cause, self._screen.language) if worth and status.cause else ""
+        cause = None if status.phase.terminal else status.cause
+        worth = cause is not None and cause.reason in _REPORTED and not self._unreported(cause)
+        sentence = explain(cause, self._screen.language) if worth and cause else ""
         if sentence and sentence != self._said:
             self._screen.notify(sentence)
             for step in _steps(status.cause, self._key, self._place.flags):
                 self._screen.notify(step)
         self._said = sentence or self._said
+        self._datasets.show(status.cause)
 
     async def _follow_pods(self) -> None:
         async for event in self._client.follow(PODS, self._key.namespace):
@@ -307,7 +311,7 @@ def _draw_nothing(_: str) -> None:
 
 def _steps(cause: CauseRecord | None, key: Key, flags: Flags) -> list[Phrase]:
     """Next steps, for causes that only the user can resolve."""
-    if cause is None or cause.reason not in ("ImageUnavailable", "EnvironmentFailed"):
+    if cause is None or cause.reason not in _STEPPED:
         return []
     return build_next(build_steps(cause, key.name, key.namespace, local=flags.local), flags)
 
@@ -316,8 +320,9 @@ _REPORTED = frozenset(
     {"RankRestarted", "PodsDeleted", "PodsLost", "WaitingForScheduler", "SchedulerSilent", "WaitingForPodGroup",
      "ImageUnavailable", "EnvironmentFailed", "ConfigurationWrong", "ObjectInTheWay", "ObjectsRefused",
      "ObjectsNotCreated", "NoFreePort", "Suspended", "Resized", "Resumed", "ContainerWaiting",
-     "WaitingForMaster"}
+     "WaitingForMaster", "DatasetMissing", "DatasetFailed", "DatasetsUnserved"}
 )  # fmt: skip
+_STEPPED = frozenset({"ImageUnavailable", "EnvironmentFailed", "DatasetMissing", "DatasetFailed"})
 
 
 def _has_run(state: Mapping[str, Any]) -> bool:

@@ -1,14 +1,14 @@
 """The end of `paddock run`: what is printed, whether the job is deleted or suspended, and the exit code.
 
 A job ends by itself, or `run` stops it: at an interrupt (deleted), after --timeout, or if an environment cannot be
-built (suspended). Pods get their grace period; a second interrupt kills them.
+built or a dataset cannot be fetched (suspended). Pods get their grace period; a second interrupt kills them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,15 +16,16 @@ from paddock.app import launch
 from paddock.cli.cluster.deletion import delete_job, kill_pods
 from paddock.cli.cluster.flags import build_next
 from paddock.cli.cluster.places import Place
-from paddock.cli.follow.failed_environment import explain_suspended, fetch_steps
 from paddock.cli.follow.locations import explain_locations
+from paddock.cli.follow.needs.dataset_waits import WAITING
+from paddock.cli.follow.needs.failed_environment import explain_suspended, fetch_steps
 from paddock.cli.follow.suspend import suspend
 from paddock.cli.output.display import build_doubt, build_end, build_not_started, build_timeout, explain_lost
 from paddock.cli.output.screen import Screen
-from paddock.jobs.model import CleanPods, Phase
+from paddock.jobs.model import CauseRecord, CleanPods, Phase
 from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import Situation
-from paddock.jobs.text.phrases import phrase
+from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.followed import FollowedJob
 from paddock.jobs.views.given_up import write_given_up
 from paddock.jobs.views.steps import build_steps
@@ -93,6 +94,13 @@ class Outcome:
             self.screen.notify(phrase("what it printed is kept: {command}", command=self._command("logs")))
         if view.status.cause and view.status.cause.reason == "BuildingEnvironment":
             self.screen.notify(phrase("the build goes on; `{command}` shows it", command="paddock env list"))
+        if view.status.cause and view.status.cause.reason == WAITING:
+            where = self.place.flags.of(self.job.key.namespace)
+            self.screen.notify(
+                phrase(
+                    "the dataset is fetched all the same; `{command}` shows it", command=f"paddock dataset list{where}"
+                )
+            )
         return 130
 
     async def time_out(self, view: FollowedJob, seconds: float, file: str, kill: asyncio.Task[None]) -> int:
@@ -121,13 +129,26 @@ class Outcome:
         self.screen.notify(whole if rests else part)
         return 1
 
+    async def give_up_dataset(self, view: FollowedJob, kill: asyncio.Task[None]) -> int:
+        """The job cannot start until somebody has mended a dataset: the wait is over."""
+        cause, key = view.status.cause, self.job.key
+        assert cause is not None
+        steps = build_next(build_steps(cause, key.name, key.namespace, local=self.place.flags.local), self.place.flags)
+        return await self._give_up(view, cause, steps, kill)
+
     async def give_up_environment(self, view: FollowedJob, again: str, kill: asyncio.Task[None]) -> int:
         """The job cannot start until somebody has mended what its environment's sentence names: the wait is over.
         `again`: the command that was typed, empty where it cannot be typed again."""
         cause = view.status.cause
         assert cause is not None
+        steps = await fetch_steps(self.client, self.place, self.job, cause, again)
+        return await self._give_up(view, cause, steps, kill)
+
+    async def _give_up(
+        self, view: FollowedJob, cause: CauseRecord, steps: Sequence[Phrase], kill: asyncio.Task[None]
+    ) -> int:
         self.screen.line(build_not_started(view, time.time(), self.screen.language), "bold red")
-        for step in await fetch_steps(self.client, self.place, self.job, cause, again):
+        for step in steps:
             self.screen.line(step)
         why = write_given_up(cause)
         rests = await self._stop(lambda: suspend(self.client, self.job, why), kill)

@@ -31,7 +31,7 @@ _STATUS_COLOURS = {
 _GAP = "   "
 _NARROW = 100
 """Columns below which a table shows sentences under their row."""
-_SENTENCES = frozenset({"WHY", "METRICS", "CHANGED"})
+_SENTENCES = frozenset({"WHY", "WHAT", "METRICS", "CHANGED"})
 LEAST_ROOM = 60
 """Columns that a cause needs beside its row: with less it stands under it, on any terminal."""
 _WRAPPING = Console(width=_NARROW)
@@ -71,10 +71,10 @@ def pod_colour(pod: str) -> str:
 
 def print_table(console: Console, header: Sequence[str], rows: Sequence[Sequence[str]], *, cut: bool) -> None:
     """kubectl's layout: capitals, no borders, three spaces between. `cut`: the last column is cut to the terminal; on a
-    narrow one WHY, METRICS and CHANGED stand in lines of their own."""
+    narrow one WHY, WHAT, METRICS and CHANGED stand in lines of their own."""
     width = console.width if cut and console.is_terminal else None
     stacks = width is not None and (
-        width < _NARROW or (header[-1] == "WHY" and _room(header, rows, width) < LEAST_ROOM)
+        width < _NARROW or (header[-1] in ("WHY", "WHAT") and _room(header, rows, width) < LEAST_ROOM)
     )
     lines = build_stacked(header, rows, width) if width is not None and stacks else None
     for line in build_table(header, rows, width) if lines is None else lines:

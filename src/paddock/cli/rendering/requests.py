@@ -12,6 +12,7 @@ from paddock.cli.output.terminal import stderr
 from paddock.cli.submit.report import Report, build_lines, fetch_report
 from paddock.cli.submit.submission import Checked, place_document
 from paddock.jobs.model import PORTS_IN_BLOCK
+from paddock.jobs.objects.mounted import write_volumes
 from paddock.jobs.preflight import format_problem
 from paddock.jobs.text.phrases import Names, Phrase, counted, phrase
 from paddock.kube.meta import Manifest
@@ -38,7 +39,7 @@ def read_request(file: str, place: Place, hosts: str | None, port: int | None, n
     job = chosen.job
     assert job is not None
     others = tuple(each.manifest for each in placed if each.job is None)
-    request = Request(job, chosen.manifest, report.file, others=others)
+    request = Request(write_volumes(job), chosen.manifest, report.file, others=others)
     machines = _read_machines(place, hosts)
     if not machines:
         _refuse_port(place, port)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.places import Place
 from paddock.cli.submit.file_environments import Needed
+from paddock.cli.submit.job_datasets import check_datasets
 from paddock.cli.submit.job_environments import write_environments
 from paddock.cli.submit.programs import fetch_programs
 from paddock.cli.submit.replacing import delete_replaced, find_replaced
@@ -39,7 +40,7 @@ class Submitted:
 class Submitter:
     """Submits a file with one job. `notify` gets each deviation from the manifest; `creating` is called before the
     first create request: from then on a job may exist. `needed`: the environment of a requirements file, which is made
-    first. `typed`: the job was made of a typed command."""
+    first. `typed`: the job was made of a typed command. `data`: the values of --data."""
 
     client: Client
     place: Place
@@ -47,6 +48,7 @@ class Submitter:
     creating: Callable[[], None]
     needed: Needed | None = None
     typed: bool = False
+    data: tuple[str, ...] = ()
 
     async def submit(self, checked: list[Checked], without: tuple[str, ...], workdir: str | None) -> Submitted:
         """The created job. `without`: devices to remove from requests; `workdir`: the value of --workdir. Raises
@@ -60,6 +62,7 @@ class Submitter:
             self.client, checked, update=True, replaced=[each for each, _ in replaced], flags=self.place.flags
         )
         await refuse_missing_secrets(self.client, self.place, checked, [stored for _, stored in replaced])
+        await check_datasets(self.client, self.place, checked, self.data, self.notify)
         needed = [self.needed] if self.needed is not None else []
         checked = await write_environments(self.client, self.place, needed, checked, workdir, self.notify)
         job = next(each for each in checked if each.is_job)

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paddock.app.why_not import plan_hold, plan_images, plan_why_not, without_claims
+from paddock.app.why_not import fetch_awaited, plan_hold, plan_images, plan_why_not, without_claims
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.flags import LOCAL, Flags, build_next
 from paddock.cli.cluster.session import choose_place, run_with_client
@@ -105,13 +105,14 @@ async def _fetch_answer(placed: Sequence[Checked], client: Client, each: Checked
     said = await ask_server(client, each, LOCAL)
     refusal = read_refusal(job, environments, Path.cwd())
     secrets = await find_missing_secrets(client, [job], read_brought(placed), replaced)
+    awaited = await fetch_awaited(client, job, now)
     bound = read_brought(placed, CLAIMS)  # as soon as they are created
     cause = plan_why_not(without_claims(job, bound), pods, nodes, groups, now, claims)
     others = (why for why in (said, *taken, refusal) if why)
     return Answer(
         job,
         [*find_local_reasons(each), *map(explain_missing, secrets), *others],
-        [*plan_hold(job, now), *plan_images(job, environments, now), *([cause] if cause else [])],
+        [*plan_hold(job, now), *awaited, *plan_images(job, environments, now), *([cause] if cause else [])],
         plan_lacking(each, nodes, now, claims, bound) if cause else (),
     )
 
@@ -142,7 +143,8 @@ async def _ask_cluster(place: Place, placed: Sequence[Checked], client: Client, 
     # A claim that is there may be bound when its first pod is scheduled (its class says so): it is not waited for.
     usable = None if claims is None else {key_of(claim) for claim in claims} | read_brought(placed, CLAIMS)
     cause = plan_why_not(without_claims(job, usable), pods, nodes, [], now, claims or ())
-    return Answer(job, refused, [*plan_hold(job, now), *([cause] if cause else [])])
+    awaited = await fetch_awaited(client, job, now)
+    return Answer(job, refused, [*plan_hold(job, now), *awaited, *([cause] if cause else [])])
 
 
 async def _fetch_claims(client: Client, namespace: str) -> list[Manifest] | None:

@@ -32,8 +32,13 @@ from paddock.kube.meta import ENVIRONMENTS, Manifest, Resource, metadata, name_o
 if TYPE_CHECKING:
     from paddock.client.client import Client
 
-PLURALS = ("jobs", "pods", "environments")
-_WORDS = {"jobs": phrase("jobs"), "pods": phrase("pods"), "environments": phrase("environments")}
+PLURALS = ("jobs", "pods", "environments", "datasets")
+_WORDS = {
+    "jobs": phrase("jobs"),
+    "pods": phrase("pods"),
+    "environments": phrase("environments"),
+    "datasets": phrase("datasets"),
+}
 _WIDE_ONLY = {"pods": ("IP", "NODE")}
 _OUTPUTS = ("table", "wide", "json", "yaml", "name")
 
@@ -42,7 +47,7 @@ _OUTPUTS = ("table", "wide", "json", "yaml", "name")
 @click.argument(
     "kind",
     default="jobs",
-    metavar="[jobs|pods|environments]",
+    metavar="[jobs|pods|environments|datasets]",
     shell_complete=lambda _context, _parameter, start: [each for each in PLURALS if each.startswith(start)],
 )
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=complete_objects)
@@ -53,7 +58,7 @@ _OUTPUTS = ("table", "wide", "json", "yaml", "name")
 def command(
     kind: str, names: tuple[str, ...], output: str, all_namespaces: bool, selector: str, namespace: str
 ) -> None:
-    """List jobs, pods or environments.
+    """List jobs, pods, environments or datasets.
 
     \b
     paddock get                     the jobs, and why each waits or failed
@@ -67,7 +72,9 @@ def command(
         near = nearest(kind, PLURALS)
         hint = explain_near(near) if near else phrase("; kubectl lists every kind")
         raise UserError(
-            phrase("paddock get knows jobs, pods and environments, not {kind}{hint}", kind=repr(kind), hint=hint)
+            phrase(
+                "paddock get knows jobs, pods, environments and datasets, not {kind}{hint}", kind=repr(kind), hint=hint
+            )
         )
 
     if resources == (ENVIRONMENTS,) and choose_place().home is None:
@@ -150,6 +157,10 @@ def _table(
     found: list[tuple[Resource, Manifest]], kind: str, *, wide: bool, most: int | None
 ) -> tuple[list[str], list[list[str]]]:
     now, language = time.time(), readers_language()
+    if kind == "datasets":
+        from paddock.cli.output import dataset_rows  # late: `paddock get` needs none of it
+
+        return list(dataset_rows.HEADER), [dataset_rows.build_cells(item, now, language) for _, item in found]
     if kind == "jobs":
         return _table_of_jobs([read_job_row(*each) for each in found], now, language, wide=wide, most=most)
     tables: dict[str, tuple[tuple[str, ...], Callable[[Manifest], list[str]]]] = {

@@ -17,6 +17,7 @@ from click.core import ParameterSource
 from paddock.cli.cluster.kinds import KindsOfJob
 from paddock.cli.output.language import localized
 from paddock.cli.verb import DescribedDefault, Verb
+from paddock.datasets.crd import build_crd as build_dataset_crd
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.install.console import NAMESPACE as CONSOLE_NAMESPACE
 from paddock.jobs.install.console import build_console
@@ -94,6 +95,13 @@ def _check_namespaces(context: click.Context, parameter: click.Parameter, values
     metavar="NAME",
     help="The image of the operator, the webhook and the console.",
 )
+@click.option("--datasets/--no-datasets", default=False, help="Also serve Datasets: their definition, and the rights.")
+@click.option(
+    "--datasets-image",
+    default="",
+    metavar="NAME",
+    help="The image in which datasets are fetched, if it is not the operator's.",
+)
 @click.option(
     "--api-version",
     "version",
@@ -111,6 +119,8 @@ def command(
     scope: str,
     kinds: tuple[Resource, ...] | None,
     image: str,
+    datasets: bool,
+    datasets_image: str,
     version: str,
     output: str,
 ) -> None:
@@ -121,6 +131,7 @@ def command(
     paddock manifests operator --jobs-in team-a,team-b
     paddock manifests operator -n team-a --scope namespace
     paddock manifests crd --kinds kubeflow.org
+    paddock manifests --datasets
     paddock manifests webhook
     paddock manifests console
 
@@ -138,6 +149,7 @@ def command(
         raise click.UsageError(localized(said))
     if is_webhook and version == "v1beta1":
         raise click.UsageError(localized(phrase("the webhook needs Kubernetes 1.20 or later")))
+    _check_datasets(what, version, datasets, datasets_image)
     if what == "console":
         is_own = click.get_current_context().get_parameter_source("namespace") is ParameterSource.DEFAULT
         _print(build_console(CONSOLE_NAMESPACE if is_own else namespace, image), output)
@@ -150,8 +162,20 @@ def command(
         kinds=kinds or (CHECKED if is_webhook else DEFAULT_KINDS),
         scope=Scope(scope),
         old=version == "v1beta1",
+        datasets=datasets,
+        datasets_image=datasets_image,
     )
     _print(build_manifests(what, installation), output)
+
+
+def _check_datasets(what: str, version: str, datasets: bool, image: str) -> None:
+    if image and not datasets:
+        raise click.UsageError(localized(phrase("--datasets-image needs --datasets")))
+    if datasets and what in ("webhook", "console"):
+        said = phrase("--datasets is of the operator and the definitions: {what} has none", what=what)
+        raise click.UsageError(localized(said))
+    if datasets and version == "v1beta1":
+        raise click.UsageError(localized(phrase("datasets need Kubernetes 1.16 or later")))
 
 
 def _print(found: Sequence[Manifest], output: str) -> None:
@@ -165,6 +189,7 @@ def build_manifests(what: str, installation: Installation) -> list[Manifest]:
         return list(build_webhook(installation))
     build = build_old_crd if installation.old else build_crd
     crds = [build(KINDS[resource]) for resource in installation.kinds]
+    crds += [build_dataset_crd()] if installation.datasets else []
     return [
         *(crds if what != "operator" else ()),
         *(build_operator(installation) if what != "crd" else ()),

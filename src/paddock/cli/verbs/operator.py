@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +37,7 @@ _TRUTHS = {
     **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
 }
 """The values that Go's strconv.ParseBool accepts."""
-_SWITCHES = ("leader-elect", "substitute", "zap-devel")
+_SWITCHES = ("leader-elect", "substitute", "datasets", "zap-devel")
 
 SCHEDULERS: Mapping[str, Resource | None] = {
     "": None,
@@ -170,6 +171,13 @@ def _ignored(command: Callable[..., Any]) -> Callable[..., Any]:
     metavar="NUMBER",
     help="How often in a row pods may be lost with nodes, or deleted, before the job fails.",
 )
+@click.option("--datasets/--no-datasets", default=False, help="Fetch Datasets, each into a claim by a Job.")
+@click.option(
+    "--datasets-image",
+    default="",
+    metavar="NAME",
+    help="The image in which they are fetched (default: the operator's own, without git and hubs).",
+)
 @click.option("--kinds", type=KindsOfJob(), default=KINDS, metavar="KIND[,KIND]", help="Kinds of job to serve.")
 @click.option(
     "--metrics-bind-address",
@@ -209,6 +217,8 @@ def command(
     master_wait: int,
     end_wait: int,
     loss_limit: int,
+    datasets: bool,
+    datasets_image: str,
     kinds: tuple[Resource, ...],
     metrics: Address | None,
     probes: Address | None,
@@ -226,6 +236,7 @@ def command(
     `paddock manifests operator` prints what runs it inside the cluster.
     """
     from paddock.app import cluster
+    from paddock.app.cluster_datasets import build_fetch_pod
     from paddock.app.health import CannotServe
     from paddock.app.json_logs import start_logging
     from paddock.client.kubeconfig import read_config
@@ -244,6 +255,7 @@ def command(
         master_wait=master_wait,
         end_wait=end_wait,
         loss_limit=loss_limit,
+        datasets=build_fetch_pod(datasets_image, os.environ) if datasets else None,
         leader_elect=leader_elect,
         metrics=metrics,
         probes=probes,

@@ -14,9 +14,10 @@ from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.options import namespace_option
 from paddock.cli.cluster.places import Place
 from paddock.cli.cluster.session import choose_place, connect, typed_command
-from paddock.cli.follow.failed_environment import ENVIRONMENT_FAILED
 from paddock.cli.follow.follow import Follower, JobDeleted
 from paddock.cli.follow.give_up import FAILURES, RepeatedFailures
+from paddock.cli.follow.needs.dataset_waits import is_final
+from paddock.cli.follow.needs.failed_environment import ENVIRONMENT_FAILED
 from paddock.cli.follow.on_end import OnEnd, call_on_end, read_on_end
 from paddock.cli.follow.outcome import Outcome, cancel
 from paddock.cli.follow.ranks import Ranges, RanksType, choose_ranks
@@ -36,7 +37,7 @@ from paddock.cli.submit.submission import drop_devices
 from paddock.cli.submit.submitter import Submitter
 from paddock.cli.submit.watched_files import find_watched, refuse_watching
 from paddock.cli.submit.workdir import refuse_impossible, workdir_option
-from paddock.jobs.model import Rank
+from paddock.jobs.model import CauseRecord, Rank
 from paddock.jobs.text.phrases import phrase
 from paddock.jobs.views.ended import End, read_end
 from paddock.jobs.views.followed import FollowedJob
@@ -104,6 +105,7 @@ def command(
     paddock run job.yaml
     paddock run job.yaml -- --lr 0.5
     paddock run job.yaml --without nvidia.com/gpu
+    paddock run job.yaml --data imagenet:/data
     paddock run job.yaml --rank 0 | tee log
     paddock run --context prod --image IMAGE --workdir . -- python train.py
 
@@ -218,6 +220,11 @@ class Call:
         return code
 
 
+def _hinders(cause: CauseRecord) -> bool:
+    """Whether the job cannot start until somebody has mended something: then the command ends."""
+    return cause.reason == ENVIRONMENT_FAILED or is_final(cause)
+
+
 class Run:
     """One `paddock run`, from the checked manifest to the exit code."""
 
@@ -255,15 +262,15 @@ class Run:
         """The job's backoffLimit was set by this command."""
         self._timed_out = False
         self._cannot_start = asyncio.Event()
-        self._failed_environment: FollowedJob | None = None
-        """The job as it was when its environment was first reported as failed."""
+        self._hindered: FollowedJob | None = None
+        """The job as it was when its environment, or a dataset of it, was first reported as failed."""
 
     async def run(self, documents: Documents, without: tuple[str, ...]) -> int:
         checked = documents.checked
         async with connect(self._place) as client, self._listen(self._interrupts):
             submitter = Submitter(
                 client, self._place, self._screen.notify, self._note_creating,
-                documents.needed, self._typed,
+                documents.needed, self._typed, documents.data,
             )  # fmt: skip
             interrupt = asyncio.create_task(self._interrupts.get())
             submitting = asyncio.create_task(submitter.submit(checked, without, self._workdir))
@@ -305,16 +312,13 @@ class Run:
             limit = self._failures.add(view)
             if limit is not None:
                 self._limits.add(asyncio.create_task(self._set_limit(client, job, limit)))
-            if (
-                view.status.cause
-                and view.status.cause.reason == ENVIRONMENT_FAILED
-                and self._failed_environment is None
-            ):
-                self._failed_environment = view
+            cause = view.status.cause
+            if cause and self._hindered is None and _hinders(cause):
+                self._hindered = view
                 self._cannot_start.set()
 
         follower = Follower(client, self._place, job, self._screen, self._shows, on_view=look,
-                            folds=not self._raw, unreported=frozenset({ENVIRONMENT_FAILED}))  # fmt: skip
+                            folds=not self._raw, unreported=_hinders)  # fmt: skip
         outcome = Outcome(client, self._place, self._screen, job)
         following = asyncio.create_task(follower.run())
         watching = asyncio.create_task(self._place.attend(client, job, self._screen.notify))
@@ -329,8 +333,10 @@ class Run:
             if interrupt.done():
                 return await self._interrupt(outcome, follower.view)
             await cancel(following)  # it would report the suspension that follows
-            if self._failed_environment is not None:
-                return await outcome.give_up_environment(self._failed_environment, self._command, interrupt)
+            if self._hindered is not None and is_final(self._hindered.status.cause):
+                return await outcome.give_up_dataset(self._hindered, interrupt)
+            if self._hindered is not None:
+                return await outcome.give_up_environment(self._hindered, self._command, interrupt)
             self._timed_out = True
             return await outcome.time_out(follower.view, self._timeout or 0, file, interrupt)
         except JobDeleted:

@@ -14,6 +14,7 @@ from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.terminal import stderr, stdout
 from paddock.cli.submit.file_environments import Needed
+from paddock.cli.submit.job_datasets import check_datasets, with_data
 from paddock.cli.submit.job_environments import write_environments
 from paddock.cli.submit.next_steps import explain_following
 from paddock.cli.submit.programs import fetch_programs
@@ -37,20 +38,24 @@ if TYPE_CHECKING:
 @click.command(name="submit", cls=Verb)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
 @click.option("--without", multiple=True, metavar="RESOURCE", help="Do not ask for it, e.g. nvidia.com/gpu.")
+@click.option("--data", multiple=True, metavar="NAME:/PATH", help="Mount this dataset there, read-only. Repeatable.")
 @workdir_option
 @namespace_option
-def command(files: tuple[str, ...], without: tuple[str, ...], workdir: str | None, namespace: str) -> None:
+def command(
+    files: tuple[str, ...], without: tuple[str, ...], data: tuple[str, ...], workdir: str | None, namespace: str
+) -> None:
     """Submit manifests and come back at once. `-` reads standard input.
 
     \b
     paddock submit job.yaml
     paddock submit job.yaml --without nvidia.com/gpu
+    paddock submit job.yaml --data imagenet:/data
     cat job.yaml | paddock submit -
     paddock submit job.yaml --context prod --workdir .
 
     A job of the same name gives way if it has finished or --timeout suspended it, else nothing is submitted.
     """
-    checked = drop_devices(read_files(files, namespace), without)
+    checked = with_data(drop_devices(read_files(files, namespace), without), data)
 
     place = choose_place()
     refuse_impossible(place, checked, _notify)
@@ -62,6 +67,7 @@ def command(files: tuple[str, ...], without: tuple[str, ...], workdir: str | Non
         replaced = await find_replaced(client, placed, place.flags)
         await check_with_server(client, placed, replaced=[each for each, _ in replaced], flags=place.flags)
         await refuse_missing_secrets(client, place, placed, [stored for _, stored in replaced])
+        await check_datasets(client, place, placed, data, _notify)
         made = [which for _, which in needed if which]
         placed = await write_environments(client, place, made, placed, workdir, _notify)
         programs: list[Phrase] = []

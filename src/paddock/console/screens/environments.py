@@ -10,8 +10,8 @@ from paddock.console.feed import Topic
 from paddock.console.visit import Screen, Visit
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.text.phrases import Foreign, Phrase, phrase
-from paddock.jobs.views.environment_users import User, count_users, read_plan, read_users
 from paddock.jobs.views.environments import EnvironmentRow, read_environment_row
+from paddock.jobs.views.users import User, count_users, read_plan, read_users
 from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, name_of
 from paddock.kube.quantities import format_bytes
 

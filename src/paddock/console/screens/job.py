@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from paddock.console.addresses import ENVIRONMENT, JOB, address_of_job
-from paddock.console.feed import Topic
+from paddock.console.addresses import ENVIRONMENT, JOB, address_of_dataset, address_of_job
+from paddock.console.feed import Cache, Topic
 from paddock.console.heads import build_head, find_job, list_job_topics, list_pod_topics, tell_missing
 from paddock.console.screens.listed import link_to
 from paddock.console.visit import Screen, Visit
@@ -24,11 +24,22 @@ from paddock.jobs.views.commands import JobCommand, list_commands
 from paddock.jobs.views.outputs import find_places, trained_container
 from paddock.jobs.views.restarts import explain_restarts
 from paddock.jobs.views.stored import StoredJob, read_stored
+from paddock.jobs.views.tables.datasets import read_dataset_row, read_use, say_amount
 from paddock.jobs.views.tables.listing import choose_part, cut_part
 from paddock.jobs.views.tables.ranks import RankRow, build_rank_rows, build_role_rows, total_asked
 from paddock.jobs.views.tables.timeline import AttemptRow, build_timeline
-from paddock.kube.errors import ApiError
-from paddock.kube.meta import SERVICES, Manifest, Resource, annotations_of, is_controlled_by, metadata, name_of, uid_of
+from paddock.kube.errors import ApiError, Forbidden
+from paddock.kube.meta import (
+    DATASETS,
+    SERVICES,
+    Manifest,
+    Resource,
+    annotations_of,
+    is_controlled_by,
+    metadata,
+    name_of,
+    uid_of,
+)
 from paddock.kube.times import read_time
 
 RANKS_ON_A_PAGE = 100
@@ -37,7 +48,8 @@ _ATTEMPTS = 10
 
 def list_topics(path: Mapping[str, str], query: Mapping[str, str]) -> Sequence[Topic]:
     pods = list_pod_topics(path)
-    return [*list_job_topics(path, query), *pods, *(Topic(SERVICES, each.namespace, each.labels) for each in pods)]
+    services = (Topic(SERVICES, each.namespace, each.labels) for each in pods)
+    return [*list_job_topics(path, query), *pods, *services, Topic(DATASETS, path["namespace"])]
 
 
 async def build(visit: Visit) -> Mapping[str, Any]:
@@ -66,6 +78,7 @@ async def build(visit: Visit) -> Mapping[str, Any]:
         "part": part,
         "link": link_to(visit.query),
         "written": _find_written(pods, stored.uid),
+        "datasets": _list_datasets(visit, resource, manifest),
         **_show_job(visit, stored, manifest),
     }
 
@@ -176,6 +189,26 @@ def _find_written(pods: Sequence[Manifest], uid: str) -> str:
 def _list_places(visit: Visit, job: Job) -> Sequence[str]:
     """Of volumes that outlive pods; on a laptop the outputs have a directory of their own."""
     return () if visit.world.local else find_places(job)
+
+
+def _list_datasets(visit: Visit, resource: Resource, manifest: Manifest) -> list[Mapping[str, Any]]:
+    """Those that the job uses, and those that it names and that are not there, or are `hidden` from the reader."""
+    use = read_use(resource, manifest)
+    rows = [row for row in visit.read(Topic(DATASETS, visit.path["namespace"]), read_dataset_row) if use.uses(row)]
+    found: list[Mapping[str, Any]] = [
+        {
+            "name": row.key.name,
+            "address": address_of_dataset(*row.key),
+            "phase": str(row.status.phase),
+            "amount": visit.say(say_amount(row.status)),
+            "hidden": False,
+        }
+        for row in rows
+    ]
+    hidden = isinstance(visit.caches.get(Topic(DATASETS, visit.path["namespace"]), Cache()).error, Forbidden)
+    absent = use.names - {row.key.name for row in rows}
+    found += [{"name": name, "address": "", "phase": "", "amount": "", "hidden": hidden} for name in absent]
+    return sorted(found, key=lambda each: str(each["name"]))
 
 
 def _list_ports(visit: Visit, stored: StoredJob) -> list[str]:

@@ -31,6 +31,7 @@ from paddock.jobs.views.tables.foresight import Foresight, foresee, tell_emptine
 from paddock.kube.meta import (
     AUTOSCALERS,
     CONFIG_MAPS,
+    DATASETS,
     LEASES,
     PODS,
     SERVICES,
@@ -53,7 +54,9 @@ def list_topics(path: Mapping[str, str], query: Mapping[str, str]) -> Sequence[T
     services = [Topic(SERVICES, path["namespace"], topic.labels) for topic in pods]
     maps = Topic(CONFIG_MAPS, path["namespace"], f"{JOB_LABEL}={job_label(path['name'])}")  # no other operator's
     scaler = Topic(AUTOSCALERS, path["namespace"], fields=f"metadata.name={path['name']}")
-    return [*list_job_topics(path, query), *pods, *services, maps, *list_group_topics(path), scaler, _LEASES]
+    datasets = Topic(DATASETS, path["namespace"])
+    others = (maps, *list_group_topics(path), scaler, datasets, _LEASES)
+    return [*list_job_topics(path, query), *pods, *services, *others]
 
 
 class _Seen:

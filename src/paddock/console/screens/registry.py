@@ -7,6 +7,7 @@ from paddock.console.screens import (
     charts,
     compare,
     delete,
+    doctor,
     edit,
     environment,
     environments,
@@ -23,11 +24,13 @@ from paddock.console.screens import (
     pods,
     queue,
 )
+from paddock.console.screens.data import dataset, datasets, new_dataset
 from paddock.console.visit import Screen
 
 SCREENS: tuple[Screen, ...] = (
     jobs.SCREEN,
     new.SCREEN,
+    datasets.SCREEN,
     environments.SCREEN,
     queue.SCREEN,
     nodes.SCREEN,
@@ -35,10 +38,13 @@ SCREENS: tuple[Screen, ...] = (
     compare.SCREEN,
     new_environment.SCREEN,
     environment.SCREEN,
+    new_dataset.SCREEN,
+    dataset.SCREEN,
     job.SCREEN,
     charts.SCREEN,
     logs.SCREEN,
     plan.SCREEN,
+    doctor.SCREEN,
     pods.SCREEN,
     events.SCREEN,
     manifest.SCREEN,

@@ -124,6 +124,7 @@ class KubeflowJob:
             replace(read_run_policy(policy, _CLEAN_PODS[clean]), clean_word=str(clean)),
             read_scheduling(policy.child("schedulingPolicy"), roles),
             launch,
+            spec=spec,
             one_decides=launch.elastic is not None and not any(role.name in self._masters() for role in roles),
         )
         return accept(job, root, self._path_of, "restartPolicy")

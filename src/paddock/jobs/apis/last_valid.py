@@ -17,6 +17,8 @@ from typing import Any
 
 from paddock.jobs.labels import RESTART_SCOPE_ANNOTATION
 from paddock.jobs.model import RestartScope
+from paddock.jobs.mounts import keep_readable
+from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.meta import Manifest, annotations_of, metadata
 
 MOST_ENCODED = 256 * 1024
@@ -47,8 +49,9 @@ def decode_spec(text: str) -> Mapping[str, Any] | None:
 def with_last_valid_spec(manifest: Mapping[str, Any], last_valid: str) -> Manifest | None:
     """The manifest with the spec that was last valid; None if there is none. `last_valid`: `Status.last_valid`.
 
-    A suspension is followed all the same: whoever asks for it must not have to mend the manifest first. An annotation
-    that asks for no known scope of restarts is no part of the spec, and is left out.
+    A suspension is followed all the same: whoever asks for it must not have to mend the manifest first. Annotations are
+    no part of the spec: one that asks for no known scope of restarts is left out, and of the datasets those entries
+    that cannot be followed.
     """
     spec = decode_spec(last_valid) if last_valid else None
     if spec is None:
@@ -57,14 +60,18 @@ def with_last_valid_spec(manifest: Mapping[str, Any], last_valid: str) -> Manife
     if wanted is not None:
         policy = spec.get("runPolicy")
         spec = {**spec, "runPolicy": {**(policy if isinstance(policy, Mapping) else {}), "suspend": wanted}}
-    return {**_without_unknown_scope(manifest), "spec": spec}
+    return {**_without_unreadable(manifest, spec), "spec": spec}
 
 
-def _without_unknown_scope(manifest: Mapping[str, Any]) -> Manifest:
+def _without_unreadable(manifest: Mapping[str, Any], spec: Mapping[str, Any]) -> Manifest:
     annotations = annotations_of(manifest)
-    if annotations.get(RESTART_SCOPE_ANNOTATION, RestartScope.GANG) in list(RestartScope):
+    kept = dict(annotations)
+    if kept.get(RESTART_SCOPE_ANNOTATION, RestartScope.GANG) not in list(RestartScope):
+        del kept[RESTART_SCOPE_ANNOTATION]
+    if isinstance(mounts := kept.get(MOUNTS_ANNOTATION), str):
+        kept[MOUNTS_ANNOTATION] = keep_readable(mounts, spec)
+    if kept == annotations:
         return dict(manifest)
-    kept = {name: value for name, value in annotations.items() if name != RESTART_SCOPE_ANNOTATION}
     return {**manifest, "metadata": {**metadata(manifest), "annotations": kept}}
 
 

@@ -11,6 +11,7 @@ from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.labels import RESTART_SCOPE_ANNOTATION
 from paddock.jobs.launch import NO_LAUNCH, Launch
 from paddock.jobs.model import Job, Network, Policies, RestartScope, Role, Scheduling
+from paddock.jobs.mounts import read_mounts
 from paddock.jobs.objects.substitutions import read_notices
 from paddock.jobs.objects.variables import read_variable_notices
 from paddock.jobs.reading.fields import Fields
@@ -40,6 +41,7 @@ def build_job(
     scheduling: Scheduling,
     launch: Launch = NO_LAUNCH,
     *,
+    spec: Fields,
     one_decides: bool = False,
 ) -> Job:
     """The job of a manifest of `api`. Its manifest may have problems: call `accept` next."""
@@ -56,6 +58,7 @@ def build_job(
         scheduling=scheduling,
         launch=launch,
         scope=read_scope(metadata),
+        mounts=read_mounts(metadata, spec.value),
         one_decides=one_decides,
         labels=metadata.texts("labels"),
         annotations=metadata.texts("annotations"),

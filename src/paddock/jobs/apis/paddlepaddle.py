@@ -101,6 +101,7 @@ class PaddlePaddleJob:
             network,
             _read_policies(spec),
             read_scheduling(spec.child("schedulingPolicy"), roles),
+            spec=spec,
         )
         return accept(job, root, lambda role: f"spec.{role.name}", "template.spec.restartPolicy")
 

@@ -12,14 +12,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from paddock.jobs.apis.registry import PADDLEPADDLE
-from paddock.jobs.install.rights import AGGREGATED, Right, Where, build_rights, build_rules, build_user_rules
-from paddock.kube.meta import Manifest, Resource
+from paddock.jobs.install.rights import AGGREGATED, Where, build_rights, build_rules, build_user_rules
+from paddock.kube.meta import DATASETS, Manifest, Resource
 from paddock.version import __version__
 
 NAMESPACE = "paddle-system"
 IMAGE = f"ghcr.io/paddock/paddock:{__version__}"
 KINDS = (PADDLEPADDLE.resource,)
 """The kinds that an operator on a cluster serves by default. A cluster may already have an operator of kubeflow.org."""
+
+IMAGE_VARIABLE = "PADDOCK_IMAGE"
+"""The operator's own image, which a program in a container cannot find out: pods that fetch datasets run it too."""
 
 METRICS_PORT, HEALTH_PORT = 8080, 8081
 USER = 65532
@@ -56,7 +59,8 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """`watched`: the namespaces whose jobs are reconciled, empty for all. `old`: for Kubernetes before 1.16."""
+    """`watched`: the namespaces whose jobs are reconciled, empty for all. `old`: for Kubernetes before 1.16.
+    `datasets`: it fetches Datasets, in the image `datasets_image`, or in its own if that is empty."""
 
     namespace: str = NAMESPACE
     watched: tuple[str, ...] = (NAMESPACE,)
@@ -64,6 +68,8 @@ class Installation:
     kinds: tuple[Resource, ...] = KINDS
     scope: Scope = Scope.CLUSTER
     old: bool = False
+    datasets: bool = False
+    datasets_image: str = ""
 
     @property
     def arguments(self) -> list[str]:
@@ -74,6 +80,8 @@ class Installation:
             "--leader-elect",
             *([f"--namespace={','.join(self.watched)}"] if self.watched else []),
             *([f"--kinds={kinds}"] if self.kinds != KINDS else []),
+            *(["--datasets"] if self.datasets else []),
+            *([f"--datasets-image={self.datasets_image}"] if self.datasets_image else []),
             f"--metrics-bind-address=:{METRICS_PORT}",
             f"--health-probe-bind-address=:{HEALTH_PORT}",
         ]
@@ -113,15 +121,16 @@ def _build_namespace(installation: Installation) -> Manifest:
 
 def _build_own_rights(installation: Installation) -> tuple[Manifest, ...]:
     """The Role for the Lease."""
-    return _bound(LEADER_ROLE, LEADER_BINDING, _rights(installation, Where.OWN), installation, installation.namespace)
+    rules = _build_rules(installation, Where.OWN)
+    return _bound(LEADER_ROLE, LEADER_BINDING, rules, installation, installation.namespace)
 
 
 def _build_job_rights(installation: Installation) -> Iterator[Manifest]:
     """A Role in each namespace whose jobs are reconciled."""
-    rights = _rights(installation, Where.JOBS)
+    rules = _build_rules(installation, Where.JOBS)
     for namespace in installation.watched:
         role, binding = installation.name_in(namespace, ROLE), installation.name_in(namespace, BINDING)
-        yield from _bound(role, binding, rights, installation, namespace)
+        yield from _bound(role, binding, rules, installation, namespace)
 
 
 def _build_cluster_rights(installation: Installation) -> tuple[Manifest, ...]:
@@ -129,21 +138,23 @@ def _build_cluster_rights(installation: Installation) -> tuple[Manifest, ...]:
     It has one name in either case, so that `kubectl apply` takes away what is not needed any more."""
     places = (Where.CLUSTER,) if installation.watched else (Where.JOBS, Where.CLUSTER)
     role, binding = installation.cluster_name(ROLE), installation.cluster_name(BINDING)
-    return _bound(role, binding, _rights(installation, *places), installation, "")
+    return _bound(role, binding, _build_rules(installation, *places), installation, "")
 
 
-def _rights(installation: Installation, *places: Where) -> list[Right]:
-    return [right for right in build_rights(installation.kinds) if right.where in places]
+def _build_rules(installation: Installation, *places: Where) -> list[Manifest]:
+    """Those of one place after those of another, as the chart has them."""
+    rights = build_rights(installation.kinds, datasets=installation.datasets)
+    return [rule for place in places for rule in build_rules(right for right in rights if right.where is place)]
 
 
 def _bound(
-    role: str, binding: str, rights: list[Right], installation: Installation, namespace: str
+    role: str, binding: str, rules: list[Manifest], installation: Installation, namespace: str
 ) -> tuple[Manifest, Manifest]:
-    """A role of these rights, and its binding to the operator's account. `namespace`: empty for the whole cluster."""
+    """A role of these rules, and its binding to the operator's account. `namespace`: empty for the whole cluster."""
     kind = "Role" if namespace else "ClusterRole"
     account = {"kind": "ServiceAccount", "name": ACCOUNT, "namespace": installation.namespace}
     return (
-        {"apiVersion": _RBAC, "kind": kind, "metadata": _metadata(role, namespace), "rules": build_rules(rights)},
+        {"apiVersion": _RBAC, "kind": kind, "metadata": _metadata(role, namespace), "rules": rules},
         {
             "apiVersion": _RBAC,
             "kind": f"{kind}Binding",
@@ -156,6 +167,7 @@ def _bound(
 
 def _build_user_rights(installation: Installation) -> tuple[Manifest, ...]:
     """ClusterRoles of users, aggregated to Kubernetes' `edit` and `view`."""
+    kinds = (*installation.kinds, *((DATASETS,) if installation.datasets else ()))
     return tuple(
         {
             "apiVersion": _RBAC,
@@ -163,7 +175,7 @@ def _build_user_rights(installation: Installation) -> tuple[Manifest, ...]:
             "metadata": _metadata(
                 installation.cluster_name(f"paddlejob-{user}-role"), labels=_aggregated(installation, whose)
             ),
-            "rules": build_user_rules(installation.kinds, user),
+            "rules": build_user_rules(kinds, user),
         }
         for user, whose in AGGREGATED.items()
     )
@@ -238,6 +250,7 @@ def _container(installation: Installation) -> Manifest:
         "imagePullPolicy": "IfNotPresent",
         "command": ["paddock", "operator"],
         "args": installation.arguments,
+        **({"env": [{"name": IMAGE_VARIABLE, "value": installation.image}]} if installation.datasets else {}),
         "ports": [{"name": name, "containerPort": port} for name, port in ports],
         "livenessProbe": _probe("/healthz", delay=15, period=20),
         "readinessProbe": _probe("/readyz", delay=1, period=5),

@@ -14,7 +14,10 @@ from enum import Enum
 from paddock.jobs.apis.registry import SCALED
 from paddock.kube.meta import (
     AUTOSCALERS,
+    BATCH_JOBS,
+    CLAIMS,
     CONFIG_MAPS,
+    DATASETS,
     EVENTS,
     LEASES,
     NODES,
@@ -59,12 +62,13 @@ _MIRROR = ("list", "watch")
 _TAKEN = "a create was refused, as there is one of this name that the cache lacks: whose is it?"
 
 
-def build_rights(kinds: Iterable[Resource]) -> tuple[Right, ...]:
-    """The rights of an operator that serves these kinds of job."""
+def build_rights(kinds: Iterable[Resource], *, datasets: bool = False) -> tuple[Right, ...]:
+    """The rights of an operator that serves these kinds of job, and Datasets if it does."""
     served = tuple(kinds)
     of_jobs = (right for kind in served for right in _of_jobs(kind))
     scaling = _OF_SCALING if set(served) & set(SCALED) else ()
-    return (*of_jobs, *_OF_CHILDREN, *scaling, *_OF_THE_CLUSTER, *_OF_LEADING)
+    of_datasets = OF_DATASETS if datasets else ()
+    return (*of_jobs, *_OF_CHILDREN, *of_datasets, *scaling, *_OF_THE_CLUSTER, *_OF_LEADING)
 
 
 def _of_jobs(kind: Resource) -> tuple[Right, ...]:
@@ -121,6 +125,30 @@ _OF_SCALING = (
     Right(AUTOSCALERS, ("patch",), "its elasticPolicy was edited"),
     Right(AUTOSCALERS, ("delete",), "the job has ended, is suspended or asks for no metrics any more"),
 )
+
+OF_DATASETS = (
+    Right(DATASETS, _MIRROR, "the cache of Datasets: what is to be fetched, and which jobs wait"),
+    Right(DATASETS, ("get",), "the finalizers that are there, before one is added or taken off"),
+    Right(DATASETS, ("patch",), "the finalizer that holds a Dataset while pods mount it"),
+    Right(DATASETS, ("patch",), "how far it is", "status"),
+    Right(
+        DATASETS,
+        ("update",),
+        "none; the API server looks for it where owner references block deletion "
+        "(OwnerReferencesPermissionEnforcement)",
+        "finalizers",
+    ),
+    Right(CLAIMS, ("get",), "whether the claim of a Dataset is there, and bound"),
+    Right(CLAIMS, ("list",), "of a source claim://NAME that is not there: the nearest name"),
+    Right(CLAIMS, ("create",), "the claim of a Dataset"),
+    Right(CLAIMS, ("delete",), "the Dataset was deleted"),
+    Right(BATCH_JOBS, ("list",), "the Jobs of a Dataset, and how far they are"),
+    Right(BATCH_JOBS, ("create",), "the Job that fetches into the claim"),
+    Right(BATCH_JOBS, ("delete",), "the Dataset was deleted or has another source; a failed Job is tried again"),
+    Right(PODS, ("get",), "the last lines that the pod of that Job has printed: its progress", "log"),
+    Right(EVENTS, ("list",), "why a claim has no volume, and why a pod that fetches does not start"),
+)
+"""With `--datasets` alone. No right to read Secrets: a pod that fetches gets its Secret from the kubelet."""
 
 _OF_THE_CLUSTER = (
     Right(

@@ -14,9 +14,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from paddock.jobs.actions import Delete, Plan
+from paddock.jobs.datasets import find_named
 from paddock.jobs.labels import ADDRESSES_ANNOTATION, AUTOSCALER_ANNOTATION, PORT_ANNOTATION
-from paddock.jobs.model import Child, Job, NodeCondition, NodeState, Observed, Pod, Status
+from paddock.jobs.model import Child, Datasets, Job, NodeCondition, NodeState, Observed, Pod, Status
 from paddock.jobs.objects import pods
+from paddock.kube.datasets import DatasetStatus
 from paddock.kube.meta import (
     CONFIG_MAPS,
     POD_GROUPS,
@@ -74,6 +76,30 @@ def read_observed(
         foreign=_read_foreign(job, attempt, view),
         taken_ports=taken_ports,
     )
+
+
+class DatasetView(Protocol):
+    """Datasets, as cached."""
+
+    def get(self, key: Key) -> DatasetStatus | None: ...
+
+    def names(self, namespace: str) -> Iterable[str]: ...
+
+    def unserved(self, namespace: str) -> str | None:
+        """Why none is seen in a namespace, as in `model.Datasets`."""
+        ...
+
+
+def read_datasets(job: Job, view: DatasetView) -> Datasets:
+    """The Datasets that the job names."""
+    names, namespace = find_named(job), job.key.namespace
+    if not names:
+        return Datasets()
+    if (unserved := view.unserved(namespace)) is not None:
+        return Datasets(unserved=unserved)
+    found = {name: status for name in names if (status := view.get(Key(namespace, name))) is not None}
+    missing = any(mount.dataset not in found for mount in job.mounts)
+    return Datasets(found, tuple(view.names(namespace)) if missing else ())
 
 
 def read_pods(job: Job, view: View) -> tuple[Pod, ...]:

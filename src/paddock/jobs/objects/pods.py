@@ -1,8 +1,9 @@
 """Job + rank -> its Pod. It has the labels and annotations of the job's API group too, so that its tools find the pods.
 
 The pod is the user's template with these changes: owner and labels, the rank's environment variables in the container
-that trains, host name and network, the PodGroup, and `restartPolicy: Never`, as only whole gangs restart. Which of the
-template's own variables are overwritten is decided in `jobs.objects.variables`.
+that trains, host name and network, the PodGroup, the volumes of its Datasets (`jobs.objects.mounted`), and
+`restartPolicy: Never`, as only whole gangs restart. Which of the template's own variables are overwritten is decided in
+`jobs.objects.variables`.
 
 `read_job` has checked the template. Services, ConfigMaps and PodGroups are in `jobs.objects.children`; pods are read
 back in `jobs.objects.observed`. This module exports the functions of both.
@@ -11,6 +12,7 @@ back in `jobs.objects.observed`. This module exports the functions of both.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from paddock.jobs.apis.registry import KINDS
@@ -44,6 +46,7 @@ from paddock.jobs.objects.children import (
     hash_addresses,
     needs_config_map,
 )
+from paddock.jobs.objects.mounted import mount_datasets
 from paddock.jobs.objects.observed import read_pod
 from paddock.jobs.objects.schedulers import find_pod_groups, find_scheduler, is_of_volcano
 from paddock.jobs.objects.substitutions import SUBSTITUTED_ANNOTATION, is_substituting, substitute, write_original
@@ -74,9 +77,17 @@ _HANDED_ON = (ENVIRONMENT_ANNOTATION, WORKING_DIRECTORY_ANNOTATION, RESUME_ANNOT
 """Annotations of a job that its pods carry too."""
 
 
-def build_pod(job: Job, rank: Rank, attempt: int, port: int | None, settings: Settings, renewal: int = 0) -> Manifest:
+def build_pod(
+    job: Job,
+    rank: Rank,
+    attempt: int,
+    port: int | None,
+    settings: Settings,
+    renewal: int = 0,
+    claims: Mapping[str, str] = MappingProxyType({}),
+) -> Manifest:
     """The pod of `rank` in `attempt`. `port`: the first port of the job's block, None for the default. `renewal`: which
-    pod of the rank in this attempt it is (`Status.renewals`)."""
+    pod of the rank in this attempt it is (`Status.renewals`). `claims`: as in `mount_datasets`."""
     role = job.role(rank.role)
     assert role is not None, f"{rank} is no rank of {job.key}"
     metadata = _metadata(job, role, rank, attempt, port, settings)
@@ -86,7 +97,7 @@ def build_pod(job: Job, rank: Rank, attempt: int, port: int | None, settings: Se
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": metadata,
-        "spec": _spec(job, role, rank, attempt, port, settings),
+        "spec": mount_datasets(job, _spec(job, role, rank, attempt, port, settings), claims),
     }
 
 

@@ -7,7 +7,7 @@ the objects; `jobs.plan` decides when to create them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from paddock.jobs.actions import Create, Delete, Patch
 from paddock.jobs.model import Child, Job, Observed, Pod, Rank, Settings, Status
@@ -18,10 +18,17 @@ from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Key
 
 
 def plan_pods(
-    job: Job, status: Status, ranks: Sequence[Rank], port: int | None, settings: Settings
+    job: Job,
+    status: Status,
+    ranks: Sequence[Rank],
+    port: int | None,
+    settings: Settings,
+    claims: Mapping[str, str],
 ) -> tuple[Create, ...]:
+    """`claims`: by Dataset what the pods mount of it."""
     return tuple(
-        Create(PODS, pods.build_pod(job, rank, status.attempt, port, settings, status.renewal(rank))) for rank in ranks
+        Create(PODS, pods.build_pod(job, rank, status.attempt, port, settings, status.renewal(rank), claims))
+        for rank in ranks
     )
 
 

@@ -14,9 +14,12 @@ from paddock.kube import meta
 from paddock.kube.meta import Resource
 from paddock.kube.validation.field_errors import Code
 
+_OF_CLUSTERS = (meta.BATCH_JOBS, meta.DEPLOYMENTS)
+"""Kinds that Paddock reads or makes on a cluster, and that the local one does not serve."""
+
 KNOWN: tuple[Resource, ...] = (
     *KINDS,
-    *(value for value in vars(meta).values() if isinstance(value, Resource)),
+    *(value for value in vars(meta).values() if isinstance(value, Resource) and value not in _OF_CLUSTERS),
 )
 """Kinds that Paddock itself knows; the caller adds further kinds of its cluster."""
 

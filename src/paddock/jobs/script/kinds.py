@@ -13,6 +13,7 @@ from paddock.jobs.script import paddle_job, pytorch_job
 from paddock.jobs.script.program import Program
 from paddock.jobs.script.request import ScriptRequest
 from paddock.jobs.text.phrases import Names, Phrase, phrase
+from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.meta import Manifest
 
 
@@ -35,7 +36,11 @@ class ScriptKind:
     options: Mapping[str, str]
 
 
-_OPTIONS = {"metadata.name": "--name", "spec.runPolicy.backoffLimit": "--restarts"}
+_OPTIONS = {
+    "metadata.name": "--name",
+    "spec.runPolicy.backoffLimit": "--restarts",
+    f"metadata.annotations[{MOUNTS_ANNOTATION}]": "--data",
+}
 PADDLE = ScriptKind(
     framework="paddle",
     title="PaddlePaddle",

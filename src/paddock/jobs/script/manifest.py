@@ -18,6 +18,7 @@ from paddock.jobs.script.kinds import find_kind
 from paddock.jobs.script.names import build_name
 from paddock.jobs.script.program import read_program
 from paddock.jobs.script.request import ScriptRequest
+from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.meta import Manifest
 
 
@@ -45,6 +46,7 @@ def _build_metadata(request: ScriptRequest, name: str) -> Manifest:
     annotations = {
         REQUIREMENTS_ANNOTATION: request.requirements,
         ENVIRONMENT_ANNOTATION: request.environment,
+        MOUNTS_ANNOTATION: request.mounts,
         RESUME_ANNOTATION: "true" if request.resume else "",
         WORKING_DIRECTORY_ANNOTATION: request.directory,
     }

@@ -2,7 +2,8 @@
 
 A row builds a `Phrase` from a cause's recorded arguments. They come from the API, and another version may have written
 them: a missing argument gives `?`, and no row raises. To add a cause, add a row; `make catalogues` then asks for its
-translations. Longer rows are below, and in `jobs.text.failure_phrases` and `jobs.text.node_phrases`.
+translations. Longer rows are below, and in `jobs.text.failure_phrases`, `jobs.text.node_phrases` and
+`jobs.text.dataset_phrases`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,12 @@ from paddock.jobs.text.cause_args import (
     time_of,
     value_of,
     with_message,
+)
+from paddock.jobs.text.dataset_phrases import (
+    explain_dataset_failed,
+    explain_dataset_missing,
+    explain_datasets_unserved,
+    explain_waiting_for_dataset,
 )
 from paddock.jobs.text.failure_phrases import (
     explain_limit_exceeded,
@@ -168,6 +175,10 @@ CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
         "waiting: every port from {first} to {last} is taken on this machine; end a job that is not needed",
         first=value_of(args, "first"), last=value_of(args, "last"),
     ),
+    "WaitingForDataset": explain_waiting_for_dataset,
+    "DatasetMissing": explain_dataset_missing,
+    "DatasetFailed": explain_dataset_failed,
+    "DatasetsUnserved": explain_datasets_unserved,
     "WaitingForOldPods": lambda args: counted(
         "waiting for {count} pod of an earlier attempt to end", "waiting for {count} pods of an earlier attempt to end",
         count=value_of(args, "pods"),

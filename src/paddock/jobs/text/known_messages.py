@@ -51,6 +51,64 @@ KNOWN = (
         "readOnly is not enforced without a sandbox: container {name} can write to {path} all the same; install "
         "bubblewrap to have it"
     ),
+    # datasets
+    _sentence("about to be fetched"),
+    _sentence("listing what is there"),
+    _sentence("listing what is there: {count} files so far"),
+    _sentence("fetching, {percent} %, {part} of {whole}"),
+    _sentence("fetching, {percent} %, {part} of {whole}, {speed}/s"),
+    _sentence("fetching, {percent} %, {part} of {whole}, {speed}/s, {time} left"),
+    _sentence("fetching, {size}, {speed}/s"),
+    _sentence("{why}: trying again, {part} of {whole} are there"),
+    _sentence("{size} in {count} file"),
+    _sentence("{size} in {count} files"),
+    _sentence("{uri}, as it is there"),
+    _sentence("deleted when no pod mounts it any more: {pods}"),
+    _sentence("waiting for other datasets: {count} are fetched at the same time"),
+    _sentence("the claim {name} is being made"),
+    _sentence("its pod is about to be made"),
+    _sentence("{host} cut the connection"),
+    _sentence("{host} sent nothing for {seconds} s"),
+    _sentence("the name {host} is not known"),
+    _sentence("{host} cannot be reached ({why})"),
+    _sentence("{why}; tried {count} times without getting further"),
+    _sentence("{host} has no {uri} ({why}): correct spec.source.uri"),
+    _sentence(
+        "{uri} has the checksum {algorithm} {found}, and {field} says {wanted}: the file is another "
+        "one, or the checksum is; what was fetched of it is removed"
+    ),
+    _sentence(
+        "{host} refuses {uri} ({why}): spec.source.secretName names a Secret with username and password, or a token"
+    ),
+    _sentence(
+        '{uri} has {name}, which cannot be a file: a part of its name is empty, "." or "..", or a '
+        "character of it is not allowed; rename it there, or name a prefix without it"
+    ),
+    _sentence("there is no bucket {name} at {host}: correct spec.source.uri, or the endpoint"),
+    _sentence('there is no Secret "{name}" in {where}, which spec.source.secretName names'),
+    _sentence("there is no directory {path} on this machine"),
+    _sentence(
+        "{host}: its certificate is not trusted here ({why}): name the file of its authority in the "
+        "variable SSL_CERT_FILE, or correct the address"
+    ),
+    _sentence('there is no PersistentVolumeClaim "{name}" in {where}, which has {names}'),
+    _sentence('Secret "{name}" has none of the keys that this source reads: {keys}'),
+    _sentence("{uri} has no objects: correct spec.source.uri; a prefix ends where a name does"),
+    _sentence("the process that fetches ended by signal {signal}, without a word; what it printed is in {path}"),
+    _sentence("{why}: trying again, {size} are there"),
+    _sentence(
+        "{uri} has no branch, tag or commit {name}; it has {names}: correct spec.source.revision; a "
+        "commit has 40 characters"
+    ),
+    _sentence('found "{uri}", which begins with no scheme: allowed: {schemes}'),
+    _sentence('found "{uri}": a directory of this machine is {address}'),
+    _sentence('found "{uri}": a repository by ssh is {address}'),
+    _sentence(
+        'found "{scheme}": write {address} and the endpoint that speaks S3 (spec.source.endpoint, '
+        "--endpoint), as {example}"
+    ),
+    _sentence('found "{scheme}": allowed: {schemes}'),
+    _sentence("{path}: the disk is full: free some space; what was fetched is kept"),
     # volumes
     _sentence("volumeMounts: volume {name} is not in spec.volumes ({names})"),
     _sentence("volume {name}: {kind} is not supported on this machine ({names} are); {hint}"),

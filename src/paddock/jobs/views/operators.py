@@ -79,6 +79,7 @@ def _read_plan_settings(written: Mapping[str, Any]) -> Settings:
         gang_scheduler=str(written.get("gangScheduler") or ""),
         substitutes=written.get("substitute") is True,
         autoscalers=AUTOSCALERS if any(each.qualified in kinds for each in SCALED) else None,
+        datasets=written.get("datasets") is True,
     )
 
 

@@ -105,6 +105,8 @@ def build_steps(
     if cause.reason == "NodeSilent":  # the logs are on the node, which does not answer
         nodes = sorted(items_of(cause.args, "nodes"))
         return [Step("{kubectl} describe node {node}", {"node": node}) for node in nodes[:1]]
+    if step := _DATASET_COMMANDS.get(cause.reason):
+        return [Step(step, {"dataset": str(cause.args.get("dataset"))}, namespace)]
     ranks = cause.args.get("ranks")
     if isinstance(ranks, list | tuple) and ranks:
         role, _, index = str(ranks[0]).rpartition("-")
@@ -118,6 +120,11 @@ def build_steps(
     return [Step(text, {"name": name, "word": word, "kind": kind}, namespace)] if text else []
 
 
+_DATASET_COMMANDS = {
+    "WaitingForDataset": "paddock dataset list{where}",
+    "DatasetMissing": "paddock dataset create {dataset}{where} --from URL",
+    "DatasetFailed": "paddock dataset describe {dataset}{where}",
+}
 _EDIT = "{kubectl} edit {kind} {name}{on}"
 _DELETE = "paddock delete {word}{where}"
 _COMMANDS = {

@@ -25,10 +25,12 @@ from paddock.jobs.text.phrases import phrase
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """`checked`: with exactly one job. `needed`: its environment of a requirements file, which is to be made."""
+    """`checked`: with exactly one job. `needed`: its environment of a requirements file, which is to be made. `data`:
+    the values of --data, which its manifest has too."""
 
     checked: list[Checked]
     needed: Needed | None = None
+    data: tuple[str, ...] = ()
 
     @property
     def job(self) -> Job:
@@ -46,7 +48,7 @@ def read_documents(
             )
         checked = build_documents(read_request(words, options, place, os.environ, notify))
         requirements = options.requirements_path
-        return Documents(checked, find_needed(checked[-1], requirements) if requirements else None)
+        return Documents(checked, find_needed(checked[-1], requirements) if requirements else None, options.data)
     refuse_with_file(options, file)
     checked = read_files([file], options.namespace)
     jobs = [each.job for each in checked if each.job]
@@ -64,5 +66,6 @@ def read_documents(
     (job,) = (each for each in checked if each.is_job)
     needed = find_needed(job, options.requirements_path)
     if place.home is None or needed is None:
-        return Documents(checked)
-    return Documents([with_environment(each, needed) if each.is_job else each for each in checked], needed)
+        return Documents(checked, data=options.data)
+    named = [with_environment(each, needed) if each.is_job else each for each in checked]
+    return Documents(named, needed, options.data)

@@ -47,6 +47,10 @@ _OPTIONS = (
         "--restarts", type=click.IntRange(0), default=None, metavar="N",
         help="How often a job that failed is started again (default: 0).",
     ),
+    click.option(
+        "--data", "data", multiple=True, metavar="NAME:/PATH",
+        help="Mount this dataset there, read-only; the job waits until it is fetched. Repeatable.",
+    ),
     click.option("--resume", is_flag=True, help="Begin with the checkpoints of the last run of this name."),
     click.option("--image", default=None, metavar="IMAGE", help="The image (default: the framework's)."),
     click.option(
@@ -69,6 +73,7 @@ class ScriptOptions:
     env_files: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     restarts: int | None = None
+    data: tuple[str, ...] = ()
     resume: bool = False
     image: str | None = None
     framework: str | None = None

@@ -16,6 +16,7 @@ from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import Place
 from paddock.cli.output.language import readers_language
 from paddock.cli.submit.file_environments import Needed
+from paddock.cli.submit.job_datasets import read_data
 from paddock.cli.submit.script.files import Machine, check_script
 from paddock.cli.submit.script.imports import find_hiding, find_imports
 from paddock.cli.submit.script.options import ScriptOptions
@@ -34,6 +35,7 @@ from paddock.jobs.script.program import Program, read_program
 from paddock.jobs.script.request import ScriptRequest
 from paddock.jobs.script.variables import build_secret, build_variables, with_variables
 from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.kube.datasets import MOUNTS_ANNOTATION
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import SECRETS, Manifest, annotations_of, labels_of
 
@@ -78,6 +80,7 @@ def read_request(
         servers=options.servers or 0,
         gpus=options.gpus or 0,
         restarts=options.restarts or 0,
+        mounts=read_data({}, options.data),
         resume=options.resume,
         image=options.image or "",
         environment=needed.name if needed else "",
@@ -173,7 +176,7 @@ def _build_secret(job: Checked, secrets: Sequence[tuple[str, str]]) -> list[Chec
 def change_job(
     checked: Sequence[Checked], words: Sequence[str], options: ScriptOptions, environ: Mapping[str, str]
 ) -> list[Checked]:
-    """The documents of a file, with arguments, variables and --resume for its one job. Raises `UserError`."""
+    """The documents of a file, with arguments, variables, --data and --resume for its one job. Raises `UserError`."""
     for word in words:
         _check_word(word)
     plain, hidden = read_plain(options.env), read_hidden(options.env_files, options.secrets, environ)
@@ -188,6 +191,8 @@ def change_job(
     manifest = with_arguments(job.manifest, job.job, words)
     entries = build_variables(plain, build_secret_name(job.key.name), [key for key, _ in hidden])
     manifest = with_variables(manifest, job.job, entries)
+    if options.data:
+        manifest = _annotate(manifest, MOUNTS_ANNOTATION, read_data(manifest, options.data))
     if options.resume:
         manifest = _annotate(manifest, RESUME_ANNOTATION, "true")
     changed = job.with_manifest(manifest) if manifest != job.manifest else job

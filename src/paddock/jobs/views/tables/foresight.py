@@ -7,18 +7,19 @@ them may be decided otherwise.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from paddock.jobs.actions import Action, Create, Delete, EventNote, Plan
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Counts, Job, Settings, Status
-from paddock.jobs.objects.observation import View, read_observed
+from paddock.jobs.objects.observation import View, read_datasets, read_observed
 from paddock.jobs.plan import plan
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.jobs.views.stored import StoredJob
-from paddock.kube.meta import name_of
+from paddock.kube.datasets import DatasetStatus, read_status
+from paddock.kube.meta import DATASETS, Key, name_of
 from paddock.kube.times import Moment, format_time
 
 
@@ -64,6 +65,7 @@ def foresee(
     observed = read_observed(
         job, stored.status.attempt, view, pod_groups=settings.pod_groups, autoscalers=settings.autoscalers
     )
+    observed = replace(observed, datasets=read_datasets(job, _StoredDatasets(view, settings)))
     decided = plan(job, stored.status, observed, now, settings)
     return Foresight(
         changes=tuple(_list_changes(stored.status, decided.status, language)),
@@ -72,6 +74,24 @@ def foresee(
         records=_is_written(stored, decided, now),
         again=decided.requeue_after,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredDatasets:
+    """Datasets as `read_datasets` asks for them. Other names of the namespace are not known."""
+
+    view: View
+    settings: Settings
+
+    def get(self, key: Key) -> DatasetStatus | None:
+        found = self.view.get(DATASETS, key)
+        return None if found is None else read_status(found)
+
+    def names(self, namespace: str) -> tuple[str, ...]:
+        return ()
+
+    def unserved(self, namespace: str) -> str | None:
+        return None if self.settings.datasets else ""
 
 
 def _is_written(stored: StoredJob, decided: Plan, now: Moment) -> bool:

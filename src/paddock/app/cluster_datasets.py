@@ -1,0 +1,102 @@
+"""Datasets beside the operator of a cluster: their controller, while this process leads.
+
+Two controllers at once would do no harm, as the names of claims and Jobs are deterministic. One is enough.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+
+from paddock.client.client import Client
+from paddock.datasets.fetch_jobs import FetchPod
+from paddock.datasets.job_reading import ReadLog
+from paddock.datasets.library import Datasets
+from paddock.datasets.sources import COPIED
+from paddock.datasets.supplier import Supplier
+from paddock.jobs.install.deployment import IMAGE, IMAGE_VARIABLE
+from paddock.kube.api import Api
+from paddock.kube.errors import ApiError, NotFound
+from paddock.operator.election import WITHOUT_ELECTION, Leadership
+
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
+_LINES = 20
+_LOG_BYTES = 1 << 16
+
+log = logging.getLogger(__name__)
+
+
+def build_fetch_pod(image: str, environ: Mapping[str, str]) -> FetchPod:
+    """`image`: one that somebody chose, which counts as having git and what hubs need; empty for the operator's own.
+    The operator's own proxies go to the pods; one with a password does not, as pods are read by their namespace."""
+    proxies = tuple((name, environ[name]) for name in _PROXIES if environ.get(name) and "@" not in environ[name])
+    if image:
+        return FetchPod(image, COPIED, proxies)
+    return FetchPod(environ.get(IMAGE_VARIABLE) or IMAGE, proxies=proxies)
+
+
+def build_log_reader(client: Client) -> ReadLog:
+    """The last lines of a pod's log, at most 64 KiB."""
+
+    async def read(namespace: str, pod: str) -> bytes:
+        text = b""
+        async for chunk in client.stream_log(namespace, pod, tail=_LINES):
+            text = (text + chunk)[-_LOG_BYTES:]
+        return text
+
+    return read
+
+
+class ClusterDatasets:
+    """`namespaces`: those to watch, "" for all. `look_seconds`: within which it notices that it leads no more.
+    `retry_seconds`: after an answer with which nothing can be watched."""
+
+    def __init__(
+        self,
+        api: Api,
+        supplier: Supplier,
+        namespaces: Sequence[str],
+        leadership: Leadership | None = None,
+        *,
+        look_seconds: float = 1.0,
+        retry_seconds: float = 10.0,
+    ) -> None:
+        self._api = api
+        self._supplier = supplier
+        self._namespaces = namespaces
+        self._leadership = leadership or WITHOUT_ELECTION
+        self._look_seconds = look_seconds
+        self._retry_seconds = retry_seconds
+        self._said = ""
+
+    async def run(self) -> None:
+        """Runs until cancelled. A kind that may not be watched is tried again: rights may be given later."""
+        while True:
+            await self._leadership.wait()
+            try:
+                await self._work_while_leading()
+            except* ApiError as errors:
+                self._log_once("; ".join(str(each) for each in errors.exceptions))
+                await asyncio.sleep(self._retry_seconds)
+
+    async def _work_while_leading(self) -> None:
+        working = asyncio.create_task(Datasets(self._api, self._supplier, namespaces=self._namespaces).run())
+        try:
+            while self._leadership.leads and not working.done():
+                await asyncio.wait([working], timeout=self._look_seconds)
+            if working.done():
+                await working
+        finally:
+            working.cancel()
+            await asyncio.gather(working, return_exceptions=True)
+
+    def _log_once(self, said: str) -> None:
+        if said != self._said:
+            log.warning("datasets cannot be served, trying again: %s", said)
+        self._said = said
+
+
+async def read_nothing(namespace: str, pod: str) -> bytes:
+    """Where there is no client that streams logs: no progress is known, the end is."""
+    raise NotFound("no logs are read here")

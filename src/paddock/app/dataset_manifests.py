@@ -1,0 +1,143 @@
+"""What somebody says of a new Dataset -> its manifest, or its problems. For the command line and the console. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from paddock.datasets.sources import OPTIONS, BadSource, Source, read_source
+from paddock.jobs.text.phrases import Foreign, Phrase, phrase
+from paddock.kube.datasets import CLAIM_PREFIX
+from paddock.kube.meta import DATASETS, Manifest
+from paddock.kube.quantities import read_quantity
+from paddock.kube.validation.names import DNS_SUBDOMAIN
+
+MOST_NAME = 253 - len(CLAIM_PREFIX)
+ACCESS_MODES = ("ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod", "ReadOnlyMany")
+_SHA256 = re.compile(r"[0-9a-fA-F]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A Dataset as typed. What is empty was not typed. `uri` may hold a password, so it is never printed."""
+
+    name: str
+    uri: str = field(repr=False)
+    sha256: str = ""
+    revision: str = ""
+    endpoint: str = ""
+    region: str = ""
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    secret: str = ""
+    size: str = ""
+    storage_class: str = ""
+    access_modes: tuple[str, ...] = ()
+
+
+def find_problems(asked: Asked) -> list[tuple[str, Phrase]]:
+    """(field, sentence) of each problem; the fields are those of `Asked`."""
+    return [
+        *_check_name(asked.name),
+        *_check_source(asked),
+        *_check_secret(asked.secret),
+        *_check_size(asked.size),
+        *_check_access_modes(asked.access_modes),
+    ]
+
+
+def build_manifest(asked: Asked, namespace: str) -> Manifest:
+    """Of what has no problems."""
+    source: dict[str, Any] = {
+        "uri": asked.uri, "sha256": asked.sha256.lower(), "revision": asked.revision, "endpoint": asked.endpoint,
+        "region": asked.region, "include": list(asked.include), "exclude": list(asked.exclude),
+        "secretName": asked.secret,
+    }  # fmt: skip
+    storage = {"size": asked.size, "storageClassName": asked.storage_class, "accessModes": list(asked.access_modes)}
+    spec: dict[str, Any] = {"source": _present(source)}
+    if kept := _present(storage):
+        spec["storage"] = kept
+    return {
+        "apiVersion": DATASETS.api_version,
+        "kind": DATASETS.kind,
+        "metadata": {"name": asked.name, "namespace": namespace},
+        "spec": spec,
+    }
+
+
+def _present(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value}
+
+
+def _check_name(name: str) -> Iterator[tuple[str, Phrase]]:
+    if not DNS_SUBDOMAIN.matches(name):
+        yield (
+            "name",
+            phrase(
+                "{name} is no name of a dataset: small letters, digits, '-' and '.'; a letter or digit at both ends",
+                name=repr(name),
+            ),
+        )
+    elif len(name) > MOST_NAME:
+        yield "name", phrase("the name has {count} characters; {most} are allowed", count=len(name), most=MOST_NAME)
+
+
+def _check_source(asked: Asked) -> Iterator[tuple[str, Phrase]]:
+    try:
+        source = read_source(asked.uri)
+    except BadSource as error:
+        yield "uri", phrase("the address: {said}", said=Foreign(str(error)))
+        return
+    if asked.sha256 and not _SHA256.fullmatch(asked.sha256):
+        yield (
+            "sha256",
+            phrase(
+                "a SHA-256 checksum has 64 hexadecimal digits, and {found} were found: `sha256sum FILE` prints it",
+                found=len(asked.sha256),
+            ),
+        )
+    yield from _check_fit(asked, source)
+    if asked.endpoint and not re.match(r"https?://[^\s/]+", asked.endpoint):
+        yield (
+            "endpoint",
+            phrase("found {found}: an endpoint begins with https:// or http://", found=repr(asked.endpoint)),
+        )
+
+
+def _check_fit(asked: Asked, source: Source) -> Iterator[tuple[str, Phrase]]:
+    """What is said must mean something for this kind of source: ignored silently, a checksum would protect nothing."""
+    for option, (kinds, where) in OPTIONS.items():
+        name = "secret" if option == "secretName" else option
+        if getattr(asked, name) and source.kind not in kinds:
+            yield (
+                name,
+                phrase(
+                    "{option} means nothing for {uri}: it is for {where}", option=name, uri=source.shown, where=where
+                ),
+            )
+
+
+def _check_size(size: str) -> Iterator[tuple[str, Phrase]]:
+    if not size:
+        return
+    try:
+        if read_quantity(size) <= 0:
+            raise ValueError
+    except ValueError:
+        yield "size", phrase("{found} is no size: write 50Gi", found=repr(size))
+
+
+def _check_secret(name: str) -> Iterator[tuple[str, Phrase]]:
+    if name and not DNS_SUBDOMAIN.matches(name):
+        yield "secret", phrase("{found} is no name of a Secret", found=repr(name))
+
+
+def _check_access_modes(modes: tuple[str, ...]) -> Iterator[tuple[str, Phrase]]:
+    for mode in modes:
+        if mode not in ACCESS_MODES:
+            yield (
+                "access_modes",
+                phrase("{found} is no access mode: write {allowed}", found=repr(mode), allowed=ACCESS_MODES),
+            )

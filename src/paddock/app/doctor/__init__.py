@@ -1,0 +1,1 @@
+"""What `paddock doctor` looks at: this machine and its peers (`host`), for `jobs.doctor` to judge."""

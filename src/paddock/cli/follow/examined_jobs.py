@@ -1,0 +1,103 @@
+"""The jobs of `paddock doctor`: one that is named, also if it is gone, or all that are not well."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+from paddock.app.consoles.spool.files import place_of_cluster
+from paddock.app.doctor.jobs import Looked, Report, look_at_job, look_at_run
+from paddock.app.history import History
+from paddock.app.home import Home, read_home
+from paddock.cli.cluster.lookup import NoJob, fetch_all, fetch_job
+from paddock.cli.cluster.places import Place
+from paddock.cli.follow.kept_runs import find_kept
+from paddock.cli.output.findings import Subject
+from paddock.cli.output.language import localized
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.model import Phase
+from paddock.jobs.text.phrases import Phrase, counted, phrase
+from paddock.jobs.views.stored import StoredJob, read_stored
+
+if TYPE_CHECKING:
+    from paddock.client.client import Client
+
+_LATELY = 24 * 3600.0
+"""Seconds for which a job that has failed is looked at without being named."""
+MOST = 20
+"""Jobs that are looked at without being named."""
+
+
+async def examine_job(client: Client, place: Place, namespace: str, word: str, report: Report) -> Subject:
+    """The job that `word` names; of one that is gone, what the local cluster has kept. Raises `UserError`."""
+    try:
+        return await _examine(client, place, await fetch_job(client, namespace, word, place.flags), report)
+    except NoJob:
+        runs = find_kept(History(place.home), namespace, word) if place.home is not None else []
+        if not runs:
+            raise
+    run = runs[-1]
+    looked = await look_at_run(History(_home(place)), run, place.flags.of(namespace), report)
+    name = f"{run.kind} {run.namespace}/{run.name}"
+    return Subject(name, looked.findings, _tell(looked))
+
+
+async def examine_jobs(client: Client, place: Place, namespace: str, report: Report) -> list[Subject]:
+    """All jobs of the namespace that have not ended, or have failed lately, by name."""
+    found = [read_stored(resource, each) for resource, each in await fetch_all(client, KINDS, namespace)]
+    now = time.time()
+    chosen = sorted((each for each in found if _is_wanted(each, now)), key=lambda each: each.key.name)
+    if not chosen:
+        looked = phrase(
+            "{jobs}, none of which goes on or has failed in the last day",
+            jobs=counted("{count} job", "{count} jobs", count=len(found)),
+        )
+        return [Subject(localized(phrase("namespace {name}", name=namespace)), (), looked)]
+    return [await _examine(client, place, each, report) for each in chosen[:MOST]]
+
+
+def _is_wanted(job: StoredJob, now: float) -> bool:
+    status = job.status
+    if status.phase is Phase.FAILED:
+        return status.finished is None or now - status.finished < _LATELY
+    return not status.phase.terminal
+
+
+async def _examine(client: Client, place: Place, stored: StoredJob, report: Report) -> Subject:
+    name = f"{stored.resource.kind} {stored.key.namespace}/{stored.key.name}"
+    options = place.flags.of(stored.key.namespace)
+    if stored.job is None:
+        explain = f"paddock explain {stored.key.name}{options}"
+        why = phrase("its manifest is wrong: `{command}` says where", command=explain)
+        return Subject(name, (), phrase("nothing"), why)
+    looked = await look_at_job(
+        client, stored.job, stored.status, stored.uid,
+        history=History(_home(place)), local=place.home is not None, options=options, report=report,
+    )  # fmt: skip
+    return Subject(name, looked.findings, _tell(looked), hint=_advise(stored, options))
+
+
+def _advise(stored: StoredJob, options: str) -> Phrase | None:
+    """Doctor knows what launchers and frameworks say; what a program says of itself is told elsewhere."""
+    if stored.status.phase is Phase.FAILED:
+        command = f"paddock explain {stored.key.name}{options}"
+        return phrase("the job failed for another reason: `{command}`", command=command)
+    if stored.status.phase in (Phase.PENDING, Phase.NONE, Phase.SUSPENDED):
+        command = f"paddock explain {stored.key.name}{options}"
+        return phrase("the job does not run: `{command}` says why", command=command)
+    return None
+
+
+def _home(place: Place) -> Home:
+    """Of the local cluster; else where a console keeps its copies of the cluster's logs."""
+    return place.home or place_of_cluster(read_home(os.environ), place.read_config().server)
+
+
+def _tell(looked: Looked) -> Phrase:
+    return phrase(
+        "{pods}, {logs} with {lines}",
+        pods=counted("{count} pod", "{count} pods", count=looked.pods),
+        logs=counted("{count} log", "{count} logs", count=looked.logs),
+        lines=counted("{count} line", "{count} lines", count=looked.lines),
+    )

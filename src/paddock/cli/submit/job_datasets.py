@@ -1,0 +1,73 @@
+"""The Datasets of jobs that are about to be submitted: --data, and whether what a job names is there.
+
+A Dataset that --data names must exist. One that a manifest names may be created later, by somebody else: the job waits
+for it, and that is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from paddock.cli.cluster.datasets import explain_no_datasets, fetch_dataset
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.cluster.places import Place
+from paddock.cli.submit.submission import Checked
+from paddock.jobs.mounts import BadMount, extend_mounts, read_mount
+from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.kube.datasets import MOUNTS_ANNOTATION
+from paddock.kube.errors import Forbidden, NotFound
+from paddock.kube.meta import DATASETS, Key, annotations_of
+
+if TYPE_CHECKING:
+    from paddock.kube.api import Api
+
+
+def read_data(manifest: Mapping[str, Any], data: Sequence[str]) -> str:
+    """The annotation of a job with what --data adds to it. Raises `UserError`."""
+    try:
+        return extend_mounts(manifest, data)
+    except BadMount as bad:
+        raise UserError(phrase("{option}: {problem}", option="--data", problem=bad.said)) from None
+
+
+def with_data(checked: Sequence[Checked], data: Sequence[str]) -> list[Checked]:
+    """The documents, with --data for each job among them. Raises `UserError`."""
+    if not data:
+        return list(checked)
+    if not any(each.is_job for each in checked):
+        raise UserError(phrase("--data is for jobs, and there is none here: leave it out"))
+    return [_with_data(each, data) if each.is_job else each for each in checked]
+
+
+def _with_data(each: Checked, data: Sequence[str]) -> Checked:
+    notes = {**annotations_of(each.manifest), MOUNTS_ANNOTATION: read_data(each.manifest, data)}
+    metadata = {**each.manifest["metadata"], "annotations": notes}
+    return each.with_manifest({**each.manifest, "metadata": metadata})
+
+
+async def check_datasets(
+    api: Api, place: Place, checked: Sequence[Checked], data: Sequence[str], notify: Callable[[Phrase], None]
+) -> None:
+    """Raises `UserError` for a Dataset of --data that does not exist; tells of any other that the jobs wait for it.
+    Reads only."""
+    typed = {read_mount(entry).dataset for entry in data}
+    brought = {each.key for each in checked if each.resource == DATASETS}
+    named = (Key(each.key.namespace, mount.dataset) for each in checked if each.job for mount in each.job.mounts)
+    for key in dict.fromkeys(named):
+        if key in brought:
+            continue
+        try:
+            if key.name in typed:
+                await fetch_dataset(api, place, *key)
+            else:
+                await api.get(DATASETS, *key)
+        except Forbidden:  # whoever may submit jobs may not see Datasets: the job tells what it waits for
+            return
+        except NotFound as missing:
+            notify(_explain_waiting(key, place) if missing.name else explain_no_datasets(place))
+
+
+def _explain_waiting(key: Key, place: Place) -> Phrase:
+    command = f"paddock dataset create {key.name}{place.flags.of(key.namespace)} --from URL"
+    return phrase("the job waits for dataset {name}, which does not exist: {command}", name=key.name, command=command)

@@ -1,0 +1,1 @@
+"""What jobs need to run: environments and datasets."""

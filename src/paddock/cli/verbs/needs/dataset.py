@@ -1,0 +1,302 @@
+"""paddock dataset
+
+Datasets are API objects (paddock.dev/v1alpha1, namespaced), so kubectl can do the same. The cluster fetches them
+(`datasets.library`); `rerun` adds one to `spec.round`.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from itertools import starmap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.cells import cell_len
+
+from paddock.app.dataset_manifests import Asked, build_manifest, find_problems
+from paddock.cli.cluster.complete import complete_datasets
+from paddock.cli.cluster.datasets import advise, explain_no_datasets, fetch_dataset
+from paddock.cli.cluster.errors import UserError
+from paddock.cli.cluster.lookup import fetch_all
+from paddock.cli.cluster.options import namespace_option
+from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.session import choose_place, run_with_client
+from paddock.cli.output.dataset_rows import HEADER, build_cells, build_lines
+from paddock.cli.output.language import localized, readers_language
+from paddock.cli.output.local_times import localize_times
+from paddock.cli.output.rows import with_namespace
+from paddock.cli.output.terminal import print_table, stderr, stdout
+from paddock.cli.verb import VerbGroup
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.text.phrases import Foreign, Phrase, phrase, render
+from paddock.jobs.views.users import User, read_claim_users, read_plan
+from paddock.kube.datasets import read_claim
+from paddock.kube.errors import AlreadyExists, NotFound
+from paddock.kube.meta import DATASETS, PODS, Key, Manifest, is_deleting, key_of, metadata, name_of, version_of
+
+if TYPE_CHECKING:
+    from paddock.client.client import Client
+
+Command = Callable[..., Any]
+
+
+@click.group(name="dataset", cls=VerbGroup)
+def command() -> None:
+    """Datasets: data that is fetched once, verified, and mounted read-only by jobs.
+
+    \b
+    paddock dataset create words --from https://example.com/words.txt --sha256 9f86d0…
+    paddock dataset create imagenet --from s3://bucket/imagenet/ --endpoint https://oss-cn-beijing.aliyuncs.com
+    paddock dataset create glue --from hf://datasets/nyu-mll/glue
+    paddock dataset list
+    paddock run job.yaml --data words:/data
+
+    A job that mounts one waits until it is there. `paddock dataset rerun` fetches it again.
+    """
+
+
+_OPTIONS: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (("--sha256",), "H", "The checksum that a file by https must have."),
+    (("--revision",), "R", "A branch, tag or commit (git, hubs)."),
+    (("--endpoint",), "URL", "The server that speaks S3 (OSS, BOS, OBS, MinIO), or a mirror of a hub."),
+    (("--region",), "R", "The region (s3)."),
+    (("--include",), "PATTERN", "Fetch these files alone, as *.parquet (s3, hubs)."),
+    (("--exclude",), "PATTERN", "Leave these files out (s3, hubs)."),
+    (("--secret",), "NAME", "A Secret of the namespace: keys, a token, a password."),
+    (("--size",), "SIZE", "Of the claim on a cluster, as 50Gi."),
+    (("--storage-class",), "NAME", "Of the claim on a cluster."),
+    (("--access-mode", "access_modes"), "MODE", "Of the claim on a cluster (default: ReadWriteMany)."),
+)
+_SEVERAL = frozenset({"--include", "--exclude", "--access-mode"})
+
+
+def _source_options(command: Command) -> Command:
+    for names, metavar, what in reversed(_OPTIONS):
+        several = names[0] in _SEVERAL
+        default = None if several else ""
+        command = click.option(*names, multiple=several, default=default, metavar=metavar, help=what)(command)
+    return command
+
+
+@command.command(name="create")
+@click.argument("name", metavar="NAME")
+@click.option(
+    "--from",
+    "uri",
+    required=True,
+    metavar="URL",
+    help="https://, s3://, git+https://, git+ssh://, hf://, modelscope://, claim://, file:///; or a directory.",
+)
+@_source_options
+@click.option("--wait", "waits", is_flag=True, help="Follow it until it is there.")
+@namespace_option
+def create(name: str, waits: bool, namespace: str, **typed: Any) -> None:
+    """Name data; it is fetched at once, in the background.
+
+    \b
+    paddock dataset create words --from https://example.com/words.txt
+    paddock dataset create code --from git+https://example.com/team/data.git --revision v2 --wait
+    paddock dataset create mine --from ./data
+    """
+    asked = Asked(name, _read_directory(typed.pop("uri")), **typed)
+    if problems := find_problems(asked):
+        raise UserError(*(said for _, said in problems))
+    manifest = build_manifest(asked, namespace)
+
+    async def work(client: Client, place: Place) -> None:
+        if asked.uri.startswith("file://") and place.home is None:
+            raise UserError(
+                phrase("{uri} is a directory of this machine: pods of a cluster cannot mount it", uri=asked.uri)
+            )
+        try:
+            made = await client.create(DATASETS, manifest, strict=True)
+        except AlreadyExists:
+            raise UserError(
+                phrase(
+                    "dataset {name} exists already: `{command}` fetches it again, `{other}` removes it",
+                    name=name,
+                    command=advise(place, namespace, "rerun", name), other=advise(place, namespace, "rm", name),
+                )
+            ) from None  # fmt: skip
+        except NotFound:
+            raise UserError(explain_no_datasets(place)) from None
+        stdout().print(localized(phrase("{object} created", object=f"dataset/{name}")))
+        await _follow_or_tell(client, place, made, waits)
+
+    _run(work, namespace, name)
+
+
+def _read_directory(text: str) -> str:
+    """A directory as people type it, as an address. Raises `UserError` for a path that is none."""
+    if "://" in text:
+        return text
+    if not text:
+        raise UserError(phrase("--from is empty: write the address of the data, or a directory"))
+    place = Path(text)
+    if place.is_dir():
+        return place.resolve().as_uri()
+    if place.exists():
+        raise UserError(
+            phrase("--from {path} is a file, and a dataset is a directory: name the directory of it", path=text)
+        )
+    if text.startswith(("/", "./", "../", "~")):
+        raise UserError(phrase("--from {path}: there is no such directory on this machine", path=text))
+    return text
+
+
+@command.command(name="list")
+@click.option("-o", "output", type=click.Choice(["table", "json"]), default="table", help="How to print it.")
+@click.option("-A", "--all-namespaces", is_flag=True, help="Of every namespace.")
+@namespace_option
+def list_(output: str, namespace: str, all_namespaces: bool) -> None:
+    """List the datasets, how large they are and how far each is."""
+
+    async def work(client: Client, place: Place) -> tuple[list[Manifest], str]:
+        try:
+            found = (await client.list(DATASETS, "" if all_namespaces else namespace)).items
+        except NotFound:
+            raise UserError(explain_no_datasets(place)) from None
+        return sorted(found, key=key_of), place.flags.of(namespace)
+
+    found, flags = run_with_client(work)
+    if output == "json":
+        listed = {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": found}
+        print(json.dumps(listed, indent=4, ensure_ascii=False))
+        return
+    if not found:
+        stderr().print(localized(_explain_none(namespace, all_namespaces, flags)))
+        return
+    language, now = readers_language(), time.time()
+    header: Sequence[str] = HEADER
+    rows = [build_cells(each, now, language) for each in found]
+    if all_namespaces:
+        header, rows = with_namespace(found, header, rows)
+    print_table(stdout(), header, rows, cut=True)
+
+
+def _explain_none(namespace: str, all_namespaces: bool, flags: str) -> Phrase:
+    how = phrase("`{command}` makes one", command=f"paddock dataset create NAME --from URL{flags}")
+    if all_namespaces:
+        return phrase("no datasets; {how}", how=how)
+    return phrase("no datasets in namespace {namespace}; {how}", namespace=namespace, how=how)
+
+
+@command.command(name="describe")
+@click.argument("name", metavar="NAME", shell_complete=complete_datasets)
+@click.option("-o", "output", type=click.Choice(["text", "json"]), default="text", help="How to print it.")
+@namespace_option
+def describe(name: str, output: str, namespace: str) -> None:
+    """Everything about one dataset, and who uses it.
+
+    \b
+    paddock dataset describe imagenet
+    """
+
+    async def work(client: Client, place: Place) -> tuple[Manifest, list[User]]:
+        dataset = await fetch_dataset(client, place, namespace, name)
+        return dataset, await _fetch_users(client, dataset)
+
+    dataset, users = run_with_client(work)
+    if output == "json":
+        print(json.dumps(dataset, indent=4, ensure_ascii=False))
+        return
+    language = readers_language()
+    facts = [(render(label, language), localize_times(fact)) for label, fact in build_lines(dataset, users, language)]
+    width = max(cell_len(label) for label, _ in facts) + 2
+    for label, fact in facts:
+        stdout().print(label + " " * (width - cell_len(label)) + fact, soft_wrap=True)
+
+
+@command.command(name="rerun")
+@click.argument("name", metavar="NAME", shell_complete=complete_datasets)
+@click.option("--wait", "waits", is_flag=True, help="Follow it until it is there.")
+@namespace_option
+def rerun(name: str, waits: bool, namespace: str) -> None:
+    """Fetch a dataset again: what has changed at its source is fetched.
+
+    \b
+    paddock dataset rerun imagenet --wait
+
+    On a laptop pods that run keep the files that they have. On a cluster the files in the claim are replaced.
+    """
+
+    async def work(client: Client, place: Place) -> None:
+        dataset = await fetch_dataset(client, place, namespace, name)
+        if is_deleting(dataset):
+            raise UserError(phrase("dataset {name} is being deleted", name=name))
+        patch = {
+            "metadata": {"resourceVersion": version_of(dataset)},
+            "spec": {"round": int(dataset["spec"].get("round") or 0) + 1},
+        }
+        made = await client.patch(DATASETS, namespace, name, patch)
+        stdout().print(localized(phrase("{object} is fetched again", object=f"dataset/{name}")))
+        await _follow_or_tell(client, place, made, waits)
+
+    _run(work, namespace, name)
+
+
+@command.command(name="rm")
+@click.argument("names", metavar="NAME...", nargs=-1, required=True, shell_complete=complete_datasets)
+@namespace_option
+def rm(names: tuple[str, ...], namespace: str) -> None:
+    """Remove datasets that no unfinished job uses, and their files. A directory or claim of your own stays.
+
+    \b
+    paddock dataset rm imagenet
+    """
+
+    async def work(client: Client, place: Place) -> None:
+        found = [await fetch_dataset(client, place, namespace, name) for name in dict.fromkeys(names)]
+        for dataset in found:
+            if users := await _fetch_users(client, dataset):
+                raise UserError(_explain_users(name_of(dataset), users))
+        for dataset in found:
+            uid = str(metadata(dataset).get("uid") or "")
+            await client.delete(DATASETS, namespace, name_of(dataset), uid=uid)
+            stdout().print(localized(phrase("{object} deleted", object=f"dataset/{name_of(dataset)}")))
+
+    run_with_client(work)
+
+
+def _explain_users(name: str, users: Sequence[User]) -> Phrase:
+    user: Phrase | str = str(users[0])
+    if len(users) > 1:
+        user = phrase("{names} and {count} more", names=user, count=len(users) - 1)
+    return phrase("dataset {name} is in use by {user}: it can be removed when that has ended", name=name, user=user)
+
+
+async def _fetch_users(client: Client, dataset: Manifest) -> list[User]:
+    namespace = key_of(dataset).namespace
+    jobs = await fetch_all(client, KINDS, namespace)
+    pods = (await client.list(PODS, namespace)).items
+    claim = Key(namespace, read_claim(dataset))
+    return read_claim_users(claim, starmap(read_plan, jobs), pods, name_of(dataset))
+
+
+def _run(work: Callable[[Client, Place], Any], namespace: str, name: str) -> None:
+    try:
+        run_with_client(work)
+    except KeyboardInterrupt:
+        command = advise(choose_place(), namespace, "describe", name)
+        stderr().print(localized(phrase("it goes on; `{command}` shows how far it is", command=command)))
+        raise
+
+
+async def _follow_or_tell(client: Client, place: Place, dataset: Manifest, waits: bool) -> None:
+    from paddock.cli.follow.needs.datasets import follow_dataset
+    from paddock.cli.output.screen import Screen
+
+    name = name_of(dataset)
+    if not waits and str(dataset["spec"]["source"]["uri"]).startswith(("file://", "claim://")):
+        return  # there is nothing to wait for
+    if not waits:
+        command = advise(place, key_of(dataset).namespace, "describe", name)
+        stderr().print(localized(phrase("it is fetched now; `{command}` shows how far it is", command=command)))
+        return
+    with Screen(language=readers_language()) as screen:
+        status = await follow_dataset(client, dataset, screen)
+        what = Foreign(str(status.get("message") or ""))
+        screen.answer(phrase("dataset {name}: ready ({what})", name=name, what=what))

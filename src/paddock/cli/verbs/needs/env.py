@@ -1,0 +1,397 @@
+"""paddock env
+
+Environments are cluster-scoped API objects (paddock.dev/v1alpha1), so kubectl can do the same. The cluster builds them
+(`environments.library`); `build` requests that by an annotation and follows the status.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import starmap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from paddock.app.environment_manifests import Settings
+from paddock.app.home import Home
+from paddock.app.programs import read_used
+from paddock.app.requirements import Requirements, read_requirements
+from paddock.cli.cluster.complete import complete_environments
+from paddock.cli.cluster.errors import Failed, UserError
+from paddock.cli.cluster.lookup import explain_near, fetch_all
+from paddock.cli.cluster.places import Place
+from paddock.cli.cluster.session import home, run_with_client
+from paddock.cli.output.language import localized, readers_language
+from paddock.cli.output.rows import ENVIRONMENT_LIST_HEADER, build_environment_list_cells
+from paddock.cli.output.terminal import print_table, stderr, stdout
+from paddock.cli.submit.environment_sources import has_changed, with_files
+from paddock.cli.submit.environments import (
+    Changes,
+    build_environment,
+    change_environment,
+    check_changes,
+    find_differences,
+    is_built_anew,
+)
+from paddock.cli.submit.file_environments import read_files_of, replace_environment
+from paddock.cli.submit.script.options import Command
+from paddock.cli.verb import VerbGroup
+from paddock.environments.definition import BUILD_REQUESTED, build_spec_digest
+from paddock.environments.requirements import requirement_name
+from paddock.environments.sources import Source, read_source
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.labels import ENVIRONMENT_ANNOTATION
+from paddock.jobs.text.phrases import Foreign, Phrase, phrase
+from paddock.jobs.text.sentences import nearest
+from paddock.jobs.views.environments import read_environment_row
+from paddock.jobs.views.users import read_plan, read_users
+from paddock.kube.errors import AlreadyExists, NotFound
+from paddock.kube.meta import ENVIRONMENTS, PODS, Manifest, annotations_of, name_of
+from paddock.kube.quantities import format_bytes
+from paddock.kube.times import format_time
+
+if TYPE_CHECKING:
+    from paddock.client.client import Client
+    from paddock.kube.api import Api
+
+_SEED = "paddock.dev/seed"
+
+
+@click.group(name="env", cls=VerbGroup)
+def command() -> None:
+    """Environments: which Python and which packages an image stands for on this machine.
+
+    \b
+    paddock env list
+    paddock env create mine -r requirements.txt --image 'registry.example/team/*'
+    paddock env update mine --add opencv-python
+    paddock env build mine
+
+    A job runs in the one whose image pattern matches, or in the one that its annotation paddock.dev/environment names.
+    """
+
+
+@command.command(name="list")
+@click.option("-o", "output", type=click.Choice(["table", "json"]), default="table", help="How to print it.")
+def list_(output: str) -> None:
+    """List the environments: what is built, how large it is, which images it stands for."""
+
+    async def work(client: Client, place: Place) -> list[Manifest]:
+        return sorted((await client.list(ENVIRONMENTS)).items, key=name_of)
+
+    found = run_with_client(work)
+    changed = {name_of(each) for each in found if _has_changed(each)}
+    if output == "json":
+        listed = {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": found}
+        print(json.dumps(listed, indent=4, ensure_ascii=False))
+    else:
+        language = readers_language()
+        rows = [replace(read_environment_row(each), changed=name_of(each) in changed) for each in found]
+        cells = [build_environment_list_cells(each, language) for each in rows]
+        print_table(stdout(), ENVIRONMENT_LIST_HEADER, cells, cut=True)
+
+
+def _has_changed(environment: Manifest) -> bool:
+    """Whether its requirements files can be read and say something else than before."""
+    read = read_files_of(environment)
+    return not any(each.problems for each in read) and has_changed(environment, read)
+
+
+def _settings_options(*, image: str, index: str) -> Callable[[Command], Command]:
+    """The options whose values are the fields of `Settings`, after those of the command's own. `image`, `index`: the
+    help of two of them, which says what becomes of the Environment's own."""
+    options = (
+        click.option("--image", "images", multiple=True, metavar="PATTERN", help=image),
+        click.option("--index-url", default="", metavar="URL", help=index),
+        click.option("--extra-index-url", "extra", multiple=True, metavar="URL", help="A further package index."),
+        click.option("--env", "variables", multiple=True, metavar="K=V", help="An environment variable of the image."),
+        click.option("--python", default="", metavar="SPEC", help="Which Python, as in >=3.9,<3.13."),
+        click.option(
+            "--torch-backend",
+            default="",
+            metavar="BUILD",
+            help="Which build of PyTorch: cpu, cu128, auto, or default (what the package index has).",
+        ),
+    )
+
+    def add(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+@command.command(name="create")
+@click.argument("name", metavar="NAME")
+@click.option(
+    "-r",
+    "--requirement",
+    "files",
+    multiple=True,
+    required=True,
+    metavar="FILE",
+    help="A requirements.txt; - reads standard input.",
+)
+@_settings_options(
+    image="An image it stands for; * is any text.", index="The package index, in place of pip's and uv's setting."
+)
+def create(name: str, files: tuple[str, ...], **typed: Any) -> None:
+    """Describe a new environment. It is built when a pod needs it, or by `paddock env build`.
+
+    \b
+    paddock env create mine -r requirements.txt
+    paddock env create mine -r requirements.txt --image 'registry.example/team/*' --env FLAGS_use_mkldnn=1
+    """
+    read = [read_requirements(file, _read_text) for file in files]
+    settings = Settings(**typed)
+    manifest = build_environment(name, read, settings)
+    if source := _build_source(files):
+        manifest = with_files(manifest, read, replace(source, own_index=settings.names_index), _now())
+
+    async def work(client: Client, place: Place) -> None:
+        try:
+            await client.create(ENVIRONMENTS, manifest, strict=True)
+        except AlreadyExists:
+            said = phrase("Environment {name} exists already: `paddock env update {name}` changes it", name=name)
+            raise UserError(said) from None
+
+    run_with_client(work)
+    stdout().print(localized(phrase("{object} created", object=f"environment/{name}")))
+    if not settings.images:
+        said = phrase("a job runs in it by its annotation {annotation}", annotation=f"{ENVIRONMENT_ANNOTATION}: {name}")
+        stderr().print(localized(said))
+
+
+def _read_text(file: str) -> str:
+    return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+
+
+def _build_source(files: Sequence[str]) -> Source | None:
+    """None for standard input, which cannot be read again."""
+    return Source(tuple(str(Path(file).resolve()) for file in files)) if files and "-" not in files else None
+
+
+def _now() -> str:
+    return format_time(time.time())
+
+
+@command.command(name="update")
+@click.argument("name", metavar="NAME", shell_complete=complete_environments)
+@click.option(
+    "-r", "--requirement", "files", multiple=True, metavar="FILE", help="A requirements.txt in place of its own."
+)
+@click.option("--add", "added", multiple=True, metavar="PACKAGE", help="A further package, as in opencv-python>=4.")
+@click.option("--remove", "removed", multiple=True, metavar="PACKAGE", help="A package that --add has added.")
+@_settings_options(
+    image="An image it stands for, in place of its own.", index="The package index, in place of its own."
+)
+def update(name: str, files: tuple[str, ...], added: tuple[str, ...], removed: tuple[str, ...], **typed: Any) -> None:
+    """Change an environment and build it anew. Without options its requirements files are read again.
+
+    \b
+    paddock env update mine
+    paddock env update mine --add opencv-python
+    paddock env update mine -r requirements.txt --python '>=3.11' --env FLAGS_use_mkldnn=1
+
+    Jobs that run keep the packages that they have; those that start afterwards take the new ones.
+    """
+    changes = Changes(**typed, added=added, removed=removed)
+
+    texts = [read_requirements(file, _read_text) for file in files]  # once, as one may be standard input
+
+    def change(before: Manifest) -> Manifest:
+        after = _change(before, files, texts, changes)
+        if is_built_anew(before["spec"], after["spec"]):
+            after["metadata"]["annotations"] = {**annotations_of(after), BUILD_REQUESTED: f"{time.time():.6f}"}
+        return after
+
+    async def work(client: Client, place: Place) -> str:
+        before, after = await replace_environment(client, partial(fetch_environment, client, name), change)
+        said = find_differences(before.get("spec") or {}, after["spec"])
+        stdout().print(f"environment/{name} {'updated' if said else 'unchanged'}")
+        for each in (*said, *_explain_seed(before, after)):
+            stderr().print(localized(each))
+        return annotations_of(after)[BUILD_REQUESTED] if is_built_anew(before["spec"], after["spec"]) else ""
+
+    if not (request := run_with_client(work)):
+        return
+    try:
+        _build(name, request)
+    except Failed as failed:
+        undo = shlex.join(["paddock", "env", "update", name, *(f"--remove={requirement_name(each)}" for each in added)])
+        raise Failed(*failed.said, *([phrase("undo: {command}", command=undo)] if added else [])) from None
+
+
+def _change(before: Manifest, files: tuple[str, ...], texts: Sequence[Requirements], changes: Changes) -> Manifest:
+    """`texts`: what is in `files`. Raises `UserError` with every problem."""
+    recorded, given = read_source(before), _build_source(files)
+    if not files and recorded is None and not changes.any:
+        raise UserError(
+            phrase(
+                "environment {name} was made of no file that can be read again: say what is to change, with -r FILE, "
+                "--add PACKAGE, --python, --image, --env, --torch-backend or --index-url",
+                name=name_of(before),
+            )
+        )
+    read = texts if files else read_files_of(before)
+    source = replace(recorded or given, files=given.files, added=()) if given else None if files else recorded
+    check_changes(changes, read, source, before)
+    return change_environment(before, read, source, changes, _now())
+
+
+def _explain_seed(before: Manifest, after: Manifest) -> list[Phrase]:
+    if annotations_of(before).get(_SEED) != build_spec_digest(before) or build_spec_digest(before) == build_spec_digest(
+        after
+    ):
+        return []
+    return [
+        phrase(
+            "it comes with Paddock and is yours from now on: a newer Paddock leaves it as it is; after `paddock env rm "
+            "{name}` the next cluster has the original",
+            name=name_of(before),
+        )
+    ]
+
+
+@command.command(name="build")
+@click.argument("name", metavar="NAME", shell_complete=complete_environments)
+def build(name: str) -> None:
+    """Build an environment now, so that no job has to wait for it. One that failed is tried again.
+
+    \b
+    paddock env build mine
+    """
+    _build(name)
+
+
+def _build(name: str, request: str = "") -> None:
+    """Follows a build to its end. `request`: one that has been made."""
+    from paddock.cli.follow.needs.building import Builds
+    from paddock.cli.output.screen import Screen
+
+    async def work(client: Client, place: Place) -> None:
+        await fetch_environment(client, name)
+        asked = request or f"{time.time():.6f}"
+        if not request:
+            await client.patch(ENVIRONMENTS, "", name, {"metadata": {"annotations": {BUILD_REQUESTED: asked}}})
+        with Screen(language=readers_language()) as screen:
+            status = await _follow_build(client, place, name, asked, Builds(screen), screen)
+            what = str(status.get("message") or "") or phrase("built")
+            screen.answer(phrase("environment {name}: ready ({what})", name=name, what=what))
+
+    try:
+        run_with_client(work)
+    except KeyboardInterrupt:
+        stderr().print(localized(phrase("the build goes on; `{command}` shows it", command="paddock env list")))
+        raise
+
+
+def _explain_failed(environment: Manifest, place: Place) -> list[Phrase]:
+    """The builder's message, the lines that it is about, and next steps if the cluster's settings differ from this
+    shell's."""
+    from paddock.cli.cluster.flags import build_next
+    from paddock.cli.follow.needs.failed_environment import explain_lines
+    from paddock.jobs.views.steps import build_mending_steps, build_restart_steps
+
+    name, status = name_of(environment), environment.get("status") or {}
+    settings = place.find_other_settings() if status.get("fault") != "definition" else []
+    mending = build_mending_steps(str(status.get("message") or ""))
+    steps = build_next([*build_restart_steps(settings), *mending], place.flags)
+    said = phrase("environment {name}: {what}", name=name, what=Foreign(str(status.get("message"))))
+    return [said, *explain_lines(environment), *steps]
+
+
+async def _follow_build(client: Client, place: Place, name: str, request: str, builds: Any, screen: Any) -> Manifest:
+    """Returns the status when the environment is ready. Raises `Failed` with the builder's message."""
+    async for event in client.follow(ENVIRONMENTS, fields=f"metadata.name={name}"):
+        if event.type == "SYNCED" or name_of(event.object) != name:
+            continue
+        status: Manifest = event.object.get("status") or {}
+        if event.type == "DELETED":
+            raise Failed(phrase("environment {name} was removed while it was built", name=name))
+        if status.get("requested") != request:
+            continue
+        if status.get("phase") == "Ready":
+            return status
+        if status.get("phase") == "Failed":
+            raise Failed(*_explain_failed(event.object, place))
+        builds.show(name, status)
+        screen.status(builds.live)
+    raise Failed(phrase("environment {name}: the cluster has gone", name=name))
+
+
+async def fetch_environment(api: Api, name: str) -> Manifest:
+    """Raises `UserError` with the nearest name if it does not exist."""
+    try:
+        return await api.get(ENVIRONMENTS, "", name)
+    except NotFound:
+        near = nearest(name, [name_of(each) for each in (await api.list(ENVIRONMENTS)).items])
+        hint = explain_near(near) if near else phrase("; `{command}` lists them", command="paddock env list")
+        raise UserError(phrase("there is no environment {name}{hint}", name=repr(name), hint=hint)) from None
+
+
+@command.command(name="rm")
+@click.argument("name", metavar="NAME", shell_complete=complete_environments)
+@click.option("--files", is_flag=True, help="What was built from it as well.")
+def rm(name: str, files: bool) -> None:
+    """Remove an environment that no unfinished job needs. What was built is kept for the next one of equal content.
+
+    \b
+    paddock env rm mine
+    paddock env rm mine --files
+    """
+
+    async def work(client: Client, place: Place) -> list[Phrase]:
+        environment = await fetch_environment(client, name)
+        others = [each for each in (await client.list(ENVIRONMENTS)).items if name_of(each) != name]
+        jobs, pods = await fetch_all(client, KINDS, ""), (await client.list(PODS)).items
+        if users := read_users([environment, *others], starmap(read_plan, jobs), pods, read_used).get(name):
+            user: Phrase | str = str(users[0])
+            if len(users) > 1:
+                user = phrase("{names} and {count} more", names=user, count=len(users) - 1)
+            raise UserError(
+                phrase(
+                    "environment {name} is in use by {user}: it can be removed when that has ended",
+                    name=name,
+                    user=user,
+                )
+            )
+        await client.delete(ENVIRONMENTS, "", name)
+        removed = _remove_files(home(), environment, others, files)
+        if _SEED in annotations_of(environment):
+            return [phrase("it comes with Paddock, and will be there again when the cluster is started anew"), *removed]
+        return removed
+
+    said = run_with_client(work)
+    stdout().print(localized(phrase("{object} deleted", object=f"environment/{name}")))
+    for line in said:
+        stderr().print(localized(line))
+
+
+def _remove_files(place: Home, environment: Manifest, others: Sequence[Manifest], files: bool) -> list[Phrase]:
+    from paddock.environments.definition import read_definition
+    from paddock.environments.directories import forget_pythons, remove
+
+    if files:
+        forget_pythons(place.cache / "environments", read_definition(environment))
+    status = environment.get("status") or {}
+    key, path = str(status.get("key") or ""), str(status.get("path") or "")
+    if not key:
+        return []
+    size = format_bytes(status.get("sizeBytes") or 0)
+    sharing = [name_of(each) for each in others if (each.get("status") or {}).get("key") == key]
+    if sharing:
+        return [phrase("its files are kept: environment {name} has the same", name=sharing[0])] if files else []
+    if not files:
+        return [phrase("its files are kept, {size} in {path}: with --files they are removed", size=size, path=path)]
+    if not remove(place.cache / "environments", key):
+        return [phrase("its files are kept: they are being built at this moment, in {path}", path=path)]
+    return [phrase("its files are removed: {size} in {path}", size=size, path=path)]

@@ -1,0 +1,86 @@
+"""What the buttons of a dataset's page do: fetch it again, remove it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from paddock.console.addresses import DATASET, address_of_dataset
+from paddock.console.visit import Action, Go, Missing, Visit
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.text.phrases import Names, Phrase, phrase
+from paddock.jobs.views.tables.datasets import (
+    DatasetRow,
+    JobUse,
+    explain_absence,
+    explain_in_use,
+    find_users,
+    read_dataset_row,
+    read_use,
+)
+from paddock.kube.datasets import mounts_claim
+from paddock.kube.errors import Conflict, Forbidden, NotFound
+from paddock.kube.meta import DATASETS, PODS, Manifest, name_of
+
+
+async def rerun(visit: Visit, posted: Mapping[str, str]) -> Go | Phrase:
+    """By the round that the reader has looked at: what is asked for already is not asked for twice."""
+    row = await _fetch(visit)
+    if posted.get("round", "") == str(row.round):
+        await visit.api.patch(DATASETS, *row.key, {"spec": {"round": row.round + 1}})
+    return Go(address_of_dataset(*row.key))
+
+
+async def delete(visit: Visit, posted: Mapping[str, str]) -> Go | Phrase:
+    """Its name is typed, as what was fetched goes with it; by the UID that the reader has looked at."""
+    row = await _fetch(visit)
+    if posted.get("name", "").strip() != row.key.name:
+        return phrase("nothing was deleted: type {name}, the name of the dataset, to delete it", name=row.key.name)
+    users = find_users([row], await _fetch_uses(visit, row.key.namespace)).get(row.key, [])
+    if why := explain_in_use(users):
+        return phrase("dataset {name} was not deleted: {why}", name=row.key.name, why=why)
+    if pods := [name_of(each) for each in await _fetch_pods(visit, row)]:
+        return phrase(
+            "dataset {name} was not deleted: it is mounted by pod {pods}", name=row.key.name, pods=Names(tuple(pods))
+        )
+    try:
+        await visit.api.delete(DATASETS, *row.key, uid=posted.get("uid", "") or row.uid)
+    except NotFound:
+        pass
+    except Conflict:
+        return phrase(
+            "nothing was deleted: this is another dataset of the same name, made while you looked at the first"
+        )
+    return Go("/datasets")
+
+
+async def _fetch(visit: Visit) -> DatasetRow:
+    """The dataset that the address names, as it is now. Raises `Missing`, `ApiError`."""
+    namespace, name = visit.path["namespace"], visit.path["name"]
+    try:
+        return read_dataset_row(DATASETS, await visit.api.get(DATASETS, namespace, name))
+    except NotFound:
+        raise Missing(explain_absence(name, namespace)) from None
+
+
+async def _fetch_uses(visit: Visit, namespace: str) -> list[JobUse]:
+    """Of kinds that are served and that the reader may see: a finalizer keeps it while anything else mounts it."""
+    found = []
+    for kind in KINDS:
+        try:
+            listed = await visit.api.list(kind, namespace)
+        except (NotFound, Forbidden):
+            continue
+        found += [read_use(kind, each) for each in listed.items]
+    return found
+
+
+async def _fetch_pods(visit: Visit, row: DatasetRow) -> list[Manifest]:
+    """Those that mount it and have not ended, of any job and of none; for who may not see pods, none."""
+    try:
+        listed = await visit.api.list(PODS, row.key.namespace)
+    except (NotFound, Forbidden):
+        return []
+    return [each for each in listed.items if mounts_claim(each, row.status.claim)]
+
+
+ACTIONS = (Action("rerun", f"{DATASET}/rerun", rerun), Action("delete", f"{DATASET}/delete", delete))

@@ -1,0 +1,120 @@
+"""The list of datasets: what is there, how far the others are, and how many jobs use each; those with trouble first."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from paddock.console.addresses import address_of_dataset
+from paddock.console.feed import Cache, Topic
+from paddock.console.screens.listed import link_to
+from paddock.console.visit import Missing, Screen, Visit
+from paddock.console.world import Datasets
+from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.text.phrases import Foreign, Phrase, phrase
+from paddock.jobs.views.tables.datasets import (
+    DatasetRow,
+    JobUse,
+    find_users,
+    order_datasets,
+    read_dataset_row,
+    read_use,
+    say_amount,
+)
+from paddock.jobs.views.tables.listing import choose_part, cut_part
+from paddock.kube.datasets import Phase, format_size
+from paddock.kube.errors import ApiError, Forbidden, NotFound
+from paddock.kube.meta import DATASETS
+
+ON_A_PAGE = 100
+
+
+def list_topics(_path: Mapping[str, str], query: Mapping[str, str]) -> Sequence[Topic]:
+    return list_topics_of(query.get("namespace", ""))
+
+
+def list_topics_of(namespace: str) -> list[Topic]:
+    """The datasets first, then the jobs that may use them. `namespace`: empty for all."""
+    return [Topic(DATASETS, namespace), *(Topic(each, namespace) for each in KINDS)]
+
+
+async def build(visit: Visit) -> Mapping[str, Any]:
+    known = find_known(visit)
+    namespace, text = visit.query.get("namespace", ""), visit.query.get("q", "")
+    error = error_of(visit, namespace)
+    found = visit.read(Topic(DATASETS, namespace), read_dataset_row)
+    shown = order_datasets(row for row in found if text.lower() in f"{row.key.namespace}/{row.key.name}".lower())
+    part = choose_part(visit.query.get("page", ""), len(shown), ON_A_PAGE)
+    users = find_users(shown, read_uses(visit, namespace))
+    hidden = isinstance(error, Forbidden)
+    return {
+        "rows": [build_row(visit, known, row, users.get(row.key, [])) for row in cut_part(shown, part)],
+        "total": len(shown),
+        "part": part,
+        "link": link_to(visit.query),
+        "text": text,
+        "namespace": namespace,
+        "namespaces": sorted({row.key.namespace for row in found}),
+        "filtered": bool(namespace or text),
+        "hidden": hidden,
+        "error": visit.say(explain_error(visit, error)) if error and not hidden else "",
+        "command": f"paddock dataset create{visit.world.options} NAME --from URL",
+    }
+
+
+def find_known(visit: Visit) -> Datasets:
+    """Raises `Missing` where the console was given nothing of datasets."""
+    if visit.world.datasets is None:
+        raise Missing(phrase("this console shows no datasets"))
+    return visit.world.datasets
+
+
+def error_of(visit: Visit, namespace: str) -> ApiError | None:
+    """Why no dataset is shown."""
+    return visit.caches.get(Topic(DATASETS, namespace), Cache()).error
+
+
+def explain_error(visit: Visit, error: ApiError) -> Phrase:
+    if not isinstance(error, NotFound):
+        return phrase("datasets are not shown: {why}", why=Foreign(error.message))
+    command = f"paddock manifests --datasets | {visit.world.kubectl} apply -f -"
+    return phrase("this cluster has no datasets; an administrator adds them: {command}", command=command)
+
+
+def read_uses(visit: Visit, namespace: str) -> list[JobUse]:
+    """Of the jobs that this reader may see."""
+    return [use for topic in list_topics_of(namespace)[1:] for use in visit.read(topic, read_use)]
+
+
+def build_row(visit: Visit, known: Datasets, row: DatasetRow, users: Sequence[JobUse]) -> Mapping[str, Any]:
+    status, source = row.status, known.show(row.uri)
+    return {
+        "name": status.name,
+        "namespace": status.namespace,
+        "address": address_of_dataset(status.namespace, status.name),
+        "phase": name_phase(row),
+        "percent": status.percent if status.phase is Phase.FETCHING and (status.total or status.percent) else None,
+        "amount": visit.say(say_amount(status)),
+        "said": visit.translate(status.message) if status.deleting or status.phase is not Phase.READY else "",
+        "source": source.address,
+        "kind": source.kind,
+        "size": format_size(row.size) if row.size else "",
+        "files": status.files or None,
+        "created": row.created,
+        "users": sum(not each.phase.terminal for each in users),
+    }
+
+
+def name_phase(row: DatasetRow) -> str:
+    """As the API has it; of one that is being deleted, that."""
+    return "Terminating" if row.status.deleting else str(row.status.phase)
+
+
+def write_command(visit: Visit, verb: str, row: DatasetRow) -> str:
+    """`paddock dataset rm --context prod imagenet -n team`."""
+    place = "" if visit.world.local and row.key.namespace == "default" else f" -n {shlex.quote(row.key.namespace)}"
+    return f"paddock dataset {verb}{visit.world.options} {shlex.quote(row.key.name)}{place}"
+
+
+SCREEN = Screen("datasets", "/datasets", phrase("Datasets"), list_topics, build, in_menu=True)

@@ -1,0 +1,164 @@
+"""A new dataset: its name and its address, and what an address of its kind may need."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from paddock.console.addresses import address_of_dataset
+from paddock.console.feed import Topic
+from paddock.console.screens.data.datasets import error_of, explain_error, find_known
+from paddock.console.visit import Go, Screen, Visit
+from paddock.console.world import WantedDataset
+from paddock.jobs.text.phrases import Foreign, Phrase, phrase
+from paddock.kube.errors import AlreadyExists, ApiError, Forbidden, Invalid, NotFound
+from paddock.kube.meta import DATASETS, Manifest
+from paddock.kube.validation.names import DNS_LABEL
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One input. `id`: of `WantedDataset`. `path`: of its value in the manifest. `hint`: what is typed, as an example.
+    `about`: a sentence below it. `cluster`: it is only asked for on a cluster."""
+
+    id: str
+    path: str
+    label: Phrase
+    hint: str = ""
+    about: Phrase | None = None
+    cluster: bool = False
+
+
+WHAT = (
+    Field("name", "metadata.name", phrase("Name"), "imagenet"),
+    Field("namespace", "metadata.namespace", phrase("Namespace")),
+    Field("uri", "spec.source.uri", phrase("Address"), "https://…/train.tar"),
+)
+"""What every dataset has."""
+MORE = (
+    Field("sha256", "spec.source.sha256", phrase("Checksum (SHA-256) of a file by https")),
+    Field("revision", "spec.source.revision", phrase("Revision of git and hubs: a branch, a tag or a commit"), "main"),
+    Field("endpoint", "spec.source.endpoint", phrase("Endpoint of S3 (OSS, BOS, OBS, MinIO), or a hub's mirror"),
+          "https://oss-cn-hangzhou.aliyuncs.com"),
+    Field("region", "spec.source.region", phrase("Region of S3, if the server asks for one"), "cn-hangzhou"),
+    Field("include", "spec.source.include", phrase("Only these files of S3 and hubs"), "*.parquet, *.json"),
+    Field("exclude", "spec.source.exclude", phrase("None of these files"), "*.bin"),
+    Field("secret", "spec.source.secretName", phrase("Secret of this namespace, if the source asks who reads it"),
+          about=phrase("Its keys: accessKeyID and secretAccessKey for S3; token, or username and password, for https "
+                       "and git; ssh-privatekey for git+ssh; token for hubs.")),
+    Field("size", "spec.storage.size", phrase("Size of the claim"), "10Gi", cluster=True),
+    Field("storage_class", "spec.storage.storageClassName", phrase("Storage class of the claim"), cluster=True),
+)  # fmt: skip
+"""What an address of some kind may need."""
+
+ADDRESSES: Sequence[tuple[str, Phrase]] = (
+    ("https://HOST/FILE", phrase("one file, with a checksum if you have one")),
+    ("s3://BUCKET/PREFIX", phrase("what lies under a prefix of S3, OSS, BOS, OBS or MinIO")),
+    ("git+https://HOST/REPOSITORY.git", phrase("a repository; also git+ssh://")),
+    ("hf://datasets/NAME", phrase("a dataset of Hugging Face; hf://NAME is a model")),
+    ("modelscope://datasets/NAME", phrase("the same of ModelScope")),
+    ("file:///DIRECTORY", phrase("a directory of this machine; nothing is copied")),
+    ("claim://NAME", phrase("a PersistentVolumeClaim of the namespace; nothing is copied")),
+)
+
+Wrong = Mapping[str, Sequence[str]]
+"""By the id of a field, what is wrong with it; what is of no field has the id ``""``."""
+
+
+def list_topics(_path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence[Topic]:
+    return [Topic(DATASETS)]  # whether the kind is served
+
+
+async def build(visit: Visit) -> Mapping[str, Any]:
+    typed = {"namespace": visit.query.get("namespace") or visit.world.namespace, "name": visit.query.get("name", "")}
+    return _show(visit, typed, {})
+
+
+async def receive(visit: Visit, posted: Mapping[str, str]) -> Mapping[str, Any] | Go:
+    typed = {each.id: posted.get(each.id, "").strip() for each in (*WHAT, *MORE)}
+    wrong = await _make(visit, read_wanted(typed))
+    return _show(visit, typed, wrong) if wrong else Go(address_of_dataset(typed["namespace"], typed["name"]))
+
+
+def read_wanted(typed: Mapping[str, str]) -> WantedDataset:
+    """Patterns stand on lines, or between commas. Pure."""
+    lists = {
+        name: tuple(each for part in re.split(r"[,\n]", typed[name]) if (each := part.strip()))
+        for name in ("include", "exclude")
+    }
+    return WantedDataset(**{**typed, **lists})  # type: ignore[arg-type]
+
+
+async def _make(visit: Visit, wanted: WantedDataset) -> Wrong:
+    """What is wrong; nothing if it is created."""
+    found = find_known(visit).read(wanted)
+    problems = [] if isinstance(found, Mapping) else [(field, visit.say(said)) for field, said in found]
+    if not DNS_LABEL.allows(wanted.namespace):
+        problems.append(("namespace", visit.say(phrase("the name of a namespace is wanted, as in default"))))
+    if problems or not isinstance(found, Mapping):
+        return gather(problems)
+    return await _create(visit, found)
+
+
+def gather(problems: Iterable[tuple[str, str]]) -> Wrong:
+    found: dict[str, list[str]] = {}
+    for field, said in problems:
+        found.setdefault(field, []).append(said)
+    return found
+
+
+async def _create(visit: Visit, manifest: Manifest) -> Wrong:
+    """What the API refuses."""
+    try:
+        await visit.api.create(DATASETS, manifest, strict=True)
+    except AlreadyExists:
+        name = manifest["metadata"]["name"]
+        said = phrase("dataset {name} exists already: give this one another name", name=name)
+        return {"name": [visit.say(said)]}
+    except Invalid as error:
+        if error.causes:
+            return gather(place_problem(each.field, visit.translate(each.message)) for each in error.causes)
+        return {"": [_refuse(visit, error)]}
+    except ApiError as error:
+        of_kind = isinstance(error, NotFound) and not error.name  # else there is no such namespace
+        return {"": [visit.say(explain_error(visit, error)) if of_kind else _refuse(visit, error)]}
+    return {}
+
+
+def _refuse(visit: Visit, error: ApiError) -> str:
+    return visit.say(phrase("the server refuses it: {why}", why=Foreign(error.message)))
+
+
+def place_problem(path: str, said: str) -> tuple[str, str]:
+    """The field of a path; a path of no field stands before its sentence. Pure."""
+    field = next((each.id for each in (*WHAT, *MORE) if each.path == path.partition("[")[0]), "")
+    return field, said if field or not path else f"{path}: {said}"
+
+
+def _show(visit: Visit, typed: Mapping[str, str], wrong: Wrong) -> Mapping[str, Any]:
+    find_known(visit)
+    error = error_of(visit, "")
+    local = visit.world.local
+
+    def show(fields: Sequence[Field]) -> list[Mapping[str, Any]]:
+        return [
+            {"id": each.id, "label": visit.say(each.label), "hint": each.hint, "about": visit.say(each.about or ""),
+             "needed": each in WHAT, "value": typed.get(each.id, ""), "wrong": wrong.get(each.id, ())}
+            for each in fields if not (each.cluster and local)
+        ]  # fmt: skip
+
+    return {
+        "error": visit.say(explain_error(visit, error)) if error and not isinstance(error, Forbidden) else "",
+        "what": show(WHAT),
+        "more": show(MORE),
+        "opened": any(typed.get(each.id) for each in MORE),
+        "problems": wrong.get("", ()),
+        "count": sum(map(len, wrong.values())),
+        "addresses": [(each, visit.say(said)) for each, said in ADDRESSES if local or not each.startswith("file:")],
+        "command": f"paddock dataset create{visit.world.options} NAME --from URL",
+    }
+
+
+SCREEN = Screen("new_dataset", "/new-dataset", phrase("New dataset"), list_topics, build, live=False, receive=receive)

@@ -1,0 +1,101 @@
+"""The claim of a Dataset on a cluster: what is asked of the cluster's storage, and why it is not there yet. Pure.
+
+The claim belongs to its Dataset, so Kubernetes collects it with the Dataset. A claim of the same name that somebody
+else made is never filled.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from paddock.datasets.definition import Definition
+from paddock.datasets.labels import build_labels
+from paddock.datasets.volumes import owner_of
+from paddock.kube.meta import CLAIMS, DATASETS, Manifest, controller_of, is_controlled_by, is_deleting, name_of
+
+_WAITS_FOR_A_POD = "WaitForFirstConsumer"
+"""The reason of the event on a claim whose storage class chooses the volume by the node of the first pod."""
+
+
+def build_claim(dataset: Definition) -> Manifest:
+    """The PersistentVolumeClaim; an empty class is left out, so that the cluster's default applies."""
+    storage = dataset.storage
+    chosen = {"storageClassName": storage.storage_class} if storage.storage_class else {}
+    return {
+        "apiVersion": CLAIMS.api_version,
+        "kind": CLAIMS.kind,
+        "metadata": {
+            "name": dataset.claim,
+            "namespace": dataset.key.namespace,
+            "labels": build_labels(dataset.key.name),
+            "ownerReferences": [owner_of(dataset)],
+        },
+        "spec": {
+            "accessModes": list(storage.access_modes),
+            **chosen,
+            "resources": {"requests": {"storage": storage.size}},
+        },
+    }
+
+
+def is_bound(claim: Mapping[str, Any]) -> bool:
+    return bool((claim.get("status") or {}).get("phase") == "Bound")
+
+
+def is_lost(claim: Mapping[str, Any]) -> bool:
+    """Whether its volume was removed while the claim was bound: what was in it is gone."""
+    return bool((claim.get("status") or {}).get("phase") == "Lost")
+
+
+def waits_for_a_pod(events: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a claim is bound only when a pod mounts it."""
+    return any(event.get("reason") == _WAITS_FOR_A_POD for event in events)
+
+
+def explain_lost(claim: Mapping[str, Any]) -> str:
+    """What to do about a claim whose volume is gone; empty if it is not."""
+    if not is_lost(claim):
+        return ""
+    return f"the volume of the claim {name_of(claim)} is gone, and its files with it: delete the claim"
+
+
+def explain_foreign(dataset: Definition, claim: Mapping[str, Any]) -> str:
+    """Why a claim of this name cannot be filled; empty if it is the Dataset's own."""
+    if is_controlled_by(claim, dataset.uid):
+        return ""
+    return (
+        f"the claim {name_of(claim)} is there and was not made for this dataset, so nothing is written into it: mount "
+        f"it as it is, by the source claim://{name_of(claim)}, or give the dataset another name"
+    )
+
+
+def explain_leaving(dataset: Definition, claim: Mapping[str, Any]) -> str:
+    """Why a claim of this name must go before a new one can be made; empty if it need not."""
+    owner = controller_of(claim) or {}
+    of_an_earlier = owner.get("kind") == DATASETS.kind and owner.get("uid") != dataset.uid
+    if is_deleting(claim):
+        return f"the claim {name_of(claim)} is being removed; it goes when no pod mounts it"
+    return f"the claim {name_of(claim)} of an earlier dataset is about to be removed" if of_an_earlier else ""
+
+
+def explain_pending(claim: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> str:
+    """Why a claim is not bound, in the words of its last event; empty if it is bound, or waits for a pod."""
+    if is_bound(claim) or waits_for_a_pod(events):
+        return ""
+    said = next((str(event.get("message") or "") for event in reversed(events)), "")
+    wanted = str((claim.get("spec") or {}).get("storageClassName") or "")
+    of_class = f" of class {wanted}" if wanted else ""
+    return f"the claim {name_of(claim)} has no volume{of_class} yet{f': {said}' if said else ''}"
+
+
+def explain_missing(dataset: Definition, names: Iterable[str]) -> str:
+    """Of the source `claim://NAME`: there is no such claim."""
+    wanted, known = dataset.source.place, sorted(names)
+    missing = f'there is no claim "{wanted}" in namespace {dataset.key.namespace}'
+    close = difflib.get_close_matches(wanted, known, n=1)
+    if close:
+        return f'{missing}: did you mean "{close[0]}"?'
+    some = ", ".join(known[:5]) + (f" and {len(known) - 5} more" if len(known) > 5 else "")
+    return f"{missing}; there {'is' if len(known) == 1 else 'are'} {some}" if known else f"{missing}, and no other"

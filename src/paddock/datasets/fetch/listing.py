@@ -1,0 +1,87 @@
+"""The files of a source, in a file of `.paddock` rather than in memory. I/O."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from hashlib import blake2b
+
+import msgspec
+
+from paddock.datasets.fetch.failures import FetchError
+from paddock.datasets.fetch.names import Order, Patterns, check_name, find_clash, show
+
+_LISTED = 1 << 20
+_NEW = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Entry(msgspec.Struct, frozen=True, array_like=True):
+    """`name`: of the file, below the dataset; `key`: what the source calls it; `identity`: its ETag, or what says the
+    same; empty if nothing does."""
+
+    name: str
+    key: str
+    size: int
+    identity: str
+
+
+class Listing:
+    """Write with `add`, then `seal`, then read as often as needed. `directory`: the descriptor of `.paddock`."""
+
+    def __init__(self, directory: int, patterns: Patterns) -> None:
+        self._directory = directory
+        self._patterns = patterns
+        self._order = Order()
+        self._file = os.fdopen(os.open("listing", _NEW, 0o644, dir_fd=directory), "r+b", buffering=_LISTED)
+        self.size = self.files = self.seen = 0
+
+    def add(self, entry: Entry) -> None:
+        """Raises `FetchError` for a name that cannot be a file. Files that no pattern wants are only counted."""
+        self.seen += 1
+        if not self._patterns.wants(entry.name):
+            return
+        check_name(entry.name)
+        # An empty object may be the sign of a folder.
+        if entry.size and (clash := self._order.add(entry.name)):
+            raise _build_clash(clash, entry.name)
+        self._file.write(msgspec.json.encode(entry) + b"\n")
+        self.size += entry.size
+        self.files += 1
+
+    def clear(self) -> None:
+        """Begins anew."""
+        self._file.seek(0)
+        self._file.truncate()
+        self._order = Order()
+        self.size = self.files = self.seen = 0
+
+    def seal(self) -> None:
+        """All are there. Raises `FetchError` for a file that is a directory of another."""
+        self._file.flush()
+        if not self._order.ordered and (clash := find_clash(each.name for each in self if each.size)):
+            raise _build_clash(*clash)
+
+    def __iter__(self) -> Iterator[Entry]:
+        self._file.seek(0)
+        decoder = msgspec.json.Decoder(Entry)
+        for line in self._file:
+            yield decoder.decode(line)
+
+    def read_names(self) -> set[bytes]:
+        """A digest of each name, by `digest`."""
+        return {digest(each.name) for each in self}
+
+    def close(self) -> None:
+        self._file.close()
+        os.unlink("listing", dir_fd=self._directory)
+
+
+def _build_clash(one: str, other: str) -> FetchError:
+    return FetchError(
+        f"the source has a file {show(one)} and a file {show(other)}, and a file cannot be a directory as well: rename "
+        "one there, or leave it out (spec.source.exclude)"
+    )
+
+
+def digest(name: str) -> bytes:
+    return blake2b(name.encode(), digest_size=8).digest()

@@ -1,0 +1,113 @@
+"""Which names of a source become files, and which are refused. Pure.
+
+A name is a path below the dataset, with "/" between its parts: what is left of an object's key behind the prefix, the
+path of a file in a repository.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+
+from paddock.datasets.fetch.failures import FetchError
+from paddock.datasets.fetching import STATE_DIRECTORY
+
+LONGEST_PART = 255
+"""Bytes of one part of a path: Linux' NAME_MAX."""
+
+LONGEST = 3000
+"""Bytes of a name: below Linux' PATH_MAX of 4096, with room for the directory of the dataset."""
+
+
+def check_name(name: str) -> None:
+    """Raises `FetchError` for a name that cannot be a file within the dataset; it tells the name and why."""
+    if problem := find_problem(name):
+        raise FetchError(
+            f"the source has a file {show(name)}, {problem}: rename it there, or leave it out (spec.source.exclude)"
+        )
+
+
+def find_problem(name: str) -> str:
+    """Why a name is refused; empty if it is not."""
+    parts = name.split("/")
+    if not name:
+        return "which has no name"
+    if name.startswith("/"):
+        return 'whose name begins with "/"'
+    if any(part in ("", ".", "..") for part in parts):
+        return f'whose name has a part "{next(part for part in parts if part in ("", ".", ".."))}"'
+    if any(ord(each) < 0x20 or 0x7F <= ord(each) < 0xA0 for each in name):
+        return "whose name has a control character"
+    try:
+        lengths = [len(part.encode()) for part in parts]
+    except UnicodeEncodeError:
+        return "whose name is no text in UTF-8"
+    if max(lengths) > LONGEST_PART:
+        return f"whose name has a part of {max(lengths)} bytes, and {LONGEST_PART} are allowed"
+    if sum(lengths) + len(parts) > LONGEST:
+        return f"whose name has {sum(lengths) + len(parts) - 1} bytes, and {LONGEST} are allowed"
+    if f"{parts[0]}.".startswith(f"{STATE_DIRECTORY}."):
+        return f'and "{parts[0]}" is the name of Paddock\'s own directory in a dataset'
+    return ""
+
+
+def show(name: str) -> str:
+    """A name in quotes, at most 200 characters, each of which can be shown."""
+    return '"' + "".join(each if each.isprintable() else "?" for each in name[:200]) + '"'
+
+
+class Order:
+    """The names of a listing, one by one: finds a file that is also a directory of another, as "a" and "a/b" in s3.
+
+    Memory is bounded, as long as names come in the order of their bytes, as S3 lists them: between "a" and "a/b" all
+    begin with "a", so a stack of names, each the beginning of the next, has the one that matters. `ordered`: they do;
+    where not, `find_clash` looks at all of them.
+    """
+
+    def __init__(self) -> None:
+        self.ordered = True
+        self._stack: list[str] = []
+        self._last = b""
+
+    def add(self, name: str) -> str:
+        """The earlier name that is a directory of this one; empty if there is none."""
+        encoded = name.encode()
+        self.ordered = self.ordered and self._last <= encoded
+        if not self.ordered:
+            return ""
+        self._last = encoded
+        while self._stack and not name.startswith(self._stack[-1]):
+            self._stack.pop()
+        clash = next((each for each in self._stack if name.startswith(each + "/")), "")
+        self._stack.append(name)
+        return clash
+
+
+def find_clash(names: Iterable[str]) -> tuple[str, str] | None:
+    """A name that is a directory of another, and that other; in any order."""
+    known = set(names)
+    for name in known:
+        parts = name.split("/")
+        for count in range(1, len(parts)):
+            if (above := "/".join(parts[:count])) in known:
+                return above, name
+    return None
+
+
+class Patterns:
+    """`spec.source.include` and `exclude`: shell patterns of whole names, in which `*` also matches "/", as hubs read
+    them. `train/` is all below it; `**/x` is also `x`."""
+
+    def __init__(self, include: Sequence[str], exclude: Sequence[str]) -> None:
+        self._include = tuple(_spread(include))
+        self._exclude = tuple(_spread(exclude))
+
+    def wants(self, name: str) -> bool:
+        if self._include and not any(fnmatchcase(name, each) for each in self._include):
+            return False
+        return not any(fnmatchcase(name, each) for each in self._exclude)
+
+
+def _spread(patterns: Sequence[str]) -> list[str]:
+    whole = [each + "*" if each.endswith("/") else each for each in patterns]
+    return whole + [each.removeprefix("**/") for each in whole if each.startswith("**/")]

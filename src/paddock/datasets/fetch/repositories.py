@@ -1,0 +1,213 @@
+"""How git is started for a repository: what it may do, and by which credentials. I/O: files for ssh."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from paddock.datasets.fetch.failures import FetchError
+from paddock.datasets.fetch.tries import TryAgain
+from paddock.datasets.fetching import Fault
+from paddock.datasets.sources import hide
+
+_HELPER = (
+    '!f() { test "$1" = get && '
+    'printf \'username=%s\\npassword=%s\\n\' "$PADDOCK_GIT_USERNAME" "$PADDOCK_GIT_PASSWORD"; }; f'
+)
+"""A credential helper of git: words of ours alone, and the secret in variables."""
+
+TOKEN_USER = "oauth2"  # noqa: S105
+"""The name beside a token, where nobody gives one: GitLab wants this, GitHub takes any."""
+
+_PROTOCOLS: Mapping[str, tuple[str, ...]] = {
+    "https": ("https",),
+    "http": ("http", "https"),
+    "ssh": ("ssh",),
+    "file": ("file",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """`options` stand before git's verb; `environ` is all that it gets."""
+
+    url: str
+    options: tuple[str, ...]
+    environ: Mapping[str, str]
+    hidden: tuple[str, ...] = ()
+    """Values that no message may have."""
+
+    def explain(self, said: str, revision: str) -> Exception:
+        """Git's own words as ours: `TryAgain` for what may pass, else `FetchError`."""
+        text = self._hide(said)
+        for pattern, build in _EXPLANATIONS:
+            if re.search(pattern, text, re.IGNORECASE):
+                return build(hide(self.url), revision, _read_fatal(text))
+        return FetchError(f"git cannot fetch {hide(self.url)}: {_read_fatal(text)}")
+
+    def _hide(self, text: str) -> str:
+        for each in self.hidden:
+            text = text.replace(each, "***")
+        return text
+
+
+@contextmanager
+def open_repository(url: str, secret: Mapping[str, str], state: str) -> Iterator[Repository]:
+    """`state`: the path of the directory for host keys that were seen. A private key is in a directory of its own while
+    git runs, which is no place that others mount."""
+    if shutil.which("git") is None:
+        raise FetchError("git is not installed on this machine: install it (apt-get install git)", Fault.MACHINE)
+    with tempfile.TemporaryDirectory(prefix="paddock-git-") as private:
+        environ = _build_environ(private)
+        scheme = urlsplit(url).scheme
+        url, given = _split_credentials(url)
+        options = _build_options(url, scheme)
+        password = secret.get("token", "").strip() or secret.get("password", "")
+        login = (secret.get("username") or TOKEN_USER, password) if password else given
+        if login and scheme in ("http", "https"):
+            options += ("-c", f"credential.{_read_origin(url)}.helper={_HELPER}")
+            environ["PADDOCK_GIT_USERNAME"], environ["PADDOCK_GIT_PASSWORD"] = login
+        if scheme == "ssh":
+            environ["GIT_SSH_COMMAND"] = _build_ssh(secret, Path(private), state)
+        # A name without a password is a token.
+        in_address = (given[1] or given[0]) if given else ""
+        hidden = tuple(each for each in (password, in_address) if each)
+        yield Repository(url, options, environ, hidden)
+
+
+def _split_credentials(url: str) -> tuple[str, tuple[str, str] | None]:
+    """The address for the command line, which all users of a machine see, and the name and the password that stood in
+    it. The name in an address of ssh is no secret, and belongs to it."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or parts.username is None:
+        return url, None
+    bare = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    return bare, (unquote(parts.username), unquote(parts.password or ""))
+
+
+def _build_environ(home: str) -> dict[str, str]:
+    """That of this process, without what changes how git works; it never asks anybody."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PADDOCK_"))}
+    environ = {
+        **kept,
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_ASKPASS": "true",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_LFS_SKIP_SMUDGE": "0",
+        "LC_ALL": "C",
+        "HOME": os.environ.get("HOME", home),
+    }
+    if certificates := os.environ.get("SSL_CERT_FILE"):
+        environ["GIT_SSL_CAINFO"] = certificates
+    return environ
+
+
+def _build_options(url: str, scheme: str) -> tuple[str, ...]:
+    """No hooks, no protocol but that of the address, no server that is silent for a minute; LFS where it is
+    installed."""
+    allowed = [f"protocol.{each}.allow=always" for each in _PROTOCOLS[scheme]]
+    settings = [
+        f"core.hooksPath={os.devnull}",
+        "core.autocrlf=false",
+        "core.quotePath=false",
+        "advice.detachedHead=false",
+        "gc.auto=0",
+        "maintenance.auto=false",
+        "http.lowSpeedLimit=1",
+        "http.lowSpeedTime=60",
+        "protocol.allow=never",
+        *allowed,
+        # Where git-lfs looks for its server.
+        f"remote.origin.url={url}",
+    ]
+    if shutil.which("git-lfs"):
+        settings += [
+            "filter.lfs.process=git-lfs filter-process",
+            "filter.lfs.smudge=git-lfs smudge -- %f",
+            "filter.lfs.clean=git-lfs clean -- %f",
+            "filter.lfs.required=true",
+        ]
+    return tuple(word for each in settings for word in ("-c", each))
+
+
+def _build_ssh(secret: Mapping[str, str], private: Path, state: str) -> str:
+    words = ["ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=30", "-o", "ServerAliveInterval=15"]
+    if key := secret.get("ssh-privatekey"):
+        path = private / "key"
+        path.touch(0o600)
+        path.write_text(key.rstrip("\n") + "\n")
+        words += ["-i", str(path), "-o", "IdentitiesOnly=yes"]
+    if hosts := secret.get("known_hosts"):
+        (private / "known_hosts").write_text(hosts.rstrip("\n") + "\n")
+        words += ["-o", f"UserKnownHostsFile={private}/known_hosts", "-o", "StrictHostKeyChecking=yes"]
+    else:
+        # The key that a host has the first time is the one that it must have from then on.
+        words += ["-o", f"UserKnownHostsFile={state}/known_hosts", "-o", "StrictHostKeyChecking=accept-new"]
+    return shlex.join(words)
+
+
+def _read_origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
+
+
+def _read_fatal(text: str) -> str:
+    """The line that tells most."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    told = [line for line in lines if line.startswith(("fatal:", "error:", "ERROR:", "remote:"))]
+    return (told or lines or ["it said nothing"])[0].partition(": ")[2] or (told or lines or ["it said nothing"])[0]
+
+
+def _refused(url: str, revision: str, said: str) -> Exception:
+    return FetchError(
+        f"{url} refuses ({said}): spec.source.secretName names a Secret with username and password, a token, or "
+        "ssh-privatekey"
+    )
+
+
+_EXPLANATIONS = (
+    (
+        r"no space left|disk quota exceeded",
+        lambda url, revision, said: FetchError("the disk is full: free some space", Fault.MACHINE),
+    ),
+    (
+        r"authentication failed|could not read (username|password)|terminal prompts disabled|permission denied \(|"
+        r"error: 40[13]|access denied|invalid username or",
+        _refused,
+    ),
+    (
+        r"host key verification failed|host identification has changed",
+        lambda url, revision, said: FetchError(
+            f"the key of the host of {url} is not the one that is known: give the right one as known_hosts in the "
+            "Secret that spec.source.secretName names"
+        ),
+    ),
+    (
+        r"certificate (verification|problem)|certificate verify",
+        lambda url, revision, said: FetchError(
+            f"the certificate of {url} is not trusted here ({said}): name the file of its authority in the variable "
+            "SSL_CERT_FILE",
+            Fault.MACHINE,
+        ),
+    ),
+    (
+        r"repository .*not found|not appear to be a git repository|does not exist|not valid: is this a git repository|"
+        r"error: 404|repository not exported|no such file or directory",
+        lambda url, revision, said: FetchError(f"there is no repository {url} ({said}): correct spec.source.uri"),
+    ),
+    (
+        r"could not resolve|connection (refused|reset|timed out|closed)|early eof|rpc failed|hung up unexpectedly|"
+        r"unable to connect|failed to connect|network is unreachable|operation too slow|operation timed out|"
+        r"unexpected disconnect|error: 5\d\d|couldn't connect|transfer closed",
+        lambda url, revision, said: TryAgain(f"git cannot fetch {url} ({said})"),
+    ),
+)

@@ -1,0 +1,58 @@
+"""How often a source that fails is tried again, and when."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from paddock.datasets.fetch.failures import FetchError
+from paddock.datasets.fetch.meter import RETRYING, Meter
+from paddock.datasets.fetching import Fault
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """`most`: tries in a row of which none gets further than those before. `first`, `longest`: seconds between two
+    tries; each wait is twice the one before."""
+
+    most: int = 8
+    first: float = 1.0
+    longest: float = 30.0
+
+    def delay(self, failed: int) -> float:
+        return min(self.longest, self.first * 2.0 ** (failed - 1))
+
+
+class TryAgain(Exception):
+    """The source failed in a way that may pass. `reason`: a sentence. `after`: seconds that it asked to wait."""
+
+    def __init__(self, reason: str, after: float = 0.0) -> None:
+        super().__init__(reason)
+        self.reason, self.after = reason, after
+
+
+class Tries:
+    """The tries of one file."""
+
+    def __init__(
+        self, meter: Meter, patience: Patience, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    ) -> None:
+        self._meter = meter
+        self._patience = patience
+        self._sleep = sleep
+        self._failed = 0
+        self._best = 0
+
+    def reach(self, size: int) -> None:
+        """The file has so many bytes. More than ever before: the count of failures begins anew."""
+        if size > self._best:
+            self._best, self._failed = size, 0
+
+    async def wait(self, problem: TryAgain) -> None:
+        """Waits for the next try. Raises `FetchError` (network) after the last."""
+        self._failed += 1
+        if self._failed >= self._patience.most:
+            raise FetchError(f"{problem.reason}; tried {self._failed} times without getting further", Fault.NETWORK)
+        self._meter.enter(RETRYING, problem.reason)
+        await self._sleep(max(self._patience.delay(self._failed), min(problem.after, self._patience.longest)))

@@ -1,0 +1,105 @@
+"""What the controller and the child process that fetches say to each other: one request, then lines. Pure.
+
+controller -> child    a `Request` as JSON, on standard input (laptop) or in PADDOCK_FETCH (a Job's pod, without
+                       `secret`, which comes as variables from the Secret itself)
+child -> controller    lines of JSON on standard output: any number of `Progress`, then one `Fetched` or `Failed`;
+                       the exit code is 0 for `Fetched`, 1 for `Failed`. Other lines are no part of this (libraries
+                       print), and are kept in the log
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+REQUEST_VARIABLE = "PADDOCK_FETCH"
+
+HUB_PYTHON_VARIABLE = "PADDOCK_HUB_PYTHON"
+"""Of the child process: the interpreter that has the library of the hub."""
+
+STATE_DIRECTORY = ".paddock"
+"""In the target: what is not complete yet, and what is known of it. Of no interest to who reads the dataset."""
+
+REPORT_SECONDS = 0.5
+"""Between two reports of progress within a phase."""
+
+
+class Fault(StrEnum):
+    """Whose fault a failure is, which decides whether it is tried again."""
+
+    NETWORK = "network"
+    """The source did not answer or was cut, again and again. It is tried again by itself."""
+    MACHINE = "machine"
+    """Disk full, not writable, a program or library that is missing. It is tried again by itself, less often."""
+    SOURCE = "source"
+    """Not found, refused, a checksum that does not agree, a name that leads out of the dataset. The same again until
+    the object or the source changes: no retry by itself."""
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`uri` as in `spec.source.uri` (datasets/sources.py); `target`: the directory to fill, which may hold what an
+    earlier child has fetched. `secret`: the Secret's values by key (`datasets.sources.SECRET_KEYS`)."""
+
+    uri: str
+    target: str
+    sha256: str = ""
+    revision: str = ""
+    endpoint: str = ""
+    region: str = ""
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    secret: dict[str, str] = {}
+    round: int = 0
+    """A greater one than that of the files that are there: each is compared with the source again."""
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="progress"):
+    """`phase`: listing, fetching, verifying or retrying. `done`, `total`: bytes (`total` 0: not known); `files`,
+    `all_files`: whole files. `speed`: bytes per second over the last seconds; 0 if not known. `reason`: of
+    retrying, why."""
+
+    phase: str
+    done: int = 0
+    total: int = 0
+    files: int = 0
+    all_files: int = 0
+    speed: float = 0.0
+    reason: str = ""
+
+
+class Fetched(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="fetched"):
+    """All is there and verified. `fetched`: bytes that this child received; `revision`: what the source calls this
+    content (a commit, an ETag), empty if nothing does."""
+
+    size: int
+    files: int
+    fetched: int = 0
+    revision: str = ""
+
+
+class Failed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="failed"):
+    """`message`: one complete sentence for the user, without passwords: what was found, and what to do."""
+
+    message: str
+    fault: Fault = Fault.SOURCE
+
+
+Report = Progress | Fetched | Failed
+
+_REPORTS: msgspec.json.Decoder[Report] = msgspec.json.Decoder(Report)
+
+
+def read_report(line: bytes) -> Report | None:
+    """The report in a line of the child's output; None for a line of something else."""
+    if not line.startswith(b"{"):
+        return None
+    try:
+        return _REPORTS.decode(line)
+    except msgspec.DecodeError:
+        return None
+
+
+def build_line(report: Report) -> bytes:
+    """One line, with its end."""
+    return msgspec.json.encode(report) + b"\n"

@@ -1,0 +1,324 @@
+"""`Datasets`: the controller of Dataset objects. It fetches what they name, in the background, and writes their status.
+
+A dataset is fetched as soon as its object exists, by a `Supplier`. A failure of the network or of the machine is tried
+again after a while; one of the source stays until the object changes, as it would fail again. A new `spec.round` or
+another source is fetched as a new dataset is.
+
+A finalizer holds a deleted Dataset until no pod mounts it any more: then its files are removed, and it goes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from paddock.controllers.informer import Informer
+from paddock.controllers.mirror import Change
+from paddock.datasets.definition import Definition, read_definition
+from paddock.datasets.fetching import Fault
+from paddock.datasets.sources import BadSource, Kind, Source
+from paddock.datasets.states import Failed, Ready, State, Unfetched, build_status
+from paddock.datasets.supplier import Supplier
+from paddock.kube.api import Api
+from paddock.kube.datasets import FINALIZER, Phase, claim_name, mounts_claim
+from paddock.kube.errors import ApiError, Conflict, NotFound
+from paddock.kube.meta import DATASETS, PODS, Key, Manifest, key_of, metadata, name_of, uid_of, version_of
+from paddock.kube.times import exponential_backoff
+
+RETRY_SECONDS: Mapping[Fault, tuple[float, ...]] = {
+    Fault.NETWORK: (20.0, 60.0, 300.0),
+    Fault.MACHINE: (5.0, 20.0, 60.0),
+}
+"""Seconds until a failure is tried again, by the number of failures alike; the last holds for all further ones."""
+_API_SECONDS = 5.0
+_IN_USE_SECONDS = 1.0, 15.0
+"""Between two looks whether a deleted Dataset is mounted still: at first, and of one that is in use for long."""
+_CONFLICTS = 10
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Desired:
+    """A parsed Dataset. `recorded`: its status, not compared, as most of its changes are own writes. `problem`: why it
+    cannot be read."""
+
+    key: Key
+    uid: str
+    generation: int
+    definition: Definition | None
+    problem: str
+    deleting: bool
+    finalizers: tuple[str, ...]
+    recorded: Mapping[str, Any] = field(compare=False)
+
+
+@dataclass(slots=True)
+class _Entry:
+    """`known`: `state` is what the supplier has said; before, the recorded status stands. `refused_until`: a write of
+    the status failed, and the next waits. `looks`: how often a deleted Dataset was found in use."""
+
+    desired: _Desired
+    recorded: Mapping[str, Any]
+    state: State = field(default_factory=Unfetched)
+    known: bool = False
+    task: asyncio.Task[None] | None = None
+    failures: int = 0
+    written_at: float = float("-inf")
+    refused_until: float = float("-inf")
+    removed: bool = False
+    in_use: tuple[str, ...] = ()
+    looks: int = 0
+
+
+class Datasets:
+    """`namespaces`: those to watch, "" for all."""
+
+    def __init__(self, api: Api, supplier: Supplier, *, namespaces: Sequence[str] = ("",)) -> None:
+        self._api = api
+        self._supplier = supplier
+        self._entries: dict[Key, _Entry] = {}
+        self._dirty = asyncio.Event()
+        self._informers = [
+            Informer(api, DATASETS, _read_desired, self._on_change, namespace, optional=True)
+            for namespace in namespaces
+        ]
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """Runs until cancelled; then ends the fetches, which go on where they were."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._write_statuses())
+                for informer in self._informers:
+                    group.create_task(informer.run())
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _on_change(self, change: Change[_Desired]) -> None:
+        entry, now = self._entries.get(change.key), change.now
+        if now is None or (entry is not None and entry.desired.uid != now.uid):
+            self._drop(change.key)
+            entry = None
+        if now is None:
+            return
+        if entry is None:
+            entry = self._entries[change.key] = _Entry(now, now.recorded)
+            self._start(entry)
+            return
+        before, entry.desired = entry.desired, now
+        if now.deleting != before.deleting or (not now.deleting and _is_edited(before, now)):
+            self._restart(entry)
+
+    def _drop(self, key: Key) -> None:
+        entry = self._entries.pop(key, None)
+        if entry is not None:
+            entry.removed = True
+            if entry.task is not None:
+                entry.task.cancel()
+
+    def _restart(self, entry: _Entry) -> None:
+        """What is done about the object as it was ends first: two children must not write into one directory."""
+        before, entry.failures, entry.state = entry.task, 0, Unfetched()
+        if before is not None:
+            before.cancel()
+        self._start(entry, after=before)
+
+    def _start(self, entry: _Entry, after: asyncio.Task[None] | None = None) -> None:
+        task = asyncio.create_task(self._work(entry, after), name=f"dataset {entry.desired.key}")
+        entry.task = task
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _work(self, entry: _Entry, after: asyncio.Task[None] | None) -> None:
+        """One object until it changes. Every outcome is a state; nothing is raised."""
+        if after is not None:
+            await asyncio.gather(after, return_exceptions=True)
+        while not entry.removed:
+            try:
+                if await self._step(entry):
+                    return
+            except ApiError as error:
+                logger.warning("dataset %s: %s; again in %.0f s", entry.desired.key, error.message, _API_SECONDS)
+                await asyncio.sleep(_API_SECONDS)
+            except Exception as error:
+                logger.exception("dataset %s", entry.desired.key)
+                said = f"fetching failed, by a fault of Paddock: {type(error).__name__}: {error}"
+                self._set_state(entry, Failed(said, Fault.MACHINE))
+                await asyncio.sleep(self._delay(entry))
+
+    async def _step(self, entry: _Entry) -> bool:
+        """Does what is next; whether nothing is left to do until the object changes."""
+        desired = entry.desired
+        if desired.deleting:
+            return await self._remove(entry)
+        dataset = desired.definition
+        if dataset is None:
+            self._set_state(entry, Failed(desired.problem, Fault.SOURCE))
+            return True
+        await self._ensure_finalizer(entry)
+        state = await self._supplier.look(dataset, entry.recorded)
+        if not isinstance(state, Ready):
+            state = await self._supplier.fetch(dataset, lambda now: self._set_state(entry, now))
+        self._set_state(entry, state)
+        if isinstance(state, Ready):
+            entry.failures = 0
+            return await self._keep(dataset)
+        if isinstance(state, Failed) and state.retries:
+            await asyncio.sleep(self._delay(entry))
+            return False
+        return True
+
+    async def _keep(self, dataset: Definition) -> bool:
+        """Of a dataset that is ready: tidies up, and looks again after a while."""
+        if self._supplier.relook_seconds is None:
+            return True
+        if self._supplier.has_remains(dataset) and not await self._find_users(dataset.key, dataset.claim):
+            await self._supplier.prune(dataset)
+        await asyncio.sleep(self._supplier.relook_seconds)
+        return False
+
+    def _delay(self, entry: _Entry) -> float:
+        fault = entry.state.fault if isinstance(entry.state, Failed) else Fault.MACHINE
+        delays = RETRY_SECONDS.get(fault, RETRY_SECONDS[Fault.MACHINE])
+        entry.failures += 1
+        return delays[min(entry.failures, len(delays)) - 1]
+
+    async def _ensure_finalizer(self, entry: _Entry) -> None:
+        if FINALIZER not in entry.desired.finalizers:
+            await self._write_finalizer(entry.desired, wanted=True)
+
+    async def _write_finalizer(self, desired: _Desired, *, wanted: bool) -> None:
+        """Others may write the object meanwhile, and have finalizers of their own there."""
+        for _ in range(_CONFLICTS):
+            current = await self._api.get(DATASETS, *desired.key)
+            there = list(metadata(current).get("finalizers") or ())
+            kept = [each for each in there if each != FINALIZER] + ([FINALIZER] if wanted else [])
+            if uid_of(current) != desired.uid or kept == there:
+                return
+            patch = {"metadata": {"finalizers": kept or None, "resourceVersion": version_of(current)}}
+            with suppress(Conflict):
+                await self._api.patch(DATASETS, *desired.key, patch)
+                return
+
+    async def _remove(self, entry: _Entry) -> bool:
+        """A deleted dataset: waits until nobody mounts it, removes its files, and lets it go."""
+        desired = entry.desired
+        if FINALIZER not in desired.finalizers:
+            return True
+        claim = desired.definition.claim if desired.definition else claim_name(desired.key.name)
+        entry.in_use = await self._find_users(desired.key, claim)
+        if entry.in_use:
+            self._dirty.set()
+            entry.looks += 1
+            await asyncio.sleep(exponential_backoff(entry.looks, *_IN_USE_SECONDS))
+            return False
+        # An address that cannot be read may stand in place of one that was fetched.
+        await self._supplier.remove(desired.definition or _build_unreadable(desired))
+        with suppress(NotFound):
+            await self._write_finalizer(desired, wanted=False)
+        return True
+
+    async def _find_users(self, key: Key, claim: str) -> tuple[str, ...]:
+        """The pods of the namespace that mount the claim and have not ended."""
+        pods = (await self._api.list(PODS, key.namespace)).items
+        return tuple(sorted(name_of(pod) for pod in pods if mounts_claim(pod, claim)))
+
+    def _set_state(self, entry: _Entry, state: State) -> None:
+        entry.state, entry.known = state, True
+        self._dirty.set()
+
+    async def _write_statuses(self) -> None:
+        """Each change of a phase at once, each other at most once in `status_seconds`."""
+        now = asyncio.get_running_loop().time
+        while True:
+            await self._dirty.wait()
+            self._dirty.clear()
+            later = False
+            for entry in list(self._entries.values()):
+                if not (entry.known or entry.in_use):
+                    continue
+                same_phase = _read_phase(entry) == entry.recorded.get("phase")
+                soon = same_phase and now() - entry.written_at < self._supplier.status_seconds
+                if soon or now() < entry.refused_until:
+                    later = True
+                elif await self._write_status(entry):
+                    entry.written_at = now()
+            await asyncio.sleep(0.1)
+            if later:
+                self._dirty.set()
+
+    async def _write_status(self, entry: _Entry) -> bool:
+        desired = entry.desired
+        if entry.removed:
+            return False
+        status = _build_status(entry)
+        if all(entry.recorded.get(name) == value for name, value in status.items()):
+            return False
+        try:
+            await self._api.patch(DATASETS, *desired.key, {"status": status}, subresource="status")
+            entry.recorded = status
+        except NotFound:
+            return False  # deleted meanwhile: its event follows
+        except ApiError as error:
+            logger.warning("status of dataset %s: %s; again in %.0f s", desired.key, error.message, _API_SECONDS)
+            entry.refused_until = asyncio.get_running_loop().time() + _API_SECONDS
+            self._dirty.set()
+        return True
+
+
+def _is_edited(before: _Desired, now: _Desired) -> bool:
+    """One address that cannot be read in place of another is an edit as well."""
+    return now.definition != before.definition or (now.definition is None and now.generation != before.generation)
+
+
+def _build_unreadable(desired: _Desired) -> Definition:
+    """What is to be removed of a Dataset whose address cannot be read: a claim of its own, and files."""
+    source = Source(Kind.HTTP, "", "")
+    return Definition(desired.key, desired.uid, source, claim_name(desired.key.name), deleting=True)
+
+
+def _read_phase(entry: _Entry) -> object:
+    return _build_status(entry).get("phase")
+
+
+def _build_status(entry: _Entry) -> dict[str, Any]:
+    desired = entry.desired
+    if desired.deleting:
+        if not entry.in_use:
+            return {}
+        users = ", ".join(entry.in_use[:3]) + (f" and {len(entry.in_use) - 3} more" if len(entry.in_use) > 3 else "")
+        return {"message": f"deleted when no pod mounts it any more: {users}"}
+    if desired.definition is None:
+        return {
+            "phase": Phase.FAILED,
+            "message": desired.problem,
+            "fault": Fault.SOURCE.value,
+            "observedGeneration": desired.generation,
+        }
+    return build_status(desired.definition, entry.state)
+
+
+def _read_desired(manifest: Manifest) -> _Desired:
+    definition, problem = None, ""
+    try:
+        definition = read_definition(manifest)
+    except BadSource as error:
+        problem = f"spec.source.{error.field}: {error}"
+    meta = metadata(manifest)
+    return _Desired(
+        key=key_of(manifest),
+        uid=uid_of(manifest),
+        generation=int(meta.get("generation") or 0),
+        definition=definition,
+        problem=problem,
+        deleting=bool(meta.get("deletionTimestamp")),
+        finalizers=tuple(meta.get("finalizers") or ()),
+        recorded=manifest.get("status") or {},
+    )

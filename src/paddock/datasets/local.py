@@ -1,0 +1,258 @@
+"""Datasets on this machine: each in a directory of its own, filled by a child process. I/O.
+
+The child (`datasets.children`) has the user's rights and variables, as `paddock run` itself has. It ends with this
+process, and the next one goes on with what is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from paddock.datasets.children import run_child
+from paddock.datasets.definition import Definition
+from paddock.datasets.directories import Directory, Record, build_key
+from paddock.datasets.fetch.failures import explain_os_error
+from paddock.datasets.fetching import Fault, Fetched, Request
+from paddock.datasets.sources import SECRET_KEYS, Kind
+from paddock.datasets.states import Failed, Fetching, Ready, State, Unfetched
+from paddock.datasets.supplier import Report
+from paddock.datasets.volumes import build_claim, build_volume, is_bound_to, volume_name
+from paddock.kube.api import Api
+from paddock.kube.errors import AlreadyExists, Conflict, NotFound
+from paddock.kube.meta import CLAIMS, SECRETS, VOLUMES, Manifest, is_controlled_by, is_deleting, uid_of
+from paddock.kube.times import Moment, format_time
+
+AT_ONCE = 8
+"""Datasets that are fetched at the same time; others wait, so that a disk and a network serve few of them well."""
+
+_BIND_SECONDS = 30.0
+
+Surroundings = Callable[[Kind, Callable[[str], None]], Awaitable[Mapping[str, str]]]
+"""The variables that the child of a kind of source needs, as the interpreter that has a hub's library. It may take
+minutes, and says what it does. Raises `CannotPrepare`."""
+
+
+class CannotPrepare(Exception):
+    """What a child process needs cannot be had. `message` is one sentence."""
+
+    def __init__(self, message: str, fault: Fault) -> None:
+        super().__init__(message)
+        self.message, self.fault = message, fault
+
+
+async def _no_surroundings(kind: Kind, tell: Callable[[str], None]) -> Mapping[str, str]:
+    return {}
+
+
+class LocalSupplier:
+    """Satisfies `datasets.supplier.Supplier`. `root`: the directory of all datasets."""
+
+    relook_seconds: float | None = 20.0
+    status_seconds = 0.5
+
+    def __init__(
+        self,
+        api: Api,
+        root: Path,
+        *,
+        environ: Mapping[str, str] | None = None,
+        surroundings: Surroundings = _no_surroundings,
+        clock: Callable[[], Moment] = time.time,
+    ) -> None:
+        self._api = api
+        self._root = root
+        self._environ = dict(os.environ if environ is None else environ)
+        self._surroundings = surroundings
+        self._clock = clock
+        self._places = asyncio.Semaphore(AT_ONCE)
+
+    async def look(self, dataset: Definition, status: Mapping[str, Any]) -> State:
+        try:
+            return await self._look(dataset)
+        except CannotPrepare as problem:
+            return Failed(problem.message, problem.fault)
+
+    async def _look(self, dataset: Definition) -> State:
+        match dataset.source.kind:
+            case Kind.DIRECTORY:
+                return await self._look_at_directory(dataset)
+            case Kind.CLAIM:
+                return await self._look_at_claim(dataset)
+        directory = self._directory(dataset)
+        record = directory.read()
+        if record is None:
+            return Unfetched()
+        await self._offer(dataset, str(directory.final), record.size)
+        return _build_ready(directory, record)
+
+    async def fetch(self, dataset: Definition, report: Report) -> State:
+        if not dataset.source.copied:
+            return await self.look(dataset, {})
+        if self._places.locked():
+            report(Fetching(waiting=f"waiting for other datasets: {AT_ONCE} are fetched at the same time"))
+        async with self._places:
+            try:
+                return await self._fetch(dataset, report)
+            except CannotPrepare as problem:
+                return Failed(problem.message, problem.fault)
+            except OSError as error:
+                failure = explain_os_error(error, str(self._root))
+                return Failed(failure.message, failure.fault)
+
+    async def remove(self, dataset: Definition) -> None:
+        # A claim has its owner's end; a volume belongs to no namespace, so nothing else removes it.
+        with suppress(NotFound):
+            await self._api.delete(VOLUMES, "", volume_name(dataset))
+        with suppress(NotFound, Conflict):
+            claim = await self._api.get(CLAIMS, dataset.key.namespace, dataset.claim)
+            if is_controlled_by(claim, dataset.uid):
+                await self._api.delete(CLAIMS, dataset.key.namespace, dataset.claim, uid=uid_of(claim))
+        # Also of a source that is not copied: one before it may have been.
+        await asyncio.to_thread(self._directory(dataset).remove)
+
+    async def prune(self, dataset: Definition) -> None:
+        """Removes the rounds before the one that is shown. Only while no pod mounts the dataset."""
+        await asyncio.to_thread(self._directory(dataset).prune)
+
+    def has_remains(self, dataset: Definition) -> bool:
+        return dataset.source.copied and not self._directory(dataset).is_pruned
+
+    def _directory(self, dataset: Definition) -> Directory:
+        return Directory(self._root, dataset.uid, build_key(dataset))
+
+    async def _look_at_directory(self, dataset: Definition) -> State:
+        place = Path(dataset.source.place)
+        if problem := await asyncio.to_thread(_explain_directory, place):
+            return Failed(problem, Fault.MACHINE)
+        await self._offer(dataset, str(place), 1)
+        return Ready(path=str(place))
+
+    async def _look_at_claim(self, dataset: Definition) -> State:
+        namespace = dataset.key.namespace
+        try:
+            claim = await self._api.get(CLAIMS, namespace, dataset.claim)
+        except NotFound:
+            there = ", ".join(
+                sorted(each["metadata"]["name"] for each in (await self._api.list(CLAIMS, namespace)).items)
+            )
+            return Failed(
+                f'there is no PersistentVolumeClaim "{dataset.claim}" in namespace {namespace}, which has '
+                f"{there or 'none'}",
+                Fault.MACHINE,
+            )
+        if (claim.get("status") or {}).get("phase") != "Bound":
+            return Failed(f'PersistentVolumeClaim "{dataset.claim}" is not bound to a volume yet', Fault.MACHINE)
+        return Ready()
+
+    async def _offer(self, dataset: Definition, directory: str, size: int) -> None:
+        """The volume and the claim, by which pods mount the directory. Returns when the claim is bound to it: a pod
+        that starts then has these files, not those of the round before. Raises `CannotPrepare`."""
+        found = await self._find_claim(dataset)
+        if found is not None and not is_controlled_by(found, dataset.uid) and not is_deleting(found):
+            raise CannotPrepare(
+                f'PersistentVolumeClaim "{dataset.claim}" is there already and belongs to somebody else: delete it, or '
+                "give the dataset another name",
+                Fault.MACHINE,
+            )
+        if found is not None and not is_deleting(found) and is_bound_to(found, directory):
+            return
+        await self._ensure_volume(dataset, build_volume(dataset, directory, size))
+        with suppress(AlreadyExists):
+            await self._api.create(CLAIMS, build_claim(dataset, size))
+        await self._wait_until_bound(dataset, directory)
+
+    async def _find_claim(self, dataset: Definition) -> Manifest | None:
+        try:
+            return await self._api.get(CLAIMS, dataset.key.namespace, dataset.claim)
+        except NotFound:
+            return None
+
+    async def _wait_until_bound(self, dataset: Definition, directory: str) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_BIND_SECONDS):
+                async for event in self._api.follow(
+                    CLAIMS, dataset.key.namespace, fields=f"metadata.name={dataset.claim}"
+                ):
+                    if is_bound_to(event.object, directory):
+                        return
+        said = f'PersistentVolumeClaim "{dataset.claim}" is not bound after {_BIND_SECONDS:.0f} s'
+        raise CannotPrepare(said, Fault.MACHINE)
+
+    async def _ensure_volume(self, dataset: Definition, volume: Manifest) -> None:
+        try:
+            await self._api.create(VOLUMES, volume)
+        except AlreadyExists:
+            found = await self._api.get(VOLUMES, "", volume_name(dataset))
+            if (found["spec"].get("hostPath") or {}).get("path") != volume["spec"]["hostPath"]["path"]:
+                patch = {"spec": {"hostPath": volume["spec"]["hostPath"]}}
+                await self._api.patch(VOLUMES, "", volume_name(dataset), patch)
+
+    async def _fetch(self, dataset: Definition, report: Report) -> State:
+        directory = self._directory(dataset)
+        await asyncio.to_thread(directory.prepare)
+        request = await self._build_request(dataset, directory)
+        kind = dataset.source.kind
+        variables = await self._surroundings(kind, lambda said: report(Fetching(waiting=said)))
+        report(Fetching())
+        end = await run_child(request, {**self._environ, **variables}, directory.log, lambda it: report(Fetching(it)))
+        if not isinstance(end, Fetched):
+            return Failed(end.message, end.fault)
+        record = Record(end.size, end.files, end.revision, format_time(self._clock()))
+        await asyncio.to_thread(directory.publish, record)
+        await self._offer(dataset, str(directory.final), record.size)
+        return _build_ready(directory, record)
+
+    async def _build_request(self, dataset: Definition, directory: Directory) -> Request:
+        return Request(
+            uri=dataset.source.uri,
+            target=str(directory.target),
+            sha256=dataset.sha256,
+            revision=dataset.revision,
+            endpoint=dataset.endpoint,
+            region=dataset.region,
+            include=dataset.include,
+            exclude=dataset.exclude,
+            secret=await self._read_secret(dataset),
+            round=dataset.round,
+        )
+
+    async def _read_secret(self, dataset: Definition) -> dict[str, str]:
+        if not dataset.secret_name:
+            return {}
+        namespace, name = dataset.key.namespace, dataset.secret_name
+        try:
+            secret = await self._api.get(SECRETS, namespace, name)
+        except NotFound:
+            said = f'there is no Secret "{name}" in namespace {namespace}, which spec.source.secretName names'
+            raise CannotPrepare(said, Fault.MACHINE) from None
+        keys = SECRET_KEYS.get(dataset.source.kind, ())
+        found = {key: value for key, value in (secret.get("data") or {}).items() if key in keys}
+        if not found:
+            said = f'Secret "{name}" has none of the keys that this source reads: {", ".join(keys)}'
+            raise CannotPrepare(said, Fault.MACHINE)
+        try:
+            return {key: base64.b64decode(value).decode() for key, value in found.items()}
+        except (binascii.Error, UnicodeDecodeError):
+            raise CannotPrepare(f'Secret "{name}" has a value that is no text', Fault.MACHINE) from None
+
+
+def _build_ready(directory: Directory, record: Record) -> Ready:
+    return Ready(str(directory.final), record.size, record.files, record.revision, record.finished)
+
+
+def _explain_directory(place: Path) -> str:
+    if not place.is_dir():
+        return f"there is no directory {place} on this machine"
+    return "" if os.access(place, os.R_OK | os.X_OK) else f"the directory {place} cannot be read by {_user()}"
+
+
+def _user() -> str:
+    return f"user {os.getuid()}"

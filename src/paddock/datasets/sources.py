@@ -1,0 +1,252 @@
+"""The address of a dataset: `spec.source.uri` as a value, or the problem with it. Pure.
+
+https://host/x.tar                  one file, with http or https
+s3://bucket/prefix                  what lies under a prefix; also of OSS, BOS, OBS (spec.source.endpoint)
+git+https://host/x.git              a repository; also git+ssh, git+http and git+file
+hf://datasets/NAME, hf://NAME       a dataset or a model of Hugging Face
+modelscope://datasets/NAME          the same of ModelScope
+file:///directory                   a directory of the machine; nothing is copied
+claim://NAME                        a claim of the namespace; nothing is copied
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from urllib.parse import SplitResult, unquote, urlsplit
+
+
+class Kind(StrEnum):
+    HTTP = "http"
+    S3 = "s3"
+    GIT = "git"
+    HUGGING_FACE = "huggingface"
+    MODELSCOPE = "modelscope"
+    DIRECTORY = "directory"
+    CLAIM = "claim"
+
+
+SCHEMES: Mapping[str, Kind] = MappingProxyType(
+    {
+        "http": Kind.HTTP,
+        "https": Kind.HTTP,
+        "s3": Kind.S3,
+        "git+https": Kind.GIT,
+        "git+http": Kind.GIT,
+        "git+ssh": Kind.GIT,
+        "git+file": Kind.GIT,
+        "hf": Kind.HUGGING_FACE,
+        "modelscope": Kind.MODELSCOPE,
+        "file": Kind.DIRECTORY,
+        "claim": Kind.CLAIM,
+    }
+)
+
+_ENDPOINTS = MappingProxyType({
+    "oss": "https://oss-cn-hangzhou.aliyuncs.com",
+    "bos": "https://s3.bj.bcebos.com",
+    "obs": "https://obs.cn-north-4.myhuaweicloud.com",
+})  # fmt: skip
+"""Clouds that people write as a scheme, and an endpoint of each that speaks S3, as an example."""
+
+SECRET_KEYS: Mapping[Kind, tuple[str, ...]] = MappingProxyType(
+    {
+        Kind.HTTP: ("username", "password", "token"),
+        Kind.S3: ("accessKeyID", "secretAccessKey", "sessionToken"),
+        Kind.GIT: ("username", "password", "token", "ssh-privatekey", "known_hosts"),
+        Kind.HUGGING_FACE: ("token",),
+        Kind.MODELSCOPE: ("token",),
+    }
+)
+"""The keys of a Secret (`spec.source.secretName`) that a source reads; others are ignored."""
+
+_REVISED = frozenset({Kind.GIT, Kind.HUGGING_FACE, Kind.MODELSCOPE})
+_LISTED = frozenset({Kind.S3, Kind.HUGGING_FACE, Kind.MODELSCOPE})
+OPTIONS: Mapping[str, tuple[frozenset[Kind], str]] = MappingProxyType(
+    {
+        "sha256": (frozenset({Kind.HTTP}), "https://"),
+        "revision": (_REVISED, "git+https://, hf://, modelscope://"),
+        "endpoint": (_LISTED, "s3://, hf://, modelscope://"),
+        "region": (frozenset({Kind.S3}), "s3://"),
+        "include": (_LISTED, "s3://, hf://, modelscope://"),
+        "exclude": (_LISTED, "s3://, hf://, modelscope://"),
+        "secretName": (frozenset(SECRET_KEYS), "https://, s3://, git+https://, hf://"),
+    }
+)
+"""Each other field of `spec.source`: the kinds for which it means something, and how their addresses begin. For another
+kind it is refused: ignored silently, a checksum would protect nothing."""
+
+COPIED = frozenset({Kind.HTTP, Kind.S3, Kind.GIT, Kind.HUGGING_FACE, Kind.MODELSCOPE})
+"""Kinds whose files are fetched. Those of the others are where they are."""
+
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,62}")
+_CLAIM = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_CONTROL = re.compile(r"[\x00-\x20\x7f]")
+
+
+class BadSource(ValueError):
+    """`spec.source.uri` cannot be read, or another `field` of `spec.source` means nothing for it. The message is one
+    sentence: what was found, and what is allowed."""
+
+    def __init__(self, message: str, field: str = "uri") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """`place`: what is addressed, by kind: the URL (http, git), the bucket (s3), the repository's name (hubs), the
+    directory, the claim. `path`: the prefix (s3), the name of the file (http), "datasets" or "models" (hubs)."""
+
+    kind: Kind
+    uri: str
+    place: str
+    path: str = ""
+
+    @property
+    def copied(self) -> bool:
+        return self.kind in COPIED
+
+    @property
+    def shown(self) -> str:
+        """The address without a user name and password, and without a query, which may sign it."""
+        return hide(self.uri)
+
+
+def hide(uri: str) -> str:
+    """An address for messages: `https://host/x.tar`, without what may be secret in it."""
+    scheme, separator, rest = uri.partition("://")
+    if not separator:
+        return uri
+    authority, slash, path = re.split(r"[?#]", rest, maxsplit=1)[0].partition("/")
+    return f"{scheme}://{authority.rpartition('@')[2]}{slash}{path}"
+
+
+def read_source(uri: str) -> Source:
+    """The source that an address names. Raises `BadSource`."""
+    scheme, separator, rest = uri.partition("://")
+    scheme = scheme.lower()
+    if not separator:
+        raise BadSource(_explain_no_scheme(uri))
+    if scheme not in SCHEMES:
+        raise BadSource(_explain_scheme(scheme, hide(uri).partition("://")[2]))
+    if _CONTROL.search(uri):
+        raise BadSource(f'found "{_printable(hide(uri))}", with a space or a control character: write %20 for a space')
+    kind = SCHEMES[scheme]
+    place, path = _READERS[kind](uri, rest)
+    return Source(kind, uri, place, path)
+
+
+def check_options(source: Source, said: Mapping[str, object]) -> None:
+    """`said`: the fields of `spec.source`. Raises `BadSource` for one that means nothing for the kind."""
+    for field, (kinds, where) in OPTIONS.items():
+        if said.get(field) and source.kind not in kinds:
+            raise BadSource(f"{field} means nothing for {source.shown}: it is for {where}", field)
+
+
+def _read_http(uri: str, rest: str) -> tuple[str, str]:
+    parts = _split(uri)
+    if not parts.hostname:
+        raise BadSource(f'found "{hide(uri)}", which names no host: write https://HOST/FILE')
+    name = unquote(parts.path).rpartition("/")[2]
+    if not name or name in (".", ".."):
+        raise BadSource(
+            f'found "{hide(uri)}", which names no file: write the address of one file, as in https://HOST/DIRECTORY/FILE'
+        )
+    return uri, name
+
+
+def _read_s3(uri: str, rest: str) -> tuple[str, str]:
+    bucket, _, prefix = rest.partition("/")
+    if not _BUCKET.fullmatch(bucket):
+        shown = bucket.rpartition("@")[2]
+        raise BadSource(f'found "{hide(uri)}", and "{shown}" is no name of a bucket: write s3://BUCKET/PREFIX')
+    return bucket, prefix
+
+
+def _read_git(uri: str, rest: str) -> tuple[str, str]:
+    if not rest.strip("/"):
+        raise BadSource(f'found "{uri}", which names no repository: write git+https://HOST/REPOSITORY.git')
+    return uri.partition("+")[2], ""
+
+
+def _read_hub(uri: str, rest: str) -> tuple[str, str]:
+    name, kind = rest.strip("/"), "models"
+    for each in ("datasets", "models"):
+        if name.startswith(f"{each}/"):
+            name, kind = name.removeprefix(f"{each}/"), each
+    if not _HUB_NAME.fullmatch(name) or name in ("datasets", "models"):
+        scheme = uri.partition("://")[0]
+        raise BadSource(
+            f'found "{hide(uri)}": write {scheme}://datasets/OWNER/NAME for a dataset, {scheme}://OWNER/NAME for a '
+            "model; a revision is spec.source.revision (--revision)"
+        )
+    return name, kind
+
+
+def _read_directory(uri: str, rest: str) -> tuple[str, str]:
+    directory = unquote(rest)
+    if not directory.startswith("/") or ".." in directory.split("/"):
+        raise BadSource(f'found "{uri}": a directory has a whole path, without "..": write file:///data/words')
+    return "/" + directory.strip("/"), ""
+
+
+def _read_claim(uri: str, rest: str) -> tuple[str, str]:
+    if not _CLAIM.fullmatch(rest):
+        raise BadSource(f'found "{uri}": write claim://NAME, the PersistentVolumeClaim of the same namespace')
+    return rest, ""
+
+
+_READERS = {
+    Kind.HTTP: _read_http,
+    Kind.S3: _read_s3,
+    Kind.GIT: _read_git,
+    Kind.HUGGING_FACE: _read_hub,
+    Kind.MODELSCOPE: _read_hub,
+    Kind.DIRECTORY: _read_directory,
+    Kind.CLAIM: _read_claim,
+}
+
+
+def _split(uri: str) -> SplitResult:
+    try:
+        parts = urlsplit(uri)
+        _ = parts.port
+    except ValueError as error:
+        raise BadSource(f'found "{hide(uri)}", which is no address: {error}') from None
+    return parts
+
+
+def _explain_no_scheme(uri: str) -> str:
+    if uri.startswith("/"):
+        return f'found "{uri}": a directory of this machine is file://{uri}'
+    if uri.startswith("git@") and ":" in uri:
+        return f'found "{uri}": a repository by ssh is git+ssh://{uri.replace(":", "/", 1)}'
+    return f'found "{_printable(uri)}", which begins with no scheme: {_ALLOWED}'
+
+
+def _explain_scheme(scheme: str, rest: str) -> str:
+    if scheme in _ENDPOINTS:
+        return (
+            f'found "{scheme}://": write s3://{_printable(rest)} and the endpoint that speaks S3 '
+            f"(spec.source.endpoint, --endpoint), as {_ENDPOINTS[scheme]}"
+        )
+    if scheme in ("pvc", "persistentvolumeclaim"):
+        return f'found "{scheme}://": write claim://{_printable(rest)}'
+    if scheme in ("huggingface", "ms"):
+        return f'found "{scheme}://": write {"hf" if scheme == "huggingface" else "modelscope"}://{_printable(rest)}'
+    if scheme in ("git", "ssh"):
+        return f'found "{scheme}://": write git+ssh://{_printable(rest)} or git+https://{_printable(rest)}'
+    return f'found "{_printable(scheme)}://": {_ALLOWED}'
+
+
+def _printable(text: str) -> str:
+    """At most 200 characters, each of which can be shown."""
+    return "".join(each if each.isprintable() else "?" for each in text[:200])
+
+
+_ALLOWED = "allowed: https://, s3://, git+https://, git+ssh://, hf://, modelscope://, file:///, claim://"

@@ -1,0 +1,141 @@
+"""The state of one Dataset, and its form in `status`. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from paddock.datasets.definition import Definition
+from paddock.datasets.fetching import Fault, Progress
+from paddock.kube.datasets import Phase, format_part, format_size
+
+STARTING = Progress(phase="starting")
+
+
+@dataclass(frozen=True, slots=True)
+class Unfetched:
+    """Nothing is there, or not all. `reason`: why nothing is done about it; empty if it is about to begin."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetching:
+    """`waiting`: what must come before the first byte, as a pod that has no room; empty while it fetches. `job`: the
+    Job that fetches, on a cluster."""
+
+    progress: Progress = STARTING
+    waiting: str = ""
+    job: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """`path`: on this machine; empty on a cluster. `size` in bytes; 0 with 0 files: not counted, as nothing was copied.
+    `finished`: when, as Kubernetes writes times."""
+
+    path: str = ""
+    size: int = 0
+    files: int = 0
+    revision: str = ""
+    finished: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    message: str
+    fault: Fault
+
+    @property
+    def retries(self) -> bool:
+        """Whether it is tried again by itself."""
+        return self.fault is not Fault.SOURCE
+
+
+State = Unfetched | Fetching | Ready | Failed
+
+STATUS_FIELDS = (
+    "phase", "progress", "message", "fault", "retries", "observedGeneration", "bytesDone", "bytesTotal", "files",
+    "filesTotal", "revision", "round", "claim", "path", "fetchedBy", "finishedAt",
+)  # fmt: skip
+
+
+def build_status(definition: Definition, state: State) -> dict[str, Any]:
+    """The object's `status`. A field that does not apply is None, which a merge patch removes."""
+    match state:
+        case Unfetched(reason):
+            shown: dict[str, Any] = {"phase": Phase.PENDING, "message": reason or "about to be fetched"}
+        case Fetching(progress, waiting, job):
+            shown = {
+                "phase": Phase.FETCHING, "progress": read_percent(progress), "message": waiting or explain(progress),
+                "bytesDone": progress.done, "bytesTotal": progress.total or None, "files": progress.files,
+                "filesTotal": progress.all_files or None, "fetchedBy": job or None,
+            }  # fmt: skip
+        case Ready():
+            shown = {
+                "phase": Phase.READY, "progress": 100, "message": _explain_ready(definition, state),
+                "round": definition.round, "path": state.path or None, "revision": state.revision or None,
+                "finishedAt": state.finished or None,
+            } | _counts(definition, state)  # fmt: skip
+        case Failed(message, fault):
+            shown = {"phase": Phase.FAILED, "message": message, "fault": fault.value, "retries": state.retries}
+    shown |= {"observedGeneration": definition.generation, "claim": definition.claim}
+    return {name: shown.get(name) for name in STATUS_FIELDS}
+
+
+def _counts(definition: Definition, state: Ready) -> dict[str, int]:
+    if not definition.source.copied:
+        return {}
+    return {"bytesDone": state.size, "bytesTotal": state.size, "files": state.files, "filesTotal": state.files}
+
+
+def _explain_ready(definition: Definition, state: Ready) -> str:
+    if not definition.source.copied:
+        return f"{definition.source.shown}, as it is there"
+    return f"{format_size(state.size)} in {state.files} {'file' if state.files == 1 else 'files'}"
+
+
+def read_percent(progress: Progress) -> int:
+    """Of the bytes; of the files where the bytes are not known. 100 is for a dataset that is ready."""
+    done, total = (progress.done, progress.total) if progress.total else (progress.files, progress.all_files)
+    return min(99, 100 * done // total) if total else 0
+
+
+def explain(progress: Progress) -> str:
+    """`fetching, 41 %, 3.2 of 7.8 GB, 12 MB/s, 6 min left`."""
+    if progress.phase == "retrying":
+        return f"{progress.reason or 'the source was cut'}: trying again, {explain_amount(progress)} are there"
+    if progress.phase == "listing":
+        return "listing what is there" + (f": {progress.all_files} files so far" if progress.all_files else "")
+    if progress.phase != "fetching":
+        return progress.phase
+    left = (progress.total - progress.done) / progress.speed if progress.speed and progress.total else 0.0
+    pace = f", {format_size(progress.speed)}/s" if progress.speed >= 1 else ""
+    return f"fetching, {explain_amount(progress)}{pace}{f', {_explain_time(left)} left' if left >= 1 else ''}"
+
+
+def explain_amount(progress: Progress) -> str:
+    """`41 %, 3.2 of 7.8 GB`; without a total `3.2 GB`."""
+    part = format_part(progress.done, progress.total)
+    return f"{read_percent(progress)} %, {part}" if progress.total else part
+
+
+def _explain_time(seconds: float) -> str:
+    for limit, size, unit in ((90, 1, "s"), (5400, 60, "min"), (172_800, 3600, "h")):
+        if seconds < limit:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds / 86_400:.0f} days"
+
+
+def read_recorded(definition: Definition, status: Mapping[str, Any]) -> Ready | None:
+    """What a status says was there, if it is about this definition: where it was, how large, and when."""
+    if status.get("phase") != Phase.READY or status.get("round", 0) != definition.round:
+        return None
+    return Ready(
+        path=str(status.get("path") or ""),
+        size=int(status.get("bytesTotal") or 0),
+        files=int(status.get("filesTotal") or 0),
+        revision=str(status.get("revision") or ""),
+        finished=str(status.get("finishedAt") or ""),
+    )

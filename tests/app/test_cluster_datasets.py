@@ -1,0 +1,217 @@
+"""Datasets beside the operator of a cluster: only a leader fetches, with the rights that come with `--datasets`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paddock.apiserver.objects.in_process import LocalApi
+from paddock.app.cluster import ClusterOperator, Options
+from paddock.app.cluster_datasets import ClusterDatasets, build_fetch_pod, read_nothing
+from paddock.datasets.cluster import ClusterSupplier
+from paddock.datasets.fetch_jobs import FetchPod
+from paddock.datasets.fetching import Failed, Fault, Fetched
+from paddock.datasets.job_reading import ReadLog
+from paddock.datasets.sources import COPIED, Kind
+from paddock.jobs.install.deployment import IMAGE, Installation, build_operator
+from paddock.jobs.install.rights import OF_DATASETS
+from paddock.kube.api import Api
+from paddock.kube.errors import Forbidden, NotFound
+from paddock.kube.meta import DATASETS, NAMESPACES, PODS, Manifest, name_of
+from paddock.operator.election import Leadership, Term
+from paddock.operator.metrics import Prometheus
+from support.fetch_jobs import Cluster, WithBatchJobs, build_dataset, install
+from support.operator_seam import open_cluster, until
+from support.rights import Asked, Guard, Wrapper
+
+TEAM = "team-a"
+POD = FetchPod("paddock:1")
+URI = "https://host.example/words.tar"
+AT_ONCE = 0.02
+
+
+@pytest.mark.parametrize(
+    ("image", "environ", "pod"),
+    [
+        ("", {}, FetchPod(IMAGE)),
+        ("", {"PADDOCK_IMAGE": "mirror/paddock:1"}, FetchPod("mirror/paddock:1")),
+        ("mine:1", {"PADDOCK_IMAGE": "mirror/paddock:1"}, FetchPod("mine:1", COPIED)),
+        ("", {"https_proxy": "http://proxy:3128", "HTTP_PROXY": "http://me:secret@proxy:3128", "NO_PROXY": ""},
+         FetchPod(IMAGE, proxies=(("https_proxy", "http://proxy:3128"),))),
+    ],
+)  # fmt: skip
+def test_pods_fetch_in_the_operators_image_or_in_one_that_has_more(
+    image: str, environ: Mapping[str, str], pod: FetchPod
+) -> None:
+    assert build_fetch_pod(image, environ) == pod
+
+
+def test_the_operators_image_fetches_by_http_and_s3() -> None:
+    """tests/app/test_operator_image.py says that it has what these import."""
+    assert FetchPod(IMAGE).kinds == {Kind.HTTP, Kind.S3}
+
+
+@pytest.fixture
+async def local(tmp_path: Path) -> AsyncIterator[LocalApi]:
+    async with open_cluster(tmp_path) as api:
+        await install(api)
+        for name in (TEAM, "ops"):
+            await api.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        yield api
+
+
+class Throne:
+    """A leadership that the test gives and takes."""
+
+    def __init__(self) -> None:
+        self.given = asyncio.Event()
+
+    @property
+    def leads(self) -> bool:
+        return self.given.is_set()
+
+    @property
+    def term(self) -> Term | None:
+        return None
+
+    async def wait(self) -> None:
+        await self.given.wait()
+
+
+def build(api: Api, leadership: Leadership | None = None, read_log: ReadLog = read_nothing) -> ClusterDatasets:
+    supplier = ClusterSupplier(api, read_log, POD, poll_seconds=AT_ONCE)
+    supplier.status_seconds = AT_ONCE
+    return ClusterDatasets(api, supplier, (TEAM,), leadership, look_seconds=AT_ONCE, retry_seconds=AT_ONCE)
+
+
+@asynccontextmanager
+async def running(datasets: ClusterDatasets) -> AsyncIterator[asyncio.Task[None]]:
+    task = asyncio.create_task(datasets.run())
+    try:
+        yield task
+        assert not task.done()
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_only_a_leader_fetches_and_one_that_leads_no_more_stops(local: LocalApi) -> None:
+    api, throne = WithBatchJobs(local), Throne()
+    cluster = Cluster(api, TEAM)
+    await api.create(DATASETS, build_dataset("first", TEAM, URI))
+    async with running(build(api, throne)):
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert await cluster.jobs() == []
+        throne.given.set()
+        job = await cluster.job()
+        throne.given.clear()
+        # The next look, at which it stops; nothing tells of it.
+        await asyncio.sleep(10 * AT_ONCE)
+        await api.create(DATASETS, build_dataset("second", TEAM, URI))
+        await asyncio.sleep(10 * AT_ONCE)
+        assert [each["metadata"]["uid"] for each in await cluster.jobs()] == [job["metadata"]["uid"]]
+        throne.given.set()
+        await cluster.job(but=name_of(job))
+
+
+class Hidden(Wrapper):
+    """An API in which Datasets may not be read, until they may."""
+
+    allowed = False
+
+    @asynccontextmanager
+    async def asking(self, asked: Asked) -> AsyncIterator[None]:
+        if asked.resource == DATASETS and not self.allowed:
+            raise Forbidden("datasets.paddock.dev is forbidden")
+        yield
+
+
+async def test_without_the_rights_the_log_says_so_once_and_it_goes_on_when_they_are_given(
+    local: LocalApi, caplog: pytest.LogCaptureFixture
+) -> None:
+    hidden = Hidden(WithBatchJobs(local))
+    await local.create(DATASETS, build_dataset("words", TEAM, URI))
+
+    def said() -> list[str]:
+        return [line for line in caplog.messages if "datasets cannot be served" in line]
+
+    async def is_said() -> bool:
+        return bool(said())
+
+    async with running(build(hidden)):
+        await until(is_said, 20)
+        hidden.allowed = True
+        await Cluster(WithBatchJobs(local), TEAM).job()
+    assert said() == ["datasets cannot be served, trying again: datasets.paddock.dev is forbidden"]
+
+
+async def test_the_operator_runs_them_and_ends_in_order(local: LocalApi) -> None:
+    api, stop = WithBatchJobs(local), asyncio.Event()
+    operator = ClusterOperator(api, api, Options("ops", (TEAM,), datasets=POD, leader_elect=True), Prometheus("1"))
+    task = asyncio.create_task(operator.run(stop))
+    await api.create(DATASETS, build_dataset("words", TEAM, URI))
+    await Cluster(api, TEAM).job()
+    stop.set()
+    await asyncio.wait_for(task, 60)
+
+
+async def test_no_right_is_lacking_and_each_is_used(local: LocalApi) -> None:
+    """Of those that `--datasets` adds, by the lives below; tests/operator/test_rights.py has the others."""
+    installation = Installation(namespace="ops", watched=(TEAM,), datasets=True)
+    guard = Guard(WithBatchJobs(local), build_operator(installation))
+    cluster = Cluster(WithBatchJobs(local), TEAM)
+
+    async def read_log(namespace: str, pod: str) -> bytes:
+        async with guard.asking(Asked("get", PODS, "log", pod, namespace)):
+            return await cluster.read_log(namespace, pod)
+
+    async with running(build(guard, read_log=read_log)):
+        await live_all(cluster)
+    assert guard.refused == set()
+    granted = {(verb, right.plural) for right in OF_DATASETS for verb in right.verbs}
+    assert granted - {(each.verb, each.plural) for each in guard.used} == {("update", "datasets/finalizers")}
+
+
+async def live_all(cluster: Cluster) -> None:
+    """One that is fetched at the second try, whose claim is slow; one of a claim that is not there; their end."""
+    api = cluster.api
+    await api.create(DATASETS, build_dataset("words", TEAM, URI))
+    job = await cluster.job()
+    pod = await cluster.make_pod(job)
+    await cluster.warn(await cluster.claim(), "ProvisioningFailed", "no room")
+    await until(lambda: is_told(cluster, "words", "no room"), 60)
+    await cluster.end_pod(pod, 1, Failed(message="no disk", fault=Fault.MACHINE))
+    await cluster.end_job(job, "Failed")
+
+    async def is_new() -> Manifest | None:
+        return next((each for each in await cluster.jobs() if each["metadata"]["uid"] != job["metadata"]["uid"]), None)
+
+    again = await until(is_new, 60)
+    pod = await cluster.start_pod(again)
+    cluster.say(pod, Fetched(size=1, files=1))
+    await cluster.end_pod(pod, 0)
+    await until(lambda: is_told(cluster, "words", "1 B in 1 file"), 60)
+    await api.create(DATASETS, build_dataset("photos", TEAM, "claim://photos"))
+    await until(lambda: is_told(cluster, "photos", 'there is no claim "photos"'), 60)
+    for name in ("words", "photos"):
+        await api.delete(DATASETS, TEAM, name)
+        await until(lambda name=name: is_gone(cluster, name), 60)
+
+
+async def is_told(cluster: Cluster, name: str, said: str) -> bool:
+    status: dict[str, Any] = (await cluster.api.get(DATASETS, TEAM, name)).get("status") or {}
+    return said in str(status.get("message"))
+
+
+async def is_gone(cluster: Cluster, name: str) -> bool:
+    try:
+        await cluster.api.get(DATASETS, TEAM, name)
+    except NotFound:
+        return True
+    return False

@@ -1,0 +1,227 @@
+"""Repositories by the real git, from a directory and by http."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from datasets.fetch.calls import must_fail, must_fetch, read_tree
+from datasets.fetch.repositories import Repository
+from datasets.fetch.web import Server, serve
+from paddock.datasets.fetch.repositories import open_repository
+from paddock.datasets.fetching import Fault, Progress, Report, Request
+from support.programs import need
+
+FILES: dict[str, bytes | str | None] = {
+    "README.md": b"words",
+    "deep/er/a": b"a" * 5000,
+    "link": "deep/er/a",
+    "back": "deep/../README.md",
+}
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    need("git")
+    return Repository(tmp_path / "repository")
+
+
+def build(repository: Repository, tmp_path: Path, **options: object) -> Request:
+    return Request(**{"uri": repository.uri, "target": str(tmp_path / "t"), **options})
+
+
+def build_wanted(files: dict) -> dict[str, bytes]:
+    """The files as a reader sees them, who follows links."""
+    return {name: b"a" * 5000 if name == "link" else b"words" if name == "back" else it for name, it in files.items()}
+
+
+async def test_the_default_branch_comes_without_its_history(repository: Repository, tmp_path: Path) -> None:
+    repository.commit({"gone": b"old"})
+    commit = repository.commit({**FILES, "gone": None})
+    said: list[Report] = []
+    end = await must_fetch(build(repository, tmp_path), said)
+    assert (end.revision, end.files, end.size) == (commit, 4, 5005)
+    assert read_tree(tmp_path / "t") == build_wanted(FILES)
+    assert not (tmp_path / "t/.git").exists() and not (tmp_path / "t/.paddock/git").exists()
+    assert (tmp_path / "t/link").is_symlink()
+    assert [each.phase for each in said if isinstance(each, Progress)][-1] == "verifying"
+
+
+@pytest.mark.parametrize("name", ["feature/one", "v1", "v1-light", "commit", "short", "old"])
+async def test_a_revision_is_a_branch_a_tag_or_a_commit(repository: Repository, tmp_path: Path, name: str) -> None:
+    old = repository.commit({"a": b"old"})
+    repository.git("checkout", "--quiet", "-b", "feature/one")
+    one = repository.commit({"a": b"one"})
+    repository.git("tag", "-a", "-m", "v1", "v1")
+    repository.git("tag", "v1-light")
+    repository.git("checkout", "--quiet", "main")
+    revision = {"commit": one, "short": one[:10], "old": old}.get(name, name)
+    end = await must_fetch(build(repository, tmp_path, revision=revision))
+    assert end.revision == (old if name == "old" else one)
+    assert read_tree(tmp_path / "t") == {"a": b"old" if name == "old" else b"one"}
+
+
+async def test_a_later_round_has_the_files_of_its_own_commit_alone(repository: Repository, tmp_path: Path) -> None:
+    repository.commit({"a": b"1", "b/c": b"2", "d": b"3"})
+    await must_fetch(build(repository, tmp_path))
+    (tmp_path / "t/stranger").write_bytes(b"x")
+    repository.commit({"a": b"new", "b/c": None, "d": None, "d/e": b"4"})
+    await must_fetch(build(repository, tmp_path, round=1))
+    assert read_tree(tmp_path / "t") == {"a": b"new", "d/e": b"4"}
+
+
+async def test_what_a_killed_process_left_is_no_hindrance(repository: Repository, tmp_path: Path) -> None:
+    repository.commit(FILES)
+    for number, spoil in enumerate(("index.lock", "shallow.lock", "HEAD")):
+        place = tmp_path / f"t{number}" / ".paddock/git"
+        place.mkdir(parents=True)
+        repository.git("--git-dir", str(place), "init", "--quiet")
+        (place / spoil).write_bytes(b"")
+        await must_fetch(build(repository, tmp_path, target=str(tmp_path / f"t{number}")))
+        assert read_tree(tmp_path / f"t{number}") == build_wanted(FILES)
+
+
+@pytest.mark.parametrize(
+    ("name", "to"), [("out", "../outside"), ("whole", "/etc/passwd"), ("in", ".paddock/files"), ("x/y", "../../o")]
+)
+async def test_links_that_lead_out_are_refused(repository: Repository, tmp_path: Path, name: str, to: str) -> None:
+    repository.commit({name: to})
+    end = await must_fail(build(repository, tmp_path))
+    assert end.fault == Fault.SOURCE
+    assert f'a link "{name}"' in end.message
+    assert not os.path.lexists(tmp_path / "t" / name)
+
+
+@pytest.mark.parametrize(
+    ("mode", "name"), [("100644", "../x"), ("100644", ".."), ("100644", ".paddock"), ("100644", "a\nb")]
+)
+async def test_names_that_lead_out_are_refused(repository: Repository, tmp_path: Path, mode: str, name: str) -> None:
+    repository.commit_tree(mode, name)
+    end = await must_fail(build(repository, tmp_path))
+    assert end.fault == Fault.SOURCE
+    assert read_tree(tmp_path / "t") == {}
+    assert "the source has a file" in end.message
+
+
+async def test_a_tree_of_git_is_never_written(repository: Repository, tmp_path: Path) -> None:
+    """`.git` in a tree would be a repository with hooks of its own: git itself refuses it."""
+    repository.commit_tree("100644", ".git")
+    end = await must_fail(build(repository, tmp_path))
+    assert end.fault == Fault.SOURCE
+    assert read_tree(tmp_path / "t") == {}
+
+
+async def test_links_in_the_target_are_not_followed(repository: Repository, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t/deep").symlink_to(outside)
+    (tmp_path / "t/README.md").symlink_to(outside / "new")
+    repository.commit(FILES)
+    await must_fetch(build(repository, tmp_path))
+    assert read_tree(tmp_path / "t") == build_wanted(FILES)
+    assert os.listdir(outside) == []
+
+
+async def test_files_of_lfs_are_no_files_where_git_lfs_is_missing(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "git").symlink_to(need("git"))
+    monkeypatch.setenv("PATH", str(programs))
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"
+    repository.commit({"large.bin": pointer})
+    end = await must_fail(build(repository, tmp_path))
+    assert end.fault == Fault.MACHINE
+    assert 'the file "large.bin" is kept in Git LFS, and git-lfs is not installed' in end.message
+
+
+async def test_without_git_it_is_told(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    end = await must_fail(build(repository, tmp_path))
+    assert end.fault == Fault.MACHINE
+    assert end.message.startswith("git is not installed on this machine: install it")
+
+
+@pytest.mark.parametrize(
+    ("revision", "words"),
+    [
+        ("mian", 'has no branch, tag or commit "mian"; it has main: correct spec.source.revision'),
+        ("f" * 40, "it has main"),
+        ("--upload-pack=touch x", "which is no name of a branch, a tag or a commit"),
+        ("a:b", "which is no name"),
+        ("a..b", "which is no name"),
+    ],
+)
+async def test_a_revision_that_is_not_there_is_told(
+    repository: Repository, tmp_path: Path, revision: str, words: str
+) -> None:
+    repository.commit({"a": b"a"})
+    end = await must_fail(build(repository, tmp_path, revision=revision))
+    assert end.fault == Fault.SOURCE
+    assert words in end.message
+
+
+@pytest.mark.parametrize(
+    ("uri", "fault", "words"),
+    [
+        ("git+file:///nowhere/at/all", Fault.SOURCE, "there is no repository file:///nowhere/at/all"),
+        ("git+http://127.0.0.1:9/x.git", Fault.NETWORK, "git cannot fetch http://127.0.0.1:9/x.git"),
+        ("git+ssh://git@127.0.0.1:9/x.git", Fault.NETWORK, "git cannot fetch ssh://127.0.0.1:9/x.git"),
+    ],
+)
+async def test_what_cannot_be_reached_is_told(tmp_path: Path, uri: str, fault: Fault, words: str) -> None:
+    need("git")
+    if "ssh" in uri:
+        need("ssh")
+    end = await must_fail(Request(uri=uri, target=str(tmp_path / "t")))
+    assert (end.fault, words in end.message) == (fault, True), end
+
+
+class TestByHttp:
+    @pytest.fixture
+    def server(self, repository: Repository) -> Server:
+        """The files of a repository as any web server gives them, to whom the right name and password have."""
+        repository.commit(FILES)
+        repository.git("update-server-info")
+
+        def give(request: web.Request) -> web.StreamResponse:
+            if request.headers.get("Authorization") != "Basic YW5uOmh1c2g=":
+                return web.Response(status=401, headers={"WWW-Authenticate": 'Basic realm="x"'})
+            path = repository.path / ".git" / request.path.removeprefix("/words.git/")
+            return web.Response(body=path.read_bytes()) if path.is_file() else web.Response(status=404)
+
+        return Server(check=give)
+
+    async def test_a_private_repository_comes_by_its_secret(self, server: Server, tmp_path: Path) -> None:
+        async with serve(server):
+            request = Request(
+                uri=f"git+{server.url('words.git')}",
+                target=str(tmp_path / "t"),
+                secret={"username": "ann", "password": "hush"},
+            )
+            await must_fetch(request)
+        assert read_tree(tmp_path / "t") == build_wanted(FILES)
+
+    async def test_a_password_in_the_address_is_used_and_is_in_no_argument(
+        self, server: Server, tmp_path: Path
+    ) -> None:
+        async with serve(server):
+            url = server.url("words.git").replace("://", "://ann:hush@")
+            await must_fetch(Request(uri=f"git+{url}", target=str(tmp_path / "t")))
+        assert read_tree(tmp_path / "t") == build_wanted(FILES)
+        with open_repository(url, {}, str(tmp_path)) as opened:
+            assert "hush" not in " ".join((opened.url, *opened.options))
+
+    @pytest.mark.parametrize("secret", [{}, {"token": "hush-wrong"}])
+    async def test_without_it_nobody_is_asked(self, server: Server, tmp_path: Path, secret: dict) -> None:
+        async with serve(server):
+            uri = f"git+{server.url('words.git')}"
+            end = await must_fail(Request(uri=uri, target=str(tmp_path / "t"), secret=secret))
+        assert end.fault == Fault.SOURCE
+        assert "refuses" in end.message and "spec.source.secretName" in end.message
+        assert "hush" not in end.message

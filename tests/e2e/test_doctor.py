@@ -1,0 +1,115 @@
+"""`paddock doctor` of jobs that are really wrong, on the local cluster; and that what it advises mends a run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.commands import Cluster, until
+from e2e.manifests import build_light_job
+from support.sandboxes import ONE_SANDBOX
+
+pytestmark = [ONE_SANDBOX, pytest.mark.timeout(300)]
+WAITS = """
+say() { echo "LAUNCH INFO 2026-11-20 15:38:21,548 $1"; }
+say '-----------  Configuration  ----------------------'
+say 'master: 127.0.0.1:6170'
+say 'nnodes: 2'
+say 'training_script: train.py'
+say 'Job: default, mode collective, replicas 2[2:2], elastic False'
+say 'Waiting peer start...'
+exec sleep 1000
+"""
+"""As the launcher does that waits for a second node."""
+
+
+def find(cluster: Cluster, *words: str) -> list[dict[str, Any]]:
+    ended = cluster.paddock("doctor", *words, "-o", "json")
+    assert ended.code in (0, 1), str(ended)
+    document = json.loads(ended.out)
+    assert document["healthy"] == (ended.code == 0)
+    return [finding for subject in document["subjects"] for finding in subject["findings"]]
+
+
+def test_a_command_that_asks_for_other_nodes_than_the_job_has(shared: Cluster) -> None:
+    job = build_light_job("two-nodes", 'exec python -m paddle.distributed.launch --nnodes 2 "$SCRIPT"')
+    assert shared.paddock("submit", shared.write(job)).code == 0
+    (finding,) = find(shared, "two-nodes")
+    assert (finding["check"], finding["severity"]) == ("nodes-differ-from-replicas", "wrong")
+    assert finding["what"] == "the command says --nnodes 2, and the job has 1 pod that trains"
+    shown = shared.paddock(*shlex.split(finding["command"])[1:])  # the command that looks closer works
+    assert shown.code == 0 and "--nnodes 2" in shown.out
+    shared.paddock("delete", "two-nodes")
+    (kept,) = find(shared, "two-nodes")  # of a job that is gone, what is kept
+    assert kept["check"] == "nodes-differ-from-replicas"
+
+
+def test_a_launcher_that_waits_for_a_node_that_nobody_starts(shared: Cluster) -> None:
+    assert shared.paddock("submit", shared.write(build_light_job("waits", WAITS))).code == 0
+    until("its log", lambda: "Waiting peer" in shared.paddock("logs", "waits", "--raw").out)
+    (finding,) = find(shared, "waits")
+    assert (finding["check"], finding["where"]) == ("waits-for-nodes-that-nobody-starts", "worker-0, line 6")
+    assert finding["check"] in [each["check"] for each in find(shared)]  # without a name, too
+    shared.paddock("delete", "waits")
+
+
+def test_a_job_that_is_not_there_is_refused_with_the_nearest_name(shared: Cluster) -> None:
+    assert shared.paddock("submit", shared.write(build_light_job("fine", "echo ready; exec sleep 1000"))).code == 0
+    until("its log", lambda: "ready" in shared.paddock("logs", "fine").out)
+    healthy = shared.paddock("doctor", "fine")
+    assert healthy.code == 0, str(healthy)
+    assert healthy.out == "PaddleJob default/fine: nothing found; looked at 1 pod, 1 log with 1 line\n"
+    ended = shared.paddock("doctor", "fien")
+    assert ended.code == 2
+    assert ended.err.endswith("there is no job 'fien' in namespace default; did you mean 'fine'?\n")
+    shared.paddock("delete", "fine")
+
+
+PROGRAM = """
+import paddle, paddle.distributed as dist
+dist.init_parallel_env()
+t = paddle.ones([1])
+if dist.get_world_size() > 1:
+    dist.all_reduce(t)
+print("sum", int(t[0].item()), flush=True)
+"""
+MENDED: Mapping[str, tuple[str, dict[str, str], str]] = {
+    "cpu-wheel-with-devices": ("--devices 0,1 train.py", {}, "sum 2"),
+    "cpu-wheel-with-visible-devices": ("train.py", {"CUDA_VISIBLE_DEVICES": "0,1"}, "sum 2"),
+    "run-check-needs-two-nodes": ("run_check", {}, "PaddlePaddle is installed successfully"),
+}
+
+
+@pytest.mark.paddle
+@pytest.mark.parametrize("check", MENDED)
+async def test_the_command_of_a_finding_mends_the_run(
+    check: str, tmp_path: Path, python_of: Callable[[str], str], served: Cluster
+) -> None:
+    python = Path(await asyncio.to_thread(python_of, "paddle"))
+    words, variables, said = MENDED[check]
+    (tmp_path / "train.py").write_text(PROGRAM)
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PADDLE_", "CUDA_"))}
+    environment = {**clean, **variables, "PATH": f"{python.parent}:{clean['PATH']}"}
+
+    async def launch(command: str, seconds: float) -> tuple[int | None, str]:
+        process = await asyncio.create_subprocess_exec(
+            "timeout", "--kill-after=10", str(seconds), "sh", "-c", command, cwd=tmp_path, env=environment,
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+        )  # fmt: skip
+        out = (await process.communicate())[0].decode()
+        return process.returncode, out
+
+    code, printed = await launch(f"python -m paddle.distributed.launch {words}", 20)
+    assert code != 0, printed
+    (tmp_path / "run.log").write_text(printed)
+    (finding,) = find(served, "--log", str(tmp_path / "run.log"))
+    assert finding["check"] == check
+    code, printed = await launch(finding["command"], 60)
+    assert code == 0 and said in printed, printed

@@ -1,0 +1,1 @@
+"""The documentation site: its reference, which is made from the code, and its pages as Sphinx reads them."""

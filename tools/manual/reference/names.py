@@ -1,0 +1,159 @@
+"""The page of the labels and annotations under paddock.dev. Pure, but that it is given the texts of the modules."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from manual.reference.markdown import code, join, prose, table
+from manual.reference.reader import Reader
+
+_NAME = re.compile(r"paddock\.dev/[a-z][a-z-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """`on`: the objects that have it. `values`: code, empty for any. `means`: what it does, or says."""
+
+    on: str
+    values: tuple[str, ...]
+    means: str
+
+
+YOURS: Mapping[str, Row] = {
+    "paddock.dev/restart-scope": Row(
+        "jobs",
+        ("Gang", "Pod"),
+        "What starts again when a rank fails: all ranks (the default), or the pod of that rank alone.",
+    ),
+    "paddock.dev/cancel": Row(
+        "jobs", (), "Ends the job for good; the text says who asked for it. `paddock cancel` writes it."
+    ),
+    "paddock.dev/substitute": Row(
+        "jobs",
+        ("true", "false"),
+        "Whether a command that cannot work is replaced. Absent: on a laptop yes, on a cluster as the operator's"
+        " `--substitute` says.",
+    ),
+    "paddock.dev/environment": Row(
+        "jobs, pod templates",
+        (),
+        "On a laptop: the Environment in which the pods run, whatever their images. The one of a template wins for its"
+        " role.",
+    ),
+    "paddock.dev/requirements": Row(
+        "jobs", (), "On a laptop: the requirements file of the job's environment, relative to the manifest."
+    ),
+    "paddock.dev/working-directory": Row(
+        "jobs", (), "On a laptop: the absolute path of the directory in which the programs start."
+    ),
+    "paddock.dev/resume": Row(
+        "jobs", ("true",), "On a laptop: the job begins with the checkpoints of the last run of its name."
+    ),
+    "paddock.dev/build-requested": Row(
+        "Environments", (), "A time: the Environment is built again when it changes. `paddock env build` writes it."
+    ),
+    "paddock.dev/directory": Row(
+        "PersistentVolumeClaims, PersistentVolumes",
+        (),
+        "On a laptop: the directory of the data on this machine. It is written when the claim is bound.",
+    ),
+}
+"""What a user may write."""
+
+OURS: Mapping[str, Row] = {
+    "paddock.dev/job": Row("pods", (), "The name of the job."),
+    "paddock.dev/role": Row("pods", (), "The role: `worker`, `ps`, `master`."),
+    "paddock.dev/index": Row("pods", (), "The number of the rank within its role, from 0."),
+    "paddock.dev/attempt": Row("pods", (), "Which gang the pod belongs to, from 0."),
+    "paddock.dev/renewal": Row(
+        "pods", (), "The number of the pod of its rank within the attempt, where it was replaced alone; from 1."
+    ),
+    "paddock.dev/kind": Row("Secrets", (), "The kind of the job that the Secret of `--env-file` and `--secret` is of."),
+    "paddock.dev/port": Row("pods", (), "The first of the 20 ports that the operator chose for the job."),
+    "paddock.dev/woken": Row("pods", (), "The ConfigMap for which a kubelet has to look again."),
+    "paddock.dev/addresses": Row("ConfigMaps", (), "A hash of the addresses in its endpoints."),
+    "paddock.dev/autoscaler": Row("HorizontalPodAutoscalers", (), "A hash of the spec that was asked for."),
+    "paddock.dev/halted": Row(
+        "jobs",
+        (),
+        "Why the operator does nothing for this job: the API server drops its status. The text says what to install.",
+    ),
+    "paddock.dev/requirements-digest": Row(
+        "jobs", (), "What the requirements files of the job said when it was submitted, JSON."
+    ),
+    "paddock.dev/requirements-source": Row(
+        "Environments", (), "Which requirements file the Environment was made from."
+    ),
+    "paddock.dev/timed-out": Row(
+        "jobs", (), "Why `paddock run` suspended the job: empty for `--timeout`, else a cause as JSON."
+    ),
+    "paddock.dev/without": Row("jobs", (), "What `--without` took out of the job, JSON."),
+    "paddock.dev/substituted": Row("pods", (), "The command and arguments before they were replaced, JSON."),
+    "paddock.dev/seed": Row(
+        "Environments",
+        (),
+        "The hash of a default Environment as Paddock wrote it. While it fits, a newer Paddock may replace it.",
+    ),
+    "paddock.dev/version": Row("the operator's Lease", (), "The version of the operator that leads."),
+    "paddock.dev/settings": Row("the operator's Lease", (), "The settings of the operator that leads, JSON."),
+}
+"""What Paddock writes; a selector may rely on the labels."""
+
+NO_NAMES = frozenset({"paddock.dev/v"})
+"""The beginning of an API version, not a name."""
+
+
+def find_names(sources: Iterable[str]) -> Mapping[str, str]:
+    """Every name under paddock.dev in the texts of modules, with what stands below its constant: a docstring, or
+    nothing."""
+    found: dict[str, str] = {}
+    for source in sources:
+        for name in _NAME.findall(source):
+            found.setdefault(name, "")
+        found.update(dict(_read_documented(source)))
+    return {name: text for name, text in sorted(found.items()) if name not in NO_NAMES}
+
+
+def _read_documented(source: str) -> Iterator[tuple[str, str]]:
+    if "paddock.dev/" not in source:
+        return
+    body = ast.parse(source).body
+    for constant, below in pairwise(body):
+        value = getattr(constant, "value", None)
+        if isinstance(value, ast.Constant) and isinstance(value.value, str) and _NAME.fullmatch(value.value):
+            said = getattr(below, "value", None)
+            text = said.value if isinstance(below, ast.Expr) and isinstance(said, ast.Constant) else ""
+            yield value.value, " ".join(str(text).split())
+
+
+def build_names(found: Mapping[str, str], reader: Reader) -> str:
+    """The page. `found`: as of `find_names`; a name without a row is shown with its docstring."""
+    say = reader.say
+    others = {name: Row("", (), text) for name, text in found.items() if name not in YOURS and name not in OURS}
+    return join(
+        [
+            f"# {say('Labels and annotations')}",
+            say(
+                "All of them begin with `paddock.dev/`. Those of the API groups stay as their own operators write them."
+            ),
+            f"## {say('What you may write')}",
+            say("Annotations, but where it says otherwise. The text `true` is in quotes in YAML."),
+            _build_table(YOURS, reader),
+            f"## {say('What Paddock writes')}",
+            say("Read them, select by them, and leave them as they are."),
+            _build_table({**OURS, **others}, reader),
+        ]
+    )
+
+
+def _build_table(rows: Mapping[str, Row], reader: Reader) -> str:
+    say = reader.say
+    head = (say("Name"), say("On"), say("Values"), say("Meaning"))
+    shown = (
+        (code(name), say(row.on), ", ".join(map(code, row.values)), prose(say(row.means))) for name, row in rows.items()
+    )
+    return table(head, shown)
