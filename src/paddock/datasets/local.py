@@ -11,8 +11,9 @@ import base64
 import binascii
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ from paddock.datasets.children import run_child
 from paddock.datasets.definition import Definition
 from paddock.datasets.directories import Directory, Record, build_key
 from paddock.datasets.fetch.failures import explain_os_error
-from paddock.datasets.fetching import Fault, Fetched, Request
+from paddock.datasets.fetching import Failed as ReportedFailure
+from paddock.datasets.fetching import Fault, Fetched, Progress, Request
+from paddock.datasets.places import STUCK_SECONDS, Attempt, Places, run_until_stuck
 from paddock.datasets.sources import SECRET_KEYS, Kind
 from paddock.datasets.states import Failed, Fetching, Ready, State, Unfetched
 from paddock.datasets.supplier import Report
@@ -39,6 +42,11 @@ Surroundings = Callable[[Kind, Callable[[str], None]], Awaitable[Mapping[str, st
 """The variables that the child of a kind of source needs, as the interpreter that has a hub's library. It may take
 minutes, and says what it does. Raises `CannotPrepare`."""
 
+Child = Callable[
+    [Request, Mapping[str, str], Path, Callable[[Progress], None]], Coroutine[None, None, Fetched | ReportedFailure]
+]
+"""`datasets.children.run_child`, or what takes its place."""
+
 
 class CannotPrepare(Exception):
     """What a child process needs cannot be had. `message` is one sentence."""
@@ -53,7 +61,8 @@ async def _no_surroundings(kind: Kind, tell: Callable[[str], None]) -> Mapping[s
 
 
 class LocalSupplier:
-    """Satisfies `datasets.supplier.Supplier`. `root`: the directory of all datasets."""
+    """Satisfies `datasets.supplier.Supplier`. `root`: the directory of all datasets. `stuck_seconds`: after which a
+    source that brings nothing gives its place to another dataset."""
 
     relook_seconds: float | None = 20.0
     status_seconds = 0.5
@@ -66,13 +75,20 @@ class LocalSupplier:
         environ: Mapping[str, str] | None = None,
         surroundings: Surroundings = _no_surroundings,
         clock: Callable[[], Moment] = time.time,
+        child: Child = run_child,
+        at_once: int = AT_ONCE,
+        stuck_seconds: float = STUCK_SECONDS,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._api = api
         self._root = root
         self._environ = dict(os.environ if environ is None else environ)
         self._surroundings = surroundings
         self._clock = clock
-        self._places = asyncio.Semaphore(AT_ONCE)
+        self._child = child
+        self._places = Places(at_once)
+        self._stuck_seconds = stuck_seconds
+        self._sleep = sleep
 
     async def look(self, dataset: Definition, status: Mapping[str, Any]) -> State:
         try:
@@ -96,11 +112,22 @@ class LocalSupplier:
     async def fetch(self, dataset: Definition, report: Report) -> State:
         if not dataset.source.copied:
             return await self.look(dataset, {})
-        if self._places.locked():
-            report(Fetching(waiting=f"waiting for other datasets: {AT_ONCE} are fetched at the same time"))
-        async with self._places:
+        attempt = Attempt(self._stuck_seconds)
+        while (end := await self._fetch_in_place(dataset, attempt, report)) is None:
+            pause = attempt.pause()
+            if isinstance(pause, ReportedFailure):
+                return Failed(pause.message, pause.fault)
+            await self._sleep(pause)
+        return end
+
+    async def _fetch_in_place(self, dataset: Definition, attempt: Attempt, report: Report) -> State | None:
+        """None where its place is given to another dataset, as its source brings nothing."""
+        if self._places.are_taken:
+            waiting = f"waiting for other datasets: {self._places.count} are fetched at the same time"
+            report(Fetching(attempt.progress, waiting))
+        async with self._places.hold():
             try:
-                return await self._fetch(dataset, report)
+                return await self._fetch(dataset, attempt, report)
             except CannotPrepare as problem:
                 return Failed(problem.message, problem.fault)
             except OSError as error:
@@ -195,14 +222,17 @@ class LocalSupplier:
                 patch = {"spec": {"hostPath": volume["spec"]["hostPath"]}}
                 await self._api.patch(VOLUMES, "", volume_name(dataset), patch)
 
-    async def _fetch(self, dataset: Definition, report: Report) -> State:
+    async def _fetch(self, dataset: Definition, attempt: Attempt, report: Report) -> State | None:
         directory = self._directory(dataset)
         await asyncio.to_thread(directory.prepare)
         request = await self._build_request(dataset, directory)
         kind = dataset.source.kind
         variables = await self._surroundings(kind, lambda said: report(Fetching(waiting=said)))
-        report(Fetching())
-        end = await run_child(request, {**self._environ, **variables}, directory.log, lambda it: report(Fetching(it)))
+        report(Fetching(attempt.progress))
+        run = partial(self._child, request, {**self._environ, **variables}, directory.log)
+        end = await run_until_stuck(self._places, attempt, lambda it: report(Fetching(it)), run)
+        if end is None:
+            return None
         if not isinstance(end, Fetched):
             return Failed(end.message, end.fault)
         record = Record(end.size, end.files, end.revision, format_time(self._clock()))
