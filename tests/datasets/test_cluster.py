@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from paddock.apiserver.objects.in_process import LocalApi
+from paddock.datasets.claims import build_claim
 from paddock.datasets.cluster import ClusterSupplier, slow_down
 from paddock.datasets.definition import Definition, read_definition
 from paddock.datasets.fetch_jobs import FetchPod
@@ -157,6 +158,32 @@ async def test_a_look_at_a_pod_that_fetches_is_five_requests_with_that_for_its_l
     ]  # fmt: skip
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_whether_the_claims_of_a_namespace_are_there_still_is_one_request_for_all_its_datasets(
+    scene: Scene,
+) -> None:
+    ready = [await scene.create(name) for name in ("one", "two")]
+    for dataset in ready:
+        await scene.api.create(CLAIMS, build_claim(dataset))
+    supplier = ClusterSupplier(scene.api, scene.cluster.read_log, FetchPod("paddock:1"), relook_seconds=3600)
+    scene.api.asked.clear()
+    assert [await supplier.stands(dataset) for dataset in ready * 3] == [True] * 6
+    assert scene.api.asked == ["list persistentvolumeclaims"]
+
+
+async def test_a_dataset_whose_claim_is_gone_does_not_stand(scene: Scene) -> None:
+    one, two, own = [await scene.create(name) for name in ("one", "two", "own")]
+    await scene.api.create(CLAIMS, build_claim(one))
+    await scene.api.create(CLAIMS, build_claim(two))
+    foreign = build_claim(own)
+    foreign["metadata"]["ownerReferences"] = []
+    await scene.api.create(CLAIMS, foreign)
+    supplier = ClusterSupplier(scene.api, scene.cluster.read_log, FetchPod("paddock:1"), relook_seconds=0)
+    assert [await supplier.stands(each) for each in (one, two, own)] == [True, True, False]
+    await scene.api.patch(CLAIMS, NAMESPACE, one.claim, {"status": {"phase": "Lost"}}, subresource="status")
+    await scene.api.delete(CLAIMS, NAMESPACE, two.claim)
+    assert [await supplier.stands(each) for each in (one, two)] == [False, False]
 
 
 @pytest.mark.parametrize(

@@ -62,9 +62,16 @@ class FakeSupplier:
     cancelled: int = 0
     removed: list[str] = field(default_factory=list)
     remains: bool = False
+    standing: int = 0
+    """So many times `stands` says that it does."""
+    asked: int = 0
 
     async def look(self, dataset: Definition, status: Mapping[str, Any]) -> State:
         return self.there
+
+    async def stands(self, dataset: Definition) -> bool:
+        self.asked += 1
+        return self.standing > self.asked
 
     async def fetch(self, dataset: Definition, report: Report) -> State:
         self.fetched.append(dataset)
@@ -334,6 +341,21 @@ async def test_a_status_that_is_refused_is_not_written_again_at_once(api: LocalA
     await api.create(DATASETS, dataset("third"))
     await status(api, phase("Ready"), "third")
     assert seam.requests.count(("patch", "datasets/status", "words")) == 1
+
+
+async def test_a_dataset_that_stands_is_not_looked_at_again(api: LocalApi, run: Start) -> None:
+    looks = list[int]()
+
+    class Counting(FakeSupplier):
+        async def look(self, dataset: Definition, status: Mapping[str, Any]) -> State:
+            looks.append(self.asked)
+            return self.there
+
+    supplier = Counting(there=Ready(size=1, files=1), relook_seconds=0.001, standing=20)
+    run(supplier)
+    await api.create(DATASETS, dataset())
+    await until(lambda: len(looks) > 1)
+    assert looks[:2] == [0, 20]
 
 
 async def test_pods_are_listed_only_where_something_may_be_removed(api: LocalApi, run: Start) -> None:

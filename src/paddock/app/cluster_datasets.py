@@ -18,9 +18,11 @@ from paddock.datasets.supplier import Supplier
 from paddock.jobs.install.deployment import IMAGE, IMAGE_VARIABLE
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, NotFound
+from paddock.kube.times import exponential_backoff
 from paddock.operator.election import WITHOUT_ELECTION, Leadership
 
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
+_LONGEST_RETRY = 300.0
 _LINES = 20
 _LOG_BYTES = 1 << 16
 
@@ -50,7 +52,8 @@ def build_log_reader(client: Client) -> ReadLog:
 
 class ClusterDatasets:
     """`namespaces`: those to watch, "" for all. `look_seconds`: within which it notices that it leads no more.
-    `retry_seconds`: after an answer with which nothing can be watched."""
+    `retry_seconds`: after an answer with which nothing can be watched, at first; twice as long after each further one,
+    and 5 minutes at most."""
 
     def __init__(
         self,
@@ -72,13 +75,16 @@ class ClusterDatasets:
 
     async def run(self) -> None:
         """Runs until cancelled. A kind that may not be watched is tried again: rights may be given later."""
+        tries, now = 0, asyncio.get_running_loop().time
         while True:
             await self._leadership.wait()
+            begun = now()
             try:
                 await self._work_while_leading()
             except* ApiError as errors:
                 self._log_once("; ".join(str(each) for each in errors.exceptions))
-                await asyncio.sleep(self._retry_seconds)
+                tries = tries + 1 if now() - begun < _LONGEST_RETRY else 1
+                await asyncio.sleep(exponential_backoff(tries, self._retry_seconds, _LONGEST_RETRY))
 
     async def _work_while_leading(self) -> None:
         working = asyncio.create_task(Datasets(self._api, self._supplier, namespaces=self._namespaces).run())

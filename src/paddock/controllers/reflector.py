@@ -13,9 +13,11 @@ from collections.abc import Callable, Iterable
 from paddock.kube.api import Api, Event
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import CRDS, Resource, key_of
+from paddock.kube.times import exponential_backoff
 
-_UNSERVED_SECONDS = 60.0
-"""Until a kind that is not served is tried again, unless a CustomResourceDefinition changes before."""
+_UNSERVED_SECONDS = 5.0, 300.0
+"""Until a kind that is not served is tried again, at first and after many tries, unless a CustomResourceDefinition
+changes before."""
 
 _log = logging.getLogger(__name__)
 
@@ -52,6 +54,7 @@ class Reflector:
 
     async def run(self) -> None:
         """Follow until cancelled. Raises the errors of `Api.follow`: the kind is not served, or forbidden."""
+        tries = 0
         while True:
             self._definition_changed.clear()
             try:
@@ -62,9 +65,11 @@ class Reflector:
                     raise
             self._clear()
             self._set_synced()
+            tries += 1
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_UNSERVED_SECONDS):
+                async with asyncio.timeout(exponential_backoff(tries, *_UNSERVED_SECONDS)):
                     await self._definition_changed.wait()
+                    tries = 0
 
     def on_definition_change(self) -> None:
         """A CustomResourceDefinition has changed, so an optional kind may be served now."""
@@ -103,4 +108,4 @@ async def follow_definitions(api: Api, reflectors: Iterable[Reflector]) -> None:
             for reflector in reflectors:
                 reflector.on_definition_change()
     except (NotFound, Forbidden) as error:
-        _log.info("a kind whose CRD is installed later is found within a minute, as CRDs are hidden: %s", error)
+        _log.info("a kind whose CRD is installed later is found within five minutes, as CRDs are hidden: %s", error)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from paddock.datasets.claim_listings import ClaimListings
 from paddock.datasets.claims import (
     build_claim,
     explain_foreign,
@@ -56,6 +57,7 @@ from paddock.kube.meta import (
 )
 
 POLL_SECONDS = 2.0
+RELOOK_SECONDS = 300.0
 _AT_FULL_PACE = 8
 """Datasets that are looked at every `POLL_SECONDS`."""
 _STILL, _SLOWEST = 30, 8.0
@@ -63,12 +65,23 @@ _STILL, _SLOWEST = 30, 8.0
 
 
 class ClusterSupplier:
-    """Satisfies `datasets.supplier.Supplier`. `poll_seconds`: between two looks at a dataset that is fetched."""
+    """Satisfies `datasets.supplier.Supplier`. `poll_seconds`: between two looks at a dataset that is fetched.
+    `relook_seconds`: of those that are ready, how old what is known of their claims may be. Somebody may delete a claim
+    or lose its volume, and a dataset whose claim is gone must not say that it is ready: it is fetched anew."""
 
-    relook_seconds: float | None = 300.0
     status_seconds = 2.0
 
-    def __init__(self, api: Api, read_log: ReadLog, pod: FetchPod, *, poll_seconds: float = POLL_SECONDS) -> None:
+    def __init__(
+        self,
+        api: Api,
+        read_log: ReadLog,
+        pod: FetchPod,
+        *,
+        poll_seconds: float = POLL_SECONDS,
+        relook_seconds: float = RELOOK_SECONDS,
+    ) -> None:
+        self.relook_seconds: float | None = relook_seconds
+        self._listings = ClaimListings(api, relook_seconds)
         self._api = api
         self._jobs = JobReader(api, read_log)
         self._pod = pod
@@ -81,7 +94,7 @@ class ClusterSupplier:
         if dataset.source.kind is Kind.CLAIM:
             return await self._look_at_claim(dataset)
         claim = await self._find_claim(dataset)
-        if claim is None or is_deleting(claim) or explain_lost(claim) or not is_controlled_by(claim, dataset.uid):
+        if claim is None or not _is_own(claim, dataset):
             return Unfetched()
         job = await self._find_job(dataset, claim)
         if job is not None:
@@ -89,6 +102,14 @@ class ClusterSupplier:
         # Somebody has deleted the Job: what it said is in the status, if that is about this very source.
         same = status.get("observedGeneration") == dataset.generation
         return (read_recorded(dataset, status) if same else None) or Unfetched()
+
+    async def stands(self, dataset: Definition) -> bool:
+        """By one list of the namespace's claims for all of its Datasets. A claim of the user's own is looked at itself:
+        one request."""
+        if dataset.source.kind is Kind.CLAIM:
+            return isinstance(await self._look_at_claim(dataset), Ready)
+        claim = await self._listings.find(dataset)
+        return claim is not None and _is_own(claim, dataset)
 
     async def fetch(self, dataset: Definition, report: Report) -> State:
         if problem := explain_unfetchable(dataset, self._pod):
@@ -215,6 +236,11 @@ def slow_down(followed: int, same: int) -> float:
     at less often, so that all make 20 a second at most, and so is one that has waited for long, as for a volume or for
     a node with room. `same`: looks in a row that found the same. Pure."""
     return max(1.0, followed / _AT_FULL_PACE) * min(_SLOWEST, max(1.0, same / _STILL))
+
+
+def _is_own(claim: Manifest, dataset: Definition) -> bool:
+    """Whether what was fetched into the claim is there."""
+    return not is_deleting(claim) and not explain_lost(claim) and is_controlled_by(claim, dataset.uid)
 
 
 def _choose_job(dataset: Definition, claim: Manifest, jobs: Iterable[Manifest]) -> Manifest | None:

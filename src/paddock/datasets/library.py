@@ -176,13 +176,15 @@ class Datasets:
         return True
 
     async def _keep(self, dataset: Definition) -> bool:
-        """Of a dataset that is ready: tidies up, and looks again after a while."""
+        """Of a dataset that is ready: tidies up, and returns when it must be looked at again."""
         if self._supplier.relook_seconds is None:
             return True
         if self._supplier.has_remains(dataset) and not await self._find_users(dataset.key, dataset.claim):
             await self._supplier.prune(dataset)
-        await asyncio.sleep(self._supplier.relook_seconds)
-        return False
+        while True:
+            await asyncio.sleep(self._supplier.relook_seconds)
+            if not await self._supplier.stands(dataset):
+                return False
 
     def _delay(self, entry: _Entry) -> float:
         fault = entry.state.fault if isinstance(entry.state, Failed) else Fault.MACHINE

@@ -96,6 +96,10 @@ class LocalSupplier:
         except CannotPrepare as problem:
             return Failed(problem.message, problem.fault)
 
+    async def stands(self, dataset: Definition) -> bool:
+        """Never known: a look is as cheap."""
+        return False
+
     async def _look(self, dataset: Definition) -> State:
         match dataset.source.kind:
             case Kind.DIRECTORY:

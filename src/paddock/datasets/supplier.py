@@ -21,13 +21,17 @@ class Supplier(Protocol):
     state."""
 
     relook_seconds: float | None
-    """How often `look` is asked about a dataset that is ready, as somebody may have removed its files; None: never."""
+    """How often `stands` is asked of a dataset that is ready, as somebody may have removed its files; None: never."""
 
     status_seconds: float
     """Between two writes of a status whose phase is the same."""
 
     async def look(self, dataset: Definition, status: Mapping[str, Any]) -> State:
         """What is there now. Starts nothing. `status`: as recorded, by this controller or one before."""
+        ...
+
+    async def stands(self, dataset: Definition) -> bool:
+        """Whether a dataset that was ready is so still, by what is cheap to know. False: it is to be looked at."""
         ...
 
     async def fetch(self, dataset: Definition, report: Report) -> State:

@@ -139,7 +139,11 @@ OF_DATASETS = (
         "finalizers",
     ),
     Right(CLAIMS, ("get",), "whether the claim of a Dataset is there, and bound"),
-    Right(CLAIMS, ("list",), "of a source claim://NAME that is not there: the nearest name"),
+    Right(
+        CLAIMS,
+        ("list",),
+        "whether the claims of Datasets are there still; of a source claim://NAME that is not there: the nearest name",
+    ),
     Right(CLAIMS, ("create",), "the claim of a Dataset"),
     Right(CLAIMS, ("delete",), "the Dataset was deleted"),
     Right(BATCH_JOBS, ("list",), "the Jobs of a Dataset, and how far they are"),
