@@ -177,6 +177,41 @@ def test_data_is_named_fetched_listed_described_fetched_again_and_removed(
     assert cluster.paddock("dataset", "list").out == ""
 
 
+def test_a_dataset_is_replaced_if_nothing_uses_it(cluster: Cluster, site: tuple[str, Path], tmp_path: Path) -> None:
+    address, root = site
+    (root / "other.txt").write_bytes(b"other\n")
+    create = ("dataset", "create", "text", "--from")
+    assert cluster.paddock(*create, f"{address}/words.txt", "--wait").code == 0
+    refused = cluster.paddock(*create, f"{address}/other.txt")
+    assert refused.code == 2
+    assert "`paddock dataset rerun text` fetches it again" in refused.err and "--replace" in refused.err
+    same = cluster.paddock(*create, f"{address}/words.txt", "--replace", "--wait")
+    assert same.out == "dataset/text is as it was\ndataset text: ready (8 B in 1 file)\n", str(same)
+    sized = cluster.paddock(*create, f"{address}/words.txt", "--replace", "--size", "2Gi")
+    assert (sized.code, "dataset text keeps its claim" in sized.err) == (2, True), str(sized)
+    other = cluster.paddock(*create, f"{address}/other.txt", "--replace", "--wait")
+    assert other.out == "dataset/text replaced\ndataset text: ready (6 B in 1 file)\n", str(other)
+    stored = json.loads(cluster.paddock("dataset", "describe", "text", "-o", "json").out)
+    assert "paddock.dev/dataset" in stored["metadata"]["finalizers"]
+    assert [each.name for each in Path(stored["status"]["path"]).iterdir()] == ["other.txt"]
+    assert cluster.paddock("dataset", "rm", "text").code == 0
+
+
+def test_a_file_with_a_dataset_that_is_there_is_submitted_again_and_one_that_differs_is_not(
+    cluster: Cluster, site: tuple[str, Path]
+) -> None:
+    manifest = build_manifest(Asked("filed", f"{site[0]}/words.txt"), "default")
+    assert cluster.paddock("submit", cluster.write(manifest)).code == 0
+    again = cluster.paddock("submit", cluster.write(manifest))
+    assert (again.code, "dataset filed is there already, as it is written here" in again.err) == (0, True), str(again)
+    manifest["spec"]["source"]["sha256"] = "0" * 64
+    differs = cluster.paddock("submit", cluster.write(manifest))
+    assert differs.code == 2
+    assert "dataset filed exists already, with another spec: `paddock dataset rm filed` removes it" in differs.err
+    assert "kubectl" not in differs.err
+    assert cluster.paddock("dataset", "rm", "filed").code == 0
+
+
 def test_what_has_changed_at_the_source_is_there_after_a_rerun(cluster: Cluster, site: tuple[str, Path]) -> None:
     address, root = site
     (root / "news.txt").write_bytes(b"one\n")
@@ -211,6 +246,9 @@ def test_a_dataset_in_use_is_not_removed(cluster: Cluster, tmp_path: Path) -> No
     template["containers"][0]["volumeMounts"] = [{"name": "d", "mountPath": "/mnt/own", "readOnly": True}]
     assert cluster.paddock("submit", cluster.write(job)).code == 0
     until("reader runs", lambda: cluster.phase("reader") == "Running")
+    replaced = cluster.paddock("dataset", "create", "own", "--from", str(tmp_path), "--replace")
+    assert replaced.code == 2
+    assert "dataset own is in use by PaddleJob default/reader: it can be replaced when that has ended" in replaced.err
     refused = cluster.paddock("dataset", "rm", "own")
     assert refused.code == 2
     assert "dataset own is in use by PaddleJob default/reader: it can be removed when that has ended" in refused.err

@@ -86,10 +86,9 @@ def _check_name(name: str) -> Iterator[tuple[str, Phrase]]:
 
 def _check_source(asked: Asked) -> Iterator[tuple[str, Phrase]]:
     try:
-        source = read_source(asked.uri)
+        yield from _check_fit(asked, read_source(asked.uri))
     except BadSource as error:
         yield "uri", phrase("the address: {said}", said=Foreign(str(error)))
-        return
     if asked.sha256 and not _SHA256.fullmatch(asked.sha256):
         yield (
             "sha256",
@@ -98,7 +97,6 @@ def _check_source(asked: Asked) -> Iterator[tuple[str, Phrase]]:
                 found=len(asked.sha256),
             ),
         )
-    yield from _check_fit(asked, source)
     if asked.endpoint and not re.match(r"https?://[^\s/]+", asked.endpoint):
         yield (
             "endpoint",

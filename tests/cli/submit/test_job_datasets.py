@@ -14,7 +14,7 @@ from paddock.app.home import Home
 from paddock.app.kinds import apply_crds, build_crds
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import Local
-from paddock.cli.submit.job_datasets import check_datasets, with_data
+from paddock.cli.submit.job_datasets import check_datasets, is_same_spec, with_data
 from paddock.cli.submit.script.options import ScriptOptions
 from paddock.cli.submit.script.requests import build_documents, change_job
 from paddock.cli.submit.submission import Checked, place_document
@@ -133,3 +133,21 @@ class Blind(Seam):
 
 async def test_who_may_not_see_datasets_may_submit_jobs_all_the_same(api: LocalApi, place: Local) -> None:
     assert await look(Blind(api), place, document("words:/data"), "words:/data") == []
+
+
+@pytest.mark.parametrize(
+    ("written", "stored", "same"),
+    [
+        ({"source": {"uri": "a"}}, {"source": {"uri": "a"}}, True),
+        ({"source": {"uri": "a"}}, {"source": {"uri": "b"}}, False),
+        ({"source": {"uri": "a"}}, {"source": {"uri": "a"}, "round": 3}, True),
+        ({"source": {"uri": "a"}, "round": 2}, {"source": {"uri": "a"}, "round": 3}, False),
+        ({"source": {"uri": "a"}, "round": 0}, {"source": {"uri": "a"}}, True),
+        ({"source": {"uri": "a", "sha256": None}}, {"source": {"uri": "a"}, "storage": {}}, True),
+        ({"source": {"uri": "a"}}, {"source": {"uri": "a"}, "storage": {"size": "1Gi"}}, False),
+    ],
+)
+def test_a_dataset_that_is_written_as_it_is_stored_is_the_same(
+    written: dict[str, Any], stored: dict[str, Any], same: bool
+) -> None:
+    assert is_same_spec({"spec": written}, {"spec": stored}) is same

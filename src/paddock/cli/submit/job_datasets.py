@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from paddock.cli.cluster.datasets import explain_no_datasets, fetch_dataset
+from paddock.cli.cluster.datasets import advise, explain_no_datasets, fetch_dataset
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.places import Place
 from paddock.cli.submit.submission import Checked
@@ -66,6 +66,50 @@ async def check_datasets(
             return
         except NotFound as missing:
             notify(_explain_waiting(key, place) if missing.name else explain_no_datasets(place))
+
+
+async def leave_out_kept(
+    api: Api, place: Place, checked: Sequence[Checked], notify: Callable[[Phrase], None]
+) -> list[Checked]:
+    """The documents without Datasets that are there already as they are written, so that a file with a job and its
+    data can be submitted again. Raises `UserError` for one that exists with another spec: jobs may read what it has."""
+    kept: list[Checked] = []
+    wrong: list[Phrase] = []
+    for each in checked:
+        if each.resource != DATASETS or not each.key.name:
+            continue
+        try:
+            stored = await api.get(DATASETS, *each.key)
+        except (Forbidden, NotFound):  # the create says it better
+            continue
+        if is_same_spec(each.manifest, stored):
+            kept.append(each)
+            notify(phrase("dataset {name} is there already, as it is written here", name=each.key.name))
+        else:
+            wrong.append(_explain_other(each, place))
+    if wrong:
+        raise UserError(*wrong, phrase("nothing was submitted"))
+    return [each for each in checked if not any(each is other for other in kept)]
+
+
+def is_same_spec(written: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
+    """Whether a manifest says nothing else than what is stored. A `round` that it does not say is whatever it is."""
+    ours, theirs = _read_spec(written), _read_spec(stored)
+    return {"round": theirs.get("round", 0), **ours} == {"round": 0, **theirs}
+
+
+def _read_spec(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    spec = {name: value for name, value in (manifest.get("spec") or {}).items() if value is not None}
+    for part in ("source", "storage"):
+        spec[part] = {name: value for name, value in (spec.get(part) or {}).items() if value is not None}
+    return spec
+
+
+def _explain_other(each: Checked, place: Place) -> Phrase:
+    return phrase(
+        "{file}: dataset {name} exists already, with another spec: `{command}` removes it if nothing uses it",
+        file=each.file, name=each.key.name, command=advise(place, each.key.namespace, "rm", each.key.name),
+    )  # fmt: skip
 
 
 def _explain_waiting(key: Key, place: Place) -> Phrase:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from paddock.jobs.preflight import Document, check, check_together, format_problem, read_bytes
+from paddock.app.dataset_files import check_document
+from paddock.jobs.preflight import Document, check_together, format_problem, read_bytes
 from paddock.jobs.preflight.old_flags import check_script
 from paddock.jobs.reading.commands import is_script
 from paddock.jobs.text.formats import format_of
@@ -69,7 +70,7 @@ def read_file(file: str) -> bytes:
 def build_report(file: str, data: bytes) -> Report:
     documents = read_bytes(data)
     together = [problem for problem in check_together(documents) if problem is not None]
-    problems = [problem for document in documents for problem in check(document)]
+    problems = [problem for document in documents for problem in check_document(document)]
     ordered = sorted((*problems, *together), key=lambda each: (each.line or 0, each.column or 0))
     return Report(file, documents, tuple(ordered))
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from paddock.app.dataset_files import check_document
 from paddock.cli.cluster.errors import Failed, UserError
 from paddock.cli.cluster.flags import LOCAL, Flags
 from paddock.cli.cluster.kinds import name_for_kubectl
@@ -19,7 +20,6 @@ from paddock.jobs.model import Job
 from paddock.jobs.objects.substitutions import without
 from paddock.jobs.preflight import (
     Document,
-    check,
     check_together,
     format_problem,
     read_bytes,
@@ -84,7 +84,7 @@ def read_files(files: Sequence[str], namespace: str) -> list[Checked]:
         shown = "stdin" if file == "-" else file
         documents = read_bytes(_read(file))
         for document, twice in zip(documents, check_together(documents), strict=True):
-            problems = (*check(document), *([twice] if twice else ()))
+            problems = (*check_document(document), *([twice] if twice else ()))
             wrong += [format_problem(each, shown, language) for each in problems if each.severity == "error"]
             for each in problems:
                 if each.severity != "error":

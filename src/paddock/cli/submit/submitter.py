@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from paddock.cli.cluster.places import Place
 from paddock.cli.submit.file_environments import Needed
-from paddock.cli.submit.job_datasets import check_datasets
+from paddock.cli.submit.job_datasets import check_datasets, leave_out_kept
 from paddock.cli.submit.job_environments import write_environments
 from paddock.cli.submit.programs import fetch_programs
 from paddock.cli.submit.replacing import delete_replaced, find_replaced
@@ -53,6 +53,7 @@ class Submitter:
     async def submit(self, checked: list[Checked], without: tuple[str, ...], workdir: str | None) -> Submitted:
         """The created job. `without`: devices to remove from requests; `workdir`: the value of --workdir. Raises
         `UserError`, `ApiError`."""
+        checked = await leave_out_kept(self.client, self.place, checked, self.notify)
         checked = await self._adapt(checked, without)
         checked = await place_directories(self.client, self.place, checked, workdir, self.notify)
         job = next(each for each in checked if each.is_job)

@@ -14,7 +14,7 @@ from paddock.cli.cluster.session import choose_place, run_with_client
 from paddock.cli.output.language import localized, readers_language
 from paddock.cli.output.terminal import stderr, stdout
 from paddock.cli.submit.file_environments import Needed
-from paddock.cli.submit.job_datasets import check_datasets, with_data
+from paddock.cli.submit.job_datasets import check_datasets, leave_out_kept, with_data
 from paddock.cli.submit.job_environments import write_environments
 from paddock.cli.submit.next_steps import explain_following
 from paddock.cli.submit.programs import fetch_programs
@@ -63,7 +63,8 @@ def command(
     async def work(client: Client, place: Place) -> tuple[list[Checked], list[Manifest], list[Phrase]]:
         needed = _find_needed(checked) if place.home is not None else []
         named = [with_environment(each, which) if which else each for each, which in needed] if needed else checked
-        placed = await place_directories(client, place, named, workdir, _notify)
+        wanted = await leave_out_kept(client, place, named, _notify)
+        placed = await place_directories(client, place, wanted, workdir, _notify)
         replaced = await find_replaced(client, placed, place.flags)
         await check_with_server(client, placed, replaced=[each for each, _ in replaced], flags=place.flags)
         await refuse_missing_secrets(client, place, placed, [stored for _, stored in replaced])

@@ -6,7 +6,7 @@ counts as one step, to its first item.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from paddock.jobs.text.problems import Problem
@@ -30,8 +30,9 @@ def tell_unknown(path: str, key: str, names: Iterable[str], schema: Schema, mani
     return unknown(path, key, _properties(_walk(schema, parents)) if homes else names, homes)
 
 
-def drop_resolved(problems: Collection[Problem]) -> list[Problem]:
+def drop_resolved(problems: Iterable[Problem]) -> list[Problem]:
     """Drops problems of missing fields that go away when an unknown field is moved to its right path."""
+    problems = list(problems)
     homes = {_valid_path_of(each) for each in problems if each.code is Code.UNKNOWN_FIELD}
     return [each for each in problems if not (each.missing and any(_is_around(home, each.missing) for home in homes))]
 

@@ -108,6 +108,7 @@ KNOWN = (
         "--endpoint), as {example}"
     ),
     _sentence('found "{scheme}": allowed: {schemes}'),
+    _sentence('found "{scheme}": did you mean "{meant}"? allowed: {schemes}'),
     _sentence("{path}: the disk is full: free some space; what was fetched is kept"),
     # volumes
     _sentence("volumeMounts: volume {name} is not in spec.volumes ({names})"),

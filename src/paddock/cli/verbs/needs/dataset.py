@@ -91,9 +91,10 @@ def _source_options(command: Command) -> Command:
     help="https://, s3://, git+https://, git+ssh://, hf://, modelscope://, claim://, file:///; or a directory.",
 )
 @_source_options
+@click.option("--replace", is_flag=True, help="Where it exists: fetch it from here now, if nothing uses it.")
 @click.option("--wait", "waits", is_flag=True, help="Follow it until it is there.")
 @namespace_option
-def create(name: str, waits: bool, namespace: str, **typed: Any) -> None:
+def create(name: str, replace: bool, waits: bool, namespace: str, **typed: Any) -> None:
     """Name data; it is fetched at once, in the background.
 
     \b
@@ -111,22 +112,57 @@ def create(name: str, waits: bool, namespace: str, **typed: Any) -> None:
             raise UserError(
                 phrase("{uri} is a directory of this machine: pods of a cluster cannot mount it", uri=asked.uri)
             )
+        said = phrase("{object} created", object=f"dataset/{name}")
         try:
             made = await client.create(DATASETS, manifest, strict=True)
         except AlreadyExists:
-            raise UserError(
-                phrase(
-                    "dataset {name} exists already: `{command}` fetches it again, `{other}` removes it",
-                    name=name,
-                    command=advise(place, namespace, "rerun", name), other=advise(place, namespace, "rm", name),
-                )
-            ) from None  # fmt: skip
+            if not replace:
+                raise UserError(_explain_existing(place, namespace, name)) from None
+            made, said = await _replace(client, place, manifest)
         except NotFound:
             raise UserError(explain_no_datasets(place)) from None
-        stdout().print(localized(phrase("{object} created", object=f"dataset/{name}")))
+        stdout().print(localized(said))
         await _follow_or_tell(client, place, made, waits)
 
     _run(work, namespace, name)
+
+
+def _explain_existing(place: Place, namespace: str, name: str) -> Phrase:
+    return phrase(
+        "dataset {name} exists already: `{command}` fetches it again, `{other}` removes it, and --replace fetches it "
+        "from here",
+        name=name, command=advise(place, namespace, "rerun", name), other=advise(place, namespace, "rm", name),
+    )  # fmt: skip
+
+
+async def _replace(client: Client, place: Place, manifest: Manifest) -> tuple[Manifest, Phrase]:
+    """Another source for a dataset that exists. Raises `UserError` while somebody uses it, as a training would read
+    other files than it began with; and for another claim, which cannot be had in place of one that has files."""
+    from paddock.cli.submit.job_datasets import is_same_spec
+
+    name = name_of(manifest)
+    before = await fetch_dataset(client, place, key_of(manifest).namespace, name)
+    if is_deleting(before):
+        raise UserError(phrase("dataset {name} is being deleted", name=name))
+    if is_same_spec(manifest, before):
+        return before, phrase("{object} is as it was", object=f"dataset/{name}")
+    if users := await _fetch_users(client, before):
+        said = phrase(
+            "dataset {name} is in use by {user}: it can be replaced when that has ended",
+            name=name, user=_name_users(users),
+        )  # fmt: skip
+        raise UserError(said)
+    old, new = before["spec"], manifest["spec"]
+    if "storage" in new and new["storage"] != old.get("storage"):
+        said = phrase(
+            "dataset {name} keeps its claim: `{command}` removes both, and another claim can then be asked for",
+            name=name, command=advise(place, key_of(manifest).namespace, "rm", name),
+        )  # fmt: skip
+        raise UserError(said)
+    source = {**dict.fromkeys(old.get("source") or {}), **new["source"]}
+    patch = {"metadata": {"resourceVersion": version_of(before)}, "spec": {"source": source}}
+    made = await client.patch(DATASETS, *key_of(before), patch)
+    return made, phrase("{object} replaced", object=f"dataset/{name}")
 
 
 def _read_directory(text: str) -> str:
@@ -252,7 +288,11 @@ def rm(names: tuple[str, ...], namespace: str) -> None:
         found = [await fetch_dataset(client, place, namespace, name) for name in dict.fromkeys(names)]
         for dataset in found:
             if users := await _fetch_users(client, dataset):
-                raise UserError(_explain_users(name_of(dataset), users))
+                said = phrase(
+                    "dataset {name} is in use by {user}: it can be removed when that has ended",
+                    name=name_of(dataset), user=_name_users(users),
+                )  # fmt: skip
+                raise UserError(said)
         for dataset in found:
             uid = str(metadata(dataset).get("uid") or "")
             await client.delete(DATASETS, namespace, name_of(dataset), uid=uid)
@@ -261,11 +301,10 @@ def rm(names: tuple[str, ...], namespace: str) -> None:
     run_with_client(work)
 
 
-def _explain_users(name: str, users: Sequence[User]) -> Phrase:
-    user: Phrase | str = str(users[0])
-    if len(users) > 1:
-        user = phrase("{names} and {count} more", names=user, count=len(users) - 1)
-    return phrase("dataset {name} is in use by {user}: it can be removed when that has ended", name=name, user=user)
+def _name_users(users: Sequence[User]) -> Phrase | str:
+    if len(users) == 1:
+        return str(users[0])
+    return phrase("{names} and {count} more", names=str(users[0]), count=len(users) - 1)
 
 
 async def _fetch_users(client: Client, dataset: Manifest) -> list[User]:

@@ -1,0 +1,153 @@
+"""A manifest of a Dataset -> its problems with their lines, as `jobs.preflight` finds those of a job. Pure.
+
+The layers keep `jobs` from knowing the kind Dataset, so what both need stands here: `check_document` is for a file, in
+which both may stand. The API server checks again, without lines; what an address means only the controller knows there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any
+
+from paddock.app.dataset_manifests import ACCESS_MODES, Asked, find_problems
+from paddock.datasets.crd import build_crd
+from paddock.datasets.sources import hide
+from paddock.jobs.preflight import check
+from paddock.jobs.preflight.dumps import check_dump
+from paddock.jobs.preflight.levels import drop_resolved, tell_unknown
+from paddock.jobs.preflight.parts import mapping
+from paddock.jobs.preflight.placeholders import check_placeholders
+from paddock.jobs.preflight.spelling import correct_names
+from paddock.jobs.reading.structure import check_structure
+from paddock.jobs.reading.yaml_nodes import Document
+from paddock.jobs.text.phrases import phrase
+from paddock.jobs.text.problems import Problem
+from paddock.jobs.text.sentences import nearest, perhaps, told, wrong
+from paddock.kube.meta import DATASETS
+from paddock.kube.schemas import Schema, definition
+
+_PATHS = {
+    "name": "metadata.name",
+    "uri": "spec.source.uri",
+    "sha256": "spec.source.sha256",
+    "revision": "spec.source.revision",
+    "endpoint": "spec.source.endpoint",
+    "region": "spec.source.region",
+    "include": "spec.source.include",
+    "exclude": "spec.source.exclude",
+    "secret": "spec.source.secretName",
+    "size": "spec.storage.size",
+    "access_modes": "spec.storage.accessModes",
+}
+"""The path in a manifest of each field of `Asked` that may have a problem."""
+
+
+def check_document(document: Document) -> tuple[Problem, ...]:
+    """The problems of a document of any kind, in the order of its lines."""
+    found = check(document)
+    if not is_dataset(document.manifest):
+        return found
+    said = {each.path for each in found}
+    own = (_place(each, document) for each in find_file_problems(document.manifest) if each.path not in said)
+    return tuple(sorted((*found, *own), key=lambda each: (each.line or 0, each.column or 0)))
+
+
+def is_dataset(manifest: Mapping[str, Any]) -> bool:
+    return (manifest.get("apiVersion"), manifest.get("kind")) == (DATASETS.api_version, DATASETS.kind)
+
+
+def find_file_problems(manifest: Mapping[str, Any]) -> list[Problem]:
+    """Without lines; of a field the first problem alone."""
+    schema = _build_schema()
+    whole, spelling = correct_names(manifest, schema)
+    own = {key: value for key, value in whole.items() if key != "status"}
+    others = [
+        *check_structure(schema, own, partial(tell_unknown, schema=schema, manifest=own)),
+        *_check_values(own),
+        *check_dump(manifest),
+    ]
+    placeholders, filled = check_placeholders(own, {each.path for each in others if each.severity == "error"})
+    first: dict[str, Problem] = {}
+    for problem in (*placeholders, *(each for each in others if each.path not in filled)):
+        first.setdefault(problem.path, problem)
+    return [*spelling.problems, *map(spelling.as_written, drop_resolved(first.values()))]
+
+
+@cache
+def _build_schema() -> Schema:
+    own: Schema = build_crd()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    outer = {
+        "apiVersion": {"type": "string"},
+        "kind": {"type": "string"},
+        "metadata": definition("ObjectMeta"),
+    }
+    return {**own, "properties": {**own["properties"], **outer}}
+
+
+def _check_values(manifest: Mapping[str, Any]) -> Iterator[Problem]:
+    """What no type says: the address, and what must fit it. A value of a wrong type counts as absent."""
+    metadata, spec = mapping(manifest.get("metadata")), mapping(manifest.get("spec"))
+    source, storage = mapping(spec.get("source")), mapping(spec.get("storage"))
+    asked = Asked(
+        name=_text(metadata, "name"),
+        uri=_text(source, "uri"),
+        sha256=_text(source, "sha256"),
+        revision=_text(source, "revision"),
+        endpoint=_text(source, "endpoint"),
+        region=_text(source, "region"),
+        include=_texts(source, "include"),
+        exclude=_texts(source, "exclude"),
+        secret=_text(source, "secretName"),
+        size=str(storage["size"]) if isinstance(storage.get("size"), str | int) else "",
+        access_modes=_texts(storage, "accessModes"),
+    )
+    generated = not asked.name and bool(_text(metadata, "generateName"))
+    for field, said in find_problems(asked):
+        if field == "uri" and "uri" not in source:
+            continue  # its absence is told by the schema
+        if field == "name" and generated:
+            continue
+        if field == "access_modes":
+            continue  # each has its own place, below
+        found = hide(asked.uri) if field == "uri" else getattr(asked, field)
+        yield told(_PATHS[field], said, found)
+    for place, mode in enumerate(asked.access_modes):
+        yield from _check_mode(place, mode)
+    yield from _check_round(spec.get("round"))
+
+
+def _check_mode(place: int, mode: str) -> Iterator[Problem]:
+    if mode not in ACCESS_MODES:
+        near = nearest(mode, ACCESS_MODES)
+        said = phrase("{found} is no access mode: write {allowed}", found=repr(mode), allowed=ACCESS_MODES)
+        yield told(
+            f"spec.storage.accessModes[{place}]",
+            phrase("{said}{perhaps}", said=said, perhaps=perhaps(near)),
+            mode,
+            ", ".join(ACCESS_MODES),
+            near,
+        )
+
+
+def _check_round(value: object) -> Iterator[Problem]:
+    if isinstance(value, int) and not isinstance(value, bool) and not 0 <= value < 2**31:
+        yield wrong("spec.round", value, phrase("a whole number from {low} to {high}", low=0, high=2**31 - 1))
+
+
+def _text(values: Mapping[str, Any], name: str) -> str:
+    value = values.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _texts(values: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    value = values.get(name)
+    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()
+
+
+def _place(problem: Problem, document: Document) -> Problem:
+    if problem.line:
+        return problem
+    place = document.place_of(problem.path)
+    return replace(problem, line=place.line, column=place.column if problem.about_key else place.value_column)
