@@ -8,8 +8,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from history.test_logs import write_log
-from paddock.app.doctor.jobs import Looked, look_at_job, look_at_run
+from paddock.app.doctor.jobs import Looked, look_at_job, look_at_run, read_file, share_of
 from paddock.app.history import History
 from paddock.app.home import Home
 from paddock.history.records import RunRecord
@@ -40,23 +42,41 @@ class FakeClient:
     objects: Mapping[Resource, Sequence[Manifest]]
     logs: Mapping[str, bytes] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    read: int = 0
 
     async def list(self, resource: Resource, namespace: str = "", **_: Any) -> Any:
         if resource == NODES and resource not in self.objects:
             raise Forbidden("nodes is forbidden")
         return SimpleNamespace(items=list(self.objects.get(resource, ())))
 
-    async def stream_log(self, namespace: str, pod: str, **_: Any) -> AsyncIterator[bytes]:
+    async def stream_log(self, namespace: str, pod: str, tail: int | None = None, **_: Any) -> AsyncIterator[bytes]:
         self.asked.append(pod)
         if pod not in self.logs:
             raise NotFound(f'pods "{pod}" not found')
-        for start in range(0, len(self.logs[pod]), 1000):
-            yield self.logs[pod][start : start + 1000]
+        text = self.logs[pod] if tail is None else b"".join(self.logs[pod].splitlines(keepends=True)[-tail:])
+        for start in range(0, len(text), 1000):
+            self.read += 1000
+            yield text[start : start + 1000]
 
 
-async def look(client: FakeClient, job: Manifest, *, local: bool = False, history: History | None = None) -> Looked:
+async def look(
+    client: FakeClient,
+    job: Manifest,
+    *,
+    local: bool = False,
+    history: History | None = None,
+    most: int | None = None,
+) -> Looked:
     read, status = PADDLEPADDLE.read_job(job), PADDLEPADDLE.read_status(job)
-    return await look_at_job(client, read, status, "one", history=history, local=local)  # type: ignore[arg-type]
+    return await look_at_job(
+        client,  # type: ignore[arg-type]
+        read,
+        status,
+        "one",
+        history=history,
+        local=local,
+        most=most,
+    )
 
 
 def checks(looked: Looked) -> list[tuple[str, str]]:
@@ -109,3 +129,45 @@ async def test_a_job_that_is_gone_is_looked_at_by_its_record(tmp_path: Path) -> 
     run = RunRecord("batch.paddlepaddle.org/v1", "PaddleJob", "default", "demo", "one", 1, 100.0, spec=job["spec"])
     looked = await look_at_run(History(home), run)
     assert [check for check, _ in checks(looked)] == ["nodes-differ-from-replicas", "devices-are-labels"]
+
+
+MIDDLE = [f"Epoch {number}, Loss 0.5" for number in range(200_000)]
+
+
+def stamp(lines: Sequence[str]) -> bytes:
+    return "".join(f"2026-11-23T21:28:18.{number:09d}Z {line}\n" for number, line in enumerate(lines)).encode()
+
+
+@pytest.mark.parametrize(("middle", "cut"), [(200_000, 1), (3_500, 0), (100, 0)])
+async def test_of_a_large_log_of_a_kubernetes_the_beginning_and_the_end_are_read(middle: int, cut: int) -> None:
+    pod, lines = build_pod("worker", 0), [*LABELS.splitlines(), *MIDDLE[:middle], "E   CUDA out of memory", "the end"]
+    client = FakeClient({PODS: [pod]}, {name_of(pod): stamp(lines)})
+    looked = await look(client, build_job(1), most=2 << 17)
+    assert checks(looked) == [("devices-are-labels", "worker-0, line 3")]
+    assert looked.cut == cut
+    assert client.read < 400_000
+    if not cut:
+        assert looked.lines == len(lines), "each once"
+
+
+@pytest.mark.parametrize(("end", "cut"), [(None, False), (1 << 16, True), (1 << 30, False)])
+def test_of_a_large_file_both_ends_are_read_and_the_lines_between_them_are_counted_about(
+    tmp_path: Path, end: int | None, cut: bool
+) -> None:
+    home, lines = Home(tmp_path, tmp_path), [*LABELS.splitlines(), *MIDDLE, "the end"]
+    write_log(home.node, "demo-worker-0", "a", job="one", attempt=0, text="\n".join(lines) + "\n")
+    (file,) = History(home).find_job_logs("default", "demo", "one")
+    read = list[int]()
+    log = read_file(file, lambda _rank, size: read.append(size), end)
+    assert log is not None
+    assert (log.has_gap, log.last_text, log.block_line > 0) == (cut, "the end", True)
+    assert abs(log.lines - len(lines)) <= (len(lines) // 4 if cut else 0)
+    assert read[-1] <= (3 << 16 if cut else 1 << 30)
+
+
+@pytest.mark.parametrize(("most", "logs", "share"), [
+    (None, 5, None), (16 << 20, 1, 1 << 20), (16 << 20, 64, 1 << 17), (16 << 20, 10_000, 1 << 14),
+    (1 << 20, 0, 1 << 19),
+])  # fmt: skip
+def test_the_more_logs_there_are_the_less_of_each_is_read(most: int | None, logs: int, share: int | None) -> None:
+    assert share_of(most, logs) == share

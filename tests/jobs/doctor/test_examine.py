@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from paddock.jobs.doctor.asked import CPU, Asked, Machine, RankSeen, RoleAsked
 from paddock.jobs.doctor.examine import examine, name_logs
 from paddock.jobs.doctor.findings import Finding, Severity
 from paddock.jobs.doctor.launch_block import LaunchLog, read_launch_logs
+from paddock.jobs.model import CauseRecord
 from paddock.jobs.preflight.old_flags import find_paddle_launch
 from paddock.jobs.text.phrases import phrase, render
 
@@ -293,6 +295,56 @@ def test_a_case_gives(case: str) -> None:
     assert [each.check for each in examine(asked, logs, ranks, Machine(gpus=0))] == expected
 
 
+NEEDS: dict[str, tuple[CauseRecord, str, str, str]] = {
+    "a dataset that somebody must mend": (
+        CauseRecord("DatasetFailed", {"dataset": "words", "message": "host has no words.tar", "retries": False}),
+        "dataset-failed", "dataset words could not be fetched: host has no words.tar",
+        "paddock dataset rerun words -n team",
+    ),
+    "a dataset that is tried again": (
+        CauseRecord("DatasetFailed", {"dataset": "words", "message": "the disk is full", "retries": True}),
+        "dataset-failed", "dataset words could not be fetched: the disk is full", "paddock dataset rerun words -n team",
+    ),
+    "a dataset that is not there": (
+        CauseRecord("DatasetMissing", {"dataset": "wrds", "namespace": "team", "nearest": "words"}),
+        "dataset-missing", "namespace team has no dataset wrds", "paddock dataset create wrds -n team --from URL",
+    ),
+    "a dataset that is being deleted": (
+        CauseRecord("DatasetMissing", {"dataset": "words", "namespace": "team", "deleting": True}),
+        "dataset-missing", "dataset words is being deleted", "paddock dataset create words -n team --from URL",
+    ),
+    "a cluster without datasets": (
+        CauseRecord("DatasetsUnserved", {"dataset": "words"}),
+        "datasets-unserved", "the job mounts dataset words, and this cluster has no Datasets",
+        "paddock manifests --datasets | kubectl apply -f -",
+    ),
+    "an operator that may not read them": (
+        CauseRecord("DatasetsUnserved", {"dataset": "words", "message": "datasets is forbidden"}),
+        "datasets-unserved", "the operator cannot read dataset words: datasets is forbidden",
+        "paddock manifests --datasets | kubectl apply -f -",
+    ),
+    "an environment that could not be built": (
+        CauseRecord("EnvironmentFailed", {"rank": "worker-0", "message": "environment mine: no package nmpy"}),
+        "environment-failed", "worker-0 cannot start: environment mine: no package nmpy",
+        "paddock env build mine",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("need", NEEDS)
+def test_what_a_job_needs_and_has_not_is_found_with_the_command_that_mends_it(need: str) -> None:
+    cause, check, what, command = NEEDS[need]
+    waits = {"worker-0": RankSeen(waits=phrase("it waits")), "worker-1": QUIET}
+    (found,) = examine(replace(JOB, options=" -n team"), {}, waits, cause=cause)
+    assert (found.check, render(found.what), found.command) == (check, what, command)
+    assert found.severity is Severity.WRONG
+
+
+def test_a_job_that_only_waits_for_its_data_needs_nothing_of_anybody() -> None:
+    cause = CauseRecord("WaitingForDataset", {"dataset": "words", "percent": 41})
+    assert examine(JOB, {}, {}, cause=cause) == ()
+
+
 def read_checks() -> set[str]:
     """The names of all checks, in the code."""
     folder = Path(doctor.__file__).parent
@@ -305,6 +357,7 @@ def test_each_check_has_a_case() -> None:
     checks = read_checks()
     assert len(checks) > 35
     cases = [*FOUND.values(), *(expected for _, _, _, expected in MADE.values())]
+    cases += [[check] for _, check, _, _ in NEEDS.values()]
     assert checks - {name for names in cases for name in names} == set()
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from paddock.app.history import History, open_log
@@ -31,6 +32,8 @@ from paddock.kube.usage import POD_METRICS, read_usage
 
 _CHUNK = 1 << 20
 _AT_ONCE = 8
+_LEAST_END = 1 << 14
+_TAIL_LINES = 2000
 Report = Callable[[str, int], None]
 """(rank, bytes read so far)"""
 
@@ -41,12 +44,13 @@ def ignore(_rank: str, _bytes: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What was looked at, in numbers, and what was found."""
+    """What was looked at, in numbers, and what was found. `cut`: logs of which the middle was not read."""
 
     findings: tuple[Finding, ...]
     logs: int = 0
     lines: int = 0
     pods: int = 0
+    cut: int = 0
 
 
 async def look_at_job(
@@ -59,14 +63,15 @@ async def look_at_job(
     local: bool,
     options: str = "",
     report: Report = ignore,
+    most: int | None = None,
 ) -> Looked:
-    """`history`: the files of the local cluster, or what a console has copied of a Kubernetes' logs. Raises
-    `ApiError`."""
+    """`history`: the files of the local cluster, or what a console has copied of a Kubernetes' logs. `most`: bytes of
+    all logs together that are read, the first and the last of each; None reads all. Raises `ApiError`."""
     pods = [each for each in (await client.list(PODS, job.key.namespace)).items if is_controlled_by(each, uid)]
     kept = history.find_job_logs(*job.key, uid) if history else []
-    printed = await _read_files(kept, report) if kept else {}
+    printed = await _read_files(kept, report, most) if kept else {}
     if not local:
-        printed |= await _fetch_logs(client, [each for each in pods if _is_of(each, status)], report)
+        printed |= await _fetch_logs(client, [each for each in pods if _is_of(each, status)], report, most)
     around = Surroundings(
         cores=await _fetch_cores(client, job.key.namespace, pods),
         nodes=await _list(client, NODES),
@@ -75,7 +80,8 @@ async def look_at_job(
     if local:
         around = await _add_environment(client, pods, around)
     findings = examine_job(job, status, pods, printed, time.time(), around, options)
-    return Looked(findings, len(printed), sum(each.log.lines for each in printed.values()), len(pods))
+    cut = sum(each.log.has_gap for each in printed.values())
+    return Looked(findings, len(printed), sum(each.log.lines for each in printed.values()), len(pods), cut)
 
 
 async def look_at_run(history: History, run: RunRecord, options: str = "", report: Report = ignore) -> Looked:
@@ -100,23 +106,28 @@ def _is_of(pod: Manifest, status: Status) -> bool:
     return read is not None and status.holds(read)
 
 
-async def _read_files(files: Sequence[LogFile], report: Report) -> dict[str, Printed]:
+def share_of(most: int | None, logs: int) -> int | None:
+    """Bytes of either end of a log that are read, of so many logs; None reads all. Pure."""
+    return None if most is None else max(_LEAST_END, min(_CHUNK, most // (2 * max(1, logs))))
+
+
+async def _read_files(files: Sequence[LogFile], report: Report, most: int | None = None) -> dict[str, Printed]:
     """Those of the last attempt that has printed."""
     last = max((each.place.attempt for each in files if each.size), default=0)
     chosen = [each for each in files if each.place.attempt == last]
     found = {}
     for file in chosen:
-        log = await asyncio.to_thread(read_file, file, report)
+        log = await asyncio.to_thread(read_file, file, report, share_of(most, len(chosen)))
         if log is not None:
             found[file.rank] = Printed(log, file.modified)
     return found
 
 
-def read_file(file: LogFile, report: Report = ignore) -> LaunchLog | None:
-    """None where a program has put something else in the file's place."""
+def read_file(file: LogFile, report: Report = ignore, end: int | None = None) -> LaunchLog | None:
+    """None where a program has put something else in the file's place. `end`: bytes of either end that are read."""
     lines = LogBytes()
     try:
-        for chunk in _read_chunks(file):
+        for chunk in _read_chunks(file, end, lines.leave_out):
             lines.feed(chunk)
             report(file.rank, lines.size)
     except OSError:
@@ -124,17 +135,25 @@ def read_file(file: LogFile, report: Report = ignore) -> LaunchLog | None:
     return lines.end()
 
 
-def _read_chunks(file: LogFile) -> Iterator[bytes]:
+def _read_chunks(file: LogFile, end: int | None, leave_out: Callable[[int], None]) -> Iterator[bytes]:
+    """`leave_out` is told how many bytes are left out before the next chunk."""
     descriptor = open_log(file)
     try:
+        left_out = 0 if end is None else os.fstat(descriptor).st_size - 2 * end
+        if end is not None and left_out > 0:
+            yield os.read(descriptor, end)
+            os.lseek(descriptor, end + left_out, os.SEEK_SET)
+            leave_out(left_out)
         while chunk := os.read(descriptor, _CHUNK):
             yield chunk
     finally:
         os.close(descriptor)
 
 
-async def _fetch_logs(client: Client, pods: Iterable[Manifest], report: Report) -> dict[str, Printed]:
-    some = asyncio.Semaphore(_AT_ONCE)
+async def _fetch_logs(
+    client: Client, pods: Sequence[Manifest], report: Report, most: int | None = None
+) -> dict[str, Printed]:
+    some, end = asyncio.Semaphore(_AT_ONCE), share_of(most, len(pods))
 
     async def fetch(pod: Manifest) -> tuple[str, Printed | None]:
         read = read_pod(pod)
@@ -142,7 +161,7 @@ async def _fetch_logs(client: Client, pods: Iterable[Manifest], report: Report) 
         lines = LogBytes()
         try:
             async with some:
-                async for chunk in client.stream_log(namespace_of(pod), name_of(pod), timestamps=True):
+                async for chunk in _stream(client, pod, end, lines.leave_out):
                     lines.feed(chunk)
                     report(rank, lines.size)
         except ApiError:
@@ -152,6 +171,47 @@ async def _fetch_logs(client: Client, pods: Iterable[Manifest], report: Report) 
 
     found = await asyncio.gather(*map(fetch, pods))
     return {rank: printed for rank, printed in found if printed is not None}
+
+
+async def _stream(
+    client: Client, pod: Manifest, end: int | None, leave_out: Callable[[int], None]
+) -> AsyncIterator[bytes]:
+    """The log of a pod; with `end`, so many bytes of its beginning and as many of its last lines. `leave_out` is told
+    where lines are missing between them; how many, no API tells."""
+    name, read, open_line, last = (namespace_of(pod), name_of(pod)), 0, b"", b""
+    async with aclosing(client.stream_log(*name, timestamps=True)) as beginning:  # type: ignore[type-var]
+        async for chunk in beginning:
+            read += len(chunk)
+            whole, newline, open_line = (open_line + chunk).rpartition(b"\n")
+            last = whole.rpartition(b"\n")[2] or last
+            yield whole + newline
+            if end is not None and read >= end:
+                break
+        else:
+            yield open_line
+            return
+    seen, lines = _stamp(last), await _fetch_last(client, pod, end or 0)
+    new = [line for line in lines if _stamp(line) > seen]
+    if len(new) == len(lines):  # none of them came with the beginning
+        leave_out(0)
+        yield b"\n"
+    yield b"\n".join([*new, b""])
+
+
+async def _fetch_last(client: Client, pod: Manifest, most: int) -> list[bytes]:
+    """The last lines of a log, whole ones, of so many bytes."""
+    text, size = b"", 0
+    name = namespace_of(pod), name_of(pod)
+    async with aclosing(client.stream_log(*name, timestamps=True, tail=_TAIL_LINES)) as ending:  # type: ignore[type-var]
+        async for chunk in ending:
+            text, size = (text + chunk)[-most:], size + len(chunk)
+    lines = text.split(b"\n")
+    return [line for line in (lines[1:] if size > most else lines) if line]
+
+
+def _stamp(line: bytes) -> bytes:
+    """Its time. Those of one server have one form, so they are compared as text."""
+    return line.partition(b" ")[0]
 
 
 async def _fetch_cores(client: Client, namespace: str, pods: Sequence[Manifest]) -> Mapping[str, float]:

@@ -27,6 +27,8 @@ _LATELY = 24 * 3600.0
 """Seconds for which a job that has failed is looked at without being named."""
 MOST = 20
 """Jobs that are looked at without being named."""
+MOST_BYTES = 16 << 20
+"""Bytes of the logs of each of them that are read: the first and the last of each log."""
 
 
 async def examine_job(client: Client, place: Place, namespace: str, word: str, report: Report) -> Subject:
@@ -54,7 +56,7 @@ async def examine_jobs(client: Client, place: Place, namespace: str, report: Rep
             jobs=counted("{count} job", "{count} jobs", count=len(found)),
         )
         return [Subject(localized(phrase("namespace {name}", name=namespace)), (), looked)]
-    return [await _examine(client, place, each, report) for each in chosen[:MOST]]
+    return [await _examine(client, place, each, report, MOST_BYTES) for each in chosen[:MOST]]
 
 
 def _is_wanted(job: StoredJob, now: float) -> bool:
@@ -64,7 +66,7 @@ def _is_wanted(job: StoredJob, now: float) -> bool:
     return not status.phase.terminal
 
 
-async def _examine(client: Client, place: Place, stored: StoredJob, report: Report) -> Subject:
+async def _examine(client: Client, place: Place, stored: StoredJob, report: Report, most: int | None = None) -> Subject:
     name = f"{stored.resource.kind} {stored.key.namespace}/{stored.key.name}"
     options = place.flags.of(stored.key.namespace)
     if stored.job is None:
@@ -73,9 +75,17 @@ async def _examine(client: Client, place: Place, stored: StoredJob, report: Repo
         return Subject(name, (), phrase("nothing"), why)
     looked = await look_at_job(
         client, stored.job, stored.status, stored.uid,
-        history=History(_home(place)), local=place.home is not None, options=options, report=report,
+        history=History(_home(place)), local=place.home is not None, options=options, report=report, most=most,
     )  # fmt: skip
-    return Subject(name, looked.findings, _tell(looked), hint=_advise(stored, options))
+    said = _tell(looked)
+    if looked.cut:
+        said = phrase(
+            "{said}; of {logs} only the first and the last part was read, so numbers of lines are about right: "
+            "`{command}` reads all",
+            said=said, logs=counted("{count} log", "{count} logs", count=looked.cut),
+            command=f"paddock doctor {stored.key.name}{options}",
+        )  # fmt: skip
+    return Subject(name, looked.findings, said, hint=_advise(stored, options))
 
 
 def _advise(stored: StoredJob, options: str) -> Phrase | None:

@@ -42,8 +42,9 @@ class RoleAsked:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`job`: its name, empty for a log alone. `edit`, `logs`: the commands that edit it and print its logs. `wheel`:
-    `CPU` or `GPU`, which `environment` has (the name of an Environment, or an image); empty where nobody knows."""
+    """`job`: its name, empty for a log alone. `edit`, `logs`: the commands that edit it and print its logs;
+    `options`: those by which a command reaches it. `wheel`: `CPU` or `GPU`, which `environment` has (the
+    name of an Environment, or an image); empty where nobody knows."""
 
     job: str = ""
     framework: str = ""
@@ -53,6 +54,7 @@ class Asked:
     environment: str = ""
     edit: str = ""
     logs: str = ""
+    options: str = ""
 
     @property
     def nodes(self) -> int | None:
@@ -97,6 +99,7 @@ def read_asked(job: Job, wheel: str = "", environment: str = "", options: str = 
         environment=environment,
         edit=f"paddock get jobs {name}{options} -o yaml",
         logs=f"paddock logs {name}{options} --raw",
+        options=options,
     )
 
 

@@ -10,16 +10,19 @@ from dataclasses import dataclass, field
 from paddock.jobs.doctor.asked import Asked, Machine, RankSeen
 from paddock.jobs.doctor.launch_block import LaunchLog
 from paddock.jobs.doctor.signs import Sign
+from paddock.jobs.model import CauseRecord
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`logs`: by rank (`worker-0`) of a job, by host of a log; one without a name has the key empty."""
+    """`logs`: by rank (`worker-0`) of a job, by host of a log; one without a name has the key empty. `cause`: why the
+    job waits or has ended, as it is recorded."""
 
     asked: Asked
     logs: Mapping[str, LaunchLog]
     ranks: Mapping[str, RankSeen] = field(default_factory=dict)
     machine: Machine = field(default_factory=Machine)
+    cause: CauseRecord | None = None
 
     def find(self, sign: str) -> list[tuple[str, LaunchLog, Sign]]:
         """The logs that have the sign."""

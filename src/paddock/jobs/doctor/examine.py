@@ -13,12 +13,15 @@ from paddock.jobs.doctor.devices import check_devices
 from paddock.jobs.doctor.elastic import check_elastic
 from paddock.jobs.doctor.findings import Finding, Severity
 from paddock.jobs.doctor.launch_block import LaunchLog
+from paddock.jobs.doctor.needs import check_needs
 from paddock.jobs.doctor.network import check_network
 from paddock.jobs.doctor.nodes import check_nodes
 from paddock.jobs.doctor.silence import check_silence
 from paddock.jobs.doctor.started import check_started
+from paddock.jobs.model import CauseRecord
 
 CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
+    check_needs,
     check_nodes,
     check_elastic,
     check_devices,
@@ -59,10 +62,11 @@ _FOLLOWS: Mapping[str, frozenset[str]] = {
 
 def examine(
     asked: Asked, logs: Mapping[str, LaunchLog], ranks: Mapping[str, RankSeen] | None = None,
-    machine: Machine | None = None,
+    machine: Machine | None = None, cause: CauseRecord | None = None,
 ) -> tuple[Finding, ...]:  # fmt: skip
-    """`logs`: by rank of a job, by host of a log alone. `ranks`: what the cluster says of the ranks of a job."""
-    case = Case(asked, logs, ranks or {}, machine or Machine())
+    """`logs`: by rank of a job, by host of a log alone. `ranks`: what the cluster says of the ranks of a job. `cause`:
+    what its status says."""
+    case = Case(asked, logs, ranks or {}, machine or Machine(), cause)
     found = [each for check in CHECKS for each in check(case)]
     kept = [each for each in found if not _follows(each, found)]
     return tuple(sorted(kept, key=lambda each: each.severity is not Severity.WRONG))

@@ -69,7 +69,7 @@ def examine_job(
         for rank in job.ranks()
     }
     logs = {rank: each.log for rank, each in printed.items()}
-    return examine(asked, logs, ranks, Machine(count_gpus(around.nodes)))
+    return examine(asked, logs, ranks, Machine(count_gpus(around.nodes)), status.cause)
 
 
 def see_rank(pod: Pod | None, printed: Printed | None, cores: float | None, now: Moment) -> RankSeen:

@@ -92,7 +92,7 @@ class LaunchLog:
     `run` and `watching`: the last of each, None where it is not there. `waits_since`: the number of a line `Waiting
     peer start...` after which nothing has started. `began`, `ended`: the first and the last time in its lines. `gap`:
     the longest time in seconds between two lines that both have one, without a line between them; `gap_line`: the
-    second of them."""
+    second of them. `has_gap`: lines in the middle were not read, so what is not seen may have been there."""
 
     source: str = ""
     lines: int = 0
@@ -115,6 +115,11 @@ class LaunchLog:
     ended: Moment | None = None
     gap: float = 0.0
     gap_line: int = 0
+    has_gap: bool = False
+
+    @property
+    def may_have_started(self) -> bool:
+        return self.starts > 0 or self.has_gap
 
     def argument(self, name: str) -> str:
         """Empty for one that was not given."""
@@ -149,6 +154,7 @@ class _Reader:
         self.began: Moment | None = None
         self.ended: Moment | None = None
         self.gap, self.gap_line = 0.0, 0
+        self.has_gap = False
         self._in_old_block = False
         self._timed = 0
 
@@ -178,6 +184,12 @@ class _Reader:
             if _TIME.search(text, 0, 60):
                 self._take_time(Line(text))
                 break
+
+    def leave_out(self, lines: int) -> None:
+        """Also the time that has passed in them is no pause. Who still waits says it again."""
+        self.lines += lines
+        self.has_gap, self.waits_since, self._in_old_block = True, 0, False
+        self._recent.clear()
 
     def _take_time(self, line: Line, number: int = 0) -> None:
         moment = line.seconds
@@ -288,12 +300,27 @@ class LogReader:
             found.append(_Reader(line.host, self.number))
         return found[-1]
 
-    def build(self) -> tuple[LaunchLog, ...]:
-        """Those that have something of a launcher; all where none has."""
+    def count(self) -> int:
+        """Lines so far, with those that are held back."""
+        return self.number + len(self._held)
+
+    def leave_out(self, lines: int) -> None:
+        """So many lines that nobody has read, about; those that follow are numbered after them."""
+        self._release()
+        self.number += lines
+        for readers in self._readers.values():
+            readers[-1].leave_out(lines)
+
+    def _release(self) -> None:
+        """What was held back until its prefixes are known."""
         if self._held:
             held, self._held, self._prefixes.is_known = self._held, [], True
             for start in range(0, len(held), _CHUNK):
                 self._feed_chunk(held[start : start + _CHUNK])
+
+    def build(self) -> tuple[LaunchLog, ...]:
+        """Those that have something of a launcher; all where none has."""
+        self._release()
         found = [reader.build() for readers in self._readers.values() for reader in readers]
         return tuple([each for each in found if each.is_known] or found)
 

@@ -39,7 +39,9 @@ def check_network(case: Case) -> Iterator[Finding]:
 
 
 def _check_master(case: Case) -> Iterator[Finding]:
-    found = [each for each in case.find(signs.MASTER_NOT_READY) if not each[1].starts and each[2].count >= _FEW]
+    found = [
+        each for each in case.find(signs.MASTER_NOT_READY) if not each[1].may_have_started and each[2].count >= _FEW
+    ]
     if not found:
         return
     _, log, sign = found[0]

@@ -207,7 +207,7 @@ def _is_elastic(log: LaunchLog) -> bool:
 def _check_never_started(case: Case) -> Iterator[Finding]:
     """A block, and no `Watching Pod` after it, though the launcher has ended."""
     for name, log in case.logs.items():
-        if log.launcher != PADDLE or log.starts or not (log.block_line or log.job) or log.waits_since:
+        if log.launcher != PADDLE or log.may_have_started or not (log.block_line or log.job) or log.waits_since:
             continue
         last = read_complaint(log.last_text)
         if log.exit_code is None and last is None:
