@@ -192,6 +192,7 @@ async def operating(recorder: Recorder, scenes: list[Scene], namespace: str) -> 
         await election.release()
 
 
+@pytest.mark.slow
 async def test_every_request_is_in_the_table_and_every_right_is_used(world: World) -> None:
     await install_volcano(world.api)
     recorder = Recorder(world.api)

@@ -173,7 +173,7 @@ names = st.sampled_from(["a", "b", "spec", "x-y"])
 doc = st.dictionaries(names, value, min_size=1, max_size=4)
 
 
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(doc, st.data())
 def test_any(d, data):
     style = data.draw(st.sampled_from([None, False]))
@@ -210,7 +210,7 @@ def test_a_space_of_another_alphabet_is_text(text: str, path: tuple[str | int, .
     assert remove_value(text, path) == left
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(doc, st.data())
 def test_any_removed(d, data):
     t = yaml.safe_dump(d, allow_unicode=True, default_flow_style=data.draw(st.sampled_from([None, False])))
