@@ -148,7 +148,7 @@ def test_a_space_of_another_alphabet_is_text(text: str, path: Path, left: str) -
 
 _LOOKS_OTHERWISE = (
     "on", "017", "1e3", "1:30", "=", "~", "null", "- a", "a: b", "2020-01-01", "a #b", "'", '"', ": ", "?", "|", ">",
-    "%", "@", "0x1f", "1_000", ".5", "+1", "y", "no",
+    "%", "@", "0x1f", "1_000", ".5", "+1", "y", "no", "a, b", "[", "]", "{", "}", ",",
 )  # fmt: skip
 """Texts that YAML reads as something else unless they are quoted."""
 
