@@ -346,6 +346,7 @@ def test_a_name_that_is_taken_is_freed_by_the_command_that_is_advised(cluster: C
     assert cluster.paddock("get", "taken").code == 2
 
 
+@pytest.mark.slow
 def test_a_suspended_job_of_either_group_goes_on_by_the_command_that_explain_advises(cluster: Cluster) -> None:
     paused = build_light_job("paused", "true")
     theirs = build_kubeflow_job("theirs", "true", namespace="default")
@@ -448,6 +449,7 @@ def test_at_a_terminal_run_waits_for_an_environment_and_goes_on_when_there_is_on
         cluster.paddock("env", "rm", "patience")
 
 
+@pytest.mark.slow
 def test_an_environment_follows_its_file_and_its_owner(cluster: Cluster, tmp_path: Path) -> None:
     """A changed file, env update, and a package that is missing."""
     for version in ("1.0", "2.0"):
@@ -554,6 +556,7 @@ def test_a_timeout_says_why_and_what_becomes_of_the_job(cluster: Cluster) -> Non
     assert cluster.phase("late") == "Suspended"
 
 
+@pytest.mark.slow
 def test_a_timeout_keeps_what_a_job_that_hangs_has_printed_and_the_next_run_replaces_it(cluster: Cluster) -> None:
     path = cluster.write(build_light_job("hangs", "echo before the hang; exec sleep 1000"))
     ended = cluster.paddock("run", path, "--timeout", "2s")
@@ -701,6 +704,7 @@ def complete(environment: dict[str, str], line: str, place: int) -> tuple[str, s
     return ended.stdout, ended.stderr
 
 
+@pytest.mark.slow
 def test_down_in_the_middle_ends_the_run_and_the_next_cluster_goes_on_with_the_job() -> None:
     with open_cluster("none") as cluster:
         path = cluster.write(build_light_job("paused", "echo ready; exec sleep 1000"))
@@ -719,6 +723,7 @@ def test_down_in_the_middle_ends_the_run_and_the_next_cluster_goes_on_with_the_j
         assert cluster.paddock("get", "-o", "name").out == "paddlejob/paused\n", "asking starts it again"
 
 
+@pytest.mark.slow
 def test_interrupted_while_the_cluster_is_dead_it_still_ends_the_job() -> None:
     with open_cluster("none") as cluster:
         run = cluster.start("run", cluster.write(build_light_job("orphan", "echo ready; exec sleep 1000")))

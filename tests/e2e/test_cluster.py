@@ -7,6 +7,8 @@ import signal
 import socket
 from urllib.parse import urlsplit
 
+import pytest
+
 from e2e.commands import Cluster, until
 from e2e.manifests import build_light_job
 
@@ -30,6 +32,7 @@ def test_killed_under_a_run_it_comes_back_and_the_pods_never_notice(cluster: Clu
     assert cluster.job("steady")["status"].get("attempt", 0) == 0
 
 
+@pytest.mark.slow
 def test_an_exit_that_nobody_saw_is_known_to_the_next_cluster(cluster: Cluster) -> None:
     cluster.paddock("submit", cluster.write(build_light_job("unseen", "echo started; sleep 0.7; exit 7")))
     until("its first line", lambda: "started" in cluster.paddock("logs", "unseen").out)
@@ -71,6 +74,7 @@ def test_down_after_a_kill_ends_what_was_left_behind(cluster: Cluster) -> None:
     assert cluster.leftovers() == []
 
 
+@pytest.mark.slow
 def test_down_after_a_kill_and_a_new_up_leaves_nothing_either(cluster: Cluster) -> None:
     cluster.paddock("submit", cluster.write(build_light_job("adopted", "echo ready; exec sleep 1000")))
     until("its processes", lambda: "ready" in cluster.paddock("logs", "adopted").out)
@@ -84,6 +88,7 @@ def test_down_after_a_kill_and_a_new_up_leaves_nothing_either(cluster: Cluster) 
     assert cluster.leftovers() == []
 
 
+@pytest.mark.slow
 def test_two_starts_at_once_end_in_one_cluster(cluster: Cluster) -> None:
     assert cluster.paddock("down").code == 0
     starts = [cluster.start("up", "--sandbox", cluster.sandbox) for _ in range(3)]

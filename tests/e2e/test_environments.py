@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from uuid import uuid4
 
 from e2e.commands import Cluster
 from e2e.manifests import build_light_job
@@ -10,15 +11,17 @@ from environments.packages import make_wheel
 
 
 def create_environment(cluster: Cluster, directory: Path, name: str) -> Path:
-    """One whose only package is not in its index, yet. The index is a directory."""
-    (directory / "simple").mkdir()
+    """One whose only package is not in its index, yet. The index is a directory that no test before had: environments
+    stay built under the address of their index."""
+    index = directory / uuid4().hex / "simple"
+    index.mkdir(parents=True)
     (directory / "requirements.txt").write_text("tiny==1.0\n")
     ended = cluster.paddock(
         "env", "create", name, "-r", str(directory / "requirements.txt"), "--image", f"team/{name}:*",
-        "--index-url", f"file://{directory}/simple",
+        "--index-url", f"file://{index}",
     )  # fmt: skip
     assert ended.code == 0, str(ended)
-    return directory / "simple"
+    return index
 
 
 def publish(index: Path) -> None:

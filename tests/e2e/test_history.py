@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from e2e.commands import Cluster, until
 from e2e.manifests import build_light_job
 
@@ -25,6 +27,7 @@ def test_two_runs_of_a_name_keep_both_logs(cluster: Cluster) -> None:
     assert not (cluster.home / "cluster.json").exists(), "nothing of this starts the cluster"
 
 
+@pytest.mark.slow
 def test_what_an_interrupted_job_printed_is_kept(cluster: Cluster) -> None:
     run = cluster.start("run", cluster.write(build_light_job("stopped", "echo here; exec sleep 999")))
     run.until_it_prints("here")
@@ -41,6 +44,7 @@ def test_what_an_interrupted_job_printed_is_kept(cluster: Cluster) -> None:
         assert (told.code, told.err) == (2, gone), str(told)
 
 
+@pytest.mark.slow
 def test_each_attempt_keeps_its_log_and_the_first_error_is_found(cluster: Cluster) -> None:
     script = '[ "$PADDOCK_ATTEMPT" = 0 ] || exit 0; echo broken; echo "ValueError: no data"; exit 3'
     job = build_light_job("again", f"echo attempt $PADDOCK_ATTEMPT; {script}")
@@ -60,6 +64,7 @@ def test_each_attempt_keeps_its_log_and_the_first_error_is_found(cluster: Cluste
     assert "exit code 3" in run["attempts"][1]["cause"]["sentence"]
 
 
+@pytest.mark.slow
 def test_a_killed_cluster_loses_no_line_and_no_run(cluster: Cluster) -> None:
     script = "echo before; until [ -e $PADDOCK_OUTPUT_DIR/go ]; do sleep 0.1; done; echo after; exit 4"
     words = ("submit", cluster.write(build_light_job("lives", script)))

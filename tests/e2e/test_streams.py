@@ -28,6 +28,7 @@ def shell(cluster: Cluster, typed: str) -> Ended:
     return Ended(ended.returncode, ended.stdout, ended.stderr)
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_gone_costs_nothing(shared: Cluster) -> None:
     completes, fails = (
         shlex.quote(shared.write(build_light_job(name, f"{_MANY}; exit {code}")))
@@ -43,6 +44,7 @@ def test_a_reader_that_has_gone_costs_nothing(shared: Cluster) -> None:
         assert (ended.code, ended.err, len(ended.lines)) == (0, "", 1), f"{typed}: {ended}"
 
 
+@pytest.mark.slow
 def test_a_verb_that_acts_does_so_to_its_end_though_nobody_reads(cluster: Cluster) -> None:
     """The first command starts the cluster, and says so."""
     light, bad = build_light_job("unheard", "exit 0"), build_light_job("bad", "exit 3")

@@ -76,6 +76,7 @@ async def holder_of(world: World) -> str:
     return str((await lease_of(world)).get("spec", {}).get("holderIdentity") or "")
 
 
+@pytest.mark.slow
 async def test_another_acts_after_a_leaders_death(world: World) -> None:
     """How soon is measured (`benchmarks`): five seconds at most."""
     async with candidate(world, "first") as first:
@@ -120,6 +121,7 @@ async def test_a_standby_reconciles_nothing_and_has_synced_caches(world: World) 
             assert seam.requests == []
 
 
+@pytest.mark.slow
 async def test_a_live_lease_of_a_go_operator_is_respected_until_it_expires(world: World) -> None:
     """As controller-runtime writes it. Its clock is off by years, which must not matter."""
     seconds = 4
@@ -146,6 +148,7 @@ async def test_a_live_lease_of_a_go_operator_is_respected_until_it_expires(world
     assert (spec["holderIdentity"], spec["leaseTransitions"], spec["leaseDurationSeconds"]) == ("ours", 8, 4)
 
 
+@pytest.mark.slow
 async def test_a_leader_that_cannot_renew_stops_starting_reconciles_and_continues_later(world: World) -> None:
     seam, cut_off = Seam(world.api), asyncio.Event()
 

@@ -226,6 +226,7 @@ REFUSALS: dict[str, ApiError] = {
 
 
 @pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
+@pytest.mark.slow
 async def test_a_refused_pod_is_explained_and_retried_with_back_off(
     world: World, seam: Seam, scene: Scene, refusal: ApiError
 ) -> None:

@@ -89,6 +89,7 @@ async def test_a_rank_that_its_kubelet_restarts_in_place_is_no_failure(world: Wo
     assert (status["attempt"], status["restarts"]) == (0, 0)
 
 
+@pytest.mark.slow
 async def test_a_lost_rank_of_an_adopted_gang_takes_the_whole_gang_to_the_next_attempt(world: World) -> None:
     await leave_running(world, "PyTorchJob")
     before = await list_pods(world)

@@ -29,7 +29,8 @@ from support.lives import FAILED_ONCE, Clock, End, Life, Scene, live
 from support.operator_seam import JOBS, Seam, build_job, running, settled, until
 from support.worlds import ControlPlane, World, open_control_plane, open_embedded, open_real
 
-pytestmark = pytest.mark.timeout(600)  # lives are given three minutes on a busy machine, some more than once
+# Lives are given three minutes on a busy machine, some more than once.
+pytestmark = [pytest.mark.timeout(600), pytest.mark.slow]
 
 CAME_THROUGH = End(
     "Completed",
@@ -206,7 +207,6 @@ def own_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane
 
 
 @pytest.mark.kubernetes
-@pytest.mark.slow
 @pytest.mark.parametrize("phase", PHASES)
 async def test_a_real_server_is_started_again_in_the_middle_of_a_phase(own_plane: ControlPlane, phase: str) -> None:
     """Its watches resume from versions that it does not know any more: 410."""

@@ -497,6 +497,23 @@ async def test_a_pod_that_the_cache_has_lost_is_read_live_before_an_attempt_ends
     assert (status["attempt"], status["phase"]) == (0, "Running")
 
 
+async def test_a_gang_that_the_cache_has_lost_is_read_live_before_its_size_is_recorded(cluster: LocalApi) -> None:
+    """Else the added ranks would join ranks that were started with another number of peers."""
+    async with running(cluster):
+        await cluster.create(JOBS, build_job())
+        await until(lambda: have_pods(cluster, 4))
+    await cluster.patch(JOBS, "default", "demo", {"spec": {"worker": {"replicas": 3}}})
+    seam = Seam(cluster)
+    seam.told = lambda resource, event: resource != PODS
+    async with running(seam):
+        await until(lambda: _attempted(cluster, 1))
+    assert not [name for name in seam.requests if name[:2] == ("create", "pods")]
+
+
+async def _attempted(api: LocalApi, attempt: int) -> bool:
+    return bool((await status_of(api)).get("attempt") == attempt)
+
+
 async def _asked(seam: Seam, request: Request) -> bool:
     return request in seam.requests
 

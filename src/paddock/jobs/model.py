@@ -273,6 +273,11 @@ class Status:
         renewals = tuple(sorted(self.renewals.items()))
         return (self.attempt, self.restarts, terminal, self.phase is Phase.SUSPENDED, renewals)
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The recorded size of the gang, by role; without roles that have no ranks."""
+        return {name: counts.wanted for name, counts in self.roles.items() if counts.wanted}
+
     def renewal(self, rank: Rank) -> int:
         return self.renewals.get(str(rank), 0)
 

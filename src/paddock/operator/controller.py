@@ -216,7 +216,7 @@ class Controller:
         self, ref: JobRef, manifest: Manifest, job: Job, status: Status, observed: Observed, decided: Plan
     ) -> float | None:
         decisive = decided.status.decisive() != status.decisive()
-        if decisive and await self._has_unseen_pod(job, status, observed, decided):
+        if await self._has_unseen_pod(job, status, observed, decided):
             return _RETRY_SECONDS
         self._reserve_port(ref, decided)
         if not await self._record(ref, manifest, decided.status):
@@ -284,8 +284,11 @@ class Controller:
 
     async def _has_unseen_pod(self, job: Job, status: Status, observed: Observed, decided: Plan) -> bool:
         """Whether a pod exists that the cache does not have. Asked only if the decision may depend on its absence."""
-        ends_pods = decided.status.attempt != status.attempt or decided.status.renewals != status.renewals
-        if not ends_pods and not decided.status.phase.terminal:
+        before, after = status, decided.status
+        ends_pods = after.attempt != before.attempt or after.renewals != before.renewals
+        ends_job = after.phase.terminal and not before.phase.terminal
+        # A gang of which no pod is seen takes another size in its attempt: none was started with the old one.
+        if not (ends_pods or ends_job or (before.sizes and after.sizes != before.sizes)):
             return False
         return await self._executor.fetch_unseen(job, status, observation.missing_pods(job, status, observed))
 

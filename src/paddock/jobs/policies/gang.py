@@ -52,8 +52,7 @@ def plan_resize(job: Job, status: Status, observed: Observed) -> Verdict | None:
     another size too.
     """
     there = {pod.rank for pod in observed.of_attempt(status.attempt)}
-    recorded = {name: counts.wanted for name, counts in status.roles.items() if counts.wanted}
     wanted = {role.name: role.replicas for role in job.roles if role.replicas}
-    if there and (there - set(job.ranks()) or (recorded and recorded != wanted)):
+    if there and (there - set(job.ranks()) or (status.sizes and status.sizes != wanted)):
         return plan_new_gang(causes.Resized(job.size), status.attempt)
     return None
