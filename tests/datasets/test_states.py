@@ -6,7 +6,17 @@ import pytest
 
 from paddock.datasets.definition import read_definition
 from paddock.datasets.fetching import Fault, Progress
-from paddock.datasets.states import Failed, Fetching, Ready, State, Unfetched, build_status, explain, read_percent
+from paddock.datasets.states import (
+    Failed,
+    Fetching,
+    Ready,
+    State,
+    Unfetched,
+    build_status,
+    explain,
+    read_percent,
+    read_recorded,
+)
 from paddock.kube.datasets import Phase, format_part, format_size, read_claim, read_status
 
 GB = 10**9
@@ -92,6 +102,17 @@ def test_what_is_written_is_what_readers_read(state: State) -> None:
     assert found.phase == status["phase"]
     assert found.percent == status.get("progress", 0)
     assert found.retries is (isinstance(state, Failed) and state.retries)
+
+
+@pytest.mark.parametrize("unknown", [True, False])
+def test_that_no_length_was_told_is_said_and_is_read_again_from_the_status(unknown: bool) -> None:
+    definition = read_definition({"metadata": {"name": "words"}, "spec": {"source": {"uri": "https://example.com/a"}}})
+    ready = Ready(size=2, files=1, length_unknown=unknown)
+    status = build_status(definition, ready)
+    told = "; the server did not tell its length, so only a checksum says whether it is whole"
+    assert status["message"] == f"2 B in 1 file{told if unknown else ''}"
+    assert status["lengthUnknown"] is (True if unknown else None)
+    assert read_recorded(definition, status) == ready
 
 
 def test_a_status_of_an_older_generation_is_not_taken_for_the_new_one() -> None:

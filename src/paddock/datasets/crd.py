@@ -117,6 +117,10 @@ _STATUS = _object(
     path=_text("The directory on this machine; on a cluster, empty."),
     fetchedBy=_text("On a cluster: the Job that fetches."),
     finishedAt=_text("When it became ready.", format="date-time"),
+    lengthUnknown={
+        "type": "boolean",
+        "description": "Whether the server did not tell the length of a file without a checksum: it may have been cut.",
+    },
 )  # fmt: skip
 
 _COLUMNS = [

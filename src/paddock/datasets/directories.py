@@ -30,12 +30,14 @@ _READ_ONLY = 0o444
 
 
 class Record(msgspec.Struct, frozen=True):
-    """What is in a complete directory. `finished`: when, as Kubernetes writes times."""
+    """What is in a complete directory. `finished`: when, as Kubernetes writes times. `length_unknown`: as in
+    `fetching.Fetched`."""
 
     size: int
     files: int
     revision: str = ""
     finished: str = ""
+    length_unknown: bool = False
 
 
 def build_key(dataset: Definition) -> str:

@@ -70,12 +70,14 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ta
 
 class Fetched(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="fetched"):
     """All is there and verified. `fetched`: bytes that this child received; `revision`: what the source calls this
-    content (a commit, an ETag), empty if nothing does."""
+    content (a commit, an ETag), empty if nothing does. `length_unknown`: the source did not say how long the file is,
+    and nobody gave a checksum, so a cut could not be seen."""
 
     size: int
     files: int
     fetched: int = 0
     revision: str = ""
+    length_unknown: bool = False
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="failed"):

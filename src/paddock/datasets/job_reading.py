@@ -100,7 +100,9 @@ def _build_ready(job: Manifest, pod: Manifest | None, end: Fetched | None) -> Re
     finished = (read_finish(pod) if pod else "") or str((job.get("status") or {}).get("completionTime") or "")
     if end is None:
         return Ready(finished=finished)
-    return Ready(size=end.size, files=end.files, revision=end.revision, finished=finished)
+    return Ready(
+        size=end.size, files=end.files, revision=end.revision, finished=finished, length_unknown=end.length_unknown
+    )
 
 
 def _explain_given_up(job: Manifest, pod: Manifest | None, condition: Mapping[str, Any]) -> str:

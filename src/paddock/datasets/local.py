@@ -239,7 +239,7 @@ class LocalSupplier:
             return None
         if not isinstance(end, Fetched):
             return Failed(end.message, end.fault)
-        record = Record(end.size, end.files, end.revision, format_time(self._clock()))
+        record = Record(end.size, end.files, end.revision, format_time(self._clock()), end.length_unknown)
         await asyncio.to_thread(directory.publish, record)
         await self._offer(dataset, str(directory.final), record.size)
         return _build_ready(directory, record)
@@ -279,7 +279,9 @@ class LocalSupplier:
 
 
 def _build_ready(directory: Directory, record: Record) -> Ready:
-    return Ready(str(directory.final), record.size, record.files, record.revision, record.finished)
+    return Ready(
+        str(directory.final), record.size, record.files, record.revision, record.finished, record.length_unknown
+    )
 
 
 def _explain_directory(place: Path) -> str:

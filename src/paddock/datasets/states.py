@@ -33,13 +33,14 @@ class Fetching:
 @dataclass(frozen=True, slots=True)
 class Ready:
     """`path`: on this machine; empty on a cluster. `size` in bytes; 0 with 0 files: not counted, as nothing was copied.
-    `finished`: when, as Kubernetes writes times."""
+    `finished`: when, as Kubernetes writes times. `length_unknown`: as in `fetching.Fetched`."""
 
     path: str = ""
     size: int = 0
     files: int = 0
     revision: str = ""
     finished: str = ""
+    length_unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ State = Unfetched | Fetching | Ready | Failed
 STATUS_FIELDS = (
     "phase", "progress", "message", "fault", "retries", "observedGeneration", "bytesDone", "bytesTotal", "files",
     "filesTotal", "revision", "round", "claim", "path", "fetchedBy", "finishedAt",
+    "lengthUnknown",
 )  # fmt: skip
 
 
@@ -76,7 +78,7 @@ def build_status(definition: Definition, state: State) -> dict[str, Any]:
             shown = {
                 "phase": Phase.READY, "progress": 100, "message": _explain_ready(definition, state),
                 "round": definition.round, "path": state.path or None, "revision": state.revision or None,
-                "finishedAt": state.finished or None,
+                "finishedAt": state.finished or None, "lengthUnknown": state.length_unknown or None,
             } | _counts(definition, state)  # fmt: skip
         case Failed(message, fault):
             shown = {"phase": Phase.FAILED, "message": message, "fault": fault.value, "retries": state.retries}
@@ -93,7 +95,10 @@ def _counts(definition: Definition, state: Ready) -> dict[str, int]:
 def _explain_ready(definition: Definition, state: Ready) -> str:
     if not definition.source.copied:
         return f"{definition.source.shown}, as it is there"
-    return f"{format_size(state.size)} in {state.files} {'file' if state.files == 1 else 'files'}"
+    there = f"{format_size(state.size)} in {state.files} {'file' if state.files == 1 else 'files'}"
+    if state.length_unknown:
+        return f"{there}; the server did not tell its length, so only a checksum says whether it is whole"
+    return there
 
 
 def read_percent(progress: Progress) -> int:
@@ -138,4 +143,5 @@ def read_recorded(definition: Definition, status: Mapping[str, Any]) -> Ready | 
         files=int(status.get("filesTotal") or 0),
         revision=str(status.get("revision") or ""),
         finished=str(status.get("finishedAt") or ""),
+        length_unknown=status.get("lengthUnknown") is True,
     )

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from client.tls_server import make_certificate
 from datasets.fetch.calls import fetch, must_fail, must_fetch, read_tree, start
-from datasets.fetch.web import Server, build_bytes, serve
+from datasets.fetch.web import Server, build_bytes, serve, serve_until_closed
 from paddock.datasets.fetch.target import Target
 from paddock.datasets.fetching import Failed, Fault, Progress, Report, Request
 
@@ -73,6 +73,51 @@ async def test_a_cut_file_goes_on_where_it_was(tmp_path: Path) -> None:
         "fetching",
     ]
     assert "cut the connection" in next(each.reason for each in said if each.phase == "retrying")
+
+
+NOW, BEFORE, SKEWED = "Wed, 21 Oct 2026 07:28:01 GMT", "Wed, 21 Oct 2026 07:28:00 GMT", "Mon, 21 Oct 2026 07:28:00 GMT"
+
+
+@pytest.mark.parametrize(
+    ("modified", "date", "condition"),
+    [
+        pytest.param(BEFORE, NOW, BEFORE, id="a second ago"),
+        pytest.param(SKEWED, NOW, SKEWED, id="a second ago, with a wrong weekday"),
+        pytest.param(NOW, NOW, "", id="within this second"),
+        pytest.param(NOW, BEFORE, "", id="later than now"),
+        pytest.param("yesterday", NOW, "", id="no date"),
+    ],
+)
+async def test_a_date_says_that_a_file_is_the_same_if_it_was_so_for_a_second(
+    tmp_path: Path, modified: str, date: str, condition: str
+) -> None:
+    options = {"etag": "", "last_modified": modified, "date": date, "cuts": [300_000]}
+    async with serve(Server(data=DATA, **options)) as server:  # type: ignore[arg-type]
+        end = await must_fetch(build(server, tmp_path))
+        assert (server.requests[1].get("If-Range", ""), "Range" in server.requests[1]) == (condition, bool(condition))
+        assert end.revision == condition
+        server.data = build_bytes(600_000, seed=1)  # in the same second
+        await must_fetch(build(server, tmp_path, round=1))
+        assert server.requests[2].get("If-Modified-Since", "") == condition
+    if not condition:
+        assert read_tree(tmp_path / "t") == {"words.bin": server.data}
+
+
+async def test_a_body_that_ends_with_its_connection_is_taken_and_told(tmp_path: Path) -> None:
+    async with serve_until_closed(DATA) as url:
+        end = await must_fetch(Request(uri=url, target=str(tmp_path / "t")))
+        assert (end.size, end.length_unknown) == (len(DATA), True)
+        checked = await must_fetch(Request(uri=url, target=str(tmp_path / "u"), sha256=CHECKSUM))
+        assert not checked.length_unknown
+    async with serve_until_closed(DATA[:1000]) as url:
+        cut = await must_fail(Request(uri=url, target=str(tmp_path / "v"), sha256=CHECKSUM))
+        assert CHECKSUM in cut.message
+
+
+@pytest.mark.parametrize("length", [True, False])
+async def test_a_length_or_chunks_tell_where_a_body_ends(tmp_path: Path, length: bool) -> None:
+    async with serve(Server(data=DATA, length=length)) as server:
+        assert not (await must_fetch(build(server, tmp_path))).length_unknown
 
 
 async def test_a_part_of_another_content_is_thrown_away(tmp_path: Path) -> None:

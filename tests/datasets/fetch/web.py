@@ -26,6 +26,8 @@ class Server:
     data: bytes = b""
     etag: str = '"one"'
     last_modified: str = ""
+    date: str = ""
+    """What its clock says; empty: the time of this machine."""
     ranges: bool = True
     length: bool = True
     speed: float = 0.0
@@ -76,6 +78,8 @@ class Server:
             response.headers["ETag"] = self.etag
         if self.last_modified:
             response.headers["Last-Modified"] = self.last_modified
+        if self.date:
+            response.headers["Date"] = self.date
         if begin:
             response.headers["Content-Range"] = f"bytes {begin}-{len(data) - 1}/{len(data)}"
         if self.length:
@@ -99,6 +103,24 @@ class Server:
                 await asyncio.sleep(len(piece) / self.speed)
         await response.write_eof()
         return response
+
+
+@asynccontextmanager
+async def serve_until_closed(data: bytes) -> AsyncIterator[str]:
+    """A server that tells no length: its body ends with the connection. Its address."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + data)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/words.bin"
+    finally:
+        server.close()
+        await server.wait_closed()
 
 
 @asynccontextmanager

@@ -31,9 +31,9 @@ from paddock.jobs.model import CauseRecord, Phase, Rank
 from paddock.jobs.objects.pods import read_pod
 from paddock.jobs.text.edit import explain_edit
 from paddock.jobs.text.explain import explain
+from paddock.jobs.text.message_facts import read_environment
 from paddock.jobs.text.phrases import Phrase, render
 from paddock.jobs.views.followed import FollowedJob, with_status
-from paddock.jobs.views.messages import read_environment
 from paddock.jobs.views.pods import ended_message, rank_name
 from paddock.jobs.views.steps import build_steps
 from paddock.jobs.views.stored import StoredJob

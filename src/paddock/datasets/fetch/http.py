@@ -1,8 +1,11 @@
 """One file by http or https, with aiohttp: it goes on where it was cut, also after the process was killed.
 
-What makes that safe is a validator that the server gives (a strong ETag, else Last-Modified): the rest of a file is
-asked for only `If-Range` the content is the same (RFC 9110, 13.1.5). A server without validators is asked for the rest
-only where a checksum will tell.
+What makes that safe is a validator that the server gives (a strong ETag, else a Last-Modified that is as good): the
+rest of a file is asked for only `If-Range` the content is the same (RFC 9110, 13.1.5). A server without validators is
+asked for the rest only where a checksum will tell.
+
+A body that has neither a length nor chunks ends where the connection does, so a cut looks like its end. It is taken, as
+wget and curl take it, and `Fetched.length_unknown` says so.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -42,11 +47,13 @@ _KEPT = "http.json"
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """The file that is complete, and its validator: the server is asked whether it has another."""
+    """The file that is complete, and its validator: the server is asked whether it has another. `length_unknown`: as
+    in `Fetched`."""
 
     name: str
     size: int
     identity: str
+    length_unknown: bool = False
 
 
 class Changed(Exception):
@@ -96,7 +103,8 @@ async def fetch(request: Request, source: Source, target: Target, meter: Meter, 
         revision = await fetch_file(session, download, target, meter, patience)
     target.remove_others(lambda name: name == download.name)
     size = target.measure(download.name) or 0
-    return Fetched(size=size, files=1, fetched=meter.fetched, revision=revision)
+    unknown = not checksum and _is_length_unknown(target)
+    return Fetched(size=size, files=1, fetched=meter.fetched, revision=revision, length_unknown=unknown)
 
 
 @asynccontextmanager
@@ -159,7 +167,8 @@ async def _fetch_part(
                 raise FetchError(f"{download.shown} changes while it is fetched: wait until it does not") from None
     target.keep(part)
     if not download.identity:
-        target.write_state(_KEPT, msgspec.json.encode(Kept(part.name, part.size, part.identity)))
+        kept = Kept(part.name, part.size, part.identity, not part.length_known)
+        target.write_state(_KEPT, msgspec.json.encode(kept))
     meter.finish_file()
     return part.identity
 
@@ -224,14 +233,23 @@ async def _read_body(answer: aiohttp.ClientResponse, part: Part, meter: Meter, t
 
 def _read_kept(download: Download, part: Part, target: Target) -> Kept | None:
     """The file that is complete, if nothing of a newer one has come yet."""
-    if download.identity:
-        return None
-    try:
-        kept = msgspec.json.decode(target.read_state(_KEPT), type=Kept)
-    except (OSError, msgspec.DecodeError):
+    kept = None if download.identity else _read_state(target)
+    if kept is None:
         return None
     there = kept.name == download.name and target.has(kept.name, kept.size, kept.identity)
     return kept if there and kept.identity and not part.size and not download.checksum else None
+
+
+def _read_state(target: Target) -> Kept | None:
+    try:
+        return msgspec.json.decode(target.read_state(_KEPT), type=Kept)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _is_length_unknown(target: Target) -> bool:
+    kept = _read_state(target)
+    return kept is not None and kept.length_unknown
 
 
 def _build_conditions(download: Download, part: Part, kept: Kept | None) -> dict[str, str]:
@@ -256,6 +274,8 @@ def _read_answer(download: Download, part: Part, answer: aiohttp.ClientResponse,
             return part.size, False
         raise Changed
     _refuse_status(download, answer)
+    chunked = "chunked" in answer.headers.get("Transfer-Encoding", "").lower()
+    part.length_known = chunked or answer.content_length is not None
     if answer.status == 206:
         if not found or found[1] != str(part.size) or (part.identity and identity not in ("", part.identity)):
             raise Changed
@@ -324,9 +344,22 @@ def _first_line(error: Exception) -> str:
 
 
 def _read_validator(headers: Mapping[str, str]) -> str:
-    """A strong ETag, else Last-Modified; empty if there is neither. A weak ETag says nothing about bytes."""
-    tag = headers.get("ETag", "")
-    return tag if tag.startswith('"') else headers.get("Last-Modified", "")
+    """A strong ETag, else Last-Modified; empty if there is neither. A weak ETag says nothing about bytes, and a date
+    counts only where it is a second old or more, as a file may change twice in one second (RFC 9110, 8.8.2.2)."""
+    tag, modified = headers.get("ETag", ""), headers.get("Last-Modified", "")
+    if tag.startswith('"'):
+        return tag
+    changed, sent = _read_date(modified), _read_date(headers.get("Date", ""))
+    return modified if changed and sent and (sent - changed).total_seconds() >= 1 else ""
+
+
+def _read_date(text: str) -> datetime | None:
+    """Of an HTTP date; None for what is none. Its weekday may be wrong, as real servers send it."""
+    try:
+        found = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _read_seconds(text: str) -> float:

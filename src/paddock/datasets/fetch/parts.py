@@ -22,7 +22,7 @@ class Mark(msgspec.Struct, frozen=True):
 class Part:
     """Open until `close`. `directory`: the descriptor of the directory of parts. `algorithm`: the checksum that
     `digest` will be asked for; bytes are hashed as they come, and those of earlier processes when it is asked for.
-    `header`: what is hashed before them."""
+    `header`: what is hashed before them. `length_known`: whether the source says where it ends."""
 
     def __init__(self, directory: int, key: str, name: str, algorithm: str = "", header: bytes = b"") -> None:
         self._directory, self.key, self.name = directory, key, name
@@ -35,6 +35,7 @@ class Part:
             os.ftruncate(self._file, 0)
             self.size, mark = 0, None
         self.identity = mark.identity if mark else ""
+        self.length_known = True
         self._start_hash()
 
     def close(self) -> None:

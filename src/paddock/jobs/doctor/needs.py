@@ -11,8 +11,8 @@ from paddock.jobs.doctor.case import Case
 from paddock.jobs.doctor.findings import Finding, Severity
 from paddock.jobs.model import CauseRecord
 from paddock.jobs.text.cause_args import text_of
+from paddock.jobs.text.message_facts import read_environment
 from paddock.jobs.text.phrases import Foreign, Phrase, phrase
-from paddock.jobs.views.messages import read_environment
 
 
 def check_needs(case: Case) -> Iterator[Finding]:

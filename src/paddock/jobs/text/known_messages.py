@@ -62,6 +62,9 @@ KNOWN = (
     _sentence("{why}: trying again, {part} of {whole} are there"),
     _sentence("{size} in {count} file"),
     _sentence("{size} in {count} files"),
+    _sentence(
+        "{size} in {count} file; the server did not tell its length, so only a checksum says whether it is whole"
+    ),
     _sentence("{uri}, as it is there"),
     _sentence("deleted when no pod mounts it any more: {pods}"),
     _sentence("waiting for other datasets: {count} are fetched at the same time"),

@@ -15,8 +15,7 @@ from paddock.jobs.model import CauseRecord
 from paddock.jobs.names import job_label
 from paddock.jobs.text.awaited import find_awaited
 from paddock.jobs.text.cause_args import items_of
-from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.jobs.views.messages import (
+from paddock.jobs.text.message_facts import (
     lacks_space,
     read_command,
     read_environment,
@@ -25,6 +24,7 @@ from paddock.jobs.views.messages import (
     read_unknown_image,
     wants_another_version,
 )
+from paddock.jobs.text.phrases import Phrase, phrase
 
 
 @dataclass(frozen=True, slots=True)
