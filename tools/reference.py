@@ -1,5 +1,5 @@
-"""The pages of docs/reference and the index docs/README.md, from the code (`make reference`). `--check` changes nothing
-and names what is stale.
+"""The pages of docs/reference, docs/rights.md and the index docs/README.md, from the code (`make reference`). `--check`
+changes nothing and names what is stale.
 """
 
 from __future__ import annotations
@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 
 from manual.index import build_index
-from manual.reference.pages import build_pages
+from manual.pages import find_base
+from manual.reference.pages import build_pages, with_link
 from manual.reference.reader import LANGUAGES, Reader, read_in
+from manual.reference.rights import build_rights_page
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -28,13 +30,14 @@ def read_texts() -> dict[str, str]:
 
 def is_made(path: str) -> bool:
     """Whether this program writes the page."""
-    return path.startswith("reference/") or path in ("README.md", "README.zh-CN.md")
+    return path.startswith("reference/") or find_base(path) in ("README", "rights")
 
 
 def build_all(readers: tuple[Reader, ...] = ()) -> dict[str, str]:
     """Every page that is made, in every language, by its path below docs."""
     readers, sources = readers or tuple(map(read_in, LANGUAGES)), read_sources()
     made = {f"reference/{name}": text for each in readers for name, text in build_pages(sources, each).items()}
+    made |= {f"rights{each.end}": with_link("rights", build_rights_page(each), each) for each in readers}
     others = {path: text for path, text in read_texts().items() if not is_made(path)}
     return {**made, **{f"README{each.end}": build_index({**others, **made}, each) for each in readers}}
 

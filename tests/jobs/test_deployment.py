@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,8 @@ from paddock.console.server import HEALTH
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.install.console import build_console
 from paddock.jobs.install.deployment import IMAGE, Installation, Scope, build_operator
-from paddock.jobs.install.rights import LEASE, OF_DATASETS, Right, Where, allows, build_rights, build_rules
-from paddock.jobs.install.webhook import NAME, PORT, build_webhook, build_webhook_rights
+from paddock.jobs.install.rights import LEASE, Where, allows, build_rights, build_rules
+from paddock.jobs.install.webhook import PORT, build_webhook
 from paddock.jobs.labels import SETTINGS_ANNOTATION, VERSION_ANNOTATION
 from paddock.jobs.preflight import check, read_bytes
 from paddock.kube.meta import LEASES, NODES, Key, Manifest, key_of, name_of, namespace_of
@@ -290,48 +289,6 @@ def test_rules_say_no_more_than_rights() -> None:
             "verbs": ["get", "update"],
         },
     ]
-
-
-PAGE = """# The operator's rights
-
-The operator asks for this and for nothing else. `paddock manifests operator` gives it these rights, from the same
-table (`src/paddock/jobs/install/rights.py`), and `pytest tests/jobs/test_deployment.py --rewrite-goldens` writes this
-page from it. A test lets an operator live with exactly these rights, and fails when it lacks one or has one that it
-does not use.
-"""
-PLACES = {
-    Where.JOBS: "In each namespace whose jobs are run: a Role there, or a ClusterRole if those of all are run.",
-    Where.CLUSTER: "Of the cluster: a ClusterRole. `--scope namespace` leaves it out; the operator goes on without it.",
-    Where.OWN: "In the operator's own namespace: a Role.",
-}
-DATASETS_SAID = """With `--datasets`, where the operator fetches [datasets](kubernetes.md#datasets-on-a-cluster), also
-these, in each namespace whose jobs are run. It reads no Secret: the kubelet gives it to the pod that fetches."""
-WEBHOOK_SAID = """The [console](operations/console.md) has no right and no token: its readers' tokens go
-along with each request.
-
-The [webhook](operations/webhook.md), where it is installed, has an account and a ClusterRole of its
-own, and this right alone (`src/paddock/jobs/install/webhook.py`)."""
-
-
-def test_the_manual_has_every_right_with_the_request_that_needs_it(match_golden: Callable[[str, str], None]) -> None:
-    rights = build_rights(Installation().kinds)
-    lines = [PAGE]
-    for where, said in PLACES.items():
-        rows = [build_row(right) for right in rights if right.where is where]
-        lines.append(build_table(said, rows))
-    lines.append(build_table(DATASETS_SAID, [build_row(right) for right in OF_DATASETS]))
-    lines.append(build_table(WEBHOOK_SAID, [build_row(right) for right in build_webhook_rights(NAME)]))
-    match_golden(str(EXAMPLES.parents[1] / "docs" / "rights.md"), "\n".join(lines))
-
-
-def build_table(said: str, rows: list[str]) -> str:
-    return "\n".join((said, "", "| Resource | Verbs | The request that needs it |", "|---|---|---|", *rows, ""))
-
-
-def build_row(right: Right) -> str:
-    group = f" of {right.resource.group}" if right.resource.group else ""
-    name = f", `{right.name}`" if right.name else ""
-    return f"| `{right.plural}`{group}{name} | {', '.join(right.verbs)} | {right.request} |"
 
 
 def test_a_right_on_one_name_is_none_on_another() -> None:

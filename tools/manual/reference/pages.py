@@ -26,11 +26,11 @@ def build_pages(sources: Iterable[str], reader: Reader) -> dict[str, str]:
         "names": partial(build_names, find_names(sources)),
         "variables": build_variables,
     }
-    built = {f"{name}{reader.end}": _with_link(name, build(reader), reader) for name, build in pages.items()}
-    return {f"README{reader.end}": _with_link("README", _build_index(reader), reader), **built}
+    built = {f"{name}{reader.end}": with_link(name, build(reader), reader) for name, build in pages.items()}
+    return {f"README{reader.end}": with_link("README", _build_index(reader), reader), **built}
 
 
-def _with_link(name: str, text: str, reader: Reader) -> str:
+def with_link(name: str, text: str, reader: Reader) -> str:
     """With a link to the page in the other language below its title."""
     other, label = (".zh-CN.md", "中文") if reader.language == "en" else (".md", "English")
     title, _, rest = text.partition("\n\n")

@@ -1,8 +1,8 @@
 """The operator's RBAC rights as one table, each with the request that needs it: the rules of its Roles and ClusterRole.
 
 They are the minimum. Every new kind of request of the operator needs a line here, or clusters with `deploy/` refuse it;
-tests/operator/test_rights.py lets an operator live with exactly these rights. docs/rights.md shows the table. `USERS`
-has the rights of users. The Roles are built in `jobs.install.deployment`.
+tests/operator/test_rights.py lets an operator live with exactly these rights. `make reference` writes docs/rights.md
+from the table. `USERS` has the rights of users. The Roles are built in `jobs.install.deployment`.
 """
 
 from __future__ import annotations

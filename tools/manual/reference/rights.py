@@ -1,0 +1,72 @@
+"""docs/rights.md: every right of the operator and of the webhook, with the request that needs it, from the tables that
+their Roles are made of. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from manual.reference.markdown import join, prose, table
+from manual.reference.reader import Reader
+from paddock.jobs.apis.registry import SCALED
+from paddock.jobs.install.deployment import Installation
+from paddock.jobs.install.rights import OF_DATASETS, Right, Where, build_rights
+from paddock.jobs.install.webhook import NAME, build_webhook_rights
+from paddock.kube.meta import AUTOSCALERS
+
+TITLE = "The operator's rights"
+HEAD = (
+    "The operator asks for this and for nothing else. `paddock manifests operator` gives it these rights, from the "
+    "same table (`src/paddock/jobs/install/rights.py`), and `make reference` writes this page from it. A test lets "
+    "an operator live with exactly these rights, and fails when it lacks one or has one that it does not use."
+)
+PLACES: Mapping[Where, str] = {
+    Where.JOBS: "In each namespace whose jobs are run: a Role there, or a ClusterRole if those of all are run.",
+    Where.CLUSTER: "Of the cluster: a ClusterRole. `--scope namespace` leaves it out; the operator goes on without it.",
+    Where.OWN: "In the operator's own namespace: a Role.",
+}
+KUBEFLOW = (
+    "With the kinds of `kubeflow.org` (`--kinds`) it has the rights on `paddlejobs` for each kind that it serves. "
+    "Where PyTorchJobs are among them, also these, in each namespace whose jobs are run."
+)
+DATASETS = (
+    "With `--datasets`, where the operator fetches [datasets](kubernetes.md#datasets-on-a-cluster), also these, in "
+    "each namespace whose jobs are run. It reads no Secret: the kubelet gives it to the pod that fetches."
+)
+CONSOLE = (
+    "The [console](operations/console.md) has no right and no token: its readers' tokens go along with each request."
+)
+WEBHOOK = (
+    "The [webhook](operations/webhook.md), where it is installed, has an account and a ClusterRole of its own, and "
+    "this right alone (`src/paddock/jobs/install/webhook.py`)."
+)
+
+
+def build_rights_page(reader: Reader) -> str:
+    """The page in the reader's language."""
+    return join([f"# {reader.say(TITLE)}", reader.say(HEAD), *_build_sections(reader)])
+
+
+def _build_sections(reader: Reader) -> Iterator[str]:
+    rights = build_rights(Installation().kinds)
+    for where, said in PLACES.items():
+        yield from _build_section(said, (right for right in rights if right.where is where), reader)
+    scaling = (right for right in build_rights(SCALED) if right.resource == AUTOSCALERS)
+    yield from _build_section(KUBEFLOW, scaling, reader)
+    yield from _build_section(DATASETS, OF_DATASETS, reader)
+    yield reader.say(CONSOLE)
+    yield from _build_section(WEBHOOK, build_webhook_rights(NAME), reader)
+
+
+def _build_section(said: str, rights: Iterable[Right], reader: Reader) -> Iterator[str]:
+    yield reader.say(said)
+    head = [reader.say(each) for each in ("Resource", "Verbs", "The request that needs it")]
+    yield table(head, (_build_row(right, reader) for right in rights))
+
+
+def _build_row(right: Right, reader: Reader) -> tuple[str, str, str]:
+    group, name = right.resource.group, f"`{right.name}`" if right.name else ""
+    if reader.language == "en":
+        of, named, comma = f" of {group}" if group else "", f", {name}" if name else "", ", "
+    else:
+        of, named, comma = f"（{group}）" if group else "", f"，名为 {name}" if name else "", "、"
+    return f"`{right.plural}`{of}{named}", comma.join(right.verbs), prose(reader.say(right.request))
