@@ -28,9 +28,15 @@ RESTARTED = Cause("RankRestarted", {"ranks": ["worker-1"], "code": 1, "restart":
 
 
 async def read(directory: Path, query: str = "") -> str:
-    async with serve_console(directory) as served, served.session.get(CHARTS + query) as answer:
-        assert answer.status == 200
-        return await answer.text()
+    """The page, asked for again while it says that lines are left, as it asks for itself."""
+    async with serve_console(directory) as served:
+        for _ in range(50):
+            async with served.session.get(CHARTS + query) as answer:
+                assert answer.status == 200
+                page = await answer.text()
+            if "lines are read so far" not in page:
+                return page
+    raise AssertionError("the page never says that all lines are read")
 
 
 def curves(page: str, metric: str) -> Any:
