@@ -45,9 +45,9 @@ SECTIONS = {
     ),
     "pytorch": Section(
         "PyTorch",
-        ("ranks", "pytorch_gangs"),
-        "Ranks: with the CPU build of PyTorch and gloo, on a laptop's cluster that is up, its environment built. "
-        "Jobs at once: on a Kubernetes, as told in that section.\n\n",
+        ("ranks", "losses", "pytorch_gangs"),
+        "Ranks, and their losses: with the CPU build of PyTorch and gloo, on a laptop's cluster that is up, its "
+        "environment built. Jobs at once: on a Kubernetes, as told in that section.\n\n",
     ),
     "script": Section("A script of one's own", ("scripts",)),
     "machines": Section(
@@ -59,12 +59,13 @@ SECTIONS = {
     ),
     "kubernetes": Section(
         "On a Kubernetes",
-        ("gangs", "fleets", "faults"),
+        ("gangs", "bursts", "fleets", "faults", "edits"),
         "Each run has a fresh control plane of its own, by `tools/kubernetes/control_plane.py`: etcd without fsync and "
         "kube-apiserver over TLS on loopback; no controllers, scheduler or nodes. `paddock operator` is a process "
         "of its own, and so is the load, which also says of pods what kubelets would say; all of them share this "
-        "machine's cores. Jobs have 4 workers that meet by name, each with its headless Service. Requests are the API "
-        "server's own count, in which a read of one job is a LIST. An operator's memory is the most it ever held.\n\n",
+        "machine's cores. Jobs have 4 workers that meet by name, each with its headless Service, "
+        "and those that are edited 1 to 8. Requests are the API server's own count, in which a read of one job is a "
+        "LIST. An operator's memory is the most it ever held.\n\n",
     ),
     "simulation": Section(
         "Verdicts",

@@ -115,7 +115,7 @@ def build_figures(size: str, pair: Pair, runs: Runs) -> Sequence[Figure]:
 def _build_costs(runs: Runs) -> Sequence[Figure]:
     jobs, costs, plural = runs.jobs, runs.costs, runs.shape.resource.plural
     until, in_all = (
-        statistics.median(_of_operator(each, plural) for each in counts) / jobs for counts in _counts(costs)
+        statistics.median(of_operator(each, plural) for each in counts) / jobs for counts in _counts(costs)
     )
     operator, server, memory = (
         statistics.median(getattr(cost, name) for cost in costs) for name in ("operator", "server", "memory")
@@ -127,7 +127,7 @@ def _build_costs(runs: Runs) -> Sequence[Figure]:
             "… requests of the operator per job until all pods exist",
             requests,
             f"{2 * PODS_OF_A_JOB} creates",
-            _list_requests(costs[-1].in_all, jobs, plural),
+            f"in all: {list_requests(costs[-1].in_all, jobs, plural)}",
             f"{REQUESTS:.0f}",
             until <= REQUESTS,
         ),
@@ -148,7 +148,7 @@ def _counts(costs: Sequence[Cost]) -> Iterable[Sequence[Counter[Asked]]]:
     return [cost.until_pods for cost in costs], [cost.in_all for cost in costs]
 
 
-def _of_operator(counts: Counter[Asked], plural: str) -> int:
+def of_operator(counts: Counter[Asked], plural: str) -> int:
     """All that was asked about jobs and their children, but for the creation of the jobs, which is the load's."""
     return sum(counts[asked] for asked in _asked_by_operator(counts, plural))
 
@@ -158,10 +158,11 @@ def _asked_by_operator(counts: Counter[Asked], plural: str) -> Sequence[Asked]:
     return sorted(asked for asked in counts if asked.resource in about and asked != Asked("POST", plural))
 
 
-def _list_requests(counts: Counter[Asked], jobs: int, plural: str) -> str:
+def list_requests(counts: Counter[Asked], jobs: int, plural: str) -> str:
+    """Per job."""
     each = {asked: counts[asked] / jobs for asked in _asked_by_operator(counts, plural)}
     said = [f"{asked.resource} {asked.verb} {count:.1f}" for asked, count in each.items() if count >= 0.05]
-    return "in all: " + ", ".join(said)
+    return ", ".join(said)
 
 
 def _median(seen: Sequence[dict[str, float]], name: str) -> float:

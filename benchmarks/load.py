@@ -20,7 +20,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
@@ -30,12 +30,12 @@ from benchmarks.shapes import NAMESPACE, SHAPES
 from paddock.client.client import Client
 from paddock.client.connection import Connection
 from paddock.client.kubeconfig import read_config
-from paddock.client.requests import Request, build_watch
+from paddock.client.requests import Request, build, build_watch
 from paddock.client.watch import Cursor
 from paddock.jobs.labels import ATTEMPT_LABEL, JOB_LABEL
 from paddock.jobs.model import Job, Settings
 from paddock.jobs.objects.pods import build_pod, build_service
-from paddock.kube.calls import List
+from paddock.kube.calls import Create, List
 from paddock.kube.meta import PODS, SERVICES, Manifest, Resource, labels_of
 from paddock.operator.apply import MAX_CONCURRENT_WRITES
 
@@ -55,9 +55,9 @@ async def submit(client: Client, jobs: str, pods: str) -> Any:
 
     async def create(name: str) -> None:
         sent[name] = time.perf_counter()
-        await client.create(JOBS, build_job(name, int(pods)))
+        await _create(connection, JOBS, build_job(name, int(pods)))
 
-    async with _watching(client) as gangs:
+    async with _watching(client) as gangs, _connected(client) as connection:
         begun = time.perf_counter()
         await _all(create, _names(jobs))
         accepted = time.perf_counter() - begun
@@ -73,32 +73,42 @@ async def submit(client: Client, jobs: str, pods: str) -> Any:
 
 async def bare(client: Client, jobs: str, pods: str) -> Any:
     """Seconds from the first request until all pods and Services exist: the same bytes that an operator sends."""
-    objects = [each for name in _names(jobs) for each in _build_children(name, int(pods))]
-    async with _watching(client) as gangs:
+    objects = [each for name in _names(jobs) for each in build_children(name, int(pods))]
+    async with _watching(client) as gangs, _connected(client) as connection:
         begun = time.perf_counter()
-        await _all(lambda each: client.create(*each), objects)
+        await _all(lambda each: _create(connection, *each), objects)
         created = time.perf_counter()
         seen = [await gangs.whole(name, 0, int(pods)) for name in _names(jobs)]
     return {"seconds": max(created, *seen) - begun}
+
+
+async def _create(connection: Connection, resource: Resource, manifest: Manifest) -> None:
+    """Its answer is not read as an object: that would be work of this process, which shares the cores."""
+    await connection.send(build(Create(resource, NAMESPACE, manifest=manifest)))
 
 
 async def publish(client: Client, jobs: str, pods: str, phase: str) -> Any:
     """Seconds that it took."""
     names = [pod for name in _names(jobs) for pod in SHAPE.list_pods(name, int(pods))]
     begun = time.perf_counter()
+
+    async def patch(numbered: tuple[int, str]) -> None:
+        status = build_pod_status(numbered[0], phase)
+        await client.patch(PODS, NAMESPACE, numbered[1], {"status": status}, subresource="status")
+
+    await _all(patch, enumerate(names))
+    return {"seconds": time.perf_counter() - begun, "pods": len(names)}
+
+
+def build_pod_status(number: int, phase: str) -> Manifest:
+    """What a kubelet says of a pod; its address follows from `number`."""
     state: Manifest = {"running": {"startedAt": _NOW}}
     if phase == "Succeeded":
         state = {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": _NOW, "finishedAt": _NOW}}
     container = {"name": SHAPE.container, "ready": phase == "Running", "state": state, "image": "x", "imageID": "x",
                  "restartCount": 0}  # fmt: skip
-
-    async def patch(numbered: tuple[int, str]) -> None:
-        address = f"10.{numbered[0] >> 16}.{numbered[0] >> 8 & 255}.{numbered[0] & 255}"
-        status = {"phase": phase, "podIP": address, "startTime": _NOW, "containerStatuses": [container]}
-        await client.patch(PODS, NAMESPACE, numbered[1], {"status": status}, subresource="status")
-
-    await _all(patch, enumerate(names))
-    return {"seconds": time.perf_counter() - begun, "pods": len(names)}
+    address = f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"
+    return {"phase": phase, "podIP": address, "startTime": _NOW, "containerStatuses": [container]}
 
 
 async def expect(client: Client, phase: str, jobs: str) -> Any:
@@ -132,7 +142,7 @@ async def replace(client: Client, times: str, pods: str) -> Any:
 
 async def _replace(client: Client, gangs: _Gangs, name: str, pods: int) -> float:
     names = SHAPE.list_pods(name, pods)
-    again = [each for each in _build_children(name, pods, attempt=1) if each[0] == PODS]
+    again = [each for each in build_children(name, pods, attempt=1) if each[0] == PODS]
     begun = time.perf_counter()
     await client.delete(PODS, NAMESPACE, names.pop())
     await asyncio.gather(*(client.delete(PODS, NAMESPACE, pod) for pod in names))
@@ -144,7 +154,7 @@ def _names(jobs: str) -> list[str]:
     return [f"job-{number}" for number in range(int(jobs))]
 
 
-def _build_children(name: str, pods: int, attempt: int = 0) -> list[tuple[Resource, Manifest]]:
+def build_children(name: str, pods: int, attempt: int = 0) -> list[tuple[Resource, Manifest]]:
     """What the operator makes of such a job, in its order."""
     job = _read_job(name, pods)
     services = [(SERVICES, build_service(job, rank)) for rank in job.ranks()]
@@ -205,6 +215,16 @@ class _Gangs:
 
 
 @asynccontextmanager
+async def _connected(client: Client) -> AsyncIterator[Connection]:
+    connection = Connection(client.config, timeout=120.0)
+    await connection.open()
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+@asynccontextmanager
 async def _watching(client: Client) -> AsyncIterator[_Gangs]:
     gangs, begun = _Gangs(), asyncio.Event()
     connection = Connection(client.config)
@@ -229,11 +249,17 @@ _WORK: dict[str, Callable[..., Awaitable[Any]]] = {
 }
 
 
-async def _main(verb: str, kubeconfig: str, *words: str) -> None:
-    async with Client(read_config(kubeconfig), timeout=120.0) as client:
-        print(json.dumps(await _WORK[verb](client, *words)))
+def run_verb(work: Mapping[str, Callable[..., Awaitable[Any]]]) -> None:
+    """Runs the verb of the command line over a client, with the words that follow, and prints its result as JSON."""
+    verb, kubeconfig, *words = sys.argv[1:]
+
+    async def run() -> None:
+        async with Client(read_config(kubeconfig), timeout=120.0) as client:
+            print(json.dumps(await work[verb](client, *words)))
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(run())
 
 
 if __name__ == "__main__":
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_main(*sys.argv[1:]))
+    run_verb(_WORK)

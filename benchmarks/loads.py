@@ -1,4 +1,4 @@
-"""Runs `benchmarks.load`, the load of a fleet, in a process of its own."""
+"""Runs the load of a fleet, `benchmarks.load` or another program, in a process of its own."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 from benchmarks.control_planes import ControlPlane
 
 
-def run_load(plane: ControlPlane, verb: str, *words: object, shape: str = "paddle") -> Any:
+def run_load(plane: ControlPlane, verb: str, *words: object, shape: str = "paddle", program: str = "load") -> Any:
     """What it saw. A failure ends the benchmark, with its words. `shape`: which jobs, of `benchmarks.shapes`."""
-    command = [sys.executable, "-m", "benchmarks.load", verb, str(plane.kubeconfig), *map(str, words)]
+    command = [sys.executable, "-m", f"benchmarks.{program}", verb, str(plane.kubeconfig), *map(str, words)]
     environment = {**os.environ, "PADDOCK_BENCH_SHAPE": shape}
     ended = subprocess.run(command, capture_output=True, text=True, env=environment)
     if ended.returncode:
-        raise SystemExit(f"benchmarks.load {verb} failed:\n{ended.stderr}")
+        raise SystemExit(f"benchmarks.{program} {verb} failed:\n{ended.stderr}")
     return json.loads(ended.stdout)

@@ -27,11 +27,12 @@ from paddock.app.json_logs import JsonLines, start_logging
 from paddock.client.kubeconfig import Config
 from paddock.datasets.fetch_jobs import FetchPod
 from paddock.jobs.model import Settings
-from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Key
-from paddock.operator.controller import JobRef
+from paddock.kube.api import Api, Event
+from paddock.kube.meta import LEASES, POD_GROUPS, PODS, VOLCANO_POD_GROUPS, Key, Resource, name_of
 from paddock.operator.election import Election
+from paddock.operator.job_state import JobRef
 from paddock.operator.metrics import Prometheus
-from support.operator_seam import JOBS, open_cluster, until
+from support.operator_seam import JOBS, Request, Seam, build_job, open_cluster, until
 
 FREE = Address("127.0.0.1", 0)
 
@@ -143,6 +144,65 @@ async def test_a_standby_is_ready_before_it_leads(tmp_path: Path) -> None:
 
 async def _leads(both: list[ClusterOperator]) -> bool:
     return any(each.election and each.election.leads for each in both)
+
+
+async def test_an_operator_whose_caches_are_not_synced_takes_no_shard_and_is_not_counted(tmp_path: Path) -> None:
+    """Another gives shards to it, whose jobs would wait."""
+    async with open_cluster(tmp_path) as api:
+        seam, synced, stop = Seam(api), asyncio.Event(), asyncio.Event()
+
+        async def lag(resource: Resource, event: Event) -> None:
+            if resource == PODS:
+                await synced.wait()
+
+        seam.lag = lag
+        cluster = ClusterOperator(seam, api, Options("default", leader_elect=True, shards=2), Prometheus("1"))
+        running = asyncio.create_task(cluster.run(stop))
+        await until(lambda: _waits_for_pods_alone(cluster))
+        await asyncio.sleep(0.5)
+        assert (await api.list(LEASES, "default")).items == []
+        synced.set()
+        await until(lambda: _leads_all(cluster), 20)
+        stop.set()
+        await asyncio.wait_for(running, 60)
+
+
+async def test_an_operator_that_ends_is_counted_no_more_and_holds_its_shards_until_its_reconciles_have_ended(
+    tmp_path: Path,
+) -> None:
+    async with open_cluster(tmp_path) as api:
+        seam, begun, goes_on, stop = Seam(api), asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+        async def hang(request: Request) -> None:
+            if request[:2] == ("create", "pods"):
+                begun.set()
+                await goes_on.wait()
+
+        seam.before = hang
+        cluster = ClusterOperator(seam, api, Options("default", leader_elect=True, shards=2), Prometheus("1"))
+        running = asyncio.create_task(cluster.run(stop))
+        await api.create(JOBS, build_job())
+        await asyncio.wait_for(begun.wait(), 60)
+        await until(lambda: _leads_all(cluster))
+        stop.set()
+        await until(lambda: _has_no_member(api), 8)
+        assert await _leads_all(cluster)
+        goes_on.set()
+        await asyncio.wait_for(running, 60)
+        leases = (await api.list(LEASES, "default")).items
+        assert [lease["spec"].get("holderIdentity") for lease in leases] == [None, None]
+
+
+async def _has_no_member(api: Api) -> bool:
+    return not [lease for lease in (await api.list(LEASES, "default")).items if "member" in name_of(lease)]
+
+
+async def _waits_for_pods_alone(cluster: ClusterOperator) -> bool:
+    return cluster.operator.unsynced() == ("pods",)
+
+
+async def _leads_all(cluster: ClusterOperator) -> bool:
+    return cluster.election is not None and len(cluster.election.terms) == cluster.election.shards
 
 
 class Broken(Election):

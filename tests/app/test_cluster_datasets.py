@@ -23,7 +23,7 @@ from paddock.jobs.install.rights import OF_DATASETS
 from paddock.kube.api import Api
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import DATASETS, NAMESPACES, PODS, Manifest, name_of
-from paddock.operator.election import Leadership, Term
+from paddock.operator.election import NO_TERMS, Leadership, Term
 from paddock.operator.metrics import Prometheus
 from support.fetch_jobs import Cluster, WithBatchJobs, build_dataset, install
 from support.operator_seam import open_cluster, until
@@ -71,15 +71,13 @@ class Throne:
     def __init__(self) -> None:
         self.given = asyncio.Event()
 
-    @property
-    def leads(self) -> bool:
-        return self.given.is_set()
+    shards = 1
 
     @property
-    def term(self) -> Term | None:
-        return None
+    def terms(self) -> Mapping[int, Term | None]:
+        return {0: None} if self.given.is_set() else NO_TERMS
 
-    async def wait(self) -> None:
+    async def wait(self, known: Mapping[int, Term | None] = NO_TERMS) -> None:
         await self.given.wait()
 
 

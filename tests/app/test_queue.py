@@ -54,6 +54,8 @@ ORDERS: list[tuple[str, list[Manifest], list[Manifest] | None, list[Manifest], d
     ("a gate keeps it out of the queue", [pod("a-0", "a", schedulingGates=[{"name": "x"}]), pod("b-0", "b")], [], [],
      {"b": 1}),
     ("its PodGroup is not there yet", [pod("a-0", "a", gang="a"), pod("b-0", "b")], [], [], {"b": 1}),
+    ("a gang that runs and asks for more does not wait", [pod("a-1", "a", spare=True), pod("b-0", "b", at=9)], [], [],
+     {"b": 1}),
     ("one that ends does not wait", [pod("a-0", "a", deleting=True), pod("b-0", "b")], [], [], {"b": 1}),
 ]  # fmt: skip
 

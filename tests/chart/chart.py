@@ -64,6 +64,7 @@ def build_rights_file() -> str:
             ),
             "scaling": build_rules(_read_scaling()),
             "leading": build_rules(right for right in every if right.where is Where.OWN),
+            "sharing": build_rules(right for right in build_rights(KINDS, sharing=True) if right.where is Where.OWN),
             "cluster": build_rules(right for right in every if right.where is Where.CLUSTER),
             "users": {user: {"aggregated": AGGREGATED[user], "verbs": list(verbs)} for user, verbs in USERS.items()},
             "webhook": [_without_name(rule) for rule in build_rules(build_webhook_rights("x"))],

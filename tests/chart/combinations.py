@@ -181,10 +181,17 @@ CASES: dict[str, tuple[str, str, Callable[[], list[Manifest]], Edit | None]] = {
         lambda: installed(image=f"registry.example:5000/paddock@{DIGEST}"),
         None,
     ),
+    "a fleet that three operators share": (
+        "paddle-system",
+        "namespaces=all operator.shards=6",
+        lambda: installed(watched=(), shards=6),
+        None,
+    ),
     "the operator's flags": (
         "paddle-system",
         "gangScheduler.podGroups=scheduler-plugins gangScheduler.name=gangs operator.substitute=true "
-        "operator.masterWait=0 operator.endWait=1000000 operator.lossLimit=7",
+        "operator.masterWait=0 operator.endWait=1000000 operator.lossLimit=7 operator.elasticWait=300 "
+        "operator.elasticSettle=0",
         installed,
         edit_operator(
             args=[
@@ -194,6 +201,8 @@ CASES: dict[str, tuple[str, str, Callable[[], list[Manifest]], Edit | None]] = {
                 "--master-wait=0",
                 "--end-wait=1000000",
                 "--loss-limit=7",
+                "--elastic-wait=300",
+                "--elastic-settle=0",
             ]
         ),
     ),

@@ -123,6 +123,8 @@ BAD: dict[str, tuple[str, str]] = {
     "datasets.image=mine:1": ("datasets.image=mine:1", "needs datasets.enabled=true"),
     "datasets.enabled=yes": ("datasets.enabled", "Expected: boolean, given: string"),
     "scope=namespace,crds=false,console.enabled=true": ("console.namespace=paddle-console", "makes that Namespace"),
+    "operator.shards=6": ("operator.shards=6", "shares several namespaces out, and here is one"),
+    "operator.shards=6,namespaces={a}": ("operator.shards=6", "set namespaces=all, or name them"),
     "gangScheduler.name=volcano": ("gangScheduler.name=volcano", "needs gangScheduler.podGroups"),
 }
 """What is set, the value that is named, and what is said of it."""

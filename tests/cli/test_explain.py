@@ -166,6 +166,15 @@ def test_of_a_running_job_it_says_what_would_start_again(annotations: dict[str, 
     assert said not in ended
 
 
+def test_of_a_running_job_that_was_edited_wrongly_it_says_what_is_wrong_and_what_to_do() -> None:
+    problem = CauseRecord("InvalidJob", {"problems": ["spec.worker.replicas: found 0"]}, NOW - 5)
+    manifest = read_manifest("wide_and_deep")
+    lines = build_explanation(manifest, Status(phase=Phase.RUNNING, problem=problem), NOW, "en")
+    assert lines[1].startswith("the manifest was edited and is wrong: spec.worker.replicas: found 0")
+    assert not any("nothing is recorded" in line for line in lines)
+    assert lines[-1] == "next: KUBECONFIG=$(paddock kubeconfig) kubectl edit paddlejob wide-ande-deep"
+
+
 def test_a_job_of_another_manager_waits_for_no_operator_of_paddock() -> None:
     assert build_explanation(managed_elsewhere(), Status(), NOW, "en") == [
         "PaddleJob default/wide-ande-deep: Pending",

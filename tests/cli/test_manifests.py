@@ -142,6 +142,18 @@ def test_all_namespaces_and_another_image() -> None:
     )
 
 
+def test_replicas_are_those_of_the_operator_and_nothing_else_changes() -> None:
+    one, three = (
+        read("operator", "-A", "--shards", "6"),
+        read("operator", "-A", "--shards", "6", "--replicas", "3"),
+    )
+    (deployment,) = (each for each in three if each["kind"] == "Deployment")
+    assert deployment["spec"].pop("replicas") == 3
+    (deployment,) = (each for each in one if each["kind"] == "Deployment")
+    assert deployment["spec"].pop("replicas") == 1
+    assert one == three
+
+
 def test_a_group_stands_for_all_its_kinds() -> None:
     assert [name_of(each) for each in read("crd", "--kinds", "kubeflow.org")] == OF_KUBEFLOW
     assert read("crd", "--kinds", f"kubeflow.org,{KUBEFLOW}") == read("crd", "--kinds", "kubeflow.org")
@@ -240,6 +252,12 @@ def test_the_console_has_a_namespace_of_its_own_unless_one_is_named() -> None:
         ("operator -A --jobs-in team-a", "--all-namespaces and --jobs-in do not go together"),
         ("webhook -n team-a --scope namespace", "a webhook is the cluster's own"),
         ("operator --datasets-image mine:1", "--datasets-image needs --datasets"),
+        ("webhook --shards 6", "--shards is of the operator: webhook has none"),
+        ("crd --replicas 2", "--replicas is of the operator: crd has none"),
+        ("operator --replicas 0", "0 is not in the range 1<=x<=64"),
+        ("operator --shards 6", "here is one: add -A"),
+        ("all -n team-a --scope namespace --shards 6", "here is one: add -A"),
+        ("operator --jobs-in team-a,team-a --shards 6", "here is one: add -A"),
         ("webhook --datasets", "--datasets is of the operator and the definitions: webhook has none"),
         ("operator --datasets --api-version v1beta1", "datasets need Kubernetes 1.16 or later"),
         ("webhook --api-version v1beta1", "needs Kubernetes 1.20 or later"),

@@ -11,7 +11,7 @@ from paddock.app.health import Address
 from paddock.cli.main import run
 from paddock.cli.verbs.operator import IGNORED, SCHEDULERS, choose_gangs, command
 from paddock.jobs.apis.registry import KUBEFLOW_PADDLE, PADDLEPADDLE
-from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Resource
+from paddock.kube.meta import KUBERNETES_POD_GROUPS, POD_GROUPS, VOLCANO_POD_GROUPS, Resource
 
 BATCH, KUBEFLOW = PADDLEPADDLE.resource, KUBEFLOW_PADDLE.resource
 
@@ -40,6 +40,9 @@ def parse(*words: str) -> dict[str, Any]:
         (["--leader-elect=T"], "leader_elect", True),
         (["--leader-elect=false"], "leader_elect", False),
         (["--leader-elect", "--leader-elect=0"], "leader_elect", False),
+        ([], "shards", 1),
+        (["--leader-elect", "--shards=6"], "shards", 6),
+        (["-leader-elect", "-shards", "64"], "shards", 64),
         (["--scheduling=volcano"], "pod_groups", VOLCANO_POD_GROUPS),
         (["--scheduling", "scheduler-plugins"], "pod_groups", POD_GROUPS),
         (["--scheduling=coscheduling"], "pod_groups", POD_GROUPS),
@@ -86,6 +89,13 @@ def test_a_flag_means_what_it_meant(words: list[str], name: str, value: object) 
         ("", "Volcano", VOLCANO_POD_GROUPS, "volcano"),
         ("", "scheduler-plugins-scheduler", POD_GROUPS, "scheduler-plugins-scheduler"),
         ("", "gangs", POD_GROUPS, "gangs"),
+        ("", "default-scheduler", POD_GROUPS, "default-scheduler"),
+        ("", "kube-scheduler", KUBERNETES_POD_GROUPS, "default-scheduler"),
+        ("", "Kube-Scheduler", KUBERNETES_POD_GROUPS, "default-scheduler"),
+        ("kubernetes", "", KUBERNETES_POD_GROUPS, "default-scheduler"),
+        ("kube-scheduler", "", KUBERNETES_POD_GROUPS, "default-scheduler"),
+        ("kubernetes", "kube-scheduler", KUBERNETES_POD_GROUPS, "default-scheduler"),
+        ("kubernetes", "second", KUBERNETES_POD_GROUPS, "second"),
     ],
 )
 def test_the_scheduler_of_gangs_has_its_usual_name_or_the_one_that_is_given(
@@ -112,6 +122,9 @@ def test_in_a_pod_it_listens_where_the_kubelet_asks(monkeypatch: pytest.MonkeyPa
             "'kueue' is no gang scheduler that Paddock knows; there are volcano, scheduler-plugins",
         ),
         (["--leader-elect=maybe"], "--leader-elect=maybe: true or false is allowed"),
+        (["--shards=6"], "--shards needs --leader-elect: which operator has which part is decided by Leases"),
+        (["--leader-elect", "--shards=65"], "65 is not in the range 1<=x<=64"),
+        (["--leader-elect", "--shards=0"], "0 is not in the range 1<=x<=64"),
         (["--metrics-bind-address=8080"], "'8080' is no address: HOST:PORT, or :PORT for all of this machine's"),
         (["--metrics-bind-address=:http"], "':http' is no address"),
         (["--metrics-bind-address=:99999"], "':99999' is no address"),

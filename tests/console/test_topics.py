@@ -13,7 +13,8 @@ from paddock.console.screens.events import list_topics as list_event_topics
 from paddock.console.screens.plan import list_topics as list_plan_topics
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Rank
-from paddock.jobs.objects.children import build_config_map, build_pod_group, build_service
+from paddock.jobs.objects.children import build_config_map, build_service
+from paddock.jobs.objects.pod_groups import build_pod_group
 from paddock.kube.meta import CONFIG_MAPS, POD_GROUPS, SERVICES, VOLCANO_POD_GROUPS, Manifest, Resource, labels_of
 from paddock.kube.selectors import match_fields, match_labels
 

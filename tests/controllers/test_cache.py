@@ -134,6 +134,101 @@ async def test_an_assumption_that_no_event_confirms_expires_and_is_reported() ->
         assert cache.get(Key("n", "there")) == pod("there")
 
 
+async def test_the_event_of_an_own_write_is_nothing_new() -> None:
+    confirmed: list[str] = []
+    note = lambda manifest: confirmed.append(manifest["metadata"]["resourceVersion"])  # noqa: E731
+    async with caching(on_confirmed=note) as (stream, cache, heard):
+        cache.assume(pod("a", resourceVersion="7"))
+        await stream.tell("ADDED", pod("a", resourceVersion="7"))
+        assert (heard, confirmed) == ([], ["7"])
+        await stream.tell("MODIFIED", pod("a", resourceVersion="8"))
+        assert (heard, confirmed) == (["a of o"], ["7"])
+
+
+async def test_an_own_change_is_cached_at_once_and_an_event_from_before_it_does_not_take_it_back() -> None:
+    async with caching() as (stream, cache, heard):
+        await stream.tell("ADDED", pod("a", resourceVersion="7"))
+        cache.assume(pod("a", resourceVersion="10", marked="by us"))
+        assert cache.get(Key("n", "a")) == pod("a", resourceVersion="10", marked="by us")
+        heard.clear()
+        await stream.tell("MODIFIED", pod("a", resourceVersion="9"))
+        assert cache.get(Key("n", "a")) == pod("a", resourceVersion="10", marked="by us")
+        assert heard == []
+        await stream.tell("MODIFIED", pod("a", resourceVersion="11"))
+        assert cache.get(Key("n", "a")) == pod("a", resourceVersion="11")
+
+
+async def test_an_answer_that_is_older_than_what_the_watch_delivered_changes_nothing() -> None:
+    async with caching() as (stream, cache, _):
+        await stream.tell("ADDED", pod("a", resourceVersion="12"))
+        cache.assume(pod("a", resourceVersion="9"))
+        assert cache.get(Key("n", "a")) == pod("a", resourceVersion="12")
+
+
+async def test_versions_that_go_back_are_believed_once_no_own_write_is_awaited() -> None:
+    """As after a restore of etcd from a backup."""
+    async with caching() as (stream, cache, heard):
+        await stream.tell("ADDED", pod("a", resourceVersion="12"))
+        await stream.tell("MODIFIED", pod("a", resourceVersion="3"))
+        assert cache.get(Key("n", "a")) == pod("a", resourceVersion="3")
+        assert heard == ["a of o", "a of o"]
+
+
+async def test_an_own_change_that_no_event_confirms_stays_and_is_reported() -> None:
+    async with caching(assumption_seconds=0.01) as (stream, cache, heard):
+        await stream.tell("ADDED", pod("a", resourceVersion="7"))
+        cache.assume(pod("a", resourceVersion="8"))
+        await stream.tell("ADDED", pod("b", resourceVersion="9"))
+        heard.clear()
+        for _ in range(500):
+            if heard:
+                break
+            await asyncio.sleep(0.01)
+        assert heard == ["a of o"]
+        assert cache.get(Key("n", "a")) == pod("a", resourceVersion="8")
+
+
+async def _goes(cache: Cache, name: str) -> bool:
+    for _ in range(500):
+        if cache.get(Key("n", name)) is None:
+            return True
+        await asyncio.sleep(0.01)
+    return False
+
+
+async def test_an_own_object_stays_while_the_watch_has_told_nothing_as_new() -> None:
+    """A server under load tells hundreds of objects a minute late: each would be made, and refused, once more."""
+    async with caching(assumption_seconds=0.01) as (stream, cache, heard):
+        await stream.tell("ADDED", pod("before", resourceVersion="7"))
+        cache.assume(pod("a", resourceVersion="9"))
+        await asyncio.sleep(0.1)
+        assert cache.get(Key("n", "a")) is not None
+        await stream.tell("ADDED", pod("b", resourceVersion="8"))
+        await asyncio.sleep(0.1)
+        assert cache.get(Key("n", "a")) is not None
+        await stream.tell("ADDED", pod("c", resourceVersion="10"))  # it was told, and "a" was not
+        assert await _goes(cache, "a")
+        assert heard[-1] == "a of o"
+
+
+async def test_what_the_watch_never_tells_is_believed_for_two_minutes_at_most() -> None:
+    """It was gone before a new list, which tells of no end then; and nothing else has changed since."""
+    async with caching(assumption_seconds=0.01, late_seconds=0.05) as (stream, cache, _):
+        await stream.tell("ADDED", pod("before", resourceVersion="7"))
+        cache.assume(pod("a", resourceVersion="9"))
+        assert await _goes(cache, "a")
+
+
+async def test_the_end_of_an_object_that_is_told_late_does_not_take_the_own_one_of_its_name() -> None:
+    async with caching() as (stream, cache, heard):
+        await stream.tell("ADDED", pod("a", uid="first", resourceVersion="1"))
+        cache.assume(pod("a", uid="second", resourceVersion="3"))
+        heard.clear()
+        await stream.tell("DELETED", pod("a", uid="first", resourceVersion="2"))
+        assert heard == ["a of o"]
+        assert cache.get(Key("n", "a")) == pod("a", uid="second", resourceVersion="3")
+
+
 async def test_a_confirmed_assumption_stays() -> None:
     async with caching(assumption_seconds=0.01) as (stream, cache, heard):
         cache.assume(pod("a"))

@@ -137,7 +137,7 @@ def test_replaced_times_far_in_the_future_do_not_accumulate() -> None:
     schedule: Schedule[str] = Schedule(first_delay=0.1, longest_delay=60)
     for now in range(5_000):
         schedule.move("a", now + 100_000, now)
-    assert len(schedule._heap) < 2_000
+    assert len(schedule._urgent._heap) < 2_000
     assert schedule.next_at() == 104_999
 
 
@@ -153,3 +153,74 @@ def test_the_age_is_that_of_the_key_that_is_due_longest() -> None:
     schedule.add("b", 11)
     schedule.take(12)
     assert schedule.age(14) == 3, "a key in work that was added again waits too"
+
+
+def test_what_was_put_off_comes_after_every_other_key_that_is_due() -> None:
+    schedule: Schedule[str] = Schedule(first_delay=0.1, longest_delay=60, patience=5)
+    schedule.put_off("counts", 1.0)
+    schedule.add("first pods", 2.0)
+    schedule.add("more", 2.5)
+    assert (schedule.presses(1.5), schedule.presses(3.0)) == (False, True)
+    assert [schedule.take(3.0) for _ in range(4)] == ["first pods", "more", "counts", None]
+    assert schedule.next_at() is None
+
+
+def test_what_was_put_off_waits_for_others_for_some_seconds_only() -> None:
+    schedule: Schedule[str] = Schedule(first_delay=0.1, longest_delay=60, patience=5)
+    schedule.put_off("counts", 1.0)
+    for number in range(10):
+        schedule.add(f"job-{number}", 0.5)
+    assert schedule.take(5.9) == "job-0"
+    assert schedule.take(6.0) == "counts"
+
+
+def test_what_is_put_off_anew_by_the_work_of_an_event_waits_no_longer_for_that() -> None:
+    schedule: Schedule[str] = Schedule(first_delay=0.1, longest_delay=60, patience=5)
+    schedule.put_off("counts", 1.0)
+    for number in range(10):
+        schedule.add(f"job-{number}", 0.5)
+    schedule.add("counts", 0.1)
+    assert schedule.take(5.8) == "counts"
+    schedule.put_off("counts", 5.9)
+    schedule.done("counts")
+    assert schedule.take(5.95) == "job-0"
+    assert (schedule.take(6.0), schedule.taken_at) == ("counts", 5.9)
+    schedule.put_off("counts", 6.1)
+    schedule.done("counts")
+    assert schedule.take(11.0) == "job-1", "it was taken in time: the patience begins anew"
+    assert schedule.take(11.1) == "counts"
+
+
+def test_the_work_of_an_event_that_puts_nothing_off_ends_the_patience() -> None:
+    schedule: Schedule[str] = Schedule(first_delay=0.1, longest_delay=60, patience=5)
+    schedule.put_off("counts", 1.0)
+    schedule.add("counts", 1.5)
+    assert schedule.take(1.5) == "counts"
+    schedule.done("counts")
+    for number in range(10):
+        schedule.add(f"job-{number}", 1.6)
+    schedule.put_off("counts", 3.0)
+    assert schedule.take(7.9) == "job-0"
+    assert schedule.take(8.0) == "counts"
+
+
+def test_an_event_takes_what_was_put_off_with_it() -> None:
+    schedule: Schedule[str] = Schedule(first_delay=0.1, longest_delay=60)
+    schedule.put_off("a", 3.0)
+    schedule.add("a", 1.0)
+    assert schedule.take(1.0) == "a"
+    schedule.done("a")
+    assert schedule.take(100.0) is None
+
+
+def test_what_is_put_off_during_its_work_is_due_afterwards_and_a_timer_stays() -> None:
+    schedule: Schedule[str] = Schedule(first_delay=0.1, longest_delay=60)
+    schedule.put_off("a", 1.0)
+    schedule.add("a", 50.0)
+    assert schedule.take(1.0) == "a"
+    schedule.put_off("a", 2.0)
+    assert schedule.take(3.0) is None
+    schedule.done("a")
+    assert (schedule.next_at(), schedule.take(3.0)) == (2.0, "a")
+    schedule.done("a")
+    assert (schedule.next_at(), schedule.take(50.0)) == (50.0, "a")

@@ -210,11 +210,17 @@ class Cluster:
         """As kubectl would, without what `paddock submit` looks at first."""
         self._ask("POST", path, self.adapt(json.dumps(dict(manifest))).encode())
 
-    def _ask(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
+    def patch(self, path: str, changes: Mapping[str, Any]) -> None:
+        """A merge patch."""
+        self._ask("PATCH", path, json.dumps(dict(changes)).encode(), "application/merge-patch+json")
+
+    def _ask(
+        self, method: str, path: str, body: bytes | None = None, content: str = "application/json"
+    ) -> dict[str, Any]:
         config = yaml.safe_load((self.home / "api" / "kubeconfig").read_text())
         server, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
         authority = base64.b64decode(server["certificate-authority-data"]).decode()
-        headers = {"Authorization": f"Bearer {user['token']}", "Content-Type": "application/json"}
+        headers = {"Authorization": f"Bearer {user['token']}", "Content-Type": content}
         request = urllib.request.Request(server["server"] + path, body, headers, method=method)
         context = ssl.create_default_context(cadata=authority)
         with urllib.request.urlopen(request, context=context, timeout=180) as answer:

@@ -97,5 +97,5 @@ def test_deleted(served: Cluster, job: str, press: Press) -> None:
     assert "this is another job of the same name" in page and served.phase(job) == "Running"
     code, page = press(address(job, "/delete"), name=f" {job} ")
     assert code == 200
-    until("it is gone", lambda: served.paddock("get", job).code == 2)
+    until("it is gone", lambda: served.paddock("get", "jobs", job).code == 2)
     assert press(address(job, "/delete"))[0] == 404

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import shlex
+import signal
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -99,12 +101,18 @@ async def test_the_command_of_a_finding_mends_the_run(
     environment = {**clean, **variables, "PATH": f"{python.parent}:{clean['PATH']}"}
 
     async def launch(command: str, seconds: float) -> tuple[int | None, str]:
-        process = await asyncio.create_subprocess_exec(
-            "timeout", "--kill-after=10", str(seconds), "sh", "-c", command, cwd=tmp_path, env=environment,
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-        )  # fmt: skip
-        out = (await process.communicate())[0].decode()
-        return process.returncode, out
+        # A file and no pipe: a server that the launcher forked may outlive it, and would hold the pipe open.
+        with (tmp_path / "printed").open("wb") as out:
+            process = await asyncio.create_subprocess_exec(
+                "timeout", "--kill-after=10", str(seconds), "sh", "-c", command, cwd=tmp_path, env=environment,
+                stdout=out, stderr=asyncio.subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+        try:
+            code = await process.wait()
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        return code, (tmp_path / "printed").read_text()
 
     code, printed = await launch(f"python -m paddle.distributed.launch {words}", 20)
     assert code != 0, printed

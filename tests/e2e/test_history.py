@@ -70,6 +70,7 @@ def test_a_killed_cluster_loses_no_line_and_no_run(cluster: Cluster) -> None:
     words = ("submit", cluster.write(build_light_job("lives", script)))
     assert cluster.paddock(*words).code == 0
     until("the first line", lambda: cluster.paddock("logs", "lives").out == "before\n")
+    until("the record of it", lambda: "Running" in cluster.paddock("history").out)
     cluster.kill_cluster()
     assert "Running, cluster down" in cluster.paddock("history").out
     (cluster.output("lives") / "go").touch()

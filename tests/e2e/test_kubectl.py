@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -41,6 +42,22 @@ def test_a_job_is_created_listed_watched_described_and_deleted(shared: Cluster) 
     assert 'paddlejob.batch.paddlepaddle.org "walk" deleted' in deleted.out, str(deleted)
     until("the end of its pods", lambda: not shared.pods("walk"))
     assert 'paddlejobs.batch.paddlepaddle.org "walk" not found' in shared.kubectl("get", "pdj", "walk").err
+
+
+def test_kubectl_reads_what_get_writes(shared: Cluster) -> None:
+    """kubectl takes a plain `y` for true and a plain 1e-3 for a number, and would refuse them as variables."""
+    job = build_light_job("kept", "true")
+    variables = [{"name": "LR", "value": "1e-3"}, {"name": "ANSWER", "value": "y"}]
+    job["spec"]["worker"]["template"]["spec"]["containers"][0]["env"] = variables
+    file = shared.directory / "kept.yaml"
+    file.write_text(json.dumps(job))
+    assert shared.kubectl("create", "-f", str(file)).code == 0
+    written = shared.paddock("get", "jobs", "kept", "-o", "yaml")
+    assert written.code == 0, str(written)
+    file.write_text(written.out)
+    read = shared.kubectl("create", "--dry-run=client", "-o", "json", "-f", str(file))
+    assert read.code == 0, str(read)
+    assert json.loads(read.out)["spec"]["worker"]["template"]["spec"]["containers"][0]["env"] == variables
 
 
 def test_a_misspelt_field_is_refused(shared: Cluster) -> None:

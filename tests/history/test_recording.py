@@ -9,7 +9,7 @@ import pytest
 
 from paddock.app.history import read_state
 from paddock.history.recording import JobState, build_record, mark_deleted, update_record
-from paddock.history.records import MOST_RENEWALS, Attempt, Cause, Renewal, RunRecord
+from paddock.history.records import MOST_RENEWALS, MOST_SIZES, Attempt, Cause, Renewal, RunRecord, Size
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.given_up import GIVEN_UP
 
@@ -159,3 +159,26 @@ def test_why_run_suspended_a_job_stands_in_its_annotation(annotation: str | None
     status = {"phase": "Suspended", "cause": {"reason": "Suspended", "args": {}}, "attempt": 1}
     state = read_state(RESOURCE, {**JOB, "metadata": metadata, "status": status})
     assert (state.given_up, state.cause and state.cause.reason, state.attempt) == (given_up, reason, 1)
+
+
+def test_how_many_ranks_trained_together_is_kept_with_the_moment_of_each_change() -> None:
+    record = NEW
+    for moment, state in (
+        (111.0, JobState("Starting")),
+        (112.0, JobState("Running", ranks=3)),
+        (113.0, JobState("Running", ranks=3)),
+        (114.0, JobState("Running", ranks=2)),
+        (115.0, JobState("Restarting", attempt=1)),
+        (116.0, JobState("Running", attempt=1, ranks=2)),
+    ):
+        record = update_record(record, JOB, state, moment)
+    assert record.sizes == (Size(0, 112.0, 3), Size(0, 114.0, 2), Size(1, 116.0, 2))
+    for each in range(3 * MOST_SIZES):
+        record = update_record(record, JOB, JobState("Running", attempt=1, ranks=each % 2), 200.0 + each)
+    assert len(record.sizes) == MOST_SIZES, "the newest are kept"
+
+
+def test_the_ranks_of_a_job_are_counted_while_it_runs_and_those_that_have_succeeded_too() -> None:
+    counts = {"worker": {"running": 2, "succeeded": 1, "pending": 1}}
+    assert read_state(RESOURCE, {**JOB, "status": {"phase": "Running", **counts}}).ranks == 3
+    assert read_state(RESOURCE, {**JOB, "status": {"phase": "Starting", **counts}}).ranks is None

@@ -227,6 +227,11 @@ SENTENCES = [
         causes.WaitingForScheduler(2, 4, "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."),
         "waiting for room for 2 of 4 pods: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu",
     ),
+    (
+        causes.WaitingForScheduler(1, 4, "0/1 nodes are available: 1 Insufficient cpu.", placed=3),
+        "waiting for room for 1 of 4 pods, while 3 others hold room: 0/1 nodes are available: 1 Insufficient cpu",
+    ),
+    (causes.WaitingForQueue("team"), "waits for Kueue's queue team to admit it, and holds no devices"),
     (causes.Completed(1), "completed: 1 rank succeeded"),
     (
         causes.PodsDeleted(tuple(f"worker-{number}" for number in range(9))),
@@ -258,7 +263,7 @@ def test_the_earliest_step_of_a_pods_start_is_reported_first() -> None:
         unplaced, "worker-0", waiting("EnvironmentBuilding", "paddle-ps: installing, 61 %, 12 MB/s, 9 s left")
     )
     assert told(pods[:1]) == causes.WaitingForPods(1, 2)
-    assert told(pods) == causes.WaitingForScheduler(1, 2, "no room")
+    assert told(pods) == causes.WaitingForScheduler(1, 2, "no room", placed=1)
     pods = with_pod(pods, "worker-1", waiting("ErrImagePull", "no such image"))
     assert told(pods) == causes.ImageUnavailable("worker-1", "no such image")
     pods = with_pod(pods, "worker-1", waiting("EnvironmentFailed", "environment x: no wheel"))

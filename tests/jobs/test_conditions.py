@@ -68,10 +68,10 @@ def test_the_counts_of_a_finished_job_follow_its_pods_and_what_has_ended_counts_
 ) -> None:
     pods = [replace(pod, phase=phase) for pod, phase in zip(build_pods(JOB), phases, strict=True) if phase]
     status = build_status(JOB, Phase.COMPLETED, roles=DONE, finished=NOW, cause=cause("Completed", succeeded=2))
-    followed = follow_pods(JOB, status, pods)
-    assert followed == replace(status, roles={"ps": ps, "worker": worker}, refs=build_refs(JOB, pods))
-    assert follow_pods(JOB, followed, pods) == followed, "nothing new writes nothing"
-    assert follow_pods(JOB, followed, ()).roles == {
+    followed = follow_pods(JOB, status, pods, pods[:1])
+    assert followed == replace(status, roles={"ps": ps, "worker": worker}, refs=build_refs(JOB, pods[:1]))
+    assert follow_pods(JOB, followed, pods, pods[:1]) == followed, "nothing new writes nothing"
+    assert follow_pods(JOB, followed, (), ()).roles == {
         "ps": replace(ps, running=0),
         "worker": worker,
     }, "an end is not forgotten with its pod"
@@ -80,16 +80,16 @@ def test_the_counts_of_a_finished_job_follow_its_pods_and_what_has_ended_counts_
 def test_servers_that_clean_up_ends_have_not_failed() -> None:
     pods = [replace(pod, phase=FAILED, deleting=True) if pod.rank.role == "ps" else pod for pod in build_pods(JOB)]
     status = build_status(JOB, Phase.COMPLETED, roles=DONE, finished=NOW, cause=cause("Completed", succeeded=2))
-    assert follow_pods(JOB, status, pods).roles["ps"] == Counts(1)
+    assert follow_pods(JOB, status, pods, ()).roles["ps"] == Counts(1)
     failed_before = replace(status, roles={**DONE, "ps": Counts(1, failed=1)})
-    assert follow_pods(JOB, failed_before, pods).roles["ps"] == Counts(1, failed=1)
+    assert follow_pods(JOB, failed_before, pods, ()).roles["ps"] == Counts(1, failed=1)
 
 
 def test_the_counts_of_a_finished_job_keep_its_gang_whatever_is_edited() -> None:
     """Roles and replicas are those of the end; a role of which nothing was recorded gets no counts."""
     status = build_status(JOB, Phase.COMPLETED, roles=DONE, refs={})
     edited = build_job(ps=3, workers=7)
-    assert follow_pods(edited, status, ()).roles == {"ps": Counts(1), "worker": Counts(2, succeeded=2)}
-    assert follow_pods(build_job(), status, ()).roles == {"ps": Counts(1), "worker": Counts(2, succeeded=2)}
+    assert follow_pods(edited, status, (), ()).roles == {"ps": Counts(1), "worker": Counts(2, succeeded=2)}
+    assert follow_pods(build_job(), status, (), ()).roles == {"ps": Counts(1), "worker": Counts(2, succeeded=2)}
     bare = Status(phase=Phase.COMPLETED)
-    assert follow_pods(JOB, bare, build_pods(JOB)) == bare
+    assert follow_pods(JOB, bare, build_pods(JOB), build_pods(JOB)) == bare

@@ -291,6 +291,23 @@ def test_rules_say_no_more_than_rights() -> None:
     ]
 
 
+def test_operators_that_share_need_all_leases_and_of_their_own_namespace_alone() -> None:
+    def read(shards: int) -> dict[str, list[Manifest]]:
+        manifests = build_operator(Installation(watched=("team-a",), shards=shards))
+        return {
+            each["metadata"]["name"]: each["rules"] for each in manifests if each["kind"] in ("Role", "ClusterRole")
+        }
+
+    alone, sharing = read(1), read(6)
+    assert sharing.pop("paddle-leader-election-role")[0] == {
+        "apiGroups": ["coordination.k8s.io"],
+        "resources": ["leases"],
+        "verbs": ["get", "list", "create", "update", "delete"],
+    }
+    del alone["paddle-leader-election-role"]
+    assert sharing == alone
+
+
 def test_a_right_on_one_name_is_none_on_another() -> None:
     rights = build_rights(KINDS)
     assert allows(rights, "update", LEASES, name=LEASE)

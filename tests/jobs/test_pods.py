@@ -257,32 +257,6 @@ def test_building_a_pod_changes_nothing_of_the_job() -> None:
     assert manifest == read_manifest("resnet")
 
 
-POD_GROUP_SPECS = [
-    ({}, {"minMember": 2, "minResources": {"nvidia.com/gpu": "2"}}),
-    (
-        {"queue": "q", "priorityClass": "high"},
-        {"minMember": 2, "minResources": {"nvidia.com/gpu": "2"}, "queue": "q", "priorityClassName": "high"},
-    ),
-    ({"minAvailable": 1}, {"minMember": 1}),
-    ({"minResources": {"cpu": "1"}}, {"minMember": 2, "minResources": {"cpu": "1"}}),
-]
-
-
-@pytest.mark.parametrize(("policy", "spec"), POD_GROUP_SPECS)
-def test_a_pod_group_asks_for_the_whole_gang_or_what_it_is_told(policy: dict[str, Any], spec: dict[str, Any]) -> None:
-    job = read_sample("resnet", schedulingPolicy=policy)
-    assert pods.build_pod_group(job, VOLCANO_POD_GROUPS)["spec"] == spec
-
-
-def test_a_pod_group_counts_limits_beside_requests_and_the_largest_init_container() -> None:
-    manifest = read_manifest("resnet")
-    spec = manifest["spec"]["worker"]["template"]["spec"]
-    spec["containers"][0]["resources"] = {"requests": {"cpu": "500m"}, "limits": {"cpu": 2, "nvidia.com/gpu": 1}}
-    spec["initContainers"] = [{"name": "init", "image": "i", "resources": {"requests": {"cpu": "750m"}}}]
-    group = pods.build_pod_group(PADDLEPADDLE.read_job(manifest), VOLCANO_POD_GROUPS)
-    assert group["spec"]["minResources"] == {"cpu": "1500m", "nvidia.com/gpu": "2"}
-
-
 def test_the_config_map_never_changes_and_is_named_by_its_attempt() -> None:
     job = read_sample("resnet")
     addresses = dict.fromkeys(job.ranks(), "10.0.0.1")
@@ -509,3 +483,14 @@ def test_a_running_pod_whose_node_is_lost_says_since_when(found: dict[str, Any],
     read = pods.read_pod(pod | {"status": found})
     assert read is not None
     assert read.unheard == unheard
+
+
+def test_a_template_cannot_make_its_pods_spare_or_renewed() -> None:
+    """Such pods are in no gang: they would be deleted and made again for ever."""
+    job = read_sample("wide_and_deep")
+    marks = {"paddock.dev/spare": "true", "paddock.dev/renewal": "7", "team": "vision"}
+    role = replace(job.roles[0], template={**job.roles[0].template, "metadata": {"labels": marks}})
+    marked = replace(job, roles=(role, *job.roles[1:]))
+    labels = pods.build_pod(marked, Rank(role.name, 0), 0, None, Settings())["metadata"]["labels"]
+    assert labels["team"] == "vision"
+    assert "paddock.dev/spare" not in labels and "paddock.dev/renewal" not in labels

@@ -11,13 +11,14 @@ from jobs.gangs import build_job, created, observe
 from jobs.samples import read_sample
 from paddock.jobs.model import Job, Phase, Rank, Role, Scheduling, Settings, Status
 from paddock.jobs.objects import pods
-from paddock.jobs.objects.schedulers import find_pod_groups
+from paddock.jobs.objects.schedulers import explain_versions, find_pod_groups
 from paddock.jobs.plan import plan
-from paddock.kube.meta import POD_GROUPS, VOLCANO_POD_GROUPS, Manifest
+from paddock.kube.meta import KUBERNETES_POD_GROUPS, POD_GROUPS, VOLCANO_POD_GROUPS, Manifest
 
 NONE = Settings()
 VOLCANO = Settings(pod_groups=VOLCANO_POD_GROUPS, gang_scheduler="volcano")
 PLUGINS = Settings(pod_groups=POD_GROUPS, gang_scheduler="scheduler-plugins-scheduler")
+KUBERNETES = Settings(pod_groups=KUBERNETES_POD_GROUPS, gang_scheduler="default-scheduler")
 OWN_NAME = Settings(pod_groups=POD_GROUPS, gang_scheduler="gangs")
 LAPTOP = Settings(pod_groups=POD_GROUPS, shared_network=True)
 
@@ -89,7 +90,7 @@ def test_a_job_of_another_scheduler_gets_its_pods_at_once() -> None:
         (POD_GROUPS, 90, {"scheduleTimeoutSeconds": 90}),
         (POD_GROUPS, 0, {"scheduleTimeoutSeconds": 0}),
         (POD_GROUPS, None, {}),
-        (VOLCANO_POD_GROUPS, 90, {}),
+        (VOLCANO_POD_GROUPS, 90, {"queue": "default"}),
     ],
 )
 def test_the_timeout_goes_to_the_pod_group_that_has_one(
@@ -106,3 +107,41 @@ def test_the_timeout_goes_to_the_pod_group_that_has_one(
 )  # fmt: skip
 def test_the_timeout_is_read_in_both_api_groups(name: str, policy: dict[str, Any]) -> None:
     assert read_sample(name, **policy).scheduling.schedule_timeout == 90
+
+
+@pytest.mark.parametrize(
+    ("served", "said"),
+    [
+        (("v1beta1",), ""),
+        (("v1", "v1beta1", "v1alpha3"), ""),
+        ((), "in no version"),
+        (("v1alpha1",), "in v1alpha1, and Paddock knows v1beta1"),
+        (("v1", "v1alpha2"), "in v1, v1alpha2, and Paddock knows v1beta1"),
+    ],
+)
+def test_only_the_shape_that_is_known_is_written(served: tuple[str, ...], said: str) -> None:
+    found = explain_versions(served)
+    assert (said in found) if said else not found
+
+
+@pytest.mark.parametrize(
+    ("settings", "names", "others"),
+    [
+        (VOLCANO, ("default-scheduler", ""), ("default-scheduler",)),
+        (VOLCANO, ("volcano", ""), ()),
+        (PLUGINS, ("b", "a"), ("a", "b")),
+        (KUBERNETES, ("default-scheduler", ""), ()),
+        (KUBERNETES, ("volcano", ""), ("volcano",)),
+        (NONE, ("volcano", ""), ()),
+        (LAPTOP, ("volcano", ""), ()),
+    ],
+)
+def test_schedulers_that_take_pods_from_their_gang_are_told_once(
+    settings: Settings, names: tuple[str, ...], others: tuple[str, ...]
+) -> None:
+    job = job_naming(*names)
+    first = plan(job, Status(), observe(job, (), services=(), config_maps=()), 0.0, settings)
+    said = [note.message for note in first.events if note.reason == "SetPodTemplateSchedulerName"]
+    assert [all(name in each for name in others) for each in said] == [True] * bool(others)
+    again = plan(job, first.status, observe(job, (), services=(), config_maps=()), 0.0, settings)
+    assert not [note for note in again.events if note.reason == "SetPodTemplateSchedulerName"]

@@ -1,7 +1,7 @@
 """The operator and its plan in hostile little worlds (`simulated`): whatever happens, the sentences hold.
 
 A simulation that cannot fail proves nothing: each of the rules 1, 3 and 4 of docs/architecture.md is taken out, and
-each of those by which a job is judged, and must be missed within 10,000 steps. `make simulate` makes a million.
+each of those by which a job is judged, and must be missed within 20,000 steps. `make simulate` makes a million.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hypothesis import Phase as HypothesisPhase
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from jobs.simulated.planned import World, WorldWithData
+from jobs.simulated.planned import World, WorldWithData, WorldWithRoom
 from jobs.simulated.sabotaged import ActsAtOnce, BelievesAbsences, DeletesByName
 from jobs.simulated.sentences import Violation
 from jobs.simulated.world import ACTIONS, CLEAN, Run, Sabotage, Start, run_seed
@@ -81,6 +81,8 @@ TestWorld = World.TestCase
 TestWorld.settings = QUICK
 TestWorldWithData = WorldWithData.TestCase
 TestWorldWithData.settings = settings(QUICK, max_examples=25)
+TestWorldWithRoom = WorldWithRoom.TestCase
+TestWorldWithRoom.settings = settings(QUICK, max_examples=40)
 TestOperator = Machine.TestCase
 TestOperator.settings = settings(QUICK, max_examples=25)
 
@@ -99,6 +101,7 @@ def test_a_plan_with_a_rule_taken_out_is_caught_within_10000_steps(sabotaged: ty
     [
         pytest.param(Sabotage(records_later=True), id="1-decide-record-act"),
         pytest.param(Sabotage(believes_absences=True), id="3-doubt-an-absence"),
+        pytest.param(Sabotage(believes_jobs=True), id="3-read-the-job-live"),
         pytest.param(Sabotage(deletes_by_name=True), id="4-deletes-carry-the-uid"),
         pytest.param(Sabotage(hears_no_end_out=True), id="verdicts-wait-for-statuses"),
         pytest.param(Sabotage(forgets_the_valid_spec=True), id="the-last-valid-spec-is-kept"),
@@ -107,10 +110,10 @@ def test_a_plan_with_a_rule_taken_out_is_caught_within_10000_steps(sabotaged: ty
         pytest.param(Sabotage(believes_the_clock=True), id="a-clock-that-is-set-is-not-believed"),
     ],
 )
-def test_an_operator_with_a_rule_taken_out_is_caught_within_10000_steps(
+def test_an_operator_with_a_rule_taken_out_is_caught_within_20000_steps(
     rule: Sabotage, request: pytest.FixtureRequest
 ) -> None:
-    runs = find_violation(10_000, rule)
+    runs = find_violation(20_000, rule)
     steps, last = sum(run.steps for run in runs), runs[-1]
     print(f"{request.node.callspec.id}: {steps} steps, seed {last.seed}: {last.broken or 'not caught'}")
     assert last.broken

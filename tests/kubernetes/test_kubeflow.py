@@ -8,7 +8,7 @@ by tests of `plan`; those that no test here repeats, D-number by D-number:
     D12  the same ends are the same verdict                jobs/test_arrival.py, jobs/policies/test_ending.py
     D14  a stale cache makes no pod twice                  operator/test_operator.py (..._gets_no_events_...)
     D18  one pod alone, on request                         jobs/policies/test_one_pod.py, jobs/simulated
-    D19  requests are summed of all pods or of none        jobs/test_pods.py
+    D19  requests are summed in the job's own order        jobs/test_pod_groups.py
     D20  what a gang's scheduler says is told              operator/test_gangs.py, operator/test_observe.py
     D24  an autoscaler goes with its job                   jobs/policies/test_autoscaler.py
     D26  a lost node's ranks start elsewhere               kubernetes/test_lost_node.py

@@ -211,7 +211,7 @@ def promtool(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
 
 def test_names_and_help_of_the_metrics_follow_the_conventions_of_prometheus() -> None:
     measures, jobs, key = Prometheus("1"), PADDLEPADDLE.resource, Key("team", "demo")
-    measures.set_sources(lambda: 1, lambda: True, lambda: 1.0)
+    measures.set_sources(lambda: 1, lambda: True, lambda: 1.0, 6)
     measures.count_job(jobs, key, Phase.RUNNING)
     for transition in (Ran(3.0), Restarted("Resumed", False), Finished(Phase.COMPLETED, "Completed", 3.0)):
         measures.passed(jobs, key, transition)

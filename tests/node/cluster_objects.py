@@ -24,6 +24,7 @@ def pod(
     host_port: int | None = None,
     deleting: bool = False,
     grace: int | None = None,
+    spare: bool = False,
     status: Manifest | None = None,
     **spec: Any,
 ) -> Manifest:
@@ -31,6 +32,8 @@ def pod(
     metadata["creationTimestamp"] = format_time(at)
     if gang:
         metadata["labels"] = {GROUP_LABEL: gang}
+    if spare:
+        metadata["labels"] = {**metadata.get("labels", {}), "paddock.dev/spare": "true"}
     annotations = {GROUP_ANNOTATION: volcano} if volcano else {}
     if port:
         annotations["paddock.dev/port"] = str(port)

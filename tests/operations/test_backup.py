@@ -81,6 +81,11 @@ async def _is(api: LocalApi, name: str, phase: str) -> bool:
     return (await status_of(api, name)).get("phase") == phase
 
 
+async def _has_no_refs(api: LocalApi, name: str) -> bool:
+    """Its pods were cleaned up, and that is counted."""
+    return "refs" not in (await status_of(api, name))["worker"]
+
+
 async def test_jobs_come_back_with_their_status(tmp_path: Path) -> None:
     settings = Settings(shared_network=True, status_wait=0)
     async with cluster(tmp_path / "old") as (api, kubeconfig):
@@ -90,6 +95,7 @@ async def test_jobs_come_back_with_their_status(tmp_path: Path) -> None:
                 await train(api, name, phase)
             await api.create(JOBS, build_job("waiting", ps=0, worker=1, runPolicy={"suspend": True}))
             await until(lambda: _is(api, "waiting", "Suspended"))
+            await until(lambda: _has_no_refs(api, "ended"))
         before = {name: await status_of(api, name) for name in ("ended", "training", "waiting")}
         await follow(find("kubectl get pdj"), kubeconfig, tmp_path)
     async with cluster(tmp_path / "new") as (api, kubeconfig):

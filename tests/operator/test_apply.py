@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,9 @@ from paddock.jobs.actions import Action, Create, Delete, Patch
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Job, Settings
 from paddock.jobs.objects.pods import build_pod, build_service
-from paddock.kube.errors import Conflict, Forbidden
+from paddock.kube.errors import ApiError, Conflict, Forbidden, Unavailable
 from paddock.kube.meta import PODS, SERVICES, Key, Resource, annotations_of, uid_of
-from paddock.operator.apply import FIRST_BATCH, Executor, Outcome, plan_batches
+from paddock.operator.apply import FIRST_BATCH, MISSED_SECONDS, Executor, Outcome, plan_batches
 from support.operator_seam import JOBS, Request, Seam, build_job, open_cluster
 
 
@@ -116,6 +117,43 @@ async def test_an_optional_patch_that_is_refused_is_logged_and_is_no_failure(
         outcome = await apply_actions(seam, job, patch)
     assert [failure.error.message for failure in outcome.failures] == ([] if optional else ["no right to patch pods"])
     assert ("cannot patch Pod demo-worker-0: no right to patch pods" in caplog.text) is optional
+
+
+@pytest.mark.parametrize(
+    ("error", "after"), [(Unavailable("busy"), MISSED_SECONDS), (Forbidden("no right"), 60.0)], ids=["busy", "refused"]
+)
+async def test_an_optional_patch_is_tried_again_where_it_may_succeed(seam: Seam, error: ApiError, after: float) -> None:
+    """The wake of a kubelet: no event follows that would make another reconcile."""
+    job, actions = await make_job(seam, 1)
+    await apply_actions(seam, job, *actions)
+
+    async def refuse(request: Request) -> None:
+        if request[0] == "patch":
+            raise error
+
+    seam.before = refuse
+    patch = Patch(PODS, Key("default", "demo-worker-0"), "u", {"metadata": {}}, optional=True)
+    outcome = await apply_actions(seam, job, patch)
+    assert not outcome.failures
+    assert outcome.look_again(60.0) == after
+
+
+@pytest.mark.parametrize("optional", [True, False])
+async def test_an_optional_create_that_is_refused_is_logged_and_is_no_failure(
+    seam: Seam, optional: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    job, actions = await make_job(seam, 1)
+    (create,) = [each for each in actions if isinstance(each, Create) and each.resource == PODS]
+
+    async def refuse(request: Request) -> None:
+        if request[:2] == ("create", "pods"):
+            raise Forbidden("exceeded quota: pods")
+
+    seam.before = refuse
+    with caplog.at_level(logging.INFO):
+        outcome = await apply_actions(seam, job, replace(create, optional=optional))
+    assert [failure.error.message for failure in outcome.failures] == ([] if optional else ["exceeded quota: pods"])
+    assert ("cannot create Pod demo-worker-0: exceeded quota: pods" in caplog.text) is optional
 
 
 async def test_a_patch_that_gets_a_conflict_is_sent_once_more_only(seam: Seam) -> None:

@@ -21,6 +21,7 @@ from paddock.jobs.objects.pods import (
     read_pod,
 )
 from paddock.kube.api import Event
+from paddock.kube.errors import NotFound
 from paddock.kube.meta import (
     CONFIG_MAPS,
     POD_GROUPS,
@@ -149,12 +150,21 @@ async def test_of_other_children_the_metadata_is_kept_without_managed_fields() -
     assert kept == expected
 
 
-async def test_of_a_job_the_status_is_kept() -> None:
+async def test_of_a_job_all_that_a_reconcile_reads_is_kept() -> None:
     async with informers_of(JOB) as informers:
         kept = informers.get(PADDLEPADDLE.resource, key_of(JOB))
     assert kept is not None
-    assert PADDLEPADDLE.read_status(kept).phase == PADDLEPADDLE.read_status(JOB).phase == "Running"
-    assert "spec" not in kept and "managedFields" not in kept["metadata"]
+    assert PADDLEPADDLE.read_status(kept) == PADDLEPADDLE.read_status(JOB)
+    assert PADDLEPADDLE.read_job(kept) == PADDLEPADDLE.read_job(JOB)
+    assert "managedFields" not in kept["metadata"]
+
+
+async def test_of_somebody_else_s_job_the_templates_are_not_kept() -> None:
+    theirs = {**JOB, "spec": {**JOB["spec"], "runPolicy": {"managedBy": "kueue.x-k8s.io/multikueue"}}}
+    async with informers_of(theirs) as informers:
+        kept = informers.get(PADDLEPADDLE.resource, key_of(JOB))
+    assert kept is not None
+    assert kept["spec"] == {"runPolicy": {"managedBy": "kueue.x-k8s.io/multikueue"}}
 
 
 async def test_ports_are_held_by_other_jobs_pods_until_those_have_ended() -> None:
@@ -205,3 +215,58 @@ async def test_of_pods_of_no_job_the_identity_and_the_port_are_kept(owner: Manif
     assert (uid_of(kept), version_of(kept), is_deleting(kept)) == ("u", "7", True)
     assert controller_of(kept) == controller_of(told)
     assert len(json.dumps(kept)) < 800
+
+
+class Vanishing(World):
+    """Serves PodGroups, does not when `gone` is set, and does again."""
+
+    def __init__(self, group: Manifest) -> None:
+        super().__init__()
+        self.group = group
+        self.gone, self.lists = asyncio.Event(), 0
+
+    async def follow(self, resource: Resource, *names: Any, **more: Any) -> AsyncIterator[Event]:
+        if resource != POD_GROUPS:
+            async for event in super().follow(resource, *names, **more):
+                yield event
+        self.lists += 1
+        if self.lists in (2, 4):
+            raise NotFound("the server could not find the requested resource")
+        yield Event("ADDED", self.group)
+        yield Event("SYNCED", {})
+        await self.gone.wait()
+        self.gone.clear()
+        raise NotFound("the server could not find the requested resource")
+
+
+async def test_a_kind_that_vanishes_is_told_each_time_and_forgotten_and_its_return_wakes_all_jobs(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+    owner = {"apiVersion": JOB["apiVersion"], "kind": "PaddleJob", "name": "demo", "uid": "u-demo", "controller": True}
+    group = {"apiVersion": POD_GROUPS.api_version, "kind": "PodGroup", "spec": {"minMember": 2},
+             "metadata": {"name": "demo", "namespace": "n", "uid": "u-group", "ownerReferences": [owner]}}  # fmt: skip
+    api, changed, served = Vanishing(group), [], asyncio.Event()
+    informers = Informers(
+        api,  # type: ignore[arg-type]
+        KINDS,
+        POD_GROUPS,
+        lambda resource, manifest: changed.append(uid_of(manifest)),
+        on_served=served.set,
+    )
+    following = asyncio.create_task(informers.follow())
+    try:
+        async with asyncio.timeout(60):
+            await informers.synced()
+            for time in (1, 2):
+                assert informers.get(POD_GROUPS, key_of(group)) is not None
+                assert changed == ["u-group"] * (2 * time - 1)
+                api.gone.set()
+                await served.wait()
+                served.clear()
+    finally:
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+    said = [line.partition(":")[0] for line in caplog.messages if "podgroups" in line]
+    name = POD_GROUPS.qualified
+    assert said == [f"{name} is not served by this cluster", f"{name} is served now"] * 2

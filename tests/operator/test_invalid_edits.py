@@ -156,6 +156,21 @@ async def test_the_problem_is_told_beside_the_state_once_and_goes_when_it_is_men
     assert [event["count"] for event in events] == [1]
 
 
+async def test_an_annotation_that_is_edited_wrongly_is_told_by_an_event_each_time(cluster: LocalApi) -> None:
+    """It changes no generation."""
+    async with running(cluster):
+        await cluster.create(JOBS, build_job(ps=1, worker=1))
+        await start(cluster)
+        for _ in range(2):
+            await cluster.patch(JOBS, "default", "demo", UNKNOWN_SCOPE)
+            await until(lambda: problem_of(cluster))
+            none = {"metadata": {"annotations": dict.fromkeys(UNKNOWN_SCOPE["metadata"]["annotations"])}}
+            await cluster.patch(JOBS, "default", "demo", none)
+            await until(lambda: mended(cluster))
+    events = [event for event in (await cluster.list(EVENTS)).items if event["reason"] == "InvalidJob"]
+    assert [event["count"] for event in events] == [2]
+
+
 async def mended(cluster: LocalApi) -> bool:
     return not await problem_of(cluster)
 

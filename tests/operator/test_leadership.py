@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from paddock.apiserver.objects.in_process import LocalApi
-from support.operator_seam import JOBS, Seam, build_job, have_pods, open_cluster, running, until
+from paddock.kube.meta import NAMESPACES
+from paddock.operator.election import NO_TERMS, Term, has_news
+from paddock.operator.metrics import Prometheus
+from paddock.operator.shares import shard_of
+from support.operator_seam import JOBS, Seam, build_job, have_pods, open_cluster, pods_of, running, until
 
 
 class Led:
-    """A leadership that the test controls. `term`: as in `operator.election.Leadership`."""
+    """A leadership that the test controls."""
+
+    shards = 1
 
     def __init__(self) -> None:
         self.leads = True
@@ -21,7 +27,11 @@ class Led:
         self.asked = asyncio.Event()
         self._won = asyncio.Event()
 
-    async def wait(self) -> None:
+    @property
+    def terms(self) -> Mapping[int, Term | None]:
+        return {0: self.term} if self.leads else {}
+
+    async def wait(self, known: Mapping[int, Term | None] = NO_TERMS) -> None:
         self.asked.set()
         while not self.leads:
             self._won.clear()
@@ -29,6 +39,25 @@ class Led:
 
     def win(self, term: tuple[str, int]) -> None:
         self.term, self.leads = term, True
+        self._won.set()
+
+
+class Shared:
+    """Two shards of which the test gives some. `terms`: as in `operator.election.Leadership`."""
+
+    shards = 2
+
+    def __init__(self) -> None:
+        self.terms: dict[int, Term | None] = {}
+        self._won = asyncio.Event()
+
+    async def wait(self, known: Mapping[int, Term | None] = NO_TERMS) -> None:
+        while not has_news(self.terms, known):
+            self._won.clear()
+            await self._won.wait()
+
+    def win(self, shard: int, term: Term) -> None:
+        self.terms[shard] = term
         self._won.set()
 
 
@@ -63,7 +92,77 @@ async def test_all_jobs_are_reconciled_if_another_may_have_led(
     assert bool(about_old) is again, about_old
 
 
+TEAMS = ("team-a", "team-c")
+"""Of two shards the first has team-a, the second team-c."""
+
+
+@pytest.fixture
+async def teams(cluster: LocalApi) -> LocalApi:
+    assert [shard_of(team, 2) for team in TEAMS] == [0, 1]
+    for team in TEAMS:
+        await cluster.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": team}})
+        await cluster.create(JOBS, build_job("old", namespace=team))
+    return cluster
+
+
+async def test_the_jobs_of_a_shard_are_begun_when_it_is_gained_and_those_of_others_are_not(teams: LocalApi) -> None:
+    seam, shared, measures = Seam(teams), Shared(), Prometheus("1")
+    async with running(seam, leadership=shared, measures=measures):
+        await until(lambda: _rests(seam))
+        assert seam.requests == []
+        assert _read_led(measures) == (0, 0, 2)
+        shared.win(0, ("first", 0))
+        await until(lambda: have_pods(teams, 4, "old", "team-a"))
+        for team in TEAMS:
+            await teams.create(JOBS, build_job("new", namespace=team))
+        await until(lambda: have_pods(teams, 4, "new", "team-a"))
+        await until(lambda: _rests(seam))
+        assert await pods_of(teams, "old", "team-c") == await pods_of(teams, "new", "team-c") == {}
+        assert _read_led(measures) == (1, 1, 2)
+        shared.win(1, ("first", 0))
+        for name in ("old", "new"):
+            await until(lambda name=name: have_pods(teams, 4, name, "team-c"))
+        assert _read_led(measures) == (1, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("term", "read"),
+    [(("first", 0), False), (("second", 2), True)],
+    ids=["nobody has led it meanwhile", "another may have led it"],
+)
+async def test_a_shard_that_is_led_again_is_doubted_if_another_may_have_led_it(
+    teams: LocalApi, term: Term, read: bool
+) -> None:
+    """What happened there meanwhile is made up for in either case, and what rests is read in one alone. The jobs of the
+    shard that was led all the time are not touched."""
+    seam, shared = Seam(teams), Shared()
+    shared.terms = {0: ("first", 0), 1: ("first", 0)}
+    async with running(seam, leadership=shared):
+        for team in TEAMS:
+            await until(lambda team=team: have_pods(teams, 4, "old", team))
+        await until(lambda: _rests(seam))
+        del shared.terms[1]
+        await teams.create(JOBS, build_job("new", namespace="team-c"))
+        await until(lambda: _rests(seam))
+        seam.requests.clear()
+        shared.win(1, term)
+        await until(lambda: have_pods(teams, 4, "new", "team-c"))
+        await until(lambda: _rests(seam))
+    about_old = [request for request in seam.requests if request == ("get", "paddlejobs", "old")]
+    assert len(about_old) == (1 if read else 0)
+
+
+def _read_led(measures: Prometheus) -> tuple[float, ...]:
+    text = measures.scrape()[0].decode()
+    return tuple(
+        float(line.split()[1])
+        for name in ("paddock_leader ", "paddock_shards_led ", "paddock_shards ")
+        for line in text.splitlines()
+        if line.startswith(name)
+    )
+
+
 async def _rests(seam: Seam) -> bool:
     before = len(seam.requests)
-    await asyncio.sleep(0.3)
+    await asyncio.sleep(0.6)  # counts are recorded a third of a second late
     return len(seam.requests) == before

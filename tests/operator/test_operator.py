@@ -27,7 +27,19 @@ from paddock.kube.errors import (
     Invalid,
     NotFound,
 )
-from paddock.kube.meta import CONFIG_MAPS, EVENTS, NODES, POD_GROUPS, PODS, SERVICES, Manifest, Resource, annotations_of
+from paddock.kube.meta import (
+    CONFIG_MAPS,
+    EVENTS,
+    NODES,
+    POD_GROUPS,
+    PODS,
+    SERVICES,
+    Manifest,
+    Resource,
+    annotations_of,
+    uid_of,
+)
+from paddock.operator.metrics import Measures, Result
 from support.operator_seam import (
     JOBS,
     Request,
@@ -148,9 +160,9 @@ async def test_an_operator_with_nothing_to_do_sends_nothing(cluster: LocalApi) -
         await cluster.create(JOBS, build_job())
         await start_gang(cluster, await until(lambda: have_pods(cluster, 4)))
         await until(lambda: in_phase(cluster, "Running"))
-        await settled(seam)
+        await settled(seam, seconds=1)
         before = list(seam.requests)
-        await settled(seam, seconds=0.5)
+        await settled(seam, seconds=1)
         assert seam.requests == before
 
 
@@ -210,18 +222,37 @@ async def test_the_event_of_an_own_write_starts_no_reconcile_however_late_it_com
         if resource == JOBS and event.type == "MODIFIED":
             await released.wait()
 
-    seam.lag = hold_echoes
-    async with running(seam):
+    class Reconciles(Measures):
+        count = 0
+
+        def reconciled(self, resource: Resource, result: Result, seconds: float) -> None:
+            self.count += 1
+
+    seam.lag, measures = hold_echoes, Reconciles()
+    async with running(seam, measures=measures):
         await cluster.create(JOBS, build_job())
         await until(lambda: have_pods(cluster, 4))
-        await settled(seam)
-        before = list(seam.requests)
+        await _at_rest(measures)
+        before, requests = measures.count, list(seam.requests)
         released.set()
-        await settled(seam)
-        assert seam.requests == before
+        await _at_rest(measures)
+        assert measures.count == before
         await cluster.patch(JOBS, "default", "demo", {"metadata": {"annotations": {"an": "edit"}}})
-        await settled(seam)
-    assert seam.requests[len(before) :] == [("get", "paddlejobs", "demo")]  # for the edit alone
+        await until(lambda: _reconciled(measures, before + 1))
+        await _at_rest(measures)
+    assert measures.count == before + 1  # for the edit alone
+    assert seam.requests == requests, "which decides nothing, and is asked about nobody"
+
+
+async def _at_rest(measures: Any) -> None:
+    before = -1
+    while measures.count != before:
+        before = measures.count
+        await asyncio.sleep(0.5)
+
+
+async def _reconciled(measures: Any, count: int) -> bool:
+    return bool(measures.count >= count)
 
 
 async def test_every_pod_of_a_job_keeps_its_port_after_a_restart_of_the_operator(cluster: LocalApi) -> None:
@@ -397,17 +428,45 @@ async def test_the_message_of_a_pod_group_is_the_cause(cluster: LocalApi) -> Non
 
 
 async def test_an_event_says_which_variable_of_the_users_is_overwritten(cluster: LocalApi) -> None:
+    async with running(cluster):
+        await cluster.create(JOBS, _with_an_overwritten_variable())
+        (event,) = await until(lambda: events_of(cluster, "ManifestWarning"))
+    path = "spec.worker.template.spec.containers[0].env[0].name"
+    assert event["message"].startswith(f"{path}: is overwritten: Paddock sets PADDLE_PORT for all ranks")
+    assert event["message"].startswith(f"{path}: is overwritten: Paddock sets PADDLE_PORT for all ranks")
+    assert event["type"] == "Warning"
+
+
+def _with_an_overwritten_variable() -> Manifest:
     job = build_job()
     container = job["spec"]["worker"]["template"]["spec"]["containers"][0]
     job["spec"]["worker"]["template"]["spec"]["containers"] = [
         {**container, "env": [{"name": "PADDLE_PORT", "value": "6170"}]}
     ]
-    async with running(cluster):
-        await cluster.create(JOBS, job)
-        (event,) = await until(lambda: events_of(cluster, "ManifestWarning"))
-    path = "spec.worker.template.spec.containers[0].env[0].name"
-    assert event["message"].startswith(f"{path}: is overwritten: Paddock sets PADDLE_PORT for all ranks")
-    assert event["type"] == "Warning"
+    return job
+
+
+async def test_of_a_job_that_is_made_again_under_its_name_everything_is_told_again(cluster: LocalApi) -> None:
+    seam, made = Seam(cluster), asyncio.Event()
+
+    async def hold(resource: Resource, event: Event) -> None:
+        if resource == JOBS and event.type == "DELETED":
+            await made.wait()
+
+    seam.lag = hold
+    async with running(seam):
+        await cluster.create(JOBS, _with_an_overwritten_variable())
+        await until(lambda: have_pods(cluster, 4))
+        await settled(seam)
+        await cluster.delete(JOBS, "default", "demo")
+        second = await cluster.create(JOBS, _with_an_overwritten_variable())
+        made.set()
+        await until(lambda: _warned(cluster, second), 30)
+
+
+async def _warned(api: LocalApi, job: Manifest) -> bool:
+    warnings = await events_of(api, "ManifestWarning")
+    return any(event["involvedObject"]["uid"] == uid_of(job) for event in warnings)
 
 
 async def test_a_write_of_another_client_ends_the_reconcile_and_the_next_one_acts(cluster: LocalApi) -> None:

@@ -23,6 +23,7 @@ from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH, PADDLEPADDLE
 from paddock.jobs.install.deployment import Installation, Scope, build_operator
 from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.model import Settings
+from paddock.jobs.objects.pod_groups import read_members
 from paddock.jobs.objects.schedulers import GANG_SCHEDULERS
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, Create, T
@@ -33,7 +34,6 @@ from paddock.kube.meta import (
     CRDS,
     EVENTS,
     NAMESPACES,
-    POD_GROUPS,
     PODS,
     SERVICES,
     VOLCANO_POD_GROUPS,
@@ -48,7 +48,7 @@ from support.operator_seam import JOBS, Seam, build_job, have_pods, open_cluster
 from support.rights import Asked, Guard, Wrapper
 
 KINDS = {PADDLEPADDLE.resource: PADDLEPADDLE}
-HIDDEN = (SERVICES, CONFIG_MAPS, POD_GROUPS, VOLCANO_POD_GROUPS)
+HIDDEN = (SERVICES, CONFIG_MAPS, *GANG_SCHEDULERS)
 NEVER_ASKED = {("update", "paddlejobs/finalizers")}
 """The API server looks for this right where an owner reference blocks the owner's deletion."""
 
@@ -154,7 +154,7 @@ async def live_in_a_gang(scene: Scene, groups: Resource) -> None:
 
 
 async def _has_members(scene: Scene, groups: Resource, members: int) -> bool:
-    return [each["spec"]["minMember"] for each in (await scene.api.list(groups, scene.namespace)).items] == [members]
+    return [read_members(each["spec"]) for each in (await scene.api.list(groups, scene.namespace)).items] == [members]
 
 
 async def _has_no_group(scene: Scene, groups: Resource) -> bool:

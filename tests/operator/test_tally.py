@@ -43,7 +43,7 @@ class Writer:
 
     def __init__(self) -> None:
         self.counted, self.term = Counted(), 1
-        self.tally = Tally(self.counted, lambda: self.term)
+        self.tally = Tally(self.counted, lambda _: self.term)
 
     def write(self, error: ApiError | None = None, kept: bool = True) -> None:
         try:

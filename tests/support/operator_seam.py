@@ -136,8 +136,9 @@ async def until(condition: Callable[[], Awaitable[Any]], seconds: float = 180.0)
             await asyncio.sleep(0.01)
 
 
-async def settled(seam: Seam, seconds: float = 0.2) -> None:
-    """Returns once the API has got no request for this long: the operator has finished its work."""
+async def settled(seam: Seam, seconds: float = 0.5) -> None:
+    """Returns once the API has got no request for this long: the operator has finished its work. Counts are recorded a
+    third of a second late."""
     async with asyncio.timeout(180):
         before = -1
         while len(seam.requests) != before:

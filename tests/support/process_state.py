@@ -44,6 +44,7 @@ PURE_CACHES: Mapping[str, str] = {
     "paddock.jobs.text.messages._read_texts": "reads a file of the package",
     "paddock.jobs.text.messages.translate_message": "of its text and language, by the files of the package",
     "paddock.kube.regex.automaton.read_pattern": "compiles its text",
+    "paddock.operator.shares.shard_of": "hashes its text",
     "paddock.kube.schemas.definition": "of a file of the package",
     "paddock.kube.schemas.definitions": "reads a file of the package",
     "paddock.kube.schemas.full_name": "of a file of the package",

@@ -35,6 +35,7 @@ SECTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         "Jobs and places",
         (
             ("kubeflow", "PyTorchJob, PaddleJob and JAXJob"),
+            ("elastic", "jobs that train on when nodes go, and grow when they come"),
             ("datasets", "data that is fetched once and shared"),
             ("devices", "CPU, GPU, XPU, DCU, NPU"),
             ("places/README", "bare machines, Docker and the clouds, one page each"),
@@ -45,6 +46,8 @@ SECTIONS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         (
             ("kubernetes", "install, edit, take over from paddle-operator"),
             ("operator", "its flags, metrics and gangs"),
+            ("gangs", "what each scheduler promises, and what is written for it"),
+            ("kueue", "jobs in a queue, with its integration and without"),
             ("rights", "each right with the request that needs it"),
             ("operations/security", "for a platform team"),
             ("operations/tenants", "many teams on one cluster"),

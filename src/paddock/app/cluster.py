@@ -32,12 +32,14 @@ from paddock.datasets.job_reading import ReadLog
 from paddock.jobs.apis.registry import KINDS, PADDLEPADDLE, SCALED
 from paddock.jobs.labels import SETTINGS_ANNOTATION, VERSION_ANNOTATION
 from paddock.jobs.model import Settings
+from paddock.jobs.objects.schedulers import explain_versions
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
-from paddock.kube.meta import AUTOSCALERS, Resource
+from paddock.kube.meta import AUTOSCALERS, KUBERNETES_POD_GROUPS, Resource
 from paddock.operator.election import Election
 from paddock.operator.metrics import MeasuredApi, Prometheus
 from paddock.operator.operator import Operator
+from paddock.operator.sharing import Sharing
 from paddock.version import __version__
 
 T = TypeVar("T")
@@ -55,8 +57,10 @@ log = logging.getLogger("paddock.cluster")
 @dataclass(frozen=True, slots=True)
 class Options:
     """The operator's settings. `namespaces`: empty for all. `pod_groups`, `gang_scheduler`, `substitutes`,
-    `master_wait`, `end_wait`, `loss_limit`: as in `Settings`. `metrics`, `probes`: the addresses to listen on, None to
-    turn them off. `lease_namespace`: the Lease's namespace. `datasets`: how pods fetch Datasets, None to serve none."""
+    `master_wait`, `end_wait`, `loss_limit`, `elastic_wait`, `elastic_settle`: as in `Settings`. `metrics`, `probes`:
+    the addresses to listen on, None to turn them off. `lease_namespace`: the Lease's namespace. `shards`: into how
+    many the namespaces are divided, 1 where one operator leads all. `datasets`: how pods fetch Datasets, None to serve
+    none."""
 
     lease_namespace: str
     namespaces: tuple[str, ...] = ()
@@ -65,10 +69,13 @@ class Options:
     master_wait: float = DEFAULTS.master_wait
     end_wait: float = DEFAULTS.end_wait
     loss_limit: int = DEFAULTS.loss_limit
+    elastic_wait: float = DEFAULTS.elastic_wait
+    elastic_settle: float = DEFAULTS.elastic_settle
     gang_scheduler: str = ""
     substitutes: bool = False
     datasets: FetchPod | None = None
     leader_elect: bool = False
+    shards: int = 1
     metrics: Address | None = None
     probes: Address | None = None
 
@@ -83,6 +90,8 @@ def build_settings(options: Options) -> Settings:
         master_wait=options.master_wait,
         end_wait=options.end_wait,
         loss_limit=options.loss_limit,
+        elastic_wait=options.elastic_wait,
+        elastic_settle=options.elastic_settle,
         datasets=options.datasets is not None,
     )
 
@@ -96,8 +105,18 @@ def build_lease_annotations(options: Options) -> dict[str, str]:
         "gangScheduler": options.gang_scheduler or None,
         "substitute": options.substitutes,
         "datasets": options.datasets is not None,
+        **({"shards": options.shards} if options.shards > 1 else {}),
     }
     return {VERSION_ANNOTATION: __version__, SETTINGS_ANNOTATION: json.dumps(settings)}
+
+
+def _build_election(api: Api, options: Options, measures: Prometheus) -> Election | Sharing | None:
+    if not options.leader_elect:
+        return None
+    identity, notes = f"{socket.gethostname()}_{uuid.uuid4()}", build_lease_annotations(options)
+    if options.shards == 1:
+        return Election(api, options.lease_namespace, identity, notes, measures=measures)
+    return Sharing(api, options.lease_namespace, identity, options.shards, notes, measures=measures)
 
 
 class ClusterOperator:
@@ -116,18 +135,7 @@ class ClusterOperator:
         read_log: ReadLog = read_nothing,
     ) -> None:
         clock = clock or LocalClock()
-        identity = f"{socket.gethostname()}_{uuid.uuid4()}"
-        self.election = (
-            Election(
-                MeasuredApi(lease_api, measures),
-                options.lease_namespace,
-                identity,
-                notes=build_lease_annotations(options),
-                measures=measures,
-            )
-            if options.leader_elect
-            else None
-        )
+        self.election = _build_election(MeasuredApi(lease_api, measures), options, measures)
         self.operator = Operator(
             MeasuredApi(api, measures),
             build_settings(options),
@@ -165,7 +173,7 @@ class ClusterOperator:
 
     async def _operate(self, stop: asyncio.Event) -> None:
         operating = asyncio.create_task(self.operator.run())
-        electing = asyncio.create_task(self.election.run()) if self.election else None
+        electing = asyncio.create_task(self._elect(self.election)) if self.election else None
         fetching = asyncio.create_task(self.datasets.run()) if self.datasets else None
         stopping = asyncio.create_task(stop.wait())
         parts = [stopping, operating, *(each for each in (electing, fetching) if each)]
@@ -173,7 +181,7 @@ class ClusterOperator:
             await asyncio.wait(parts, return_when=asyncio.FIRST_COMPLETED)
             self._ending = True
             # Drain before cancel: the next leader must find no half-done work.
-            await self.operator.drain(DRAIN_SECONDS)
+            await asyncio.gather(self.operator.drain(DRAIN_SECONDS), self._leave())
             if fetching is not None:
                 fetching.cancel()
             operating.cancel()
@@ -189,6 +197,18 @@ class ClusterOperator:
         # An election never ends by itself: if it has ended, its result is an error, which is raised here.
         if electing is not None and not electing.cancelled():
             electing.result()
+
+    async def _elect(self, election: Election | Sharing) -> None:
+        """A shard is taken from who works, so whoever is to have it must be able to work. The one Lease nobody gives
+        away: who gets it only begins earlier."""
+        if election.shards > 1:
+            await self.operator.ready.wait()
+        await election.run()
+
+    async def _leave(self) -> None:
+        """No shard is taken during the drain: nothing would be done in it."""
+        if isinstance(self.election, Sharing):
+            await self.election.leave()
 
     def _explain_unready(self) -> str:
         if self._ending:
@@ -230,6 +250,8 @@ async def _serve(config: Config, options: Options) -> None:
 
         async def connect() -> bool:
             log.info("%s", _describe_start(config, options, await _fetch_version(client, config)))
+            if options.pod_groups == KUBERNETES_POD_GROUPS and (said := await explain_pod_groups(client)):
+                log.warning("%s", said)
             return True
 
         cluster = ClusterOperator(client, lease_client, options, measures, clock, read_log=build_log_reader(client))
@@ -269,6 +291,20 @@ async def _fetch_version(client: Client, config: Config) -> str:
             warned = True
         await asyncio.sleep(delay)
         delay = min(2 * delay, _LONGEST_RETRY)
+
+
+async def explain_pod_groups(client: Client) -> str:
+    """Whether the cluster serves Kubernetes' own PodGroups in a version that Paddock knows, by discovery; empty if it
+    does, or does not tell. The watch finds out later changes."""
+    group, served = f"/apis/{KUBERNETES_POD_GROUPS.group}", []
+    try:
+        for version in (await client.fetch(group)).get("versions") or ():
+            found = (await client.fetch(f"{group}/{version['version']}")).get("resources") or ()
+            served += [version["version"]] * any(each["name"] == KUBERNETES_POD_GROUPS.plural for each in found)
+    except ApiError as error:
+        log.info("which PodGroups this cluster serves is not told: %s", error.message)
+        return ""
+    return explain_versions(served)
 
 
 async def _run_unless_stopped(stop: asyncio.Event, work: Awaitable[T]) -> T | None:

@@ -1,6 +1,7 @@
 """Datasets beside the operator of a cluster: their controller, while this process leads.
 
-Two controllers at once would do no harm, as the names of claims and Jobs are deterministic. One is enough.
+Two controllers at once would do no harm, as the names of claims and Jobs are deterministic. One is enough: where the
+namespaces are shared out, it is who leads the first shard, for all of them.
 """
 
 from __future__ import annotations
@@ -77,7 +78,8 @@ class ClusterDatasets:
         """Runs until cancelled. A kind that may not be watched is tried again: rights may be given later."""
         tries, now = 0, asyncio.get_running_loop().time
         while True:
-            await self._leadership.wait()
+            while not self._leads():
+                await self._leadership.wait(self._leadership.terms)
             begun = now()
             try:
                 await self._work_while_leading()
@@ -89,13 +91,16 @@ class ClusterDatasets:
     async def _work_while_leading(self) -> None:
         working = asyncio.create_task(Datasets(self._api, self._supplier, namespaces=self._namespaces).run())
         try:
-            while self._leadership.leads and not working.done():
+            while self._leads() and not working.done():
                 await asyncio.wait([working], timeout=self._look_seconds)
             if working.done():
                 await working
         finally:
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
+
+    def _leads(self) -> bool:
+        return 0 in self._leadership.terms
 
     def _log_once(self, said: str) -> None:
         if said != self._said:

@@ -20,10 +20,11 @@ from paddock.jobs.causes import NEW_ATTEMPT_REASONS
 from paddock.jobs.given_up import GIVEN_UP, read_given_up
 from paddock.jobs.labels import ATTEMPT_LABEL, INDEX_LABEL, ROLE_LABEL
 from paddock.jobs.logs.progress import Progress, read_progress
-from paddock.jobs.model import CauseRecord, Phase
+from paddock.jobs.model import CauseRecord, Phase, Status
 from paddock.jobs.names import read_pod_name
 from paddock.kube.api import Api
 from paddock.kube.meta import Manifest, Resource, annotations_of, name_of, namespace_of, uid_of
+from paddock.kube.times import Moment
 from paddock.node.runtime.pod_files import open_regular, read_end, remove_tree
 from paddock.node.runtime.records import log_directory
 
@@ -60,7 +61,12 @@ def read_state(resource: Resource, job: Manifest) -> JobState:
         given_up="environment" if given_up else "timeout" if timed_out else "",
         renewals=dict(status.renewals),
         later=status.cause is not None and status.cause.reason not in NEW_ATTEMPT_REASONS,
+        ranks=_count_ranks(status) if status.phase is Phase.RUNNING else None,
     )
+
+
+def _count_ranks(status: Status) -> int:
+    return sum(counts.running + counts.succeeded for counts in status.roles.values())
 
 
 def _cause(cause: CauseRecord | None) -> Cause | None:
@@ -70,6 +76,11 @@ def _cause(cause: CauseRecord | None) -> Cause | None:
 def read_cause(cause: Cause | None) -> CauseRecord | None:
     """The cause of a record, for `jobs.text.explain`."""
     return CauseRecord(cause.reason, dict(cause.args), cause.since) if cause else None
+
+
+def list_sizes(run: RunRecord) -> tuple[tuple[Moment, int], ...]:
+    """Since when how many ranks trained together, oldest first."""
+    return tuple((each.begun, each.ranks) for each in run.sizes)
 
 
 def read_log_metrics(path: Path) -> Metrics:

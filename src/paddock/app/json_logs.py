@@ -11,7 +11,7 @@ import time
 from typing import Any, Literal, TextIO
 
 from paddock.kube.times import format_micro_time
-from paddock.operator.controller import JobRef
+from paddock.operator.job_state import JobRef
 
 Format = Literal["json", "text"]
 

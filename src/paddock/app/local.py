@@ -56,6 +56,8 @@ GRACE_SECONDS = 10.0
 _IDLE_CHECK_SECONDS = 30.0
 _TIDY_SECONDS = 3600.0
 _LOCK_TRIES = 10
+_ELASTIC_WAIT, _ELASTIC_SETTLE = 10.0, 20.0
+"""Seconds. A cluster's are longer: its nodes come and go in minutes, and this scheduler answers at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,13 @@ class Options:
 def build_settings(outputs: Path) -> Settings:
     """What plans depend on. `outputs`: the directory in which each job has its own."""
     return Settings(
-        pod_groups=POD_GROUPS, output_root=str(outputs), shared_network=True, substitutes=True, datasets=True
+        pod_groups=POD_GROUPS,
+        output_root=str(outputs),
+        shared_network=True,
+        substitutes=True,
+        datasets=True,
+        elastic_wait=_ELASTIC_WAIT,
+        elastic_settle=_ELASTIC_SETTLE,
     )
 
 

@@ -54,7 +54,9 @@ def _read_waiting(
     known = {group.key: group for group in map(read_group, groups or ())}
     priorities = {**PRIORITIES, **{each["metadata"]["name"]: int(each["value"]) for each in classes}}
     named = requests if groups is not None else (replace(each, groups=()) for each in requests)
-    entries, _ = build_queue(sorted(named, key=lambda it: it.key), known, priorities)
+    # A gang that asks for more room runs: it does not wait.
+    waiting = (each for each in named if not each.spare)
+    entries, _ = build_queue(sorted(waiting, key=lambda it: it.key), known, priorities)
     found: dict[str, Standing] = {}
     for entry in entries:
         for owner in dict.fromkeys(each.owner for each in entry.requests):

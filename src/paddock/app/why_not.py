@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from paddock.app.programs import explain_images
-from paddock.jobs.causes import Cause, ImageUnavailable, Suspended, WaitingForScheduler
+from paddock.jobs.admission import explain_suspension
+from paddock.jobs.causes import Cause, ImageUnavailable, WaitingForScheduler
 from paddock.jobs.datasets import find_named, plan_gate
 from paddock.jobs.model import CauseRecord, Datasets, Job, Role, Settings
 from paddock.jobs.objects.pods import build_pod, build_pod_group
@@ -50,7 +51,7 @@ def plan_images(job: Job, environments: Sequence[Manifest], now: Moment) -> list
 def plan_hold(job: Job, now: Moment) -> list[CauseRecord]:
     """The cause of a job whose manifest suspends it, as one for Kueue does: it has no pods until that is taken back.
     Pure."""
-    return [Suspended().record(now)] if job.policies.suspend else []
+    return [explain_suspension(job).record(now)] if job.policies.suspend else []
 
 
 def without_claims(job: Job, claims: Collection[Key] | None) -> Job:

@@ -1,4 +1,5 @@
-"""The HTTP connection: aiohttp sessions to one server, with TLS and credentials. Thin.
+"""The HTTP connection to one server, with TLS and credentials. Thin: `client.pool` sends requests, aiohttp what streams
+and what goes through a proxy.
 
 `Connection` sends a `Request` and returns the body of the answer, or raises its `ApiError`. Every error of the
 transport (refused, reset, timed out, an untrusted certificate) becomes `Unavailable`, with a message that names the
@@ -13,13 +14,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+import ssl
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from paddock.client.credentials import Credentials, build_credentials
 from paddock.client.kubeconfig import Config
+from paddock.client.pool import Answer, CannotConnect, Pool, build_head, read_address
 from paddock.client.renewal import Credential
 from paddock.client.requests import Request, read_error
 from paddock.client.tls import Tls
@@ -37,6 +40,7 @@ _MAX_RETRIES = 4
 _MAX_RETRY_AFTER = 10.0
 _UNAUTHORIZED = 401
 _PROXY_ERRORS = 500
+_SUCCESS = 300
 T = TypeVar("T")
 
 _NO_SERVER = frozenset({502, 503, 504})
@@ -70,6 +74,7 @@ class Connection:
         self._identity = _build_identity(config)
         self._requests: aiohttp.ClientSession | None = None
         self._streams: aiohttp.ClientSession | None = None
+        self._pool: Pool | None = None
         self._streaming = 0
         self._waiting: set[asyncio.Timeout] = set()
         self._hangs = False
@@ -86,10 +91,15 @@ class Connection:
             return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
 
         self._requests, self._streams = open_session(CONNECTIONS), open_session(_NO_LIMIT)
+        if not self.config.proxy:
+            self._pool = Pool(read_address(self.config.server, self.config.server_name), limit=CONNECTIONS)
 
     async def close(self) -> None:
         sessions = (self._requests, self._streams)
         self._requests = self._streams = None
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
         for session in sessions:
             if session is not None:
                 await session.close()
@@ -100,14 +110,51 @@ class Connection:
         """The body of the answer. Raises `ApiError`."""
         for attempt in range(_MAX_RETRIES + 1):
             try:
-                async with self._respond(self._requests, request, total=self._timeout) as response:
-                    return await response.read()
+                return await self._send(request)
             except TooManyRequests as error:
                 wait = error.retry_after
                 if wait is None or wait > _MAX_RETRY_AFTER or attempt == _MAX_RETRIES:
                     raise
                 await self._sleep(wait)
         raise AssertionError("unreachable")
+
+    async def _send(self, request: Request) -> bytes:
+        if self._pool is None:
+            async with self._respond(self._requests, request, total=self._timeout) as response:
+                return await response.read()
+        pool, credential = self._pool, await self._credentials.get()
+        for again in (True, False):
+            answer = await self._exchange(pool, request, credential)
+            if answer.status < _SUCCESS:
+                self._credentials.accept(credential)
+                return answer.body
+            error = read_error(answer.status, cast("Mapping[str, str]", answer.headers), answer.body)
+            if answer.status != _UNAUTHORIZED:
+                self._credentials.accept(credential)
+                raise error
+            other = await self._credentials.replace(credential) if again else None
+            if other is None:
+                raise error
+            credential = other
+        raise AssertionError("unreachable")
+
+    async def _exchange(self, pool: Pool, request: Request, credential: Credential) -> Answer:
+        headers = self._headers(request, credential)
+        # A server compresses long answers alone, which are lists.
+        headers += [("Accept-Encoding", "gzip")] if request.method == "GET" else []
+        head = build_head(pool.address, request.method, request.path, request.query, headers, request.body)
+        context = self._tls.find(credential) if self._tls else None
+        try:
+            async with asyncio.timeout(self._timeout):
+                answer = await pool.send(request.method, head, request.body, context)
+        except (OSError, TimeoutError) as failure:
+            self._hear(False)
+            raise Unavailable(_explain(self.config, failure)) from failure
+        self._hear(answer.status not in _NO_SERVER)
+        # An error of a proxy has the proxy's time.
+        if answer.status < _PROXY_ERRORS:
+            self._on_date(answer.headers.get("Date"))
+        return answer
 
     async def stream(self, request: Request, *, read_timeout: float | None = None) -> AsyncIterator[bytes]:
         """The body in chunks as received. `read_timeout`: seconds without a byte after which the connection is dead."""
@@ -186,7 +233,7 @@ class Connection:
                     # An error of a proxy has the proxy's time.
                     if response.status < _PROXY_ERRORS:
                         self._on_date(response.headers.get("Date"))
-                    if response.status < 300:
+                    if response.status < _SUCCESS:
                         self._credentials.accept(credential)
                         yield response
                         return
@@ -223,14 +270,16 @@ def _explain(config: Config, error: BaseException) -> str:
     import aiohttp
 
     where = f"{config.server} ({config.source})" if config.source else config.server
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+    cause = error.error if isinstance(error, CannotConnect) else getattr(error, "certificate_error", None)
+    if isinstance(cause, ssl.SSLCertVerificationError):
         return (
-            f"the certificate of {where} is not one that this kubeconfig trusts: {error.certificate_error}. "
+            f"the certificate of {where} is not one that this kubeconfig trusts: {cause}. "
             "The kubeconfig may belong to an older cluster: write it again"
         )
-    if isinstance(error, aiohttp.ClientConnectorError):
-        number = error.os_error.errno
-        reason = os.strerror(number) if number and number > 0 else str(error.os_error)
+    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else cause
+    if isinstance(cause, OSError):
+        number = cause.errno
+        reason = os.strerror(number) if number and number > 0 else str(cause)
         return f"nothing answers at {where}: {reason}. Start that cluster, or choose another with KUBECONFIG"
     if isinstance(error, TimeoutError):
         return f"{where} did not answer in time. It may be overloaded or not reachable from here; try again"

@@ -211,6 +211,6 @@ def read_error(code: int, headers: Mapping[str, str], body: bytes) -> ApiError:
         text = body[:200].decode(errors="replace").strip()
         status = {"message": f"the server answered {code}: {text}"} if text else {}
     error = read_status(code, status)
-    if error.retry_after is None and headers.get("Retry-After", "").isdigit():
-        error.retry_after = float(headers["Retry-After"])
+    if error.retry_after is None and (wait := headers.get("Retry-After", "")).isdigit():
+        error.retry_after = float(wait)
     return error

@@ -61,6 +61,8 @@ class KeptRun:
     """Why each attempt after the first was started."""
     begun: Mapping[int, Moment] = field(default_factory=dict)
     """When each attempt was first seen."""
+    sizes: tuple[tuple[Moment, int], ...] = ()
+    """Since when how many ranks trained together, oldest first."""
 
 
 class Logs(Protocol):

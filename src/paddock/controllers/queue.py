@@ -28,6 +28,15 @@ class WorkQueue(Generic[K]):
         self._schedule.add(key, self._clock() + delay)
         self._added.set()
 
+    def put_off(self, key: K, delay: float) -> None:
+        """After this delay, and after every key that was added."""
+        self._schedule.put_off(key, self._clock() + delay)
+        self._added.set()
+
+    def presses(self) -> bool:
+        """Whether a key is due that was not put off."""
+        return self._schedule.presses(self._clock())
+
     def fail(self, key: K) -> float:
         delay = self._schedule.fail(key, self._clock())
         self._added.set()
@@ -49,12 +58,12 @@ class WorkQueue(Generic[K]):
     async def take(self) -> K:
         """Wait for the next key that is due, and return it."""
         while True:
-            at = self._schedule.next_at()
             key = self._schedule.take(self._clock())
             if key is not None:
-                self._on_take(at or 0.0)
+                self._on_take(self._schedule.taken_at)
                 return key
             self._added.clear()
+            at = self._schedule.next_at()
             seconds = None if at is None else max(0.0, at - self._clock())
             try:
                 async with asyncio.timeout(seconds):

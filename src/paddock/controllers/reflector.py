@@ -26,7 +26,7 @@ class Reflector:
     """`take` gets each ADDED, MODIFIED and DELETED event, also before `synced` is set; `on_synced` is called once then.
 
     An event on which `take` raises is logged and skipped. An `optional` kind that is not served has no objects and is
-    tried again later.
+    tried again later. `on_listed` is called each time all objects are known, so also when a kind is served again.
     """
 
     def __init__(
@@ -40,6 +40,7 @@ class Reflector:
         fields: str = "",
         optional: bool = False,
         on_synced: Callable[[], None] = lambda: None,
+        on_listed: Callable[[], None] = lambda: None,
     ) -> None:
         self.resource = resource
         self.synced = asyncio.Event()
@@ -50,6 +51,7 @@ class Reflector:
         self._fields = fields
         self._optional = optional
         self._on_synced = on_synced
+        self._on_listed = on_listed
         self._definition_changed = asyncio.Event()
 
     async def run(self) -> None:
@@ -79,6 +81,7 @@ class Reflector:
         events = self._api.follow(self.resource, self._namespace, labels=self._labels, fields=self._fields)
         async for event in events:
             if event.type == "SYNCED":
+                self._on_listed()
                 self._set_synced()
             else:
                 self._take_and_log_errors(event)

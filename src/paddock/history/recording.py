@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from paddock.history.records import MOST_RENEWALS, Attempt, Cause, Renewal, RunRecord
+from paddock.history.records import MOST_RENEWALS, MOST_SIZES, Attempt, Cause, Renewal, RunRecord, Size
 from paddock.kube.log_owner import LogOwner
 from paddock.kube.meta import annotations_of, metadata, name_of, namespace_of, uid_of
 from paddock.kube.times import Moment, read_time
@@ -21,7 +21,8 @@ _OURS = "paddock.dev/"
 class JobState:
     """`final`: the phase never changes again. `ended`: the recorded completion. `given_up`: as in `RunRecord`.
     `renewals`: how often each rank was started again alone in this attempt, by rank. `later`: the cause is that of a
-    later moment, and does not tell why the attempt began."""
+    later moment, and does not tell why the attempt began. `ranks`: how many train, or have trained to their end; None
+    while they do not run together."""
 
     phase: str = ""
     final: bool = False
@@ -32,6 +33,7 @@ class JobState:
     given_up: str = ""
     renewals: Mapping[str, int] = field(default_factory=dict)
     later: bool = False
+    ranks: int | None = None
 
 
 def build_record(manifest: Mapping[str, Any], run: int, now: Moment) -> RunRecord:
@@ -71,6 +73,7 @@ def update_record(record: RunRecord, manifest: Mapping[str, Any], state: JobStat
         restarts=state.restarts,
         ended=((state.ended or record.ended or now) if over else None),
         attempts=_with_attempt(record.attempts, state, now if record.attempts else record.created),
+        sizes=_with_size(record.sizes, state, now),
     )
 
 
@@ -79,6 +82,12 @@ def _with_attempt(known: tuple[Attempt, ...], state: JobState, begun: Moment) ->
         return known
     why = state.cause if known and not state.later else None
     return (*known, Attempt(state.attempt, begun, why))
+
+
+def _with_size(known: tuple[Size, ...], state: JobState, now: Moment) -> tuple[Size, ...]:
+    if state.ranks is None or (known and (known[-1].attempt, known[-1].ranks) == (state.attempt, state.ranks)):
+        return known
+    return (*known, Size(state.attempt, now, state.ranks))[-MOST_SIZES:]
 
 
 def _with_renewal(record: RunRecord, state: JobState, now: Moment) -> RunRecord:

@@ -65,6 +65,19 @@ class Renewal:
     cause: Cause | None = None
 
 
+MOST_SIZES = 200
+"""Of a run, the newest are kept: an elastic job may change its size for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """From `begun` on, when it was first seen, `ranks` ranks of this attempt have trained together."""
+
+    attempt: int
+    begun: Moment
+    ranks: int
+
+
 @dataclass(frozen=True, slots=True)
 class RunRecord:
     """One run. `spec` and `annotations` (those under paddock.dev/) are the manifest's, in its last state.
@@ -99,6 +112,8 @@ class RunRecord:
     renewed: Mapping[str, int] = field(default_factory=dict)
     """How often each rank was started again alone in the last attempt, as last seen; by rank, without those that never
     were."""
+    sizes: tuple[Size, ...] = ()
+    """At most `MOST_SIZES`, oldest first."""
     metrics: Mapping[str, Metrics] = field(default_factory=dict)
     logs_pruned: bool = False
     """Its logs were removed to keep the limits."""

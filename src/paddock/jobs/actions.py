@@ -10,10 +10,11 @@ from paddock.kube.meta import Key, Manifest, Resource
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Create `manifest`; its owner, labels and names are complete."""
+    """Create `manifest`; its owner, labels and names are complete. `optional`: as of `Patch`."""
 
     resource: Resource
     manifest: Manifest
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)

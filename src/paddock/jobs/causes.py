@@ -208,11 +208,30 @@ class WaitingForPods(Cause):
 
 @dataclass(frozen=True, slots=True)
 class WaitingForScheduler(Cause):
-    """Pods that are not scheduled, and the scheduler's message."""
+    """Pods that are not scheduled, and the scheduler's message. `placed`: pods of the gang that have a node, and hold
+    their room while the others wait."""
 
     pods: int
     wanted: int
     message: str = ""
+    placed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunsSmaller(Cause):
+    """The gang trains with `size` ranks of `role`, fewer than its manifest asks for. `after`: the loss since which it
+    is smaller (`Status.gang_loss`); None if it began so. `lacks`: what one more rank needs of what the scheduler finds
+    lacking, `cpu=500m`. `message`: the scheduler's, about the ranks that the gang lacks."""
+
+    counters: ClassVar[tuple[str, ...]] = ("message", "lacks")
+
+    role: str
+    size: int
+    least: int
+    most: int
+    after: str | None = None
+    lacks: tuple[str, ...] | None = None
+    message: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,6 +448,29 @@ class Resized(NewAttempt):
 
 
 @dataclass(frozen=True, slots=True)
+class GangShrunk(NewAttempt):
+    """Not all ranks of an elastic `role` had room within `seconds`: `size` of `wanted` begin."""
+
+    role: str
+    size: int
+    wanted: int
+    least: int
+    most: int
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class GangGrown(NewAttempt):
+    """There is room for more ranks of an elastic `role`: `size` of `wanted` begin."""
+
+    role: str
+    size: int
+    wanted: int
+    least: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class PortsDiffer(NewAttempt):
     """Pods of one attempt have different ports (two reconciles chose them), so they would never connect."""
 
@@ -458,6 +500,13 @@ class PodsAdopted(Cause):
 @dataclass(frozen=True, slots=True)
 class Suspended(Cause):
     """`suspend` is set."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingForQueue(Cause):
+    """Kueue's LocalQueue `queue` has not admitted the job: it is suspended, or its pods have scheduling gates."""
+
+    queue: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -550,8 +599,9 @@ CAUSES: dict[str, type[Cause]] = {
         WaitingForNode, NodeNotReady, NodeUnknown, NodeSilent, WaitingForPods, WaitingForScheduler, SchedulerSilent,
         WaitingForPodGroup, BuildingEnvironment, EnvironmentFailed, ImageUnavailable, ConfigurationWrong,
         ContainerWaiting, WaitingForAddresses, WaitingForConfigMap, PodsStarting, WaitingForStatuses, ClockUnsure,
-        WaitingForMaster, WaitingForWorkers, RankRestarted, PodsDeleted, PodsLost, Resized, PortsDiffer,
-        AddressesChanged, Resumed, PodsAdopted, Suspended, Deleting, Completed, CompletedServersKept,
+        WaitingForMaster, WaitingForWorkers, RankRestarted, PodsDeleted, PodsLost, Resized,
+        GangShrunk, GangGrown, RunsSmaller, PortsDiffer,
+        AddressesChanged, Resumed, PodsAdopted, Suspended, WaitingForQueue, Deleting, Completed, CompletedServersKept,
         CompletedWithoutMaster, CompletedWithoutWorkers, RankFailed, ServerEnded, BackoffLimitExceeded,
         DeadlineExceeded, Cancelled, LostTooOften,
     )

@@ -48,8 +48,9 @@ def build_refs(job: Job, pods: Sequence[Pod]) -> dict[str, tuple[PodRef, ...]]:
     return {role.name: tuple(refs[role.name]) for role in job.roles if role.name in refs}
 
 
-def follow_pods(job: Job, status: Status, pods: Sequence[Pod]) -> Status:
-    """The status of a finished job with the counts, and the refs, of the pods that are left; nothing else changes.
+def follow_pods(job: Job, status: Status, pods: Sequence[Pod], kept: Sequence[Pod]) -> Status:
+    """The status of a finished job with the counts of the pods that are left, and the refs of those that clean-up
+    keeps; nothing else changes.
 
     A pod counts as pending, starting or running as long as it is there; one that has ended counts for ever, as in
     Kubernetes' Job, but for those that clean-up ended. Kueue, `kubectl get` and `kubectl scale` read these numbers.
@@ -57,7 +58,7 @@ def follow_pods(job: Job, status: Status, pods: Sequence[Pod]) -> Status:
     """
     ended_by_clean_up = [pod for pod in pods if pod.deleting and pod.phase is PodPhase.FAILED]
     left = build_counts(job, [pod for pod in pods if pod not in ended_by_clean_up])
-    refs = build_refs(job, pods)
+    refs = build_refs(job, kept)
     return replace(
         status,
         roles={name: _join(recorded, left.get(name, Counts())) for name, recorded in status.roles.items()},

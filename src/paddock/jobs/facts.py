@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
-from paddock.jobs.model import Job, Observed, Pod, Rank, Settings, Status
-from paddock.jobs.policies import gang, losses, lost, one_pod
+from paddock.jobs.elastic import rejoining
+from paddock.jobs.model import Job, Observed, Phase, Pod, Rank, Settings, Status
+from paddock.jobs.policies import arrival, gang, losses, lost, one_pod
 from paddock.kube.times import Moment
 
 
@@ -13,8 +15,12 @@ from paddock.kube.times import Moment
 class Facts:
     """The inputs of one reconcile, and what follows from them. `gang`: pods of the recorded attempt; `older`: pods of
     earlier attempts; `replaced`: those of this attempt whose ranks have, or get, another; `missing`: ranks without a
-    pod; `whole`: every rank has had its pod in this attempt, so a missing pod was deleted; `overdue`: what to do about
-    pods that should be gone by now; `losses`: those in a row until now."""
+    pod; `whole`: every rank has had its pod in this attempt, so a missing pod was deleted: `gone`, of ranks that others
+    need; `delayed`: ranks that start again alone, and not yet; `overdue`: what to do about pods that should be gone by
+    now; `losses`: those in a row until now.
+
+    Not among the pods of `observed`: `spares`, those of the attempt that hold room for a larger gang, and `surplus`, of
+    ranks that the job no longer has (`elastic.rejoining`)."""
 
     job: Job
     status: Status
@@ -28,12 +34,24 @@ class Facts:
     whole: bool
     overdue: lost.Overdue
     losses: losses.Losses
+    gone: tuple[Rank, ...] = ()
+    delayed: Mapping[Rank, float] = field(default_factory=dict)
+    spares: tuple[Pod, ...] = ()
+    surplus: tuple[Pod, ...] = ()
 
 
 def read_facts(job: Job, status: Status, observed: Observed, now: Moment, settings: Settings) -> Facts:
+    everything = observed
+    recorded = observed.of_attempt(status.attempt)
+    spares = tuple(pod for pod in recorded if pod.spare)
+    active = not status.phase.terminal and status.phase is not Phase.SUSPENDED and not job.policies.suspend
+    surplus = rejoining.find_surplus(job, recorded) if active else ()
+    leaving = _find_leaving(job, status, observed, now) if active else ()
+    observed = _without(observed, {*spares, *surplus, *leaving})
     missing, current = gang.missing_ranks(job, status, observed), observed.gang(status)
     whole = not missing or gang.was_whole(job, status, observed)
-    begun = one_pod.find_begun(job, status, current, missing if whole else ())
+    gone = tuple(rank for rank in missing if whole and not rejoining.rejoins(job, rank))
+    begun = one_pod.find_begun(job, status, current, gone)
     return Facts(
         job=job,
         status=status,
@@ -42,9 +60,23 @@ def read_facts(job: Job, status: Status, observed: Observed, now: Moment, settin
         settings=settings,
         gang=current,
         older=tuple(pod for pod in observed.pods if pod.attempt < status.attempt),
-        replaced=one_pod.replaced_pods(status, observed),
+        replaced=(*one_pod.replaced_pods(status, observed), *(pod for pod in leaving if pod not in surplus)),
         missing=missing,
         whole=whole,
-        overdue=lost.plan_overdue(job, observed, now),
-        losses=losses.read_losses(status, begun, now, settings),
+        overdue=lost.plan_overdue(job, everything, now),
+        losses=losses.read_losses(job, status, begun, now, settings),
+        gone=gone,
+        delayed=one_pod.find_delays(job, status, now),
+        spares=spares,
+        surplus=surplus,
     )
+
+
+def _find_leaving(job: Job, status: Status, observed: Observed, now: Moment) -> tuple[Pod, ...]:
+    """A rank that was seen to fail before somebody deleted its pod has failed."""
+    failed = arrival.recall(status, now).ranks
+    return tuple(pod for pod in rejoining.find_leaving(job, observed.gang(status)) if str(pod.rank) not in failed)
+
+
+def _without(observed: Observed, pods: Collection[Pod]) -> Observed:
+    return replace(observed, pods=tuple(pod for pod in observed.pods if pod not in pods)) if pods else observed

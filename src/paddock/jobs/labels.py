@@ -17,18 +17,28 @@ KIND_LABEL = "paddock.dev/kind"
 jobs of two kinds may have one name."""
 PORT_ANNOTATION = "paddock.dev/port"
 """On pods: the first port of the block that the operator chose for the job (`PORTS_IN_BLOCK` ports)."""
+SPARE_LABEL = "paddock.dev/spare"
+"""On pods that hold room for a larger gang and run nothing (`jobs.elastic.spares`)."""
 WOKEN_ANNOTATION = "paddock.dev/woken"
 """On pods: the name of the ConfigMap for which a kubelet has to look again (`policies.wake`)."""
 ADDRESSES_ANNOTATION = "paddock.dev/addresses"
 """On ConfigMaps: a hash of the pods' addresses in its endpoints (`jobs.objects.children`)."""
 AUTOSCALER_ANNOTATION = "paddock.dev/autoscaler"
 """On HorizontalPodAutoscalers: a hash of the spec that was asked for (`jobs.objects.children`)."""
+POD_GROUP_ANNOTATION = "paddock.dev/pod-group"
+"""On PodGroups: a hash of the spec that was asked for (`jobs.objects.pod_groups`)."""
 
 # Annotations that a job may carry.
 SUBSTITUTE_ANNOTATION = "paddock.dev/substitute"
 """`"true"` switches substitutions on, `"false"` off (`jobs.objects.substitutions`)."""
 RESTART_SCOPE_ANNOTATION = "paddock.dev/restart-scope"
 """`Gang` or `Pod`: what restarts when a rank fails (`model.RestartScope`)."""
+ELASTIC_ANNOTATION = "paddock.dev/elastic"
+"""`1-4`: the sizes at which the workers may train (`jobs.apis.elastic`)."""
+KUEUE_ANNOTATION = "paddock.dev/kueue"
+"""`Pods`: Kueue admits the pods of each attempt as a group of plain pods (`jobs.objects.queued`)."""
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+"""Kueue's label, on jobs and pods: their LocalQueue."""
 CANCEL_ANNOTATION = "paddock.dev/cancel"
 """Ends the job for good (`jobs.cancelling`); its text says who asked for that."""
 HALTED_ANNOTATION = "paddock.dev/halted"
@@ -44,6 +54,9 @@ REQUIREMENTS_DIGEST_ANNOTATION = "paddock.dev/requirements-digest"
 """On a laptop, written when the job is submitted: what the requirements files of its Environments said then, JSON:
 `{"requirements.txt": DIGEST, "--add": "six, tqdm"}`. `history.settings` reads it: the path of a file stays the same
 when its content changes."""
+
+SHARDS_LABEL = "paddock.dev/shards"
+"""Of the Leases of operators that share the namespaces out: into how many shards (`operator.shares`)."""
 
 # Annotations of the Lease, written by the leader.
 VERSION_ANNOTATION = "paddock.dev/version"

@@ -19,7 +19,8 @@ _NUMBER = re.compile("[0-9]{1,9}")
 class Elastic:
     """`elasticPolicy` (training-operator v1.9). `least` and `most`: pods, with its defaults. None, empty and False: not
     said. `conf`: key and value, in the order of the manifest. `metrics`: those of the HorizontalPodAutoscaler, in the
-    shape of autoscaling/v2; None for no autoscaler."""
+    shape of autoscaling/v2; None for no autoscaler. `launched`: a launcher starts the processes, as far as the commands
+    show; without one nobody agrees on anything."""
 
     least: int
     most: int
@@ -32,14 +33,19 @@ class Elastic:
     processes: int | None = None
     max_restarts: int | None = None
     metrics: tuple[Mapping[str, Any], ...] | None = None
+    launched: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """`processes`: nprocPerNode as torchrun reads it: `auto`, `cpu`, `gpu` or a number; empty where it is not said."""
+    """`processes`: nprocPerNode as torchrun reads it: `auto`, `cpu`, `gpu` or a number; empty where it is not said.
+    `etcd`: PaddlePaddle's launchers meet at an etcd of the user's own; with `survives_losses` they go on without one of
+    them (`reading.etcd`)."""
 
     processes: str = ""
     elastic: Elastic | None = None
+    etcd: bool = False
+    survives_losses: bool = False
 
     @property
     def number(self) -> int | None:

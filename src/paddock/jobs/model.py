@@ -95,7 +95,8 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """One kind of rank. `decides`: the job succeeds when these ranks do. `trains`: not a parameter server."""
+    """One kind of rank. `decides`: the job succeeds when these ranks do. `trains`: not a parameter server. `asked`: the
+    replicas of the manifest, where the gang has another size (`jobs.elastic.fitting`)."""
 
     name: str
     replicas: int
@@ -103,6 +104,12 @@ class Role:
     restart: RestartPolicy = RestartPolicy.NEVER
     decides: bool = True
     trains: bool = True
+    asked: int | None = None
+
+    @property
+    def wanted(self) -> int:
+        """The replicas of the manifest."""
+        return self.replicas if self.asked is None else self.asked
 
     @property
     def serves(self) -> bool:
@@ -163,6 +170,16 @@ class Mount:
 
 
 @dataclass(frozen=True, slots=True)
+class Elasticity:
+    """The sizes at which the ranks of `role` may train: from `least` to `most`. A gang that cannot be whole begins
+    again with fewer of them, as a new attempt, and grows again when there is room (`jobs.elastic`)."""
+
+    role: str
+    least: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """What the user asked for, defaulted. `mode` is the API's word for it (PS, Collective, Single). `one_decides`: the
     job succeeds when one deciding rank does, as the ranks of an elastic PyTorchJob end together (Kubeflow)."""
@@ -178,9 +195,10 @@ class Job:
     policies: Policies = Policies()
     scheduling: Scheduling = field(default_factory=Scheduling)
     launch: Launch = NO_LAUNCH
-    scope: RestartScope = RestartScope.GANG
+    scope: RestartScope | None = None
     mounts: tuple[Mount, ...] = ()
     one_decides: bool = False
+    elasticity: Elasticity | None = None
     warnings: tuple[Problem, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
@@ -243,13 +261,17 @@ class CauseRecord:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What was recorded of a job. Decisive: attempt, restarts, a terminal phase, suspend (architecture.md, rule 1).
+    """What was recorded of a job. Decisive: attempt, restarts, a terminal phase, suspend, the size of the gang
+    (architecture.md, rule 1).
 
     `losses`: gangs in a row that were lost through no fault of the program (`policies.losses`). `refs`: pods of the
     attempt by role, for kinds of job that list them; empty where they do not. `problem`: an edit that is not valid and
     therefore not followed. `last_valid`: the spec that is followed (`apis.last_valid`). `renewals`: how often the pod
     of a rank was replaced alone in this attempt, by rank (`worker-1`), with `RestartScope.POD`; a rank without an entry
-    never was. `renewed`: when the last of them was."""
+    never was. `renewed`: when the last of them was. `delays`: before when the next pod of such a rank is not created,
+    whatever is recorded of others meanwhile. `gang_size`: the ranks of the elastic role that the attempt has, where
+    these are fewer than the manifest asks for; else 0. `gang_loss`: of an elastic job, Kubernetes' reason for the last
+    loss of pods, or the name of its cause; empty if there was none since the job began or was edited."""
 
     phase: Phase = Phase.NONE
     mode: str = ""
@@ -266,12 +288,15 @@ class Status:
     last_valid: str = ""
     renewals: Mapping[str, int] = field(default_factory=dict)
     renewed: Moment | None = None
+    delays: Mapping[str, Moment] = field(default_factory=dict)
+    gang_size: int = 0
+    gang_loss: str = ""
 
     def decisive(self) -> tuple[Any, ...]:
         """What must be recorded before it is acted on: the next reconcile compares these."""
         terminal = self.phase if self.phase.terminal else None
         renewals = tuple(sorted(self.renewals.items()))
-        return (self.attempt, self.restarts, terminal, self.phase is Phase.SUSPENDED, renewals)
+        return (self.attempt, self.restarts, terminal, self.phase is Phase.SUSPENDED, renewals, self.gang_size)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -320,7 +345,8 @@ class Pod:
     the annotation that makes its kubelet look for the ConfigMap again (`policies.wake`). `unheard`: since when its node
     is not ready, of a pod that ran. `scheduler`: the name of the one that is to place it; `looked_at`: a scheduler has
     written its condition PodScheduled. `renewal`: which of the pods of its rank in this attempt it is, 0 the first.
-    `lingers`: its program has ended, and another container of it runs on, so it holds its devices.
+    `lingers`: its program has ended, and another container of it runs on, so it holds its devices. `spare`: it holds
+    room for a larger gang and runs nothing (`jobs.elastic.spares`). `placed`: since when it has its node.
     """
 
     name: str
@@ -345,6 +371,8 @@ class Pod:
     unheard: Moment | None = None
     renewal: int = 0
     lingers: bool = False
+    spare: bool = False
+    placed: Moment | None = None
 
     @property
     def ended(self) -> bool:
@@ -356,10 +384,11 @@ class Child:
     """A Service, ConfigMap or PodGroup of the job: enough to know that it is there and to delete it by UID.
 
     `owned` is False for a PodGroup that the user created: it is used, and never changed or deleted. `members`: a
-    PodGroup's minMember, None where it was not read. `addresses`: of a ConfigMap, the hash of the addresses in it
+    PodGroup's minMember or minCount, None where it was not read; `min_resources`: the names in its minResources.
+    `addresses`: of a ConfigMap, the hash of the addresses in it
     (`jobs.objects.children`); empty where it holds names, or comes from another operator. `former`: its controller is
-    a deleted job of the same kind and name. `asked`: of an autoscaler, the hash of what it was asked for. `phase` and
-    `message`: of a PodGroup, what its scheduler says of it.
+    a deleted job of the same kind and name. `asked`: of an autoscaler or a PodGroup, the hash of what it was asked for.
+    `phase` and `message`: of a PodGroup, what its scheduler says of it.
     """
 
     resource: Resource
@@ -368,6 +397,7 @@ class Child:
     deleting: bool = False
     owned: bool = True
     members: int | None = None
+    min_resources: tuple[str, ...] = ()
     addresses: str = ""
     former: bool = False
     asked: str = ""
@@ -406,6 +436,15 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """When spare pods were asked for last (`jobs.elastic.spares`), and what the API server said of the first that it
+    refused; empty if it refused none. A quota says so that there is no room."""
+
+    at: Moment
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Datasets:
     """The Datasets that a job names, by name, as far as they exist (`found`). `known`: names of its namespace, read
     only where one is missing. `unserved`: why this operator sees none: the server's answer, or empty where it was
@@ -424,9 +463,9 @@ class Observed:
     `taken_ports` are first ports of blocks that other unfinished jobs hold, and ports that this machine listens on.
     `nodes`: by name, the nodes of pods that should be gone by now (`policies.lost`), or should have started
     (`policies.silent_nodes`); no other node is read.
-    `refused`: what the API server refused at the last reconcile, if anything. `clock_off`: seconds by which readings of
-    its clock disagree with the time that has gone by (`controllers.clock`), 0 if they do not. `autoscaler`: the job's
-    HorizontalPodAutoscaler. `datasets`: the Datasets that the job names.
+    `refused`: what the API server refused at the last reconcile, if anything; `asked`: for spare pods. `clock_off`:
+    seconds by which readings of its clock disagree with the time that has gone by (`controllers.clock`), 0 if they do
+    not. `autoscaler`: the job's HorizontalPodAutoscaler. `datasets`: the Datasets that the job names.
     """
 
     pods: tuple[Pod, ...] = ()
@@ -438,6 +477,7 @@ class Observed:
     taken_ports: frozenset[int] = frozenset()
     nodes: Mapping[str, NodeCondition] = field(default_factory=dict)
     refused: Refusal | None = None
+    asked: Asked | None = None
     clock_off: int = 0
     datasets: Datasets = Datasets()
 
@@ -446,7 +486,7 @@ class Observed:
 
     def gang(self, status: Status) -> tuple[Pod, ...]:
         """The recorded pods: those of the attempt, without pods whose rank has had another since."""
-        return tuple(pod for pod in self.pods if status.holds(pod))
+        return tuple(pod for pod in self.pods if status.holds(pod) and not pod.spare)
 
 
 @dataclass(frozen=True, slots=True)
@@ -463,6 +503,9 @@ class Settings:
     `master_wait`: seconds that a deciding Master may run after all workers have succeeded (`policies.success`).
     `end_wait`: seconds that workers may run after the deciding ranks have succeeded (`policies.ending`).
     `loss_limit`: losses in a row after which the job fails (`policies.losses`).
+    `elastic_wait`: seconds that an elastic gang waits to be whole before it begins smaller (`jobs.elastic.size`).
+    `elastic_settle`: seconds that a smaller gang runs before it asks for more room, and that it waits for the rest of
+    that room.
     `autoscalers`: the resource of HorizontalPodAutoscalers; None to make none (a laptop, or a cluster without it).
     `datasets`: Datasets are watched, and jobs wait for those that they name (`jobs.datasets`).
     """
@@ -477,5 +520,7 @@ class Settings:
     master_wait: float = 300.0
     end_wait: float = 30.0
     loss_limit: int = 100
+    elastic_wait: float = 30.0
+    elastic_settle: float = 60.0
     autoscalers: Resource | None = None
     datasets: bool = False

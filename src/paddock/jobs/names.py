@@ -14,7 +14,7 @@ import re
 from hashlib import sha256
 
 from paddock.jobs.model import Job, Rank
-from paddock.kube.meta import VOLCANO_POD_GROUPS, Resource
+from paddock.kube.meta import POD_GROUPS, Resource
 from paddock.kube.validation.names import DNS1035_LABEL, DNS_LABEL, DNS_SUBDOMAIN
 
 LONGEST_NAME = DNS_SUBDOMAIN.longest
@@ -65,10 +65,15 @@ def config_map_name(job: Job, attempt: int) -> str:
     return job.key.name if attempt == 0 else _fit(job.key.name, f"-attempt-{attempt}", LONGEST_NAME)
 
 
+def queue_group_name(job: Job, attempt: int) -> str:
+    """Kueue's name of the pods of one attempt, a label's value. A later job of this name has other groups."""
+    return _fit(job.key.name, f"-{sha256(job.uid.encode()).hexdigest()[:5]}-{attempt}", LONGEST_LABEL)
+
+
 def pod_group_name(job: Job, resource: Resource) -> str:
-    """The job's name, shortened for groups that pods name in a label. Volcano's name is in an annotation, which may be
-    long."""
-    return job.key.name if resource.group == VOLCANO_POD_GROUPS.group else job_label(job.key.name)
+    """The job's name, shortened for groups that pods name in a label (the scheduler-plugins'). Volcano's name is in an
+    annotation and Kubernetes' own in a field, which may be long."""
+    return job_label(job.key.name) if resource.group == POD_GROUPS.group else job.key.name
 
 
 def _fit(name: str, suffix: str, most: int) -> str:

@@ -18,16 +18,18 @@ verdict records is put together in `jobs.recording`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from paddock.jobs import causes
+from paddock.jobs import admission, causes
 from paddock.jobs.actions import Action, Create, EventNote, Plan
 from paddock.jobs.cancelling import plan_cancellation
 from paddock.jobs.conditions import as_unbegun, follow_pods
-from paddock.jobs.datasets import find_claims, plan_gate
+from paddock.jobs.datasets import find_claims
+from paddock.jobs.elastic import regrouped, rejoining, size, spares
+from paddock.jobs.elastic.fitting import fit
 from paddock.jobs.facts import Facts, read_facts
-from paddock.jobs.frameworks.registry import FRAMEWORKS
-from paddock.jobs.model import CauseRecord, Child, Job, Observed, Phase, Pod, Rank, Settings, Status
+from paddock.jobs.model import CauseRecord, Job, Observed, Phase, Pod, Settings, Status
+from paddock.jobs.needs import Needs, build_address_notes, find_free_ranks, read_needs
 from paddock.jobs.objects import pods
 from paddock.jobs.policies import (
     addresses,
@@ -49,13 +51,14 @@ from paddock.jobs.policies import (
     wake,
 )  # fmt: skip
 from paddock.jobs.policies.cleanup import read_situation
-from paddock.jobs.policies.fates import FATES, Age, Fate, Situation, State, plan_fate
+from paddock.jobs.policies.fates import Fate, Situation, plan_fate
 from paddock.jobs.policies.root_cause import read_deaths
 from paddock.jobs.policies.verdict import LOOK_AGAIN, Verdict, Wait, noticed
 from paddock.jobs.recording import (
     build_gang_counts,
     build_note,
     counted_pods,
+    kept_pods,
     plan_record,
     read_phase,
     whole_seconds,
@@ -63,17 +66,14 @@ from paddock.jobs.recording import (
 )
 from paddock.jobs.text.explain import explain
 from paddock.jobs.waiting import plan_refused_cause, plan_waiting_cause
-from paddock.kube.meta import CONFIG_MAPS, name_of
+from paddock.kube.meta import name_of
 from paddock.kube.times import Moment
-
-RETRY_SECONDS = 30.0
-"""Until the next look at what no watch reports: a foreign object that has a name of ours, a port that is still held."""
 
 
 def plan(job: Job, status: Status, observed: Observed, now: Moment, settings: Settings | None = None) -> Plan:
     """The whole decision of one reconcile. Pure: the same arguments give the same plan. `status`: the recorded status.
     `observed`: the objects of this job; the caller has confirmed by a live GET that a missing pod does not exist."""
-    facts = read_facts(job, as_unbegun(status), observed, now, settings or Settings())
+    facts = read_facts(fit(job, status.gang_size), as_unbegun(status), observed, now, settings or Settings())
     if job.deleting:
         return _plan_deletion(facts)
     # A finished job never trains again, whatever is edited or deleted: clean-up and time to live are left.
@@ -86,6 +86,8 @@ def plan(job: Job, status: Status, observed: Observed, now: Moment, settings: Se
         return plan_record(facts, verdict)
     if status.phase is Phase.SUSPENDED:
         return _with_force(facts, _plan_suspended(facts))
+    if size.is_made_whole(facts.job, status):
+        return Plan(replace(status, gang_size=0, gang_loss=""), requeue_after=0.0)
     return _with_force(facts, _plan_gang(facts))
 
 
@@ -93,8 +95,8 @@ def plan(job: Job, status: Status, observed: Observed, now: Moment, settings: Se
 
 
 def _judge_success(facts: Facts) -> Verdict | Wait | None:
-    job, status, gone = facts.job, facts.status, facts.missing if facts.whole else ()
-    found = success.plan_success(job, _vouched(facts), gone, arrival.first_noticed(status, facts.now))
+    job, status = facts.job, facts.status
+    found = success.plan_success(job, _vouched(facts), facts.gone, arrival.first_noticed(status, facts.now))
     off = facts.observed.clock_off
     return ending.plan_ending(job, status, found, facts.gang, facts.now, facts.settings, off)
 
@@ -102,18 +104,17 @@ def _judge_success(facts: Facts) -> Verdict | Wait | None:
 def _judge_deaths(facts: Facts) -> Verdict | Wait | None:
     job, status = facts.job, facts.status
     early = success.early_servers(job, facts.gang, arrival.first_noticed(status, facts.now))
-    gone = facts.missing if facts.whole else ()
-    deaths = read_deaths(job, facts.gang, early, gone, whole=facts.whole, seen=arrival.recall(status, facts.now))
+    deaths = read_deaths(job, facts.gang, early, facts.gone, whole=facts.whole, seen=arrival.recall(status, facts.now))
     wait = arrival.plan_wait(job, status, facts.gang, deaths, facts.now, facts.settings)
     verdict = restart.plan_restart(job, status, deaths, facts.losses)
-    return wait or one_pod.plan_alone(job, status, verdict, [death.rank for death in deaths])
+    return wait or one_pod.plan_alone(job, status, verdict, [death.rank for death in deaths], facts.gang)
 
 
 def _vouched(facts: Facts) -> tuple[Pod, ...]:
     """Pods whose success counts."""
-    if facts.status.phase is not Phase.SUSPENDED:
+    if facts.status.phase is not Phase.SUSPENDED and not facts.job.one_decides:
         return facts.gang
-    # A pod that is ended for a suspension may exit with 0 on SIGTERM before its work is done.
+    # A pod that is ended may exit with 0 on SIGTERM before its work is done; where one rank decides, nobody else tells.
     return tuple(pod for pod in facts.gang if not pod.deleting)
 
 
@@ -134,11 +135,17 @@ def _judge_active(facts: Facts) -> Verdict | Wait | None:
         # A resize comes before failed ranks: added ranks have no pods yet, and removed ranks may fail.
         gang.plan_resize(facts.job, facts.status, facts.observed)
         or _judge_deaths(facts)
+        or _judge_size(facts)
         or deadline.plan_deadline(facts.job, facts.status, facts.now, facts.observed.clock_off)
         or ports.plan_one_port(facts.status, facts.gang)
         or addresses.plan_addresses(facts.job, facts.status, facts.observed, facts.losses)
         or success.plan_master(facts.job, facts.status, facts.gang, facts.now, facts.settings, facts.observed.clock_off)
     )
+
+
+def _judge_size(facts: Facts) -> Verdict | None:
+    refused = facts.observed.refused
+    return size.plan_size(facts.job, facts.status, facts.gang, facts.spares, facts.now, facts.settings, refused)
 
 
 # Act.
@@ -174,7 +181,7 @@ def _plan_deletion(facts: Facts) -> Plan:
 
 def _plan_finished(facts: Facts) -> Plan:
     """Clean-up, then the time to live. Of the status, the counts and `observedGeneration` alone change."""
-    job, status = facts.job, follow_pods(facts.job, facts.status, facts.gang)
+    job, status = facts.job, follow_pods(facts.job, facts.status, facts.gang, kept_pods(facts, facts.status))
     # `kubectl wait` ignores the conditions of a status whose generation is older than the object's.
     if status.observed_generation:
         status = replace(status, observed_generation=job.generation)
@@ -214,7 +221,7 @@ def _plan_suspended(facts: Facts) -> Plan:
         mode=facts.job.mode,
         observed_generation=facts.job.generation,
         **build_gang_counts(facts, counted_pods(facts, facts.status)),
-        cause=causes.Suspended().record(facts.now, facts.status.cause),
+        cause=admission.explain_suspension(facts.job).record(facts.now, facts.status.cause),
     )
     return Plan(status, (*_pod_deletes(facts), *_removal(facts, services=True)))
 
@@ -226,22 +233,38 @@ def _removal(facts: Facts, *, services: bool) -> tuple[Action, ...]:
 
 def _plan_gang(facts: Facts) -> Plan:
     """An unfinished job without a verdict: records counts, phase and cause, and creates what the gang lacks."""
-    wait = backoff.delay_left(facts.status, facts.now) if facts.missing else 0.0
+    alone = [left for rank, left in facts.delayed.items() if rank in facts.missing]
+    wait = min(alone) if alone else backoff.delay_left(facts.status, facts.now) if facts.missing else 0.0
     # Pods of a new attempt have the names of the old ones, so they are created once the old ones are gone.
-    clearing = bool(facts.missing) and (bool(facts.older) or wait > 0 or not _free_ranks(facts))
-    needs = _Needs() if clearing else _read_needs(facts)
-    phase = Phase.RESTARTING if clearing else read_phase(facts)
+    waiting = wait > 0 and not facts.delayed
+    clearing = bool(facts.missing) and (bool(facts.older) or waiting or not find_free_ranks(facts))
+    needs = Needs() if clearing else read_needs(facts)
+    smaller = rejoining.runs_on(facts.job, facts.status, facts.gang)
+    phase = Phase.RESTARTING if clearing and not smaller else read_phase(facts)
     doubt = deadline.plan_doubt(facts.job, facts.status, facts.now, facts.observed.clock_off)
     overdue = facts.overdue.cause or doubt
+    extra = spares.plan_spares(
+        facts.job,
+        facts.status,
+        facts.gang,
+        facts.spares,
+        facts.now,
+        facts.settings,
+        find_claims(facts.observed.datasets),
+        facts.observed.asked,
+    )
     silent = silence.plan_silence(facts.gang, facts.job.size, facts.observed.pod_group, facts.now, facts.settings)
     cause = (
         _clearing_cause(facts, wait)
-        if clearing
-        else needs.obstacle or overdue or _waiting_cause(facts, needs, silent.cause)
+        if clearing or wait > 0
+        else needs.obstacle or overdue or _waiting_cause(facts, needs, silent.cause) or extra.cause
     )
+    if smaller and isinstance(cause, causes.WaitingForScheduler | causes.WaitingForPodGroup):
+        cause = regrouped.explain_smaller(facts.job, facts.status, facts.gang)
     status = replace(
         with_observed(facts, facts.status),
         phase=phase,
+        gang_loss="" if rejoining.is_whole(facts.job, facts.gang) else facts.status.gang_loss,
         **build_gang_counts(facts, facts.gang),
         cause=None if cause is None else _recorded(facts, cause),
     )
@@ -251,93 +274,30 @@ def _plan_gang(facts: Facts) -> Plan:
     left = deadline.next_look(facts.job, status, facts.now, facts.observed.clock_off)
     return Plan(
         status,
-        (*_pod_deletes(facts), *leftovers, *scaling, *needs.actions, *wakes),
+        (*_pod_deletes(facts), *leftovers, *scaling, *needs.actions, *wakes, *extra.actions),
         (
             *((build_note(Phase.PENDING, status.cause),) if facts.status.phase is Phase.NONE and status.cause else ()),
-            *_address_notes(facts, needs.actions),
+            *regrouped.build_notes(facts.job, facts.status, facts.gang),
+            *(gang.explain_no_gang(facts.job, facts.settings) if facts.status.phase is Phase.NONE else ()),
+            *build_address_notes(facts, needs.actions),
         ),
         _earliest(
             wait or None,
             left,
             needs.retry,
             silent.left,
+            size.smaller_left(facts.job, facts.gang, facts.now, facts.settings, facts.observed.refused),
+            extra.left,
             silent_nodes.look_left(facts.gang, status.cause, facts.now),
         ),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Needs:
-    """What an unfinished gang lacks: the actions, or the obstacle and the seconds until the next look."""
-
-    actions: tuple[Action, ...] = ()
-    obstacle: causes.Cause | CauseRecord | None = None
-    retry: float | None = None
-
-
-def _address_notes(facts: Facts, actions: Sequence[Action]) -> tuple[EventNote, ...]:
-    """Published once, together with the ConfigMap whose addresses the framework cannot use."""
-    if not any(isinstance(action, Create) and action.resource == CONFIG_MAPS for action in actions):
-        return ()
-    doubt = FRAMEWORKS[facts.job.framework].check_addresses(facts.job, {pod.rank: pod.address for pod in facts.gang})
-    return (EventNote("AddressesUnread", doubt, "Warning"),) if doubt else ()
-
-
-def _read_needs(facts: Facts) -> _Needs:
-    """All ranks or none: where another object has one of the names, a Dataset is not ready or no port is free, no rank
-    is created. Objects of a former job of the same name are deleted here."""
-    job, observed = facts.job, facts.observed
-    if not job.size:
-        return _Needs(obstacle=causes.NoReplicas())
-    port = ports.kept_port(facts.gang)
-    no_port = False
-    # Half a gang of another operator carries no port: the missing ranks must use the default port as well.
-    if port is None and facts.missing and not facts.gang and ports.shares_network(job, facts.settings):
-        port = ports.choose_port(job.uid, facts.status.attempt, observed.taken_ports)
-        no_port = port is None
-    actions = tuple(_missing_objects(facts, port))
-    if observed.foreign and any(isinstance(action, Create) for action in actions):
-        # Kubernetes' garbage collector may take a minute to notice a new kind, so it is not waited for.
-        remains = children.plan_deletes(job, (child for child in observed.foreign if child.former))
-        return _Needs(remains, _describe_foreign(observed.foreign), RETRY_SECONDS)
-    # Half a gang goes on: its other pods hold devices, and mount the same claims.
-    gate = plan_gate(job, observed.datasets, facts.status.cause) if facts.missing and not facts.gang else None
-    if gate is not None:
-        return _Needs(obstacle=gate, retry=RETRY_SECONDS if observed.datasets.unserved is not None else None)
-    if no_port:
-        return _Needs(obstacle=causes.NoFreePort(ports.FIRST_PORT, ports.LAST_PORT), retry=RETRY_SECONDS)
-    return _Needs(actions)
-
-
-def _describe_foreign(foreign: Sequence[Child]) -> causes.Cause:
-    """Objects that the user must remove are named first; those of a former job are deleted without the user."""
-    others = [child for child in foreign if not child.former]
-    names = tuple(f"{child.resource.kind} {child.name}" for child in others or foreign)
-    return causes.ObjectInTheWay(names, former=not others)
-
-
-def _missing_objects(facts: Facts, port: int | None) -> Iterator[Action]:
-    job, status, observed = facts.job, facts.status, facts.observed
-    group = children.plan_pod_group(job, observed, facts.settings)
-    yield from group
-    # The PodGroup is created alone: a scheduler may bind a pod whose group does not exist yet.
-    if any(isinstance(action, Create) for action in group) or (observed.pod_group and observed.pod_group.deleting):
-        return
-    creates = FATES[read_situation(job, status), Age.CURRENT, State.ABSENT] is Fate.CREATE
-    yield from children.plan_services(job, observed)
-    ranks, claims = _free_ranks(facts) if creates else (), find_claims(observed.datasets)
-    yield from children.plan_pods(job, status, ranks, port, facts.settings, claims)
-    yield from children.plan_config_map(job, status, observed)
-
-
-def _free_ranks(facts: Facts) -> tuple[Rank, ...]:
-    """Ranks without a pod whose name no pod that they had before holds."""
-    held = {pod.rank for pod in facts.replaced}
-    return tuple(rank for rank in facts.missing if rank not in held)
-
-
 def _pod_deletes(facts: Facts) -> Iterator[Action]:
     situation = read_situation(facts.job, facts.status)
+    if situation is not Situation.ACTIVE:
+        yield from spares.delete_spares(facts.job, facts.spares)
+    yield from (children.plan_pod_delete(facts.job, pod) for pod in facts.surplus if not pod.deleting)
     for pod in facts.observed.pods:
         if plan_fate(situation, facts.status, pod) is Fate.DELETE:
             yield children.plan_pod_delete(facts.job, pod)
@@ -352,17 +312,19 @@ def _clearing_cause(facts: Facts, wait: float) -> causes.Cause | CauseRecord:
     # The delay of a restart counts from the recorded cause, so another cause would end it.
     if recorded is not None and recorded.reason in causes.NEW_ATTEMPT_REASONS:
         return recorded
-    return causes.WaitingForOldPods(len(facts.older) + len(facts.replaced))
+    old = len(facts.older) + len(facts.replaced)
+    return causes.WaitingForOldPods(old) if old else causes.WaitingForPods(len(facts.missing), facts.job.size)
 
 
-def _waiting_cause(facts: Facts, needs: _Needs, silent: causes.Cause | None) -> causes.Cause | None:
+def _waiting_cause(facts: Facts, needs: Needs, silent: causes.Cause | None) -> causes.Cause | None:
     if known := _refused(facts, needs.actions) or silent:
         return known
     name = pods.config_map_name(facts.job, facts.status.attempt)
     exists = any(child.name == name for child in facts.observed.config_maps)
     needed = name if pods.needs_config_map(facts.job) else ""
     group, nodes = facts.observed.pod_group, facts.observed.nodes
-    return plan_waiting_cause(facts.gang, facts.job.size, needed, has_config_map=exists, pod_group=group, nodes=nodes)
+    cause = plan_waiting_cause(facts.gang, facts.job.size, needed, has_config_map=exists, pod_group=group, nodes=nodes)
+    return admission.explain_gates(facts.job, facts.gang, cause)
 
 
 def _refused(facts: Facts, actions: Sequence[Action]) -> causes.Cause | None:

@@ -12,9 +12,14 @@ from typing import Any
 
 from paddock.jobs.actions import EventNote, Plan
 from paddock.jobs.conditions import build_counts, build_phase, build_refs
+from paddock.jobs.elastic import rejoining
+from paddock.jobs.elastic.fitting import fit
+from paddock.jobs.elastic.size import remember_loss
 from paddock.jobs.facts import Facts
 from paddock.jobs.model import CauseRecord, Phase, Pod, Status
 from paddock.jobs.policies import one_pod
+from paddock.jobs.policies.cleanup import read_situation
+from paddock.jobs.policies.fates import Fate, plan_fate
 from paddock.jobs.policies.verdict import Verdict
 from paddock.jobs.text.explain import explain
 from paddock.kube.times import Moment
@@ -33,10 +38,15 @@ def plan_record(facts: Facts, verdict: Verdict) -> Plan:
         losses=_losses_after(facts, verdict),
         renewals=_renewals_after(facts, verdict),
         renewed=_renewed_after(facts, verdict),
+        delays=_delays_after(facts, verdict),
+        gang_size=status.gang_size if verdict.size is None else verdict.size,
+        gang_loss=remember_loss(facts.job, status, verdict),
     )
+    facts = replace(facts, job=fit(facts.job, recorded.gang_size))
     recorded = replace(recorded, **build_gang_counts(facts, counted_pods(facts, recorded)))
     if verdict.phase.terminal:
-        recorded = replace(recorded, finished=whole_seconds(facts.now))
+        refs = build_refs(facts.job, kept_pods(facts, recorded))
+        recorded = replace(recorded, finished=whole_seconds(facts.now), refs=refs)
     # A suspension resets the time of the deadline, as in Kubernetes' Job.
     if verdict.phase is Phase.SUSPENDED:
         recorded = replace(recorded, started=None)
@@ -49,6 +59,12 @@ def counted_pods(facts: Facts, recorded: Status) -> Sequence[Pod]:
     if recorded.phase is Phase.SUSPENDED:
         return facts.observed.pods
     return [pod for pod in facts.gang if recorded.holds(pod)]
+
+
+def kept_pods(facts: Facts, finished: Status) -> Sequence[Pod]:
+    """The pods of the gang that stay when clean-up is done. Named from the end on, they need no second record."""
+    situation = read_situation(facts.job, finished)
+    return [pod for pod in facts.gang if not pod.deleting and plan_fate(situation, finished, pod) is not Fate.DELETE]
 
 
 def _losses_after(facts: Facts, verdict: Verdict) -> int:
@@ -70,8 +86,24 @@ def _renewed_after(facts: Facts, verdict: Verdict) -> Moment | None:
     return facts.status.renewed if verdict.attempt is None else None
 
 
+def _delays_after(facts: Facts, verdict: Verdict) -> Mapping[str, Moment]:
+    """Those that are not over stay; the ranks that this verdict starts again alone get its own."""
+    if verdict.attempt is not None:
+        return {}
+    renewals, status = verdict.renewals or {}, facts.status
+    renewed = [rank for rank, number in renewals.items() if number != status.renewals.get(rank, 0)]
+    if not renewed:
+        return status.delays
+    seconds = verdict.cause.args().get("delay") or 0
+    until = whole_seconds(facts.now) + (seconds if isinstance(seconds, int | float) else 0)
+    left = {rank: moment for rank, moment in status.delays.items() if moment > facts.now}
+    return {**left, **(dict.fromkeys(renewed, until) if until > facts.now else {})}
+
+
 def read_phase(facts: Facts) -> Phase:
     """The phase of an unfinished gang, by its pods."""
+    if rejoining.runs_on(facts.job, facts.status, facts.gang):
+        return Phase.RUNNING
     renewing = one_pod.is_renewing(facts.status, facts.missing)
     return Phase.RESTARTING if renewing else build_phase(facts.status.phase, facts.gang, whole=facts.whole)
 
@@ -84,8 +116,8 @@ def build_gang_counts(facts: Facts, gang: Sequence[Pod]) -> dict[str, Any]:
 def with_observed(facts: Facts, status: Status) -> Status:
     """The status with what every record holds: the mode, the observed generation, when the whole gang first ran."""
     status = replace(status, mode=facts.job.mode, observed_generation=facts.job.generation)
-    running = not facts.missing and build_phase(status.phase, facts.gang, whole=True) is Phase.RUNNING
-    if status.started is None and running:
+    whole = not facts.missing and build_phase(status.phase, facts.gang, whole=True) is Phase.RUNNING
+    if status.started is None and (whole or rejoining.runs_on(facts.job, status, facts.gang)):
         status = replace(status, started=whole_seconds(_started(facts)))
     return status
 
@@ -101,10 +133,13 @@ def _started(facts: Facts) -> Moment:
 _EVENTS: dict[str, tuple[str, str]] = {
     "Resumed": ("Resumed", "Normal"),
     "Resized": ("Resized", "Normal"),
+    "GangShrunk": ("Shrunk", "Normal"),
+    "GangGrown": ("Grown", "Normal"),
     "PodsAdopted": ("Adopted", "Normal"),
     "Cancelled": ("Cancelled", "Normal"),
     Phase.PENDING: ("Created", "Normal"),
     Phase.RESTARTING: ("Restarting", "Warning"),
+    Phase.RUNNING: ("Restarting", "Warning"),  # of a rank alone
     Phase.SUSPENDED: ("Suspended", "Normal"),
     Phase.COMPLETED: ("Completed", "Normal"),
     Phase.FAILED: ("Failed", "Warning"),

@@ -30,15 +30,15 @@ from paddock.jobs.causes import (
 from paddock.jobs.model import CauseRecord, Child, NodeCondition, NodeState, Pod, PodPhase, Refusal
 from paddock.kube.meta import VOLCANO_POD_GROUPS
 
-_SCHEDULER = frozenset({"Unschedulable", "SchedulingGated", "SchedulerError"})
+SCHEDULER = frozenset({"Unschedulable", "SchedulingGated", "SchedulerError"})
 _ENVIRONMENT = frozenset({"EnvironmentBuilding"})
 _ENVIRONMENT_FAILED = frozenset({"EnvironmentFailed"})
 _IMAGE = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
 _CONFIGURATION = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
-_ORDINARY = frozenset({"", "ContainerCreating", "PodInitializing", "Pending"})
+ORDINARY = frozenset({"", "ContainerCreating", "PodInitializing", "Pending"})
 _HOLDS_BACK = frozenset({"Pending", "Unknown"})
 """Volcano's phases of a PodGroup that its queue has not admitted, and of one of which some pods have no room."""
-_PROGRESS = re.compile(r"[,;: ]*\d+(\.\d+)?\s*%.*$", re.DOTALL)
+PROGRESS = re.compile(r"[,;: ]*\d+(\.\d+)?\s*%.*$", re.DOTALL)
 
 
 TRIES = (6, 10, 20, 50, 100, 1000)
@@ -101,6 +101,8 @@ def plan_waiting_cause(
     created, scheduled, image pulled, address, ConfigMap, started. `nodes`: those that were read, by name.
     """
     waiting = tuple(pod for pod in sorted(pods, key=lambda pod: pod.rank) if pod.waiting and not pod.ended)
+    starting = _starting(pods, wanted)
+    lacks_config_map = bool(config_map) and not has_config_map and starting is not None
     # The order is that of a pod's way: what follows cannot happen before.
     candidates = (
         _unmade(pods, wanted),
@@ -109,12 +111,12 @@ def plan_waiting_cause(
         _image_missing(waiting),
         _environment_failed(waiting),
         _building(waiting, wanted),
-        _unaddressed(pods, wanted) if config_map and not has_config_map else None,
-        WaitingForConfigMap(config_map) if config_map and not has_config_map else None,
+        _unaddressed(pods, wanted) if lacks_config_map else None,
+        WaitingForConfigMap(config_map) if lacks_config_map else None,
         # A kubelet that has not heard of the attempt's ConfigMap yet complains for a moment, which is no cause.
         _unconfigured([pod for pod in waiting if not _misses(pod, config_map)]),
         _held(waiting),
-        _starting(pods, wanted),
+        starting,
     )
     return next((cause for cause in candidates if cause is not None), None)
 
@@ -126,11 +128,15 @@ def _unmade(pods: Sequence[Pod], wanted: int) -> Cause | None:
 
 def _unplaced(waiting: Sequence[Pod], pods: Sequence[Pod], wanted: int, group: Child | None) -> Cause | None:
     """A pod's own message says more than its PodGroup's, and a scheduler that holds a whole gang back writes none."""
-    refused = _with_reason(waiting, _SCHEDULER)
+    refused = _with_reason(waiting, SCHEDULER)
     message = _message(refused)
     return (not message and _held_back(pods, wanted, group)) or (
-        WaitingForScheduler(len(refused), wanted, message) if refused else None
+        WaitingForScheduler(len(refused), wanted, message, _count_placed(pods, refused)) if refused else None
     )
+
+
+def _count_placed(pods: Sequence[Pod], refused: Sequence[Pod]) -> int:
+    return sum(bool(pod.node) and not pod.ended and not pod.deleting for pod in pods if pod not in refused)
 
 
 def _held_back(pods: Sequence[Pod], wanted: int, group: Child | None) -> Cause | None:
@@ -180,7 +186,7 @@ def _environment_failed(waiting: Sequence[Pod]) -> Cause | None:
 def _building(waiting: Sequence[Pod], wanted: int) -> Cause | None:
     # The cause has no percentage: each step would be a write of the job. Commands that show progress read the pod.
     pods = _with_reason(waiting, _ENVIRONMENT)
-    return BuildingEnvironment(len(pods), wanted, _PROGRESS.sub("", _message(pods))) if pods else None
+    return BuildingEnvironment(len(pods), wanted, PROGRESS.sub("", _message(pods))) if pods else None
 
 
 def _unaddressed(pods: Sequence[Pod], wanted: int) -> Cause | None:
@@ -194,7 +200,7 @@ def _unconfigured(waiting: Sequence[Pod]) -> Cause | None:
 
 
 def _held(waiting: Sequence[Pod]) -> Cause | None:
-    pods = [pod for pod in waiting if pod.waiting and pod.waiting[0] not in _ORDINARY | _CONFIGURATION]
+    pods = [pod for pod in waiting if pod.waiting and pod.waiting[0] not in ORDINARY | _CONFIGURATION]
     if not pods or pods[0].waiting is None:
         return None
     why, message = pods[0].waiting

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -31,11 +32,14 @@ from paddock.kube.errors import (
     TooLarge,
     is_namespace_terminating,
 )
-from paddock.kube.meta import PODS, Key, Manifest, Resource, is_controlled_by, key_of, name_of
+from paddock.kube.meta import POD_GROUPS, PODS, Key, Manifest, Resource, is_controlled_by, key_of, name_of
 from paddock.kube.times import Moment, format_time
 
 MAX_CONCURRENT_WRITES = 64
 """Limit of concurrent writes of one operator."""
+
+MISSED_SECONDS = 1.0
+"""Until the next reconcile, where an optional patch was missed: nothing else may come that would make one."""
 
 FIRST_BATCH = 16
 """Pods in the first batch; each further batch has twice as many. A small job fits into the first."""
@@ -46,7 +50,7 @@ _log = logging.getLogger(__name__)
 class AssumeCache(Protocol):
     """The cache that takes in what was just written, so the next reconcile sees it before the watch delivers it."""
 
-    def assume(self, resource: Resource, manifest: Manifest) -> None: ...
+    def assume(self, resource: Resource, manifest: Manifest) -> bool: ...
 
     def assume_deleting(self, resource: Resource, key: Key, uid: str, time: str) -> None: ...
 
@@ -82,14 +86,23 @@ def read_refusal(failures: Sequence[Failure], previous: Refusal | None = None) -
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """`blocked`: names that objects of other owners have. `stale`: an action met another write; the caller must queue
-    the job again, as no event may follow that would do it."""
+    the job again, as no event may follow that would do it. `missed`: an optional action failed and may succeed later.
+    `unmet`: why the server refused the first optional create; empty if it refused none."""
 
     blocked: tuple[tuple[Resource, Key], ...] = ()
     stale: bool = False
+    missed: bool = False
+    unmet: str = ""
     failures: tuple[Failure, ...] = ()
 
+    def look_again(self, after: float | None) -> float | None:
+        """Seconds until the next reconcile; `after`: those of the plan."""
+        if self.blocked:
+            return 0.0
+        return min(after or math.inf, MISSED_SECONDS) if self.missed else after
 
-_DONE, _STALE = Outcome(), Outcome(stale=True)
+
+_DONE, _STALE, _MISSED = Outcome(), Outcome(stale=True), Outcome(missed=True)
 
 
 def plan_batches(creates: Sequence[Create]) -> list[Sequence[Create]]:
@@ -123,7 +136,7 @@ class Executor:
         outcome = _DONE
         for batch in plan_batches(creates):
             outcome = _join((outcome, await self._apply_all(job, batch)))
-            if outcome.failures:
+            if outcome.failures or outcome.unmet or outcome.missed:
                 break
         return outcome
 
@@ -154,9 +167,11 @@ class Executor:
                         return await self._patch(action)
         except ApiError as error:
             failure = Failure(action, error)
-            if isinstance(action, Patch) and action.optional:
+            if isinstance(action, Create | Patch) and action.optional:
                 _log.info("%s: %s", job.key, failure)
-                return _DONE
+                if not isinstance(error, _REFUSALS):
+                    return _MISSED
+                return Outcome(unmet=error.message or type(error).__name__) if isinstance(action, Create) else _DONE
             return Outcome(failures=(failure,))
 
     async def _create(self, job: Job, action: Create) -> Outcome:
@@ -168,6 +183,8 @@ class Executor:
                 existing = await self._api.get(resource, key.namespace, key.name)
             except NotFound:
                 return _STALE
+        except NotFound as error:
+            raise NotFound(_explain_unserved(resource) or error.message) from None
         # Also a foreign object: the next reconcile must see it, or it would create and fail again.
         self._cache.assume(resource, existing)
         return _DONE if is_controlled_by(existing, job.uid) else Outcome(blocked=((resource, key),))
@@ -199,14 +216,24 @@ class Executor:
         return _STALE
 
 
+def _explain_unserved(resource: Resource) -> str:
+    """The server says of a kind that it does not serve only that it has found nothing."""
+    if resource.plural != POD_GROUPS.plural:
+        return ""
+    return f"this cluster does not serve {resource.qualified} as {resource.version}"
+
+
 def _join(outcomes: Sequence[Outcome]) -> Outcome:
     return Outcome(
         blocked=tuple(name for outcome in outcomes for name in outcome.blocked),
         stale=any(outcome.stale for outcome in outcomes),
+        missed=any(outcome.missed for outcome in outcomes),
+        unmet=next((outcome.unmet for outcome in outcomes if outcome.unmet), ""),
         failures=tuple(failure for outcome in outcomes for failure in outcome.failures),
     )
 
 
 def _belongs_to(pod: Manifest, job: Job, status: Status) -> bool:
+    """Not a spare pod: it has the name of a rank that its attempt does not have."""
     rank = pods.read_pod(pod)
-    return is_controlled_by(pod, job.uid) and rank is not None and status.holds(rank)
+    return is_controlled_by(pod, job.uid) and rank is not None and not rank.spare and status.holds(rank)

@@ -22,6 +22,7 @@ from typing import Any, Protocol
 
 from paddock.controllers.clock import steady_clock
 from paddock.jobs.install.rights import LEASE
+from paddock.jobs.labels import SHARDS_LABEL
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from paddock.kube.meta import LEASES, Key, Manifest, metadata, version_of
@@ -51,24 +52,34 @@ class Leadership(Protocol):
     """Whether this process may start reconciles."""
 
     @property
-    def leads(self) -> bool: ...
+    def shards(self) -> int:
+        """Into how many shards the namespaces are divided (`operator.shares.shard_of`); 1 without shards."""
+        ...
 
     @property
-    def term(self) -> Term | None:
-        """The current term; another one after anybody else may have led; None until this process has led."""
+    def terms(self) -> Mapping[int, Term | None]:
+        """The shards that this process leads now. Each has its term: another one after anybody else may have led it."""
         ...
 
-    async def wait(self) -> None:
-        """Returns once this process leads."""
+    async def wait(self, known: Mapping[int, Term | None] = ...) -> None:
+        """Returns once this process leads a shard in a term that is not `known`, which may change meanwhile."""
         ...
+
+
+NO_TERMS: Mapping[int, Term | None] = {}
 
 
 class _WithoutElection:
-    leads = True
-    term = None
+    shards = 1
+    terms: Mapping[int, Term | None] = {0: None}
 
-    async def wait(self) -> None:
+    async def wait(self, known: Mapping[int, Term | None] = NO_TERMS) -> None:
         return
+
+
+def has_news(terms: Mapping[int, Term | None], known: Mapping[int, Term | None]) -> bool:
+    """Whether a shard is led in a term that is not known."""
+    return any(shard not in known or known[shard] != term for shard, term in terms.items())
 
 
 WITHOUT_ELECTION: Leadership = _WithoutElection()
@@ -130,8 +141,15 @@ def plan_election(observation: Observation, identity: str, now: float, time: str
     return Record(identity, LEASE_DURATION, time, time, record.transitions + 1)
 
 
-def build_lease(key: Key, before: Manifest | None, record: Record, notes: Mapping[str, str]) -> Manifest:
-    """The Lease with this record and all other fields unchanged. An empty holder releases it."""
+def build_lease(
+    key: Key,
+    before: Manifest | None,
+    record: Record,
+    notes: Mapping[str, str],
+    labels: Mapping[str, str] | None = None,
+) -> Manifest:
+    """The Lease with this record and all other fields unchanged. An empty holder releases it. `notes`: annotations.
+    Without `labels` it is that of an operator without shards, and loses the label of those that share."""
     spec = {
         **((before or {}).get("spec") or {}),
         "holderIdentity": record.holder,
@@ -141,18 +159,25 @@ def build_lease(key: Key, before: Manifest | None, record: Record, notes: Mappin
         "leaseTransitions": record.transitions,
     }
     kept = dict(metadata(before or {})) or {"namespace": key.namespace, "name": key.name}
-    annotations = {**(kept.get("annotations") or {}), **notes}
+    others = {name: value for name, value in (kept.pop("labels", None) or {}).items() if name != SHARDS_LABEL}
+    added = {
+        "annotations": {**(kept.get("annotations") or {}), **notes},
+        "labels": {**others, **(labels or {})},
+    }
     return {
         "apiVersion": LEASES.api_version,
         "kind": LEASES.kind,
-        "metadata": {**kept, **({"annotations": annotations} if annotations else {})},
+        "metadata": {**kept, **{name: texts for name, texts in added.items() if texts}},
         "spec": {name: value for name, value in spec.items() if value != ""},
     }
 
 
 class Election:
     """Takes part until cancelled (`run`); `release` releases the Lease at the end. The leader writes `notes` to the
-    Lease as annotations: its version, and how it was started."""
+    Lease as annotations: its version, and how it was started; and `labels`, if there are any. `doing`: what the holder
+    does, for the log."""
+
+    shards = 1
 
     def __init__(
         self,
@@ -162,6 +187,8 @@ class Election:
         notes: Mapping[str, str] | None = None,
         *,
         name: str = LEASE,
+        labels: Mapping[str, str] | None = None,
+        doing: str = "leading",
         clock: Callable[[], float] = steady_clock,
         wall_clock: Callable[[], Moment] = time.time,
         measures: Measures = UNMEASURED,
@@ -170,11 +197,13 @@ class Election:
         self._measures = measures
         self._api = api
         self._key = Key(namespace, name)
-        self._notes = dict(notes or {})
+        self._notes, self._labels = dict(notes or {}), dict(labels or {})
+        self._doing = doing
         self._clock = clock
         self._wall_clock = wall_clock
         self._lease: Manifest | None = None
         self._observation = Observation(None, clock())
+        self._written_at = float("-inf")
         self._until = float("-inf")
         self._term: Term | None = None
         self._won = asyncio.Event()
@@ -187,10 +216,19 @@ class Election:
 
     @property
     def term(self) -> Term | None:
+        """The current term, or the last; None until this process has led."""
         return self._term
 
-    async def wait(self) -> None:
-        while not self.leads:
+    @property
+    def terms(self) -> Mapping[int, Term | None]:
+        return {0: self._term} if self.leads else NO_TERMS
+
+    @property
+    def observation(self) -> Observation:
+        return self._observation
+
+    async def wait(self, known: Mapping[int, Term | None] = NO_TERMS) -> None:
+        while not has_news(self.terms, known):
             self._won.clear()
             await self._won.wait()
 
@@ -198,21 +236,26 @@ class Election:
         """Take part until cancelled: no error of the API ends it."""
         observed = False
         while True:
-            timeout_seconds = _REQUEST_TIMEOUT if self.leads else RENEW_DEADLINE
-            try:
-                if not observed:
-                    async with asyncio.timeout(timeout_seconds):
-                        await self.read_lease()
-                async with asyncio.timeout(timeout_seconds):
-                    pause, observed = await self.acquire_or_renew()
-            except (AlreadyExists, Conflict):  # another process was faster
-                self._measures.renewed("conflict")
-                pause, observed = _CONFLICT_DELAY, False
-            except (ApiError, TimeoutError) as error:
-                self._measures.renewed("error")
-                self._log_failure(error)
-                pause, observed = _CONFLICT_DELAY if self.leads else RETRY_PERIOD, False
+            pause, observed = await self.step(observed=observed)
             await asyncio.sleep(pause)
+
+    async def step(self, *, observed: bool) -> tuple[float, bool]:
+        """Acquire or renew the Lease, or wait; read it before, unless it is `observed`. Seconds until the next step,
+        and whether the observation is still valid then. Raises no error of the API."""
+        timeout_seconds = _REQUEST_TIMEOUT if self.leads else RENEW_DEADLINE
+        try:
+            if not observed:
+                async with asyncio.timeout(timeout_seconds):
+                    await self.read_lease()
+            async with asyncio.timeout(timeout_seconds):
+                return await self.acquire_or_renew()
+        except (AlreadyExists, Conflict):  # another process was faster
+            self._measures.renewed("conflict")
+            return _CONFLICT_DELAY, False
+        except (ApiError, TimeoutError) as error:
+            self._measures.renewed("error")
+            self._log_failure(error)
+            return _CONFLICT_DELAY if self.leads else RETRY_PERIOD, False
 
     async def release(self) -> None:
         """Release the Lease after `run` was cancelled, so the next leader need not wait. Raises nothing."""
@@ -223,19 +266,26 @@ class Election:
                 record = self._observation.record
                 if record is not None and record.holder == self.identity:
                     await self._write(Record("", 1, record.acquired, self._time(), record.transitions))
-                    _log.info("leadership is given back")
+                    _log.info("leadership is given back, lease %s", self._key)
         except (ApiError, TimeoutError) as error:
             _log.warning("the lease %s is left to expire: %s", self._key, str(error) or "no answer in time")
 
     async def read_lease(self) -> None:
         """Observe the Lease."""
+        asked = self._clock()
         try:
             lease = await self._api.get(LEASES, *self._key)
         except NotFound:
-            self._lease, record = None, None
+            self.observe(None, asked)
         else:
-            self._lease, record = lease, read_record(lease)
-        self._observation = self._observation.update(record, self._clock())
+            self.observe(lease, asked)
+
+    def observe(self, lease: Manifest | None, asked: float) -> None:
+        """The Lease was read; `asked`: when that was asked for. An answer from before an own write says nothing."""
+        if asked >= self._written_at:
+            self._lease = lease
+            record = None if lease is None else read_record(lease)
+            self._observation = self._observation.update(record, self._clock())
 
     async def acquire_or_renew(self) -> tuple[float, bool]:
         """Acquire or renew the Lease as observed, or wait. Seconds until the next call, and whether the observation is
@@ -250,22 +300,23 @@ class Election:
         self._measures.renewed("ok")
         self._until, self._term = started + RENEW_DEADLINE, (decided.acquired, decided.transitions)
         if not led:
-            self._log_once(f"leading as {self.identity}, lease {self._key}")
+            self._log_once(f"{self._doing} as {self.identity}, lease {self._key}")
         self._won.set()
         return max(0.0, started + RENEW_PERIOD - self._clock()), True
 
     async def _write(self, record: Record) -> None:
         """Guarded by resourceVersion: of two processes that acquire it at once, one gets a 409."""
-        lease = build_lease(self._key, self._lease, record, self._notes if record.holder else {})
+        lease = build_lease(self._key, self._lease, record, self._notes if record.holder else {}, self._labels)
         write = self._api.replace if version_of(lease) else self._api.create
         self._lease = await write(LEASES, lease)
-        self._observation = self._observation.update(read_record(self._lease), self._clock())
+        self._written_at = self._clock()
+        self._observation = self._observation.update(read_record(self._lease), self._written_at)
 
     def _time(self) -> str:
         return format_micro_time(self._wall_clock())
 
     def _log_failure(self, error: Exception) -> None:
-        what = "leading goes on for a moment" if self.leads else "not leading"
+        what = f"{self._doing} goes on for a moment" if self.leads else f"not {self._doing}"
         why = str(error) or "no answer in time"
         self._log_once(f"the lease {self._key} cannot be held, {what}: {why}", logging.WARNING)
 

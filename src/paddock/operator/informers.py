@@ -2,9 +2,9 @@
 ports of pods.
 
 One cache for each resource, or for each resource and namespace if the operator watches single namespaces: it sends no
-request to others, as it may have no rights there. Caches keep only what a plan reads. The data of ConfigMaps, the
-annotations of other tools (kubectl's contains the whole manifest) and managedFields are dropped: on a fleet they would
-be most of the memory. Of pods of no job, the metadata, phase and port are kept.
+request to others, as it may have no rights there. Caches keep only what a plan reads: jobs whole, of children little.
+The data of ConfigMaps, the annotations of other tools (kubectl's contains the whole manifest) and managedFields are
+dropped: on a fleet they would be most of the memory. Of pods of no job, the metadata, phase and port are kept.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from paddock.controllers.cache import Cache
 from paddock.jobs.install import deployment
 from paddock.jobs.objects.observation import owner_in, read_held_port
 from paddock.jobs.objects.observed import FOREIGN_ANNOTATIONS
+from paddock.jobs.objects.schedulers import WHO_SERVES
 from paddock.jobs.policies.manager import find_other_manager
 from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
 from paddock.kube.meta import (
     AUTOSCALERS,
     CONFIG_MAPS,
+    KUBERNETES_POD_GROUPS,
     PODS,
     SERVICES,
     Key,
@@ -42,12 +44,14 @@ OnChange = Callable[[Resource, Manifest], None]
 Trim = Callable[[Manifest], Manifest]
 
 _OUR_PREFIX = "paddock.dev/"
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 _log = logging.getLogger(__name__)
 
 
 class Informers:
-    """`on_change` gets every added, changed or deleted job and child. `namespaces`: those to watch; "" is all."""
+    """`on_change` gets every added, changed or deleted job and child. `namespaces`: those to watch; "" is all.
+    `on_served` is called when a kind is served that was not."""
 
     def __init__(
         self,
@@ -58,7 +62,10 @@ class Informers:
         namespaces: Sequence[str] = ("",),
         *,
         autoscalers: Resource | None = None,
+        on_served: Callable[[], None] = lambda: None,
     ) -> None:
+        self._on_served = on_served
+        self._unserved: dict[tuple[Resource, str], str] = {}
         self.jobs = tuple(jobs)
         self._autoscalers = autoscalers
         self._no_autoscalers: dict[str, str] = {}
@@ -66,7 +73,7 @@ class Informers:
         self.namespaces = ("",) if "" in namespaces else tuple(dict.fromkeys(namespaces))
         self._logged: set[str] = set()
         self._caches: dict[Resource, dict[str, Cache]] = {
-            resource: {name: _build_cache(api, resource, on_change, name, self.jobs) for name in self.namespaces}
+            resource: {name: self._build_cache(api, resource, on_change, name) for name in self.namespaces}
             for resource in (PODS, SERVICES, CONFIG_MAPS, *self.optional)
         }
 
@@ -100,9 +107,10 @@ class Informers:
     def owned(self, resource: Resource, uid: str) -> list[Manifest]:
         return [child for cache in self._caches[resource].values() for child in cache.find(_OWNER, uid)]
 
-    def assume(self, resource: Resource, manifest: Manifest) -> None:
-        if (cache := self._find(resource, namespace_of(manifest))) is not None:
-            cache.assume(manifest)
+    def assume(self, resource: Resource, manifest: Manifest) -> bool:
+        """As `Cache.assume`."""
+        cache = self._find(resource, namespace_of(manifest))
+        return cache is not None and cache.assume(manifest)
 
     def assume_deleting(self, resource: Resource, key: Key, uid: str, time: str) -> None:
         if (cache := self._find(resource, key.namespace)) is not None:
@@ -115,18 +123,43 @@ class Informers:
 
     def autoscalers(self, namespace: str) -> Resource | None:
         """The resource of HorizontalPodAutoscalers; None in a namespace where they are not served, or not allowed."""
-        return None if self._watched_as(namespace) in self._no_autoscalers else self._autoscalers
+        return None if self.watched_as(namespace) in self._no_autoscalers else self._autoscalers
 
     def why_no_autoscalers(self, namespace: str) -> str:
         """The server's answer where it refused to serve them; else empty."""
-        return self._no_autoscalers.get(self._watched_as(namespace), "")
+        return self._no_autoscalers.get(self.watched_as(namespace), "")
 
-    def _watched_as(self, namespace: str) -> str:
+    def watched_as(self, namespace: str) -> str:
+        """The namespace of the cache that holds this one; "" for all."""
         return "" if "" in self.namespaces else namespace
+
+    def _build_cache(self, api: Api, resource: Resource, on_change: OnChange, namespace: str) -> Cache:
+        indexes = {_OWNER: _owners}
+        if resource == PODS:
+            indexes[_PORT] = _ports
+        return Cache(
+            api,
+            resource,
+            namespace,
+            on_change=lambda manifest: on_change(resource, manifest),
+            # The metrics follow the phase of a job, whoever recorded it.
+            on_confirmed=lambda manifest: on_change(resource, manifest) if resource in self.jobs else None,
+            indexes=indexes,
+            trim=_choose_trim(resource, self.jobs),
+            on_listed=lambda: self._tell_of_return(resource, namespace),
+        )
+
+    def _tell_of_return(self, resource: Resource, namespace: str) -> None:
+        """Jobs that wait for a kind try again after ever longer times: here they are queued at once."""
+        sentence = self._unserved.pop((resource, namespace), "")
+        if sentence:
+            self._logged.discard(sentence)
+            _log.info("%s is served now", resource.qualified)
+            self._on_served()
 
     def _find(self, resource: Resource, namespace: str) -> Cache | None:
         """Compare the result with None: an empty cache is false, as it has a length."""
-        return self._caches.get(resource, {}).get(self._watched_as(namespace))
+        return self._caches.get(resource, {}).get(self.watched_as(namespace))
 
     async def _mirror(self, resource: Resource, namespace: str, cache: Cache) -> None:
         """Run one cache. A kind that is not served, or not allowed, is tried again: both may change. An optional kind
@@ -138,6 +171,10 @@ class Informers:
                 await cache.run()
             except (NotFound, Forbidden, Unauthorized) as error:
                 sentence = explain_unwatched(resource, namespace, error, job=resource in self.jobs)
+                if isinstance(error, NotFound):
+                    tries = tries if (resource, namespace) in self._unserved else 0
+                    self._unserved[resource, namespace] = sentence
+                    cache.clear()
                 if sentence not in self._logged:
                     _log.warning("%s", sentence)
                 self._logged.add(sentence)
@@ -170,6 +207,8 @@ def explain_unwatched(resource: Resource, namespace: str, error: ApiError, *, jo
             f"{name} of {resource.version} cannot be watched{refused}, so no autoscaler is made for "
             f"elasticPolicy.metrics until the operator is started again: {error.message}"
         )
+    if resource == KUBERNETES_POD_GROUPS and isinstance(error, NotFound):
+        return f"{name} is not served by this cluster as {resource.version}, waiting for it: {WHO_SERVES}"
     if isinstance(error, NotFound):
         return f"{name} is not served by this cluster: waiting for it. Is the scheduler that it belongs to installed?"
     said = f"cannot watch {name} {where}, trying again: {error.message}."
@@ -183,26 +222,12 @@ def explain_unwatched(resource: Resource, namespace: str, error: ApiError, *, jo
     )
 
 
-def _build_cache(api: Api, resource: Resource, on_change: OnChange, namespace: str, jobs: Sequence[Resource]) -> Cache:
-    indexes = {_OWNER: _owners}
-    if resource == PODS:
-        indexes[_PORT] = _ports
-    return Cache(
-        api,
-        resource,
-        namespace,
-        on_change=lambda manifest: on_change(resource, manifest),
-        indexes=indexes,
-        trim=_choose_trim(resource, jobs),
-    )
-
-
 def _choose_trim(resource: Resource, jobs: Sequence[Resource]) -> Trim:
     if resource == PODS:
         owners = {(job.group, job.kind): job for job in jobs}
         return lambda pod: _keep_rank(pod) if owner_in(pod, owners) else _keep_identity(pod)
     if resource in jobs:
-        return _keep_status
+        return _keep_job
     return _keep_metadata if resource in (SERVICES, CONFIG_MAPS, AUTOSCALERS) else _keep_group
 
 
@@ -247,15 +272,18 @@ def _keep_identity(pod: Manifest) -> Manifest:
     return {**kept, "metadata": metadata, "status": {"phase": (pod.get("status") or {}).get("phase")}}
 
 
-def _keep_status(job: Manifest) -> Manifest:
-    """Reconciles read jobs live: the cache needs metadata, status and whose job it is."""
-    manager = find_other_manager(job)
-    spec = {"spec": {"runPolicy": {"managedBy": manager}}} if manager else {}
-    status = {name: value for name, value in (job.get("status") or {}).items() if name != "lastValidSpec"}
-    return {**_keep_metadata(job), **spec, "status": status}
+def _keep_job(job: Manifest) -> Manifest:
+    """All that a reconcile reads; of somebody else's job, whose it is."""
+    if manager := find_other_manager(job):
+        return {**_keep_metadata(job), "spec": {"runPolicy": {"managedBy": manager}}, "status": job.get("status") or {}}
+    kept = {name: value for name, value in job["metadata"].items() if name != "managedFields"}
+    if _LAST_APPLIED in (notes := annotations_of(job)):
+        kept["annotations"] = {name: text for name, text in notes.items() if name != _LAST_APPLIED}
+    return {**job, "metadata": kept}
 
 
 def _keep_group(group: Manifest) -> Manifest:
-    """Of a PodGroup: metadata, minMember and status."""
-    members = (group.get("spec") or {}).get("minMember")
-    return {**_keep_metadata(group), "spec": {"minMember": members}, "status": group.get("status") or {}}
+    """Of a PodGroup: metadata, status and what `jobs.objects.observation` reads of the spec."""
+    spec = group.get("spec") or {}
+    kept = {name: spec[name] for name in ("minMember", "minResources", "schedulingPolicy") if name in spec}
+    return {**_keep_metadata(group), "spec": kept, "status": group.get("status") or {}}

@@ -36,9 +36,11 @@ _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 class Measures:
     """Discards what is reported. Durations in seconds."""
 
-    def set_sources(self, depth: Callable[[], int], leads: Callable[[], bool], age: Callable[[], float]) -> None:
-        """Set the functions that a scrape reads: the depth of the queue, whether this process leads, and how long the
-        job that is due longest has waited."""
+    def set_sources(
+        self, depth: Callable[[], int], led: Callable[[], int], age: Callable[[], float], shards: int = 1
+    ) -> None:
+        """Set the functions that a scrape reads: the depth of the queue, how many of the `shards` this process leads
+        (all of it is one shard if it is not shared out), and how long the job that is due longest has waited."""
 
     def count_job(self, resource: Resource, key: Key, phase: Phase | None) -> None:
         """The phase of a job now; None once it is gone."""
@@ -115,6 +117,12 @@ class Prometheus(Measures):
             "paddock_watch_restarts_total", "Watches that ended and were begun again.", ["resource"], registry=registry
         )
         self._leader = prometheus.Gauge("paddock_leader", "1 while this process leads.", registry=registry)
+        self._led = prometheus.Gauge(
+            "paddock_shards_led", "Shards that this process leads; without --shards one is all.", registry=registry
+        )
+        self._shards = prometheus.Gauge(
+            "paddock_shards", "Shards that there are, by the setting of this process.", registry=registry
+        )
         self._age = prometheus.Gauge(
             "paddock_queue_age_seconds",
             "How long the job that is due longest has waited.",
@@ -135,8 +143,16 @@ class Prometheus(Measures):
         self._sources: list[tuple[prometheus.Gauge, Callable[[], float]]] = []
         self._halts: dict[Resource, Callable[[], float]] = {}
 
-    def set_sources(self, depth: Callable[[], int], leads: Callable[[], bool], age: Callable[[], float]) -> None:
-        self._sources = [(self._depth, depth), (self._age, age), (self._leader, leads)]
+    def set_sources(
+        self, depth: Callable[[], int], led: Callable[[], int], age: Callable[[], float], shards: int = 1
+    ) -> None:
+        self._sources = [
+            (self._depth, depth),
+            (self._age, age),
+            (self._leader, lambda: led() > 0),
+            (self._led, led),
+            (self._shards, lambda: shards),
+        ]
 
     def count_job(self, resource: Resource, key: Key, phase: Phase | None) -> None:
         before = self._phases.pop((resource, key), None)

@@ -5,7 +5,8 @@ a requeue is due. Reconciles (`operator.controller`) run concurrently, one at a 
 only an `Api`, so it serves a cluster and a laptop alike. An idle operator sends no requests.
 
 Several operators are safe: object names are deterministic and status writes carry a resourceVersion. Leader election
-(`operator.election`) only saves work: a reconcile that runs when leadership is lost continues to its end.
+(`operator.election`) only saves work: a reconcile that runs when leadership is lost continues to its end. With shards
+(`operator.sharing`) each of several operators reconciles the jobs of the namespaces that it leads; all watch all.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 
 from paddock.controllers.events import EventRecorder
 from paddock.controllers.queue import WorkQueue
@@ -27,11 +28,13 @@ from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, Conflict
 from paddock.kube.meta import DATASETS, Key, Manifest, Resource, key_of
 from paddock.kube.times import Moment
-from paddock.operator.controller import ActionsFailed, Controller, JobRef
+from paddock.operator.controller import ActionsFailed, Controller
 from paddock.operator.datasets import WatchedDatasets
 from paddock.operator.election import WITHOUT_ELECTION, Leadership
 from paddock.operator.informers import Informers
+from paddock.operator.job_state import JobRef
 from paddock.operator.metrics import UNMEASURED, Measures, Result
+from paddock.operator.shares import shard_of
 
 COMPONENT = "paddock-operator"
 """The source component of its events."""
@@ -46,7 +49,7 @@ _log = logging.getLogger(__name__)
 class Operator:
     """`clock`: seconds since the epoch by the API server; `clock_off`: seconds by which its readings disagree, or 0
     (`controllers.clock`). `taken_ports`: ports that this machine listens on, read only if pods share its
-    network. `namespaces`: those to watch, "" for all. `leadership`: jobs are reconciled only while it leads. `measures`
+    network. `namespaces`: those to watch, "" for all. `leadership`: jobs are reconciled only where it leads. `measures`
     takes the metrics. `monotonic`: the clock of delays, in seconds; it must be the event loop's.
 
     `ready` is set once all caches are synced, in a leader and in a standby.
@@ -73,17 +76,26 @@ class Operator:
         self._leadership = leadership or WITHOUT_ELECTION
         self._measures = measures or UNMEASURED
         self._leading_since = self._monotonic()
-        self._term = self._leadership.term
+        self._terms = dict(self._leadership.terms)
+        self._followed = dict(self._terms)  # without the shards of which a key was dropped
         self._events = EventRecorder(api, clock, COMPONENT)
         self._queue: WorkQueue[JobRef] = WorkQueue(monotonic, self._measure_wait)
         self._informers = Informers(
-            api, kinds, settings.pod_groups, self._on_event, namespaces, autoscalers=settings.autoscalers
+            api,
+            kinds,
+            settings.pod_groups,
+            self._on_event,
+            namespaces,
+            autoscalers=settings.autoscalers,
+            on_served=self._add_all,
         )
         namespaces = self._informers.namespaces if settings.datasets else ()
         self._datasets = WatchedDatasets(api, namespaces, self._on_dataset)
         self._reconciling: set[asyncio.Task[None]] = set()
         self._starting: asyncio.Task[None] | None = None
-        self._measures.set_sources(self._queue.depth, lambda: self._leadership.leads, self._queue_age)
+        self._measures.set_sources(
+            self._queue.depth, lambda: len(self._leadership.terms), self._queue_age, self._leadership.shards
+        )
         self._controller = Controller(
             api,
             settings,
@@ -94,9 +106,10 @@ class Operator:
             clock=clock,
             clock_off=clock_off,
             taken_ports=taken_ports,
-            wake=self._queue.add,
+            queue=self._queue,
+            steady=monotonic,
             measures=self._measures,
-            term=lambda: self._leadership.term,
+            term=lambda namespace: self._terms.get(self._shard_of(namespace)),
         )
 
     async def run(self) -> None:
@@ -133,19 +146,55 @@ class Operator:
 
     async def _start_reconciling(self, group: asyncio.TaskGroup) -> None:
         slots = asyncio.Semaphore(MAX_CONCURRENT_RECONCILES)
+        if self._leadership.shards > 1:
+            group.create_task(self._follow_terms())
         while True:
             await slots.acquire()
             ref = await self._queue.take()
-            if not self._leadership.leads:
-                await self._leadership.wait()
-                self._leading_since = self._monotonic()
-            if self._leadership.term != self._term:
-                self._term = self._leadership.term
-                self._add_all()
+            while not await self._may_start(ref):
+                ref = await self._queue.take()
             task = group.create_task(self._process(ref))
             self._reconciling.add(task)
             task.add_done_callback(self._reconciling.discard)
             task.add_done_callback(lambda _: slots.release())
+
+    async def _may_start(self, ref: JobRef) -> bool:
+        """Waits for the leadership. With shards, others lead meanwhile: a job of theirs is dropped, and queued again
+        when its shard is led here."""
+        if self._leadership.shards == 1:
+            if not self._leadership.terms:
+                await self._leadership.wait()
+                self._leading_since = self._monotonic()
+        elif (shard := self._shard_of(ref.key.namespace)) not in self._leadership.terms:
+            self._followed.pop(shard, None)
+            self._controller.forget(ref)
+            self._queue.reset_failures(ref)
+            self._queue.done(ref)
+            await asyncio.sleep(0)  # at the start there are as many as the fleet has jobs, and Leases are to be renewed
+            return False
+        self._begin_terms()
+        return True
+
+    async def _follow_terms(self) -> None:
+        """No key tells that a shard is led again, as its keys were dropped."""
+        while True:
+            await self._leadership.wait(self._followed)
+            self._begin_terms()
+
+    def _begin_terms(self) -> None:
+        """Where somebody else may have led, what is known is doubted and every job is queued. A leader that lost its
+        connection for a moment, and whose Lease nobody took meanwhile, stays in its term."""
+        terms = self._leadership.terms
+        begun = {shard for shard, term in terms.items() if shard not in self._terms or self._terms[shard] != term}
+        if begun:
+            self._terms.update(terms)
+            self._controller.begin_term(lambda namespace: self._shard_of(namespace) in begun)
+        if begun := begun | (terms.keys() - self._followed.keys()):
+            self._followed.update(terms)
+            self._add_all(begun)
+
+    def _shard_of(self, namespace: str) -> int:
+        return shard_of(namespace, self._leadership.shards)
 
     def _measure_wait(self, due: float) -> None:
         """Does not count the time as a standby."""
@@ -154,14 +203,14 @@ class Operator:
     def _queue_age(self) -> float:
         """How long the job that is due longest has waited, as a leader; 0 in a standby."""
         since_leading = self._monotonic() - self._leading_since
-        return min(self._queue.age(), since_leading) if self._leadership.leads else 0.0
+        return min(self._queue.age(), since_leading) if self._leadership.terms else 0.0
 
-    def _add_all(self) -> None:
-        """Queue every job, at the start of a term. A leader that lost its connection for a moment, and whose Lease
-        nobody took meanwhile, stays in its term."""
+    def _add_all(self, shards: Container[int] | None = None) -> None:
+        """Queue every job, or those of some shards: at the start of a term, and when a kind is served that was not."""
         for kind in self._kinds:
             for key in self._informers.keys(kind):
-                self._queue.add(JobRef(kind, key))
+                if shards is None or self._shard_of(key.namespace) in shards:
+                    self._queue.add(JobRef(kind, key))
 
     def _on_event(self, resource: Resource, manifest: Manifest) -> None:
         """An object was added, changed or deleted: queue the jobs that it concerns."""

@@ -37,11 +37,16 @@ class PrunedStatusGuard:
         self._events = events
         self._clock = clock
         self._until: dict[Resource, Moment] = {}
+        self._kept: set[Resource] = set()
 
     def retry_in(self, resource: Resource) -> float:
         """Seconds until jobs of this kind are reconciled again; 0 if the kind is not halted."""
         left = self._until.get(resource, 0.0) - self._clock()
         return left if 0 < left <= RETRY_SECONDS else 0.0  # a longer time: the clock was set back
+
+    def keeps(self, resource: Resource) -> bool:
+        """Whether the server has kept the last status of this kind that this process has written."""
+        return resource in self._kept
 
     async def halt(self, resource: Resource, job: Manifest, dropped: Iterable[str]) -> None:
         """Halt the kind: the server dropped these status fields of the job. Raises `ApiError`."""
@@ -50,6 +55,7 @@ class PrunedStatusGuard:
             f"the API server drops {fields} of every {resource.kind}: its CustomResourceDefinition is not the one of "
             f"this operator. Nothing is done for this kind until that is installed: {_build_advice(resource)}"
         )
+        self._kept.discard(resource)
         self._until[resource] = self._clock() + RETRY_SECONDS
         self._measures.halted(resource, lambda: self.retry_in(resource))
         _log.error("%s %s: %s", resource.kind, key_of(job), message)
@@ -68,6 +74,7 @@ class PrunedStatusGuard:
     async def resume(self, resource: Resource, job: Manifest) -> None:
         """The server kept the status patch: resume the kind."""
         self._until.pop(resource, None)
+        self._kept.add(resource)
         await self.clear(resource, job)
 
     async def clear(self, resource: Resource, job: Manifest) -> None:

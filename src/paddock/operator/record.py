@@ -76,4 +76,4 @@ def with_valid_spec(status: Status, before: Status, manifest: Mapping[str, Any],
 
 
 def _describe(refusal: InvalidJob) -> causes.InvalidJob:
-    return causes.InvalidJob(tuple(f"{problem.path}: {problem.message}" for problem in refusal.problems))
+    return causes.InvalidJob(tuple(f"{problem.path}: {problem.message}" for problem in refusal.errors))

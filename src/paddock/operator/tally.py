@@ -36,9 +36,10 @@ class Write:
 
 
 class Tally:
-    """`term`: the current term of leadership (`operator.election`), which changes when another may have led."""
+    """`term`: the current term of leadership (`operator.election`) of a namespace, which changes when another may have
+    led."""
 
-    def __init__(self, measures: Measures, term: Callable[[], object]) -> None:
+    def __init__(self, measures: Measures, term: Callable[[str], object]) -> None:
         self._measures = measures
         self._term = term
         self._unanswered: dict[Ref, Write] = {}
@@ -47,7 +48,7 @@ class Tally:
     def writing(self, ref: Ref, job: Mapping[str, Any], before: Status, after: Status) -> Iterator[Write]:
         """Around the write of `after` to this job, whose status is `before`."""
         transitions = read_transitions(before, after, read_begun(job))
-        write = Write(uid_of(job), after, transitions, self._term())
+        write = Write(uid_of(job), after, transitions, self._term(ref[1].namespace))
         try:
             yield write
         except ApiError as error:
@@ -60,7 +61,7 @@ class Tally:
     def settle(self, ref: Ref, job: Mapping[str, Any], status: Status) -> None:
         """The job was read: count an earlier write whose answer was lost, if this status is what it wrote."""
         write = self._unanswered.pop(ref, None)
-        if write is None or write.uid != uid_of(job) or write.term != self._term():
+        if write is None or write.uid != uid_of(job) or write.term != self._term(ref[1].namespace):
             return
         if (status.decisive(), status.started) == (write.status.decisive(), write.status.started):
             self._count(ref, write)

@@ -223,6 +223,22 @@ def test_a_pod_says_what_kubectl_says_and_why(status: dict[str, Any], ready: str
     assert (row["READY"], row["STATUS"], row["WHY"], row["AGE"]) == (ready, reason, why, "41s")
 
 
+@pytest.mark.parametrize(
+    ("spec", "message", "why"),
+    [
+        ({"nodeName": ""}, "", "asks for room for a larger gang; it runs nothing"),
+        ({"nodeName": ""}, "0/1 nodes", "asks for room for a larger gang; it runs nothing: 0/1 nodes"),
+        ({"nodeName": "laptop"}, "configmap not found", "holds room for a larger gang; it runs nothing"),
+    ],
+)
+def test_a_spare_pod_says_what_it_is_for(spec: dict[str, Any], message: str, why: str) -> None:
+    conditions = [{"type": "PodScheduled", "status": "False", "message": message}]
+    pod = build_pod({"phase": "Pending", "conditions": conditions}, labels={"paddock.dev/spare": "true"})
+    pod["spec"] |= spec
+    row = dict(zip(rows.POD_HEADER, rows.build_pod_cells(read_pod_row(pod), NOW), strict=True))
+    assert (row["STATUS"], row["WHY"]) == ("Spare", why)
+
+
 def test_a_pod_that_is_being_deleted_is_terminating() -> None:
     pod = build_pod({"phase": "Running", **container({"running": {}})}, deletionTimestamp=CREATED)
     assert rows.build_pod_cells(read_pod_row(pod), NOW)[2] == "Terminating"

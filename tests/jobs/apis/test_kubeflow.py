@@ -193,7 +193,7 @@ def test_a_wrong_value_is_refused_with_where_what_and_what_is_allowed(
 
 
 WARNED: list[tuple[tuple[str | int, ...], Any, list[str]]] = [
-    (("spec", "elasticPolicy"), {"maxRestarts": 3}, ["spec.elasticPolicy"]),
+    (("spec", "elasticPolicy"), {"maxRestarts": 3}, ["spec.elasticPolicy.maxRestarts"]),
     ((*TEMPLATE, "restartPolicy"), "Never", [f"{AT}.Worker.template.spec.restartPolicy"]),
     ((*TEMPLATE, "restartPolicy"), "OnFailure", []),
     ((*CONTAINER, "name"), "main", [f"{AT}.Worker.template.spec.containers"]),
@@ -335,7 +335,7 @@ def test_a_finished_job_is_active_as_long_as_it_has_a_pod_that_runs() -> None:
     status = Status(Phase.COMPLETED, roles=counts, cause=done, finished=50.0)
     raw = merge_patch({}, KUBEFLOW_PADDLE.write_status({}, status, 50.0))
     assert {each["active"] for each in raw["replicaStatuses"].values()} == {1}
-    followed = follow_pods(job, KUBEFLOW_PADDLE.read_status(manifest | {"status": raw}), ())
+    followed = follow_pods(job, KUBEFLOW_PADDLE.read_status(manifest | {"status": raw}), (), ())
     later = merge_patch(raw, KUBEFLOW_PADDLE.write_status(raw, followed, 99.0))
     assert not any("active" in each for each in later["replicaStatuses"].values())
     assert {**later, "replicaStatuses": {}} == {**raw, "replicaStatuses": {}}

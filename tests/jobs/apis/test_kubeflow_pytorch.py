@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -95,7 +96,8 @@ def test_how_ranks_are_launched_is_read_with_kubeflows_defaults(spec: Any, launc
     manifest = base()
     manifest["spec"] |= spec
     job = KUBEFLOW_PYTORCH.read_job(manifest)
-    assert job.launch == launch
+    written = replace(launch, elastic=launch.elastic and replace(launch.elastic, launched=False))
+    assert job.launch == written, "python FILE starts no launcher"
     assert not job.one_decides  # a Master decides
     del manifest["spec"]["pytorchReplicaSpecs"]["Master"]
     assert KUBEFLOW_PYTORCH.read_job(manifest).one_decides is ("elasticPolicy" in spec)
@@ -197,6 +199,8 @@ WARNED: list[tuple[Path, Any, str, str]] = [
      "2 take part"),
     (ELASTIC, {"minReplicas": 2, "maxReplicas": 3, "standalone": True}, "spec.elasticPolicy", "with standalone each "
      "pod has a rendezvous of its own, where it waits without end for 2 pods"),
+    (ELASTIC, {"minReplicas": 1, "maxReplicas": 3}, "spec.elasticPolicy", "the command starts one process, without "
+     "torchrun, which alone forms the group anew"),
     (("spec", "nprocPerNode"), "gpus", "spec.nprocPerNode", 'found "gpus", which torchrun may not know: there is auto, '
      'cpu or gpu, or a number from 1 on in quotes; did you mean "gpu"?'),
     (("spec", "nprocPerNode"), "0", "spec.nprocPerNode", 'found "0", which torchrun may not know'),
@@ -211,6 +215,21 @@ def test_what_kubeflow_takes_and_would_not_do_as_it_seems_is_a_warning(
 ) -> None:
     (found,) = [said for where, said in warned(with_value(base(), path, value)).items() if where == at]
     assert found.startswith(message)
+
+
+@pytest.mark.parametrize("policy", [{"minReplicas": 0, "maxReplicas": 5}, {"minReplicas": 1, "maxReplicas": 0}])
+def test_counts_that_are_refused_are_not_warned_of_as_well(policy: dict[str, int]) -> None:
+    with pytest.raises(InvalidJob) as caught:
+        KUBEFLOW_PYTORCH.read_job(with_value(base(), ELASTIC, policy))
+    assert all(problem.severity == "error" for problem in caught.value.problems)
+
+
+def test_the_cause_of_an_invalid_job_has_no_warnings() -> None:
+    manifest = with_value(with_value(base(), ELASTIC, {"minReplicas": 0}), (*POD, "restartPolicy"), "Never")
+    with pytest.raises(InvalidJob) as caught:
+        KUBEFLOW_PYTORCH.read_job(manifest)
+    assert {problem.severity for problem in caught.value.problems} == {"error", "warning"}
+    assert str(caught.value).startswith("spec.elasticPolicy.minReplicas: found 0") and "; " not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -254,7 +254,7 @@ def test_a_wrong_value_is_refused_with_where_what_and_what_is_allowed(
     ("path", "value", "said"),
     [
         (("spec", "worker", "requests"), 1, "is not read, and no version of paddle-operator read it"),
-        (("spec", "worker", "limits"), 4, "is not read, and no version of paddle-operator read it"),
+        (("spec", "ps", "limits"), 4, "is not read, and no version of paddle-operator read it"),
         (("spec", "heter"), {"replicas": 1, "template": FULL}, "has no heterogeneous parameter servers any more"),
     ],
 )

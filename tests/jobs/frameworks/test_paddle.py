@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from jobs.samples import read_sample
+from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks import paddle
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import Job, Rank
@@ -143,3 +144,44 @@ def test_nothing_forces_paddles_legacy_launcher_or_names_its_logs() -> None:
 
 def test_the_framework_is_registered() -> None:
     assert FRAMEWORKS["paddle"] is paddle
+
+
+LAUNCHER = ["python", "-m", "paddle.distributed.launch", "--nnodes", "2:3"]
+AT_ETCD = ["--master", "etcd://etcd.team:2379"]
+
+
+def read_launched(*words: str, kind: str = "batch.paddlepaddle.org", env: list[dict[str, str]] | None = None) -> Job:
+    container = {"name": "paddle", "image": "paddle:3", "command": [*LAUNCHER, *words, "train.py"], "env": env or []}
+    role = {"replicas": 3, "template": {"spec": {"containers": [container]}}}
+    spec = {"worker": role} if kind.startswith("batch") else {"paddleReplicaSpecs": {"Worker": role}}
+    api = next(each for each in KINDS.values() if (each.resource.group, each.resource.kind) == (kind, "PaddleJob"))
+    metadata = {"name": "demo", "namespace": "team", "uid": "0123456789"}
+    return api.read_job({"apiVersion": f"{kind}/v1", "kind": "PaddleJob", "metadata": metadata, "spec": spec})
+
+
+@pytest.mark.parametrize("kind", ["batch.paddlepaddle.org", "kubeflow.org"])
+def test_ranks_that_meet_at_etcd_are_told_neither_ranks_nor_endpoints(kind: str) -> None:
+    """PaddlePaddle's launcher takes these before etcd (launch/plugins, 3.3.1)."""
+    job = read_launched(*AT_ETCD, kind=kind)
+    assert environment(job, Rank("worker", 1)) == {"POD_IP": POD_IP, "PADDLE_JOB_ID": "team-demo-01234567"}
+    assert not paddle.needs_addresses(job)
+    assert paddle.build_corrected(job, Rank("worker", 1)) == []
+    by_variable = read_launched(env=[{"name": "PADDLE_MASTER", "value": "etcd://e:2379"}], kind=kind)
+    assert "PADDLE_JOB_ID" in environment(by_variable, Rank("worker", 0))
+
+
+@pytest.mark.parametrize(
+    ("words", "env", "rejoins"),
+    [
+        (AT_ETCD, [], False),
+        ([*AT_ETCD, "--elastic_level", "1"], [], True),
+        ([*AT_ETCD, "--elastic_level=1"], [], True),
+        (AT_ETCD, [{"name": "PADDLE_ELASTIC_LEVEL", "value": "1"}], True),
+        ([*AT_ETCD, "--elastic_level", "-1"], [], False),
+        (["--elastic_level", "1"], [], False),
+    ],
+)
+def test_launchers_go_on_without_one_of_them_by_etcd_and_elastic_level_1_alone(
+    words: list[str], env: list[dict[str, str]], rejoins: bool
+) -> None:
+    assert paddle.rejoins(read_launched(*words, env=env), Rank("worker", 0)) is rejoins

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jobs.gangs import NOW, build_pods, build_services, build_status, build_torch_job, created, deleted, reason
+from jobs.gangs import NOW, build_pods, build_services, build_status, build_torch_job, created, deleted
 from paddock.jobs.actions import Patch, Plan
 from paddock.jobs.launch import Elastic, Launch
 from paddock.jobs.model import Child, Job, Observed, Phase, Policies, Settings, Status
@@ -112,9 +112,9 @@ def test_it_goes_when(job: Job, status: Status) -> None:
     assert "scaler" not in deleted(look(job, scaler_of(SCALED, owned=False), status)), "somebody else's stays"
 
 
-def test_what_it_scales_starts_again_at_the_new_size() -> None:
-    """`kubectl scale` and an autoscaler write `Worker.replicas`; elastic jobs restart as others do."""
+def test_what_it_scales_takes_more_ranks_into_the_attempt() -> None:
+    """`kubectl scale` and an autoscaler write `Worker.replicas`; torchrun forms the group anew."""
     bigger = replace(SCALED, roles=tuple(replace(role, replicas=4) for role in SCALED.roles))
     observed = Observed(pods=build_pods(SCALED), services=build_services(SCALED), autoscaler=scaler_of(SCALED))
     found = plan(bigger, build_status(SCALED), observed, NOW, SETTINGS)
-    assert (reason(found), found.status.attempt, found.status.restarts) == ("Resized", 1, 0)
+    assert (created(found)[-1], found.status.attempt, found.status.restarts) == ("Pod demo-worker-3", 0, 0)

@@ -39,6 +39,14 @@ def test_a_gang_that_is_being_created_is_not_resized() -> None:
     assert plan_resize(JOB, build_status(JOB, Phase.PENDING), one) is None
 
 
+@pytest.mark.parametrize(("generation", "anew"), [(1, False), (2, True)])
+def test_pods_of_which_nothing_is_recorded_are_those_of_the_first_manifest(generation: int, anew: bool) -> None:
+    """Who made them crashed before it could record their number."""
+    job = replace(JOB, generation=generation)
+    assert (plan_resize(job, Status(), observe(JOB)) is not None) == anew
+    assert plan_resize(job, Status(), Observed()) is None
+
+
 def test_nothing_is_resized_before_there_are_pods() -> None:
     assert plan_resize(build_job(workers=9), build_status(JOB), Observed()) is None
 

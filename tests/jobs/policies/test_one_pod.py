@@ -179,7 +179,7 @@ def test_a_job_whose_ranks_know_addresses_restarts_as_a_gang_whatever_it_asks_fo
     listed = build_job(restart=RestartPolicy.ON_FAILURE, scope=RestartScope.POD)
     meeting = replace(listed, network=Network(rendezvous=True))
     by_name = replace(listed, network=Network(Intranet.SERVICE))
-    assert [restarts_alone(job) for job in (listed, by_name, meeting, ALONE)] == [False, False, True, True]
+    assert [restarts_alone(job, job.ranks()) for job in (listed, by_name, meeting, ALONE)] == [False, False, True, True]
     status = build_status(listed)
     found = judge(listed, status, observed_of(listed, {"worker-0": failed(1)}, status))
     assert (found.status.attempt, dict(found.status.renewals)) == (1, {})

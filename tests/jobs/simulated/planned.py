@@ -23,10 +23,14 @@ from jobs.simulated.sentences import Violation, loses_an_end, runs
 from paddock.jobs.actions import Create, Delete, Plan
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.datasets import plan_gate
+from paddock.jobs.elastic.fitting import fit
+from paddock.jobs.elastic.rejoining import all_rejoin
+from paddock.jobs.launch import Elastic, Launch
 from paddock.jobs.model import (
     Child,
     CleanPods,
     Datasets,
+    Elasticity,
     Exit,
     Job,
     Mount,
@@ -57,6 +61,8 @@ SHAPES: dict[str, dict[str, Any]] = {
     "PyTorchJob without a Master": {"masters": 0},
     "elastic PyTorchJob": {"masters": 0, "one_decides": True},
     "elastic PyTorchJob, per pod": {"masters": 0, "one_decides": True, "scope": RestartScope.POD},
+    "elastic PyTorchJob by torchrun": {"masters": 0, "one_decides": True, "launch": Launch("auto", Elastic(1, 3))},
+    "elastic PyTorchJob by torchrun, with a Master": {"launch": Launch("auto", Elastic(2, 4))},
 }
 """Jobs besides a PaddleJob, as keywords of `build_torch_job`."""
 
@@ -69,6 +75,8 @@ def demand(holds: object, sentence: str) -> None:
 class World(RuleBasedStateMachine):
     planner: Planner = staticmethod(plan)
     mounts: tuple[Mount, ...] = ()
+    elasticity: Elasticity | None = None
+    room = 100
     doubts_absences = True
 
     def __init__(self) -> None:
@@ -84,6 +92,7 @@ class World(RuleBasedStateMachine):
         self.foreign: dict[str, Child] = {}
         self.dataset: DatasetStatus | None = READY
         self.began_without_data = False
+        self.created: set[str] = set()
         self.in_flight: list[tuple[Delete, str]] = []
         self.what_happened: dict[int, set[str]] = {}
         self.replacement_killed = False
@@ -122,7 +131,7 @@ class World(RuleBasedStateMachine):
             if shape is None
             else build_torch_job(workers=workers, restart=restart, **SHAPES[shape], **policies)
         )
-        self.job = replace(self.job, mounts=self.mounts)
+        self.job = replace(self.job, mounts=self.mounts, elasticity=self.elasticity)
         self.settings = Settings(pod_groups=pod_groups, shared_network=shared)
         self.pictures = [self.truth()]
         self.seen = 0
@@ -194,7 +203,11 @@ class World(RuleBasedStateMachine):
         if not self.doubts_absences:
             return observed
         there = {pod.rank for pod in observed.gang(status)}
-        names = {pod_name(self.job, rank) for rank in self.job.ranks() if rank not in there}
+        ranks = fit(self.job, status.gang_size).ranks()
+        names = {pod_name(self.job, rank) for rank in ranks if rank not in there}
+        # An operator's cache has what it created itself, so also pods of ranks that an edit has taken away since.
+        known = {pod.uid for pod in observed.pods}
+        names |= {name for name in self.created if name in self.pods and self.pods[name].uid not in known}
         live = [self.pods[name] for name in names if name in self.pods]
         return replace(observed, pods=tuple(pod for pod in observed.pods if pod.name not in names) + tuple(live))
 
@@ -206,6 +219,8 @@ class World(RuleBasedStateMachine):
     def record(self, before: Status, after: Status) -> None:
         if before == after:
             return
+        if after.gang_size != before.gang_size:
+            self.judge_size(before, after)
         what = self.what_happened.get(before.attempt)
         if after.attempt > before.attempt:
             self.grown_for_no_reason |= not what
@@ -222,9 +237,22 @@ class World(RuleBasedStateMachine):
         self.raw = merge_patch(self.raw, PADDLEPADDLE.write_status(self.raw, after, self.now))
         demand(self.status() == after, "what is recorded is what is read back")
 
+    def judge_size(self, before: Status, after: Status) -> None:
+        bounds, role = self.job.elasticity, self.job.role("worker")
+        assert role is not None
+        if after.attempt == before.attempt:
+            demand(not after.gang_size and role.wanted <= before.gang_size, "another size is another attempt")
+            return
+        self.note(before.attempt, "size")
+        demand(bounds is not None, "only an elastic gang changes its size by itself")
+        if bounds is not None and after.gang_size:
+            demand(bounds.least <= after.gang_size < role.wanted, "a smaller gang has a size that is accepted")
+        demand(after.attempt == before.attempt + 1, "another size is another attempt")
+
     def judge_renewals(self, before: Status, after: Status) -> None:
         renewed = [rank for rank in self.job.ranks() if after.renewal(rank) != before.renewal(rank)]
-        demand(self.job.scope is RestartScope.POD, "a rank starts again alone only on request")
+        asked = self.job.scope is RestartScope.POD or all_rejoin(self.job, renewed)
+        demand(asked, "a rank starts again alone only on request, or where the others go on without it")
         demand(all(after.renewal(rank) == before.renewal(rank) + 1 for rank in renewed), "renewals are not skipped")
         whats = [self.ends.get((before.attempt, rank, before.renewal(rank)), set()) for rank in renewed]
         edited = "edit" in self.what_happened.get(before.attempt, ())  # ranks that it added have never had a pod
@@ -243,7 +271,8 @@ class World(RuleBasedStateMachine):
         pod = read_pod({**manifest, "metadata": {**manifest["metadata"], "uid": uid}})
         assert pod is not None
         self.trained_again |= self.status().phase.terminal
-        self.pods[name] = pod
+        self.created.add(name)
+        self.pods[name] = replace(pod, created=self.now)
 
     def delete(self, action: Delete, meant: str) -> None:
         """`meant`: the UID of the pod that was seen when this was decided."""
@@ -270,8 +299,14 @@ class World(RuleBasedStateMachine):
         if pod is None or pod.deleting:
             return
         if pod.phase is PodPhase.PENDING:
+            if sum(bool(each.node) and not each.ended for each in self.pods.values()) >= self.room:
+                return
             self.serial += 1
-            self.change(pod, phase=PodPhase.STARTING, address=f"127.0.1.{self.serial % 250}", node="laptop")
+            self.change(
+                pod, phase=PodPhase.STARTING, address=f"127.0.1.{self.serial % 250}", node="laptop", placed=self.now
+            )
+        elif pod.phase is PodPhase.STARTING and pod.spare:
+            self.change(pod, waiting=("CreateContainerConfigError", f'configmap "{pod.name}-spare" not found'))
         elif pod.phase is PodPhase.STARTING and self.is_told(pod):
             self.change(pod, phase=PodPhase.RUNNING, started=self.now)
 
@@ -389,7 +424,7 @@ class World(RuleBasedStateMachine):
         demand(len(attempts) <= 1, "pods of two attempts never exist at once")
         ranks = [pod.rank for pod in self.pods.values()]
         demand(len(ranks) == len(set(ranks)), "there is at most one pod for each rank")
-        ports = {pod.port for pod in self.pods.values()}
+        ports = {pod.port for pod in self.pods.values() if not pod.spare}
         demand(len(ports) <= 1, "a gang has one port")
 
     @invariant()
@@ -406,7 +441,7 @@ class World(RuleBasedStateMachine):
         """Calm: nobody disturbs, everything is heard, programs succeed. Every run settles."""
         if not hasattr(self, "job"):
             return
-        self.foreign, self.dataset = {}, READY
+        self.foreign, self.dataset, self.room = {}, READY, 100
         self.doubts_absences = True
         for _ in range(80):
             self.deliver()
@@ -468,3 +503,29 @@ class WorldWithData(World):
         """It is created, fetched, fetched again, failing, or deleted."""
         self.dataset = phase and replace(READY, phase=phase, percent=percent)
         self.picture()
+
+
+class WorldWithRoom(World):
+    """An elastic job on machines that come and go."""
+
+    elasticity = Elasticity("worker", 1, 3)
+    room = 1
+
+    @rule(room=st.integers(0, 5))
+    def make_room(self, room: int) -> None:
+        """Pods that have a node keep it."""
+        self.room = room
+
+    @rule(room=st.integers(1, 5))
+    def go_on_with(self, room: int) -> None:
+        """For long enough that a gang takes the size that fits."""
+        self.room = room
+        for _ in range(4):
+            self.go_on(6, "act, record")
+            self.now += 20
+
+    @invariant()
+    def spares_run_nothing(self) -> None:
+        there = [pod for pod in self.pods.values() if pod.spare]
+        demand(not any(pod.phase is PodPhase.RUNNING for pod in there), "a spare pod runs nothing")
+        demand(not there or self.job.elasticity, "only an elastic job has spare pods")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -24,6 +24,7 @@ from paddock.kube.calls import Call, Create, Delete, Get, List, Listing, Patch, 
 from paddock.kube.errors import ApiError, Conflict, InternalError, NotFound, Timeout, TooManyRequests, Unavailable
 from paddock.kube.meta import EVENTS, PODS, Key, Manifest, Resource, key_of, metadata, uid_of, version_of
 from paddock.kube.patches import merge_patch
+from paddock.operator.election import NO_TERMS, Term
 from paddock.operator.metrics import UNMEASURED, Measures
 from paddock.operator.operator import Operator
 
@@ -37,10 +38,12 @@ class Sabotage:
     """What is taken out. Rule 1: a status is stored after the writes that follow from it, as far as this process knows
     at once. Rule 3: a pod that the watch has not told is believed not to be there, and the first list may be an old
     one. Rule 4: deletes go by name. And of how a job is judged: a failure does not wait for statuses on their way, the
-    last valid spec is forgotten, losses have no bound, an eviction counts as a loss, the server's clock is believed."""
+    last valid spec is forgotten, losses have no bound, an eviction counts as a loss, the server's clock is believed. Of
+    rule 3 also: the job that is read live is the one that its watch has told, however old."""
 
     records_later: bool = False
     believes_absences: bool = False
+    believes_jobs: bool = False
     deletes_by_name: bool = False
     hears_no_end_out: bool = False
     forgets_the_valid_spec: bool = False
@@ -52,7 +55,15 @@ class Sabotage:
 class Watch:
     """One kind as one process is told of it. `held`: what comes waits until `pull`."""
 
-    def __init__(self, store: Store, resource: Resource, loop: VirtualLoop, back: int = 0) -> None:
+    def __init__(
+        self,
+        store: Store,
+        resource: Resource,
+        loop: VirtualLoop,
+        back: int = 0,
+        alter: Callable[[Manifest], Manifest] = lambda manifest: manifest,
+    ) -> None:
+        self._alter = alter
         self.known: dict[Key, Manifest] = {}
         self.held = False
         self._store, self._resource, self._loop = store, resource, loop
@@ -72,7 +83,8 @@ class Watch:
         while not self._told:
             self._waiter = self._loop.create_future()
             await self._waiter
-        return self._told.popleft()
+        told = self._told.popleft()
+        return told._replace(object=self._alter(told.object))
 
     def pull(self, most: int | None = None) -> None:
         """What has happened since, or the first `most` of it, is told."""
@@ -199,11 +211,21 @@ class Client(Api):
             raise NotFound(f"pods {key} not found")
         if resource == JOBS:  # a reconcile begins
             self._blind = False
+        if resource == JOBS and self._sabotage.believes_jobs:
+            return await self._ask(lambda: self._tell_known(key))
         found = self._overlaid(resource, await self._ask(lambda: self._store.get(resource, key)))
-        if resource == JOBS and self._sabotage.forgets_the_valid_spec and found.get("status"):
-            status = {name: value for name, value in found["status"].items() if name != "lastValidSpec"}
-            return {**found, "status": status}
-        return found
+        return self._forget(found) if resource == JOBS else found
+
+    def _tell_known(self, key: Key) -> Manifest:
+        known = self.watches[JOBS].known
+        if key not in known:
+            raise NotFound(f"paddlejobs {key} not found")
+        return known[key]
+
+    def _forget(self, job: Manifest) -> Manifest:
+        if not self._sabotage.forgets_the_valid_spec or not job.get("status"):
+            return job
+        return {**job, "status": {name: value for name, value in job["status"].items() if name != "lastValidSpec"}}
 
     async def _create(self, call: Create) -> Manifest:
         if call.resource == EVENTS:
@@ -211,10 +233,11 @@ class Client(Api):
                 self.bugs.append(call.manifest["message"])
             return await self._ask(lambda: dict(call.manifest))
         issued, blind = self._store.records, PODS in self.watches and self.watches[PODS].behind
+        asked = self._loop.now
 
         def perform() -> Manifest:
             made = self._store.create(call.resource, call.manifest)
-            self._store.audit(Write("create", call.resource, None, made, issued, blind))
+            self._store.audit(Write("create", call.resource, None, made, issued, blind, asked=asked))
             return made
 
         return await self._ask(perform)
@@ -229,12 +252,13 @@ class Client(Api):
         guard, uid = str(meta.get("resourceVersion") or ""), str(meta.get("uid") or "")
         body = {part: value for part, value in patch.items() if part != "metadata"}
         blind = self._blind or (PODS in self.watches and self.watches[PODS].behind)
+        self._blind = False
 
         def perform() -> Manifest:
             answer = self._change(call.resource, key, body, guard=guard, uid=uid, blind=blind)
             if call.subresource == "status" and self.loses():
                 raise Timeout("the answer was lost")
-            return answer
+            return self._forget(answer) if call.resource == JOBS else answer
 
         return await self._ask(perform)
 
@@ -251,7 +275,8 @@ class Client(Api):
 
     def follow(self, resource: Resource, namespace: str = "", **selectors: str) -> Watch:
         back = self._back if self._sabotage.believes_absences else 0
-        watch = self.watches[resource] = Watch(self._store, resource, self._loop, back)
+        alter = self._forget if resource == JOBS else lambda manifest: manifest
+        watch = self.watches[resource] = Watch(self._store, resource, self._loop, back, alter)
         return watch
 
     def read_date(self) -> None:
@@ -303,11 +328,13 @@ class Client(Api):
             raise Conflict("modified")
         status = merge_patch(there.get("status") or {}, patch["status"])
         self._unwritten[key] = (uid_of(there), status)
-        return {**there, "status": status}
+        return {**self._store.touch(JOBS, key), "status": status}
 
 
 class Lead:
     """Whether this process leads, as its Lease says (`operator.election.Leadership`)."""
+
+    shards = 1
 
     def __init__(self, loop: VirtualLoop) -> None:
         self.leads = False
@@ -315,7 +342,11 @@ class Lead:
         self._loop = loop
         self._waiting: list[asyncio.Future[None]] = []
 
-    async def wait(self) -> None:
+    @property
+    def terms(self) -> Mapping[int, Term | None]:
+        return {0: self.term} if self.leads else NO_TERMS
+
+    async def wait(self, known: Mapping[int, Term | None] = NO_TERMS) -> None:
         if not self.leads:
             self._waiting.append(self._loop.create_future())
             await self._waiting[-1]

@@ -1,8 +1,9 @@
 """What must hold whatever happens, judged at every write that an operator gets through. A failure prints the sentence.
 
 A write that was asked for before the record moved on is late: it may have been under way when its sender crashed, or
-was deposed. What late writes leave behind is cleaned up, and only that may be demanded of them. An operator that has
-just begun to lead, and whose watch is behind, may make pods of a gang before the last pod of the one before is gone:
+was deposed. What late writes leave behind is cleaned up, and only that may be demanded of them. Somebody's edit, or the
+end of a job, may be unknown to its operator for a moment (`RACE`), and no longer. An operator that has just begun to
+lead, and whose watch is behind, may make pods of a gang before the last pod of the one before is gone:
 those wait for their ConfigMap, which needs the name of every rank.
 """
 
@@ -31,12 +32,16 @@ from paddock.kube.meta import (
     name_of,
     uid_of,
 )
+from paddock.operator.freshness import PROVEN_SECONDS
 
 _VERDICTS = frozenset({
     "Completed", "CompletedServersKept", "RankFailed", "ServerEnded", "RankRestarted", "BackoffLimitExceeded",
     "PodsLost", "PodsDeleted", "LostTooOften",
 })  # fmt: skip
 """Causes that tell how ranks ended."""
+
+RACE = PROVEN_SECONDS + 1.0
+"""Seconds for which a pod may be made of a job that was suspended, or is gone. Times of objects are whole seconds."""
 
 KEY = Key("team", "demo")
 """Of the one job that there is."""
@@ -79,6 +84,8 @@ class Sentences:
         self._store = store
         self._happened: dict[tuple[str, int], set[str]] = {}
         self._late: set[str] = set()
+        self._suspended: dict[str, float] = {}
+        """Since when somebody wants a job to be suspended, by UID."""
         store.audit = self.judge
 
     def demand(self, holds: object, sentence: str) -> None:
@@ -92,6 +99,13 @@ class Sentences:
 
     def note_attempt(self, uid: str, attempt: int, what: str) -> None:
         self._happened.setdefault((uid, attempt), set()).add(what)
+
+    def note_suspension(self, uid: str, suspended: bool) -> None:
+        """What the manifest says from now on."""
+        if suspended:
+            self._suspended.setdefault(uid, self._store.steady())
+        else:
+            self._suspended.pop(uid, None)
 
     def note_end(self, pod: Manifest, code: int) -> None:
         """A program has ended, whether or not anybody knows."""
@@ -119,7 +133,7 @@ class Sentences:
         if write.resource == JOBS:
             self._judge_job(write)
         elif write.verb == "create" and write.resource == PODS and write.after:
-            self._judge_create(write.after, late, write.blind)
+            self._judge_create(write.after, late, write)
         elif write.verb == "delete" and write.before:
             self._judge_delete(write)
 
@@ -223,21 +237,23 @@ class Sentences:
         pods = (event.object for event in events if is_controlled_by(event.object, uid))
         return {name_of(pod).removeprefix(f"{KEY.name}-") for pod in pods if attempt_of(pod) == attempt}
 
-    def _judge_create(self, pod: Manifest, late: bool, blind: bool) -> None:
-        job = self._owner(pod)
+    def _judge_create(self, pod: Manifest, late: bool, write: Write) -> None:
+        job, uid = self._owner(pod), str((controller_of(pod) or {}).get("uid"))
         if late:
             self._late.add(uid_of(pod))
             return
         if job is None:
-            self.demand(False, "no pod is made for a job that is gone")
+            self.demand(write.asked - self._store.gone[uid] <= RACE, "no pod is made for a job that is gone")
             return
+        unheard = write.asked - self._suspended.get(uid, write.asked)
+        self.demand(unheard <= RACE, "who suspends a job is heard before its next pods are made")
         status = PADDLEPADDLE.read_status(job)
         self.demand(not status.phase.terminal, "a finished job never trains again")
         self.demand(status.phase is not Phase.SUSPENDED, "a suspended job gets no pods")
         self.demand(attempt_of(pod) == status.attempt, "no pod is made of an attempt that is not recorded")
         gang = [each for each in self.pods_of(job) if uid_of(each) not in self._late]
         alone = {attempt_of(each) for each in gang} == {status.attempt}
-        self.demand(alone or blind, "a gang is gone before the next is made")
+        self.demand(alone or write.blind, "a gang is gone before the next is made")
         if len({annotations_of(each).get(PORT_ANNOTATION) for each in self.pods_of(job)}) > 1:
             self.note(pod, "ports")
 

@@ -33,7 +33,7 @@ _GRACE = 30
 class Write:
     """What an operator asked for and got. `issued`: the `Store.records` at the time when it asked. `blind`: its
     watch of pods was behind, so that it could not know better. `read_since`: when it first read the clock of the
-    server, on the loop's own clock."""
+    server, and `asked`: when it sent this, on the loop's own clock."""
 
     verb: str
     resource: Resource
@@ -42,6 +42,7 @@ class Write:
     issued: int
     blind: bool = False
     read_since: float = 0.0
+    asked: float = 0.0
 
 
 class Store:
@@ -53,6 +54,8 @@ class Store:
         self.objects: dict[tuple[Resource, Key], Manifest] = {}
         self.logs: dict[Resource, list[Event]] = defaultdict(list)
         self.records = 0
+        self.gone: dict[str, float] = {}
+        """When objects went, by UID, on the steady clock."""
         self.audit: Callable[[Write], None] = lambda write: None
         self.tell: Callable[[Resource], None] = lambda resource: None
         self._version = 0
@@ -91,6 +94,10 @@ class Store:
             changed["metadata"] = {**changed["metadata"], "generation": there["metadata"]["generation"] + 1}
         return self._put("MODIFIED", resource, changed)
 
+    def touch(self, resource: Resource, key: Key) -> Manifest:
+        """The same object with a later version."""
+        return self._put("MODIFIED", resource, self.get(resource, key))
+
     def delete(self, resource: Resource, key: Key, uid: str = "", grace: int | None = None) -> None:
         """A pod on a node goes when its programs have, unless it is forced; everything else goes at once."""
         there = self.get(resource, key)
@@ -110,6 +117,7 @@ class Store:
     def remove(self, resource: Resource, key: Key) -> None:
         gone = self.objects.pop((resource, key), None)
         if gone is not None:
+            self.gone[uid_of(gone)] = self.steady()
             # As in Kubernetes, a deletion has a version of its own: an operator knows its own writes by theirs.
             self._log("DELETED", resource, self._with_version(gone))
 

@@ -89,6 +89,9 @@ class World:
         self.processes = [Process(self.store, self.loop, settings, sabotage, measures) for _ in range(2)]
         self.processes[0].lead.take()
         self.store.tell = self._tell
+        # Who leads has led for a while when the job comes, as mostly.
+        self.after()
+        self._advance(2)
         self._submit()
         self.after()
 
@@ -215,6 +218,13 @@ class World:
     def suspend(self, number: int) -> None:
         self._edit({"runPolicy": {"suspend": number == 0}})
 
+    def edit_unheard(self, what: int) -> None:
+        """What somebody does comes late to whoever leads."""
+        for process in self.processes:
+            if process.lead.leads and process.alive:
+                process.client.watches[JOBS].held = True
+        (lambda: self.suspend(0), lambda: self.suspend(1), lambda: self.resize(1), lambda: self.remove(0))[what]()
+
     def resize(self, workers: int) -> None:
         self._edit({"worker": {"replicas": workers + 1}})
 
@@ -235,6 +245,8 @@ class World:
         before = self.job
         if before is not None and self.store.change(JOBS, KEY, {"spec": spec}) is not before:
             self.sentences.note_attempt(uid_of(before), PADDLEPADDLE.read_status(before).attempt, "edit")
+            if "suspend" in spec.get("runPolicy", {}):
+                self.sentences.note_suspension(uid_of(before), spec["runPolicy"]["suspend"])
 
     def obstruct(self, kind: int) -> None:
         resource, name = ((PODS, "demo-worker-0"), (SERVICES, "demo-worker-0"), (CONFIG_MAPS, "demo"))[kind]
@@ -297,7 +309,7 @@ class World:
         if self.job is None:
             return not any(self.store.all(resource) for resource in CHILDREN)
         status = PADDLEPADDLE.read_status(self.job)
-        return status.phase.terminal or status.phase is Phase.SUSPENDED
+        return not is_deleting(self.job) and (status.phase.terminal or status.phase is Phase.SUSPENDED)
 
     def _demand_rest(self) -> None:
         """But for its time to live, after which nothing of it is left."""
@@ -400,6 +412,7 @@ ACTIONS: dict[str, Action] = {
     "collect": Action(lambda world: world.cluster.collect(), (), 2),
     "suspend": Action(World.suspend, (3,), 2),
     "resize": Action(World.resize, (2,), 2),
+    "edit_unheard": Action(World.edit_unheard, (3,), 3),
     "obstruct": Action(World.obstruct, (2,), 1),
     "clear": Action(lambda world: world.cluster.clear(), (), 2),
     "remove": Action(World.remove, (1,), 1),

@@ -40,6 +40,25 @@ def test_ranks_with_trouble_come_first_and_each_wanted_rank_has_a_row() -> None:
     assert rows_of(pods[0]) == ["ps-0 -", "worker-1 -", "worker-0 Running"]
 
 
+def as_spare(pod: Manifest) -> Manifest:
+    pod["metadata"]["labels"]["paddock.dev/spare"] = "true"
+    return pod
+
+
+def test_a_spare_pod_is_told_as_one_and_is_no_trouble() -> None:
+    pods = [build_pod("ps", 0), build_pod("worker", 0), as_spare(build_pod("worker", 1, "Pending"))]
+    assert rows_of(*pods) == ["ps-0 Running", "worker-0 Running", "worker-1 Spare"]
+
+
+def test_a_gang_that_runs_smaller_lacks_no_rank() -> None:
+    manifest = build_written_job()
+    manifest["metadata"]["annotations"] = {"paddock.dev/elastic": "1-2"}
+    manifest["status"] = {"gangSize": 1, "phase": "Running", "attempt": 1}
+    job = read_stored(PADDLE, manifest).job
+    rows = build_rank_rows(job, RUNNING, [build_pod("worker", 0), build_pod("ps", 0)], "one")
+    assert [row.rank for row in rows] == ["ps-0", "worker-0"]
+
+
 def test_ranks_of_an_ended_job_are_those_that_have_pods() -> None:
     assert rows_of(build_pod("worker", 0, "Succeeded"), status=Status(phase=Phase.COMPLETED, attempt=1)) == [
         "worker-0 Completed"
@@ -132,6 +151,12 @@ def test_the_slowest_pod_counts() -> None:
     pods = [pod_of(0, placed=110.0, started=120.0), pod_of(0, placed=130.0, started=None)]
     (row,) = build_timeline(Status(), 100.0, {}, {}, pods, "one", 150.0)
     assert lengths(row) == (30.0, 20.0, None, "prepared")
+
+
+def test_a_spare_pod_that_has_no_room_is_no_part_of_the_attempt_that_runs() -> None:
+    pods = [pod_of(0, placed=110.0, started=120.0), as_spare(pod_of(0, placed=None, started=None))]
+    (row,) = build_timeline(Status(), 100.0, {}, {}, pods, "one", 150.0)
+    assert lengths(row) == (10.0, 10.0, 30.0, "ran")
 
 
 def test_an_attempt_ends_where_the_next_one_begins_and_the_last_with_the_job() -> None:

@@ -230,6 +230,62 @@ def test_a_gang_that_could_never_fit_holds_nobody_back() -> None:
     assert bound(plan_placement(pods[1:], [node(gpus=1)], groups, now=9999)) == {"small": "laptop"}
 
 
+def test_a_gang_that_runs_with_its_minimum_holds_nobody_back() -> None:
+    """An elastic gang of 1 to 3 whose third rank never finds room beside its own two."""
+    running = [pod(f"train-{index}", gang="train", node="laptop", phase="Running", requests=ONE) for index in (0, 1)]
+    third = pod("train-2", at=1, gang="train", requests={"cpu": "1500m"})
+    small = pod("small", at=2, requests={"cpu": "500m"})
+    decisions = plan_placement([*running, third, small], [node(cpu="3")], [group(minimum=1)], now=9999)
+    assert bound(decisions) == {"small": "laptop"}
+
+
+# Spare pods, which ask whether a gang that runs may have more
+
+
+def grown(*others: Manifest, gpus: int, now: float = 0) -> dict[str, str]:
+    """The nodes of a spare pod of an old gang that runs on one GPU, and of other pods."""
+    running = pod("train-0", gang="train", node="laptop", phase="Running", limits=GPU)
+    spare = pod("train-1", at=1, gang="train", spare=True, limits=GPU)
+    return bound(plan_placement([running, spare, *others], [node(gpus=gpus)], [group(minimum=1)], now=now))
+
+
+def test_a_spare_pod_takes_room_that_nobody_waits_for() -> None:
+    assert grown(gpus=2) == {"train-1": "laptop"}
+    assert grown(pod("no-gpu", at=2, requests={"cpu": "9"}), gpus=2) == {"train-1": "laptop"}
+    assert grown(pod("too-big", at=2, limits={"nvidia.com/gpu": "9"}), gpus=2) == {"train-1": "laptop"}
+
+
+def test_a_younger_job_comes_before_a_spare_pod() -> None:
+    assert grown(pod("small", at=2, limits=GPU), gpus=2) == {"small": "laptop"}
+    assert grown(pod("small", at=2, limits=GPU), gpus=3) == {"small": "laptop", "train-1": "laptop"}
+
+
+def test_a_spare_pod_takes_no_part_of_what_another_job_waits_for() -> None:
+    big = pod("big", at=2, limits={"nvidia.com/gpu": "2"})
+    assert grown(big, gpus=2) == {}
+    assert grown(big, gpus=3) == {"big": "laptop"}
+    running = pod("train-0", gang="train", node="laptop", phase="Running", limits=GPU)
+    spare = pod("train-1", at=1, gang="train", spare=True, limits=GPU)
+    decisions = plan_placement([running, spare, big], [node(gpus=2)], [group(minimum=1)])
+    assert waits(decisions)["train-1"] == 'comes after the pod "default/big", which lacks nvidia.com/gpu'
+
+
+def test_a_spare_pod_that_has_waited_long_holds_nobody_back() -> None:
+    late = 10 * STARVATION_SECONDS
+    spares = [pod(f"train-{index}", at=1, gang="train", spare=True, limits=GPU) for index in (1, 2)]
+    small = pod("small", at=late, limits=GPU)
+    running = pod("train-0", gang="train", node="laptop", phase="Running", limits=GPU)
+    decisions = plan_placement([running, *spares, small], [node(gpus=2)], [group(minimum=1)], now=late)
+    assert bound(decisions) == {"small": "laptop"}
+
+
+def test_a_higher_priority_grows_before_a_lower_one_begins() -> None:
+    running = pod("train-0", gang="train", node="laptop", phase="Running", limits=GPU)
+    spare = pod("train-1", at=1, gang="train", spare=True, limits=GPU, priority=1)
+    decisions = plan_placement([running, spare, pod("small", at=0, limits=GPU)], [node(gpus=2)], [group(minimum=1)])
+    assert bound(decisions) == {"train-1": "laptop"}
+
+
 # Ports
 
 
@@ -298,6 +354,7 @@ def clusters(draw: st.DrawFn) -> Cluster:
                 port=draw(st.sampled_from([None, 36000, 36010, 36020])),
                 deleting=draw(st.sampled_from([False, False, False, True])),
                 priority=draw(st.sampled_from([0, 0, 1])),
+                spare=draw(st.sampled_from([False, False, False, True])),
                 **link,
             )
         )

@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from paddock.jobs.preflight import find_api, read_bytes
+from paddock.jobs.yaml_texts import write_yaml
 from paddock.places.bare import place
 from paddock.places.hosts import read_hosts
 from paddock.places.programs import build_programs
@@ -30,7 +29,7 @@ def build_manifest(
     metadata = {"name": name, "namespace": "default"}
     spec = dict.fromkeys(roles or ("worker",), role)
     manifest = {"apiVersion": "batch.paddlepaddle.org/v1", "kind": "PaddleJob", "metadata": metadata, "spec": spec}
-    return yaml.safe_dump(manifest)
+    return write_yaml([manifest])
 
 
 def build_torch_manifest(command: Sequence[str], workers: int = 2, name: str = "probe") -> str:

@@ -92,7 +92,9 @@ WAITING: Mapping[str, Cure] = {
         Move.YOU,
         "No node has what the pods ask for, or a volume claim is not there. `queue` shows what is free and which jobs"
         " come first. Wait for those, ask for less, or create the claim that the sentence names. On a machine without a"
-        " GPU, `--without` leaves the GPU out.",
+        " GPU, `--without` leaves the GPU out. Where others of its pods hold room, the cluster places pods one"
+        " by one, and two such jobs can wait for each other for ever: suspend one of them, and have gangs placed whole"
+        " (docs/gangs.md).",
         ("paddock queue", "paddock explain --why-not job.yaml", "paddock run job.yaml --without nvidia.com/gpu"),
     ),
     "SchedulerSilent": Cure(
@@ -233,6 +235,21 @@ AGAIN: Mapping[str, Cure] = {
         "checkpoint.",
         ("paddock history JOB",),
     ),
+    "GangShrunk": Cure(
+        Move.NOBODY,
+        "Not all ranks had room, and the job accepts fewer. They start from the checkpoint, and no restart is counted.",
+        ("paddock history JOB", "paddock queue"),
+    ),
+    "GangGrown": Cure(
+        Move.NOBODY,
+        "There is room for more ranks. All of them start from the checkpoint, and no restart is counted.",
+        ("paddock history JOB",),
+    ),
+    "RunsSmaller": Cure(
+        Move.NOBODY,
+        "The job trains with fewer ranks than its manifest asks for, and grows by itself when there is room.",
+        ("paddock explain JOB", "paddock queue"),
+    ),
     "PortsDiffer": Cure(
         Move.NOBODY,
         "Two operators gave the pods of one attempt different ports, so the pods would never meet. They are made anew."
@@ -259,6 +276,13 @@ AGAIN: Mapping[str, Cure] = {
 }
 
 ENDS: Mapping[str, Cure] = {
+    "WaitingForQueue": Cure(
+        Move.WATCH,
+        "Kueue has not admitted the job to its queue. `explain` says what Kueue says, where you may read its Workloads."
+        " Kueue resumes the job by itself; if it is not installed, or the queue is not there, take the label"
+        " `kueue.x-k8s.io/queue-name` off the job and resume it.",
+        ("paddock explain JOB", "kubectl get workloads.kueue.x-k8s.io"),
+    ),
     "Suspended": Cure(
         Move.YOU,
         "Somebody suspended the job, or `paddock run` did at its `--timeout` or after three failures alike. It keeps"

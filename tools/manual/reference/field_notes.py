@@ -36,15 +36,11 @@ VALUES: Mapping[tuple[str, str], tuple[str | int, ...]] = {
 """By the name of the definition (`*`: all) and the path: the words that are allowed, the default first."""
 
 _REPLICAS = "It is not read, and no version of paddle-operator read it: the number of pods is `replicas`."
-_ELASTIC = "It is kept as it is. The number of pods of a PaddleJob does not change by itself."
+_ELASTIC = "It is kept as it is. How often a PaddleJob may restart is `backoffLimit`, and no autoscaler scales it."
 
 NO_EFFECT: Mapping[tuple[str, str], str] = {
-    **{
-        (_BATCH, f"spec.{role}.{name}"): _REPLICAS
-        for role in ("ps", "worker", "heter")
-        for name in ("requests", "limits")
-    },
-    (_PADDLE, "spec.elasticPolicy"): _ELASTIC,
+    **{(_BATCH, f"spec.{role}.{name}"): _REPLICAS for role in ("ps", "heter") for name in ("requests", "limits")},
+    **{(_PADDLE, f"spec.elasticPolicy.{name}"): _ELASTIC for name in ("maxRestarts", "metrics")},
     (_BATCH, "status.elastic"): "Written by no version; kept so that what is stored stays valid.",
     **{(_BATCH, f"status.{role}.unknown"): "Written by no version." for role in ("ps", "worker", "heter")},
 }

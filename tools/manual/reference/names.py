@@ -29,6 +29,16 @@ YOURS: Mapping[str, Row] = {
         ("Gang", "Pod"),
         "What starts again when a rank fails: all ranks (the default), or the pod of that rank alone.",
     ),
+    "paddock.dev/elastic": Row(
+        "jobs",
+        (),
+        "The least and the most workers with which the job may train, such as `1-4`.",
+    ),
+    "paddock.dev/kueue": Row(
+        "jobs",
+        ("Pods",),
+        "Kueue admits the pods of each attempt as a group of plain pods, where the job names a queue.",
+    ),
     "paddock.dev/cancel": Row(
         "jobs", (), "Ends the job for good; the text says who asked for it. `paddock cancel` writes it."
     ),
@@ -73,10 +83,14 @@ OURS: Mapping[str, Row] = {
         "pods", (), "The number of the pod of its rank within the attempt, where it was replaced alone; from 1."
     ),
     "paddock.dev/kind": Row("Secrets", (), "The kind of the job that the Secret of `--env-file` and `--secret` is of."),
+    "paddock.dev/spare": Row(
+        "pods", (), "`true`: the pod runs nothing, and asks whether there is room for a larger gang."
+    ),
     "paddock.dev/port": Row("pods", (), "The first of the 20 ports that the operator chose for the job."),
     "paddock.dev/woken": Row("pods", (), "The ConfigMap for which a kubelet has to look again."),
     "paddock.dev/addresses": Row("ConfigMaps", (), "A hash of the addresses in its endpoints."),
     "paddock.dev/autoscaler": Row("HorizontalPodAutoscalers", (), "A hash of the spec that was asked for."),
+    "paddock.dev/pod-group": Row("PodGroups", (), "A hash of the spec that was asked for."),
     "paddock.dev/halted": Row(
         "jobs",
         (),

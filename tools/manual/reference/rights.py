@@ -9,7 +9,7 @@ from manual.reference.markdown import join, prose, table
 from manual.reference.reader import Reader
 from paddock.jobs.apis.registry import SCALED
 from paddock.jobs.install.deployment import Installation
-from paddock.jobs.install.rights import OF_DATASETS, Right, Where, build_rights
+from paddock.jobs.install.rights import OF_DATASETS, OF_SHARING, Right, Where, build_rights
 from paddock.jobs.install.webhook import NAME, build_webhook_rights
 from paddock.kube.meta import AUTOSCALERS
 
@@ -32,6 +32,10 @@ DATASETS = (
     "With `--datasets`, where the operator fetches [datasets](kubernetes.md#datasets-on-a-cluster), also these, in "
     "each namespace whose jobs are run. It reads no Secret: the kubelet gives it to the pod that fetches."
 )
+SHARING = (
+    "With `--shards`, where several operators [share the namespaces out](operator.md#a-fleet-shared-out), also these, "
+    "in the operator's own namespace. No name limits them: each process has a Lease of its own."
+)
 CONSOLE = (
     "The [console](operations/console.md) has no right and no token: its readers' tokens go along with each request."
 )
@@ -53,6 +57,7 @@ def _build_sections(reader: Reader) -> Iterator[str]:
     scaling = (right for right in build_rights(SCALED) if right.resource == AUTOSCALERS)
     yield from _build_section(KUBEFLOW, scaling, reader)
     yield from _build_section(DATASETS, OF_DATASETS, reader)
+    yield from _build_section(SHARING, OF_SHARING, reader)
     yield reader.say(CONSOLE)
     yield from _build_section(WEBHOOK, build_webhook_rights(NAME), reader)
 

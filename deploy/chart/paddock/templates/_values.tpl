@@ -87,7 +87,10 @@ app.kubernetes.io/component: {{ . }}
 {{- if and .Values.datasets.image (not .Values.datasets.enabled) -}}
 {{- fail (printf "datasets.image=%s needs datasets.enabled=true" .Values.datasets.image) -}}
 {{- end -}}
+{{- if and (gt (int .Values.operator.shards) 1) (eq (len (include "paddock.watched" . | fromJsonArray)) 1) -}}
+{{- fail (printf "operator.shards=%d shares several namespaces out, and here is one: set namespaces=all, or name them, or leave operator.shards out" (int .Values.operator.shards)) -}}
+{{- end -}}
 {{- if and .Values.gangScheduler.name (not .Values.gangScheduler.podGroups) -}}
-{{- fail (printf "gangScheduler.name=%s needs gangScheduler.podGroups: volcano, scheduler-plugins or coscheduling" .Values.gangScheduler.name) -}}
+{{- fail (printf "gangScheduler.name=%s needs gangScheduler.podGroups: volcano, scheduler-plugins, coscheduling or kubernetes" .Values.gangScheduler.name) -}}
 {{- end -}}
 {{- end -}}

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
-from paddock.app.history import History, read_cause
+from paddock.app.history import History, list_sizes, read_cause
 from paddock.console.world import KeptLog, KeptRun
 from paddock.history.log_shelf import OpenLog, Shelf
 from paddock.history.log_times import read_marks
@@ -58,7 +58,7 @@ class LocalLogs:
         if run is None:
             return KeptRun(logs)
         begun = {each.number: each.begun for each in run.attempts}
-        return KeptRun(logs, find_failed(run), run.over, run.logs_pruned, find_causes(run), begun)
+        return KeptRun(logs, find_failed(run), run.over, run.logs_pruned, find_causes(run), begun, list_sizes(run))
 
 
 def _is_of(run: RunRecord, resource: Resource) -> bool:

@@ -8,10 +8,11 @@ from typing import Any
 from paddock.cli.output.rows import format_age
 from paddock.jobs.model import Phase
 from paddock.jobs.queue import Capacity
+from paddock.jobs.text.amounts import say_amount, sort_resources
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import render
 from paddock.jobs.views.jobs import build_why
-from paddock.jobs.views.queue_rows import QueueRow, say_amount, sort_resources
+from paddock.jobs.views.queue_rows import QueueRow
 from paddock.kube.quantities import format_quantity
 from paddock.kube.times import Moment
 

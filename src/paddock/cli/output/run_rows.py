@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from paddock.app.history import read_cause
+from paddock.app.history import list_sizes, read_cause
 from paddock.cli.output.local_times import format_local_time
 from paddock.history.changes import shorten
 from paddock.history.records import Attempt, Cause, Metrics, Renewal, RunRecord
 from paddock.history.settings import find_run_changes
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import Phrase, counted, phrase, render
+from paddock.jobs.views.sizes import explain_past_sizes
 from paddock.kube.times import Moment, format_duration, format_time
 
 HEADER = ("NAME", "RUN", "STARTED", "TOOK", "ENDED", "METRICS", "CHANGED")
@@ -87,6 +88,11 @@ def _attempt_cells(start: Attempt | Renewal, ranks: Iterable[str], language: str
     return [str(number), format_local_time(start.begun), " ".join(ranks), why]
 
 
+def explain_run_sizes(run: RunRecord) -> Phrase | None:
+    """How many ranks trained together over time; None where it was always the same number."""
+    return explain_past_sizes(list_sizes(run), format_local_time)
+
+
 def explain_dropped(run: RunRecord) -> Phrase | None:
     """How many lines of `build_attempt_rows` are not kept any more; None for none."""
     if not run.renewals_dropped:
@@ -108,7 +114,7 @@ def explain_end(run: RunRecord, language: str = "en") -> str:
     took = format_duration((run.ended or run.created) - run.created)
     why = explain_cause(run.cause, language)
     for word in ("completed", "failed", "已完成", "失败"):  # the sentence already begins with it
-        why = why.removeprefix(word).lstrip(":： ")
+        why = why.removeprefix(word).lstrip(":：;； ")
     names: dict[str, Phrase] = {
         "Completed": phrase("Completed in {time}", time=took),
         "Failed": phrase("Failed after {time}", time=took),
@@ -155,6 +161,9 @@ def build_document(row: RunRow, attempts: Mapping[int, tuple[str, ...]], languag
                 "ranks": sorted(each.ranks, key=_order),
             }
             for each in run.renewals
+        ],
+        "sizes": [
+            {"attempt": each.attempt, "began": format_time(each.begun), "ranks": each.ranks} for each in run.sizes
         ],
         "metrics": {rank: dict(metrics) for rank, metrics in row.metrics.items()},
         "changed": row.changes,

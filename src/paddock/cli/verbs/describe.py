@@ -31,6 +31,7 @@ from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.outputs import find_places
 from paddock.jobs.views.pods import read_pod_row
 from paddock.jobs.views.restarts import explain_restarts
+from paddock.jobs.views.roles import explain_sizes
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import EVENTS, Manifest, Resource, annotations_of, metadata
@@ -120,6 +121,7 @@ def build_facts(job: Job, stored: StoredJob, place: Place, language: str = "en")
         phrase("Finished"): _moment(status.finished),
         phrase("Attempt"): attempt,
         phrase("Restarts"): explain_restarts(job, status) or "",
+        phrase("Sizes"): explain_sizes(job) or "",
         phrase("Launch"): _launch(job),
         phrase("Clean-up"): f"cleanPodPolicy {job.policies.clean_up}",
         phrase("Without"): annotations_of(stored.manifest).get("paddock.dev/without", ""),

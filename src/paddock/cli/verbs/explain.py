@@ -31,7 +31,7 @@ from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.restarts import explain_no_restart, explain_scope, name_scope
 from paddock.jobs.views.steps import build_steps
 from paddock.jobs.views.stored import read_stored
-from paddock.kube.meta import Resource
+from paddock.kube.meta import Resource, name_of, namespace_of, uid_of
 from paddock.kube.times import Moment, format_duration
 
 if TYPE_CHECKING:
@@ -65,12 +65,16 @@ def command(job: str | None, file: str | None, namespace: str) -> int:
 def _explain_job(name: str, namespace: str, language: str) -> int:
     from paddock.cli.follow.doubt import fetch_doubt
     from paddock.cli.follow.gone_jobs import fetch_present
+    from paddock.cli.follow.workloads import fetch_said
 
     async def work(client: Client, place: Place) -> list[str]:
         job = await fetch_present(client, place, namespace, name)
         status = job.shown_status
         lines = build_explanation(job.manifest, status, time.time(), language, place.flags)
+        if sizes := _explain_sizes(place, job.manifest):
+            lines.insert(2, render(sizes, language))
         lines += [render(each, language) for each in await fetch_doubt(client, place, job)]
+        lines += [render(each, language) for each in await fetch_said(client, job)]
         if place.home is None and job.status.cause is None and explain_manager(job.manifest) is None:
             lines += [
                 render(each, language)
@@ -81,6 +85,18 @@ def _explain_job(name: str, namespace: str, language: str) -> int:
     for line in run_with_client(work):
         stdout().print(localize_times(line))
     return 0
+
+
+def _explain_sizes(place: Place, manifest: Mapping[str, Any]) -> Phrase | None:
+    """How many ranks trained together over time, as this machine's history knows it; a cluster keeps none."""
+    if place.home is None:
+        return None
+    from paddock.app.history import History
+    from paddock.cli.output.run_rows import explain_run_sizes
+
+    runs, _ = History(place.home).read(namespace_of(manifest), name_of(manifest))
+    run = next((each for each in runs if each.uid == uid_of(manifest)), None)
+    return explain_run_sizes(run) if run is not None else None
 
 
 async def _explain_no_cause(
@@ -106,6 +122,13 @@ def build_explanation(
     cause, manager = status.cause, explain_manager(manifest)
     if manager is not None and cause is None:
         return [*head, render(phrase("{said}: no operator of Paddock acts on it", said=manager), language)]
+    if cause is None and status.problem is not None:
+        steps = build_steps(status.problem, name, namespace, local=flags.local, kind=_name_kind(manifest))
+        return [
+            *head,
+            *_about_restarts(manifest, status, language),
+            *(render(each, language) for each in build_next(steps, flags)),
+        ]
     if cause is None:
         said = phrase("nothing is recorded: {why}", why=_WITHOUT_CAUSE.get(str(status.phase), _UNSEEN))
         scope = _about_restarts(manifest, status, language) if manager is None else []

@@ -70,7 +70,7 @@ def command(
     resources = KINDS_BY_WORD.get(kind.lower())
     if resources is None:
         near = nearest(kind, PLURALS)
-        hint = explain_near(near) if near else phrase("; kubectl lists every kind")
+        hint = explain_near(near) if near else _explain_unknown(kind, names)
         raise UserError(
             phrase(
                 "paddock get knows jobs, pods, environments and datasets, not {kind}{hint}", kind=repr(kind), hint=hint
@@ -185,6 +185,13 @@ def _table_of_jobs(
     return list(rows.build_job_header(columns)), cells
 
 
+def _explain_unknown(word: str, names: tuple[str, ...]) -> Phrase:
+    """A word alone may be the name of a job, which other verbs take without its kind."""
+    if names:
+        return phrase("; kubectl lists every kind")
+    return phrase("; kubectl lists every kind, and `paddock get jobs {name}` a job of this name", name=word)
+
+
 def _list_of(items: list[Manifest]) -> Manifest:
     return {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": items}
 
@@ -193,6 +200,6 @@ def _print_document(document: Any, output: str) -> None:
     if output == "json":
         print(json.dumps(document, indent=4, ensure_ascii=False))
         return
-    import yaml
+    from paddock.jobs.yaml_texts import write_yaml
 
-    print(yaml.safe_dump(document, allow_unicode=True, sort_keys=True), end="")
+    print(write_yaml([document], sort_keys=True), end="")

@@ -114,6 +114,8 @@ def _print(survey: Survey, rows: Sequence[RunRow], *, spaces: bool, whole: bool)
         stdout().print(run_rows.explain_end(row.run, language))
         attempts = run_rows.build_attempt_rows(row.run, find_attempts(survey, row.run), language)
         print_table(stdout(), run_rows.ATTEMPT_HEADER, attempts, cut=is_narrow(stdout()))
+        if sizes := run_rows.explain_run_sizes(row.run):
+            stdout().print(render(sizes, language))
         if dropped := run_rows.explain_dropped(row.run):
             stdout().print(render(dropped, language))
         for change in row.changes if len(row.changes) > SHOWN else ():

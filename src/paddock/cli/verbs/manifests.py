@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import click
-import yaml
 from click.core import ParameterSource
 
 from paddock.cli.cluster.kinds import KindsOfJob
@@ -24,8 +22,10 @@ from paddock.jobs.install.console import build_console
 from paddock.jobs.install.crd import build_crd, build_old_crd
 from paddock.jobs.install.deployment import IMAGE, NAMESPACE, Installation, Scope, build_operator
 from paddock.jobs.install.deployment import KINDS as DEFAULT_KINDS
+from paddock.jobs.install.rights import MOST_SHARDS
 from paddock.jobs.install.webhook import CHECKED, build_webhook
 from paddock.jobs.text.phrases import phrase
+from paddock.jobs.yaml_texts import write_yaml
 from paddock.kube.meta import Manifest, Resource
 from paddock.kube.validation.names import DNS_LABEL
 
@@ -38,8 +38,6 @@ _COMMENTS: Mapping[str, Sequence[str]] = {
     ),
 }
 """Comments to print above a line with this prefix."""
-
-_ONE_LINE = 10_000  # characters: a sentence stays on its line, and a change of it is one line of a diff
 
 
 def _check_namespace(context: click.Context, parameter: click.Parameter, value: str) -> str:
@@ -103,6 +101,22 @@ def _check_namespaces(context: click.Context, parameter: click.Parameter, values
     help="The image in which datasets are fetched, if it is not the operator's.",
 )
 @click.option(
+    "--replicas",
+    type=click.IntRange(1, MOST_SHARDS),
+    default=1,
+    show_default=True,
+    metavar="NUMBER",
+    help="The replicas of the operator: one leads, the others stand by, unless --shards has them share.",
+)
+@click.option(
+    "--shards",
+    type=click.IntRange(1, MOST_SHARDS),
+    default=1,
+    show_default=True,
+    metavar="NUMBER",
+    help="Share the namespaces out among all replicas of the operator, in so many parts.",
+)
+@click.option(
     "--api-version",
     "version",
     type=click.Choice(["v1", "v1beta1"]),
@@ -121,6 +135,8 @@ def command(
     image: str,
     datasets: bool,
     datasets_image: str,
+    replicas: int,
+    shards: int,
     version: str,
     output: str,
 ) -> None:
@@ -132,6 +148,7 @@ def command(
     paddock manifests operator -n team-a --scope namespace
     paddock manifests crd --kinds kubeflow.org
     paddock manifests --datasets
+    paddock manifests operator -A --shards 6 --replicas 3
     paddock manifests webhook
     paddock manifests console
 
@@ -149,6 +166,11 @@ def command(
         raise click.UsageError(localized(said))
     if is_webhook and version == "v1beta1":
         raise click.UsageError(localized(phrase("the webhook needs Kubernetes 1.20 or later")))
+    if what not in ("operator", "all"):
+        _refuse_operators(what, {"--replicas": replicas, "--shards": shards})
+    if shards > 1 and not everywhere and len(watched) <= 1:
+        said = phrase("--shards shares several namespaces out, and here is one: add -A, or name them by --jobs-in")
+        raise click.UsageError(localized(said))
     _check_datasets(what, version, datasets, datasets_image)
     if what == "console":
         is_own = click.get_current_context().get_parameter_source("namespace") is ParameterSource.DEFAULT
@@ -164,8 +186,18 @@ def command(
         old=version == "v1beta1",
         datasets=datasets,
         datasets_image=datasets_image,
+        shards=shards,
+        replicas=replicas,
     )
     _print(build_manifests(what, installation), output)
+
+
+def _refuse_operators(what: str, given: Mapping[str, int]) -> None:
+    for option, number in given.items():
+        if number > 1:
+            raise click.UsageError(
+                localized(phrase("{option} is of the operator: {what} has none", option=option, what=what))
+            )
 
 
 def _check_datasets(what: str, version: str, datasets: bool, image: str) -> None:
@@ -179,7 +211,7 @@ def _check_datasets(what: str, version: str, datasets: bool, image: str) -> None
 
 
 def _print(found: Sequence[Manifest], output: str) -> None:
-    print(write_json(found) if output == "json" else write_yaml(found), end="")
+    print(write_json(found) if output == "json" else write_commented(found), end="")
 
 
 def build_manifests(what: str, installation: Installation) -> list[Manifest]:
@@ -202,21 +234,9 @@ def write_json(manifests: Sequence[Manifest]) -> str:
     return json.dumps(manifests[0] if len(manifests) == 1 else several, indent=2, ensure_ascii=False) + "\n"
 
 
-def write_yaml(manifests: Sequence[Manifest]) -> str:
-    documents = [yaml.dump(each, Dumper=_Dumper, sort_keys=False, width=_ONE_LINE) for each in manifests]
-    lines = "---\n".join(documents).splitlines(keepends=True)
+def write_commented(manifests: Sequence[Manifest]) -> str:
+    lines = write_yaml(manifests).splitlines(keepends=True)
     return _HEAD + "".join(comment + line for line in lines for comment in (_comment(line),))
-
-
-# libyaml writes the same text in a third of the time; a PyYAML that was built without it has no such name.
-_FASTEST: type[yaml.SafeDumper] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-
-
-class _Dumper(_FASTEST):  # type: ignore[misc, valid-type]
-    """Writes shared parts of schemas in full instead of YAML anchors, for human readers."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
 
 
 def _comment(line: str) -> str:

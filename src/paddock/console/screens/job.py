@@ -23,6 +23,8 @@ from paddock.jobs.text.problems import Problem
 from paddock.jobs.views.commands import JobCommand, list_commands
 from paddock.jobs.views.outputs import find_places, trained_container
 from paddock.jobs.views.restarts import explain_restarts
+from paddock.jobs.views.roles import explain_sizes
+from paddock.jobs.views.sizes import merge_sizes
 from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.jobs.views.tables.datasets import read_dataset_row, read_use, say_amount
 from paddock.jobs.views.tables.listing import choose_part, cut_part
@@ -44,6 +46,7 @@ from paddock.kube.times import read_time
 
 RANKS_ON_A_PAGE = 100
 _ATTEMPTS = 10
+_SIZES = 12
 
 
 def list_topics(path: Mapping[str, str], query: Mapping[str, str]) -> Sequence[Topic]:
@@ -66,6 +69,7 @@ async def build(visit: Visit) -> Mapping[str, Any]:
     created = read_time(metadata(manifest).get("creationTimestamp"))
     run = run or KeptRun()
     attempts = build_timeline(stored.status, created, run.begun, run.causes, pods, stored.uid, visit.now)
+    past = merge_sizes(run.sizes)
     address = address_of_job(resource, *stored.key)
     return {
         "head": build_head(visit, resource, manifest),
@@ -73,6 +77,7 @@ async def build(visit: Visit) -> Mapping[str, Any]:
         "buttons": await _build_buttons(visit, stored, address),
         "attempts": [_show_attempt(visit, each) for each in attempts[:_ATTEMPTS]],
         "more_attempts": max(0, len(attempts) - _ATTEMPTS),
+        "past_sizes": past[-_SIZES:] if len(past) > 1 else (),
         "ranks": [_show_rank(visit, each, address) for each in cut_part(rows, part)],
         "total": len(rows),
         "part": part,
@@ -150,7 +155,7 @@ def _show_job(visit: Visit, stored: StoredJob, manifest: Manifest) -> Mapping[st
         "outputs": visit.world.find_outputs(manifest) if visit.world.find_outputs else "",
     }
     if job is None:
-        return {**facts, "job": None, "roles": [], "notes": [], "asked": "", "restarts": "", "places": ()}
+        return {**facts, "job": None, "roles": [], "notes": [], "asked": "", "restarts": "", "sizes": "", "places": ()}
     return {
         **facts,
         "job": job,
@@ -158,6 +163,7 @@ def _show_job(visit: Visit, stored: StoredJob, manifest: Manifest) -> Mapping[st
         "notes": tell_once(job.warnings, visit.language),
         "asked": total_asked(job, visit.language),
         "restarts": visit.say(explain_restarts(job, status) or ""),
+        "sizes": visit.say(explain_sizes(job) or ""),
         "places": _list_places(visit, job),
     }
 

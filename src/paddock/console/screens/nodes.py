@@ -10,9 +10,9 @@ from typing import Any
 from paddock.console.addresses import address_of_job
 from paddock.console.feed import Cache, Topic
 from paddock.console.visit import Screen, Visit
+from paddock.jobs.text.amounts import say_amount, sort_resources
 from paddock.jobs.text.phrases import Foreign, phrase
 from paddock.jobs.views.nodes import NodeRow, read_node_rows
-from paddock.jobs.views.queue_rows import say_amount, sort_resources
 from paddock.jobs.views.tables.listing import choose_part, cut_part
 from paddock.kube.errors import ApiError
 from paddock.kube.meta import NODES, PODS, name_of

@@ -10,6 +10,7 @@ from paddock.console.feed import Topic
 from paddock.console.visit import Screen, Visit
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.queue import Queue
+from paddock.jobs.text.amounts import say_amount, sort_resources
 from paddock.jobs.text.explain import explain_briefly
 from paddock.jobs.text.phrases import Foreign, Phrase, phrase
 from paddock.jobs.views.queue_rows import (
@@ -17,8 +18,6 @@ from paddock.jobs.views.queue_rows import (
     build_queue_rows,
     explain_capacity,
     read_unfinished,
-    say_amount,
-    sort_resources,
 )
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import (

@@ -10,20 +10,13 @@ from paddock.jobs.reading.fields import Fields
 from paddock.jobs.text.phrases import phrase
 from paddock.kube.meta import Manifest
 
-_MOST = 2**31 - 1
-
 
 def _own_fields() -> Manifest:
     return {"elasticPolicy": build_elastic_policy()}
 
 
 def _read_launch(spec: Fields, roles: tuple[Role, ...]) -> Launch:
-    """Checks `elasticPolicy`, which has no effect: training-operator never read it for a PaddleJob either."""
-    policy = spec.child("elasticPolicy")
-    for key in ("minReplicas", "maxReplicas", "maxRestarts"):
-        policy.whole(key, 0, _MOST)
-    if spec.has("elasticPolicy"):
-        spec.warn("elasticPolicy", "does nothing here: the number of replicas does not change by itself; remove it")
+    """`elasticPolicy` of this kind concerns the whole gang: `apis.elastic` reads it."""
     return Launch()
 
 

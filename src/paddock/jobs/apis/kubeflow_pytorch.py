@@ -82,8 +82,10 @@ def _read_elastic(spec: Fields, roles: tuple[Role, ...]) -> Elastic | None:
         processes=policy.whole("nProcPerNode", 1, _MOST),
         max_restarts=policy.whole("maxRestarts", 0, _MOST),
         metrics=metrics if policy.has("metrics") else None,
+        launched=not _starts_one_process(roles),
     )
-    for said in _explain_counts(elastic, sum(role.replicas for role in roles)) if workers else ():
+    refused = any(found is None and policy.has(key) for key, found in (("minReplicas", least), ("maxReplicas", most)))
+    for said in _explain_counts(elastic, sum(role.replicas for role in roles)) if workers and not refused else ():
         spec.add(told(policy.path, said, severity="warning"))
     return elastic
 
@@ -100,7 +102,7 @@ def _check_processes(spec: Fields, policy: Fields) -> None:
 
 
 def _explain_counts(elastic: Elastic, size: int) -> Iterator[Phrase]:
-    """Why pods would wait without end at the rendezvous, of a job of `size` pods."""
+    """Why pods would wait without end at the rendezvous, of a job of `size` pods; or why nothing is elastic."""
     if elastic.standalone and elastic.least > 1:
         yield phrase(
             "with standalone each pod has a rendezvous of its own, where it waits without end for {least} pods: set "
@@ -119,6 +121,11 @@ def _explain_counts(elastic: Elastic, size: int) -> Iterator[Phrase]:
             "the job has {size} pods; at most {most} take part (maxReplicas), and the others wait",
             size=size,
             most=elastic.most,
+        )
+    elif not elastic.launched:
+        yield phrase(
+            "the command starts one process, without torchrun, which alone forms the group anew when ranks come or go: "
+            "start it with torchrun, or all ranks start again together"
         )
 
 

@@ -15,7 +15,8 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from paddock.jobs.labels import RESTART_SCOPE_ANNOTATION
+from paddock.jobs.apis.elastic import keep_sizes
+from paddock.jobs.labels import ELASTIC_ANNOTATION, RESTART_SCOPE_ANNOTATION
 from paddock.jobs.model import RestartScope
 from paddock.jobs.mounts import keep_readable
 from paddock.kube.datasets import MOUNTS_ANNOTATION
@@ -46,12 +47,13 @@ def decode_spec(text: str) -> Mapping[str, Any] | None:
     return found if isinstance(found, Mapping) else None
 
 
-def with_last_valid_spec(manifest: Mapping[str, Any], last_valid: str) -> Manifest | None:
-    """The manifest with the spec that was last valid; None if there is none. `last_valid`: `Status.last_valid`.
+def with_last_valid_spec(manifest: Mapping[str, Any], last_valid: str, gang_size: int = 0) -> Manifest | None:
+    """The manifest with the spec that was last valid; None if there is none. `last_valid` and
+    `gang_size`: those of the `Status`.
 
     A suspension is followed all the same: whoever asks for it must not have to mend the manifest first. Annotations are
     no part of the spec: one that asks for no known scope of restarts is left out, and of the datasets those entries
-    that cannot be followed.
+    that cannot be followed. One whose sizes cannot be leaves an elastic gang at the size that it has.
     """
     spec = decode_spec(last_valid) if last_valid else None
     if spec is None:
@@ -60,16 +62,19 @@ def with_last_valid_spec(manifest: Mapping[str, Any], last_valid: str) -> Manife
     if wanted is not None:
         policy = spec.get("runPolicy")
         spec = {**spec, "runPolicy": {**(policy if isinstance(policy, Mapping) else {}), "suspend": wanted}}
-    return {**_without_unreadable(manifest, spec), "spec": spec}
+    return {**_without_unreadable(manifest, spec, gang_size), "spec": spec}
 
 
-def _without_unreadable(manifest: Mapping[str, Any], spec: Mapping[str, Any]) -> Manifest:
+def _without_unreadable(manifest: Mapping[str, Any], spec: Mapping[str, Any], gang_size: int) -> Manifest:
     annotations = annotations_of(manifest)
     kept = dict(annotations)
     if kept.get(RESTART_SCOPE_ANNOTATION, RestartScope.GANG) not in list(RestartScope):
         del kept[RESTART_SCOPE_ANNOTATION]
     if isinstance(mounts := kept.get(MOUNTS_ANNOTATION), str):
         kept[MOUNTS_ANNOTATION] = keep_readable(mounts, spec)
+    if ELASTIC_ANNOTATION in kept:
+        sizes = keep_sizes(str(kept.pop(ELASTIC_ANNOTATION)), spec, gang_size)
+        kept |= {ELASTIC_ANNOTATION: sizes} if sizes else {}
     if kept == annotations:
         return dict(manifest)
     return {**manifest, "metadata": {**metadata(manifest), "annotations": kept}}

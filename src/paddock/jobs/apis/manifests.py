@@ -6,14 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from paddock.jobs.apis import JobApi
+from paddock.jobs.apis.elastic import read_elasticity
 from paddock.jobs.apis.run_policy import read_limit_notices
 from paddock.jobs.frameworks.registry import FRAMEWORKS
-from paddock.jobs.labels import RESTART_SCOPE_ANNOTATION
+from paddock.jobs.labels import KUEUE_ANNOTATION, QUEUE_LABEL, RESTART_SCOPE_ANNOTATION
 from paddock.jobs.launch import NO_LAUNCH, Launch
 from paddock.jobs.model import Job, Network, Policies, RestartScope, Role, Scheduling
 from paddock.jobs.mounts import read_mounts
+from paddock.jobs.objects.queued import starts_alone
 from paddock.jobs.objects.substitutions import read_notices
 from paddock.jobs.objects.variables import read_variable_notices
+from paddock.jobs.reading.etcd import meets_at_etcd, survives_losses
 from paddock.jobs.reading.fields import Fields
 from paddock.jobs.text.phrases import phrase
 from paddock.jobs.text.problems import InvalidJob
@@ -45,6 +48,9 @@ def build_job(
     one_decides: bool = False,
 ) -> Job:
     """The job of a manifest of `api`. Its manifest may have problems: call `accept` next."""
+    if api.framework == "paddle" and all(role.name == "worker" for role in roles):
+        etcd = any(map(meets_at_etcd, roles))
+        launch = replace(launch, etcd=etcd, survives_losses=etcd and any(map(survives_losses, roles)))
     return Job(
         resource=api.resource,
         framework=api.framework,
@@ -60,6 +66,7 @@ def build_job(
         scope=read_scope(metadata),
         mounts=read_mounts(metadata, spec.value),
         one_decides=one_decides,
+        elasticity=read_elasticity(metadata, spec, roles, api.framework, launch),
         labels=metadata.texts("labels"),
         annotations=metadata.texts("annotations"),
         created=read_time(metadata.text("creationTimestamp")),
@@ -67,10 +74,13 @@ def build_job(
     )
 
 
-def read_scope(metadata: Fields) -> RestartScope:
-    """The annotation `paddock.dev/restart-scope`; by default the whole gang restarts, as the peers of a lost rank would
-    wait for it without end."""
-    return metadata.child("annotations").choice(RESTART_SCOPE_ANNOTATION, RestartScope, RestartScope.GANG)
+def read_scope(metadata: Fields) -> RestartScope | None:
+    """The annotation `paddock.dev/restart-scope`. Without it the whole gang restarts, as the peers of a lost rank would
+    wait for it without end, unless their launchers do without it (`jobs.elastic.rejoining`)."""
+    annotations = metadata.child("annotations")
+    if not annotations.value.get(RESTART_SCOPE_ANNOTATION):
+        return None
+    return annotations.choice(RESTART_SCOPE_ANNOTATION, RestartScope, RestartScope.GANG)
 
 
 def accept(job: Job, root: Fields, path_of: Callable[[Role], str], restart_policy: str) -> Job:
@@ -79,9 +89,28 @@ def accept(job: Job, root: Fields, path_of: Callable[[Role], str], restart_polic
     if job.scope is RestartScope.POD and FRAMEWORKS[job.framework].needs_addresses(job):
         said = phrase("has no effect: the ranks of this job are told each other's addresses, so all restart together")
         root.child("metadata").child("annotations").warn(RESTART_SCOPE_ANNOTATION, said)
+    _check_queue(job, root.child("metadata").child("annotations"))
     problems = tuple(root.problems.values())
     if any(problem.severity == "error" for problem in problems):
         raise InvalidJob(problems)
     notices = (*read_notices(job, path_of), *read_variable_notices(job, path_of))
     limits = read_limit_notices(job, lambda role: f"{path_of(role)}.{restart_policy}")
     return replace(job, warnings=(*problems, *notices, *limits))
+
+
+def _check_queue(job: Job, annotations: Fields) -> None:
+    """Warns of an annotation for Kueue that does nothing (`jobs.objects.queued`)."""
+    found = job.annotations.get(KUEUE_ANNOTATION)
+    if found is None:
+        return
+    if found != "Pods":
+        annotations.warn(KUEUE_ANNOTATION, phrase("has no effect: the one value that Paddock knows is Pods"))
+    elif not job.labels.get(QUEUE_LABEL):
+        said = phrase("has no effect without the label {label}, which names the queue", label=QUEUE_LABEL)
+        annotations.warn(KUEUE_ANNOTATION, said)
+    elif starts_alone(job):
+        said = phrase(
+            "has no effect where a rank may start again alone (restart-scope: Pod, or an elasticPolicy of torchrun), "
+            "as Kueue keeps a pod until another one replaces it"
+        )
+        annotations.warn(KUEUE_ANNOTATION, said)

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from paddock.jobs.apis import Column, PodLabels, paddlepaddle_schema, paddlepaddle_status
+from paddock.jobs.apis.elastic import is_bounded
 from paddock.jobs.apis.manifests import MOST_PODS, accept, build_job, check_size
 from paddock.jobs.apis.names import check_name
 from paddock.jobs.apis.paddlepaddle_status import ROLES
@@ -144,7 +145,8 @@ def _read_role(fields: Fields, name: str, network: Network, elastic: bool) -> Ro
     replicas = fields.whole("replicas", 1, MOST_PODS)
     if replicas is None and not fields.has("replicas"):
         fields.refuse("replicas", phrase("a whole number from {low} to {high}", low=1, high=MOST_PODS))
-    for unread in ("requests", "limits"):
+    sizes = name == "worker" and (elastic or is_bounded(fields))
+    for unread in () if sizes else ("requests", "limits"):
         if fields.value.get(unread) is not None:
             fields.warn(unread, _UNREAD)
     check_template(fields)
@@ -165,16 +167,10 @@ def _read_restart(spec: Fields, role: str, network: Network, elastic: bool) -> R
 
 
 def _read_elastic(spec: Fields) -> bool:
-    """Whether `elastic` is set: in paddle-operator any number did, 0 too. Its elastic mode is broken since v0.3.3."""
-    if not spec.has("elastic"):
-        return False
-    if spec.whole("elastic", -(2**31), 2**31 - 1) is not None:
-        spec.warn(
-            "elastic",
-            "the number of replicas does not change by itself; all that this line does is restart what fails: "
-            "write restartPolicy: OnFailure in the template's spec in its place, or remove the line",
-        )
-    return True
+    """Whether `elastic` is set: in paddle-operator any number restarted what fails. Its own elastic mode is broken
+    since v0.3.3; the sizes are read in `apis.elastic`."""
+    spec.whole("elastic", -(2**31), 2**31 - 1)
+    return spec.has("elastic")
 
 
 def _read_policies(spec: Fields) -> Policies:

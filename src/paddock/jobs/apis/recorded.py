@@ -29,6 +29,9 @@ def read_ours(raw: Mapping[str, Any]) -> Status:
         observed_generation=count(raw, "observedGeneration"),
         renewals=_read_renewals(mapping(raw, "renewals")),
         renewed=read_time(text(raw, "lastRenewalTime")),
+        delays=_read_delays(mapping(raw, "delays")),
+        gang_size=count(raw, "gangSize"),
+        gang_loss=text(raw, "gangLoss"),
     )
 
 
@@ -48,6 +51,9 @@ def write_ours(previous: Mapping[str, Any], status: Status) -> Manifest:
         "observedGeneration": status.observed_generation or None,
         "renewals": _replacing(mapping(previous, "renewals"), status.renewals) if status.renewals else None,
         "lastRenewalTime": _time(status.renewed),
+        "delays": _write_delays(mapping(previous, "delays"), status.delays),
+        "gangSize": status.gang_size or None,
+        "gangLoss": status.gang_loss or None,
     }
 
 
@@ -114,6 +120,15 @@ def _read_cause(raw: Mapping[str, Any]) -> CauseRecord | None:
 def _read_renewals(raw: Mapping[str, Any]) -> dict[str, int]:
     """By rank; only numbers above 0 are recorded."""
     return {str(rank): number for rank in raw if (number := count(raw, rank))}
+
+
+def _read_delays(raw: Mapping[str, Any]) -> dict[str, Moment]:
+    """By rank; what is no time is none."""
+    return {str(rank): moment for rank in raw if (moment := read_time(text(raw, rank))) is not None}
+
+
+def _write_delays(previous: Mapping[str, Any], delays: Mapping[str, Moment]) -> Manifest | None:
+    return _replacing(previous, {rank: _time(moment) for rank, moment in delays.items()}) if delays else None
 
 
 def _phase(found: Any) -> Phase:

@@ -73,6 +73,9 @@ def our_status() -> dict[str, Any]:
         "problem": build_object({"reason": TEXT, "since": TIME, "args": ANYTHING}),
         "renewals": {"type": "object", "additionalProperties": COUNT},
         "lastRenewalTime": TIME,
+        "delays": {"type": "object", "additionalProperties": TIME},
+        "gangSize": COUNT,
+        "gangLoss": TEXT,
         "lastValidSpec": TEXT,
         "cause": build_object({"reason": TEXT, "since": TIME, "args": ANYTHING}),
     }

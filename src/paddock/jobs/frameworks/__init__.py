@@ -102,6 +102,11 @@ class Framework(Protocol):
         """The `ports` of the Service of `rank`. The Service is headless, so they are informational."""
         ...
 
+    def rejoins(self, job: Job, rank: Rank) -> bool:
+        """Whether this rank may be lost, added and removed while the others go on, as its launcher and theirs agree
+        anew on who takes part."""
+        ...
+
     def substitute(self, container: Mapping[str, Any], job: Job) -> tuple[Mapping[str, Any], Notice | None]:
         """The container to run, and a notice if it differs from `container`, whose command could not work."""
         ...

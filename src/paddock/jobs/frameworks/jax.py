@@ -65,6 +65,10 @@ def _port_of(job: Job, rank: Rank) -> int:
     return rendezvous.find_port(job.role(rank.role), container, PORT_NAME, default_port)
 
 
+def rejoins(job: Job, rank: Rank) -> bool:
+    return False
+
+
 def substitute(container: Mapping[str, Any], job: Job) -> tuple[Mapping[str, Any], Notice | None]:
     return container, None
 

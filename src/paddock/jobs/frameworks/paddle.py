@@ -14,6 +14,7 @@ that cannot work are corrected:
 `frameworks.paddle_heter` adds the variables of the role `heter`. PaddlePaddle splits an endpoint at its first colon, so
 it cannot read an IPv6 address in any form; they are written in brackets, the usual form.
 
+Jobs whose launchers meet at the user's own etcd (`Launch.etcd`) get no ranks, endpoints or sizes: etcd has them.
 Jobs whose ranks meet at a rendezvous (`Network.rendezvous`) use other variables: see `frameworks.paddle_rendezvous`.
 """
 
@@ -24,6 +25,7 @@ from typing import Any
 
 from paddock.jobs.frameworks import EnvVar, ExitCodes, Notice, OwnVariables, paddle_heter, paddle_rendezvous
 from paddock.jobs.frameworks.python_source import run_source
+from paddock.jobs.frameworks.rendezvous import build_pod_ip
 from paddock.jobs.model import PORTS_IN_BLOCK, Intranet, Job, Rank, Role
 from paddock.jobs.names import host_name
 from paddock.jobs.reading.scripts import read_launch, read_words
@@ -74,6 +76,8 @@ _OWN = OwnVariables(
     },
 )  # fmt: skip
 
+_AT_ETCD = OwnVariables(kept=frozenset({"PADDLE_JOB_ID"}))
+
 _CHECK = "import paddle; paddle.utils.run_check()"
 _CHECKED = phrase(
     "`launch run_check` waits for a second node for ever, and this job has one pod: the check that one pod can do is "
@@ -98,6 +102,8 @@ def find_mode(roles: Sequence[Role]) -> str:
 
 def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
     """POD_IP, the index within the role, and the role in both of its variables."""
+    if job.launch.etcd:
+        return _build_at_etcd(job)
     if job.network.rendezvous:
         return paddle_rendezvous.build_environment(job, rank, port)
     training_role = _TRAINING_ROLES[rank.role]
@@ -110,23 +116,36 @@ def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
     ]
 
 
+def _build_at_etcd(job: Job) -> list[EnvVar]:
+    """Ranks are dealt at etcd, so whatever names a rank, the first one or how many there are would be in the way. Jobs
+    that share an etcd, or a job and its successor, must not share a name there."""
+    return [
+        build_pod_ip("POD_IP"),
+        {"name": "PADDLE_JOB_ID", "value": f"{job.key.namespace}-{job.key.name}-{job.uid[:8]}"},
+    ]
+
+
 def build_corrected(job: Job, rank: Rank) -> list[EnvVar]:
+    if job.launch.etcd:
+        return []
     return paddle_rendezvous.build_corrected(rank) if job.network.rendezvous else []
 
 
 def own_variables(job: Job) -> OwnVariables:
     """Ranks need not agree on how many ports a program may use, nor on a gloo store of the user's own. Of the others,
     `paddle.distributed.launch` (launch/plugins, 3.3.1) reads none that contradicts PADDLE_TRAINER_ENDPOINTS."""
+    if job.launch.etcd:
+        return _AT_ETCD
     return paddle_rendezvous.OWN if job.network.rendezvous else _OWN
 
 
 def build_references(job: Job, rank: Rank) -> dict[str, str]:
-    return {} if job.network.rendezvous else paddle_heter.build_references(job, rank)
+    return {} if not needs_addresses(job) else paddle_heter.build_references(job, rank)
 
 
 def needs_addresses(job: Job) -> bool:
     """Whether ranks wait for the ConfigMap, so for the addresses of all. At a rendezvous they wait for each other."""
-    return not job.network.rendezvous
+    return not (job.network.rendezvous or job.launch.etcd)
 
 
 def build_log_environment(directory: str) -> list[EnvVar]:
@@ -148,9 +167,17 @@ def build_ports(job: Job, rank: Rank, port: int | None) -> list[Manifest]:
 
 
 def build_service_ports(job: Job, rank: Rank) -> list[Manifest]:
+    """As in paddle-operator where ranks go by the names of Services. Otherwise nobody connects by these names but to
+    look up an address, which takes no port, and in a burst of jobs 20 ports took a fifth of the API server's time
+    (decision 35)."""
     if job.network.rendezvous:
         return paddle_rendezvous.build_service_ports(job, rank)
-    return [{"name": f"p-{offset}", "port": default_port + offset} for offset in range(PORTS_IN_BLOCK)]
+    ports = PORTS_IN_BLOCK if job.network.intranet is Intranet.SERVICE else 1
+    return [{"name": f"p-{offset}", "port": default_port + offset} for offset in range(ports)]
+
+
+def rejoins(job: Job, rank: Rank) -> bool:
+    return job.launch.etcd and job.launch.survives_losses
 
 
 def substitute(container: Mapping[str, Any], job: Job) -> tuple[Mapping[str, Any], Notice | None]:

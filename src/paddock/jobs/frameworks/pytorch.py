@@ -7,7 +7,8 @@ not work:
 - Without a Master, the first worker takes its place: Kubeflow sets no address and no rank then, and each torchrun waits
   for ever. An elastic job without a Master has none here either: ranks and their number are the rendezvous' to give.
 - An elastic job gets what torch 2.13 needs: which agent opens the rendezvous (`is_host`), the address that agents tell
-  each other, and a store that is not kept over restarts, without which a job may hang after a lost pod.
+  each other, a store that is not kept over restarts, without which a job may hang after a lost pod, and restarts of the
+  processes that lost a peer (`MAX_RESTARTS`).
 - PET_STANDALONE is 1, as torchrun reads a number; Kubeflow's empty text ends each pod. An empty `rdzvConf` is none.
 - A variable that the template sets itself wins, as do all but the number of a rank. Kubeflow's come last and win, also
   in side-cars, which here get none.
@@ -40,6 +41,9 @@ exit_codes = ExitCodes()
 PORT_NAME = "pytorchjob-port"
 C10D = "c10d"
 FIRST_WORKER = Rank("worker", 0)
+MAX_RESTARTS = 10
+"""Of an elasticPolicy without `maxRestarts`. torchrun's own default is 0: a process that loses its peer would end its
+pod, and nothing would be formed anew."""
 
 _OPTIONS = (
     "MASTER_ADDR MASTER_PORT LOCAL_ADDR NNODES NPROC_PER_NODE MAX_RESTARTS STANDALONE RDZV_BACKEND RDZV_ENDPOINT "
@@ -90,15 +94,15 @@ def _build_elastic(job: Job, elastic: Elastic, rank: Rank, port: int | None) -> 
     host = elastic.host or host_name(job, FIRST_WORKER)
     at = elastic.port or port or _port_of(job, FIRST_WORKER.role)
     conf = list(elastic.conf)
-    if backend == C10D and not (elastic.host or elastic.standalone or "is_host" in dict(conf)):
+    if _opens_rendezvous(elastic) and "is_host" not in dict(conf):
         conf.append(("is_host", "1" if rank == FIRST_WORKER else "0"))
     variables = [
         build_value("PET_RDZV_ENDPOINT", f"{host}:{at}"),
         build_value("PET_RDZV_BACKEND", backend),
         build_value("PET_NNODES", f"{elastic.least}:{elastic.most}"),
     ]
-    if elastic.max_restarts is not None:
-        variables.append(build_value("PET_MAX_RESTARTS", str(elastic.max_restarts)))
+    restarts = MAX_RESTARTS if elastic.max_restarts is None else elastic.max_restarts
+    variables.append(build_value("PET_MAX_RESTARTS", str(restarts)))
     if elastic.processes is not None:
         variables.append(build_value("PET_NPROC_PER_NODE", str(elastic.processes)))
     if elastic.id:
@@ -133,6 +137,21 @@ def build_ports(job: Job, rank: Rank, port: int | None) -> list[Manifest]:
 
 def build_service_ports(job: Job, rank: Rank) -> list[Manifest]:
     return rendezvous.build_service_ports(job.role(rank.role), container, PORT_NAME, _port_of(job, rank.role))
+
+
+def rejoins(job: Job, rank: Rank) -> bool:
+    """Whether torchrun forms the group anew without, or with, this rank. It does so for the pods of an elasticPolicy,
+    but for the one that opens a c10d rendezvous: the agents of all others end within a second of its loss (torch 2.13).
+    """
+    elastic = job.launch.elastic
+    if elastic is None or not elastic.launched or elastic.max_restarts == 0:
+        return False
+    return rank != FIRST_WORKER or not _opens_rendezvous(elastic)
+
+
+def _opens_rendezvous(elastic: Elastic) -> bool:
+    """Whether the first worker does, which the others then need."""
+    return (elastic.backend or C10D) == C10D and not elastic.host and not elastic.standalone
 
 
 def substitute(container: Mapping[str, Any], job: Job) -> tuple[Mapping[str, Any], Notice | None]:

@@ -60,7 +60,9 @@ class Scope(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Installation:
     """`watched`: the namespaces whose jobs are reconciled, empty for all. `old`: for Kubernetes before 1.16.
-    `datasets`: it fetches Datasets, in the image `datasets_image`, or in its own if that is empty."""
+    `datasets`: it fetches Datasets, in the image `datasets_image`, or in its own if that is empty. `shards`: into how
+    many parts the namespaces are shared out among all replicas; 1: one leads, the others stand by. `replicas`: of the
+    operator."""
 
     namespace: str = NAMESPACE
     watched: tuple[str, ...] = (NAMESPACE,)
@@ -70,6 +72,8 @@ class Installation:
     old: bool = False
     datasets: bool = False
     datasets_image: str = ""
+    shards: int = 1
+    replicas: int = 1
 
     @property
     def arguments(self) -> list[str]:
@@ -78,6 +82,7 @@ class Installation:
         kinds = ",".join(kind.qualified for kind in self.kinds)
         return [
             "--leader-elect",
+            *([f"--shards={self.shards}"] if self.shards > 1 else []),
             *([f"--namespace={','.join(self.watched)}"] if self.watched else []),
             *([f"--kinds={kinds}"] if self.kinds != KINDS else []),
             *(["--datasets"] if self.datasets else []),
@@ -120,7 +125,7 @@ def _build_namespace(installation: Installation) -> Manifest:
 
 
 def _build_own_rights(installation: Installation) -> tuple[Manifest, ...]:
-    """The Role for the Lease."""
+    """The Role for the Leases."""
     rules = _build_rules(installation, Where.OWN)
     return _bound(LEADER_ROLE, LEADER_BINDING, rules, installation, installation.namespace)
 
@@ -143,7 +148,7 @@ def _build_cluster_rights(installation: Installation) -> tuple[Manifest, ...]:
 
 def _build_rules(installation: Installation, *places: Where) -> list[Manifest]:
     """Those of one place after those of another, as the chart has them."""
-    rights = build_rights(installation.kinds, datasets=installation.datasets)
+    rights = build_rights(installation.kinds, datasets=installation.datasets, sharing=installation.shards > 1)
     return [rule for place in places for rule in build_rules(right for right in rights if right.where is place)]
 
 
@@ -209,7 +214,7 @@ def _build_deployment(installation: Installation) -> Manifest:
         "kind": "Deployment",
         "metadata": _metadata(DEPLOYMENT, installation.namespace, labels={**LABELS, **VERSION}),
         "spec": {
-            "replicas": 1,
+            "replicas": installation.replicas,
             "selector": {"matchLabels": dict(LABELS)},
             "template": {"metadata": _pod_metadata(installation), "spec": _pod_spec(installation)},
         },

@@ -19,6 +19,7 @@ from paddock.kube.meta import (
     CONFIG_MAPS,
     DATASETS,
     EVENTS,
+    KUBERNETES_POD_GROUPS,
     LEASES,
     NODES,
     POD_GROUPS,
@@ -31,6 +32,10 @@ from paddock.kube.meta import (
 
 LEASE = "b2a304f2.paddlepaddle.org"
 """Name of the leader's Lease: paddle-operator's, so that it and this operator never both reconcile."""
+
+
+MOST_SHARDS = 64
+"""Into how many shards the namespaces can be divided."""
 
 
 class Where(Enum):
@@ -62,13 +67,21 @@ _MIRROR = ("list", "watch")
 _TAKEN = "a create was refused, as there is one of this name that the cache lacks: whose is it?"
 
 
-def build_rights(kinds: Iterable[Resource], *, datasets: bool = False) -> tuple[Right, ...]:
-    """The rights of an operator that serves these kinds of job, and Datasets if it does."""
+def build_rights(kinds: Iterable[Resource], *, datasets: bool = False, sharing: bool = False) -> tuple[Right, ...]:
+    """The rights of an operator that serves these kinds of job, and Datasets if it does. `sharing`: with `--shards`."""
     served = tuple(kinds)
     of_jobs = (right for kind in served for right in _of_jobs(kind))
     scaling = _OF_SCALING if set(served) & set(SCALED) else ()
     of_datasets = OF_DATASETS if datasets else ()
-    return (*of_jobs, *_OF_CHILDREN, *of_datasets, *scaling, *_OF_THE_CLUSTER, *_OF_LEADING)
+    return (
+        *of_jobs,
+        *_OF_CHILDREN,
+        *of_datasets,
+        *scaling,
+        *_OF_THE_CLUSTER,
+        *_OF_LEADING,
+        *(OF_SHARING if sharing else ()),
+    )
 
 
 def _of_jobs(kind: Resource) -> tuple[Right, ...]:
@@ -114,6 +127,7 @@ _OF_CHILDREN = (
     Right(CONFIG_MAPS, ("delete",), "the endpoints of an earlier attempt"),
     *_of_pod_groups(POD_GROUPS, "--scheduling=scheduler-plugins"),
     *_of_pod_groups(VOLCANO_POD_GROUPS, "--scheduling=volcano"),
+    *_of_pod_groups(KUBERNETES_POD_GROUPS, "--scheduling=kubernetes"),
     Right(EVENTS, ("create",), "what `kubectl describe` shows of a job"),
     Right(EVENTS, ("get", "patch"), "what was said before is said again: its count"),
 )
@@ -167,6 +181,13 @@ _OF_LEADING = (
     Right(LEASES, ("create",), "the first operator leads; RBAC cannot name what is not there yet", where=Where.OWN),
     Right(LEASES, ("get", "update"), "who leads, and that it still does", name=LEASE, where=Where.OWN),
 )
+
+OF_SHARING = (
+    Right(LEASES, ("list",), "who else is there, and who leads which shard", where=Where.OWN),
+    Right(LEASES, ("get", "update"), "the shards that it leads, and that it is there", where=Where.OWN),
+    Right(LEASES, ("delete",), "the sign that it is there, as it ends; that of another that is gone", where=Where.OWN),
+)
+"""With `--shards` alone. RBAC can name no Leases here: each operator has one, whose name is the process's own."""
 
 
 def allows(rights: Iterable[Right], verb: str, resource: Resource, subresource: str = "", name: str = "") -> bool:

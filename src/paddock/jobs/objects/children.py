@@ -1,17 +1,15 @@
-"""A job's objects besides its pods: a Service for each rank, a ConfigMap for each attempt, one PodGroup.
+"""A job's objects besides its pods: a Service for each rank, a ConfigMap for each attempt, an autoscaler.
 
 The ConfigMap has the variables that all ranks share. It is created when all pods of an attempt have addresses, and is
 immutable; no rank starts before it exists. The ConfigMap of attempt 0 has the job's name, as in paddle-operator. Pods
-are in `jobs.objects.pods`, names in `jobs.names`.
+are in `jobs.objects.pods`, PodGroups in `jobs.objects.pod_groups`, names in `jobs.names`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from fractions import Fraction
+from collections.abc import Mapping
 from hashlib import sha256
-from typing import Any
 
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import FRAMEWORKS
@@ -24,9 +22,8 @@ from paddock.jobs.labels import (
     ROLE_LABEL,
 )
 from paddock.jobs.model import Job, Rank
-from paddock.jobs.names import config_map_name, host_name, job_label, pod_group_name
-from paddock.kube.meta import VOLCANO_POD_GROUPS, Manifest, Resource, owner_reference
-from paddock.kube.quantities import format_quantity, read_amounts
+from paddock.jobs.names import config_map_name, host_name, job_label
+from paddock.kube.meta import Manifest, Resource, owner_reference
 
 
 def needs_config_map(job: Job) -> bool:
@@ -78,32 +75,6 @@ def hash_addresses(job: Job, addresses: Mapping[Rank, str]) -> str:
     return sha256(joined.encode()).hexdigest()[:16]
 
 
-def build_pod_group(job: Job, resource: Resource) -> Manifest:
-    """The PodGroup of all ranks, or of `minAvailable` of them. The sum of requests is set for all ranks only. Volcano's
-    has no timeout."""
-    policy = job.scheduling
-    least = job.size if policy.min_available is None else policy.min_available
-    spec: Manifest = {"minMember": least}
-    resources = dict(policy.min_resources)
-    if not resources and least >= job.size:
-        resources = _sum_of_requests(job)
-    if resources:
-        spec["minResources"] = resources
-    if resource.group == VOLCANO_POD_GROUPS.group:
-        if policy.queue:
-            spec["queue"] = policy.queue
-        if policy.priority_class:
-            spec["priorityClassName"] = policy.priority_class
-    elif policy.schedule_timeout is not None:
-        spec["scheduleTimeoutSeconds"] = policy.schedule_timeout
-    return {
-        "apiVersion": resource.api_version,
-        "kind": resource.kind,
-        "metadata": _metadata(job, pod_group_name(job, resource), {}),
-        "spec": spec,
-    }
-
-
 def build_autoscaler(job: Job, resource: Resource) -> Manifest:
     """The HorizontalPodAutoscaler of an elastic job, in the shape of autoscaling/v2. It scales the job itself."""
     elastic = job.launch.elastic
@@ -133,34 +104,3 @@ def _metadata(job: Job, name: str, labels: Mapping[str, str]) -> Manifest:
         "labels": {JOB_LABEL: job_label(job.key.name), **labels},
         "ownerReferences": [owner_reference(job.owner())],
     }
-
-
-def _sum_of_requests(job: Job) -> dict[str, str]:
-    total: dict[str, Fraction] = {}
-    for role in job.roles:
-        for name, amount in _requests_of_pod(role.template["spec"]).items():
-            total[name] = total.get(name, Fraction(0)) + amount * role.replicas
-    return {name: format_quantity(amount) for name, amount in sorted(total.items())}
-
-
-def _requests_of_pod(spec: Mapping[str, Any]) -> dict[str, Fraction]:
-    """Kubernetes' rule: the sum of the containers, or the largest init container if that is more."""
-    requests = _add(_requests(container) for container in spec["containers"])
-    for container in spec.get("initContainers") or ():
-        for name, amount in _requests(container).items():
-            requests[name] = max(amount, requests.get(name, Fraction(0)))
-    return requests
-
-
-def _requests(container: Mapping[str, Any]) -> dict[str, Fraction]:
-    """For each resource its request, or its limit, as the API server's defaulting does."""
-    resources: Mapping[str, Any] = container.get("resources") or {}
-    return read_amounts(resources.get("limits")) | read_amounts(resources.get("requests"))
-
-
-def _add(amounts: Iterable[Mapping[str, Fraction]]) -> dict[str, Fraction]:
-    total: dict[str, Fraction] = {}
-    for each in amounts:
-        for name, amount in each.items():
-            total[name] = total.get(name, Fraction(0)) + amount
-    return total

@@ -15,9 +15,10 @@ from typing import Any, Protocol
 
 from paddock.jobs.actions import Delete, Plan
 from paddock.jobs.datasets import find_named
-from paddock.jobs.labels import ADDRESSES_ANNOTATION, AUTOSCALER_ANNOTATION, PORT_ANNOTATION
+from paddock.jobs.labels import ADDRESSES_ANNOTATION, AUTOSCALER_ANNOTATION, POD_GROUP_ANNOTATION, PORT_ANNOTATION
 from paddock.jobs.model import Child, Datasets, Job, NodeCondition, NodeState, Observed, Pod, Status
 from paddock.jobs.objects import pods
+from paddock.jobs.objects.pod_groups import read_members
 from paddock.kube.datasets import DatasetStatus
 from paddock.kube.meta import (
     CONFIG_MAPS,
@@ -41,6 +42,7 @@ from paddock.kube.times import read_time
 _PORT = re.compile(r"[0-9]{1,5}")
 _LAST_PORT = 65535
 
+_NOT_PLACED = (("Unschedulable", "True"), ("PodGroupInitiallyScheduled", "False"))
 _NODE_STATES = {"True": NodeState.READY, "Unknown": NodeState.SILENT}
 
 
@@ -148,7 +150,7 @@ def _read_pod_group(job: Job, pod_groups: Resource | None, view: View) -> Manife
 
 
 def _read_child(resource: Resource, manifest: Mapping[str, Any], job: Job) -> Child:
-    members = (manifest.get("spec") or {}).get("minMember")
+    spec, notes = manifest.get("spec") or {}, annotations_of(manifest)
     phase, message = _read_group_status(manifest) if resource.plural == POD_GROUPS.plural else ("", "")
     return Child(
         resource,
@@ -156,18 +158,19 @@ def _read_child(resource: Resource, manifest: Mapping[str, Any], job: Job) -> Ch
         uid_of(manifest),
         deleting=is_deleting(manifest),
         owned=is_controlled_by(manifest, job.uid),
-        members=members if isinstance(members, int) else None,
-        addresses=str(annotations_of(manifest).get(ADDRESSES_ANNOTATION) or ""),
+        members=read_members(spec),
+        min_resources=tuple(spec.get("minResources") or ()),
+        addresses=str(notes.get(ADDRESSES_ANNOTATION) or ""),
         former=_belongs_to_former_job(manifest, job),
-        asked=str(annotations_of(manifest).get(AUTOSCALER_ANNOTATION) or ""),
+        asked=str(notes.get(AUTOSCALER_ANNOTATION) or notes.get(POD_GROUP_ANNOTATION) or ""),
         phase=phase,
         message=message,
     )
 
 
 def _read_group_status(manifest: Mapping[str, Any]) -> tuple[str, str]:
-    """The phase of a PodGroup, and the message of its condition Unschedulable (Volcano). A scheduler has written them,
-    so they may have any shape."""
+    """The phase of a PodGroup, and why it is not placed: the message of Volcano's condition Unschedulable, or of
+    Kubernetes' PodGroupInitiallyScheduled. A scheduler has written them, so they may have any shape."""
     status = manifest.get("status")
     if not isinstance(status, Mapping):
         return "", ""
@@ -175,7 +178,7 @@ def _read_group_status(manifest: Mapping[str, Any]) -> tuple[str, str]:
     said = (
         str(each.get("message") or "")
         for each in (conditions if isinstance(conditions, list) else ())
-        if isinstance(each, Mapping) and (each.get("type"), each.get("status")) == ("Unschedulable", "True")
+        if isinstance(each, Mapping) and (each.get("type"), each.get("status")) in _NOT_PLACED
     )
     return str(status.get("phase") or ""), " ".join(next(said, "").split())
 

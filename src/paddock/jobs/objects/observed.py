@@ -19,6 +19,7 @@ from paddock.jobs.labels import (
     PORT_ANNOTATION,
     RENEWAL_LABEL,
     ROLE_LABEL,
+    SPARE_LABEL,
     WOKEN_ANNOTATION,
 )
 from paddock.jobs.model import Exit, Pod, PodPhase, Rank
@@ -67,9 +68,11 @@ def read_pod(manifest: Mapping[str, Any]) -> Pod | None:
         scheduler=str(spec.get("schedulerName") or ""),
         created=read_time(metadata(manifest).get("creationTimestamp")),
         looked_at=any(condition.get("type") == "PodScheduled" for condition in _items(status, "conditions")),
+        placed=_placed(status),
         unheard=_unheard(status) if phase is PodPhase.RUNNING else None,
         renewal=_number(labels.get(RENEWAL_LABEL)) or 0,
         lingers=phase in (PodPhase.SUCCEEDED, PodPhase.FAILED) and _has_running(status),
+        spare=labels.get(SPARE_LABEL) == "true",
     )
 
 
@@ -150,6 +153,14 @@ def _unheard(status: Mapping[str, Any]) -> Moment | None:
     pod's condition Ready to False, and leaves the rest as the kubelet wrote it, which always gives a reason."""
     for condition in _items(status, "conditions"):
         if condition.get("type") == "Ready" and condition.get("status") == "False" and not condition.get("reason"):
+            return read_time(condition.get("lastTransitionTime"))
+    return None
+
+
+def _placed(status: Mapping[str, Any]) -> Moment | None:
+    """Since when the pod has a node."""
+    for condition in _items(status, "conditions"):
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "True":
             return read_time(condition.get("lastTransitionTime"))
     return None
 

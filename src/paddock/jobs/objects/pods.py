@@ -27,6 +27,7 @@ from paddock.jobs.labels import (
     RENEWAL_LABEL,
     RESUME_ANNOTATION,
     ROLE_LABEL,
+    SPARE_LABEL,
     WORKING_DIRECTORY_ANNOTATION,
 )
 from paddock.jobs.model import Intranet, Job, Rank, Role, Settings
@@ -41,17 +42,18 @@ from paddock.jobs.names import (
 )
 from paddock.jobs.objects.children import (
     build_config_map,
-    build_pod_group,
     build_service,
     hash_addresses,
     needs_config_map,
 )
 from paddock.jobs.objects.mounted import mount_datasets
 from paddock.jobs.objects.observed import read_pod
+from paddock.jobs.objects.pod_groups import build_pod_group, find_priority_class
+from paddock.jobs.objects.queued import mark_pod
 from paddock.jobs.objects.schedulers import find_pod_groups, find_scheduler, is_of_volcano
 from paddock.jobs.objects.substitutions import SUBSTITUTED_ANNOTATION, is_substituting, substitute, write_original
 from paddock.jobs.objects.variables import ATTEMPT, CHECKPOINTS, OUTPUTS, merge_variables
-from paddock.kube.meta import POD_GROUPS, Manifest, owner_reference
+from paddock.kube.meta import KUBERNETES_POD_GROUPS, POD_GROUPS, Manifest, owner_reference
 
 __all__ = [
     "build_config_map",
@@ -114,6 +116,10 @@ def working_directory(job: Job, settings: Settings) -> str | None:
     return path if settings.output_root is not None and path.startswith("/") else None
 
 
+_NOT_OF_TEMPLATES = (SPARE_LABEL, RENEWAL_LABEL)
+"""Labels that mark a pod as another than the first one of its rank."""
+
+
 def _metadata(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, settings: Settings) -> Manifest:
     name = pod_name(job, rank)
     template: Mapping[str, Any] = role.template.get("metadata") or {}
@@ -121,7 +127,7 @@ def _metadata(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, 
     trained = containers[main_container(job, containers)]
     of_group = KINDS[job.resource].build_pod_labels(job, rank)
     labels = {
-        **(template.get("labels") or {}),
+        **{key: text for key, text in (template.get("labels") or {}).items() if key not in _NOT_OF_TEMPLATES},
         **of_group.labels,
         JOB_LABEL: job_label(job.key.name),
         ROLE_LABEL: role.name,
@@ -142,6 +148,7 @@ def _metadata(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, 
         labels[POD_GROUP_LABEL] = pod_group_name(job, POD_GROUPS)
     elif is_of_volcano(job, settings):
         annotations |= _volcano_annotations(job, role)
+    mark_pod(job, attempt, labels, annotations)
     return {
         "name": name,
         "namespace": job.key.namespace,
@@ -161,6 +168,11 @@ def _spec(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, sett
         spec["dnsPolicy"] = spec.get("dnsPolicy") or "ClusterFirstWithHostNet"
     if scheduler := find_scheduler(job, settings):
         spec["schedulerName"] = spec.get("schedulerName") or scheduler
+    if find_pod_groups(job, settings) == KUBERNETES_POD_GROUPS:
+        spec["schedulingGroup"] = {"podGroupName": pod_group_name(job, KUBERNETES_POD_GROUPS)}
+        # kube-scheduler places no gang of which one pod has another priority than its PodGroup.
+        if name := spec.get("priorityClassName") or find_priority_class(job):
+            spec["priorityClassName"] = name
     spec["restartPolicy"] = "Never"
     containers = list(spec["containers"])
     main = main_container(job, containers)

@@ -7,7 +7,8 @@ is seen is not always the first that happened, and a worker's success may be beh
 A failure waits until every rank's end is known, at most `Settings.status_wait` seconds from the first end that was
 seen, and from a success that came so soon after it that the gang may have succeeded. Then it is judged by finish times
 (`policies.success`, `policies.root_cause`). A lost or deleted rank is judged at
-once, as no other end is a likelier cause, unless all deciding ranks may have succeeded by now. A success waits for
+once, as no other end is a likelier cause, unless all deciding ranks may have succeeded by now; so is a rank that others
+go on without (`elastic.rejoining`), but for an error of its own, which they may have too. A success waits for
 nothing: no end that is still on its way can have come `SAME_TIME` before it.
 """
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from paddock.jobs import causes
+from paddock.jobs.elastic.rejoining import all_rejoin
 from paddock.jobs.model import Exit, Job, Pod, PodPhase, Rank, Settings, Status
 from paddock.jobs.policies.root_cause import Death, Kind, Seen, find_root_cause
 from paddock.jobs.policies.success import SAME_TIME, has_succeeded, last_success
@@ -48,6 +50,9 @@ def plan_wait(
     awaited = _awaited(pods, {death.rank for death in deaths})
     may_succeed = _may_succeed(job, pods, awaited)
     if not root or not awaited or (root[0].kind is Kind.LOST and not may_succeed):
+        return None
+    # The peers of such a rank go on without it, so no end of theirs is on its way.
+    if root[0].kind < Kind.ERROR and all_rejoin(job, {death.rank for death in deaths}):
         return None
     since = first_noticed(status, now)
     left = settings.status_wait - (0.0 if since is None else max(0.0, now - since))

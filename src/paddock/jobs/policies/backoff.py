@@ -21,11 +21,19 @@ def restart_delay(number: int) -> int:
 def delay_left(status: Status, now: Moment) -> float:
     """Seconds until the pods of the recorded attempt may be created; 0 when they may."""
     cause = status.cause
-    if status.phase is not Phase.RESTARTING or cause is None or cause.since is None:
+    # A job runs while a rank that it can do without is started again.
+    waits = status.phase is Phase.RESTARTING or (status.phase is Phase.RUNNING and bool(status.renewals))
+    if not waits or cause is None or cause.since is None:
         return 0.0
     delay = cause.args.get("delay", 0)
     seconds = delay if isinstance(delay, int | float) else 0
-    # A clock that was set back must not delay a restart for hours.
     if cause.since - now > LONGEST_DELAY:
         return 0.0
-    return min(max(0.0, cause.since + seconds - now), float(LONGEST_DELAY))
+    return left_until(cause.since + seconds, now)
+
+
+def left_until(moment: Moment, now: Moment) -> float:
+    """Seconds; 0 where they are more than any delay has: a clock that was set back must not delay a restart for
+    hours."""
+    left = moment - now
+    return min(max(0.0, left), float(LONGEST_DELAY)) if left <= 2 * LONGEST_DELAY else 0.0

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from paddock.jobs.actions import Create, Delete, Patch
 from paddock.jobs.model import Child, Job, Observed, Pod, Rank, Settings, Status
 from paddock.jobs.objects import pods
+from paddock.jobs.objects.pod_groups import build_change
 from paddock.jobs.objects.schedulers import find_pod_groups
 from paddock.jobs.policies.ports import kept_port
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Key
@@ -44,7 +45,7 @@ def plan_services(job: Job, observed: Observed) -> tuple[Create, ...]:
 
 
 def plan_pod_group(job: Job, observed: Observed, settings: Settings) -> tuple[Create | Patch, ...]:
-    """The gang's PodGroup, or its new size after the job was resized. A PodGroup that the user created stays as it
+    """The gang's PodGroup, or what it asks for after the job was edited. A PodGroup that the user created stays as it
     is."""
     resource = find_pod_groups(job, settings)
     if resource is None:
@@ -52,10 +53,10 @@ def plan_pod_group(job: Job, observed: Observed, settings: Settings) -> tuple[Cr
     group = observed.pod_group
     if group is None:
         return (Create(resource, pods.build_pod_group(job, resource)),)
-    spec = pods.build_pod_group(job, resource)["spec"]
-    if group.deleting or not group.owned or group.members in (None, spec["minMember"]):
+    change = None if group.deleting or not group.owned else build_change(job, group)
+    if change is None:
         return ()
-    return (Patch(group.resource, Key(job.key.namespace, group.name), group.uid, {"spec": spec}),)
+    return (Patch(group.resource, Key(job.key.namespace, group.name), group.uid, change),)
 
 
 def plan_config_map(job: Job, status: Status, observed: Observed) -> tuple[Create, ...]:

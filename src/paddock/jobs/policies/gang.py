@@ -9,8 +9,11 @@ in the same attempt. An operator confirms an absence by a live GET (a cache may 
 from __future__ import annotations
 
 from paddock.jobs import causes
-from paddock.jobs.model import Job, Observed, Phase, Rank, Status
+from paddock.jobs.actions import EventNote
+from paddock.jobs.elastic.rejoining import all_rejoin, find_changed
+from paddock.jobs.model import Job, Observed, Phase, Rank, Settings, Status
 from paddock.jobs.objects import pods
+from paddock.jobs.objects.schedulers import find_other_schedulers
 from paddock.jobs.policies.verdict import Verdict, plan_new_gang
 
 
@@ -49,10 +52,26 @@ def plan_resize(job: Job, status: Status, observed: Observed) -> Verdict | None:
     """Recreates a gang whose size is not the edited job's: each rank was started with the number of its peers.
 
     The size of the gang is recorded as the wanted number of each role. Pods of ranks that the job no longer has show
-    another size too.
+    another size too. Ranks that rejoin (`elastic.rejoining`) come and go within the attempt.
     """
     there = {pod.rank for pod in observed.of_attempt(status.attempt)}
-    wanted = {role.name: role.replicas for role in job.roles if role.replicas}
-    if there and (there - set(job.ranks()) or (status.sizes and status.sizes != wanted)):
-        return plan_new_gang(causes.Resized(job.size), status.attempt)
+    changed = find_changed(job, status, there)
+    # Pods of which nothing was recorded yet, as that is put off a little, were started with the size of then.
+    if status.phase is Phase.NONE and job.generation > 1:
+        changed |= set(job.ranks())
+    if there and changed and not all_rejoin(job, changed):
+        return plan_new_gang(causes.Resized(job.size), status.attempt, size=0)
     return None
+
+
+def explain_no_gang(job: Job, settings: Settings) -> tuple[EventNote, ...]:
+    """For a job that is new: a scheduler that one of its templates names does not place gangs, so it has no PodGroup.
+    The reason is training-operator's, which makes a PodGroup all the same."""
+    others = find_other_schedulers(job, settings)
+    if not others:
+        return ()
+    said = (
+        f"a template names the scheduler {' and '.join(others)}, and gangs are placed by {settings.gang_scheduler}: no "
+        "PodGroup is made, and the pods of this job are placed one by one"
+    )
+    return (EventNote("SetPodTemplateSchedulerName", said, "Warning"),)

@@ -12,6 +12,8 @@ operation without end. A job whose ranks survive the loss of a peer says so with
   it. Ranks that hang instead hang on: that is what was asked for.
 - A resize, a resumption and an adoption concern every rank, so they recreate the gang as ever.
 
+The ranks of an elastic PyTorchJob survive that by themselves: its rules are in `elastic.rejoining`.
+
 A job whose ranks are told each other's addresses restarts as a gang whatever it asks for: a replaced pod has another
 address, and the list of an attempt never changes (`policies.addresses`).
 
@@ -21,31 +23,40 @@ lower number is older, in the sense of the table of fates, and its rank is creat
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from paddock.jobs import causes
+from paddock.jobs.elastic.rejoining import all_rejoin, runs_on
 from paddock.jobs.model import Job, Observed, Phase, Pod, Rank, RestartScope, Status
 from paddock.jobs.objects import pods
+from paddock.jobs.policies import backoff
 from paddock.jobs.policies.verdict import Verdict
 from paddock.kube.times import Moment
 
 
-def restarts_alone(job: Job) -> bool:
-    """Whether a rank that ends is started again without its peers."""
-    return job.scope is RestartScope.POD and not pods.needs_config_map(job)
+def restarts_alone(job: Job, ended: Collection[Rank]) -> bool:
+    """Whether these ranks, which end together, are started again without their peers."""
+    if pods.needs_config_map(job):
+        return False
+    return job.scope is RestartScope.POD or (bool(ended) and all_rejoin(job, ended))
 
 
-def plan_alone(job: Job, status: Status, verdict: Verdict | None, ended: Collection[Rank]) -> Verdict | None:
-    """The verdict on ranks that ended, `ended`, as the job wants it: a new gang becomes new pods of these ranks."""
-    if verdict is None or verdict.attempt is None or not restarts_alone(job):
+def plan_alone(
+    job: Job, status: Status, verdict: Verdict | None, ended: Collection[Rank], gang: Sequence[Pod]
+) -> Verdict | None:
+    """The verdict on ranks that ended, `ended`, as the job wants it: a new gang becomes new pods of these ranks. Where
+    enough of the others train on, the job runs all the while. `gang`: the recorded pods."""
+    if verdict is None or verdict.attempt is None or not restarts_alone(job, ended):
         return verdict
     ranks = sorted(set(ended))
     cause = verdict.cause
     if isinstance(cause, causes.RankRestarted | causes.Loss):
         cause = replace(cause, alone=tuple(map(str, ranks)))
     renewals = {str(rank): status.renewal(rank) + 1 for rank in ranks}
-    return replace(verdict, cause=cause, attempt=None, renewals={**status.renewals, **renewals})
+    others = [pod for pod in gang if pod.rank not in ended]
+    phase = status.phase if status.phase is Phase.RUNNING and runs_on(job, status, others) else verdict.phase
+    return replace(verdict, phase=phase, cause=cause, attempt=None, renewals={**status.renewals, **renewals})
 
 
 def replaced_pods(status: Status, observed: Observed) -> tuple[Pod, ...]:
@@ -60,9 +71,10 @@ def find_begun(job: Job, status: Status, gang: Sequence[Pod], missing: Collectio
 
     A pod that was deleted by force tells nothing of its start. No rank was started again since the last renewal: this
     one has run since then, or, where none was renewed, since the gang began."""
-    if not restarts_alone(job):
+    over = [pod for pod in gang if pod.ended or pod.deleting]
+    if not restarts_alone(job, {*missing, *(pod.rank for pod in over)}):
         return _latest(gang)
-    ended = _latest([pod for pod in gang if pod.ended or pod.deleting])
+    ended = _latest(over)
     if not missing:
         return ended
     since = status.renewed if status.renewals else _latest(gang)
@@ -71,6 +83,19 @@ def find_begun(job: Job, status: Status, gang: Sequence[Pod], missing: Collectio
 
 def _latest(pods: Iterable[Pod]) -> Moment | None:
     return max((pod.started for pod in pods if pod.started is not None), default=None)
+
+
+def find_delays(job: Job, status: Status, now: Moment) -> Mapping[Rank, float]:
+    """Seconds until the ranks that are started again alone may have their pods; without those that may now. Each has a
+    delay of its own (`Status.delays`), whatever is recorded of others meanwhile. An operator before these were recorded
+    left the delay in the cause that names the ranks."""
+    named = status.cause.args.get("alone") if status.cause is not None else None
+    of_cause = (
+        dict.fromkeys(map(str, named), backoff.delay_left(status, now)) if isinstance(named, list | tuple) else {}
+    )
+    of_ranks = {rank: backoff.left_until(moment, now) for rank, moment in status.delays.items()}
+    left = {**of_cause, **of_ranks}
+    return {rank: left[str(rank)] for rank in job.ranks() if left.get(str(rank), 0.0) > 0}
 
 
 def is_renewing(status: Status, missing: Collection[Rank]) -> bool:

@@ -24,7 +24,7 @@ LOOK_AGAIN = 60.0
 class Verdict:
     """`phase` and `cause` are recorded; `attempt` is the number of the new gang, if there is one. `losses`,
     `renewals`: the new ones of the `Status`; None leaves the losses, and the renewals but in a new gang, which has
-    none."""
+    none. `size`: the new `Status.gang_size`; None leaves it."""
 
     phase: Phase
     cause: Cause
@@ -32,6 +32,7 @@ class Verdict:
     at_fault: bool = False
     losses: int | None = None
     renewals: Mapping[str, int] | None = None
+    size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,8 @@ def plan_failure(cause: Cause) -> Verdict:
     return Verdict(Phase.FAILED, cause)
 
 
-def plan_new_gang(cause: Cause, attempt: int, *, at_fault: bool = False, losses: int | None = None) -> Verdict:
+def plan_new_gang(
+    cause: Cause, attempt: int, *, at_fault: bool = False, losses: int | None = None, size: int | None = None
+) -> Verdict:
     """Ends the gang of `attempt`; the next one follows. `at_fault`: the program failed, so it counts as a restart."""
-    return Verdict(Phase.RESTARTING, cause, attempt + 1, at_fault, losses)
+    return Verdict(Phase.RESTARTING, cause, attempt + 1, at_fault, losses, size=size)

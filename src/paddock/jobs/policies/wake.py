@@ -13,7 +13,7 @@ from paddock.jobs.model import Job, Observed, Pod, PodPhase, Settings, Status
 from paddock.jobs.objects import pods
 from paddock.kube.meta import PODS, Key
 
-_NO_CONFIG_MAP = "CreateContainerConfigError"
+NO_CONFIG_MAP = "CreateContainerConfigError"
 """The kubelet's reason of a container whose environment cannot be made: a ConfigMap or Secret is missing."""
 
 
@@ -34,7 +34,7 @@ def _waits(pod: Pod) -> bool:
     return (
         pod.phase in (PodPhase.PENDING, PodPhase.STARTING)
         and pod.waiting is not None
-        and pod.waiting[0] == _NO_CONFIG_MAP
+        and pod.waiting[0] == NO_CONFIG_MAP
         and not pod.woken
         and not pod.deleting
     )

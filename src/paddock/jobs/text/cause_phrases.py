@@ -29,6 +29,7 @@ from paddock.jobs.text.dataset_phrases import (
     explain_datasets_unserved,
     explain_waiting_for_dataset,
 )
+from paddock.jobs.text.elastic_phrases import explain_grown, explain_shrunk, explain_smaller
 from paddock.jobs.text.failure_phrases import (
     explain_limit_exceeded,
     explain_loss,
@@ -50,8 +51,21 @@ def _scheduler(args: Args) -> Phrase:
     """Names first the one object that pods wait for: the number of nodes does not matter then."""
     found = find_awaited(message_of(args))
     if found is None:
-        return with_message(args, phrase("waiting for room for {pods}", pods=pods_of(args, "pods")))
+        return with_message(args, _room(args))
     return _AWAITED[found.form](found.facts)
+
+
+def _room(args: Args) -> Phrase:
+    """A scheduler that places pods one by one gives room to a part of a gang, which then keeps it from others."""
+    pods = pods_of(args, "pods")
+    if not args.get("placed"):
+        return phrase("waiting for room for {pods}", pods=pods)
+    return counted(
+        "waiting for room for {pods}, while {count} other holds room",
+        "waiting for room for {pods}, while {count} others hold room",
+        pods=pods,
+        count=value_of(args, "placed"),
+    )
 
 
 def _pod_group(args: Args) -> Phrase:
@@ -239,6 +253,9 @@ CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
     "RankRestarted": explain_restart,
     "PodsDeleted": lambda args: explain_loss("PodsDeleted", args),
     "PodsLost": lambda args: explain_loss("PodsLost", args),
+    "GangShrunk": explain_shrunk,
+    "GangGrown": explain_grown,
+    "RunsSmaller": explain_smaller,
     "Resized": lambda args: counted(
         "starting all ranks again: the job was resized to {count} pod",
         "starting all ranks again: the job was resized to {count} pods",
@@ -252,6 +269,9 @@ CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
     "Resumed": lambda _: phrase("resumed: starting all ranks again"),
     "PodsAdopted": lambda args: phrase(
         "taken over with its pods, of attempt {attempt}", attempt=value_of(args, "attempt")
+    ),
+    "WaitingForQueue": lambda args: phrase(
+        "waits for Kueue's queue {queue} to admit it, and holds no devices", queue=value_of(args, "queue")
     ),
     "Suspended": lambda _: phrase("suspended, holds no pods; set runPolicy.suspend to false to go on"),
     "Deleting": lambda _: phrase("being deleted, together with its pods"),

@@ -37,8 +37,10 @@ class Problem:
 
 
 class InvalidJob(Exception):
-    """The manifest is invalid, and a retry does not help. It has every problem, each with its path."""
+    """The manifest is invalid, and a retry does not help. It has every problem, each with its path, warnings included;
+    its text has the errors, for which the manifest is refused."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
-        super().__init__("; ".join(f"{problem.path}: {problem.message}" for problem in problems))
         self.problems = problems
+        self.errors = tuple(each for each in problems if each.severity == "error")
+        super().__init__("; ".join(f"{each.path}: {each.message}" for each in self.errors))

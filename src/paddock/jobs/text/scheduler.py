@@ -45,6 +45,10 @@ _ROWS = (
         r"held back for the (?P<kind>gang|pod) \"(?P<name>[^\"]+)\", which has waited longer and lacks ",
         'held back for the {kind} "{name}", which has waited longer and lacks ',
     ),
+    _row(
+        r"comes after the (?P<kind>gang|pod) \"(?P<name>[^\"]+)\", which lacks ",
+        'comes after the {kind} "{name}", which lacks ',
+    ),
     _row(r"0/(?P<count>\d+) nodes are available: ", "0/{count} nodes are available: "),
     _row(
         r"(?P<count>\d+) Insufficient (?P<resource>[^\s,(]+) "

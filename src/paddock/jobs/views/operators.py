@@ -19,6 +19,7 @@ from paddock.jobs.model import Settings
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.kube.meta import (
     AUTOSCALERS,
+    KUBERNETES_POD_GROUPS,
     POD_GROUPS,
     VOLCANO_POD_GROUPS,
     Resource,
@@ -72,7 +73,7 @@ def read_leader(lease: Mapping[str, Any]) -> Leader:
 
 
 def _read_plan_settings(written: Mapping[str, Any]) -> Settings:
-    groups = (POD_GROUPS, VOLCANO_POD_GROUPS)
+    groups = (POD_GROUPS, VOLCANO_POD_GROUPS, KUBERNETES_POD_GROUPS)
     kinds = _texts(written.get("kinds"))
     return Settings(
         pod_groups=next((each for each in groups if each.qualified == written.get("podGroups")), None),

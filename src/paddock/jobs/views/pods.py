@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from paddock.jobs.labels import ROLE_LABEL
+from paddock.jobs.labels import ROLE_LABEL, SPARE_LABEL
+from paddock.jobs.text.phrases import phrase
 from paddock.kube.meta import annotations_of, labels_of, metadata, name_of, namespace_of
 from paddock.kube.times import Moment, read_time
 
 
 @dataclass(frozen=True, slots=True)
 class PodRow:
-    """`ready` of `containers` are ready. `state`: kubectl's STATUS; `message`: the sentence for it, on one line."""
+    """`ready` of `containers` are ready. `state`: kubectl's STATUS, or Spare (`jobs.elastic.spares`); `message`: the
+    sentence for it, on one line."""
 
     namespace: str
     name: str
@@ -31,6 +33,8 @@ def read_pod_row(pod: Mapping[str, Any]) -> PodRow:
     spec, status = pod.get("spec") or {}, pod.get("status") or {}
     containers = status.get("containerStatuses") or []
     state, message = _read_state(pod)
+    if labels_of(pod).get(SPARE_LABEL) == "true" and state != "Terminating":
+        state, message = "Spare", _tell_spare(spec, message)
     return PodRow(
         namespace=namespace_of(pod),
         name=name_of(pod),
@@ -43,6 +47,14 @@ def read_pod_row(pod: Mapping[str, Any]) -> PodRow:
         address=str(status.get("podIP") or ""),
         node=str(spec.get("nodeName") or ""),
     )
+
+
+def _tell_spare(spec: Mapping[str, Any], message: str) -> str:
+    """Of a pod that runs nothing. What the kubelet says of one on a node means nothing: its containers never start."""
+    if spec.get("nodeName"):
+        return str(phrase("holds room for a larger gang; it runs nothing"))
+    asked = str(phrase("asks for room for a larger gang; it runs nothing"))
+    return f"{asked}: {message}" if message else asked
 
 
 def _read_state(pod: Mapping[str, Any]) -> tuple[str, str]:

@@ -9,19 +9,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from typing import Any
 
 from paddock.jobs.labels import ATTEMPT_LABEL
 from paddock.jobs.queue import Capacity, Queue
+from paddock.jobs.text.amounts import say_amount, say_number, sort_resources
 from paddock.jobs.text.phrases import Phrase, counted, phrase
 from paddock.jobs.views.jobs import JobRow, read_job_row
 from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.meta import Manifest, Resource, controller_of, is_deleting, labels_of
 from paddock.kube.pod_amounts import Amounts, read_pod_amounts
-from paddock.kube.quantities import format_bytes, format_quantity
+from paddock.kube.quantities import format_bytes
 from paddock.kube.times import Moment
-
-_GPU = "nvidia.com/gpu"
 
 Unfinished = tuple[JobRow, StoredJob]
 
@@ -158,29 +156,5 @@ def _say_free(name: str, free: Fraction, has: Fraction, known: bool) -> Phrase |
     amount = say_amount(name, has)
     if not known:
         return amount
-    left = format_bytes(free) if name == "memory" else _number(free)
+    left = format_bytes(free) if name == "memory" else say_number(free)
     return phrase("{amount}: {free} free", amount=amount, free=left)
-
-
-def say_amount(name: str, amount: Fraction) -> Phrase | str:
-    """`2 CPUs`, `1.5 CPUs`, `4.0 GiB`, `1 GPU`, `2 example.com/npu`."""
-    count = int(amount) if amount.denominator == 1 else _number(amount)
-    if name == "cpu":
-        return counted("{count} CPU", "{count} CPUs", count=count)
-    if name == _GPU:
-        return counted("{count} GPU", "{count} GPUs", count=count)
-    if name == "memory":
-        return format_bytes(amount)
-    if name == "ephemeral-storage":
-        return phrase("{amount} of disk", amount=format_bytes(amount))
-    return f"{format_quantity(amount)} {name}"
-
-
-def _number(amount: Fraction) -> str:
-    return f"{float(amount):g}"
-
-
-def sort_resources(amounts: Mapping[str, Any]) -> list[str]:
-    """cpu, memory, then the others by name."""
-    first = ("cpu", "memory")
-    return sorted(amounts, key=lambda name: (first.index(name) if name in first else len(first), name))

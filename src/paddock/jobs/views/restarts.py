@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from paddock.jobs.elastic.rejoining import rejoins
 from paddock.jobs.labels import RESTART_SCOPE_ANNOTATION
-from paddock.jobs.model import CauseRecord, Job, RestartPolicy, Role, Status
+from paddock.jobs.model import CauseRecord, Job, RestartPolicy, RestartScope, Role, Status
 from paddock.jobs.policies.one_pod import restarts_alone
 from paddock.jobs.text.phrases import Names, Phrase, counted, phrase
 
@@ -43,11 +44,16 @@ def name_scope(job: Job) -> Phrase | None:
     """What starts again when a rank ends too early; None for a job of one rank."""
     if job.size < 2:
         return None
-    if restarts_alone(job):
+    if job.scope is RestartScope.POD and restarts_alone(job, job.ranks()):
         return phrase(
             "a rank that fails or is lost starts again alone ({annotation}: {scope})",
             annotation=RESTART_SCOPE_ANNOTATION, scope=str(job.scope),
         )  # fmt: skip
+    if any(rejoins(job, rank) for rank in job.ranks()):
+        said = phrase("a rank that fails or is lost starts again alone, and the others form their group without it")
+        return (
+            phrase("{said}; with {ranks} all do", said=said, ranks=Names(needed)) if (needed := _needed(job)) else said
+        )
     return phrase("all ranks start again together when one fails or is lost")
 
 
@@ -64,17 +70,29 @@ def explain_scope(job: Job | None, cause: CauseRecord) -> Phrase | None:
     """Which ranks a restart restarts, and how the other way is chosen; None for any other cause."""
     if job is None or job.size < 2 or cause.reason not in _RESTARTS:
         return None
+    if cause.args.get("alone") and job.scope is not RestartScope.POD:
+        return phrase("the other ranks run on, and form their group without it until it is back")
     if cause.args.get("alone"):
         return phrase(
             "the other ranks run on, as the annotation {annotation} is {scope}; without it all ranks start again",
             annotation=RESTART_SCOPE_ANNOTATION, scope="Pod",
         )  # fmt: skip
+    if any(rejoins(job, rank) for rank in job.ranks()):
+        return phrase(
+            "all ranks start again together: {ranks} was among those that ended, without which no group forms",
+            ranks=Names(_needed(job), "or"),
+        )
     if job.network.rendezvous:
         return phrase(
             "all ranks start again together; with the annotation {annotation}: {scope} one would start again alone",
             annotation=RESTART_SCOPE_ANNOTATION, scope="Pod",
         )  # fmt: skip
     return phrase("all ranks start again together")
+
+
+def _needed(job: Job) -> tuple[str, ...]:
+    """The ranks without which the others end, of a job whose others do without each other."""
+    return tuple(str(rank) for rank in job.ranks() if not rejoins(job, rank))
 
 
 _RESTARTS = ("RankRestarted", "PodsDeleted", "PodsLost")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from paddock.jobs.model import Role
-from paddock.jobs.text.phrases import Phrase, counted
+from paddock.jobs.model import Job, Role
+from paddock.jobs.text.phrases import Phrase, counted, phrase
 
 
 def count_role(role: Role) -> Phrase:
@@ -20,3 +20,15 @@ def count_role(role: Role) -> Phrase:
             return counted("{count} heter worker", "{count} heter workers", count=count)
         case name:
             return counted("{count} {kind}", "{count} {kind}s", count=count, kind=name)
+
+
+def explain_sizes(job: Job) -> Phrase | None:
+    """With how many workers an elastic job may train, and trains. `job`: with the ranks that its gang has."""
+    bounds = job.elasticity
+    role = job.role(bounds.role) if bounds else None
+    if bounds is None or role is None:
+        return None
+    return phrase(
+        "{least} to {most} workers, {wanted} wanted, now {size}",
+        least=bounds.least, most=bounds.most, wanted=role.wanted, size=role.replicas,
+    )  # fmt: skip

@@ -99,6 +99,9 @@ def build_steps(
         return list(_steps_to_nodes(message, word, namespace, file, local=local))
     if cause.reason == "ImageUnavailable":
         return _steps_to_image(message, name, namespace, local=local)
+    if cause.reason == "WaitingForQueue":  # resuming it by hand is undone by Kueue
+        typed = "paddock resume {word}{where}" if local else "{kubectl} get workloads.kueue.x-k8s.io{on}"
+        return [Step(typed, {"word": word}, namespace)]
     if cause.reason == "EnvironmentFailed":
         environment = read_environment(message)
         return [Step("paddock env build {environment}", {"environment": environment})] if environment else []

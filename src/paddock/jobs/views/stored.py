@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from paddock.jobs.apis.last_valid import with_last_valid_spec
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.elastic.fitting import fit
 from paddock.jobs.model import CauseRecord, Job, Phase, Status
 from paddock.jobs.policies.manager import find_other_manager
 from paddock.jobs.text.problems import InvalidJob, Problem
@@ -17,7 +18,8 @@ from paddock.kube.meta import Key, Manifest, Resource, annotations_of, key_of, u
 @dataclass(frozen=True, slots=True)
 class StoredJob:
     """`status`: as recorded. `problems`: what is wrong in the manifest, which the API server may accept (`kubectl
-    create`, `patch`). `job`: then the one that is supervised, by the spec that was last valid, or None."""
+    create`, `patch`). `job`: then the one that is supervised, by the spec that was last valid, or None; with the ranks
+    that its gang has (`jobs.elastic.fitting`)."""
 
     resource: Resource
     manifest: Manifest
@@ -59,11 +61,11 @@ def read_stored(resource: Resource, manifest: Manifest) -> StoredJob:
     api = KINDS[resource]
     status = api.read_status(manifest)
     try:
-        return StoredJob(resource, manifest, status, api.read_job(manifest))
+        return StoredJob(resource, manifest, status, fit(api.read_job(manifest), status.gang_size))
     except InvalidJob as invalid:
-        problems = tuple(invalid.problems)
-    before, job = with_last_valid_spec(manifest, status.last_valid), None
+        problems = invalid.errors
+    before, job = with_last_valid_spec(manifest, status.last_valid, status.gang_size), None
     if before is not None:
         with suppress(InvalidJob):  # another version of Paddock took it for valid
-            job = api.read_job(before)
+            job = fit(api.read_job(before), status.gang_size)
     return StoredJob(resource, manifest, status, job, problems)

@@ -7,8 +7,12 @@ schedulerName are scheduled: this cluster has no other scheduler.
 
 Overtaking. Entries that fit overtake entries that do not. Against starvation, an entry that has waited for
 `STARVATION_SECONDS`, and would fit on empty nodes, gets a reservation: entries behind it that request a resource it
-lacks wait too, and their message says for which entry. Capacity becomes free only when a pod ends, and each end of a
-pod starts a new plan, so no timer is needed.
+lacks wait too, and their message says for which entry. The pods of a gang beyond its minimum get none, as it runs.
+Capacity becomes free only when a pod ends, and each end of a pod starts a new plan, so no timer is needed.
+
+Spare pods. They run nothing and ask whether there is room for more of their gang, which runs. Such a pod is an entry of
+its own behind all others of its priority, gets no reservation, and waits as long as one of those lacks a resource that
+it requests and would fit on empty nodes. So a gang that grows takes nothing from a job that waits.
 
 Claims. A pod whose PersistentVolumeClaim does not exist or is not bound fits on no node.
 
@@ -22,9 +26,10 @@ Manifests are read in `pod_request`, `nodes` and `pod_groups`; `scheduler` acts.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 
 from paddock.kube.meta import Key, Manifest, key_of
 from paddock.kube.times import Moment
@@ -128,17 +133,21 @@ def _with_unbound(request: Request, claims: Mapping[Key, Claim]) -> Request:
 
 @dataclass(frozen=True, slots=True)
 class QueueEntry:
-    """One entry of the queue: a pod, or the unbound pods of a gang. `rank`: the lowest is first. `present`: how many of
-    the gang's pods are on nodes or have succeeded."""
+    """One entry of the queue: a pod, or the unbound pods of a gang. `rank`: the lowest is first; priority, whether it
+    is a spare pod, age. `present`: how many of the gang's pods are on nodes or have succeeded."""
 
     requests: tuple[Request, ...]
-    rank: tuple[int, Moment, Key]
+    rank: tuple[int, bool, Moment, Key]
     group: Group | None = None
     present: int = 0
 
     @property
     def priority(self) -> int:
         return -self.rank[0]
+
+    @property
+    def spare(self) -> bool:
+        return self.rank[1]
 
     @property
     def needed(self) -> int:
@@ -156,6 +165,12 @@ class _Reservation:
 
     name: str
     lacked: frozenset[str]
+
+    def explain(self, entry: QueueEntry) -> str:
+        lacked = ", ".join(sorted(self.lacked))
+        if entry.spare:
+            return f"comes after {self.name}, which lacks {lacked}"
+        return f"held back for {self.name}, which has waited longer and lacks {lacked}"
 
 
 def build_queue(
@@ -176,7 +191,7 @@ def build_queue(
         elif group:
             gangs[group.key].append(request)
         else:
-            rank = (-_priority(request, priorities), request.created or 0.0, request.key)
+            rank = (-_priority(request, priorities), request.spare, request.created or 0.0, request.key)
             queue.append(QueueEntry((request,), rank))
     queue += [_build_gang_entry(groups[key], members, there[key], priorities) for key, members in gangs.items()]
     return sorted(queue, key=lambda entry: entry.rank), waits
@@ -190,7 +205,7 @@ def _build_gang_entry(
     ordered = tuple(sorted(members, key=lambda member: (member.created or 0.0, member.key)))
     own = max(_priority(member, priorities) for member in (*members, *present))
     priority = max(own, priorities.get(group.priority_class, own))
-    return QueueEntry(ordered, (-priority, group.created or 0.0, group.key[1]), group, len(present))
+    return QueueEntry(ordered, (-priority, False, group.created or 0.0, group.key[1]), group, len(present))
 
 
 def _priority(request: Request, priorities: Mapping[str, int]) -> int:
@@ -221,7 +236,8 @@ def _place_queue(
     reservations: list[_Reservation] = []
     for entry in queue:
         asked = {name for request in entry.requests for name in request.amounts}
-        ahead = next((reservation for reservation in reservations if reservation.lacked & asked), None)
+        known = chain(reservations, _claims_ahead(left, infos)) if entry.spare else reservations
+        ahead = next((reservation for reservation in known if reservation.lacked & asked), None)
         placed = [] if ahead else _place(entry, infos)
         binds += [Bind(*request.key, request.uid, info.node.name) for request, info in placed]
         done = {request.key for request, _ in placed}
@@ -263,12 +279,20 @@ def _undo(placed: Iterable[tuple[Request, NodeInfo]]) -> None:
 def _reserve(entry: QueueEntry, infos: Sequence[NodeInfo], now: Moment) -> _Reservation | None:
     """A reservation for an entry that has waited long and lacks resources."""
     since = max(now if request.created is None else request.created for request in entry.requests)
-    # An entry that does not fit on empty nodes would hold back the others for ever.
-    if (
-        now - since < STARVATION_SECONDS
-        or len(entry.requests) < entry.needed
-        or not _place(entry, build_empty_infos(infos))
-    ):
+    return None if entry.spare or now - since < STARVATION_SECONDS else _claim(entry, infos)
+
+
+def _claims_ahead(
+    left: Iterable[tuple[QueueEntry, _Reservation | None]], infos: Sequence[NodeInfo]
+) -> Iterator[_Reservation]:
+    """What the entries before a spare pod wait for."""
+    return (claim for entry, _ in left if not entry.spare and (claim := _claim(entry, infos)))
+
+
+def _claim(entry: QueueEntry, infos: Sequence[NodeInfo]) -> _Reservation | None:
+    """The resources that the entry lacks now. None for a gang that has its minimum, as it runs; and if the entry would
+    not fit on empty nodes either: it would hold back the others for ever."""
+    if not entry.needed or len(entry.requests) < entry.needed or not _place(entry, build_empty_infos(infos)):
         return None
     lacked = {fact.resource for facts in _explain_nodes(entry, infos)[1].values() for fact in facts if fact.resource}
     return _Reservation(entry.name, frozenset(lacked)) if lacked else None
@@ -288,8 +312,7 @@ def _explain_entry(entry: QueueEntry, ahead: _Reservation | None, infos: Sequenc
     """One wait for each pod of an entry that was not placed."""
     group, needed, there = entry.group, entry.needed, len(entry.requests)
     if ahead:
-        lacked = ", ".join(sorted(ahead.lacked))
-        message = f"held back for {ahead.name}, which has waited longer and lacks {lacked}"
+        message = ahead.explain(entry)
     elif group is None or needed == 0:
         return [_wait(it, format_facts({info.node.name: info.explain(it) for info in infos})) for it in entry.requests]
     else:

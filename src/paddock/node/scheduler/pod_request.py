@@ -32,6 +32,8 @@ from paddock.node.volumes.storage import read_claim_names
 PORT_ANNOTATION = "paddock.dev/port"
 """The first port of the job's block; the creator of the pod writes it."""
 PORTS_IN_BLOCK = 20
+SPARE_LABEL = "paddock.dev/spare"
+"""`"true"`: the pod runs nothing and asks whether there is room; its creator writes it."""
 GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 
@@ -47,7 +49,8 @@ class Request:
     `grace`: the grace period of the deletion in seconds; with 0 the object is deleted without the node. `groups`: the
     PodGroups that it names, best first. `claims`: the claims that its volumes name; `unbound`: (text, detail) for each
     claim that is not bound. `problem`: why it can never be placed as written. `reported`: (reason, message) of its
-    PodScheduled condition; no decision depends on it, and equality ignores it.
+    PodScheduled condition; no decision depends on it, and equality ignores it. `spare`: it runs nothing, takes only
+    room for which no other pod waits, and belongs to no gang.
     """
 
     key: Key
@@ -71,6 +74,7 @@ class Request:
     claims: tuple[str, ...] = ()
     unbound: tuple[tuple[str, str], ...] = ()
     problem: str = ""
+    spare: bool = False
     reported: tuple[str, str] = field(default=("", ""), compare=False)
 
     @property
@@ -95,6 +99,7 @@ def read_request(pod: Manifest) -> Request:
     phase = str(status.get("phase") or "Pending")
     amounts: Amounts = {}
     problem = ""
+    spare = labels_of(pod).get(SPARE_LABEL) == "true"
     if phase not in ("Succeeded", "Failed"):
         try:
             amounts = read_pod_amounts(spec)
@@ -116,7 +121,7 @@ def read_request(pod: Manifest) -> Request:
         ports=_read_ports(pod, spec),
         owner=str(owner.get("uid")) if owner else uid_of(pod),
         holder=f"{owner.get('kind')} {namespace_of(pod)}/{owner.get('name')}" if owner else f"pod {key_of(pod)}",
-        groups=_read_groups(pod),
+        groups=() if spare else _read_groups(pod),
         priority=spec.get("priority"),
         priority_class=str(spec.get("priorityClassName") or ""),
         selector=spec.get("nodeSelector") or {},
@@ -124,6 +129,7 @@ def read_request(pod: Manifest) -> Request:
         tolerations=spec.get("tolerations") or (),
         claims=read_claim_names(spec),
         problem=problem,
+        spare=spare,
         reported=_read_reported(status),
     )
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.yaml_texts import write_yaml
 from paddock.places.docker.options import (
     MOUNTED,
     find_cards,
@@ -26,7 +27,6 @@ from paddock.places.hosts import replace_marks
 from paddock.places.programs import RankProgram
 from paddock.places.rendering import MARK, Ability, File, Hosts, Place, Rendering, Request, Unplaceable
 from paddock.places.shell import comment, is_name
-from paddock.places.yaml_texts import write_yaml
 from paddock.version import __version__
 
 _HERE = "127.0.0.1"

@@ -13,9 +13,8 @@ from paddock.jobs.script.paddle_job import LAUNCHER
 from paddock.jobs.script.request import ScriptRequest
 from paddock.jobs.script.variables import mask
 from paddock.jobs.text.phrases import Phrase, phrase, render
+from paddock.jobs.yaml_texts import ONE_LINE, represent_text
 from paddock.kube.meta import Manifest, name_of
-
-_ONE_LINE = 2**31
 
 
 class _Dumper(yaml.SafeDumper):
@@ -28,13 +27,7 @@ class _Dumper(yaml.SafeDumper):
         super().increase_indent(flow, False)
 
 
-def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    # in plain form PyYAML would fold a long text, and kubectl reads on, off, yes and no as truth values
-    quoted = text.lower() in ("on", "off", "yes", "no", "y", "n")
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"' if quoted else None)
-
-
-_Dumper.add_representer(str, _represent_text)
+_Dumper.add_representer(str, represent_text)
 
 
 def write_manifests(manifests: Sequence[Manifest]) -> str:
@@ -44,7 +37,7 @@ def write_manifests(manifests: Sequence[Manifest]) -> str:
 
 def write_manifest(manifest: Mapping[str, Any]) -> str:
     """One document; of a Secret the names alone."""
-    return yaml.dump(mask(manifest), Dumper=_Dumper, sort_keys=False, width=_ONE_LINE, allow_unicode=True)
+    return yaml.dump(mask(manifest), Dumper=_Dumper, sort_keys=False, width=ONE_LINE, allow_unicode=True)
 
 
 _COMMENTS: Mapping[str, Phrase] = {

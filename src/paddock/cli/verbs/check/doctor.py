@@ -97,10 +97,9 @@ def write_document(subjects: Sequence[Subject], output: str, language: str) -> s
     document = build_document(subjects, language)
     if output == "json":
         return json.dumps(document, indent=2, ensure_ascii=False)
-    import yaml
+    from paddock.jobs.yaml_texts import write_yaml
 
-    text: str = yaml.safe_dump(document, allow_unicode=True, sort_keys=False, width=10_000)
-    return text.rstrip("\n")
+    return write_yaml([document]).rstrip("\n")
 
 
 def _look(

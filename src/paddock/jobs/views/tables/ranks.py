@@ -9,11 +9,11 @@ from typing import Any
 
 from paddock.jobs.model import Job, Pod, PodPhase, Rank, Status
 from paddock.jobs.objects.observed import read_pod
+from paddock.jobs.text.amounts import say_amount, sort_resources
 from paddock.jobs.text.formats import format_of
 from paddock.jobs.text.phrases import render
 from paddock.jobs.views.jobs import tell_ready
 from paddock.jobs.views.pods import PodRow, rank_name, read_pod_row
-from paddock.jobs.views.queue_rows import say_amount, sort_resources
 from paddock.kube.meta import Manifest, is_controlled_by, is_deleting
 from paddock.kube.pod_amounts import read_pod_amounts
 
@@ -66,12 +66,13 @@ _TROUBLE: Mapping[PodPhase, int] = {
     PodPhase.RUNNING: 3,
     PodPhase.SUCCEEDED: 4,
 }
+_LAST = 5
 
 
 def _order(places: Mapping[str, int], pod: Pod | None, row: RankRow) -> tuple[bool, int, int, str, int]:
-    """Of the attempt first; by trouble; then by role as the job has them, and index."""
+    """Of the attempt first; by trouble; then by role as the job has them, and index. Spare pods are no trouble."""
     rank = pod.rank if pod else _read_rank(row.rank)
-    trouble = _TROUBLE[pod.phase] if pod else 1
+    trouble = _LAST if pod and pod.spare else _TROUBLE[pod.phase] if pod else 1
     return row.old, trouble, places.get(rank.role, len(places)), rank.role, rank.index
 
 

@@ -52,7 +52,8 @@ def build_timeline(
         starts.setdefault(0, created)
     own: dict[int, list[Manifest]] = {}
     for pod in pods:
-        if is_controlled_by(pod, uid) and (read := read_pod(pod)):
+        # A spare pod asks for room while the attempt runs, and has no part in it.
+        if is_controlled_by(pod, uid) and (read := read_pod(pod)) and not read.spare:
             own.setdefault(read.attempt, []).append(pod)
     rows: list[AttemptRow] = []
     after: Moment | None = None

@@ -1,0 +1,62 @@
+"""Whether PaddlePaddle's launchers meet at an etcd of the user's own, by which they change the number of ranks.
+
+Source: paddle/distributed/launch/controllers/master.py and collective.py (3.3.1): with any other master than `etcd://`
+the number is fixed, and without `--elastic_level 1` all end when one is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import pairwise
+from typing import Any
+
+from paddock.jobs.model import Role
+from paddock.jobs.reading.commands import read_commands
+
+_ETCD = "etcd://"
+
+
+def meets_at_etcd(role: Role) -> bool:
+    """Whether the containers of this role start PaddlePaddle's launcher with etcd as its master."""
+    return any(_names_etcd(each) for each in _list_containers(role))
+
+
+def survives_losses(role: Role) -> bool:
+    """Whether launchers that meet at etcd go on when one of them is lost."""
+    return any(
+        _read_variables(each).get("PADDLE_ELASTIC_LEVEL") == "1" or "1" in _read_options(each, "--elastic_level")
+        for each in _list_containers(role)
+    )
+
+
+def _list_containers(role: Role) -> list[Mapping[str, Any]]:
+    spec = role.template.get("spec")
+    containers = spec.get("containers") if isinstance(spec, Mapping) else None
+    return [each for each in (containers if isinstance(containers, list) else ()) if isinstance(each, Mapping)]
+
+
+def _names_etcd(container: Mapping[str, Any]) -> bool:
+    """`--master etcd://…` in what it starts, or a variable that says the same to one of PaddlePaddle's launchers."""
+    variables = _read_variables(container)
+    if variables.get("PADDLE_MASTER", "").startswith(_ETCD) or variables.get("PADDLE_ELASTIC_SERVER"):
+        return True
+    return any(master.startswith(_ETCD) for master in _read_options(container, "--master"))
+
+
+def _read_variables(container: Mapping[str, Any]) -> dict[str, str]:
+    entries = container.get("env")
+    mappings = [each for each in (entries if isinstance(entries, list) else ()) if isinstance(each, Mapping)]
+    return {str(each.get("name")): str(each["value"]) for each in mappings if each.get("value")}
+
+
+def _read_options(container: Mapping[str, Any], option: str) -> list[str]:
+    # text that a shell would refuse has a problem of its own
+    with suppress(ValueError):
+        return [value for words in read_commands(container) for value in _read_values(words, option)]
+    return []
+
+
+def _read_values(words: Sequence[str], option: str) -> Iterator[str]:
+    yield from (word.partition("=")[2] for word in words if word.startswith(f"{option}="))
+    yield from (value for name, value in pairwise(words) if name == option)

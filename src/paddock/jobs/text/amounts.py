@@ -1,0 +1,36 @@
+"""What a pod asks of a node, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from paddock.jobs.text.phrases import Phrase, counted, phrase
+from paddock.kube.quantities import format_bytes, format_quantity
+
+_GPU = "nvidia.com/gpu"
+
+
+def say_amount(name: str, amount: Fraction) -> Phrase | str:
+    """`2 CPUs`, `1.5 CPUs`, `4.0 GiB`, `1 GPU`, `2 example.com/npu`."""
+    count = int(amount) if amount.denominator == 1 else say_number(amount)
+    if name == "cpu":
+        return counted("{count} CPU", "{count} CPUs", count=count)
+    if name == _GPU:
+        return counted("{count} GPU", "{count} GPUs", count=count)
+    if name == "memory":
+        return format_bytes(amount)
+    if name == "ephemeral-storage":
+        return phrase("{amount} of disk", amount=format_bytes(amount))
+    return f"{format_quantity(amount)} {name}"
+
+
+def say_number(amount: Fraction) -> str:
+    return f"{float(amount):g}"
+
+
+def sort_resources(amounts: Mapping[str, Any]) -> list[str]:
+    """cpu, memory, then the others by name."""
+    first = ("cpu", "memory")
+    return sorted(amounts, key=lambda name: (first.index(name) if name in first else len(first), name))

@@ -1,0 +1,48 @@
+"""YAML that Paddock writes is read back as the same values, by the rules of kubectl."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paddock.jobs.preflight import read_documents
+from paddock.jobs.reading.scalars import read_scalar
+from paddock.jobs.yaml_texts import write_yaml
+
+TEXTS = ["y", "N", "on", "1e3", "1e-3", "0o17", "08", "1_000", ".5", "1.", "", "~", "null", "=", "1:30", "2021-01-01"]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_text_that_kubectl_would_read_as_another_value_is_in_quotes(text: str) -> None:
+    written = write_yaml([{"value": text}])
+    assert read_documents(written)[0].manifest == {"value": text}, written
+    if read_scalar(text) != text:
+        assert written == f"value: '{text}'\n"
+
+
+def test_a_text_that_needs_no_quotes_has_none_and_shared_parts_are_written_out() -> None:
+    shared = {"lr": "1e-3", "mode": "yes sir"}
+    assert write_yaml([{"b": shared, "a": shared}]) == (
+        "b:\n  lr: '1e-3'\n  mode: yes sir\na:\n  lr: '1e-3'\n  mode: yes sir\n"
+    )
+
+
+SCALARS = (
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text(max_size=12) | st.sampled_from(TEXTS)
+    | st.from_regex(r"[-+]?[0-9._]{1,5}([eE][-+]?[0-9]{1,2})?", fullmatch=True) | st.floats().map(str)
+)  # fmt: skip
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3)
+)
+
+
+@given(st.dictionaries(st.sampled_from(TEXTS) | st.text(max_size=6), VALUES, min_size=1, max_size=4))
+def test_any_value_is_read_back(document: dict[str, Any]) -> None:
+    written = write_yaml([document])
+    (found,) = read_documents(written)
+    assert (found.manifest, found.problems) == (document, ()), written
+    assert yaml.safe_load(written) == document, "and by PyYAML, which other tools of Python read it with"
