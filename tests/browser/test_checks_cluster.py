@@ -45,6 +45,10 @@ def build_waiting(name: str) -> dict[str, Any]:
     return job
 
 
+def cause_of(cluster: Cluster, name: str) -> str:
+    return str(cluster.job(name).get("status", {}).get("cause", {}).get("reason"))
+
+
 def explain(cluster: Cluster, name: str, language: str) -> str:
     """What the command line prints, on one line, as terminals wrap lines."""
     environment = {**cluster.environment, "LC_ALL": {"en": "C.UTF-8", "zh": "zh_CN.UTF-8"}[language], "COLUMNS": "999"}
@@ -111,7 +115,8 @@ async def test_a_waiting_job_says_what_explain_says(cluster: Cluster, page: Page
     """Check 7: a waiting job's sentence equals `paddock explain`, zh and en."""
     url = await sign_in(page, cluster)
     await asyncio.to_thread(cluster.create, STORED, build_waiting("greedy"))
-    await become("its cause", lambda: cluster.job("greedy").get("status", {}).get("cause"))
+    # Its first cause may be that its pod is not there yet.
+    await become("its cause", lambda: cause_of(cluster, "greedy") == "WaitingForScheduler")
     for language in ("en", "zh"):
         said = await asyncio.to_thread(explain, cluster, "greedy", language)
         await page.goto(f"{url}{JOBS}/greedy?lang={language}")
