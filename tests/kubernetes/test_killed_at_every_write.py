@@ -159,5 +159,7 @@ async def test_whenever_the_operator_is_killed_the_job_comes_to_the_same_end(
 
 def _may_merge(target: Target | None) -> bool:
     """Two things that are seen at once are one write of the status, and of its event; and a kubelet may be told twice,
-    where the watch is late to say that it was told (`policies.wake`)."""
-    return target is not None and target[1] > 1 and target[0][1] in ("paddlejobs/status", "events", "pods")
+    where the watch is late to say that it was told, or not at all, where the pod goes first (`policies.wake`)."""
+    if target is None or target[0][:2] == ("patch", "pods"):
+        return target is not None
+    return target[1] > 1 and target[0][1] in ("paddlejobs/status", "events", "pods")
