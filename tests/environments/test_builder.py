@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from paddock.environments.disk import OTHERS
 from paddock.environments.failures import BuildFailed
 from paddock.environments.progress import Progress
 from paddock.environments.pythons import Python
+from paddock.environments.uv import Uv, UvRuns
 
 TINY = Definition("tiny", requirements=("tiny==1.0",), verify="import tiny")
 
@@ -281,3 +283,18 @@ async def test_a_disk_that_is_too_small_fails_the_build_during_the_download(tmp_
     assert sentence.startswith("tiny 1.0 needs at least ")
     assert f"free where {builder.root} is: free some space" in sentence
     assert leftovers(builder) == []
+
+
+async def test_what_uv_leaves_in_its_temporary_directory_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The locks of builds from source, as of setuptools."""
+    (temporary := tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    program = tmp_path / "uv"
+    program.write_text('#!/bin/sh\ntouch "$TMPDIR/uv-setuptools.lock" && echo "$TMPDIR"\n')
+    program.chmod(0o755)
+    python = Python(Path("/usr/bin/python3"), (3, 12, 0))
+    runs = UvRuns(Uv(str(program), dict(os.environ), tmp_path, tmp_path), TINY, python, lambda _: None)
+    assert (await runs.run("venv")).strip().startswith(f"{temporary}/")
+    assert not list(temporary.iterdir())

@@ -10,6 +10,7 @@ import asyncio
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -149,9 +150,10 @@ class UvRuns:
         environment = {
             name: value for name, value in {**settings.environment, **variables}.items() if value is not None
         }
-        status, output = await run_on_terminal(
-            [self.uv.program, *arguments, *flags], environment, self.uv.root, on_text
-        )
+        # uv leaves the locks of its builds in TMPDIR.
+        with tempfile.TemporaryDirectory(prefix="paddock-uv-") as temporary:
+            command = [self.uv.program, *arguments, *flags]
+            status, output = await run_on_terminal(command, {**environment, "TMPDIR": temporary}, self.uv.root, on_text)
         text = plain_text(output)
         self.log.append(text)
         self.save()
