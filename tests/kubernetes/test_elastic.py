@@ -11,8 +11,7 @@ import pytest
 from paddock.jobs.model import Settings
 from paddock.kube.meta import NODES, PODS, Manifest, name_of
 from support.operator_seam import JOBS, build_job, running, status_of, until
-from support.programs import need
-from support.worlds import ControlPlane, World, find_programs, open_real
+from support.worlds import ControlPlane, World, open_hollow_nodes, open_real
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -29,16 +28,8 @@ ALONE = {
 
 @pytest.fixture
 def nodes(tmp_path: Path) -> Iterator[ControlPlane]:
-    programs = find_programs()
-    need("kubemark", path=str(programs))
-    plane = ControlPlane(tmp_path / "plane", programs)
-    try:
-        plane.up("--controllers", "--scheduler")
-        plane.node("up", "--hollow", "2")
+    with open_hollow_nodes(tmp_path / "plane", 2) as plane:
         yield plane
-    finally:
-        plane.node("down")
-        plane.down()
 
 
 async def cordon(world: World, node: str, *, away: bool) -> None:

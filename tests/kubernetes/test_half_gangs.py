@@ -17,8 +17,7 @@ from paddock.jobs.model import CauseRecord, Settings
 from paddock.jobs.text.explain import explain
 from paddock.kube.meta import NODES, PODS, PRIORITY_CLASSES, Manifest, name_of
 from support.operator_seam import running, until
-from support.programs import need
-from support.worlds import ControlPlane, World, find_programs, open_real
+from support.worlds import ControlPlane, World, open_hollow_nodes, open_real
 
 GPU = "nvidia.com/gpu"
 FIRST, SECOND = "x", "x-n"
@@ -29,17 +28,9 @@ pytestmark = pytest.mark.kubernetes
 
 @pytest.fixture
 def nodes(tmp_path: Path) -> Iterator[ControlPlane]:
-    programs = find_programs()
-    need("kubemark", path=str(programs))
-    plane = ControlPlane(tmp_path / "plane", programs)
-    try:
-        plane.up("--controllers", "--scheduler")
-        plane.node("up", "--hollow", "1")
+    with open_hollow_nodes(tmp_path / "plane", 1) as plane:
         plane.down("--only", "kube-scheduler")
         yield plane
-    finally:
-        plane.node("down")
-        plane.down()
 
 
 FIRST_CLASS = "masters-first"

@@ -19,8 +19,7 @@ from paddock.jobs.model import Settings
 from paddock.kube.errors import Conflict, NotFound
 from paddock.kube.meta import CONFIG_MAPS, EVENTS, NODES, PODS, Manifest, is_deleting, name_of, uid_of
 from support.operator_seam import JOBS, build_job, running, status_of, until
-from support.programs import need
-from support.worlds import ControlPlane, World, find_programs, open_real
+from support.worlds import ControlPlane, World, open_hollow_nodes, open_real
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -38,16 +37,8 @@ POD = {
 @pytest.fixture
 def nodes(tmp_path: Path) -> Iterator[ControlPlane]:
     """A control plane of its own with a scheduler and two hollow nodes, one of which will be killed."""
-    programs = find_programs()
-    need("kubemark", path=str(programs))
-    plane = ControlPlane(tmp_path / "plane", programs)
-    try:
-        plane.up("--controllers", "--scheduler")
-        plane.node("up", "--hollow", "2")
+    with open_hollow_nodes(tmp_path / "plane", 2) as plane:
         yield plane
-    finally:
-        plane.node("down")
-        plane.down()
 
 
 async def gang(world: World, attempt: int) -> dict[str, Manifest]:

@@ -24,7 +24,7 @@ from paddock.jobs.install.crd import build_crds
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, Forbidden, InternalError, NotFound
 from paddock.kube.meta import CRDS, LEASES, NAMESPACES, PODS, Manifest, Resource, name_of
-from support.programs import lack
+from support.programs import lack, need
 
 _TOOLS = Path(__file__).resolve().parents[2] / "tools" / "kubernetes"
 _SERIAL = count()
@@ -85,6 +85,18 @@ def open_control_plane(directory: Path, *options: str) -> Iterator[ControlPlane]
         yield plane
     finally:
         plane.down()
+
+
+@contextmanager
+def open_hollow_nodes(directory: Path, number: int) -> Iterator[ControlPlane]:
+    """A control plane with kube-scheduler and hollow nodes: kubelets that say that pods run, and run nothing."""
+    need("kubemark", path=str(find_programs()))
+    with open_control_plane(directory, "--scheduler") as plane:
+        try:
+            plane.node("up", "--hollow", str(number))
+            yield plane
+        finally:
+            plane.node("down")
 
 
 @dataclass(frozen=True, slots=True)
