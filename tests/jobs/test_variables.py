@@ -154,9 +154,34 @@ def test_each_rank_is_where_the_endpoints_say_whatever_the_user_sets(kind: str, 
         own = f"{environment['POD_IP']}:{environment['PADDLE_PORT']}"
         listed = environment["PADDLE_PSERVERS_IP_PORT_LIST" if role == "ps" else "PADDLE_TRAINER_ENDPOINTS"]
         assert listed.split(",")[int(index)] == own
-        assert environment["PADDLE_TRAINER_ID"] == index
+        assert environment.get("PADDLE_TRAINER_ID") == (None if role == "ps" else index)
         assert environment["PADDLE_TRAINERS_NUM"] == "2"
         assert environment["PADDLE_PORT"] == str(port or 36_000)
+
+
+def test_a_trainers_number_is_left_out_of_servers_and_heter_ranks_which_would_fail_with_it() -> None:
+    """A file's roles often are one YAML anchor; paddle-operator put its own number over this one in every role."""
+    manifest = build_manifest(WITH_SERVERS, [{"name": "PADDLE_TRAINER_ID", "value": "0"}])
+    manifest["spec"]["heter"] = manifest["spec"]["worker"]
+    job = read_any(manifest)
+    found = {rank: each.get("PADDLE_TRAINER_ID") for rank, each in read_environments(job).items()}
+    assert found == {"ps-0": None, "ps-1": None, "worker-0": "0", "worker-1": "1", "heter-0": None, "heter-1": None}
+    said = warnings_of(job)
+    assert said[ENV.replace("worker", "ps")] == (
+        "is left out here: a parameter server with it ends by an IndexError where no worker has this number; remove "
+        "the entry, PADDLE_PSERVER_ID has the server's number"
+    )
+    assert said[ENV.replace("worker", "heter")].startswith("is left out here: a heter rank with it ends")
+    assert said[ENV] == RANK.format("PADDLE_TRAINER_ID")
+
+
+def test_a_heter_rank_has_no_gloo_even_where_its_template_asks_for_it() -> None:
+    manifest = build_manifest(WITH_SERVERS, [{"name": "PADDLE_WITH_GLOO", "value": "1"}])
+    manifest["spec"]["heter"] = manifest["spec"]["worker"]
+    job = read_any(manifest)
+    found = {rank: each["PADDLE_WITH_GLOO"] for rank, each in read_environments(job).items()}
+    assert found == dict.fromkeys(("ps-0", "ps-1", "worker-0", "worker-1"), "1") | {"heter-0": "0", "heter-1": "0"}
+    assert warnings_of(job)[ENV.replace("worker", "heter")] == RANK.format("PADDLE_WITH_GLOO")
 
 
 @pytest.mark.parametrize(("name", "value"), [("PADDLE_GLOO_RENDEZVOUS", "2"), ("FLAGS_enable_pir_api", "1")])

@@ -43,9 +43,9 @@ async def test_a_running_job_goes_on_untouched_to_its_end(world: World) -> None:
         writes = {request for request in seam.requests if request[0] in ("create", "patch", "delete")}
         assert {verb for verb, plural, _ in writes if plural != "events"} == {"patch"}
         assert {plural for _, plural, _ in writes if plural != "events"} == {"paddlejobs", "paddlejobs/status"}
-        assert {name: uid_of(pod) for name, pod in (await all_pods(world)).items()} == {
-            name: uid_of(pod) for name, pod in before.items()
-        }
+        after = await all_pods(world)
+        assert {name: uid_of(pod) for name, pod in after.items()} == {name: uid_of(pod) for name, pod in before.items()}
+        assert _numbers(after) == dict.fromkeys(TWO, "PADDLE_TRAINER_ID"), "they keep the variables that they have"
         assert (status["startTime"], status["worker"]["ready"], status["attempt"]) == (left.STARTED, "2/2", 0)
         for index in range(2):
             await _succeed(world, f"demo-worker-{index}")
@@ -123,6 +123,16 @@ async def test_a_rank_of_an_adopted_gang_that_fails_takes_the_whole_gang_to_the_
         await world.api.delete(PODS, world.namespace, "demo-worker-0", grace=0)
         made = await until(lambda: _again(world), WAIT)
     assert {pod["metadata"]["labels"]["paddock.dev/attempt"] for pod in made.values()} == {"1"}
+    assert _numbers(made) == {"ps": "PADDLE_PSERVER_ID", "worker": "PADDLE_TRAINER_ID"}
+
+
+def _numbers(pods: dict[str, Manifest]) -> dict[str, str]:
+    """By role: the variable that has a rank's number."""
+    found = {}
+    for name, pod in pods.items():
+        names = [each["name"] for each in pod["spec"]["containers"][0]["env"] if each["name"].endswith("R_ID")]
+        found[name.split("-")[1]] = ",".join(names)
+    return found
 
 
 async def _again(world: World) -> dict[str, Manifest]:

@@ -23,7 +23,7 @@ LAUNCH = ["python", "-m", "paddle.distributed.launch", "train.py", "--name", 'it
 TOOLS = Path(sys.executable).parent  # of the development environment
 SERVERS = {"ps": build_role(1, "python", "train.py"), "worker": build_role(2, "python", "train.py")}
 SHOWN = ("POD_IP", "GLOO_SOCKET_IFNAME", "MASTER_ADDR", "RANK", "TRAINING_ROLE", "PADDLE_PSERVERS_IP_PORT_LIST",
-         "PADDLE_TRAINER_ENDPOINTS", "PADDLE_TRAINER_ID", "PADDLE_PORT", "PADDLE_MASTER")  # fmt: skip
+         "PADDLE_TRAINER_ENDPOINTS", "PADDLE_TRAINER_ID", "PADDLE_PSERVER_ID", "PADDLE_PORT", "PADDLE_MASTER")  # fmt: skip
 FAKE = """#!/usr/bin/env -S python3 -I
 import json, os, sys
 print(json.dumps({"words": sys.argv[1:], "env": {name: os.environ[name] for name in SHOWN if name in os.environ}}))
@@ -94,7 +94,8 @@ def test_a_tf_job_s_nodes_become_servers_and_trainers(
     told = json.dumps({"cluster": cluster, "task": {"type": role, "index": index}})
     words, known = read(become(tmp_path, "entry.sh", TF_CONFIG=told))
     assert words == ["train.py"]
-    assert (known["TRAINING_ROLE"], known["PADDLE_TRAINER_ID"]) == ("PSERVER" if role == "ps" else "TRAINER", rank)
+    number = "PADDLE_PSERVER_ID" if role == "ps" else "PADDLE_TRAINER_ID"
+    assert (known["TRAINING_ROLE"], known[number]) == ("PSERVER" if role == "ps" else "TRAINER", rank)
     server = "10.9.0.1" if role == "ps" else "10.9.0.2"
     assert known["PADDLE_PSERVERS_IP_PORT_LIST"] == f"{server}:36000"
     endpoint = f"{known['POD_IP']}:{known['PADDLE_PORT']}"

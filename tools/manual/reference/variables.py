@@ -49,7 +49,8 @@ ENDED: Mapping[str, str] = {
 """What the command of `paddock run --on-end` gets."""
 
 PADDLE: Mapping[str, str] = {
-    "PADDLE_TRAINER_ID": "The number of the rank within its role.",
+    "PADDLE_TRAINER_ID": "The number of a worker, from 0. Parameter servers and heter ranks have none.",
+    "PADDLE_PSERVER_ID": "The number of a parameter server, from 0.",
     "TRAINING_ROLE, PADDLE_TRAINING_ROLE": "`PSERVER`, `TRAINER` or `HETER_TRAINER`.",
     "POD_IP": "The address of the rank, in the form that it has in the endpoints.",
     "PADDLE_PORT": "The port of the job; it and the 19 after it are the job's.",

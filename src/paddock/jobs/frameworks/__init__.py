@@ -31,10 +31,12 @@ class Notice:
 class OwnVariables:
     """Variables that a template sets itself and that are not simply replaced by Paddock's. `kept`: names of
     `build_environment` and `build_endpoints` for which the template's value wins. `beside`: names that Paddock does not
-    set -> what becomes of them, as they say what others say that it sets."""
+    set -> what becomes of them, as they say what others say that it sets. `left_out`: names that a rank must not have
+    -> why the template's entry does not reach it."""
 
     kept: frozenset[str] = frozenset()
     beside: Mapping[str, Phrase] = field(default_factory=dict)
+    left_out: Mapping[str, Phrase] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +76,15 @@ class Framework(Protocol):
 
     def build_environment(self, job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
         """The variables of a rank. They override the user's variables of the same names, but for
-        `own_variables(job).kept`. `port`: the first port of the job's block, None for the default."""
+        `own_variables(job, role).kept`. `port`: the first port of the job's block, None for the default."""
         ...
 
     def build_corrected(self, job: Job, rank: Rank) -> list[EnvVar]:
         """The variables that a rank gets only where its template sets them: one value for all ranks would be wrong."""
         ...
 
-    def own_variables(self, job: Job) -> OwnVariables:
-        """What becomes of variables that the template sets (`objects.variables`)."""
+    def own_variables(self, job: Job, role: str) -> OwnVariables:
+        """What becomes of variables that the template of `role` sets (`objects.variables`)."""
         ...
 
     def build_references(self, job: Job, rank: Rank) -> dict[str, str]:
@@ -125,5 +127,5 @@ class Framework(Protocol):
 
     def build_endpoints(self, job: Job, addresses: Mapping[Rank, str], port: int) -> dict[str, str]:
         """The variables that all ranks share, as the data of the ConfigMap. They override the user's variables of the
-        same names, but for `own_variables(job).kept`."""
+        same names, but for `own_variables(job, role).kept`."""
         ...

@@ -45,7 +45,7 @@ def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
     ]
 
 
-def own_variables(job: Job) -> OwnVariables:
+def own_variables(job: Job, role: str) -> OwnVariables:
     return _OWN
 
 

@@ -8,6 +8,10 @@ that cannot work are corrected:
 - With `intranet: Service` in PS mode, the endpoints are the names of Services. In Collective mode they are addresses:
   the launcher's rank 0 opens the rendezvous only if the first endpoint's host equals its own IP.
 - The gloo store has its own port, 18 above the job's, on the first server.
+- PADDLE_TRAINER_ID is for workers alone, as PaddlePaddle's own launcher gives it. paddle-operator sets it for every role,
+  and PaddlePaddle (`ps/utils/public.py`, `get_dist_env`, 2.6.2 and 3.0.0) looks up an endpoint of the workers by it in
+  every role: a server or heter rank with a number that no worker has ends by an IndexError. A server's own number is
+  PADDLE_PSERVER_ID, the name that PaddlePaddle reads (`incubate/distributed/fleet/role_maker.py`).
 - Beside parameter servers all ranks get `FLAGS_enable_pir_api=0`, unless the container's `env` sets it (its `envFrom`
   does not count: the ConfigMap of Paddock comes last there).
 
@@ -21,6 +25,7 @@ Jobs whose ranks meet at a rendezvous (`Network.rendezvous`) use other variables
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from paddock.jobs.frameworks import EnvVar, ExitCodes, Notice, OwnVariables, paddle_heter, paddle_rendezvous
@@ -48,6 +53,10 @@ PIR = "FLAGS_enable_pir_api"
 """PaddlePaddle's program representation, on by default since 3.0. Parameter servers need the older one: with PIR
 `minimize()` and `static.nn.embedding` fail (measured with 3.0.0). PaddlePaddle ignores flags that it does not know."""
 
+TRAINER_ID = "PADDLE_TRAINER_ID"
+NUMBERS = {"ps": "PADDLE_PSERVER_ID", "worker": TRAINER_ID}
+"""By role: the variable that has the rank's number within its role. A heter rank finds its number by its endpoint."""
+
 _TRAINING_ROLES = {"ps": "PSERVER", "worker": "TRAINER", "heter": paddle_heter.TRAINING_ROLE}
 _ENDPOINT_KEYS = {
     "ps": "PADDLE_PSERVERS_IP_PORT_LIST",
@@ -58,7 +67,7 @@ _ENDPOINT_KEYS = {
 
 _OWN = OwnVariables(
     kept=frozenset({
-        "TRAINER_PORTS_NUM", "PADDLE_WITH_GLOO", "PADDLE_GLOO_RENDEZVOUS", "PADDLE_GLOO_HTTP_ENDPOINT", PIR,
+        "TRAINER_PORTS_NUM", paddle_heter.WITH_GLOO, "PADDLE_GLOO_RENDEZVOUS", "PADDLE_GLOO_HTTP_ENDPOINT", PIR,
     }),
     beside={
         "PADDLE_MASTER": phrase(
@@ -75,6 +84,28 @@ _OWN = OwnVariables(
         ),
     },
 )  # fmt: skip
+
+_OF_ROLE = {
+    "ps": replace(
+        _OWN,
+        left_out={
+            TRAINER_ID: phrase(
+                "is left out here: a parameter server with it ends by an IndexError where no worker has this number; "
+                "remove the entry, PADDLE_PSERVER_ID has the server's number"
+            )
+        },
+    ),
+    paddle_heter.ROLE: replace(
+        _OWN,
+        kept=_OWN.kept - {paddle_heter.WITH_GLOO},
+        left_out={
+            TRAINER_ID: phrase(
+                "is left out here: a heter rank with it ends by an IndexError where no worker has this number; remove "
+                "the entry, as PaddlePaddle finds the number of a heter rank by its endpoint"
+            )
+        },
+    ),
+}
 
 _AT_ETCD = OwnVariables(kept=frozenset({"PADDLE_JOB_ID"}))
 
@@ -101,7 +132,7 @@ def find_mode(roles: Sequence[Role]) -> str:
 
 
 def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
-    """POD_IP, the index within the role, and the role in both of its variables."""
+    """POD_IP, the rank's number under the name of its role, and the role in both of its variables."""
     if job.launch.etcd:
         return _build_at_etcd(job)
     if job.network.rendezvous:
@@ -109,11 +140,16 @@ def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
     training_role = _TRAINING_ROLES[rank.role]
     return [
         _pod_ip(job, rank),
-        {"name": "PADDLE_TRAINER_ID", "value": str(rank.index)},
+        *_number(rank),
         {"name": "TRAINING_ROLE", "value": training_role},
         {"name": "PADDLE_TRAINING_ROLE", "value": training_role},
         *paddle_heter.build_environment(job, rank),
     ]
+
+
+def _number(rank: Rank) -> list[EnvVar]:
+    name = NUMBERS.get(rank.role)
+    return [{"name": name, "value": str(rank.index)}] if name else []
 
 
 def _build_at_etcd(job: Job) -> list[EnvVar]:
@@ -131,12 +167,12 @@ def build_corrected(job: Job, rank: Rank) -> list[EnvVar]:
     return paddle_rendezvous.build_corrected(rank) if job.network.rendezvous else []
 
 
-def own_variables(job: Job) -> OwnVariables:
+def own_variables(job: Job, role: str) -> OwnVariables:
     """Ranks need not agree on how many ports a program may use, nor on a gloo store of the user's own. Of the others,
     `paddle.distributed.launch` (launch/plugins, 3.3.1) reads none that contradicts PADDLE_TRAINER_ENDPOINTS."""
     if job.launch.etcd:
         return _AT_ETCD
-    return paddle_rendezvous.OWN if job.network.rendezvous else _OWN
+    return paddle_rendezvous.OWN if job.network.rendezvous else _OF_ROLE.get(role, _OWN)
 
 
 def build_references(job: Job, rank: Rank) -> dict[str, str]:
@@ -223,7 +259,7 @@ def build_endpoints(job: Job, addresses: Mapping[Rank, str], port: int) -> dict[
     if "ps" in hosts:
         data[PIR] = "0"
     if job.network.gloo > 0 and "ps" in hosts:
-        data["PADDLE_WITH_GLOO"] = str(job.network.gloo)
+        data[paddle_heter.WITH_GLOO] = str(job.network.gloo)
         data["PADDLE_GLOO_RENDEZVOUS"] = GLOO_BY_HTTP
         data["PADDLE_GLOO_HTTP_ENDPOINT"] = _endpoint(hosts["ps"][0], port + GLOO_PORT_OFFSET)
     return data

@@ -5,6 +5,10 @@ rules are those of PaddlePaddle's role maker (fleet/base/role_maker.py): TRAININ
 needs a next stage and a heter rank a previous one, and a heter rank finds its index by its `POD_IP:PADDLE_PORT` in the
 list of all. paddle-operator set none of these; its PADDLE_HETER_ENDPOINTS is not read by PaddlePaddle. PaddlePaddle 3.3
 has no heterogeneous servers any more.
+
+A heter rank has no gloo: with PADDLE_WITH_GLOO its `fleet.init` ends by `'NoneType' object has no attribute 'barrier'`
+(2.6.2 and 3.0.0), so it is told 0 whatever servers and workers do. PaddlePaddle's Python for this mode is broken in all
+versions that were tried; examples/heter mends it in a module of its own, and docs/servers.md tells what.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from paddock.jobs.model import Job, Rank
 ROLE = "heter"
 TRAINING_ROLE = "HETER_TRAINER"
 ALL_ENDPOINTS = "PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST"
+WITH_GLOO = "PADDLE_WITH_GLOO"
 _STAGES = {"worker": 1, ROLE: 2}
 _DEVICES = {"nvidia.com/gpu": "gpu", "kunlunxin.com/xpu": "xpu"}
 
@@ -29,7 +34,8 @@ def build_environment(job: Job, rank: Rank) -> list[EnvVar]:
     stage = {"name": "STAGE_ID", "value": str(_STAGES[rank.role])}
     if rank.role != ROLE:
         return [stage]
-    return [stage, {"name": "HETER_DEVICE_TYPE", "value": _find_device(job)}]
+    device = {"name": "HETER_DEVICE_TYPE", "value": _find_device(job)}
+    return [stage, device, {"name": WITH_GLOO, "value": "0"}]
 
 
 def build_references(job: Job, rank: Rank) -> dict[str, str]:

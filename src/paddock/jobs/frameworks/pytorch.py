@@ -123,7 +123,7 @@ def _port_of(job: Job, role: str) -> int:
     return find_port(job.role(role), container, PORT_NAME, default_port)
 
 
-def own_variables(job: Job) -> OwnVariables:
+def own_variables(job: Job, role: str) -> OwnVariables:
     return _OWN
 
 

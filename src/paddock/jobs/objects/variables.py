@@ -1,7 +1,8 @@
 """The variables that the user's container sets itself, beside those that Paddock sets: which win, and what is told.
 
-    set for a rank     Paddock's replace the user's: PADDLE_TRAINER_ID, POD_IP, PADDLE_MASTER of kubeflow.org
+    set for a rank     Paddock's replace the user's: PADDLE_TRAINER_ID of a worker, POD_IP, PADDLE_MASTER of kubeflow.org
     set for all ranks  Paddock's replace the user's, as peers read the same endpoints: PADDLE_PORT, PADDLE_TRAINERS_NUM
+    left out           the rank gets none, as it would fail with one: PADDLE_TRAINER_ID of a parameter server
     kept               the user's replaces ours where ranks need not agree, or may have another way to meet: PyTorch's,
                        but for the number of a rank (`frameworks.OwnVariables.kept`)
 
@@ -34,10 +35,12 @@ def merge_variables(job: Job, rank: Rank, theirs: Sequence[EnvVar], ours: Sequen
     """The `env` of the container that trains. `theirs`: the template's; `ours`: what Paddock sets for the rank."""
     said = {entry["name"] for entry in theirs}
     corrected = FRAMEWORKS[job.framework].build_corrected(job, rank)
-    kept = said & FRAMEWORKS[job.framework].own_variables(job).kept
+    own = FRAMEWORKS[job.framework].own_variables(job, rank.role)
+    kept = said & own.kept
     ours = [entry for entry in ours if entry["name"] not in kept]
     ours += [entry for entry in corrected if entry["name"] in said]
-    replaced = {entry["name"] for entry in ours} | _find_shared(job, said)
+    shared = said.intersection(_shared_names(job)) if said else set()
+    replaced = {entry["name"] for entry in ours} | (shared - kept) | {*own.left_out}
     # Kubernetes expands `$(NAME)` from earlier entries alone, so the user's may refer to Paddock's.
     return [*ours, *(entry for entry in theirs if entry["name"] not in replaced)]
 
@@ -51,23 +54,25 @@ def read_variable_notices(job: Job, path_of: Callable[[Role], str]) -> Iterator[
         entries = containers[index].get("env") or ()
         ours = [_of_rank(job, rank) for rank in _ends(role)] if entries else []
         for number, entry in enumerate(entries):
-            said = _judge(job, entry, [each[entry["name"]] for each in ours if entry["name"] in each], shared)
+            said = _judge(job, role, entry, [each[entry["name"]] for each in ours if entry["name"] in each], shared)
             if said is not None:
                 path = f"{path_of(role)}.template.spec.containers[{index}].env[{number}].name"
                 yield told(path, said, entry["name"], severity="warning")
 
 
-def _judge(job: Job, entry: Mapping[str, Any], ours: Sequence[EnvVar], shared: Collection[str]) -> Phrase | None:
+def _judge(
+    job: Job, role: Role, entry: Mapping[str, Any], ours: Sequence[EnvVar], shared: Collection[str]
+) -> Phrase | None:
     """`ours`: the entries of this name that ranks get; `shared`: the names that all ranks share."""
-    name, own = entry["name"], FRAMEWORKS[job.framework].own_variables(job)
+    name, own = entry["name"], FRAMEWORKS[job.framework].own_variables(job, role.name)
     if ours and _is_corrected(job, name):
         said = phrase("is overwritten: each rank gets a {name} of its own, its index", name=name)
         return None if _is_index(entry) or all(_same(entry, each) for each in ours) else said
     if ours:
         said = phrase("is overwritten: Paddock sets {name} for each rank; remove the entry", name=name)
         return None if all(_same(entry, each) for each in ours) else _keep(name) if name in own.kept else said
-    if name in own.beside:
-        return own.beside[name]
+    if told_apart := own.left_out.get(name) or own.beside.get(name):
+        return told_apart
     if name not in shared or entry.get("value") == _shared(job)[name]:
         return None
     if name in own.kept:
@@ -116,11 +121,6 @@ def _field(entry: Mapping[str, Any]) -> Any:
     source = entry.get("valueFrom")
     reference = source.get("fieldRef") if isinstance(source, Mapping) else None
     return reference.get("fieldPath") if isinstance(reference, Mapping) else source
-
-
-def _find_shared(job: Job, names: Collection[str]) -> set[str]:
-    """Those of the names that Paddock sets for all ranks, and does not keep."""
-    return {name for name in names if name in _shared_names(job)} - FRAMEWORKS[job.framework].own_variables(job).kept
 
 
 def _shared_names(job: Job) -> Collection[str]:
