@@ -10,7 +10,18 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from jobs.gangs import NOW, TEMPLATE, build_job, build_pods, build_status, deleting, failed, observe, with_pod
+from jobs.gangs import (
+    NOW,
+    TEMPLATE,
+    build_job,
+    build_pods,
+    build_status,
+    deleting,
+    failed,
+    observe,
+    with_pod,
+)
+from jobs.gangs import succeeded as ended_well
 from paddock.jobs.model import Exit, Job, Phase, Pod, PodPhase, Rank, RestartPolicy, Role
 from paddock.jobs.plan import plan
 from paddock.jobs.text.explain import explain
@@ -21,12 +32,14 @@ BOUND = 10
 
 @dataclass(frozen=True)
 class End:
-    """How a rank ends; `finished` and `delay` in seconds, from the first second and from its end."""
+    """How a rank ends; `finished` and `delay` in seconds, from the first second and from its end. `node`: empty for a
+    node of the rank's own."""
 
     code: int
     finished: int
     delay: float
     reason: str = ""
+    node: str = ""
 
     @property
     def arrives(self) -> float:
@@ -52,9 +65,10 @@ def judge(job: Job, ends: Mapping[Rank, End], seconds: float = 400) -> Outcome |
                 pod,
                 phase=PodPhase.FAILED if end.code or end.reason else PodPhase.SUCCEEDED,
                 exit=Exit(end.code, end.reason, "", NOW + end.finished),
+                node=end.node or str(pod.rank),
             )
             if (end := ends.get(pod.rank)) and end.arrives <= now
-            else pod
+            else replace(pod, node=str(pod.rank))
             for pod in build_pods(job)
         )
         planned = plan(job, status, observe(job, pods), now)
@@ -93,11 +107,15 @@ def two_arrivals(draw: st.DrawFn) -> tuple[Job, dict[Rank, End], dict[Rank, End]
     job = draw(jobs)
     first: dict[Rank, End] = {}
     second: dict[Rank, End] = {}
+    delays = st.sampled_from([0.0, 0.5, 3.0, 9.0])
+    # The ends on one node come in their order, as one kubelet tells of them, with one clock.
+    shared = [(node, draw(delays), draw(delays)) for node in ("left", "right")]
     for rank in job.ranks():
         if draw(st.integers(0, 4)):
             (code, reason), finished = draw(codes), draw(st.integers(0, 2 * BOUND))
-            for ends in (first, second):
-                ends[rank] = End(code, finished, draw(st.sampled_from([0.0, 0.5, 3.0, 9.0])), reason)
+            node, *both = draw(st.sampled_from([*shared, ("", draw(delays), draw(delays))]))
+            for ends, delay in zip((first, second), both, strict=True):
+                ends[rank] = End(code, finished, delay, reason, node)
     for ends in (first, second):
         times = [end.arrives for end in ends.values()]
         assume(times and max(times) - min(times) < BOUND)
@@ -219,11 +237,28 @@ def test_a_failed_pod_that_is_cleared_away_during_the_wait_has_failed_all_the_sa
 
 def test_a_completed_job_names_who_failed_near_its_end() -> None:
     pods = tuple(replace(pod, phase=PodPhase.SUCCEEDED, exit=Exit(0, "", "", NOW)) for pod in build_pods(PS))
-    pods = with_pod(pods, "ps-0", failed(139, 4))
+    pods = with_pod(pods, "ps-0", failed(139, 1))
     status = plan(PS, build_status(PS), observe(PS, pods), NOW).status
     assert status.phase is Phase.COMPLETED and status.cause is not None
-    said = "completed: 2 ranks succeeded; ps-0 failed less than 10 s before the last of them, or after it"
-    assert explain(status.cause) == said
+    assert explain(status.cause) == (
+        "completed: 2 ranks succeeded; ps-0 ended with exit code 139 less than 10 s before the last of them, or after "
+        "it"
+    )
+
+
+def test_a_server_that_failed_before_its_worker_on_one_node_fails_the_job_though_the_worker_ended_with_0() -> None:
+    """Two servers, one worker that does not need the second: it was Completed, and exit code 0."""
+    job = build_job(ps=2, workers=1)
+    pods = with_pod(build_pods(job), "ps-1", failed(1, 0))
+    status = plan(job, build_status(job), observe(job, pods), NOW).status
+    assert (status.phase, status.cause and status.cause.reason) == (Phase.RUNNING, "WaitingForStatuses")
+    done = with_pod(pods, "worker-0", ended_well(-3))
+    for seconds in (3, 9):
+        status = plan(job, status, observe(job, done), NOW + seconds).status
+        assert status.phase is Phase.RUNNING
+    judged = plan(job, status, observe(job, done), NOW + 14).status
+    assert judged.phase is Phase.FAILED and judged.cause is not None
+    assert explain(judged.cause).startswith("failed: ps-1 ended with exit code 1 before the workers")
 
 
 def test_a_rank_that_is_lost_during_the_wait_is_the_cause() -> None:

@@ -234,6 +234,15 @@ SENTENCES = [
     (causes.WaitingForQueue("team"), "waits for Kueue's queue team to admit it, and holds no devices"),
     (causes.Completed(1), "completed: 1 rank succeeded"),
     (
+        causes.Completed(2, ("ps-0", "ps-1")),
+        "completed: 2 ranks succeeded; ps-0 and ps-1 failed less than 10 s before the last of them, or after it",
+    ),
+    (
+        causes.CompletedServersKept(1, ("ps-0",), "Never", ("ps-1",), 1),
+        "completed: 1 rank succeeded; ps-1 ended with exit code 1 less than 10 s before the last of them, or after it; "
+        "cleanPodPolicy Never keeps ps-0, which still runs; delete the job to end it",
+    ),
+    (
         causes.PodsDeleted(tuple(f"worker-{number}" for number in range(9))),
         ("starting all ranks again: worker-0, worker-1, worker-2 and 6 more were deleted; not counted as a restart"),
     ),

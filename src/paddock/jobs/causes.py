@@ -517,10 +517,12 @@ class Deleting(Cause):
 @dataclass(frozen=True, slots=True)
 class Completed(Cause):
     """All deciding ranks succeeded. `succeeded`: how many ranks did, but for those that serve. `failed`: some of the
-    others that failed, too late to count; None without any."""
+    others that failed, too late to count; None without any. `code`: the exit code of all that failed, None where they
+    differ or it is not known."""
 
     succeeded: int
     failed: tuple[str, ...] | None = None
+    code: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -531,6 +533,8 @@ class CompletedServersKept(Cause):
     succeeded: int
     kept: tuple[str, ...]
     policy: str
+    failed: tuple[str, ...] | None = None
+    code: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,8 @@ ReadLog = Callable[[str], str]
 @dataclass(frozen=True, slots=True)
 class Result:
     """`phase`: `Completed`, `Failed`, `Suspended` (timeout, or an environment that could not be built); `Pending` of
-    a job that was not followed (detach). `cause`: the sentence that says why, empty for a job that completed.
+    a job that was not followed (detach). `cause`: the sentence that says why, empty for a job that
+    completed and of which no rank failed near its end.
     `seconds`: from the submission to the end, 0 before it. `metrics`: the last progress that each rank printed, by
     its name (`worker-0`; of a PyTorchJob `master-0` is the first). `outputs`: the directory of the job's outputs,
     None on a cluster or where there are none."""
@@ -36,7 +37,8 @@ class Result:
 
     @property
     def succeeded(self) -> bool:
-        return self.phase == Phase.COMPLETED
+        """As `paddock run` exits: it completed, and no rank failed near its end."""
+        return self.phase == Phase.COMPLETED and not self.cause
 
     def log(self, rank: str = "") -> str:
         """All that a rank has printed so far, by default the first that trains. Raises `PaddockError` where it is

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from jobs.gangs import NOW, build_job, build_pods, deleting, failed, gone, succeeded, with_pod, workers_succeeded
 from paddock.jobs import causes
-from paddock.jobs.model import CleanPods, PodPhase, Rank
+from paddock.jobs.model import CleanPods, Pod, PodPhase, Rank
 from paddock.jobs.policies.success import deciding_ranks, early_servers, plan_success
 
 PS = build_job(ps=1)
@@ -18,22 +19,57 @@ def test_workers_decide_where_there_are_servers_and_all_do_where_none_decides() 
     assert deciding_ranks(only_servers) == (Rank("ps", 0),)
 
 
+def elsewhere(change: Callable[[Pod], Pod]) -> Callable[[Pod], Pod]:
+    """The same on a node of its own, whose clock may differ from that of the workers' node."""
+    return lambda pod: replace(change(pod), node="another")
+
+
 @pytest.mark.parametrize(
     ("server", "early"),
     [
         (lambda pod: pod, False),
-        (failed(137, ago=14), False),  # clocks of nodes differ
-        (failed(137, ago=15), True),
+        (elsewhere(failed(137, ago=14)), False),  # clocks of nodes differ
+        (elsewhere(failed(137, ago=15)), True),
+        (elsewhere(succeeded(ago=15)), True),
+        (failed(1, ago=6), False),  # times have whole seconds
+        (failed(1, ago=7), True),  # one node has one clock
+        (failed(137, ago=7), True),
+        (failed(1, ago=5), False),
+        (failed(1, ago=2), False),
+        (succeeded(ago=7), False),  # ended by the workers, who may then have evaluated something
         (succeeded(ago=15), True),
         (succeeded(ago=4), False),
+        (lambda pod: replace(failed(1, ago=9)(pod), node=""), False),
         (lambda pod: replace(pod, phase=PodPhase.FAILED), False),  # nobody knows when
         (lambda pod: replace(pod, phase=PodPhase.SUCCEEDED), False),
     ],
 )
 def test_a_server_must_outlive_the_workers(server, early: bool) -> None:
+    """Before: a second server that ended by an exception three seconds before the worker made a job Completed."""
     pods = with_pod(workers_succeeded(build_pods(PS), ago=5), "ps-0", server)
     assert bool(early_servers(PS, pods)) == early
     assert (plan_success(PS, pods, ()) is None) == early
+
+
+def test_any_worker_of_the_servers_own_node_tells_the_order() -> None:
+    pods = workers_succeeded(build_pods(PS), ago=5)
+    pods = with_pod(with_pod(pods, "worker-1", elsewhere(lambda pod: pod)), "ps-0", failed(1, ago=8))
+    assert plan_success(PS, pods, ()) is None
+    pods = tuple(replace(pod, node=pod.name) for pod in pods)
+    assert plan_success(PS, pods, ()) is not None
+
+
+@pytest.mark.parametrize("policy", list(CleanPods))
+def test_a_server_that_failed_at_nearly_the_same_time_is_named_with_its_code_under_every_policy(
+    policy: CleanPods,
+) -> None:
+    """Its order is unknown, which is said: with `cleanPodPolicy: Never` it was not."""
+    job = build_job(ps=2, clean_pods=policy)
+    pods = with_pod(workers_succeeded(build_pods(job), ago=5), "ps-1", failed(1, ago=5))
+    verdict = plan_success(job, pods, ())
+    assert verdict is not None
+    assert isinstance(verdict.cause, causes.Completed | causes.CompletedServersKept)
+    assert (verdict.cause.failed, verdict.cause.code) == (("ps-1",), 1)
 
 
 def test_any_end_of_a_server_is_early_while_a_worker_runs() -> None:

@@ -23,7 +23,8 @@ LAUNCH = ["python", "-m", "paddle.distributed.launch", "train.py", "--name", 'it
 TOOLS = Path(sys.executable).parent  # of the development environment
 SERVERS = {"ps": build_role(1, "python", "train.py"), "worker": build_role(2, "python", "train.py")}
 SHOWN = ("POD_IP", "GLOO_SOCKET_IFNAME", "MASTER_ADDR", "RANK", "TRAINING_ROLE", "PADDLE_PSERVERS_IP_PORT_LIST",
-         "PADDLE_TRAINER_ENDPOINTS", "PADDLE_TRAINER_ID", "PADDLE_PSERVER_ID", "PADDLE_PORT", "PADDLE_MASTER")  # fmt: skip
+         "PADDLE_TRAINER_ENDPOINTS", "PADDLE_TRAINER_ID", "PADDLE_PSERVER_ID", "PADDLE_PORT",
+         "PADDLE_MASTER")  # fmt: skip
 FAKE = """#!/usr/bin/env -S python3 -I
 import json, os, sys
 print(json.dumps({"words": sys.argv[1:], "env": {name: os.environ[name] for name in SHOWN if name in os.environ}}))

@@ -26,6 +26,7 @@ from paddock.jobs.model import CauseRecord, CleanPods, Phase
 from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import Situation
 from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.views.ended import read_exit_code
 from paddock.jobs.views.followed import FollowedJob
 from paddock.jobs.views.given_up import write_given_up
 from paddock.jobs.views.steps import build_steps
@@ -75,7 +76,7 @@ class Outcome:
                 "its servers are kept running (cleanPodPolicy: Never): {command}", command=self._command("delete")
             )
             self.screen.notify(said)
-        return 0 if completed else 1
+        return read_exit_code(view.status.phase, view.status.cause)
 
     async def interrupt(self, view: FollowedJob, kill: asyncio.Task[None], *, by_user: bool = True) -> int:
         """The user has interrupted, or --watch has seen a change: the job is deleted."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from paddock.app.history import History
+from paddock.app.history import History, read_cause
 from paddock.cli.cluster.flags import LOCAL, Flags
 from paddock.cli.cluster.places import Place
 from paddock.cli.follow.kept_runs import Which, choose_logs, find_failed, find_kept, read_chunks, split_pod
@@ -22,6 +22,7 @@ from paddock.history.logs import LogFile
 from paddock.history.records import RunRecord
 from paddock.jobs.text.os_errors import explain_unreadable, is_of_output
 from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.views.ended import read_exit_code
 from paddock.jobs.views.pods import rank_name
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.meta import Manifest
@@ -127,7 +128,7 @@ def print_kept(
         printer.screen.notify(explain_end(run, readers_language()))
     if printer.failed:
         return 1
-    return int(request.follow and run.over and run.outcome != "Completed")
+    return read_exit_code(run.outcome, read_cause(run.cause)) if request.follow and run.over else 0
 
 
 def explain_nothing(word: str, run: RunRecord, request: Request) -> Phrase:

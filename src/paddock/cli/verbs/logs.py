@@ -30,9 +30,10 @@ from paddock.cli.output.language import readers_language
 from paddock.cli.output.periods import read_seconds
 from paddock.cli.verb import Verb
 from paddock.jobs.labels import ATTEMPT_LABEL
-from paddock.jobs.model import CleanPods, Phase, Rank
+from paddock.jobs.model import CleanPods, Rank
 from paddock.jobs.objects.pods import read_pod
 from paddock.jobs.text.phrases import Phrase, phrase
+from paddock.jobs.views.ended import read_exit_code
 from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.pods import rank_name
 from paddock.jobs.views.stored import StoredJob
@@ -179,7 +180,7 @@ async def _print_of_cluster(client: Client, place: Place, namespace: str, word: 
         keeps = read is not None and read.policies.clean_pods is CleanPods.NEVER
         console = name_console(place) if ended and place.home is None else ""
         printer.screen.notify(explain_silence(stored.key.name, chosen.ranks, of_pods, console=console, keeps=keeps))
-    return int(request.follow and ended and stored.status.phase is not Phase.COMPLETED)
+    return read_exit_code(stored.status.phase, stored.status.cause) if request.follow and ended else 0
 
 
 async def _fetch_job(client: Client, place: Place, namespace: str, word: str, which: Which) -> tuple[StoredJob, Which]:
@@ -251,7 +252,7 @@ async def _follow(client: Client, place: Place, job: StoredJob, which: Selection
             created = read_time(metadata(job.manifest).get("creationTimestamp")) or view.submitted
             whole = replace(view, submitted=created, ended=view.status.finished or view.ended)
             screen.notify(build_end(whole, screen.language))
-            return int(view.status.phase is not Phase.COMPLETED)
+            return read_exit_code(view.status.phase, view.status.cause)
         except JobDeleted:
             raise Failed(phrase("the job was deleted")) from None
         except asyncio.CancelledError:  # Ctrl-C

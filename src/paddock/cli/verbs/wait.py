@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from paddock.app.history import History
+from paddock.app.history import History, read_cause
 from paddock.app.home import is_up
 from paddock.cli.cluster.complete import complete_jobs
 from paddock.cli.cluster.errors import Failed
@@ -27,6 +27,7 @@ from paddock.cli.verb import Verb
 from paddock.jobs.model import Phase
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import Phrase, phrase, render
+from paddock.jobs.views.ended import read_exit_code
 from paddock.jobs.views.followed import FollowedJob
 from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.meta import metadata, uid_of
@@ -74,7 +75,7 @@ def answer_from_history(place: Place, namespace: str, word: str) -> int | None:
     if not runs or not runs[-1].over:
         return None
     stdout().print(explain_end(runs[-1], readers_language()))
-    return int(runs[-1].outcome != "Completed")
+    return read_exit_code(runs[-1].outcome, read_cause(runs[-1].cause))
 
 
 async def wait_for(client: Client, place: Place, namespace: str, word: str, limit: float | None, condition: str) -> int:
@@ -134,7 +135,7 @@ def read_end(job: StoredJob, condition: str) -> int | None:
     """The exit code of the wait; None while it goes on. Pure."""
     phase = job.status.phase
     if phase.terminal:
-        return int(phase is not Phase.COMPLETED)
+        return read_exit_code(phase, job.status.cause)
     return 0 if condition == "running" and phase is Phase.RUNNING else None
 
 

@@ -8,10 +8,10 @@ that cannot work are corrected:
 - With `intranet: Service` in PS mode, the endpoints are the names of Services. In Collective mode they are addresses:
   the launcher's rank 0 opens the rendezvous only if the first endpoint's host equals its own IP.
 - The gloo store has its own port, 18 above the job's, on the first server.
-- PADDLE_TRAINER_ID is for workers alone, as PaddlePaddle's own launcher gives it. paddle-operator sets it for every role,
-  and PaddlePaddle (`ps/utils/public.py`, `get_dist_env`, 2.6.2 and 3.0.0) looks up an endpoint of the workers by it in
-  every role: a server or heter rank with a number that no worker has ends by an IndexError. A server's own number is
-  PADDLE_PSERVER_ID, the name that PaddlePaddle reads (`incubate/distributed/fleet/role_maker.py`).
+- PADDLE_TRAINER_ID is for workers alone, as PaddlePaddle's own launcher gives it. paddle-operator sets it for every
+  role, and PaddlePaddle (`ps/utils/public.py`, `get_dist_env`, 2.6.2 and 3.0.0) looks up an endpoint of the workers by
+  it in every role: a server or heter rank with a number that no worker has ends by an IndexError. A server's own number
+  is PADDLE_PSERVER_ID, the name that PaddlePaddle reads (`incubate/distributed/fleet/role_maker.py`).
 - Beside parameter servers all ranks get `FLAGS_enable_pir_api=0`, unless the container's `env` sets it (its `envFrom`
   does not count: the ConfigMap of Paddock comes last there).
 

@@ -1,6 +1,6 @@
 """The variables that the user's container sets itself, beside those that Paddock sets: which win, and what is told.
 
-    set for a rank     Paddock's replace the user's: PADDLE_TRAINER_ID of a worker, POD_IP, PADDLE_MASTER of kubeflow.org
+    set for a rank     Paddock's replace the user's: a worker's PADDLE_TRAINER_ID, POD_IP, PADDLE_MASTER of kubeflow.org
     set for all ranks  Paddock's replace the user's, as peers read the same endpoints: PADDLE_PORT, PADDLE_TRAINERS_NUM
     left out           the rank gets none, as it would fail with one: PADDLE_TRAINER_ID of a parameter server
     kept               the user's replaces ours where ranks need not agree, or may have another way to meet: PyTorch's,

@@ -6,12 +6,14 @@
   worker (training-operator), as its ranks end together. A Master that goes on after all workers have succeeded may be
   saving; it is given `Settings.master_wait` seconds. Workers that go on after it have a time too (`policies.ending`).
 
-The clocks of two nodes differ, so finish times nearer than `SAME_TIME` have no order, and count as the same time.
+The clocks of two nodes differ, so finish times nearer than `SAME_TIME` have no order, and count as the same time. One
+node has one clock: there a rank that failed is before a success that came `ONE_CLOCK` later (decision 38).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from paddock.jobs import causes
 from paddock.jobs.model import CleanPods, Job, Pod, PodPhase, Rank, Settings, Status
@@ -20,6 +22,8 @@ from paddock.kube.times import Moment
 
 SAME_TIME = 10
 """Seconds."""
+ONE_CLOCK = 2
+"""Seconds. Finish times are whole seconds, so a difference of one may be none."""
 
 _MOST_NAMED = 4
 _ALIVE = (PodPhase.STARTING, PodPhase.RUNNING)
@@ -37,8 +41,8 @@ def early_servers(job: Job, pods: Sequence[Pod], first_noticed: Moment | None = 
     ended = [pod for pod in pods if pod.ended and pod.rank in serving]
     if not has_succeeded(job, _succeeded(pods)):
         return tuple(ended)
-    last = _last_finish(deciding_ranks(job), pods)
-    return tuple(pod for pod in ended if _is_before(_finished(pod, first_noticed), last))
+    done = _find_successes(deciding_ranks(job), pods)
+    return tuple(pod for pod in ended if _is_before(pod, done, first_noticed))
 
 
 def plan_success(
@@ -48,17 +52,22 @@ def plan_success(
     deciding = deciding_ranks(job)
     if not has_succeeded(job, _succeeded(pods)):
         return None
-    last = _last_finish(deciding, pods)
-    if any(_is_before(moment, last) for moment in _needed_ends(job, pods, missing, first_noticed)):
+    done = _find_successes(deciding, pods)
+    if any(_is_before(pod, done, first_noticed) for pod in _needed_ends(job, pods)):
+        return None
+    if missing and first_noticed is not None and done.last - first_noticed >= SAME_TIME:
         return None
     count = len(_succeeded(pods) - _ranks(job, serves=True))
     kept = tuple(str(pod.rank) for pod in pods if pod.phase in _ALIVE)
     policy = job.policies.clean_pods
-    if kept and policy in (CleanPods.NEVER, CleanPods.ON_FAILURE):
-        return plan_completion(causes.CompletedServersKept(count, kept, job.policies.clean_up))
     # Those that are being deleted were ended by somebody.
-    failed = tuple(str(pod.rank) for pod in pods if pod.phase is PodPhase.FAILED and not pod.deleting)
-    return plan_completion(causes.Completed(count, failed[:_MOST_NAMED] or None))
+    failed = [pod for pod in pods if pod.phase is PodPhase.FAILED and not pod.deleting]
+    named = tuple(str(pod.rank) for pod in failed[:_MOST_NAMED]) or None
+    if kept and policy in (CleanPods.NEVER, CleanPods.ON_FAILURE):
+        return plan_completion(
+            causes.CompletedServersKept(count, kept, job.policies.clean_up, named, _find_code(failed))
+        )
+    return plan_completion(causes.Completed(count, named, _find_code(failed)))
 
 
 def plan_master(
@@ -84,16 +93,13 @@ def _ranks(job: Job, *, serves: bool) -> frozenset[Rank]:
     return frozenset(rank for role in job.roles if not role.decides and role.serves is serves for rank in role.ranks())
 
 
-def _needed_ends(
-    job: Job, pods: Sequence[Pod], missing: Collection[Rank], first_noticed: Moment | None
-) -> Iterator[Moment | None]:
-    """The finish times of ends that count against a success if they came before it: of ranks that serve, of failed
-    ranks, of pods that are gone. A deciding rank that is gone would have to succeed again."""
+def _needed_ends(job: Job, pods: Sequence[Pod]) -> Iterator[Pod]:
+    """The pods whose end counts against a success if it came before: of ranks that serve, and of those that failed. A
+    deciding rank that is gone would have to succeed again."""
     serving, deciding = _ranks(job, serves=True), set(deciding_ranks(job))
     for pod in pods:
         if pod.rank not in deciding and pod.ended and (pod.rank in serving or pod.phase is PodPhase.FAILED):
-            yield _finished(pod, first_noticed)
-    yield from (first_noticed for _ in missing)
+            yield pod
 
 
 def last_success(job: Job, pods: Sequence[Pod]) -> Moment | None:
@@ -116,9 +122,29 @@ def _succeeded(pods: Sequence[Pod]) -> frozenset[Rank]:
     return frozenset(pod.rank for pod in pods if pod.phase is PodPhase.SUCCEEDED)
 
 
-def _last_finish(ranks: Collection[Rank], pods: Sequence[Pod]) -> Moment:
-    succeeded = [pod for pod in pods if pod.rank in ranks and pod.phase is PodPhase.SUCCEEDED]
-    return max((_finished(pod, None) or 0.0 for pod in succeeded), default=0.0)
+@dataclass(frozen=True, slots=True)
+class _Successes:
+    """When the last deciding rank succeeded: of all, and on each node by its name."""
+
+    last: Moment
+    by_node: Mapping[str, Moment]
+
+
+def _find_successes(ranks: Collection[Rank], pods: Sequence[Pod]) -> _Successes:
+    last, by_node = 0.0, dict[str, Moment]()
+    deciding = frozenset(ranks)
+    for pod in pods:
+        if pod.rank in deciding and pod.phase is PodPhase.SUCCEEDED:
+            moment = _finished(pod, None) or 0.0
+            last = max(last, moment)
+            by_node[pod.node] = max(moment, by_node.get(pod.node, 0.0))
+    return _Successes(last, by_node)
+
+
+def _find_code(failed: Sequence[Pod]) -> int | None:
+    """The exit code that all of these ended with; None where they differ or it is not known."""
+    codes = {pod.exit.code if pod.exit is not None else None for pod in failed}
+    return codes.pop() if len(codes) == 1 else None
 
 
 def _finished(pod: Pod, otherwise: Moment | None) -> Moment | None:
@@ -126,6 +152,15 @@ def _finished(pod: Pod, otherwise: Moment | None) -> Moment | None:
     return pod.exit.finished if known and pod.exit is not None else otherwise
 
 
-def _is_before(moment: Moment | None, last: Moment) -> bool:
-    """Whether `moment` lies so far before `last` that clocks cannot explain it. An unknown moment does not."""
-    return moment is not None and last - moment >= SAME_TIME
+def _is_before(pod: Pod, done: _Successes, otherwise: Moment | None) -> bool:
+    """Whether `pod` ended so far before a success that clocks cannot explain it. An unknown moment does not."""
+    moment = _finished(pod, otherwise)
+    return moment is not None and (done.last - moment >= SAME_TIME or _is_before_by_one_clock(pod, done))
+
+
+def _is_before_by_one_clock(pod: Pod, done: _Successes) -> bool:
+    """Only a failure is judged so: a program may end its servers well, and then do something else for some seconds."""
+    if pod.phase is not PodPhase.FAILED or pod.exit is None or pod.exit.finished is None:
+        return False
+    beside = done.by_node.get(pod.node) if pod.node else None
+    return beside is not None and beside - pod.exit.finished >= ONE_CLOCK

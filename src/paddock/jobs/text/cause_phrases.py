@@ -106,12 +106,21 @@ _AWAITED: Mapping[str, Callable[[Mapping[str, str]], Phrase]] = {
 
 
 def _completed(args: Args) -> Phrase:
-    said = phrase("completed: {ranks} succeeded", ranks=ranks_of(args))
+    return _with_failed(phrase("completed: {ranks} succeeded", ranks=ranks_of(args)), args)
+
+
+def _with_failed(said: Phrase, args: Args) -> Phrase:
+    """And the ranks that failed so late that a success is not judged by them."""
     if not items_of(args, "failed"):
         return said
+    if args.get("code") is None:
+        return phrase(
+            "{said}; {failed} failed less than 10 s before the last of them, or after it", said=said,
+            failed=names_of(args, "failed"),
+        )  # fmt: skip
     return phrase(
-        "{said}; {failed} failed less than 10 s before the last of them, or after it", said=said,
-        failed=names_of(args, "failed"),
+        "{said}; {failed} ended with exit code {code} less than 10 s before the last of them, or after it", said=said,
+        failed=names_of(args, "failed"), code=value_of(args, "code"),
     )  # fmt: skip
 
 
@@ -165,13 +174,11 @@ def _container_waiting(args: Args) -> Phrase:
 
 
 def _servers_kept(args: Args) -> Phrase:
+    said = _with_failed(phrase("completed: {ranks} succeeded", ranks=ranks_of(args)), args)
     return counted(
-        "completed: {ranks} succeeded; cleanPodPolicy {policy} keeps {kept}, which still runs; delete the job to end "
-        "it",
-        "completed: {ranks} succeeded; cleanPodPolicy {policy} keeps {kept}, which still run; delete the job to end "
-        "them",
-        ranks=ranks_of(args), kept=names_of(args, "kept"), policy=value_of(args, "policy"),
-        count=count_of(args, "kept"),
+        "{said}; cleanPodPolicy {policy} keeps {kept}, which still runs; delete the job to end it",
+        "{said}; cleanPodPolicy {policy} keeps {kept}, which still run; delete the job to end them",
+        said=said, kept=names_of(args, "kept"), policy=value_of(args, "policy"), count=count_of(args, "kept"),
     )  # fmt: skip
 
 
