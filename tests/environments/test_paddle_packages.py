@@ -19,6 +19,11 @@ from paddock.environments.packages.paddle import add_companions, add_servers, fi
         (('paddlepaddle==3.3.1; sys_platform == "linux"',), ("setuptools",)),
         (("paddlepaddle==3.3.1", "setuptools<81"), ()),
         (("paddlepaddle==3.3.1", "SetupTools"), ()),
+        (("paddlepaddle==3.0.0",), ("setuptools", "protobuf<7")),
+        (("paddlepaddle-gpu == 2.6.2",), ("setuptools", "protobuf<7")),
+        (("paddlepaddle<=3.0.0",), ("setuptools", "protobuf<7")),
+        (("paddlepaddle==3.0.0", "Protobuf==4.25.8"), ("setuptools",)),
+        (("paddlepaddle>=3.0.0",), ("setuptools",)),  # the newest one is taken
         (("paddlenlp", "numpy"), ()),
         ((), ()),
     ],

@@ -67,3 +67,36 @@ def test_a_worker_that_waits_for_no_server_is_known() -> None:
 
 def test_an_invalid_escape_is_no_warning_of_ours(recwarn: pytest.WarningsRecorder) -> None:
     assert read_source(rb"x = '\d'").problem == "" and list(recwarn) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('import os\nrank = os.environ["PADDLE_TRAINER_ID"]', 2),
+        ('from os import environ\ndef main():\n    return int(environ["PADDLE_TRAINER_ID"])', 3),
+        ('import os\nrank = int(os.getenv("PADDLE_TRAINER_ID"))', 2),
+        ('import os\nrank = int(os.environ.get("PADDLE_TRAINER_ID"))', 2),
+        ('import os\nrank = int(os.getenv("PADDLE_TRAINER_ID", "0"))', 0),
+        ('import os\nrank = os.environ.get("PADDLE_TRAINER_ID")', 0),
+        ('import os\nif role.is_worker():\n    rank = os.environ["PADDLE_TRAINER_ID"]', 0),
+        ('import os\ntry:\n    rank = os.environ["PADDLE_TRAINER_ID"]\nexcept KeyError:\n    rank = 0', 0),
+        ('import os\nos.environ["PADDLE_TRAINER_ID"] = "0"', 0),
+        ('import os\nrank = os.environ["PADDLE_TRAINERS_NUM"]', 0),
+        ("x = " + "(" * 90 + "1" + ")" * 90, 0),
+    ],
+)
+def test_where_a_rank_without_a_trainers_number_would_end(text: str, line: int) -> None:
+    assert read_source(text.encode()).trainer_id == line
+
+
+@pytest.mark.parametrize(
+    ("text", "device"),
+    [
+        ('with paddle.static.device_guard("gpu"):\n    pass', "gpu"),
+        ('with device_guard("gpu:1"):\n    pass', "gpu:1"),
+        ('with paddle.static.device_guard("cpu"):\n    pass', ""),
+        ("with paddle.static.device_guard(device):\n    pass", ""),
+    ],
+)
+def test_for_which_device_layers_are_marked(text: str, device: str) -> None:
+    assert read_source(text.encode()).second_stage == device

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.cli.cluster.places import Place
 from paddock.cli.submit.directory_map import MOUNT
+from paddock.cli.submit.script.files import explain_differences
+from paddock.cli.submit.script.imports import read_file
 from paddock.jobs.frameworks.python_source import START
 from paddock.jobs.labels import WORKING_DIRECTORY_ANNOTATION
 from paddock.jobs.model import Job, Rank, Role, Settings
@@ -37,6 +39,21 @@ async def fetch_programs(api: Api, place: Place, job: Job, workdir: str | None) 
     directory = Path.cwd() if workdir is None else Path(workdir).resolve()
     environments = (await api.list(ENVIRONMENTS)).items if place.home is not None else None
     return explain_programs(job, environments, directory)
+
+
+def read_warnings(job: Job, workdir: str | None) -> list[Phrase]:
+    """What is told of the Python files that the job starts and that are on this machine, as of a typed command."""
+    directory = Path.cwd() if workdir is None else Path(workdir).resolve()
+    names = {role.name for role in job.roles if role.replicas}
+    said: dict[Phrase, None] = {}
+    for role in job.roles:
+        containers = role.template["spec"]["containers"]
+        script = find_script(containers[main_container(job, containers)])
+        path = directory / script
+        if script.endswith(".py") and path.is_file():
+            found = explain_differences(script, read_file(path), servers="ps" in names, heter="heter" in names)
+            said |= dict.fromkeys(found)
+    return list(said)
 
 
 def explain_programs(job: Job, environments: Sequence[Manifest] | None, directory: Path) -> list[Phrase]:

@@ -11,7 +11,7 @@ from paddock.cli.cluster.places import Place
 from paddock.cli.submit.file_environments import Needed
 from paddock.cli.submit.job_datasets import check_datasets, leave_out_kept
 from paddock.cli.submit.job_environments import write_environments
-from paddock.cli.submit.programs import fetch_programs
+from paddock.cli.submit.programs import fetch_programs, read_warnings
 from paddock.cli.submit.replacing import delete_replaced, find_replaced
 from paddock.cli.submit.resumed import notify_resumed
 from paddock.cli.submit.script.job_secrets import refuse_missing_secrets
@@ -69,6 +69,8 @@ class Submitter:
         job = next(each for each in checked if each.is_job)
         assert job.job is not None
         programs = await fetch_programs(self.client, self.place, job.job, workdir)
+        if not self.typed:  # of a typed command it is told before
+            programs = [*read_warnings(job.job, workdir), *programs]
         await delete_replaced(self.client, replaced, self.notify)
         notify_resumed(checked, self.place, self.notify)
         self.creating()

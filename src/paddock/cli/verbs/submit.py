@@ -17,7 +17,7 @@ from paddock.cli.submit.file_environments import Needed
 from paddock.cli.submit.job_datasets import check_datasets, leave_out_kept, with_data
 from paddock.cli.submit.job_environments import write_environments
 from paddock.cli.submit.next_steps import explain_following
-from paddock.cli.submit.programs import fetch_programs
+from paddock.cli.submit.programs import fetch_programs, read_warnings
 from paddock.cli.submit.replacing import delete_replaced, find_replaced
 from paddock.cli.submit.resumed import notify_resumed
 from paddock.cli.submit.script.job_secrets import refuse_missing_secrets
@@ -74,7 +74,7 @@ def command(
         programs: list[Phrase] = []
         jobs = [each.job for each in placed if each.job]
         for job in jobs:
-            said = await fetch_programs(client, place, job, workdir)
+            said = [*read_warnings(job, workdir), *await fetch_programs(client, place, job, workdir)]
             programs += said if len(jobs) == 1 else [_of_job(job, line) for line in said]
         await delete_replaced(client, replaced, _notify)
         notify_resumed(placed, place, _notify)

@@ -1,7 +1,8 @@
 """What PaddlePaddle needs beside the packages that its wheels require, and which wheels have parameter servers. Pure.
 
 Its wheels do not require setuptools, which `paddle.utils.cpp_extension` imports, and `import paddle` imports that. A
-venv of uv does not contain it. So every environment with PaddlePaddle among its requirements gets it.
+venv of uv does not contain it. So every environment with PaddlePaddle among its requirements gets it. Nor do the wheels
+up to 3.0.0 say that their `fleet.DistributedStrategy` needs an older protobuf, without which no server trains.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ PADDLE = "paddlepaddle==3.3.1"
 PADDLE_WITH_SERVERS = "paddlepaddle==3.0.0"
 """PaddlePaddle's wheels after 3.0.0 have no parameter servers (`core.DistFleetWrapper`)."""
 PROTOBUF = "protobuf<7"
-"""The parameter servers of 3.0.0 fail with protobuf 7: `a_sync_configs is not a attribute`."""
+"""The parameter servers of 2.6.2 and 3.0.0 fail with protobuf 7: `a_sync_configs is not a attribute`; with 4 to 6 they
+work (measured)."""
 
 _LAST_WITH_SERVERS = (3, 0, 0)
 _COMPANIONS = ("setuptools",)
@@ -38,7 +40,16 @@ def add_companions(requirements: Sequence[str]) -> tuple[str, ...]:
     if not find_paddle(requirements):
         return tuple(requirements)
     named = {requirement_name(each) for each in requirements}
-    return (*requirements, *(each for each in _COMPANIONS if each not in named))
+    wanted = (*_COMPANIONS, *((PROTOBUF,) if any(map(_may_have_servers, requirements)) else ()))
+    return (*requirements, *(each for each in wanted if requirement_name(each) not in named))
+
+
+def _may_have_servers(requirement: str) -> bool:
+    """Whether it asks for a PaddlePaddle of the years of parameter servers: 3.0.0 or before."""
+    if not is_paddle(requirement) or "@" in requirement:
+        return False
+    terms = [(each[1], _read_version(each[2])) for each in _VERSION.finditer(requirement.partition(";")[0])]
+    return any(operator in ("==", "===", "<=", "<") and version <= _LAST_WITH_SERVERS for operator, version in terms)
 
 
 def lacks_servers(requirement: str) -> bool:

@@ -34,9 +34,14 @@ _TRAINS = frozenset({"worker"})
 _NAME_LABEL, _ROLE_LABEL, _ROLE_ANNOTATION = "paddle-res-name", "paddle-res-type", "paddle-resource"
 
 _NO_HETER = phrase(
-    "today's PaddlePaddle, 3.3, has no heterogeneous parameter servers any more: these pods are told what PaddlePaddle "
-    "2.3 to 3.0 read, and later ones ignore it"
+    "heterogeneous parameter servers are in PaddlePaddle 2.3 to 3.0 alone, and a program trains there only where it "
+    "mends PaddlePaddle's Python, as examples/heter does; docs/servers.md has the list"
 )
+_NO_SERVERS = phrase(
+    "heter ranks without parameter servers: PaddlePaddle takes such a job for one that is not distributed, and each "
+    "rank trains the whole net, alone; add spec.ps"
+)
+"""Source: fleet/base/role_maker.py, `_ps_env`."""
 _UNREAD = phrase(
     "is not read, and no version of paddle-operator read it: the number of pods is replicas, and what a pod may use "
     "is in resources of its containers"
@@ -136,7 +141,7 @@ def _read_roles(spec: Fields, network: Network, elastic: bool) -> tuple[Role, ..
         spec.add(Problem(spec.path_of("worker"), str(why), "nothing", allowed, said=why, code=Code.REQUIRED))
     roles = [_read_role(spec.child(name), name, network, elastic) for name in ROLES if spec.has(name)]
     if spec.has("heter"):
-        spec.warn("heter", _NO_HETER)
+        spec.warn("heter", _NO_HETER if spec.has("ps") else _NO_SERVERS)
     check_size(spec, roles)
     return tuple(roles)
 

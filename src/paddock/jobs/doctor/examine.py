@@ -16,6 +16,7 @@ from paddock.jobs.doctor.launch_block import LaunchLog
 from paddock.jobs.doctor.needs import check_needs
 from paddock.jobs.doctor.network import check_network
 from paddock.jobs.doctor.nodes import check_nodes
+from paddock.jobs.doctor.servers import check_servers
 from paddock.jobs.doctor.silence import check_silence
 from paddock.jobs.doctor.started import check_started
 from paddock.jobs.model import CauseRecord
@@ -25,6 +26,7 @@ CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     check_nodes,
     check_elastic,
     check_devices,
+    check_servers,
     check_network,
     check_started,
     check_silence,
@@ -54,6 +56,7 @@ _FOLLOWS: Mapping[str, frozenset[str]] = {
     "master-has-gone": _NOT_TOGETHER,
     "peer-was-lost": _NAMES | {"nobody-hosts-the-store", "server-was-lost"},
     "store-is-not-reached": _NAMES,
+    "server-was-lost": frozenset({"heter-is-not-reached"}),
     "old-arguments": frozenset({"old-launcher"}),
     "argument-not-in-effect": _NOT_TOGETHER | {"each-node-trains-alone"},
 }

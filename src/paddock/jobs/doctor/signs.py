@@ -1,7 +1,8 @@
 """Lines of launchers and libraries that say what went wrong, as a table: name -> texts, one of which is in the line.
 
 The lines are those of PaddlePaddle 3.0.0 and 3.3.1, PyTorch 2.13 and etcd3 0.12, as they were printed in the runs of
-tests/jobs/doctor/logs. `checks` look at names; no other module knows the texts.
+tests/jobs/doctor/logs; PaddlePaddle 2.6.2 has the same lines about servers. `checks` look at names; no other module
+knows the texts.
 """
 
 from __future__ import annotations
@@ -33,6 +34,14 @@ NO_DRIVER = "no driver"
 OLD_DRIVER = "old driver"
 NO_SERVERS = "no servers"
 SERVER_LOST = "server lost"
+NUMBER_OF_NO_WORKER = "number of no worker"
+NO_TRAINER_ID = "no trainer id"
+NEW_PROTOBUF = "new protobuf"
+HETER_BARRIER = "heter barrier"
+HETER_SPLIT = "heter split"
+WHOLE_NET = "whole net"
+HETER_DATASET = "heter dataset"
+HETER_UNREACHED = "heter unreached"
 FAILED = "failed"
 COMPLETED = "completed"
 
@@ -63,6 +72,14 @@ SIGNS: dict[str, tuple[str, ...]] = {
     OLD_DRIVER: ("CUDA driver version is insufficient", "The NVIDIA driver on your system is too old"),
     NO_SERVERS: ("has no attribute 'DistFleetWrapper'", "cannot import name 'CommContext'"),
     SERVER_LOST: ("[E112]Not connected to",),
+    NUMBER_OF_NO_WORKER: ("trainer_endpoints.split(',')[trainer_id]",),
+    NO_TRAINER_ID: ("KeyError: 'PADDLE_TRAINER_ID'",),
+    NEW_PROTOBUF: ("a_sync_configs is not a attribute",),
+    HETER_BARRIER: ("'NoneType' object has no attribute 'barrier'",),
+    HETER_SPLIT: ("'tuple' object has no attribute 'merged_var'",),
+    WHOLE_NET: ("HogwildWorker",),
+    HETER_DATASET: ("dataset is need and should be initialized", "has no attribute '_prepare_to_run'"),
+    HETER_UNREACHED: ("HeterClient::SendAndRecv meets brpc error",),
     FAILED: ("LAUNCH ERROR", "Container failed !!!", "ChildFailedError", "Pod failed"),
     COMPLETED: ("Pod completed", "all parameter server are killed"),
 }  # fmt: skip

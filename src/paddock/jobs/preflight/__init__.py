@@ -5,8 +5,8 @@ between documents. If one document has an error, the caller must not apply any o
 problem in any language. The API server validates again, without line numbers.
 
 Each kind of mistake has a module: `kinds`, `spelling`, `levels` (a field at the wrong level), `containers`, `ports`,
-`devices`, `launchers`, `old_flags`, `dumps`, `quotes`. They read manifests of any kind of job through `parts`.
-`JobApi.read_job` (`jobs.apis`) checks what a job needs to be planned; its problems come first.
+`devices`, `launchers`, `old_flags`, `servers`, `dumps`, `quotes`. They read manifests of any kind of job through
+`parts`. `JobApi.read_job` (`jobs.apis`) checks what a job needs to be planned; its problems come first.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from paddock.jobs.preflight.old_flags import check_old_flags
 from paddock.jobs.preflight.parts import Part, mapping, read_parts
 from paddock.jobs.preflight.placeholders import check_placeholders
 from paddock.jobs.preflight.quotes import check_quotes
+from paddock.jobs.preflight.servers import check_servers
 from paddock.jobs.preflight.spelling import correct_names, find_near_api
 from paddock.jobs.reading.documents import read_bytes, read_documents
 from paddock.jobs.reading.structure import check_structure
@@ -142,6 +143,7 @@ def _check_job(document: Document, api: JobApi) -> list[Problem]:
         *check_devices(parts, api.resource.kind),
         *check_launchers(parts, api.resource.kind),
         *check_old_flags(parts, api.resource.kind),
+        *check_servers(parts, api.resource.kind),
         *check_dump(document.manifest),
     )
     others = (*check_quotes(manifest), *read, *later)

@@ -10,6 +10,8 @@ import ast
 import warnings
 from dataclasses import dataclass
 
+_TRAINER_ID = "PADDLE_TRAINER_ID"
+_CONDITIONS = (ast.If, ast.IfExp, ast.Try, ast.BoolOp, ast.Match, ast.While)
 LARGEST = 2**20
 """Bytes of a script that is read; a larger one is not judged."""
 
@@ -18,7 +20,9 @@ LARGEST = 2**20
 class Source:
     """`line` (from 1), `text` and `problem` of a syntax error; 0 and empty without one. `imports`: the first parts of
     all imported modules. `reads_stdin`: it calls input() or uses sys.stdin. `starts_workers` and `waits`: it calls
-    `init_worker` of parameter servers, and looks at their addresses."""
+    `init_worker` of parameter servers, and looks at their addresses. `trainer_id`: the line of a read of
+    PADDLE_TRAINER_ID that fails where there is none, and that no condition guards; 0 without one. `second_stage`: the
+    device that `device_guard` marks layers for, so that heter ranks compute them; empty without one."""
 
     line: int = 0
     text: str = ""
@@ -27,6 +31,8 @@ class Source:
     reads_stdin: bool = False
     starts_workers: bool = False
     waits: bool = False
+    trainer_id: int = 0
+    second_stage: str = ""
 
 
 def read_source(content: bytes) -> Source:
@@ -51,7 +57,57 @@ def read_source(content: bytes) -> Source:
         reads_stdin=any(_reads_stdin(node) for node in nodes),
         starts_workers="init_worker" in attributes,
         waits=bool({"server_endpoints", "create_connection"} & (attributes | names)),
+        trainer_id=_find_trainer_id(tree),
+        second_stage=next(filter(None, map(_read_stage, nodes)), ""),
     )
+
+
+def _find_trainer_id(tree: ast.AST) -> int:
+    """The first line that a rank without the variable cannot pass. Below a condition or a `try` it is not known who
+    comes there."""
+    lines, left = [], [tree]
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.expr) and _needs_trainer_id(node):
+            lines.append(node.lineno)
+        if not isinstance(node, _CONDITIONS):
+            left.extend(ast.iter_child_nodes(node))
+    return min(lines, default=0)
+
+
+def _needs_trainer_id(node: ast.AST) -> bool:
+    """`os.environ["PADDLE_TRAINER_ID"]`, and a number of `os.getenv("PADDLE_TRAINER_ID")`."""
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.ctx, ast.Load) and _is_text(node.slice, _TRAINER_ID) and _name(node.value) == "environ"
+    if not (isinstance(node, ast.Call) and _name(node.func) == "int" and len(node.args) == 1):
+        return False
+    read = node.args[0]
+    return (
+        isinstance(read, ast.Call)
+        and _name(read.func) in ("getenv", "get")
+        and len(read.args) == 1
+        and not read.keywords
+        and _is_text(read.args[0], _TRAINER_ID)
+    )
+
+
+def _read_stage(node: ast.AST) -> str:
+    """The device of `device_guard("gpu")`; the first stage is that of the CPU."""
+    if not (isinstance(node, ast.Call) and _name(node.func) == "device_guard" and node.args):
+        return ""
+    device = node.args[0]
+    if not isinstance(device, ast.Constant) or not isinstance(device.value, str) or device.value.startswith("cpu"):
+        return ""
+    return device.value
+
+
+def _is_text(node: ast.AST, text: str) -> bool:
+    return isinstance(node, ast.Constant) and node.value == text
+
+
+def _name(node: ast.AST) -> str:
+    """The last part: `environ` of `os.environ`."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _read_imports(node: ast.AST) -> tuple[str, ...]:

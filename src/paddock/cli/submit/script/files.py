@@ -116,14 +116,28 @@ def _check_source(program: Program, machine: Machine, *, servers: bool, notify: 
         notify(said)
 
 
-def explain_differences(script: str, source: Source, *, servers: bool) -> Iterator[Phrase]:
-    """What a pod does otherwise than a shell, or a framework otherwise than expected. Pure."""
+def explain_differences(script: str, source: Source, *, servers: bool, heter: bool = False) -> Iterator[Phrase]:
+    """What a pod does otherwise than a shell, or a framework otherwise than expected. `servers`, `heter`: whether the
+    job has such ranks. Pure."""
     if source.reads_stdin:
         yield phrase(
             "warning: {script} reads standard input, and a pod has none: there it is empty (give values as arguments, "
             "--env or files)",
             script=script,
         )
+    if servers and source.trainer_id:
+        yield phrase(
+            "warning: {script}:{line} reads PADDLE_TRAINER_ID, which parameter servers do not have, and ends there by "
+            "a KeyError or TypeError: read it in workers alone (fleet.worker_index(); a server has "
+            "fleet.server_index())",
+            script=script, line=source.trainer_id,
+        )  # fmt: skip
+    if servers and source.second_stage and not heter:
+        yield phrase(
+            'warning: {script} marks layers by device_guard("{device}"), and the job has no heter ranks to compute '
+            "them: the workers do",
+            script=script, device=source.second_stage,
+        )  # fmt: skip
     if servers and source.starts_workers and not source.waits:
         yield phrase(
             "warning: {script} calls init_worker(), and servers open their ports some seconds after the workers start: "
