@@ -124,6 +124,11 @@ async def wide_and_deep() -> Program:
 
 
 @pytest.fixture
+async def heter() -> Program:
+    return await prepare("paddle-ps", Path(__file__).parents[2] / "examples" / "heter", "train.py")
+
+
+@pytest.fixture
 async def all_reduce() -> Program:
     launch = ("-m", "paddle.distributed.launch", "train.py", "--epochs=3")
     return await prepare("paddle", ALL_REDUCE, *launch)
@@ -167,6 +172,20 @@ def test_parameter_servers_train_on_the_nodes_own_network_side_by_side(
         for job, data in told.items():
             assert data["PADDLE_PSERVERS_IP_PORT_LIST"] == f"{ADDRESS}:{data['PADDLE_PORT']}"
             _assert_learned(cluster, wide_and_deep, job, tmp_path / job)
+
+
+@pytest.mark.paddle
+def test_heter_ranks_train_with_more_servers_and_heter_ranks_than_workers(
+    cluster: Cluster, heter: Program, tmp_path: Path
+) -> None:
+    ranks = {"ps": 2, "worker": 1, "heter": 2}
+    with cluster.created(build_job("heter", heter, tmp_path / "heter", ranks, withGloo=1)):
+        cluster.until_ended("heter")
+        logs = {rank: cluster.kubectl("-n", NAMESPACE, "logs", f"heter-{rank}") for rank in ("worker-0", "heter-0")}
+        losses = [float(each) for each in re.findall(r"loss (\d\.\d+)", logs["heter-0"])]
+        assert losses[-1] < 0.5 < losses[0], logs["heter-0"]
+        moved = re.search(r"embedding moved by (\S+), dense layers moved by (\S+) ", logs["worker-0"])
+        assert moved and min(map(float, moved.groups())) > 1, logs["worker-0"]
 
 
 @pytest.mark.paddle

@@ -47,6 +47,13 @@ FOUND = {
     "no-servers-ps": ["wheel-without-parameter-servers"],
     "no-servers-worker": ["wheel-without-parameter-servers"],
     "server-lost": ["server-was-lost"],
+    "server-with-trainer-id": ["trainer-id-of-no-worker"],
+    "server-without-trainer-id": ["no-trainer-id"],
+    "servers-protobuf": ["servers-and-protobuf"],
+    "heter-merged-var": ["heter-cannot-be-split"],
+    "heter-no-dataset": ["heter-without-dataset"],
+    "heter-port": ["heter-is-not-reached"],
+    "heter-gloo": ["heter-with-gloo"],
     "one-of-two": ["waits-for-peers"],
     "run-check": ["run-check-needs-two-nodes"],
     "torch-127.0.1.1": ["name-is-loopback"],
@@ -87,7 +94,7 @@ def test_the_cause_is_found_in_the_log_of_a_real_run_and_its_effects_are_not_tol
 
 
 def test_each_log_of_the_folder_is_in_a_table() -> None:
-    assert {path.stem for path in LOGS.glob("*.log")} == {*HEALTHY, *FOUND, "no-launcher"}
+    assert {path.stem for path in LOGS.glob("*.log")} == {*HEALTHY, *FOUND, "no-launcher", "heter-hogwild"}
 
 
 COMMANDS = {
@@ -161,6 +168,12 @@ MADE: dict[str, tuple[Asked, dict[str, LaunchLog], dict[str, RankSeen], list[str
     "a launcher that waits for a pod that is not there": (
         JOB, {"worker-0": WAITS}, {"worker-0": RUNS, "worker-1": RankSeen(waits=phrase("needs 1 GPU, 0 are free"))},
         ["waits-for-peers"],
+    ),
+    "a heter rank that trains the whole net": (
+        JOB, {"heter-0": read("heter-hogwild")[""]}, {"heter-0": RUNS}, ["heter-trains-alone"],
+    ),
+    "a worker that trains the whole net, as workers of plain parameter servers do": (
+        JOB, {"worker-0": read("heter-hogwild")[""]}, {"worker-0": RUNS}, [],
     ),
     "a launcher that has just begun to wait": (
         JOB, {"worker-0": WAITS}, {"worker-0": RankSeen(running=True, quiet=3.0, begun=5.0)}, [],

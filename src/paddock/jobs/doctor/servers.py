@@ -111,7 +111,7 @@ def _check_heter(case: Case) -> Iterator[Finding]:
             phrase("a worker ends at the first failure: the heter rank has ended, or had not opened its port yet"),
             phrase(
                 "look first how the heter rank ended; in the program, wait for the ports of the heter ranks before it "
-                "trains, as examples/heter/meeting.py does"
+                "trains, as examples/heter/mended.py does"
             ),
             case.asked.logs,
         )

@@ -77,7 +77,7 @@ SIGNS: dict[str, tuple[str, ...]] = {
     NEW_PROTOBUF: ("a_sync_configs is not a attribute",),
     HETER_BARRIER: ("'NoneType' object has no attribute 'barrier'",),
     HETER_SPLIT: ("'tuple' object has no attribute 'merged_var'",),
-    WHOLE_NET: ("HogwildWorker",),
+    WHOLE_NET: ("hogwild_worker.cc", "HogwildWorker"),
     HETER_DATASET: ("dataset is need and should be initialized", "has no attribute '_prepare_to_run'"),
     HETER_UNREACHED: ("HeterClient::SendAndRecv meets brpc error",),
     FAILED: ("LAUNCH ERROR", "Container failed !!!", "ChildFailedError", "Pod failed"),
