@@ -23,7 +23,7 @@ PARALLEL := -n $(shell echo $$(( $(CORES) < 5 ? $(CORES) + 3 : 8 ))) --dist load
 WAITING := -n 3 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: ALWAYS help demo demo-pytorch dist test test-all kubernetes bench chaos simulate lint types types-of-tests style format catalogues reference docs screenshots lock clean
+.PHONY: ALWAYS help demo demo-pytorch dist test test-all kubernetes bench chaos shapes simulate lint types types-of-tests style format catalogues reference docs screenshots lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -98,6 +98,9 @@ screenshots: $(VENV)/.ready-dev ## draw the READMEs' pictures of the console (ne
 
 chaos: $(VENV)/.ready-dev ## real training while ranks and nodes are lost and come back, five minutes; SECONDS=60 SEED=7 for others
 	@CHAOS_SECONDS=$(or $(SECONDS),300) CHAOS_SEED=$(or $(SEED),1) $(BIN)/python -m pytest -q -s tests/e2e/test_chaos.py
+
+shapes: $(VENV)/.ready-dev ## servers, workers and heter ranks in every kind of shape (10 min); SHAPES=servers or all for every row
+	@SHAPES=$(or $(SHAPES),pairs) $(BIN)/python -m pytest -q -s -m paddle tests/e2e/test_shapes.py
 
 simulate: $(VENV)/.ready-dev ## the operator in a hostile little world, a million steps (10 min); STEPS=50000 for so many
 	@$(BIN)/python tools/simulate.py $(or $(STEPS),1000000)

@@ -15,7 +15,16 @@ import pytest
 from paddock.jobs.preflight.old_flags import explain_launch, find_paddle_launch
 
 pytestmark = [pytest.mark.paddle, pytest.mark.timeout(300)]
-PROGRAM = "import os\nprint('ran', os.environ.get('PADDLE_TRAINER_ID'), os.environ.get('PADDLE_TRAINERS_NUM'))\n"
+PROGRAM = """
+import glob, os, time
+print('ran', os.environ.get('PADDLE_TRAINER_ID'), os.environ.get('PADDLE_TRAINERS_NUM'), flush=True)
+lists = ("PADDLE_PSERVERS_IP_PORT_LIST", "PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST")
+others = [each for name in lists for each in os.environ.get(name, "").split(",") if each]
+ran = lambda: sum("ran " in open(path).read() for kind in ("server", "heter") for path in glob.glob(f"log/{kind}log.*"))
+while os.environ.get("TRAINING_ROLE") == "TRAINER" and ran() < len(others):
+    time.sleep(0.1)
+"""
+"""A worker's end makes the launcher end all others, so it waits until each has printed its line."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +41,9 @@ class Row:
     master: bool = False
 
 
+OLD = "paddle.distributed.fleet.launch"
+SERVED = ("ran 0 1", "ran None 1")
+"""One worker, and servers and heter ranks, which have no PADDLE_TRAINER_ID."""
 ROWS = (
     Row("", 0),
     Row("--selected_gpus=0,1", 0, old=True),
@@ -53,6 +65,16 @@ ROWS = (
     Row("--selected_gpus=0,1", 0, old=True, module="paddle.distributed.fleet.launch"),
     Row("--start=6170", 0),
     Row("--my_option=1", 0, master=True),
+    Row("--server_num 1 --worker_num 1", 0, SERVED, old=True),
+    Row("--server_num=3 --worker_num=1", 0, SERVED, old=True),
+    Row("--server_num=1 --worker_num=2", 0, ("ran 0 2", "ran 1 2", "ran None 2"), old=True),
+    Row("--server_num=1 --worker_num=1 --heter_worker_num=2 --heter_devices=cpu", 0, SERVED, old=True),
+    Row("--server_num=1 --worker_num=1 --heter_devices=cpu", 1, (), old=True, words="AssertionError"),
+    Row("--nnodes 1 --server_num=1 --worker_num=1", 1, (), old=True, words="AssertionError"),
+    Row("--worker_num=1", 1, (), old=True, words="AssertionError"),
+    Row("--server_num=1 --trainer_num=1", 1, (), old=True, module=OLD, words="AssertionError"),
+    Row("--server_num=2 --servers=127.0.0.1:PORT --worker_num=1", 1, (), old=True, words="AssertionError"),
+    Row("--run_mode=collective --server_num=1 --worker_num=1", 1, (), old=True, words="AssertionError"),
     Row("", 1, (), module="paddle.distributed.launch_ps", words="No module named"),
     Row("", 1, (), module="paddle.fluid.launch", words="No module named"),
 )

@@ -27,6 +27,14 @@ TODAY = frozenset({
 })  # fmt: skip
 """Options of 3.0.0 and 3.3.1; each takes a value, and argparse takes any prefix of one."""
 
+OF_OLD = frozenset({
+    "log_dir", "backend", "nproc_per_node", "run_mode", "ips", "cluster_topo_path", "rank_mapping_path",
+    "enable_auto_mapping", "servers", "workers", "coordinators", "heter_workers", "heter_devices", "worker_num",
+    "coordinator_num", "server_num", "heter_worker_num", "http_port", "elastic_server", "elastic_pre_hook", "job_id",
+    "scale", "host", "force",
+})  # fmt: skip
+"""Options of the old launcher with a wheel for CPUs (fleet/launch.py, 2.6.2 to 3.3.1)."""
+
 _PYTHON = re.compile(r"python[\d.]*")
 _GONE = re.compile(r"paddle\.distributed\.launch_ps|paddle\.fluid(\..*)?")
 _MODULES = frozenset({"paddle.distributed.launch", "paddle.distributed.run", "paddle.distributed.fleet.launch"})
@@ -46,15 +54,23 @@ class Told:
 @dataclass(frozen=True, slots=True)
 class PaddleLaunch:
     """A command line of PaddlePaddle's launcher. `module`: what `-m` names, or `fleetrun`. `options`: name without
-    dashes -> value, None where none follows. `stray`: the option whose value the launcher takes for the program."""
+    dashes -> value, None where none follows. `stray`: the option whose value the launcher takes for the program.
+    `spaced`: options whose values stand behind a space, as each of the two launchers takes the value of an option that
+    it does not know for the program."""
 
     module: str
     options: Mapping[str, str | None]
     rest: tuple[str, ...]
     stray: str = ""
+    spaced: tuple[str, ...] = ()
 
     def value(self, name: str) -> str:
         return self.options.get(name) or ""
+
+    @property
+    def starts_old(self) -> bool:
+        """Whether it is the old launcher, where no master is named."""
+        return self.module == _OLD_MODULE or any(not find_candidates(name) for name in self.options)
 
 
 def find_paddle_launch(words: Sequence[str]) -> PaddleLaunch | None:
@@ -76,6 +92,7 @@ def find_paddle_launch(words: Sequence[str]) -> PaddleLaunch | None:
 def _read_options(module: str, words: Sequence[str]) -> PaddleLaunch:
     """As argparse reads them: an unknown option's next word is no value of it, but the program."""
     options: dict[str, str | None] = {}
+    spaced: list[str] = []
     place = 0
     while place < len(words) and words[place].startswith("-"):
         name, equals, value = words[place].lstrip("-").partition("=")
@@ -83,16 +100,17 @@ def _read_options(module: str, words: Sequence[str]) -> PaddleLaunch:
         place += 1
         if equals or known == "help":
             options[known or name] = value
-        elif known:
-            options[known] = words[place] if place < len(words) else None
+        elif known or name in OF_OLD:
+            options[known or name] = words[place] if place < len(words) else None
+            spaced.append(known or name)
             place += 1
         else:
             options[name] = None
             following = words[place : place + 2]
             if following and not following[0].startswith("-") and not following[0].endswith(".py"):
                 options[name] = following[0]
-                return PaddleLaunch(module, options, tuple(words[place:]), name)
-    return PaddleLaunch(module, options, tuple(words[place:]))
+                return PaddleLaunch(module, options, tuple(words[place:]), name, tuple(spaced))
+    return PaddleLaunch(module, options, tuple(words[place:]), spaced=tuple(spaced))
 
 
 def find_known(name: str) -> str:
@@ -176,9 +194,11 @@ def explain_launch(launch: PaddleLaunch, *, has_master: bool = False, in_job: bo
         )
         yield Told(said, "error")
         return
-    if launch.stray:
-        yield _explain_stray(launch, launch.stray)
+    if stray := launch.stray or _find_stray(launch, is_placed=is_placed):
+        yield _explain_stray(launch, stray)
         return
+    if not is_placed and launch.starts_old:
+        yield from (Told(said, "error") for said in _explain_asserted(launch))
     yield from _explain_refused(launch, is_placed=is_placed)
     yield from _explain_servers(launch, is_placed=is_placed)
     yield from _explain_placed(launch, is_placed=is_placed, in_job=in_job)
@@ -199,6 +219,7 @@ DEVICES = frozenset({"devices", "gpus", "npus", "xpus"})
 _DROPPED = frozenset({"use_paddlecloud", "print_config", "worker_endpoints", "endpoints"})
 _SERVERS = ("servers", "trainers", "server_num", "trainer_num")
 _WORKERS = {"workers": "trainers", "worker_num": "trainer_num"}
+_OF_SERVERS = _HETER | {"server_num", "servers", "worker_num", "workers", "trainer_num", "trainers"}
 _TOLD_APART = _PLACING | _REFUSED | _HETER | frozenset(_WORKERS)
 """Options that have sentences of their own."""
 
@@ -211,6 +232,49 @@ def _explain_stray(launch: PaddleLaunch, name: str) -> Told:
         name=name, value=value, advice=_advise(name, value),
     )  # fmt: skip
     return Told(said, "error")
+
+
+def _find_stray(launch: PaddleLaunch, *, is_placed: bool) -> str:
+    """The option whose value, behind a space, is the program for the launcher that runs; empty without one."""
+    known = TODAY if is_placed or not launch.starts_old else OF_OLD
+    return next((name for name in launch.spaced if name not in known), "")
+
+
+def _explain_asserted(launch: PaddleLaunch) -> Iterator[Phrase]:
+    """Why the old launcher ends with exit code 1 before it starts a program: what it asserts of servers and heter ranks
+    (fleet/launch_utils.py, ParameterServerLauncher)."""
+    given = {name for name, value in launch.options.items() if value not in (None, "", "0")}
+    if not given & _OF_SERVERS:
+        return
+    ends = phrase("the old launcher ends with an AssertionError")
+    if launch.value("run_mode") == "collective":
+        yield phrase("{ends}: --run_mode collective has no servers; leave it out", ends=ends)
+    if not given & {"server_num", "servers"}:
+        yield phrase("{ends}: name the servers by --server_num or --servers", ends=ends)
+    if not given & {"worker_num", "workers"}:
+        yield phrase("{ends}: name the workers by --worker_num or --workers, it knows no --trainer_num", ends=ends)
+    if {"server_num", "servers"} <= given and (named := _parts(launch, "servers")) != _count(launch, "server_num"):
+        yield phrase("{ends}: --server_num is {count}, and --servers names {named}", ends=ends,
+                     count=launch.value("server_num"), named=named)  # fmt: skip
+    heter = given & {"heter_workers", "heter_worker_num"}
+    if "heter_devices" in given and not heter:
+        yield phrase("{ends}: name the heter ranks by --heter_worker_num", ends=ends)
+    stages = max((launch.value(name).count(";") + 1 for name in heter), default=0)
+    devices = launch.value("heter_devices").count(";") + 1
+    if "heter_devices" in given and stages > devices:
+        yield phrase(
+            'the old launcher ends with a KeyError: there are {stages} stages of heter ranks, and --heter_devices has '
+            '{devices}; write one for each, as in "cpu;cpu"',
+            stages=stages, devices=devices,
+        )  # fmt: skip
+
+
+def _count(launch: PaddleLaunch, name: str) -> int:
+    return int(launch.value(name)) if launch.value(name).isdecimal() else 0
+
+
+def _parts(launch: PaddleLaunch, name: str) -> int:
+    return len(launch.value(name).split(","))
 
 
 def _explain_refused(launch: PaddleLaunch, *, is_placed: bool) -> Iterator[Told]:
@@ -239,7 +303,8 @@ def _explain_refused(launch: PaddleLaunch, *, is_placed: bool) -> Iterator[Told]
         yield Told(said)
     elif heter and "heter_devices" in heter:
         said = phrase("{options} are for the old launcher alone, and for PaddlePaddle up to 3.0: today's has no "
-                      "heterogeneous servers", options=_name(heter))  # fmt: skip
+                      "heterogeneous servers; a program trains there only where it mends PaddlePaddle's Python "
+                      "(docs/servers.md)", options=_name(heter))  # fmt: skip
         yield Told(said)
     elif heter:
         said = phrase(
@@ -335,8 +400,9 @@ def _explain_servers(launch: PaddleLaunch, *, is_placed: bool) -> Iterator[Told]
         yield Told(said)
     elif old:
         said = phrase(
-            "{options} start the old launcher, where gloo is off unless PADDLE_WITH_GLOO=1; it ends, and today's, with "
-            "{today}, does not: its servers never end; a job with the roles ps and worker has neither",
+            "{options} start the old launcher, which ends with exit code 0 also where a worker or a server has failed, "
+            "and where gloo is off unless PADDLE_WITH_GLOO=1; today's, with {today}, never ends, as its servers do "
+            "not; a job with the roles ps and worker has neither fault",
             options=_name(old), today=_name([_WORKERS[name] for name in old]),
         )  # fmt: skip
         yield Told(said)
