@@ -83,7 +83,7 @@ TOLD = [
     ],
 )
 def test_what_starts_servers_and_their_workers_is_not_refused(options: str) -> None:
-    """Each was run with PaddlePaddle 3.0.0. With a space the first two were refused, as today's knows no --worker_num."""
+    """Each was run with PaddlePaddle 3.0.0. The first two were refused, as today's launcher knows no --worker_num."""
     launch = find_paddle_launch(shlex.split(f"{LAUNCH} {options} t.py"))
     assert launch is not None
     assert [str(each.said) for each in explain_launch(launch) if each.severity == "error"] == []
