@@ -21,7 +21,7 @@ def test_the_loss_falls_and_both_kinds_of_parameters_change(cluster: Cluster) ->
     assert ended.code == 0, str(ended)
     assert "heterogeneous parameter servers are in PaddlePaddle 2.3 to 3.0 alone" in ended.err
     for rank in ("heter-0", "heter-1"):
-        found = re.findall(rf"^{rank} │ step (\d+)/(\d+)  loss (\d\.\d+)$", ended.out, re.MULTILINE)
+        found = re.findall(rf"^{rank} +│ step (\d+)/(\d+)  loss (\d\.\d+)$", ended.out, re.MULTILINE)
         assert float(found[-1][2]) < 0.4 < 0.6 < float(found[0][2]), str(ended)
     moved = re.search(r"embedding moved by (\S+), dense layers moved by (\S+) ", ended.out)
     assert moved and min(map(float, moved.groups())) > 1, str(ended)
@@ -39,7 +39,7 @@ def test_a_run_in_which_nothing_learns_fails(cluster: Cluster) -> None:
 def test_a_killed_rank_starts_all_again_and_they_train(cluster: Cluster, rank: str) -> None:
     """`restartPolicy: OnFailure` and a limit of one restart stand in the example's job."""
     run = cluster.start(*RUN)
-    run.until_it_prints("heter-1 │ step 40/", 200)
+    run.until_it_prints("heter-1  │ step 40/", 200)
     cluster.kill_program(cluster.pods("heter")[rank], "train.py")
     until("the restart", lambda: f"restart 1 of 1 in 10 s: {rank} was killed by signal 9" in run.err, 60)
     ended = run.end(300)
