@@ -91,7 +91,8 @@ def name_job(shape: Shape) -> str:
 def take_shape(job: dict[str, Any], shape: Shape) -> dict[str, Any]:
     spec = job["spec"]
     spec["intranet"], spec["withGloo"] = shape.intranet, shape.gloo
-    spec["runPolicy"] = {"backoffLimit": 0}
+    # A heter rank gives a connection 200 ms (brpc's default), and nine processes on two cores may need more.
+    spec["runPolicy"] = {"backoffLimit": 3 if shape.heter else 0}
     for role, count in (("ps", shape.servers), ("worker", shape.workers), ("heter", shape.heter)):
         if not count:
             spec.pop(role, None)
