@@ -38,7 +38,7 @@ def test_fields_that_do_not_affect_the_files_are_not_in_the_key(same: Definition
 @pytest.mark.parametrize(
     "other",
     [
-        replace(BASE, requirements=("paddlepaddle==3.0.0",)),
+        replace(BASE, requirements=("paddlepaddle==3.0.0", "protobuf<6")),
         replace(BASE, requirements=("paddlepaddle==3.0.1", "protobuf<7")),
         replace(BASE, index_url="https://example.com/simple"),
         replace(BASE, extra_index_urls=("https://example.com/simple",)),
