@@ -23,6 +23,12 @@ from paddock.environments.packages.paddle import add_companions, add_servers, fi
         (("paddlepaddle-gpu == 2.6.2",), ("setuptools", "protobuf<7")),
         (("paddlepaddle<=3.0.0",), ("setuptools", "protobuf<7")),
         (("paddlepaddle==3.0.0", "Protobuf==4.25.8"), ("setuptools",)),
+        (("paddlepaddle>=2.6,<3.1",), ("setuptools", "protobuf<7")),
+        (("paddlepaddle<3.0.1",), ("setuptools", "protobuf<7")),
+        (("paddlepaddle~=3.0.0",), ("setuptools", "protobuf<7")),
+        (("paddlepaddle~=2.6",), ("setuptools", "protobuf<7")),
+        (("paddlepaddle~=3.0",), ("setuptools",)),
+        (("paddlepaddle<4",), ("setuptools",)),
         (("paddlepaddle>=3.0.0",), ("setuptools",)),  # the newest one is taken
         (("paddlenlp", "numpy"), ()),
         ((), ()),

@@ -18,7 +18,7 @@ from paddock.jobs.text.formats import FORMATS
 from paddock.jobs.waiting import plan_waiting_cause
 
 WORTH: dict[str, Any] = {"tuple[str, ...]": ("worker-0",), "int": 3, "int | None": 3, "str": "so", "bool": True}
-WORTH |= {"str | None": "so", "tuple[str, ...] | None": ("ps-0",)}
+WORTH |= {"str | None": "so", "tuple[str, ...] | None": ("ps-0",), "bool | None": True}
 
 
 def class_names(cause: type[Cause]) -> set[str]:

@@ -518,11 +518,12 @@ class Deleting(Cause):
 class Completed(Cause):
     """All deciding ranks succeeded. `succeeded`: how many ranks did, but for those that serve. `failed`: some of the
     others that failed, too late to count; None without any. `code`: the exit code of all that failed, None where they
-    differ or it is not known."""
+    differ or it is not known. `server_failed`: whether one that serves is among them."""
 
     succeeded: int
     failed: tuple[str, ...] | None = None
     code: int | None = None
+    server_failed: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -535,6 +536,7 @@ class CompletedServersKept(Cause):
     policy: str
     failed: tuple[str, ...] | None = None
     code: int | None = None
+    server_failed: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

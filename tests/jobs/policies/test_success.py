@@ -5,10 +5,22 @@ from dataclasses import replace
 
 import pytest
 
-from jobs.gangs import NOW, build_job, build_pods, deleting, failed, gone, succeeded, with_pod, workers_succeeded
+from jobs.gangs import (
+    NOW,
+    build_job,
+    build_pods,
+    build_torch_job,
+    deleting,
+    failed,
+    gone,
+    succeeded,
+    with_pod,
+    workers_succeeded,
+)
 from paddock.jobs import causes
 from paddock.jobs.model import CleanPods, Pod, PodPhase, Rank
 from paddock.jobs.policies.success import deciding_ranks, early_servers, plan_success
+from paddock.jobs.views.ended import has_failed_server
 
 PS = build_job(ps=1)
 
@@ -69,7 +81,18 @@ def test_a_server_that_failed_at_nearly_the_same_time_is_named_with_its_code_und
     verdict = plan_success(job, pods, ())
     assert verdict is not None
     assert isinstance(verdict.cause, causes.Completed | causes.CompletedServersKept)
-    assert (verdict.cause.failed, verdict.cause.code) == (("ps-1",), 1)
+    assert (verdict.cause.failed, verdict.cause.code, verdict.cause.server_failed) == (("ps-1",), 1, True)
+
+
+def test_a_worker_that_aborts_while_the_master_of_its_job_still_ends_changes_nothing() -> None:
+    """Gloo aborts ranks whose peers have gone (134): the Master's word counts, and no command exits with 1 for it."""
+    job = build_torch_job()
+    pods = with_pod(build_pods(job), "master-0", succeeded(ago=2))
+    pods = with_pod(with_pod(pods, "worker-0", succeeded(ago=6)), "worker-1", failed(134, ago=6))
+    verdict = plan_success(job, pods, ())
+    assert verdict is not None
+    assert verdict.cause == causes.Completed(2, ("worker-1",), 134)
+    assert not has_failed_server(verdict.cause.record(NOW))
 
 
 def test_any_end_of_a_server_is_early_while_a_worker_runs() -> None:

@@ -30,7 +30,7 @@ TOLD = [
     (f"{LAUNCH} --workers=a:1 --servers=b:1 t.py", "warning",
      "ends with exit code 0 also where a worker or a server has failed, and where gloo is off unless "
      "PADDLE_WITH_GLOO=1; today's, with --trainers, never ends, as its servers do not"),
-    (f"{LAUNCH} --worker_num=2 t.py", "warning", "start the old launcher"),
+    (f"{LAUNCH} --worker_num=2 t.py", "warning", "the old launcher starts"),
     (f"{LAUNCH} --worker_num=2 t.py", "error", "name the servers by --server_num or --servers"),
     (f"{LAUNCH} --server_num=0 --worker_num=2 t.py", "error", "name the servers by --server_num or --servers"),
     (f"{OLD} --server_num=1 --trainer_num=1 t.py", "error", "it knows no --trainer_num"),
@@ -80,6 +80,13 @@ TOLD = [
         "--servers=a:1 --workers=b:1 --heter_workers='c:1;d:1' --heter_devices='cpu;gpu'",
         "--server_num=1 --workers=b:1,b:2",
         "--server_num 1 --trainer_num 2",
+        '--servers="$SERVERS" --workers=a:1 --server_num=2',
+        '--servers=a:1,b:1 --workers=a:1 --server_num="$PS"',
+        "--worker_num=2 $SERVER_ARGS",
+        '--worker_num=2 "$@"',
+        "--nnodes $N --server_num=1 --worker_num=1",
+        '--server_num=1 --worker_num=1 --heter_worker_num="1;1" --heter_devices="$DEVICES"',
+        f"--server_num={'9' * 5000} --servers=a:1 --worker_num=1",
     ],
 )
 def test_what_starts_servers_and_their_workers_is_not_refused(options: str) -> None:

@@ -40,6 +40,7 @@ def shell(text: str) -> dict[str, Any]:
         (shell("python train.py --rank ${PADDLE_TRAINER_ID:-0}"), ""),
         (shell("PADDLE_TRAINER_ID=0; python train.py --rank $PADDLE_TRAINER_ID"), ""),
         (shell("echo $PADDLE_TRAINER_IDS"), ""),
+        (shell("if [ $TRAINING_ROLE = TRAINER ]; then echo $PADDLE_TRAINER_ID; fi"), ""),
         ({}, ""),
     ],
 )

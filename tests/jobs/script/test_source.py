@@ -81,6 +81,8 @@ def test_an_invalid_escape_is_no_warning_of_ours(recwarn: pytest.WarningsRecorde
         ('import os\nif role.is_worker():\n    rank = os.environ["PADDLE_TRAINER_ID"]', 0),
         ('import os\ntry:\n    rank = os.environ["PADDLE_TRAINER_ID"]\nexcept KeyError:\n    rank = 0', 0),
         ('import os\nos.environ["PADDLE_TRAINER_ID"] = "0"', 0),
+        ('import os\nos.environ["PADDLE_TRAINER_ID"] = "0"\nrank = os.environ["PADDLE_TRAINER_ID"]', 0),
+        ('import os\nos.environ.setdefault("PADDLE_TRAINER_ID", "0")\nrank = os.environ["PADDLE_TRAINER_ID"]', 0),
         ('import os\nrank = os.environ["PADDLE_TRAINERS_NUM"]', 0),
         ("x = " + "(" * 90 + "1" + ")" * 90, 0),
     ],

@@ -18,6 +18,7 @@ _ERROR = "ValueError: Expected input batch_size (32) to match target batch_size 
 _GUESSES: Mapping[str, Any] = {
     "tuple[str, ...]": _RANK,
     "tuple[str, ...] | None": None,
+    "bool | None": None,
     "int": 3,
     "int | None": None,
     "bool": False,

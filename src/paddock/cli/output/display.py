@@ -10,7 +10,7 @@ from paddock.jobs.text.explain import explain
 from paddock.jobs.text.formats import format_of
 from paddock.jobs.text.phrases import Foreign, Phrase, phrase, render
 from paddock.jobs.views.building import Building
-from paddock.jobs.views.ended import format_limit, has_failed_ranks
+from paddock.jobs.views.ended import format_limit
 from paddock.jobs.views.followed import FollowedJob, find_caught_error, find_progress, find_termination_message
 from paddock.jobs.views.roles import count_role
 from paddock.kube.times import Moment, format_duration
@@ -97,7 +97,7 @@ def build_end(view: FollowedJob, language: str = "en") -> str:
 def explain_lost(view: FollowedJob, language: str = "en") -> str:
     """Which ranks of a completed job failed, in its cause's words; empty if none did."""
     cause = view.status.cause
-    if view.status.phase is not Phase.COMPLETED or cause is None or not has_failed_ranks(cause):
+    if view.status.phase is not Phase.COMPLETED or cause is None or not cause.args.get("failed"):
         return ""
     return explain(cause, language)
 

@@ -41,8 +41,11 @@ async def fetch_programs(api: Api, place: Place, job: Job, workdir: str | None) 
     return explain_programs(job, environments, directory)
 
 
-def read_warnings(job: Job, workdir: str | None) -> list[Phrase]:
-    """What is told of the Python files that the job starts and that are on this machine, as of a typed command."""
+def read_warnings(place: Place, job: Job, workdir: str | None) -> list[Phrase]:
+    """What is told of the Python files that the job starts and that are on this machine, as of a typed command. On a
+    cluster only those of --workdir are the job's."""
+    if place.home is None and workdir is None:
+        return []
     directory = Path.cwd() if workdir is None else Path(workdir).resolve()
     names = {role.name for role in job.roles if role.replicas}
     said: dict[Phrase, None] = {}
@@ -51,7 +54,9 @@ def read_warnings(job: Job, workdir: str | None) -> list[Phrase]:
         script = find_script(containers[main_container(job, containers)])
         path = directory / script
         if script.endswith(".py") and path.is_file():
-            found = explain_differences(script, read_file(path), servers="ps" in names, heter="heter" in names)
+            found = explain_differences(
+                script, read_file(path), servers="ps" in names, heter="heter" in names, serves=not role.trains
+            )
             said |= dict.fromkeys(found)
     return list(said)
 

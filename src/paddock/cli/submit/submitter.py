@@ -70,7 +70,7 @@ class Submitter:
         assert job.job is not None
         programs = await fetch_programs(self.client, self.place, job.job, workdir)
         if not self.typed:  # of a typed command it is told before
-            programs = [*read_warnings(job.job, workdir), *programs]
+            programs = [*read_warnings(self.place, job.job, workdir), *programs]
         await delete_replaced(self.client, replaced, self.notify)
         notify_resumed(checked, self.place, self.notify)
         self.creating()

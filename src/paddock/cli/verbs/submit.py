@@ -74,7 +74,7 @@ def command(
         programs: list[Phrase] = []
         jobs = [each.job for each in placed if each.job]
         for job in jobs:
-            said = [*read_warnings(job, workdir), *await fetch_programs(client, place, job, workdir)]
+            said = [*read_warnings(place, job, workdir), *await fetch_programs(client, place, job, workdir)]
             programs += said if len(jobs) == 1 else [_of_job(job, line) for line in said]
         await delete_replaced(client, replaced, _notify)
         notify_resumed(placed, place, _notify)

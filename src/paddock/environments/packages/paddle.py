@@ -21,6 +21,7 @@ PROTOBUF = "protobuf<7"
 work (measured)."""
 
 _LAST_WITH_SERVERS = (3, 0, 0)
+_NEXT = (3, 1, 0)
 _COMPANIONS = ("setuptools",)
 _VERSION = re.compile(r"(===|==|~=|>=|<=|!=|>|<)\s*(\d+(?:\.\d+)*)")
 
@@ -48,8 +49,16 @@ def _may_have_servers(requirement: str) -> bool:
     """Whether it asks for a PaddlePaddle of the years of parameter servers: 3.0.0 or before."""
     if not is_paddle(requirement) or "@" in requirement:
         return False
-    terms = [(each[1], _read_version(each[2])) for each in _VERSION.finditer(requirement.partition(";")[0])]
-    return any(operator in ("==", "===", "<=", "<") and version <= _LAST_WITH_SERVERS for operator, version in terms)
+    return any(_is_bounded(each[1], each[2]) for each in _VERSION.finditer(requirement.partition(";")[0]))
+
+
+def _is_bounded(operator: str, text: str) -> bool:
+    """Whether a term of a requirement leaves no version after 3.0, of which 3.1.0 is the first. `~=3.0.0` is below 3.1,
+    `~=3.0` below 4."""
+    version = _read_version(text)
+    if operator == "~=":
+        return version[:2] <= (3, 0) if text.count(".") > 1 else version[0] < 3
+    return version <= _NEXT if operator == "<" else operator in ("==", "===", "<=") and version < _NEXT
 
 
 def lacks_servers(requirement: str) -> bool:

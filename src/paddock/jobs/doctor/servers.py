@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from paddock.jobs.doctor import signs
 from paddock.jobs.doctor.case import Case, place_all
 from paddock.jobs.doctor.findings import Finding, Severity
+from paddock.jobs.doctor.launch_block import LaunchLog
+from paddock.jobs.doctor.signs import Sign
 from paddock.jobs.text.phrases import Phrase, phrase
 
 _MENDED = phrase(
@@ -37,12 +39,15 @@ def _check_number(case: Case) -> Iterator[Finding]:
             ),
             phrase("set PADDLE_TRAINER_ID on workers alone; Paddock does so, and paddle-operator does not"),
         )
-    if found := case.find(signs.NO_TRAINER_ID):
+    if found := _of_roles(case, signs.NO_TRAINER_ID, "ps-", "heter-"):
         yield _tell(
             "no-trainer-id",
             place_all(found),
-            phrase("the program reads PADDLE_TRAINER_ID, which a parameter server and a heter rank do not have"),
-            phrase("with it PaddlePaddle would look up a worker, and fail where there are fewer of them"),
+            phrase("the program reads PADDLE_TRAINER_ID, and this rank has none"),
+            phrase(
+                "parameter servers and heter ranks never have one: PaddlePaddle would look up a worker by it, and fail "
+                "where there are fewer of them"
+            ),
             phrase(
                 "read it in workers alone; a server's number is PADDLE_PSERVER_ID, and fleet.server_index() and "
                 "fleet.worker_index() tell both"
@@ -64,7 +69,7 @@ def _check_protobuf(case: Case) -> Iterator[Finding]:
 
 def _check_heter(case: Case) -> Iterator[Finding]:
     """What is broken in PaddlePaddle's Python, in the order in which a program meets it."""
-    if found := case.find(signs.HETER_BARRIER):
+    if found := _of_roles(case, signs.HETER_BARRIER, "heter-"):
         yield _tell(
             "heter-with-gloo",
             place_all(found),
@@ -97,8 +102,8 @@ def _check_heter(case: Case) -> Iterator[Finding]:
             "heter-without-dataset",
             place_all(found),
             phrase("train_from_dataset() has no dataset"),
-            phrase("a heter rank reads nothing of it, and must have one"),
-            phrase("give heter ranks the workers' dataset too, as examples/heter/train.py does"),
+            phrase("each rank that calls it must have one, also a heter rank, which reads nothing of it"),
+            phrase("give it one; to heter ranks that of the workers, as examples/heter/train.py does"),
         )
     if found := case.find(signs.HETER_UNREACHED):
         yield _tell(
@@ -115,6 +120,11 @@ def _check_heter(case: Case) -> Iterator[Finding]:
             ),
             case.asked.logs,
         )
+
+
+def _of_roles(case: Case, sign: str, *roles: str) -> list[tuple[str, LaunchLog, Sign]]:
+    """The logs with the sign, but for those of ranks of other roles; of a log alone the role is not known."""
+    return [each for each in case.find(sign) if "-" not in each[0] or each[0].startswith(roles)]
 
 
 def _tell(check: str, where: str, what: Phrase, why: Phrase, mend: Phrase, command: str = "") -> Finding:

@@ -75,7 +75,7 @@ SIGNS: dict[str, tuple[str, ...]] = {
     NUMBER_OF_NO_WORKER: ("trainer_endpoints.split(',')[trainer_id]",),
     NO_TRAINER_ID: ("KeyError: 'PADDLE_TRAINER_ID'",),
     NEW_PROTOBUF: ("a_sync_configs is not a attribute",),
-    HETER_BARRIER: ("'NoneType' object has no attribute 'barrier'",),
+    HETER_BARRIER: ("self._worker_comm.barrier()",),
     HETER_SPLIT: ("'tuple' object has no attribute 'merged_var'",),
     WHOLE_NET: ("hogwild_worker.cc", "HogwildWorker"),
     HETER_DATASET: ("dataset is need and should be initialized", "has no attribute '_prepare_to_run'"),

@@ -7,7 +7,7 @@
   saving; it is given `Settings.master_wait` seconds. Workers that go on after it have a time too (`policies.ending`).
 
 The clocks of two nodes differ, so finish times nearer than `SAME_TIME` have no order, and count as the same time. One
-node has one clock: there a rank that failed is before a success that came `ONE_CLOCK` later (decision 38).
+node has one clock: there a server that failed is before a success that came `ONE_CLOCK` later (decision 38).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def early_servers(job: Job, pods: Sequence[Pod], first_noticed: Moment | None = 
     if not has_succeeded(job, _succeeded(pods)):
         return tuple(ended)
     done = _find_successes(deciding_ranks(job), pods)
-    return tuple(pod for pod in ended if _is_before(pod, done, first_noticed))
+    return tuple(pod for pod in ended if _is_before(pod, done, first_noticed, serving))
 
 
 def plan_success(
@@ -53,7 +53,8 @@ def plan_success(
     if not has_succeeded(job, _succeeded(pods)):
         return None
     done = _find_successes(deciding, pods)
-    if any(_is_before(pod, done, first_noticed) for pod in _needed_ends(job, pods)):
+    serving = _ranks(job, serves=True)
+    if any(_is_before(pod, done, first_noticed, serving) for pod in _needed_ends(job, pods)):
         return None
     if missing and first_noticed is not None and done.last - first_noticed >= SAME_TIME:
         return None
@@ -62,12 +63,14 @@ def plan_success(
     policy = job.policies.clean_pods
     # Those that are being deleted were ended by somebody.
     failed = [pod for pod in pods if pod.phase is PodPhase.FAILED and not pod.deleting]
-    named = tuple(str(pod.rank) for pod in failed[:_MOST_NAMED]) or None
+    late = (
+        tuple(str(pod.rank) for pod in failed[:_MOST_NAMED]) or None,
+        _find_code(failed),
+        any(pod.rank in serving for pod in failed) or None,
+    )
     if kept and policy in (CleanPods.NEVER, CleanPods.ON_FAILURE):
-        return plan_completion(
-            causes.CompletedServersKept(count, kept, job.policies.clean_up, named, _find_code(failed))
-        )
-    return plan_completion(causes.Completed(count, named, _find_code(failed)))
+        return plan_completion(causes.CompletedServersKept(count, kept, job.policies.clean_up, *late))
+    return plan_completion(causes.Completed(count, *late))
 
 
 def plan_master(
@@ -152,10 +155,13 @@ def _finished(pod: Pod, otherwise: Moment | None) -> Moment | None:
     return pod.exit.finished if known and pod.exit is not None else otherwise
 
 
-def _is_before(pod: Pod, done: _Successes, otherwise: Moment | None) -> bool:
-    """Whether `pod` ended so far before a success that clocks cannot explain it. An unknown moment does not."""
+def _is_before(pod: Pod, done: _Successes, otherwise: Moment | None, serving: Collection[Rank]) -> bool:
+    """Whether `pod` ended so far before a success that clocks cannot explain it. An unknown moment does not. One clock
+    counts for ranks that serve: workers may abort while the Master of their job still ends."""
     moment = _finished(pod, otherwise)
-    return moment is not None and (done.last - moment >= SAME_TIME or _is_before_by_one_clock(pod, done))
+    if moment is None:
+        return False
+    return done.last - moment >= SAME_TIME or (pod.rank in serving and _is_before_by_one_clock(pod, done))
 
 
 def _is_before_by_one_clock(pod: Pod, done: _Successes) -> bool:

@@ -40,6 +40,7 @@ _GONE = re.compile(r"paddle\.distributed\.launch_ps|paddle\.fluid(\..*)?")
 _MODULES = frozenset({"paddle.distributed.launch", "paddle.distributed.run", "paddle.distributed.fleet.launch"})
 _OLD_MODULE = "paddle.distributed.fleet.launch"
 _ADDRESS = re.compile(r"\d+\.\d+\.\d+\.\d+")
+_WHOLE = re.compile(r"[1-9][0-9]{0,5}")
 _MASTER = re.compile(r"(etcd://)?[^\s:/\[\]]+:\d+(,.*)?")
 
 
@@ -235,16 +236,23 @@ def _explain_stray(launch: PaddleLaunch, name: str) -> Told:
 
 
 def _find_stray(launch: PaddleLaunch, *, is_placed: bool) -> str:
-    """The option whose value, behind a space, is the program for the launcher that runs; empty without one."""
+    """The option whose value, behind a space, is the program for the launcher that runs; empty without one, and where
+    the value is known to the shell alone."""
     known = TODAY if is_placed or not launch.starts_old else OF_OLD
-    return next((name for name in launch.spaced if name not in known), "")
+    return next((name for name in launch.spaced if name not in known and not _is_unknown(launch.value(name))), "")
+
+
+def _is_unknown(text: str) -> bool:
+    """Whether a shell or Kubernetes puts something else in its place."""
+    return "$" in text or "`" in text
 
 
 def _explain_asserted(launch: PaddleLaunch) -> Iterator[Phrase]:
     """Why the old launcher ends with exit code 1 before it starts a program: what it asserts of servers and heter ranks
     (fleet/launch_utils.py, ParameterServerLauncher)."""
     given = {name for name, value in launch.options.items() if value not in (None, "", "0")}
-    if not given & _OF_SERVERS:
+    # `$ARGUMENTS` in the place of the program may hold the options that are missing.
+    if not given & _OF_SERVERS or any(map(_is_unknown, launch.rest[:1])):
         return
     ends = phrase("the old launcher ends with an AssertionError")
     if launch.value("run_mode") == "collective":
@@ -253,28 +261,21 @@ def _explain_asserted(launch: PaddleLaunch) -> Iterator[Phrase]:
         yield phrase("{ends}: name the servers by --server_num or --servers", ends=ends)
     if not given & {"worker_num", "workers"}:
         yield phrase("{ends}: name the workers by --worker_num or --workers, it knows no --trainer_num", ends=ends)
-    if {"server_num", "servers"} <= given and (named := _parts(launch, "servers")) != _count(launch, "server_num"):
+    count, servers = launch.value("server_num"), launch.value("servers")
+    if _WHOLE.fullmatch(count) and servers and not _is_unknown(servers) and len(servers.split(",")) != int(count):
         yield phrase("{ends}: --server_num is {count}, and --servers names {named}", ends=ends,
-                     count=launch.value("server_num"), named=named)  # fmt: skip
+                     count=count, named=len(servers.split(",")))  # fmt: skip
     heter = given & {"heter_workers", "heter_worker_num"}
     if "heter_devices" in given and not heter:
         yield phrase("{ends}: name the heter ranks by --heter_worker_num", ends=ends)
     stages = max((launch.value(name).count(";") + 1 for name in heter), default=0)
     devices = launch.value("heter_devices").count(";") + 1
-    if "heter_devices" in given and stages > devices:
+    if "heter_devices" in given and stages > devices and not _is_unknown(launch.value("heter_devices")):
         yield phrase(
             'the old launcher ends with a KeyError: there are {stages} stages of heter ranks, and --heter_devices has '
             '{devices}; write one for each, as in "cpu;cpu"',
             stages=stages, devices=devices,
         )  # fmt: skip
-
-
-def _count(launch: PaddleLaunch, name: str) -> int:
-    return int(launch.value(name)) if launch.value(name).isdecimal() else 0
-
-
-def _parts(launch: PaddleLaunch, name: str) -> int:
-    return len(launch.value(name).split(","))
 
 
 def _explain_refused(launch: PaddleLaunch, *, is_placed: bool) -> Iterator[Told]:
@@ -400,9 +401,9 @@ def _explain_servers(launch: PaddleLaunch, *, is_placed: bool) -> Iterator[Told]
         yield Told(said)
     elif old:
         said = phrase(
-            "{options} start the old launcher, which ends with exit code 0 also where a worker or a server has failed, "
-            "and where gloo is off unless PADDLE_WITH_GLOO=1; today's, with {today}, never ends, as its servers do "
-            "not; a job with the roles ps and worker has neither fault",
+            "{options}: the old launcher starts, which ends with exit code 0 also where a worker or a server has "
+            "failed, and where gloo is off unless PADDLE_WITH_GLOO=1; today's, with {today}, never ends, as its "
+            "servers do not; a job with the roles ps and worker has neither fault",
             options=_name(old), today=_name([_WORKERS[name] for name in old]),
         )  # fmt: skip
         yield Told(said)

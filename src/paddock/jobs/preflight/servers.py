@@ -16,7 +16,8 @@ _WITHOUT_NUMBER = ("ps", "heter")
 _OF_KUBERNETES = "$(PADDLE_TRAINER_ID)"
 _OF_SHELL = re.compile(r"\$(?:PADDLE_TRAINER_ID\b|\{PADDLE_TRAINER_ID\})")
 """`${PADDLE_TRAINER_ID:-0}` has an answer for ranks without it."""
-_SET = re.compile(r"\bPADDLE_TRAINER_ID=")
+_UNKNOWN = re.compile(r"\bPADDLE_TRAINER_ID=|\bTRAINING_ROLE\b|\b(?:if|case)\b|&&|\|\|")
+"""Of a shell that sets it, or decides who comes there, nothing is known."""
 
 
 def check_servers(parts: Sequence[Part], kind: str) -> Iterator[Problem]:
@@ -51,6 +52,6 @@ def _find_read(container: Container) -> str:
     for key in ("command", "args"):
         words: Any = container.value.get(key)
         text = "\n".join(map(str, words)) if isinstance(words, list) else ""
-        if _OF_KUBERNETES in text or (_OF_SHELL.search(text) and not _SET.search(text)):
+        if _OF_KUBERNETES in text or (_OF_SHELL.search(text) and not _UNKNOWN.search(text)):
             return f"{container.path}.{key}"
     return next((f"{path}.value" for path, entry in env if _OF_KUBERNETES in str(entry.get("value"))), "")

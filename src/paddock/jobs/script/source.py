@@ -68,11 +68,22 @@ def _find_trainer_id(tree: ast.AST) -> int:
     lines, left = [], [tree]
     while left:
         node = left.pop()
+        if _sets_trainer_id(node):
+            return 0
         if isinstance(node, ast.expr) and _needs_trainer_id(node):
             lines.append(node.lineno)
         if not isinstance(node, _CONDITIONS):
             left.extend(ast.iter_child_nodes(node))
     return min(lines, default=0)
+
+
+def _sets_trainer_id(node: ast.AST) -> bool:
+    """`os.environ["PADDLE_TRAINER_ID"] = …`, and `os.environ.setdefault("PADDLE_TRAINER_ID", …)`."""
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.ctx, ast.Store) and _is_text(node.slice, _TRAINER_ID)
+    if not isinstance(node, ast.Call) or not node.args:
+        return False
+    return _name(node.func) == "setdefault" and _is_text(node.args[0], _TRAINER_ID)
 
 
 def _needs_trainer_id(node: ast.AST) -> bool:

@@ -116,19 +116,21 @@ def _check_source(program: Program, machine: Machine, *, servers: bool, notify: 
         notify(said)
 
 
-def explain_differences(script: str, source: Source, *, servers: bool, heter: bool = False) -> Iterator[Phrase]:
+def explain_differences(
+    script: str, source: Source, *, servers: bool, heter: bool = False, serves: bool = True
+) -> Iterator[Phrase]:
     """What a pod does otherwise than a shell, or a framework otherwise than expected. `servers`, `heter`: whether the
-    job has such ranks. Pure."""
+    job has such ranks; `serves`: whether they run this script. Pure."""
     if source.reads_stdin:
         yield phrase(
             "warning: {script} reads standard input, and a pod has none: there it is empty (give values as arguments, "
             "--env or files)",
             script=script,
         )
-    if servers and source.trainer_id:
+    if servers and serves and source.trainer_id:
         yield phrase(
-            "warning: {script}:{line} reads PADDLE_TRAINER_ID, which parameter servers do not have, and ends there by "
-            "a KeyError or TypeError: read it in workers alone (fleet.worker_index(); a server has "
+            "warning: {script}:{line} reads PADDLE_TRAINER_ID, which parameter servers do not have: one that comes "
+            "there ends by a KeyError or TypeError; read it in workers alone (fleet.worker_index(); a server has "
             "fleet.server_index())",
             script=script, line=source.trainer_id,
         )  # fmt: skip
