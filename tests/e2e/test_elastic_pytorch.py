@@ -16,6 +16,8 @@ pytestmark = [ONE_SANDBOX, pytest.mark.paddle, pytest.mark.timeout(600)]
 
 PROGRAM = Path(__file__).parent / "programs" / "torchrun_group.py"
 JOBS = "/apis/kubeflow.org/v1/namespaces/default/pytorchjobs"
+HELD = "while [ -e $PADDOCK_OUTPUT_DIR/held ]; do sleep 0.1; done"
+"""Before torchrun: a rank that starts again waits while the test looks at the group without it."""
 LINE = re.compile(r"(\d+) samples, group of (\d), loss ([\d.]+)")
 
 
@@ -23,7 +25,7 @@ def build_job(workers: int) -> dict[str, Any]:
     container = {
         "name": "pytorch",
         "image": "pytorch/pytorch:2.13.0-cuda12.6-cudnn9-runtime",
-        "command": ["torchrun", "--nproc-per-node", "1", PROGRAM.name],
+        "command": ["sh", "-c", f"{HELD}; exec torchrun --nproc-per-node 1 {PROGRAM.name}"],
     }
     worker = {"replicas": workers, "restartPolicy": "OnFailure", "template": {"spec": {"containers": [container]}}}
     # The timings of the rendezvous, which are 5 s, three times, and 30 s by themselves.
@@ -64,12 +66,15 @@ def test_ranks_come_and_go_within_one_attempt(cluster: Cluster, tmp_path: Path) 
     pods = cluster.pods("group")
 
     # The processes of a pod are killed: its rank starts again alone, and counts.
+    held = cluster.output("group") / "held"
+    held.touch()
     cluster.kill_program(pods["worker-2"], "bin/torchrun")
     until("a restart", lambda: status_of(cluster).get("restarts") == 1)
     assert status_of(cluster)["cause"]["args"]["alone"] == ["worker-2"]
     told = cluster.paddock("explain", "group").out
     assert "worker-2 was killed by signal 9" in told and "form their group without it" in told
     trains_with(running, 2)
+    held.unlink()
     trains_with(running, 3)
     again = cluster.pods("group")
     assert {rank: pod["metadata"]["uid"] for rank, pod in again.items() if rank != "worker-2"} == {

@@ -197,6 +197,7 @@ async def test_a_job_that_is_stopped_and_started_fifty_times_in_a_second_has_the
         assert len({injected(pod)[0] for pod in await place.run(2)}) == 1
         await place.patch({"runPolicy": {"suspend": True}})
         await until(lambda: place.waits("demo"))
+        await place.has(0)  # the status is written before the pods are deleted
         await place.patch({"runPolicy": {"suspend": False}})
         pods = await place.run(2)
         assert {injected(pod)[0] for pod in pods} == {"f-49"}
