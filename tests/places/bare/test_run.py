@@ -18,7 +18,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 PROGRAM = """
 import os, sys, time
-rank = os.environ.get("RANK") or os.environ["TRAINING_ROLE"] + os.environ["PADDLE_TRAINER_ID"]
+rank = os.environ.get("RANK")
+if rank is None:  # the number of a server is PADDLE_PSERVER_ID, and a worker's alone is PADDLE_TRAINER_ID
+    role = os.environ["TRAINING_ROLE"]
+    rank = role + os.environ["PADDLE_PSERVER_ID" if role == "PSERVER" else "PADDLE_TRAINER_ID"]
 steps, failing, code = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 step = 0
 while steps < 0 or step < steps or os.environ.get("TRAINING_ROLE") == "PSERVER":
