@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from support.process_state import State, explain_changes
 from support.worlds import ControlPlane, World, open_control_plane, open_embedded, open_real
 
-pytest_plugins = ["support.order", "support.pythons", "support.skips"]
+pytest_plugins = ["support.guard", "support.order", "support.pythons", "support.skips"]
 
 # Each of the thousand commands that tests start would compile all of its modules again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -29,15 +28,6 @@ settings.load_profile("paddock")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite-goldens", action="store_true", help="write the goldens anew instead of comparing")
-
-
-@pytest.fixture(autouse=True)
-def nothing_left() -> Iterator[None]:
-    """Fails the test that leaves the process otherwise than it found it (`support.process_state`)."""
-    before = State()
-    yield
-    if changes := explain_changes(before):
-        pytest.fail("this test leaves for the next one:\n" + "\n".join(changes), pytrace=False)
 
 
 @pytest.fixture

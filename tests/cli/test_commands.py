@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from e2e import commands
 from e2e.commands import PADDOCK, Cluster, Ended, open_cluster, until
 from e2e.manifests import build_light_job
 from environments.packages import make_wheel
@@ -29,10 +30,7 @@ from support.programs import need
 def call(cluster: Cluster, *words: str, directory: Path | None = None, **variables: str) -> Ended:
     """Runs a command in a directory, with additional environment variables."""
     environment = {**cluster.environment, **variables}
-    ended = subprocess.run(
-        (*PADDOCK, *words), env=environment, cwd=directory, capture_output=True, text=True, timeout=300
-    )
-    return Ended(ended.returncode, ended.stdout, ended.stderr)
+    return commands.call(*PADDOCK, *words, environment=environment, directory=directory)
 
 
 def build_kubeflow_job(name: str, *command: str, namespace: str = "kubeflow") -> dict[str, Any]:
@@ -700,8 +698,8 @@ def test_completion_starts_no_cluster_and_says_nothing(tmp_path: Path) -> None:
 
 def complete(environment: dict[str, str], line: str, place: int) -> tuple[str, str]:
     asked = {"_PADDOCK_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(place)}
-    ended = subprocess.run(PADDOCK, env={**environment, **asked}, capture_output=True, text=True)
-    return ended.stdout, ended.stderr
+    ended = commands.call(*PADDOCK, environment={**environment, **asked})
+    return ended.out, ended.err
 
 
 @pytest.mark.slow

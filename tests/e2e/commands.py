@@ -20,11 +20,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import psutil
 import yaml
 
+from support import fork_server
 from support.programs import need
 
 T = TypeVar("T")
@@ -69,10 +70,8 @@ class Running:
 
     def __init__(self, command: tuple[str, ...], environment: Mapping[str, str], files: Path) -> None:
         self._out, self._err = files.with_suffix(".out"), files.with_suffix(".err")
-        with self._out.open("wb") as out, self._err.open("wb") as err:
-            self._process = subprocess.Popen(
-                command, env=dict(environment), stdin=subprocess.DEVNULL, stdout=out, stderr=err
-            )
+        with self._out.open("wb") as out, self._err.open("wb") as err, open(os.devnull, "rb") as nothing:
+            self._process = _start(command, environment, (nothing, out, err))
 
     @property
     def out(self) -> str:
@@ -104,6 +103,35 @@ class Running:
         if self._process.poll() is None:
             self._process.kill()
             self._process.wait(10)
+
+
+def _start(
+    command: tuple[str, ...], environment: Mapping[str, str], streams: tuple[IO[bytes], ...]
+) -> subprocess.Popen[bytes] | fork_server.Forked:
+    """`paddock` is forked (`fork_server`), any other program is started."""
+    if command[: len(PADDOCK)] == PADDOCK and fork_server.may_fork(environment):
+        files = {number: stream.fileno() for number, stream in enumerate(streams)}
+        return fork_server.Forked(command[len(PADDOCK) :], environment, files)
+    stdin, stdout, stderr = streams
+    return subprocess.Popen(command, env=dict(environment), stdin=stdin, stdout=stdout, stderr=stderr)
+
+
+def call(*command: str, environment: Mapping[str, str], seconds: float = 180.0, directory: Path | None = None) -> Ended:
+    """A command to its end, with an empty standard input. `paddock` is forked (`fork_server`)."""
+    if command[: len(PADDOCK)] == PADDOCK and fork_server.may_fork(environment):
+        ended = fork_server.run(command[len(PADDOCK) :], environment, seconds, directory and str(directory))
+    else:
+        ended = subprocess.run(
+            command,
+            env=dict(environment),
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=seconds,
+        )
+    return Ended(ended.returncode, ended.stdout, ended.stderr)
 
 
 class Cluster:
@@ -145,16 +173,7 @@ class Cluster:
         return self._start(need("kubectl"), *words)
 
     def _end(self, *command: str, seconds: float) -> Ended:
-        ended = subprocess.run(
-            command,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=seconds,
-        )
-        return Ended(ended.returncode, ended.stdout, ended.stderr)
+        return call(*command, environment=self.environment, seconds=seconds)
 
     def _start(self, *command: str) -> Running:
         running = Running(command, self.environment, self.directory / f"command-{len(self._running)}")

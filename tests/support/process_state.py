@@ -1,11 +1,9 @@
 """What a test may not leave behind: state of the process that the next test would find. Tests run in any order.
 
-`explain_changes(State())` says in sentences what is different since. The guard in `conftest` looks before the first
-fixture of a test and after its last one, but for fixtures of a module or a session: those are set up earlier and may
-hold what they like, as long as they live.
+`explain_changes(State())` says in sentences what is different since; `guard` asks it once a file.
 
 Of Paddock's own modules every name, and the content of every dict, list, set and deque in them and in their classes, is
-compared, one level deep: half a millisecond for a test. Left out: names that appear because a module is imported
+compared, one level deep: three milliseconds with all modules. Left out: names that appear because a module is imported
 (imports are late here), and the caches of `functools`, which are allowed as long as the answer depends on the arguments
 alone; each of them is in `PURE_CACHES` with the reason; and the filters of warnings, of which pytest gives every test
 its own.
