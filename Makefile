@@ -15,9 +15,20 @@ endef
 
 # A file's tests stay together, as they share clusters; files come in the order of the seed, not the largest first.
 # Training is left to one process: it needs the cores itself.
-# Many tests wait for processes and timers, so few cores get three processes more than they are.
+# Many tests wait for processes and timers, so few cores get two processes more than they are. The folders whose tests only
+# compute (tests/support/order.py) fill what these leave, in one process, as to hand out so many short tests costs more
+# than they do; more cores have more of them.
 CORES := $(shell nproc 2>/dev/null || echo 2)
-PARALLEL := -n $(shell echo $$(( $(CORES) < 5 ? $(CORES) + 3 : 8 ))) --dist loadfile --no-loadscope-reorder
+PARALLEL := -n $(shell echo $$(( $(CORES) < 6 ? $(CORES) + 2 : 8 ))) --dist loadfile --no-loadscope-reorder
+COMPUTING := $(shell [ $(CORES) -lt 4 ] || echo -n $$(( $(CORES) / 2 )) --dist worksteal)
+
+# $(1): the tests by their marks; $(2): other words for pytest. What the second of two calls says comes after the first.
+define light
+	@mkdir -p build; failed=0; \
+	$(BIN)/python -m pytest -q -m "$(1)" --rooms=pure $(COMPUTING) $(2) >build/computing.log 2>&1 & other=$$!; \
+	$(BIN)/python -m pytest -q -m "$(1)" --rooms=waiting $(PARALLEL) $(2) || failed=1; \
+	wait $$other || failed=1; cat build/computing.log; exit $$failed
+endef
 
 # Those on a real Kubernetes mostly wait for it; each process has a control plane of its own (500 MiB).
 WAITING := -n 3 --dist loadfile --no-loadscope-reorder
@@ -50,11 +61,11 @@ dist: $(VENV)/.ready ## a wheel, which puts `paddock` on your PATH, and a source
 
 test: $(VENV)/.ready-dev ## lint, types, layers and the tests that need no PaddlePaddle (8 minutes on two cores)
 	@$(MAKE) --no-print-directory lint
-	@$(BIN)/python -m pytest -q -m "not paddle and not slow and not kubernetes and not browser and not unsandboxed" $(PARALLEL)
+	$(call light,not paddle and not slow and not kubernetes and not browser and not unsandboxed)
 
 test-all: $(VENV)/.ready-dev kubernetes ## all tests, also those that train, and those on a real Kubernetes
 	@$(MAKE) --no-print-directory lint
-	@$(BIN)/python -m pytest -q -m "not paddle and not slow and not kubernetes and not browser" $(PARALLEL)
+	$(call light,not paddle and not slow and not kubernetes and not browser,--hypothesis-profile=many)
 	@$(BIN)/python -m pytest -q -m "browser and not paddle and not kubernetes" $(PARALLEL)
 	@$(BIN)/python -m pytest -q -m "kubernetes and not paddle" $(WAITING)
 	@$(BIN)/python -m pytest -q -m "slow and not paddle and not kubernetes" $(PARALLEL)

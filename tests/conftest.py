@@ -21,9 +21,13 @@ pytest_plugins = ["support.guard", "support.order", "support.pythons", "support.
 # Each of the thousand commands that tests start would compile all of its modules again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# Seconds say more of the machine than of the code: Hypothesis times no example.
-settings.register_profile("paddock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("paddock")
+# Seconds say more of the machine than of the code: Hypothesis times no example. Each run of `make test` draws others,
+# so a few of each property do; `make test-all`, and CI for what has changed, have `--hypothesis-profile=many`.
+for profile, examples in {"few": 25, "many": 200}.items():
+    settings.register_profile(
+        profile, max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+settings.load_profile("few")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -101,7 +101,7 @@ _TABLE, _PARTIAL = (f"application/json;as={shape};v=v1;g=meta.k8s.io" for shape 
 _accepts = st.sampled_from(["*/*", _TABLE, _PARTIAL])
 _objects = [f"{DEFAULT}/pods/p", f"{DEFAULT}/configmaps/c", f"{WIDGETS}/w", f"{DEPLOYMENTS}/d", "/api/v1/nodes/n"]
 _collections = [path.rpartition("/")[0] for path in _objects]
-_settings = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+_settings = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def _check(status: int, body: bytes) -> None:
@@ -156,7 +156,7 @@ _subresources = [
 ]  # fmt: skip
 
 
-@settings(_settings, max_examples=200)
+@settings(_settings)
 @given(
     st.sampled_from(["POST", "PUT", "PATCH"]),
     st.sampled_from([*_objects, *_collections, *_subresources, CRDS, f"{DEFAULT}/services", f"{DEFAULT}/events"]),

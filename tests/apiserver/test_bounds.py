@@ -434,6 +434,12 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
 
 
 _LONG = (
+    "a definition of many patterns",
+    "a long text for a pattern with many states",
+    "defaults whose items have defaults",
+    "many choices of many items",
+    "many large bodies at once",
+    "many wrong containers",
     "lists and watches of 50 megabytes",
     "changes of 80 megabytes for fifty watches that nobody reads",
     "a strategic patch of a long list with keys",

@@ -54,7 +54,9 @@ async def kubectl(server: Server, tmp_path: Path) -> AsyncIterator[Kubectl]:
     yield Kubectl(server, home)
 
 
-@pytest.fixture(params=find_kubectls())
+@pytest.fixture(
+    params=[each if each == "kubectl" else pytest.param(each, marks=pytest.mark.slow) for each in find_kubectls()]
+)
 async def any_kubectl(server: Server, tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Kubectl]:
     home = tmp_path / "home"
     home.mkdir()

@@ -20,12 +20,18 @@ from paddock.app import home as homes
 from paddock.app import launch
 from paddock.app.home import Home, HomeError
 from paddock.app.launch import StartError, Stopped
+from support import fork_server
 from support.process_state import read_children
+
+STARTED = pytest.mark.parametrize("home", ["started"], indirect=True)
+"""Marks a test whose clusters start as a user's do, in a new Python; those of other tests are forked."""
 
 
 @pytest.fixture
-def home() -> Iterator[Home]:
+def home(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
     """A home with a short path. Its cluster is always stopped at the end."""
+    if not hasattr(request, "param"):
+        monkeypatch.setattr(launch, "subprocess", fork_server.LAUNCHING)
     directory, before = Path(tempfile.mkdtemp(prefix="app-")), read_children()
     made = Home(directory / "home", directory / "cache")
     try:
@@ -42,6 +48,7 @@ def has_ended(pid: int) -> bool:
     return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
+@STARTED
 def test_a_second_start_finds_the_cluster_and_stop_removes_its_record(home: Home) -> None:
     first, second = launch.start(home, sandbox="none"), launch.start(home, sandbox="none")
     assert (first.fresh, second.fresh) == (True, False)
@@ -66,6 +73,7 @@ def test_a_store_that_was_emptied_starts_no_new_cluster(home: Home) -> None:
     assert launch.start(home, sandbox="none").fresh
 
 
+@STARTED
 def test_starts_at_once_result_in_one_cluster(home: Home) -> None:
     with ThreadPoolExecutor() as pool:
         started = list(pool.map(lambda _: launch.start(home, sandbox="none"), range(3)))

@@ -70,7 +70,7 @@ def test_chinese_is_chinese(name: str) -> None:
         assert re.search(r"\b[a-z]{2,} [a-z]{2,} [a-z]{2,}\b", bare) is None, bare
 
 
-@settings(max_examples=120, suppress_health_check=[HealthCheck.data_too_large])
+@settings(suppress_health_check=[HealthCheck.data_too_large])
 @given(st.data())
 def test_a_damaged_file_is_accepted_or_told_with_a_place(data: st.DataObject) -> None:
     """Cut, doubled, swapped or overwritten: never a traceback, never a problem without a line."""
@@ -110,7 +110,6 @@ _VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150)
 @given(spec=_VALUES, role=_VALUES, pod=_VALUES, container=_VALUES)
 def test_any_values_anywhere_are_accepted_or_told_with_a_path(
     spec: object, role: object, pod: object, container: object

@@ -50,12 +50,14 @@ def test_versions_are_paddocks() -> None:
     assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("values", [(), ("webhook.enabled=true", "console.enabled=true", "namespaces=all")])
 def test_helm_finds_nothing_to_say_of_it(values: tuple[str, ...]) -> None:
     done = helm("lint", "--strict", str(CHART), *[word for value in values for word in ("--set", value)])
     assert (done.returncode, re.findall(r"\[(?:WARNING|ERROR)\].*", done.stdout)) == (0, []), done.stdout
 
 
+@pytest.mark.slow
 def test_helm_packs_it(tmp_path: Path) -> None:
     done = helm("package", str(CHART), "-d", str(tmp_path))
     assert done.returncode == 0, done.stderr

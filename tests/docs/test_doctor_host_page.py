@@ -44,9 +44,10 @@ def test_each_check_of_the_code_is_a_row_of_the_page_and_the_other_way_round(end
 @pytest.mark.parametrize("end", WORDS)
 def test_a_row_has_the_severity_of_its_check(end: str) -> None:
     wrong, risk = WORDS[end]
+    checks = read_checks()
     for check, said in read_rows(end).items():
         told = {name for name, word in (("WRONG", wrong), ("RISK", risk)) if word in said}
-        assert told == read_checks()[check], check
+        assert told == checks[check], check
 
 
 def test_both_languages_have_the_same_names_and_commands() -> None:

@@ -171,6 +171,7 @@ async def test_a_directory_without_a_working_python_is_built_again(tmp_path: Pat
     assert await run(python, "-c", "import tiny; print(tiny.version)") == "1.0\n"
 
 
+@pytest.mark.slow
 async def test_a_directory_without_its_marker_is_built_again(tmp_path: Path, index: Index) -> None:
     index.add("tiny")
     builder = make_builder(tmp_path, index.url)
@@ -180,6 +181,7 @@ async def test_a_directory_without_its_marker_is_built_again(tmp_path: Path, ind
     assert (await build(builder))[0].packages == {"tiny": "1.0"}
 
 
+@pytest.mark.slow
 async def test_the_error_for_an_unreachable_index_names_it_without_password(tmp_path: Path) -> None:
     sentence = await failure(make_builder(tmp_path, "http://user:secret@127.0.0.1:9/simple"))
     assert sentence.startswith("the package index did not answer (127.0.0.1:9): check the network, or set UV_DEFAULT")
@@ -195,6 +197,7 @@ async def test_the_error_for_an_unknown_package(tmp_path: Path, index: Index) ->
     )
 
 
+@pytest.mark.slow
 async def test_the_error_for_an_unknown_version(tmp_path: Path, index: Index) -> None:
     index.add("tiny", "2.0")
     sentence = await failure(make_builder(tmp_path, index.url))
@@ -203,11 +206,13 @@ async def test_the_error_for_an_unknown_version(tmp_path: Path, index: Index) ->
     )
 
 
+@pytest.mark.slow
 async def test_the_error_for_an_invalid_requirement(tmp_path: Path, index: Index) -> None:
     sentence = await failure(make_builder(tmp_path, index.url), Definition("x", requirements=("tiny=!3",)))
     assert sentence.startswith("spec.requirements: not a requirement: ")
 
 
+@pytest.mark.slow
 async def test_the_error_for_an_unknown_python(tmp_path: Path) -> None:
     sentence = await failure(make_builder(tmp_path, ""), replace(TINY, python=">=3.40,<3.42"))
     assert "is too old for tiny 1.0, and uv knows no Python 3.40 to 3.41 for this machine" in sentence
@@ -235,6 +240,7 @@ async def test_the_index_of_pip_is_used(tmp_path: Path, index: Index) -> None:
     assert (await build(replace(builder, environ=environ)))[0].packages == {"tiny": "1.0"}
 
 
+@pytest.mark.slow
 async def test_the_index_of_the_environment_wins(tmp_path: Path, index: Index) -> None:
     index.add("tiny")
     builder = make_builder(tmp_path, "http://127.0.0.1:9/simple")
@@ -247,6 +253,7 @@ async def test_a_definition_with_python_alone_builds_an_empty_environment(tmp_pa
     assert built.packages == {}
 
 
+@pytest.mark.slow
 async def test_another_python_is_found_if_the_running_one_does_not_suit(tmp_path: Path) -> None:
     builder = make_builder(tmp_path, "")
     running = builder.preferred
@@ -258,6 +265,7 @@ async def test_another_python_is_found_if_the_running_one_does_not_suit(tmp_path
     assert found.path.exists()
 
 
+@pytest.mark.slow
 async def test_a_network_error_is_retried_and_the_progress_counts_the_tries(tmp_path: Path, index: Index) -> None:
     index.add("tiny")
     index.failing = 1
@@ -267,6 +275,7 @@ async def test_a_network_error_is_retried_and_the_progress_counts_the_tries(tmp_
     assert said == ["building (tiny 1.0), the network failed: try 2 of 3"]
 
 
+@pytest.mark.slow
 async def test_a_network_error_fails_the_build_after_three_tries(tmp_path: Path, index: Index) -> None:
     index.failing = 99
     sentence = await failure(make_builder(tmp_path, index.url))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from jobs.gangs import (
@@ -122,7 +122,6 @@ def two_arrivals(draw: st.DrawFn) -> tuple[Job, dict[Rank, End], dict[Rank, End]
     return job, first, second
 
 
-@settings(max_examples=250)
 @given(two_arrivals())
 def test_every_order_and_delay_of_arrival_gives_the_same_verdict(
     case: tuple[Job, dict[Rank, End], dict[Rank, End]],

@@ -122,7 +122,7 @@ def worlds(draw: st.DrawFn) -> tuple[Job, Status, Observed, Settings]:
 
 
 World = tuple[Job, Status, Observed, Settings]
-every = settings(max_examples=80, database=None)
+every = settings(database=None)
 
 
 def planned(world: World, now: float = NOW) -> Plan:

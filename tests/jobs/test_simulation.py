@@ -22,7 +22,7 @@ from jobs.simulated.sentences import Violation
 from jobs.simulated.world import ACTIONS, CLEAN, Run, Sabotage, Start, run_seed
 from jobs.simulated.world import World as OperatorWorld
 
-QUICK = settings(max_examples=60, stateful_step_count=60, suppress_health_check=list(HealthCheck), database=None)
+QUICK = settings(stateful_step_count=60, suppress_health_check=list(HealthCheck), database=None)
 STARTS = st.builds(
     Start,
     ps=st.integers(0, 1),
@@ -80,11 +80,11 @@ for _name, _action in ACTIONS.items():
 TestWorld = World.TestCase
 TestWorld.settings = QUICK
 TestWorldWithData = WorldWithData.TestCase
-TestWorldWithData.settings = settings(QUICK, max_examples=25)
+TestWorldWithData.settings = QUICK
 TestWorldWithRoom = WorldWithRoom.TestCase
-TestWorldWithRoom.settings = settings(QUICK, max_examples=40)
+TestWorldWithRoom.settings = QUICK
 TestOperator = Machine.TestCase
-TestOperator.settings = settings(QUICK, max_examples=25)
+TestOperator.settings = QUICK
 
 
 @pytest.mark.slow

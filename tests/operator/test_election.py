@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from paddock.kube.api import Api, Event
@@ -214,7 +214,6 @@ ACTS = st.one_of(
 )
 
 
-@settings(max_examples=200)
 @given(st.lists(ACTS, min_size=10, max_size=100), st.floats(-1e6, 1e6))
 def test_two_never_lead_at_once(steps: list[tuple[str, int, float]], offset: float) -> None:
     now, wall, server = [0.0], [1.7e9], Server()

@@ -292,7 +292,7 @@ def _show(command: Sequence[str], environment: Mapping[str, str]) -> None:
     ctypes.memmove(places[1] - 1, b" ", 1)
 
 
-def _spawn(command: Sequence[str], *, stdout: Any, pass_fds: Sequence[int], **_: Any) -> SimpleNamespace:
+def spawn(command: Sequence[str], *, stdout: Any, pass_fds: Sequence[int], **_: Any) -> SimpleNamespace:
     """`subprocess.Popen` of `app.launch`: the local cluster's process is forked as well."""
     module, *words = command[2:]
     with open(os.devnull, "rb") as nothing:
@@ -306,6 +306,10 @@ def _spawn(command: Sequence[str], *, stdout: Any, pass_fds: Sequence[int], **_:
             raise subprocess.TimeoutExpired(list(command), timeout)
 
     return SimpleNamespace(pid=pid, wait=wait)
+
+
+LAUNCHING = SimpleNamespace(Popen=spawn, DEVNULL=subprocess.DEVNULL, TimeoutExpired=subprocess.TimeoutExpired)
+"""Stands for `subprocess` in `paddock.app.launch`."""
 
 
 def _import_all() -> None:
@@ -338,9 +342,7 @@ def _serve_and_run(requests: int, life: int, asks: int) -> NoReturn:
     from paddock.app import launch, local
     from paddock.cli.main import main
 
-    launch.subprocess = SimpleNamespace(  # type: ignore[attr-defined]
-        Popen=_spawn, DEVNULL=subprocess.DEVNULL, TimeoutExpired=subprocess.TimeoutExpired
-    )
+    launch.subprocess = LAUNCHING  # type: ignore[attr-defined]
     entries: Mapping[str, Callable[[], Any]] = {_CLI: main, _LOCAL: lambda: local.main(sys.argv[1:])}
     _end(entries[request.module])
 

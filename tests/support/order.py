@@ -4,6 +4,10 @@ pytest-randomly draws the seed, gives it to the workers of xdist, and shuffles; 
 The seed alone decides: with one, Hypothesis does not read its database of former examples. Files of whole clusters come
 before the others, each of the two in the order of the seed: one that takes a minute and comes last would be waited for
 by all other workers.
+
+`--rooms=waiting` takes the folders whose tests start processes, wait for timers and ask servers, `--rooms=pure` all
+others: the latter are busy from the first test to the last, so one process for each core does them, and each process
+that is not there need not collect ten thousand tests.
 """
 
 from __future__ import annotations
@@ -13,9 +17,24 @@ from pathlib import Path
 import pytest
 from hypothesis import core
 
+WAITING = ("app", "apiserver", "cli", "datasets", "e2e", "environments", "kubernetes", "node", "operations", "operator",
+           "places", "support", "tools")  # fmt: skip
+"""Folders of tests that are not busy all the time."""
 _LONG = ("app", "e2e", "kubernetes")
 """Folders of tests."""
 _TESTS = Path(__file__).resolve().parents[1]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--rooms", choices=("pure", "waiting"), help="run the folders that wait, or the others")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    wanted = config.getoption("--rooms")
+    if wanted is None or collection_path in (_TESTS, *_TESTS.parents) or _TESTS not in collection_path.parents:
+        return None
+    waits = collection_path.relative_to(_TESTS).parts[0] in WAITING
+    return True if waits is (wanted == "pure") else None
 
 
 @pytest.hookimpl(trylast=True)  # after pytest-randomly has drawn, and after Hypothesis has read --hypothesis-seed

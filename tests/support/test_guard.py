@@ -27,7 +27,7 @@ SETS, SETS_LATER = 'os.environ["LEFT"] = "here"', 'os.environ["LATER"] = "here"'
 
 def run(place: Path, words: tuple[str, ...], leaves: str, leaves_later: str = NOTHING) -> tuple[int, str]:
     (place / "test_leaves.py").write_text(LEAVES.format(leaves=leaves, leaves_later=leaves_later))
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "PYTEST_ADDOPTS": ""}
     plugins = ("-p", "support.guard", "-p", "no:cacheprovider", "-p", "no:randomly", "-q", "-rE")
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", *plugins, *words, str(place)],

@@ -48,7 +48,7 @@ def test_the_summary_has_one_line_for_each_program_and_each_other_reason(tmp_pat
     (tmp_path / "test_some.py").write_text(TESTS)
     plugins = ("-p", "support.skips", "-p", "no:cacheprovider", "-p", "no:randomly")
     words = ("-q", "-rfEX", "-n", str(workers), *plugins, str(tmp_path))
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "PYTEST_ADDOPTS": ""}
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", *words], env=environment, cwd=tmp_path, capture_output=True, text=True
     )

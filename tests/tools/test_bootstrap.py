@@ -297,6 +297,7 @@ def portal() -> Iterator[str]:
         server.shutdown()
 
 
+@pytest.mark.slow
 def test_a_page_that_is_no_index_ends_the_set_up_with_2(clone: Path, portal: str) -> None:
     process = _start(clone, PIP_INDEX_URL=f"http://me:secret@{portal}/simple")
     said = process.communicate(timeout=180)[1].splitlines()

@@ -129,6 +129,7 @@ def install(wheel: Path, installer: str, place: Path) -> Iterator[Installed]:
         paddock("down")
 
 
+@pytest.mark.slow
 def test_the_wheel_has_the_product_with_its_languages_and_programs_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {
@@ -142,6 +143,7 @@ def test_the_wheel_has_the_product_with_its_languages_and_programs_and_nothing_e
     assert not [name for name in names if name.endswith(".pyc")]
 
 
+@pytest.mark.slow
 def test_each_module_of_the_repository_is_in_the_wheel(wheel: Path) -> None:
     modules = {str(path.relative_to(ROOT / "src")) for path in (ROOT / "src").rglob("*.py")}
     assert modules - set(zipfile.ZipFile(wheel).namelist()) == set()

@@ -64,6 +64,7 @@ async def test_a_machine_without_a_gpu_gets_the_build_for_cpus_of_find_links(bui
     assert status["message"].startswith("torch 2.13.0+cpu for CPUs, from find-links, Python ")
 
 
+@pytest.mark.slow
 async def test_cuda_is_not_fetched_unasked_and_the_sentence_says_how_to_ask(builder: Builder, index: Index) -> None:
     failed = await failure(builder)
     assert failed.fault is Fault.MACHINE
@@ -72,6 +73,7 @@ async def test_cuda_is_not_fetched_unasked_and_the_sentence_says_how_to_ask(buil
     assert not list(builder.root.glob("*/paddock.json"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gpu", [False, True])
 async def test_cuda_comes_where_it_was_asked_for_or_a_gpu_is(builder: Builder, tmp_path: Path, gpu: bool) -> None:
     add_link(tmp_path, "2.13.0+cpu")
@@ -81,6 +83,7 @@ async def test_cuda_comes_where_it_was_asked_for_or_a_gpu_is(builder: Builder, t
     assert "nvidia-cublas" in built.packages
 
 
+@pytest.mark.slow
 async def test_torch_that_another_package_requires_is_no_other_matter(
     builder: Builder, index: Index, tmp_path: Path
 ) -> None:
@@ -90,6 +93,7 @@ async def test_torch_that_another_package_requires_is_no_other_matter(
     assert built.packages == {"lightning": "1.0", "torch": "2.13.0+cpu"}
 
 
+@pytest.mark.slow
 async def test_a_package_of_nvidia_that_another_one_requires_is_no_build_for_cuda(
     builder: Builder, index: Index, tmp_path: Path
 ) -> None:
@@ -101,6 +105,7 @@ async def test_a_package_of_nvidia_that_another_one_requires_is_no_build_for_cud
     assert built.build == "torch 2.16.0+cpu for CPUs"
 
 
+@pytest.mark.slow
 async def test_find_links_are_asked_also_where_uv_is_set_to_a_build_out_of_reach(
     builder: Builder, tmp_path: Path
 ) -> None:
@@ -109,6 +114,7 @@ async def test_find_links_are_asked_also_where_uv_is_set_to_a_build_out_of_reach
     assert built.build == "torch 2.13.0+cpu for CPUs, from find-links"
 
 
+@pytest.mark.slow
 async def test_a_gpu_that_came_later_gets_its_build(builder: Builder, tmp_path: Path) -> None:
     add_link(tmp_path, "2.13.0+cpu")
     await build(builder)
@@ -116,6 +122,7 @@ async def test_a_gpu_that_came_later_gets_its_build(builder: Builder, tmp_path: 
     assert built.packages["torch"] == "2.15.0"
 
 
+@pytest.mark.slow
 async def test_the_version_that_is_wanted_is_the_one_that_is_looked_for(builder: Builder, tmp_path: Path) -> None:
     add_link(tmp_path, "2.13.0+cpu")
     add_link(tmp_path, "2.9.0+cpu")
@@ -127,6 +134,7 @@ BROKEN = "raise RuntimeError('operator torchvision::nms does not exist')"
 VISION = replace(TORCH, requirements=("torch", "torchvision"))
 
 
+@pytest.mark.slow
 async def test_torchvision_comes_from_where_its_build_for_cpus_is(
     builder: Builder, index: Index, tmp_path: Path
 ) -> None:
@@ -151,6 +159,7 @@ async def test_a_torchvision_that_cannot_work_with_this_torch_is_said_before_a_j
     assert "`paddock env update mine --torch-backend default`" in said
 
 
+@pytest.mark.slow
 async def test_a_torchvision_that_works_is_taken(builder: Builder, index: Index, tmp_path: Path) -> None:
     index.add("torchvision", "0.28.0", requires=["torch==2.13.0"])
     add_link(tmp_path, "2.13.0+cpu")
@@ -158,12 +167,14 @@ async def test_a_torchvision_that_works_is_taken(builder: Builder, index: Index,
     assert built.packages["torchvision"] == "0.28.0"
 
 
+@pytest.mark.slow
 async def test_an_index_that_has_it_for_cpus_alone_is_asked_for_nothing_more(builder: Builder, index: Index) -> None:
     index.add("torch", "2.16.0")
     built, _ = await build(builder)
     assert built.build == "torch 2.16.0 for CPUs"
 
 
+@pytest.mark.slow
 async def test_a_build_for_another_python_alone_is_said_with_that_python(builder: Builder, tmp_path: Path) -> None:
     """No interpreter of this machine suits, and none may be fetched."""
     add_link(tmp_path, "2.13.0+cpu", "cp36-cp36-any")
@@ -172,6 +183,7 @@ async def test_a_build_for_another_python_alone_is_said_with_that_python(builder
     assert "3.6" in said
 
 
+@pytest.mark.slow
 async def test_one_accelerators_build_is_not_replaced_by_another(builder: Builder, tmp_path: Path) -> None:
     add_link(tmp_path, "2.13.0+cpu")
     await failure(builder, replace(TORCH, torch_backend="cu128"))
@@ -180,6 +192,7 @@ async def test_one_accelerators_build_is_not_replaced_by_another(builder: Builde
     assert not list(builder.root.glob("*/paddock.json"))
 
 
+@pytest.mark.slow
 async def test_each_python_of_the_environment_has_the_hook_and_others_have_none(
     builder: Builder, index: Index, tmp_path: Path
 ) -> None:

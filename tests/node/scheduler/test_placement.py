@@ -8,7 +8,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from node.cluster_objects import group, node, pod
@@ -381,7 +381,6 @@ def pods_of(cluster: Cluster) -> list[Manifest]:
 MOMENTS = st.sampled_from([0.0, STARVATION_SECONDS + 10])
 
 
-@settings(max_examples=120)
 @given(clusters(), MOMENTS)
 def test_every_unbound_pod_gets_one_decision_and_every_wait_a_sentence(cluster: Cluster, now: float) -> None:
     decisions = plan_placement(*cluster, now=now)
@@ -391,7 +390,6 @@ def test_every_unbound_pod_gets_one_decision_and_every_wait_a_sentence(cluster: 
     assert all(sentence.count("(") == sentence.count(")") for sentence in waits(decisions).values())
 
 
-@settings(max_examples=120)
 @given(clusters(), MOMENTS)
 def test_no_resource_of_a_node_is_ever_over_committed(cluster: Cluster, now: float) -> None:
     before = usage(cluster)
@@ -416,7 +414,6 @@ def usage(cluster: Cluster) -> dict[str, dict[str, Any]]:
     return held
 
 
-@settings(max_examples=120)
 @given(clusters(), MOMENTS)
 def test_a_gang_is_bound_whole_or_not_at_all(cluster: Cluster, now: float) -> None:
     places = bound(plan_placement(*cluster, now=now))
@@ -437,7 +434,6 @@ def is_there(manifest: Manifest, places: dict[str, str]) -> bool:
     return name_of(manifest) in places or (on_a_node and not request.deleting)
 
 
-@settings(max_examples=120)
 @given(clusters(), MOMENTS)
 def test_ports_of_different_owners_never_meet_on_a_node(cluster: Cluster, now: float) -> None:
     places = bound(plan_placement(*cluster, now=now))
@@ -448,14 +444,12 @@ def test_ports_of_different_owners_never_meet_on_a_node(cluster: Cluster, now: f
             assert not meet or new.owner == other.owner
 
 
-@settings(max_examples=120)
 @given(clusters(), MOMENTS, st.randoms(use_true_random=False))
 def test_the_same_cluster_in_any_order_gives_the_same_plan(cluster: Cluster, now: float, random: Any) -> None:
     shuffled = tuple(random.sample(part, len(part)) for part in cluster)
     assert plan_placement(*shuffled, now=now) == plan_placement(*cluster, now=now)
 
 
-@settings(max_examples=120)
 @given(clusters(), MOMENTS)
 def test_planned_twice_nothing_more_is_bound_and_no_sentence_changes(cluster: Cluster, now: float) -> None:
     first = plan_placement(*cluster, now=now)

@@ -320,7 +320,6 @@ def pairs_of(claims: list[Manifest], volumes: list[Manifest]) -> dict[str, str]:
     return {key.name: name for key, name in match_claims([read_claim(it) for it in claims], known).items()}
 
 
-@settings(max_examples=100)
 @given(claims_and_volumes())
 def test_plans_converge_and_bound_claims_stay_bound(start: tuple[list[Manifest], list[Manifest]]) -> None:
     claims, volumes = start

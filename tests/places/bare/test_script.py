@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.places.bare import place
@@ -53,6 +53,7 @@ def test_a_script_is_the_one_that_somebody_has_read(name: str, match_golden: Cal
     match_golden(f"{name}.txt", text if name == "collective" else text.partition(ADDRESSES)[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GOLDENS)
 def test_shellcheck_finds_nothing_in_a_script(name: str, tmp_path: Path) -> None:
     shellcheck = need("shellcheck", path=str(Path(sys.executable).parent))
@@ -79,7 +80,6 @@ def test_each_script_says_in_its_first_lines_that_paddock_made_it() -> None:
 WORD = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"))
 
 
-@settings(max_examples=60)
 @given(words=st.lists(WORD, min_size=1, max_size=5), value=WORD, name=st.sampled_from(("PLAIN", "with.dot", "a-b")))
 def test_words_and_values_reach_the_program_byte_for_byte(words: list[str], value: str, name: str) -> None:
     """Both by the script and by the line that it prints to be typed elsewhere. `$(` and `$$` are Kubernetes' own."""

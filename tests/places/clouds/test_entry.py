@@ -174,6 +174,7 @@ def test_what_a_service_cannot_carry_is_refused_and_nothing_is_written(
     assert [path.name for path in tmp_path.iterdir()] == ["job.yaml"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["modelarts", "pai", "aihc", "bml"])
 def test_linters_find_nothing_in_the_files(tmp_path: Path, place: str) -> None:
     limits = {"resources": {"limits": {"nvidia.com/gpu": 1}}}

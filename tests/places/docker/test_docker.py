@@ -137,6 +137,7 @@ def test_a_secret_is_asked_for_and_never_an_argument(tmp_path: Path) -> None:
     assert not any("secret" in word for word in asked["words"])
 
 
+@pytest.mark.slow
 def test_shellcheck_finds_nothing(tmp_path: Path) -> None:
     roles = {"ps": build_role(1, "python", "train.py"), "worker": build_role(2, *LAUNCH)}
     render(tmp_path, build_paddle(**roles), "--to", "docker", "--hosts", "10.0.0.1,10.0.0.2")
