@@ -25,6 +25,8 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(\.\w+)+\.?|[A-Za-z_]\w*\.")
 _OF_PADDOCK = re.compile(r"\bpaddock(?:\.\w+)+(?:\.$)?")
 _PROGRAM = re.compile(r"\bbin/paddock\b")
 _CODE = re.compile(r"(?:^|[;\n])[ \t]*(?:from|import) +([\w.]+)(?: +import +\(?([\w, ]+))?")
+_SILENT = (ast.Name, ast.expr_context, ast.operator, ast.cmpop)
+"""Nodes that say nothing: half of all."""
 _WORD = re.compile(r"[^\s/\\'\"`(),:;=<>\[\]{}|]+")
 
 
@@ -134,7 +136,7 @@ class _Reader:
             if isinstance(node, ast.If) and ast.unparse(node.test).endswith(TYPES):
                 waiting += [(each, TYPES) for each in node.body] + [(each, part) for each in node.orelse]
             elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):  # a docstring does nothing
-                waiting += [(each, inner) for each in ast.iter_child_nodes(node)]
+                waiting += [(each, inner) for each in ast.iter_child_nodes(node) if not isinstance(each, _SILENT)]
 
     def _read_one(self, node: ast.AST, part: Part) -> None:
         if isinstance(node, ast.Import | ast.ImportFrom):

@@ -26,6 +26,7 @@ def __getattr__(name):
     "src/paddock/sdk/calls.py": "from paddock.cli import main",
     "src/paddock/cli/__init__.py": "from paddock.cli.words import WORDS",
     "src/paddock/cli/words.py": "",
+    "src/paddock/cli/quiet.py": "A = 1",
     "src/paddock/cli/main.py": "def find(verb): return import_module(f'paddock.cli.verbs.{verb}')",
     "src/paddock/cli/verbs/get.py": "def get():\n    from paddock.kube import meta",
     "src/paddock/app/launch.py": "START = [sys.executable, '-m', 'paddock.app.local']",
@@ -45,39 +46,42 @@ def always():
     "tests/support/python.py": "@pytest.fixture\ndef python_of(): from paddock.app import launch",
     "tests/support/worlds.py": "from paddock.kube import meta",
     "tests/support/guard.py": "",
-    "tests/support/server.py": "PROGRAM = ROOT / 'tools' / 'crash.py'",
+    "tests/support/server.py": "PROGRAM = ROOT / 'tools' / 'kubernetes' / 'crash.py'",
     "tests/jobs/test_model.py": "from paddock.jobs.model import Job",
     "tests/jobs/test_alone.py": "from paddock.jobs import alone",
     "tests/jobs/test_world.py": "def test_it(world): pass",
     "tests/jobs/test_used.py": "@pytest.mark.usefixtures('python_of')\ndef test_it(): pass",
     "tests/cli/conftest.py": "from support.server import PROGRAM",
     "tests/cli/test_get.py": "WORDS = 'python -m paddock.cli.main get'",
-    "tests/cli/test_code.py": "CODE = 'import sys; from paddock.cli import words'",
+    "tests/cli/test_code.py": "CODE = 'import sys; from paddock.app import local'",
+    "tests/cli/test_main.py": "from paddock.cli.quiet import A",
     "tests/docs/test_pages.py": "",
     "tests/sdk/test_run.py": "CODE = 'import paddock\\npaddock.run()'",
     "tests/sdk/test_logs.py": "LOGS = HERE.parent / 'cli' / 'logs' / 'a.log'",
     "tests/sdk/test_page.py": "TEXT = (ROOT / 'docs' / name).read_text()",
     "tests/test_house.py": "PATHS = ROOT.rglob('*.py')",
     "tests/test_sources.py": "PATHS = ROOT / 'src'",
-    "tools/crash.py": "import beside",
-    "tools/beside.py": "",
+    "tools/kubernetes/crash.py": "import beside",
+    "tools/kubernetes/beside.py": "",
 }  # fmt: skip
 EVERY = {"test_house", "test_sources"}
 """They look at all modules of the product."""
-CLI = {"test_get", "test_code"}
+CLI = {"test_get", "test_code", "test_main"}
 CHANGES: dict[str, tuple[str, set[str]]] = {
     "a test file is its own": ("tests/jobs/test_alone.py", {"test_alone", "test_house"}),
     "a module that a test imports": ("src/paddock/jobs/alone.py", {"test_alone", *EVERY}),
     "types, a fixture, a late import of a verb that is found by name": (
         "src/paddock/kube/meta.py", {"test_model", "test_world", "test_get", "test_run", *EVERY}
     ),
-    "a fixture of a plugin, whose program is started by name": ("src/paddock/app/local.py", {"test_used", *EVERY}),
-    "the package above what is imported": ("src/paddock/cli/words.py", {"test_get", "test_code", "test_run", *EVERY}),
+    "a fixture of a plugin that starts a program by name, and code in a text": (
+        "src/paddock/app/local.py", {"test_used", "test_code", *EVERY}
+    ),
+    "the package above what is imported": ("src/paddock/cli/words.py", {"test_get", "test_main", "test_run", *EVERY}),
     "what the package imports late is of those who name it": ("src/paddock/sdk/calls.py", {"test_run", *EVERY}),
     "a fixture of all": ("tests/support/guard.py", {path.stem for path in map(Path, TREE) if "test_" in path.name}),
     "a fixture of some": ("tests/support/worlds.py", {"test_world", "test_house"}),
     "a conftest file is of its folder": ("tests/cli/conftest.py", {*CLI, "test_house"}),
-    "a program beside a program that is started": ("tools/beside.py", {*CLI, "test_house"}),
+    "a program beside a program that is started": ("tools/kubernetes/beside.py", {*CLI, "test_house"}),
     "a module that is gone and is still imported": ("src/paddock/jobs/model.py", {"test_model", *EVERY}),
     "a module that nobody imports": ("tools/new.py", {"test_house"}),
     "a conftest file that is gone": ("tests/sdk/conftest.py", {"test_run", "test_logs", "test_page", "test_house"}),
