@@ -10,13 +10,15 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from support.worlds import ControlPlane, World, open_control_plane, open_embedded, open_real
+if TYPE_CHECKING:
+    from support.worlds import ControlPlane, World
 
-pytest_plugins = ["support.guard", "support.order", "support.pythons", "support.skips"]
+pytest_plugins = ["support.affected", "support.guard", "support.order", "support.pythons", "support.skips"]
 
 # Each of the thousand commands that tests start would compile all of its modules again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -54,12 +56,16 @@ def match_golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 @pytest.fixture(scope="session")
 def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """One for all tests; no node."""
+    from support.worlds import open_control_plane  # not at the top, where it would be of every test (`--affected`)
+
     with open_control_plane(tmp_path_factory.mktemp("control-plane")) as plane:
         yield plane
 
 
 @pytest.fixture(params=["embedded", pytest.param("kubernetes", marks=pytest.mark.kubernetes)])
 async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[World]:
+    from support.worlds import open_embedded, open_real
+
     if request.param == "embedded":
         async with open_embedded(tmp_path) as embedded:
             yield embedded

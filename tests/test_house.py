@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
-from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+from support.imports import find_modules, read_imports
 
 SOURCE = Path(__file__).parents[1] / "src"
 MOST_MODULES = 25
 """Of one folder (CONTRIBUTING.md, style)."""
-
-
-def find_modules(source: Path) -> dict[str, Path]:
-    """Every module by its dotted name; a package is its `__init__`. Programs of environments are no modules."""
-    paths = (path for path in source.rglob("*.py") if "programs" not in path.parts)
-    return {".".join(path.relative_to(source).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
-
-
-def read_imports(text: str, modules: set[str]) -> Iterator[str]:
-    """The modules that a module imports anywhere: at the top, in a function, or for types alone."""
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names if name.name in modules)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            full = (f"{node.module}.{name.name}" for name in node.names)
-            yield from (name if name in modules else node.module for name in full if {name, node.module} & modules)
 
 
 def find_circle(graph: dict[str, set[str]]) -> list[str]:

@@ -63,6 +63,7 @@ async def test_the_rank_that_failed_first_is_opened_at_its_error_and_a_link_name
         assert await page.locator(".pane").count() == 2
 
 
+@pytest.mark.sample  # one page: its script, its stream, its buttons and keys
 async def test_a_log_is_followed_and_keys_move_in_it(tmp_path: Path, page: Page) -> None:
     keep_run(tmp_path)
     path = keep_log(tmp_path, "worker-0", "".join(f"step {number}\n" for number in range(1, 101)))

@@ -59,6 +59,7 @@ def trains_with(running: Running, size: int) -> int:
     return int(LINE.findall(running.out)[-1][0])
 
 
+@pytest.mark.sample  # elastic: a lost rank, and both ways of scaling
 def test_ranks_come_and_go_within_one_attempt(cluster: Cluster, tmp_path: Path) -> None:
     shutil.copy(PROGRAM, tmp_path)
     running = cluster.start("run", cluster.write(build_job(3)), "--workdir", str(tmp_path))

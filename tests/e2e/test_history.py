@@ -65,6 +65,7 @@ def test_each_attempt_keeps_its_log_and_the_first_error_is_found(cluster: Cluste
 
 
 @pytest.mark.slow
+@pytest.mark.sample  # the slow: a cluster is killed and comes back, and nothing is lost
 def test_a_killed_cluster_loses_no_line_and_no_run(cluster: Cluster) -> None:
     script = "echo before; until [ -e $PADDOCK_OUTPUT_DIR/go ]; do sleep 0.1; done; echo after; exit 4"
     words = ("submit", cluster.write(build_light_job("lives", script)))

@@ -45,6 +45,7 @@ def test_the_check_with_one_replica_ends_with_the_line_that_the_documents_wait_f
     assert re.match(r"paddle-simple-cpu +Succeeded ", listed)
 
 
+@pytest.mark.sample  # Collective: the other group too, and two rendezvous; a few seconds of training
 def test_two_distributed_jobs_train_side_by_side_each_at_its_own_rendezvous(cluster: Cluster, tmp_path: Path) -> None:
     names = ("left", "right")
     jobs = {name: build_distributed(name, tmp_path / name) for name in names}

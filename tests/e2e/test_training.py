@@ -19,6 +19,7 @@ AS_PRINTED = "81e33843618b26d019f8156aa8bcdf672203e4c48548d8e836af5f4a38ecce80"
 """SHA-256 of the manifest that paddle-operator's documents print."""
 
 
+@pytest.mark.sample  # PS mode: what a newcomer types, and what was learned
 def test_the_documents_wide_and_deep_trains_as_it_is_printed(cluster: Cluster) -> None:
     assert hashlib.sha256(WIDE_AND_DEEP.read_bytes()).hexdigest() == AS_PRINTED
     ended = cluster.paddock("run", str(WIDE_AND_DEEP), seconds=300)

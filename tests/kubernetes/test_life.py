@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from paddock.jobs.model import Settings
 from paddock.kube.meta import CONFIG_MAPS, SERVICES, Manifest, Resource, name_of
 from support.operator_seam import JOBS, build_job, have_pods, pods_of, running, set_phase, status_of, until
 from support.worlds import World
 
 
+@pytest.mark.sample  # a whole life on a real API server, in some seconds
 async def test_a_job_trains_completes_and_is_cleaned_up(world: World) -> None:
     api, namespace = world.api, world.namespace
     async with running(api, Settings()):

@@ -67,6 +67,7 @@ def test_the_operator_runs_as_a_pod_that_is_nobody(cluster: Cluster) -> None:
     assert holder.startswith(pod.split()[0])
 
 
+@pytest.mark.sample  # a real node: pods that run, logs, a directory that is sent
 def test_paddock_sends_a_directory_follows_the_pods_and_reads_their_logs(cluster: Cluster, tmp_path: Path) -> None:
     (tmp_path / "job").mkdir()
     (tmp_path / "job" / "train.sh").write_text('echo "rank $PADDLE_TRAINER_ID of $PADDLE_TRAINERS_NUM has trained"\n')

@@ -33,7 +33,10 @@ def start(scripts: list[Script], **env: str) -> list[str]:
     return [each.stdout for each in done]
 
 
-@pytest.mark.parametrize("names", ["resolve", "debian", "unresolvable"])
+_PLACE = pytest.param("resolve", marks=pytest.mark.sample)  # a place: scripts of `paddock render` on two machines
+
+
+@pytest.mark.parametrize("names", [_PLACE, "debian", "unresolvable"])
 def test_collective_on_two_machines(tmp_path: Path, python_of: Callable[[str], str], names: Names) -> None:
     """They are named by their names where these resolve."""
     command = [python_of("paddle"), *LAUNCH, "collective.py", "3", "0.1"]
