@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -71,12 +74,28 @@ def name_request(call: Call[Any]) -> Request:
 
 @asynccontextmanager
 async def open_cluster(directory: Path) -> AsyncIterator[LocalApi]:
-    api = await LocalApi.open(directory)
+    """The embedded API with the kinds of job."""
+    api = await open_installed(directory)
     try:
-        await install_jobs(api)
         yield api
     finally:
         await api.close()
+
+
+_INSTALLED: dict[int, tempfile.TemporaryDirectory[str]] = {}
+"""By the process: the store of a server in which the kinds of job are installed, and nothing else."""
+
+
+async def open_installed(directory: Path) -> LocalApi:
+    """Begins with a copy of a store: to check what is installed takes longer than most tests of the operator."""
+    made = _INSTALLED.get(os.getpid())
+    if made is None:
+        made = _INSTALLED[os.getpid()] = tempfile.TemporaryDirectory(prefix="installed-")
+        api = await LocalApi.open(Path(made.name))
+        await install_jobs(api)
+        await api.close()
+    shutil.copytree(made.name, directory, dirs_exist_ok=True)
+    return await LocalApi.open(directory)
 
 
 async def install_jobs(api: Api) -> None:

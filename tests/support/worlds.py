@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from paddock.apiserver.objects.in_process import LocalApi
 from paddock.client.client import Client
 from paddock.client.kubeconfig import read_config
 from paddock.jobs.apis.registry import KINDS
@@ -24,6 +23,7 @@ from paddock.jobs.install.crd import build_crds
 from paddock.kube.api import Api
 from paddock.kube.errors import AlreadyExists, Forbidden, InternalError, NotFound
 from paddock.kube.meta import CRDS, LEASES, NAMESPACES, PODS, Manifest, Resource, name_of
+from support.operator_seam import open_installed
 from support.programs import lack, need
 
 _TOOLS = Path(__file__).resolve().parents[2] / "tools" / "kubernetes"
@@ -114,9 +114,8 @@ class World:
 
 @asynccontextmanager
 async def open_embedded(directory: Path) -> AsyncIterator[World]:
-    api = await LocalApi.open(directory)
+    api = await open_installed(directory)
     try:
-        await install_jobs(api)
         yield World(api, await create_namespace(api))
     finally:
         await api.close()
