@@ -1,6 +1,8 @@
 # `make demo` trains, `make test` passes the tests; both do all their own set-up in .venv. `make help` lists the rest.
 SHELL := /bin/sh
 VENV := .venv
+# Where it is set, each of the processes below would compile every module and every test again.
+export PYTHONDONTWRITEBYTECODE :=
 BIN := $(VENV)/bin
 
 # tools/bootstrap.py makes .venv with the first Python of this machine that Paddock runs on; `make PYTHON=...` names another.
@@ -15,11 +17,11 @@ endef
 
 # A file's tests stay together, as they share clusters; files come in the order of the seed, not the largest first.
 # Training is left to one process: it needs the cores itself.
-# Many tests wait for processes and timers, so few cores get two processes more than they are. The folders whose tests only
+# Many tests wait for processes and timers, so few cores get four processes more than they are. The folders whose tests only
 # compute (tests/support/order.py) fill what these leave, in one process, as to hand out so many short tests costs more
 # than they do; more cores have more of them.
 CORES := $(shell nproc 2>/dev/null || echo 2)
-PARALLEL := -n $(shell echo $$(( $(CORES) < 6 ? $(CORES) + 2 : 8 ))) --dist loadfile --no-loadscope-reorder
+PARALLEL := -n $(shell echo $$(( $(CORES) < 4 ? $(CORES) + 4 : 8 ))) --dist loadfile --no-loadscope-reorder
 COMPUTING := $(shell [ $(CORES) -lt 4 ] || echo -n $$(( $(CORES) / 2 )) --dist worksteal)
 
 # $(1): the tests by their marks; $(2): other words for pytest. What the second of two calls says comes after the first.
@@ -76,15 +78,16 @@ kubernetes: ## a control plane for the tests: $KUBEBUILDER_ASSETS, a cache, else
 		[ -x "$$KUBEBUILDER_ASSETS/kube-apiserver" ] || { echo "KUBEBUILDER_ASSETS is $$KUBEBUILDER_ASSETS, and no kube-apiserver is there" >&2; exit 1; }; \
 	else tools/kubernetes/build --node --kubemark || { echo "there is another way: set KUBEBUILDER_ASSETS to a folder that has kube-apiserver, kube-controller-manager and etcd" >&2; exit 1; }; fi
 
+MYPY_CACHE ?= .mypy_cache
 # The two runs of mypy share nothing, and each is busy on one core: half the time at once.
 lint: $(VENV)/.ready-dev ## style, types and import layers
 	@$(MAKE) --no-print-directory -j2 types types-of-tests style
 
 types:
-	@$(BIN)/mypy
+	@$(BIN)/mypy --cache-dir $(MYPY_CACHE)
 
 types-of-tests:
-	@$(BIN)/mypy --config-file tests/mypy.ini
+	@$(BIN)/mypy --config-file tests/mypy.ini --cache-dir $(MYPY_CACHE)/tests
 
 style:
 	@$(BIN)/ruff check .

@@ -12,6 +12,7 @@ import pytest
 from support.affected import dump_selection, explain_left, load_selection, may_match
 from support.changes import read_file, read_tree
 from support.imports import Facts, find_modules
+from support.programs import need
 from support.selection import Graph, Selection, select
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -202,17 +203,18 @@ class Clone:
 
     def pytest(self, *words: str) -> subprocess.CompletedProcess[str]:
         plugins = ("-p", "support.affected", "-p", "no:randomly", "-o", "markers=sample", "--rootdir", str(self.root))
-        environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'tests'}:{self.root / 'src'}"}
+        environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'tests'}:{self.root / 'src'}", "PYTEST_ADDOPTS": ""}
         command = [sys.executable, "-m", "pytest", *plugins, "-v", *words]
         return subprocess.run(command, env=environment, cwd=self.root, capture_output=True, text=True)
 
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Clone:
+    need("git")
     return Clone(tmp_path)
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize("workers", ["0", pytest.param("2", marks=pytest.mark.slow)])
 def test_the_test_file_of_what_has_changed_runs_alone(clone: Clone, workers: str) -> None:
     clone.write("src/paddock/a.py", "VALUE = 2\n")
     ended = clone.pytest("--affected", "-n", workers)
@@ -225,14 +227,14 @@ def test_the_test_file_of_what_has_changed_runs_alone(clone: Clone, workers: str
     assert ended.stdout.splitlines()[-3:-1] == left
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize("workers", ["0", pytest.param("2", marks=pytest.mark.slow)])
 def test_a_sample_runs_whatever_has_changed_and_the_rest_of_its_file_does_not(clone: Clone, workers: str) -> None:
     ended = clone.pytest("--affected", "--sample", "-n", workers)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "test_c.py::test_c" in ended.stdout and "test_d" not in ended.stdout
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize("workers", ["0", pytest.param("2", marks=pytest.mark.slow)])
 def test_where_nothing_has_changed_no_test_is_left_and_the_exit_code_is_0(clone: Clone, workers: str) -> None:
     ended = clone.pytest("--affected", "-n", workers)
     assert ended.returncode == 0, ended.stdout + ended.stderr
@@ -282,8 +284,16 @@ def test_a_folder_without_git_is_a_sentence(clone: Clone) -> None:
 
 
 @pytest.fixture(scope="module")
-def ours() -> Graph:
-    return Graph(read_tree(ROOT, {})[0])
+def ours(request: pytest.FixtureRequest) -> Graph:
+    """Read once, and then again what has changed."""
+    need("git")
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is no clone of the repository, so git lists no files of it")
+    cache = request.config.cache
+    assert cache is not None
+    facts, remembered = read_tree(ROOT, cache.get("paddock/affected", {}))
+    cache.set("paddock/affected", remembered)
+    return Graph(facts)
 
 
 def test_every_module_of_ours_is_read(ours: Graph) -> None:

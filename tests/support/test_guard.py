@@ -36,7 +36,7 @@ def run(place: Path, words: tuple[str, ...], leaves: str, leaves_later: str = NO
     return ended.returncode, ended.stdout
 
 
-@pytest.mark.parametrize("words", [(), ("--guard=test",), ("-n", "1")])
+@pytest.mark.parametrize("words", [(), ("--guard=test",), pytest.param(("-n", "1"), marks=pytest.mark.slow)])
 def test_a_file_that_leaves_nothing_passes_whatever_a_fixture_of_the_session_holds(
     tmp_path: Path, words: tuple[str, ...]
 ) -> None:

@@ -43,7 +43,7 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.slow)])
 def test_the_summary_has_one_line_for_each_program_and_each_other_reason(tmp_path: Path, workers: int) -> None:
     (tmp_path / "test_some.py").write_text(TESTS)
     plugins = ("-p", "support.skips", "-p", "no:cacheprovider", "-p", "no:randomly")
