@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, settings
 from support.process_state import State, explain_changes
 from support.worlds import ControlPlane, World, open_control_plane, open_embedded, open_real
 
-pytest_plugins = ["support.order", "support.pythons", "support.skips"]
+pytest_plugins = ["support.order", "support.pythons", "support.signals", "support.skips"]
 
 # Each of the thousand commands that tests start would compile all of its modules again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
