@@ -22,8 +22,17 @@ PARALLEL := -n $(shell echo $$(( $(CORES) < 5 ? $(CORES) + 3 : 8 ))) --dist load
 # Those on a real Kubernetes mostly wait for it; each process has a control plane of its own (500 MiB).
 WAITING := -n 3 --dist loadfile --no-loadscope-reorder
 
+# What each tier runs. `make stress` runs one of them again and again.
+light := -m "not paddle and not slow and not kubernetes and not browser and not unsandboxed" $(PARALLEL)
+unsandboxed := -m "not paddle and not slow and not kubernetes and not browser" $(PARALLEL)
+browser := -m "browser and not paddle and not kubernetes" $(PARALLEL)
+kubernetes := -m "kubernetes and not paddle" $(WAITING)
+slow := -m "slow and not paddle and not kubernetes" $(PARALLEL)
+paddle := -m paddle
+TIERS := light unsandboxed browser kubernetes slow paddle
+
 .DEFAULT_GOAL := help
-.PHONY: ALWAYS help demo demo-pytorch dist test test-all kubernetes bench chaos shapes simulate lint types types-of-tests style format catalogues reference docs screenshots lock clean
+.PHONY: ALWAYS help demo demo-pytorch dist test test-all stress kubernetes bench chaos shapes simulate lint types types-of-tests style format catalogues reference docs screenshots lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,15 +59,19 @@ dist: $(VENV)/.ready ## a wheel, which puts `paddock` on your PATH, and a source
 
 test: $(VENV)/.ready-dev ## lint, types, layers and the tests that need no PaddlePaddle (8 minutes on two cores)
 	@$(MAKE) --no-print-directory lint
-	@$(BIN)/python -m pytest -q -m "not paddle and not slow and not kubernetes and not browser and not unsandboxed" $(PARALLEL)
+	@$(BIN)/python -m pytest -q $(light)
 
 test-all: $(VENV)/.ready-dev kubernetes ## all tests, also those that train, and those on a real Kubernetes
 	@$(MAKE) --no-print-directory lint
-	@$(BIN)/python -m pytest -q -m "not paddle and not slow and not kubernetes and not browser" $(PARALLEL)
-	@$(BIN)/python -m pytest -q -m "browser and not paddle and not kubernetes" $(PARALLEL)
-	@$(BIN)/python -m pytest -q -m "kubernetes and not paddle" $(WAITING)
-	@$(BIN)/python -m pytest -q -m "slow and not paddle and not kubernetes" $(PARALLEL)
-	@$(BIN)/python -m pytest -q -m paddle
+	@$(BIN)/python -m pytest -q $(unsandboxed)
+	@$(BIN)/python -m pytest -q $(browser)
+	@$(BIN)/python -m pytest -q $(kubernetes)
+	@$(BIN)/python -m pytest -q $(slow)
+	@$(BIN)/python -m pytest -q $(paddle)
+
+stress: $(VENV)/.ready-dev ## tests again and again beside busy processes; TIER=slow TIMES=20 BURNERS=8 TESTS="tests/e2e -k run"
+	@$(if $(filter $(or $(TIER),light),$(TIERS)),,$(error TIER is $(TIER); there are $(TIERS)))
+	@$(BIN)/python tools/stress.py --times $(or $(TIMES),5) --burners $(or $(BURNERS),4) $($(or $(TIER),light)) $(TESTS)
 
 kubernetes: ## a control plane for the tests: $KUBEBUILDER_ASSETS, a cache, else built from Debian's packages (6 min)
 	@if [ -n "$$KUBEBUILDER_ASSETS" ]; then \
