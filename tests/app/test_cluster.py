@@ -32,7 +32,8 @@ from paddock.kube.meta import LEASES, POD_GROUPS, PODS, VOLCANO_POD_GROUPS, Key,
 from paddock.operator.election import Election
 from paddock.operator.job_state import JobRef
 from paddock.operator.metrics import Prometheus
-from support.operator_seam import JOBS, Request, Seam, build_job, open_cluster, until
+from support.operator_seam import JOBS, Request, Seam, build_job, open_cluster
+from support.waiting import until
 
 FREE = Address("127.0.0.1", 0)
 

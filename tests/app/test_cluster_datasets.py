@@ -26,8 +26,9 @@ from paddock.kube.meta import DATASETS, NAMESPACES, PODS, Manifest, name_of
 from paddock.operator.election import NO_TERMS, Leadership, Term
 from paddock.operator.metrics import Prometheus
 from support.fetch_jobs import Cluster, WithBatchJobs, build_dataset, install
-from support.operator_seam import open_cluster, until
+from support.operator_seam import open_cluster
 from support.rights import Asked, Guard, Wrapper
+from support.waiting import until
 
 TEAM = "team-a"
 POD = FetchPod("paddock:1")

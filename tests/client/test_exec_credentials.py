@@ -31,7 +31,7 @@ from paddock.kube.calls import Get, List
 from paddock.kube.errors import Unauthorized, Unavailable
 from paddock.kube.meta import PODS
 from paddock.kube.times import format_time
-from support.operator_seam import until
+from support.waiting import until
 
 START = 1_900_000_000.0
 ONE, TWO, THREE = (f"k8s-token-{number}-0123456789abcdef" for number in "123")

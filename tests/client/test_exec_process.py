@@ -15,7 +15,7 @@ import uvloop
 from client.plugins import write_script
 from paddock.client.exec_failures import ERROR_BYTES, OUTPUT_BYTES
 from paddock.client.exec_process import find_program, run_plugin
-from support.operator_seam import until
+from support.waiting import until
 
 FOR_EVER = "time.sleep(1000)"
 

@@ -14,7 +14,7 @@ import pytest
 import uvloop
 
 from paddock.client.pool import Answer, CannotConnect, Disconnected, Pool, build_head, read_address
-from support.operator_seam import until
+from support.waiting import until
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 SILENCE = b"-"

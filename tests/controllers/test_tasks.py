@@ -6,9 +6,9 @@ import asyncio
 import os
 import time
 
-from node.cluster import until
 from paddock.controllers.tasks import CoalescedTask, KeyedTasks
 from paddock.kube.errors import NotFound
+from support.waiting import until
 
 
 async def test_work_on_one_key_never_overlaps_and_none_is_lost() -> None:

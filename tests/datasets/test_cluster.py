@@ -26,8 +26,8 @@ from paddock.datasets.states import Failed, Fetching, Ready, State, Unfetched
 from paddock.kube.errors import ApiError, BadRequest, Forbidden, Invalid, NotFound
 from paddock.kube.meta import BATCH_JOBS, CLAIMS, DATASETS, NAMESPACES, PODS, Manifest, name_of, uid_of
 from support.fetch_jobs import Cluster, WithBatchJobs, build_dataset, install
-from support.operator_seam import until
 from support.rights import Asked
+from support.waiting import until
 
 NAMESPACE = "team"
 URI = "https://host.example/words.tar"

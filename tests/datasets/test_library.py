@@ -23,6 +23,7 @@ from paddock.kube.datasets import FINALIZER
 from paddock.kube.errors import ApiError, Invalid, NotFound
 from paddock.kube.meta import CRDS, DATASETS, PODS, Manifest
 from support.operator_seam import Request, Seam
+from support.waiting import until
 
 URI = "https://example.com/words.txt"
 PROGRESS = Progress(phase="fetching", done=3_200_000_000, total=7_800_000_000, files=0, all_files=1)
@@ -130,12 +131,6 @@ async def status(api: LocalApi, holds: Callable[[Manifest], bool], name: str = "
 
 def phase(wanted: str) -> Callable[[Manifest], bool]:
     return lambda found: found.get("phase") == wanted
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
-        while not holds():  # noqa: ASYNC110 - no event tells it
-            await asyncio.sleep(0.01)
 
 
 async def test_a_dataset_is_fetched_as_soon_as_it_is_there_and_its_status_tells_it(api: LocalApi, run: Start) -> None:

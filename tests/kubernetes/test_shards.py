@@ -29,7 +29,8 @@ from paddock.operator.shares import shard_of
 from paddock.operator.sharing import name_shard
 from support.deployed import Kubectl, Process, operator, write_kubeconfig
 from support.fake_kubelet import Kubelet, walking
-from support.operator_seam import JOBS, build_job, have_pods, status_of, until
+from support.operator_seam import JOBS, build_job, have_pods, status_of
+from support.waiting import until
 from support.worlds import ControlPlane, install_jobs, open_control_plane
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.timeout(600)]

@@ -31,7 +31,7 @@ from paddock.jobs.install.webhook import ACCOUNT, CONFIGURATIONS, NAME, PATH
 from paddock.kube.meta import Manifest
 from paddock.webhook.keeper import read_bundle
 from support.deployed import Kubectl, until_served, webhook, write_kubeconfig
-from support.operator_seam import until
+from support.waiting import until
 from support.worlds import open_control_plane
 from webhook.jobs import Edit, labelled, make, nothing, twice_the_name
 

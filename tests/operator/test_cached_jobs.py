@@ -27,8 +27,8 @@ from support.operator_seam import (
     set_phase,
     settled,
     status_of,
-    until,
 )
+from support.waiting import until
 
 READ, RECORD = ("get", "paddlejobs"), ("patch", "paddlejobs/status")
 A_SECOND = 1.1

@@ -13,7 +13,8 @@ from paddock.kube.meta import NAMESPACES
 from paddock.operator.election import NO_TERMS, Term, has_news
 from paddock.operator.metrics import Prometheus
 from paddock.operator.shares import shard_of
-from support.operator_seam import JOBS, Seam, build_job, have_pods, open_cluster, pods_of, running, until
+from support.operator_seam import JOBS, Seam, build_job, have_pods, open_cluster, pods_of, running
+from support.waiting import until
 
 
 class Led:

@@ -54,8 +54,8 @@ from support.operator_seam import (
     set_phase,
     settled,
     status_of,
-    until,
 )
+from support.waiting import until
 
 RANKS = {"demo-ps-0", "demo-ps-1", "demo-worker-0", "demo-worker-1"}
 

@@ -23,7 +23,7 @@ from typing import Any
 import yaml
 
 from paddock.jobs.install.deployment import ACCOUNT, DEPLOYMENT, NAMESPACE
-from support.operator_seam import until
+from support.waiting import until
 from support.worlds import ControlPlane
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"

@@ -27,8 +27,8 @@ from paddock.kube.meta import (
     name_of,
     owner_reference,
 )
-from support.operator_seam import until
 from support.rights import Wrapper
+from support.waiting import until
 
 STAND_IN = replace(BATCH_JOBS, group="batch.example.dev")
 _SECONDS = count()

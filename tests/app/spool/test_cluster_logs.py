@@ -28,8 +28,9 @@ from paddock.history.retention import Limits
 from paddock.jobs.labels import ATTEMPT_LABEL, INDEX_LABEL, JOB_LABEL, ROLE_LABEL
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import PODS, Manifest, owner_reference, uid_of
-from support.operator_seam import JOBS, build_job, install_jobs, set_phase, until
+from support.operator_seam import JOBS, build_job, install_jobs, set_phase
 from support.timed_logs import TimedLogs
+from support.waiting import until
 
 
 @dataclass

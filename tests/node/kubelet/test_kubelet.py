@@ -23,13 +23,13 @@ from node.cluster import (
     seeing,
     shell,
     terminated,
-    until,
     waiting,
 )
 from paddock.kube.api import Event
 from paddock.kube.meta import CONFIG_MAPS, PODS, SECRETS, Manifest, is_deleting, uid_of
 from paddock.node.runtime.orphans import end_leftovers
 from paddock.node.runtime.records import temporary_directory
+from support.waiting import until
 
 
 async def follow_last(cluster: Cluster, last: list[Manifest]) -> None:

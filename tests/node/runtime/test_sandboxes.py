@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from node.cluster import PYTHON, Cluster, container, open_cluster, pod, seeing, shell, terminated, until, waiting
+from node.cluster import PYTHON, Cluster, container, open_cluster, pod, seeing, shell, terminated, waiting
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, uid_of
 from paddock.node.runtime.images import Image, Preparing, Unavailable
 from paddock.node.runtime.mount_sources import open_mounts
@@ -22,6 +22,7 @@ from paddock.node.runtime.mounts import Mount
 from paddock.node.runtime.sandbox import NoSandbox, Plain, Program, choose_sandbox
 from support.programs import lack
 from support.sandboxes import need_sandbox
+from support.waiting import until
 
 
 @pytest.fixture
