@@ -18,10 +18,10 @@ from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, Get, List, T
 from paddock.kube.meta import CONFIG_MAPS, CRDS, POD_GROUPS, PODS, Manifest, Resource, name_of
 from paddock.operator.operator import Operator
+from support.waiting import rest
 
 JOBS = PADDLEPADDLE.resource
 SETTINGS = Settings(shared_network=True)
-_TURNS = 10
 
 Request = tuple[str, str, str]
 """Verb, plural (with subresource, if any) and name: ("create", "pods", "demo-ps-0")."""
@@ -138,18 +138,13 @@ def build_job(name: str = "demo", *, ps: int = 2, worker: int = 2, namespace: st
 
 async def settled(seam: Seam, seconds: float = 0.5) -> None:
     """Returns once the operator has asked the API nothing for this long: it has finished its work. Counts are recorded
-    a third of a second late.
+    a third of a second late."""
 
-    The span is of many turns, each with an answer of the API: on a machine that stands still no time passes for it, and
-    on a slow one it is longer, as the operator waits for the same cores and the same API.
-    """
-    async with asyncio.timeout(180):
-        quiet = 0
-        while quiet < _TURNS:
-            before = len(seam.requests)
-            await asyncio.sleep(seconds / _TURNS)
-            await seam.api.list(CONFIG_MAPS, seam.namespace or "default")
-            quiet = quiet + 1 if len(seam.requests) == before and not seam.unanswered else 0
+    async def count_requests() -> object:
+        await seam.api.list(CONFIG_MAPS, seam.namespace or "default")  # as slow as what the operator waits for
+        return object() if seam.unanswered else len(seam.requests)
+
+    await rest(count_requests, seconds)
 
 
 async def pods_of(api: Api, name: str = "demo", namespace: str = "default") -> dict[str, Manifest]:
