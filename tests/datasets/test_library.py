@@ -120,7 +120,7 @@ async def run(api: LocalApi) -> AsyncIterator[Start]:
 
 
 async def status(api: LocalApi, holds: Callable[[Manifest], bool], name: str = "words") -> Manifest:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(180):
         async for event in api.follow(DATASETS):
             if event.object and event.object["metadata"]["name"] == name:
                 found: Manifest = event.object.get("status") or {}
@@ -213,7 +213,7 @@ async def test_a_dataset_that_is_deleted_while_it_is_fetched_ends_its_fetch_and_
     await api.create(DATASETS, dataset())
     await until(lambda: len(supplier.fetched) == 1)
     await api.delete(DATASETS, "default", "words")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(180):
         while True:
             try:
                 await api.get(DATASETS, "default", "words")
@@ -247,7 +247,7 @@ async def test_others_finalizers_stay(api: LocalApi, run: Start) -> None:
     stored = await api.get(DATASETS, "default", "words")
     assert stored["metadata"]["finalizers"] == ["example.com/mine", FINALIZER]
     await api.delete(DATASETS, "default", "words")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(180):
         while stored["metadata"]["finalizers"] != ["example.com/mine"]:
             stored = await api.get(DATASETS, "default", "words")
             await asyncio.sleep(0.01)
@@ -330,7 +330,7 @@ async def test_a_status_that_is_refused_is_not_written_again_at_once(api: LocalA
     seam.before = refuse
     run(FakeSupplier(), seam)
     await api.create(DATASETS, dataset())
-    await asyncio.wait_for(tried.wait(), 30)
+    await asyncio.wait_for(tried.wait(), 180)
     await api.create(DATASETS, dataset("other"))
     await status(api, phase("Ready"), "other")
     await api.create(DATASETS, dataset("third"))

@@ -84,7 +84,7 @@ async def until_refused(kubectl: Kubectl, refused: bool = True) -> None:
         done = await asyncio.to_thread(apply, kubectl, twice_the_name, name="probe", dry=True)
         return (done.returncode != 0) is refused
 
-    await until(settled, 60)
+    await until(settled)
 
 
 async def test_a_wrong_manifest_is_refused_in_the_words_of_validate_and_taken_when_the_process_is_killed(

@@ -118,7 +118,7 @@ class Process:
             said = re.search(r"checks jobs at 127.0.0.1:(\d+)", self.log.read_text())
             return said[1] if said else ""
 
-        return int(await until(listens, 60))
+        return int(await until(listens))
 
 
 @contextmanager

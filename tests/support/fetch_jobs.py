@@ -101,7 +101,7 @@ class Cluster:
         async def found() -> Manifest | None:
             return next((each for each in await self.jobs() if name_of(each) != but), None)
 
-        job: Manifest = await until(found, 20)
+        job: Manifest = await until(found)
         return job
 
     async def claim(self) -> Manifest:

@@ -84,7 +84,7 @@ async def test_it_ends_with_its_parent(tmp_path: Path) -> None:
         await process.stdout.readline()
         process.kill()
         # The child holds the other end of the pipe; it is closed when the child has ended.
-        rest = await asyncio.wait_for(process.stdout.read(), 15)
+        rest = await asyncio.wait_for(process.stdout.read(), 180)
         await process.wait()
         assert isinstance(read_report(rest.splitlines(keepends=True)[-1]), Failed)
         assert server.sent < len(DATA)

@@ -366,7 +366,7 @@ async def test_a_followed_log_ends_with_its_container(cluster: Cluster, tmp_path
 
 async def test_many_tiny_pods_at_once_all_end(cluster: Cluster) -> None:
     await asyncio.gather(*(cluster.create(pod(container("/bin/true"), name=f"p{index}")) for index in range(40)))
-    ended = [await cluster.end(f"p{index}", 30) for index in range(40)]
+    ended = [await cluster.end(f"p{index}") for index in range(40)]
     assert len({found["status"]["podIP"] for found in ended}) == 40
 
 
