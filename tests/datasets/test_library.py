@@ -23,7 +23,7 @@ from paddock.kube.datasets import FINALIZER
 from paddock.kube.errors import ApiError, Invalid, NotFound
 from paddock.kube.meta import CRDS, DATASETS, PODS, Manifest
 from support.operator_seam import Request, Seam
-from support.waiting import until
+from support.waiting import rest, until
 
 URI = "https://example.com/words.txt"
 PROGRESS = Progress(phase="fetching", done=3_200_000_000, total=7_800_000_000, files=0, all_files=1)
@@ -374,10 +374,14 @@ async def test_at_rest_nothing_is_written(api: LocalApi, run: Start) -> None:
     run(FakeSupplier())
     await api.create(DATASETS, dataset())
     await status(api, phase("Ready"))
-    await asyncio.sleep(0.3)
-    before = (await api.get(DATASETS, "default", "words"))["metadata"]["resourceVersion"]
-    await asyncio.sleep(0.5)
-    assert (await api.get(DATASETS, "default", "words"))["metadata"]["resourceVersion"] == before
+
+    async def version() -> str:
+        return str((await api.get(DATASETS, "default", "words"))["metadata"]["resourceVersion"])
+
+    await rest(version, 0.3)
+    before = await version()
+    await asyncio.sleep(0.5)  # a span in which nothing may happen
+    assert await version() == before
 
 
 @pytest.mark.parametrize(
