@@ -24,19 +24,32 @@ CORES := $(shell nproc 2>/dev/null || echo 2)
 PARALLEL := -n $(shell echo $$(( $(CORES) < 4 ? $(CORES) + 4 : 8 ))) --dist loadfile --no-loadscope-reorder
 COMPUTING := $(shell [ $(CORES) -lt 4 ] || echo -n $$(( $(CORES) / 2 )) --dist worksteal)
 
-# $(1): the tests by their marks; $(2): other words for pytest. What the second of two calls says comes after the first.
-define light
-	@mkdir -p build; failed=0; \
-	$(BIN)/python -m pytest -q -m "$(1)" --rooms=pure $(COMPUTING) $(2) >build/computing.log 2>&1 & other=$$!; \
-	$(BIN)/python -m pytest -q -m "$(1)" --rooms=waiting $(PARALLEL) $(2) || failed=1; \
-	wait $$other || failed=1; cat build/computing.log; exit $$failed
-endef
+# A browser takes a core for itself.
+BROWSING := -n 2 --dist loadfile --no-loadscope-reorder
 
 # Those on a real Kubernetes mostly wait for it; each process has a control plane of its own (500 MiB).
 WAITING := -n 3 --dist loadfile --no-loadscope-reorder
 
+# What each tier runs. `make stress` runs one of them again and again.
+PYTEST := $(BIN)/python -m pytest -q
+light := -m "not paddle and not slow and not kubernetes and not browser and not unsandboxed"
+unsandboxed := -m "not paddle and not slow and not kubernetes and not browser"
+browser := -m "browser and not paddle and not kubernetes"
+kubernetes := -m "kubernetes and not paddle"
+slow := -m "slow and not paddle and not kubernetes"
+paddle := -m paddle
+TIERS := light unsandboxed browser kubernetes slow paddle
+
+# The light tests in two calls at once; what the one that computes says comes after the other.
+define run_light
+mkdir -p build; failed=0; \
+$(PYTEST) $(1) --rooms=pure $(COMPUTING) >build/computing.log 2>&1 & other=$$!; \
+$(PYTEST) $(1) --rooms=waiting $(PARALLEL) || failed=1; \
+wait $$other || failed=1; cat build/computing.log; exit $$failed
+endef
+
 .DEFAULT_GOAL := help
-.PHONY: ALWAYS help demo demo-pytorch dist test test-all kubernetes bench chaos shapes simulate lint types types-of-tests style format catalogues reference docs screenshots lock clean
+.PHONY: ALWAYS help demo demo-pytorch dist test test-all stress kubernetes bench chaos shapes simulate lint types types-of-tests style format catalogues reference docs screenshots lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,17 +74,22 @@ dist: $(VENV)/.ready ## a wheel, which puts `paddock` on your PATH, and a source
 	@$(BIN)/python -m hatchling build -d "$(DIST)"
 	@echo "to have paddock on your PATH: pipx install $(DIST)/*.whl, or uv tool install, or pip install in an environment of yours" >&2
 
-test: $(VENV)/.ready-dev ## lint, types, layers and the tests that need no PaddlePaddle (8 minutes on two cores)
+test: $(VENV)/.ready-dev ## lint, types, layers and the tests that need no PaddlePaddle (three minutes on two cores)
 	@$(MAKE) --no-print-directory lint
-	$(call light,not paddle and not slow and not kubernetes and not browser and not unsandboxed)
+	@$(call run_light,$(light))
 
 test-all: $(VENV)/.ready-dev kubernetes ## all tests, also those that train, and those on a real Kubernetes
 	@$(MAKE) --no-print-directory lint
-	$(call light,not paddle and not slow and not kubernetes and not browser,--hypothesis-profile=many)
-	@$(BIN)/python -m pytest -q -m "browser and not paddle and not kubernetes" $(PARALLEL)
-	@$(BIN)/python -m pytest -q -m "kubernetes and not paddle" $(WAITING)
-	@$(BIN)/python -m pytest -q -m "slow and not paddle and not kubernetes" $(PARALLEL)
-	@$(BIN)/python -m pytest -q -m paddle
+	@$(call run_light,$(unsandboxed) --hypothesis-profile=many)
+	@$(PYTEST) $(browser) $(BROWSING)
+	@$(PYTEST) $(kubernetes) $(WAITING)
+	@$(PYTEST) $(slow) $(PARALLEL)
+	@$(PYTEST) $(paddle)
+
+stress: $(VENV)/.ready-dev ## tests again and again beside busy processes; TIER=slow TIMES=20 BURNERS=8 TESTS="tests/e2e -k run"
+	@$(if $(filter $(or $(TIER),light),$(TIERS)),,$(error TIER is $(TIER); there are $(TIERS)))
+	@$(BIN)/python tools/stress.py --times $(or $(TIMES),5) --burners $(or $(BURNERS),4) \
+		$($(or $(TIER),light)) $(if $(filter paddle,$(TIER)),,$(if $(filter kubernetes,$(TIER)),$(WAITING),$(PARALLEL))) $(TESTS)
 
 kubernetes: ## a control plane for the tests: $KUBEBUILDER_ASSETS, a cache, else built from Debian's packages (6 min)
 	@if [ -n "$$KUBEBUILDER_ASSETS" ]; then \

@@ -18,7 +18,14 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from support.worlds import ControlPlane, World
 
-pytest_plugins = ["support.affected", "support.guard", "support.order", "support.pythons", "support.skips"]
+pytest_plugins = [
+    "support.affected",
+    "support.guard",
+    "support.order",
+    "support.pythons",
+    "support.signals",
+    "support.skips",
+]
 
 # Each of the thousand commands that tests start would compile all of its modules again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

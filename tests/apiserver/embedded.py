@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import aiohttp
@@ -65,19 +65,6 @@ def config_map(name: str = "c", owners: tuple[Manifest, ...] = (), **metadata: A
     }
     meta = {"name": name, **metadata, **(references if owners else {})}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}
-
-
-async def eventually(condition: Callable[[], Any], seconds: float = 180.0) -> Any:
-    """Returns the first true result of `condition`; fails after `seconds`."""
-    end = asyncio.get_running_loop().time() + seconds
-    while True:
-        found = condition()
-        if hasattr(found, "__await__"):
-            found = await found
-        if found:
-            return found
-        assert asyncio.get_running_loop().time() < end, "did not come true in time"
-        await asyncio.sleep(0.005)
 
 
 async def is_gone(api: LocalApi, resource: Resource, name: str, namespace: str = "default") -> bool:

@@ -35,9 +35,11 @@ async def _serve(directory: Path) -> None:
     async def beat() -> None:
         nonlocal longest
         while True:
-            before = time.monotonic()
+            before, spent = time.monotonic(), time.process_time()
             await asyncio.sleep(_BEAT_SECONDS)
-            longest = max(longest, time.monotonic() - before - _BEAT_SECONDS)
+            late = time.monotonic() - before - _BEAT_SECONDS
+            # What the process has not spent the machine has: it gave the cores to others.
+            longest = max(longest, min(late, time.process_time() - spent))
 
     beating = asyncio.create_task(beat())
     print(json.dumps({"url": server.url, "token": server.token, "ca": str(server.certificate_authority)}), flush=True)

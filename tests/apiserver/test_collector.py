@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.embedded import WIDGETS, config_map, eventually, is_gone, pod, widget, widget_crd
+from apiserver.embedded import WIDGETS, config_map, is_gone, pod, widget, widget_crd
 from paddock.apiserver.objects.garbage import (
     AwaitDependents,
     Decision,
@@ -20,6 +20,7 @@ from paddock.apiserver.objects.garbage import (
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import CONFIG_MAPS, CRDS, NAMESPACES, PODS, name_of, owner_reference
+from support.waiting import until
 
 
 def _object(
@@ -92,7 +93,7 @@ async def test_a_cycle_of_owners_can_be_deleted_in_the_foreground(api: LocalApi,
         await api.patch(CONFIG_MAPS, "default", name_of(one), {"metadata": {"ownerReferences": [owner]}})
     await api.delete(CONFIG_MAPS, "default", "c0", propagation="Foreground")
     for name in map(name_of, made):
-        await eventually(lambda name=name: is_gone(api, CONFIG_MAPS, name))
+        await until(lambda name=name: is_gone(api, CONFIG_MAPS, name))
 
 
 async def test_foreground_waits_for_grandchildren(api: LocalApi) -> None:
@@ -105,11 +106,11 @@ async def test_foreground_waits_for_grandchildren(api: LocalApi) -> None:
     async def is_ending() -> bool:
         return "deletionTimestamp" in (await api.get(CONFIG_MAPS, "default", "grandchild"))["metadata"]
 
-    await eventually(is_ending)
+    await until(is_ending)
     assert await api.get(CONFIG_MAPS, "default", "parent")
     await api.patch(CONFIG_MAPS, "default", "grandchild", {"metadata": {"finalizers": None}})
     for name in ("grandchild", "child", "parent"):
-        await eventually(lambda name=name: is_gone(api, CONFIG_MAPS, name))
+        await until(lambda name=name: is_gone(api, CONFIG_MAPS, name))
 
 
 async def test_a_namespaced_owner_of_a_cluster_scoped_object_is_ignored(api: LocalApi) -> None:
@@ -120,7 +121,7 @@ async def test_a_namespaced_owner_of_a_cluster_scoped_object_is_ignored(api: Loc
     await api.delete(CONFIG_MAPS, "default", "owner")
     # The queue is in order, so a later object that is deleted shows that these were examined.
     await api.create(CONFIG_MAPS, config_map("later", (ghost,)), namespace="default")
-    await eventually(lambda: is_gone(api, CONFIG_MAPS, "later"))
+    await until(lambda: is_gone(api, CONFIG_MAPS, "later"))
     for name in ("team", "team-2"):
         assert "deletionTimestamp" not in (await api.get(NAMESPACES, "", name))["metadata"]
 
@@ -137,13 +138,13 @@ async def test_dependents_are_deleted_with_their_owner(api: LocalApi, propagatio
     await _family(api)
     await api.delete(CONFIG_MAPS, "default", "parent", propagation=propagation)
     for name in ("parent", "child", "grandchild"):
-        await eventually(lambda name=name: is_gone(api, CONFIG_MAPS, name))
+        await until(lambda name=name: is_gone(api, CONFIG_MAPS, name))
 
 
 async def test_orphans_stay_without_their_owner_reference(api: LocalApi) -> None:
     await _family(api)
     await api.delete(CONFIG_MAPS, "default", "parent", propagation="Orphan")
-    await eventually(lambda: is_gone(api, CONFIG_MAPS, "parent"))
+    await until(lambda: is_gone(api, CONFIG_MAPS, "parent"))
     child = await api.get(CONFIG_MAPS, "default", "child")
     assert "ownerReferences" not in child["metadata"]
     assert await api.get(CONFIG_MAPS, "default", "grandchild")
@@ -159,22 +160,22 @@ async def test_foreground_waits_for_the_grace_period_of_a_pod(api: LocalApi) -> 
     async def is_ending() -> bool:
         return "deletionTimestamp" in (await api.get(PODS, "default", "p"))["metadata"]
 
-    await eventually(is_ending)
+    await until(is_ending)
     assert (await api.get(CONFIG_MAPS, "default", "parent"))["metadata"]["finalizers"] == ["foregroundDeletion"]
     await api.delete(PODS, "default", "p", grace=0)
-    await eventually(lambda: is_gone(api, CONFIG_MAPS, "parent"))
+    await until(lambda: is_gone(api, CONFIG_MAPS, "parent"))
 
 
 async def test_a_dependent_of_an_owner_that_never_existed_is_deleted(api: LocalApi) -> None:
     ghost = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ghost", "uid": "no-such-uid"}}
     await api.create(CONFIG_MAPS, config_map("child", (ghost,)), namespace="default")
-    await eventually(lambda: is_gone(api, CONFIG_MAPS, "child"))
+    await until(lambda: is_gone(api, CONFIG_MAPS, "child"))
 
 
 async def test_an_owner_in_another_namespace_does_not_count(api: LocalApi) -> None:
     parent = await api.create(CONFIG_MAPS, config_map("parent"), namespace="kubeflow")
     await api.create(CONFIG_MAPS, config_map("child", (parent,)), namespace="default")
-    await eventually(lambda: is_gone(api, CONFIG_MAPS, "child"))
+    await until(lambda: is_gone(api, CONFIG_MAPS, "child"))
 
 
 async def test_a_dependent_with_another_owner_stays(api: LocalApi) -> None:
@@ -187,14 +188,14 @@ async def test_a_dependent_with_another_owner_stays(api: LocalApi) -> None:
         child = await api.get(CONFIG_MAPS, "default", "child")
         return [owner["name"] for owner in child["metadata"]["ownerReferences"]] == ["two"]
 
-    await eventually(owners)
+    await until(owners)
 
 
 async def test_a_new_owner_of_the_old_name_owns_nothing(api: LocalApi) -> None:
     await _family(api)
     await api.delete(CONFIG_MAPS, "default", "parent")
     await api.create(CONFIG_MAPS, config_map("parent"), namespace="default")
-    await eventually(lambda: is_gone(api, CONFIG_MAPS, "child"))
+    await until(lambda: is_gone(api, CONFIG_MAPS, "child"))
     assert await api.get(CONFIG_MAPS, "default", "parent")
 
 
@@ -206,7 +207,7 @@ async def test_collection_continues_after_a_crash(tmp_path: Path) -> None:
     assert await api.get(CONFIG_MAPS, "default", "child")
     await api.close()
     again = await LocalApi.open(tmp_path)
-    await eventually(lambda: is_gone(again, CONFIG_MAPS, "grandchild"))
+    await until(lambda: is_gone(again, CONFIG_MAPS, "grandchild"))
     await again.close()
 
 
@@ -214,7 +215,7 @@ async def test_a_namespace_is_deleted_with_its_custom_objects(widgets: LocalApi)
     await widgets.create(NAMESPACES, {"metadata": {"name": "team"}})
     await widgets.create(WIDGETS, widget(), namespace="team")
     await widgets.delete(NAMESPACES, "", "team")
-    await eventually(lambda: is_gone(widgets, NAMESPACES, "team"))
+    await until(lambda: is_gone(widgets, NAMESPACES, "team"))
     with pytest.raises(NotFound):
         await widgets.get(WIDGETS, "team", "w")
 
@@ -228,6 +229,6 @@ async def test_a_crd_waits_for_objects_with_finalizers(widgets: LocalApi) -> Non
     async def is_ending() -> bool:
         return "deletionTimestamp" in (await widgets.get(WIDGETS, "default", "w"))["metadata"]
 
-    await eventually(is_ending)
+    await until(is_ending)
     await widgets.patch(WIDGETS, "default", "w", {"metadata": {"finalizers": None}})
-    await eventually(lambda: is_gone(widgets, CRDS, "widgets.example.org"))
+    await until(lambda: is_gone(widgets, CRDS, "widgets.example.org"))

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from apiserver.embedded import Follower, Http, config_map, eventually, is_gone
+from apiserver.embedded import Follower, Http, config_map, is_gone
 from paddock.apiserver.http.server import Server
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.apiserver.storage.damage import find_damage
 from paddock.apiserver.storage.mark import mark_path
 from paddock.kube.errors import Expired, InternalError, NotFound
 from paddock.kube.meta import CONFIG_MAPS, Manifest
+from support.waiting import until
 
 PATH = "/api/v1/namespaces/default/configmaps"
 TABLE = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"}
@@ -148,7 +149,7 @@ async def test_what_a_damaged_object_owns_is_not_deleted(tmp_path: Path) -> None
     _change(tmp_path, "update objects set body=x'00' where name='owner'")
     _change(tmp_path, "delete from objects where name='gone'")
     async with _opened(tmp_path) as api:
-        await eventually(lambda: is_gone(api, CONFIG_MAPS, "orphan"))
+        await until(lambda: is_gone(api, CONFIG_MAPS, "orphan"))
         assert await api.get(CONFIG_MAPS, "default", "kept")
         with pytest.raises(NotFound):
             await api.get(CONFIG_MAPS, "default", "owner")

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from apiserver.embedded import config_map, eventually, is_gone
+from apiserver.embedded import config_map, is_gone
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.apiserver.storage.expiry import EVENT_TTL, Expiry, read_last_seen
 from paddock.kube.meta import CONFIG_MAPS, EVENTS, Manifest
 from paddock.kube.times import format_time
+from support.waiting import until
 
 NOW = 1_800_000_000.0
 
@@ -77,5 +78,5 @@ async def test_a_cluster_sweeps_when_it_starts(tmp_path: Path) -> None:
     await api.close()
     now[0] += EVENT_TTL + 1
     again = await LocalApi.open(tmp_path, clock=lambda: now[0])
-    await eventually(lambda: is_gone(again, EVENTS, "e"))
+    await until(lambda: is_gone(again, EVENTS, "e"))
     await again.close()

@@ -105,9 +105,9 @@ async def test_it_creates_gets_and_deletes(kubectl: Kubectl) -> None:
     assert columns[1].split()[:4] == ["p", "0/1", "Pending", "0"]
     assert "Containers:" in await kubectl("describe", "pod", "p")
     assert "pod/p condition met" in await kubectl(
-        "wait", "--for=jsonpath={.status.phase}=Pending", "pod/p", "--timeout=20s"
+        "wait", "--for=jsonpath={.status.phase}=Pending", "pod/p", "--timeout=90s"
     )
-    assert 'pod "p" deleted' in await kubectl("delete", "pod", "p", "--wait", "--timeout=20s")
+    assert 'pod "p" deleted' in await kubectl("delete", "pod", "p", "--wait", "--timeout=90s")
     assert 'pods "p" not found' in await kubectl("get", "pod", "p", fails=True)
 
 
@@ -116,11 +116,11 @@ async def test_it_defines_a_kind_and_waits_for_it(kubectl: Kubectl) -> None:
     crd["metadata"]["name"] = "gadgets.example.com"
     crd["spec"] |= {"group": "example.com", "names": {"kind": "Gadget", "plural": "gadgets", "shortNames": ["gd"]}}
     await kubectl("create", "-f", "-", stdin=crd)
-    await kubectl("wait", "--for=condition=Established", "crd/gadgets.example.com", "--timeout=20s")
+    await kubectl("wait", "--for=condition=Established", "crd/gadgets.example.com", "--timeout=90s")
     gadget = widget("g") | {"apiVersion": "example.com/v1", "kind": "Gadget"}
     await kubectl("create", "-f", "-", stdin=gadget)
     assert "g" in await kubectl("get", "gd", "-o", "name")
-    await kubectl("delete", "crd", "gadgets.example.com", "--timeout=20s")
+    await kubectl("delete", "crd", "gadgets.example.com", "--timeout=90s")
 
 
 async def test_it_refuses_an_unknown_field_and_names_it(kubectl: Kubectl) -> None:
@@ -152,13 +152,13 @@ async def test_it_labels_scales_and_patches(widgets: LocalApi, kubectl: Kubectl)
 @pytest.mark.parametrize("cascade", ["background", "foreground", "orphan"])
 async def test_it_deletes_in_every_cascade(widgets: LocalApi, kubectl: Kubectl, cascade: str) -> None:
     await widgets.create(WIDGETS, widget(), namespace="default")
-    await kubectl("delete", "widget", "w", f"--cascade={cascade}", "--timeout=20s")
+    await kubectl("delete", "widget", "w", f"--cascade={cascade}", "--timeout=90s")
 
 
 async def test_it_deletes_a_namespace_and_waits(kubectl: Kubectl) -> None:
     await kubectl("create", "-f", "-", stdin={"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
     await kubectl("-n", "team", "create", "-f", "-", stdin=pod())
-    await kubectl("delete", "namespace", "team", "--timeout=20s")
+    await kubectl("delete", "namespace", "team", "--timeout=90s")
 
 
 async def test_it_watches(widgets: LocalApi, kubectl: Kubectl) -> None:

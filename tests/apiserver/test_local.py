@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from apiserver.embedded import WIDGETS, Follower, config_map, eventually, is_gone, pod, widget, widget_crd
+from apiserver.embedded import WIDGETS, Follower, config_map, is_gone, pod, widget, widget_crd
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.errors import (
     AlreadyExists,
@@ -21,6 +21,7 @@ from paddock.kube.errors import (
     is_namespace_terminating,
 )
 from paddock.kube.meta import CONFIG_MAPS, CRDS, NAMESPACES, NODES, PODS
+from support.waiting import until
 
 
 async def test_a_new_cluster_has_its_namespaces_and_nothing_else(api: LocalApi) -> None:
@@ -92,7 +93,7 @@ async def test_a_custom_kind_is_served_from_its_creation_to_its_deletion(api: Lo
     created = await api.create(WIDGETS, widget(), namespace="default")
     assert created["spec"] == {"size": 3}
     await api.delete(CRDS, "", "widgets.example.org")
-    await eventually(lambda: is_gone(api, CRDS, "widgets.example.org"))
+    await until(lambda: is_gone(api, CRDS, "widgets.example.org"))
     with pytest.raises(NotFound):
         await api.get(WIDGETS, "default", "w")
     await api.create(CRDS, widget_crd())
@@ -163,13 +164,13 @@ async def test_a_deleted_namespace_is_emptied_and_refuses_new_objects(api: Local
     await api.create(CONFIG_MAPS, config_map(finalizers=["a.example/b"]), namespace="team")
     await api.create(CONFIG_MAPS, config_map("d"), namespace="team")
     await api.delete(NAMESPACES, "", "team")
-    await eventually(lambda: is_gone(api, CONFIG_MAPS, "d", "team"))
+    await until(lambda: is_gone(api, CONFIG_MAPS, "d", "team"))
     assert (await api.get(NAMESPACES, "", "team"))["status"]["phase"] == "Terminating"
     with pytest.raises(Forbidden, match="because it is being terminated") as refused:
         await api.create(CONFIG_MAPS, config_map("e"), namespace="team")
     assert is_namespace_terminating(refused.value)
     await api.patch(CONFIG_MAPS, "team", "c", {"metadata": {"finalizers": None}})
-    await eventually(lambda: is_gone(api, NAMESPACES, "team"))
+    await until(lambda: is_gone(api, NAMESPACES, "team"))
 
 
 async def test_follow_delivers_existing_objects_then_changes(api: LocalApi) -> None:

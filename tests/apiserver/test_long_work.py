@@ -19,6 +19,7 @@ from paddock.apiserver.objects.worker import MOST_STEPS, MOST_WAITING, SMALL_BYT
 from paddock.kube.budget import Budget
 from paddock.kube.errors import Conflict, TooLarge, TooManyRequests, Unavailable
 from paddock.kube.meta import CONFIG_MAPS
+from support.waiting import until
 
 CONFIG_MAPS_PATH = "/api/v1/namespaces/default/configmaps"
 
@@ -83,12 +84,10 @@ async def test_room_is_given_in_order_and_given_back() -> None:
     await asyncio.sleep(0.01)
     assert order == ["a"], "c would find room, and comes after b"
     tasks["b"].cancel()
-    await asyncio.sleep(0.01)
-    assert order == ["a", "c"]
+    await until(lambda: order == ["a", "c"])
     leave["c"].set()
     leave["a"].set()
-    await asyncio.sleep(0.01)
-    assert order == ["a", "c", "d"], "more than all is all"
+    await until(lambda: order == ["a", "c", "d"])  # more than all is all
     with pytest.raises(TooManyRequests):
         async with room.take(1, seconds=0.01):
             pass

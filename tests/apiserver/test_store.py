@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from apiserver.embedded import eventually
 from paddock.apiserver.storage.changelog import plan_compaction
 from paddock.apiserver.storage.records import Change
 from paddock.apiserver.storage.store import RESTART_GAP, Store
 from paddock.apiserver.storage.transaction import Transaction
 from paddock.kube.errors import Expired, InternalError, Unavailable
 from paddock.kube.meta import Manifest
+from support.waiting import until
 
 KEY = "/configmaps"
 
@@ -162,7 +162,7 @@ async def test_the_changelog_is_compacted_and_older_versions_are_expired(store: 
     start = store.revision
     for position in range(60):
         await _put(store, f"c{position % 5}", str(position))
-    await eventually(lambda: store.changelog.compacted > start)
+    await until(lambda: store.changelog.compacted > start)
     with pytest.raises(Expired):
         store.changes_since(KEY, start)
     assert 20 <= len(list(store.changes_since(KEY, store.changelog.compacted))) <= 40
@@ -198,10 +198,10 @@ async def test_large_changes_are_compacted_by_bytes_and_the_file_shrinks(tmp_pat
     await asyncio.gather(*(_put(store, name, "x" * 2 * megabyte) for name in names))
     await asyncio.gather(*(_delete(store, name) for name in names))
     assert size() > 40 * megabyte
-    await eventually(lambda: sum(len(change.body) for change in _kept(store)) <= 4 * megabyte)
+    await until(lambda: sum(len(change.body) for change in _kept(store)) <= 4 * megabyte)
     with pytest.raises(Expired):
         store.changes_since(KEY, start)
-    await eventually(lambda: size() < 16 * megabyte)
+    await until(lambda: size() < 16 * megabyte)
     store.close()
     store.open()
     assert _kept(store)
@@ -288,6 +288,7 @@ import asyncio, sys
 from pathlib import Path
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.meta import CONFIG_MAPS
+from support.waiting import until
 
 async def write(api, lane):
     n = 0

@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.embedded import WIDGETS, Follower, Http, config_map, eventually, pod, widget, widget_crd
+from apiserver.embedded import WIDGETS, Follower, Http, config_map, pod, widget, widget_crd
 from paddock.apiserver.http.server import Server
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.apiserver.storage.hub import Capacity, Hub, Selection, read_selection
 from paddock.apiserver.storage.records import Change
 from paddock.kube.errors import BadRequest
 from paddock.kube.meta import CONFIG_MAPS, CRDS, PODS
+from support.waiting import until
 
 KEY = "/configmaps"
 CONFIG_MAP_PATH = "/api/v1/namespaces/default/configmaps"
@@ -243,8 +244,8 @@ async def test_watchers_of_one_format_share_the_encoded_lines(widgets: LocalApi,
 async def test_a_disconnected_watcher_is_unsubscribed(widgets: LocalApi, http: Http, server: Server) -> None:
     subscriptions = widgets.objects.hub._subscriptions[KEY]
     async with Watcher(http, ""):
-        await eventually(lambda: subscriptions)
-    await eventually(lambda: not subscriptions)
+        await until(lambda: subscriptions)
+    await until(lambda: not subscriptions)
 
 
 async def test_watches_end_when_the_server_stops(widgets: LocalApi, http: Http, server: Server) -> None:
@@ -296,18 +297,18 @@ async def _write_much(widgets: LocalApi, megabytes: int) -> None:
 async def test_a_watcher_that_stops_reading_ends_at_its_timeout(widgets: LocalApi, server: Server) -> None:
     writer = await _stall(server, "&timeoutSeconds=1")
     subscriptions = widgets.objects.hub._subscriptions[KEY]
-    await eventually(lambda: subscriptions)
+    await until(lambda: subscriptions)
     await _write_much(widgets, 12)
-    await eventually(lambda: not subscriptions)
-    await eventually(lambda: not server._open_requests)
+    await until(lambda: not subscriptions)
+    await until(lambda: not server._open_requests)
     writer.transport.abort()
 
 
 async def test_a_watcher_that_falls_behind_by_bytes_is_disconnected(widgets: LocalApi, server: Server) -> None:
     writer = await _stall(server, "")
     subscriptions = widgets.objects.hub._subscriptions[KEY]
-    await eventually(lambda: subscriptions)
+    await until(lambda: subscriptions)
     await _write_much(widgets, 24)
-    await eventually(lambda: not subscriptions)
-    await eventually(lambda: not server._open_requests)
+    await until(lambda: not subscriptions)
+    await until(lambda: not server._open_requests)
     writer.transport.abort()

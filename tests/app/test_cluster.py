@@ -32,7 +32,8 @@ from paddock.kube.meta import LEASES, POD_GROUPS, PODS, VOLCANO_POD_GROUPS, Key,
 from paddock.operator.election import Election
 from paddock.operator.job_state import JobRef
 from paddock.operator.metrics import Prometheus
-from support.operator_seam import JOBS, Request, Seam, build_job, open_cluster, until
+from support.operator_seam import JOBS, Request, Seam, build_job, open_cluster
+from support.waiting import until
 
 FREE = Address("127.0.0.1", 0)
 
@@ -162,7 +163,7 @@ async def test_an_operator_whose_caches_are_not_synced_takes_no_shard_and_is_not
         await asyncio.sleep(0.5)
         assert (await api.list(LEASES, "default")).items == []
         synced.set()
-        await until(lambda: _leads_all(cluster), 20)
+        await until(lambda: _leads_all(cluster))
         stop.set()
         await asyncio.wait_for(running, 60)
 
@@ -185,7 +186,7 @@ async def test_an_operator_that_ends_is_counted_no_more_and_holds_its_shards_unt
         await asyncio.wait_for(begun.wait(), 60)
         await until(lambda: _leads_all(cluster))
         stop.set()
-        await until(lambda: _has_no_member(api), 8)
+        await until(lambda: _has_no_member(api))
         assert await _leads_all(cluster)
         goes_on.set()
         await asyncio.wait_for(running, 60)
@@ -342,7 +343,7 @@ async def _contains(log: Path, text: str) -> bool:
 
 async def test_the_operator_waits_for_a_cluster_that_does_not_answer_and_logs_it_once(tmp_path: Path) -> None:
     async with started(tmp_path, "--initImage=alpine:3.10", "--zap-devel") as (process, log):
-        await until(lambda: _contains(log, "waiting for the cluster"), 60)
+        await until(lambda: _contains(log, "waiting for the cluster"))
         await asyncio.sleep(1.5)  # it has tried again
         process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(process.wait(), 60) == 0

@@ -26,8 +26,9 @@ from paddock.kube.meta import DATASETS, NAMESPACES, PODS, Manifest, name_of
 from paddock.operator.election import NO_TERMS, Leadership, Term
 from paddock.operator.metrics import Prometheus
 from support.fetch_jobs import Cluster, WithBatchJobs, build_dataset, install
-from support.operator_seam import open_cluster, until
+from support.operator_seam import open_cluster
 from support.rights import Asked, Guard, Wrapper
+from support.waiting import until
 
 TEAM = "team-a"
 POD = FetchPod("paddock:1")
@@ -98,6 +99,12 @@ async def running(datasets: ClusterDatasets) -> AsyncIterator[asyncio.Task[None]
         await asyncio.gather(task, return_exceptions=True)
 
 
+async def pass_looks() -> None:
+    """Some of them: a pause of the machine is one look to both sides."""
+    for _ in range(20):
+        await asyncio.sleep(AT_ONCE)
+
+
 async def test_only_a_leader_fetches_and_one_that_leads_no_more_stops(local: LocalApi) -> None:
     api, throne = WithBatchJobs(local), Throne()
     cluster = Cluster(api, TEAM)
@@ -109,10 +116,9 @@ async def test_only_a_leader_fetches_and_one_that_leads_no_more_stops(local: Loc
         throne.given.set()
         job = await cluster.job()
         throne.given.clear()
-        # The next look, at which it stops; nothing tells of it.
-        await asyncio.sleep(10 * AT_ONCE)
+        await pass_looks()  # the next one, at which it stops; nothing tells of it
         await api.create(DATASETS, build_dataset("second", TEAM, URI))
-        await asyncio.sleep(10 * AT_ONCE)
+        await pass_looks()
         assert [each["metadata"]["uid"] for each in await cluster.jobs()] == [job["metadata"]["uid"]]
         throne.given.set()
         await cluster.job(but=name_of(job))
@@ -143,7 +149,7 @@ async def test_without_the_rights_the_log_says_so_once_and_it_goes_on_when_they_
         return bool(said())
 
     async with running(build(hidden)):
-        await until(is_said, 20)
+        await until(is_said)
         hidden.allowed = True
         await Cluster(WithBatchJobs(local), TEAM).job()
     assert said() == ["datasets cannot be served, trying again: datasets.paddock.dev is forbidden"]
@@ -183,23 +189,23 @@ async def live_all(cluster: Cluster) -> None:
     job = await cluster.job()
     pod = await cluster.make_pod(job)
     await cluster.warn(await cluster.claim(), "ProvisioningFailed", "no room")
-    await until(lambda: is_told(cluster, "words", "no room"), 60)
+    await until(lambda: is_told(cluster, "words", "no room"))
     await cluster.end_pod(pod, 1, Failed(message="no disk", fault=Fault.MACHINE))
     await cluster.end_job(job, "Failed")
 
     async def is_new() -> Manifest | None:
         return next((each for each in await cluster.jobs() if each["metadata"]["uid"] != job["metadata"]["uid"]), None)
 
-    again = await until(is_new, 60)
+    again = await until(is_new)
     pod = await cluster.start_pod(again)
     cluster.say(pod, Fetched(size=1, files=1))
     await cluster.end_pod(pod, 0)
-    await until(lambda: is_told(cluster, "words", "1 B in 1 file"), 60)
+    await until(lambda: is_told(cluster, "words", "1 B in 1 file"))
     await api.create(DATASETS, build_dataset("photos", TEAM, "claim://photos"))
-    await until(lambda: is_told(cluster, "photos", 'there is no claim "photos"'), 60)
+    await until(lambda: is_told(cluster, "photos", 'there is no claim "photos"'))
     for name in ("words", "photos"):
         await api.delete(DATASETS, TEAM, name)
-        await until(lambda name=name: is_gone(cluster, name), 60)
+        await until(lambda name=name: is_gone(cluster, name))
 
 
 async def is_told(cluster: Cluster, name: str, said: str) -> bool:

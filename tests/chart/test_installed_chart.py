@@ -30,7 +30,8 @@ from paddock.kube.meta import Manifest, name_of, namespace_of
 from support.deployed import Kubectl, operator, until_served, write_kubeconfig
 from support.kubeflow_jobs import FIELDS
 from support.kubeflow_jobs import build_job as build_kubeflow_job
-from support.operator_seam import build_job, until
+from support.operator_seam import build_job
+from support.waiting import until
 from support.worlds import ControlPlane, World, open_control_plane
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.timeout(600)]

@@ -20,7 +20,7 @@ from paddock.client.requests import build, build_watch
 from paddock.kube.calls import Get, List
 from paddock.kube.errors import ApiError, Conflict, Forbidden, InternalError, NotFound, TooManyRequests, Unavailable
 from paddock.kube.meta import PODS
-from support.operator_seam import until
+from support.waiting import until
 
 
 def pod(name: str, version: int = 1) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from paddock.client.client import Client
 from paddock.client.kubeconfig import read_config
 from paddock.kube.errors import AlreadyExists, Conflict, Invalid, NotFound, Unavailable
 from paddock.kube.meta import CONFIG_MAPS, NAMESPACES, PODS
-from support.operator_seam import JOBS, build_job, have_pods, install_jobs, running, until
+from support.operator_seam import JOBS, build_job, have_pods, install_jobs, running
+from support.waiting import until
 
 
 @asynccontextmanager

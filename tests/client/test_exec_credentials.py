@@ -31,7 +31,7 @@ from paddock.kube.calls import Get, List
 from paddock.kube.errors import Unauthorized, Unavailable
 from paddock.kube.meta import PODS
 from paddock.kube.times import format_time
-from support.operator_seam import until
+from support.waiting import until
 
 START = 1_900_000_000.0
 ONE, TWO, THREE = (f"k8s-token-{number}-0123456789abcdef" for number in "123")
@@ -99,7 +99,7 @@ class Plugin:
         async def look() -> bool:
             return self.runs >= count
 
-        await until(look, 60)
+        await until(look)
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ class Scene:
         async def idle() -> bool:
             return self.credentials._running is None or self.credentials._running.done()
 
-        await until(idle, 60)
+        await until(idle)
 
 
 @asynccontextmanager
@@ -397,7 +397,7 @@ async def test_following_survives_a_plugin_that_fails_for_a_while(plugin: Plugin
             async def watches() -> bool:
                 return guard.held == [TWO]
 
-            await until(watches, 60)
+            await until(watches)
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
     (notice,) = told

@@ -15,7 +15,7 @@ import uvloop
 from client.plugins import write_script
 from paddock.client.exec_failures import ERROR_BYTES, OUTPUT_BYTES
 from paddock.client.exec_process import find_program, run_plugin
-from support.operator_seam import until
+from support.waiting import until
 
 FOR_EVER = "time.sleep(1000)"
 
@@ -31,7 +31,7 @@ async def read_pid(path: Path) -> int:
     async def look() -> str:
         return path.read_text() if path.exists() else ""
 
-    return int(await until(look, 30))
+    return int(await until(look))
 
 
 async def test_it_gets_its_arguments_and_variables_as_they_are_and_an_empty_input(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ async def test_one_that_waits_for_ever_is_stopped_with_its_children(tmp_path: Pa
     async def gone() -> bool:
         return not is_alive(child_pid)
 
-    await until(gone, 30)
+    await until(gone)
 
 
 async def test_a_process_that_it_leaves_behind_is_not_waited_for(tmp_path: Path) -> None:

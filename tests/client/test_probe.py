@@ -75,7 +75,7 @@ async def following(client: Client) -> AsyncIterator[asyncio.Queue[str]]:
 
 async def test_a_server_that_hangs_is_noticed_and_a_watch_begins_anew_when_it_answers() -> None:
     server = Server()
-    async with asyncio.timeout(20), serve(server) as client, following(client) as events:
+    async with asyncio.timeout(180), serve(server) as client, following(client) as events:
         assert await events.get() == "SYNCED"
         await server.watched.wait()
         await client.probe(5.0)
@@ -91,7 +91,7 @@ async def test_a_server_that_hangs_is_noticed_and_a_watch_begins_anew_when_it_an
 
 async def test_a_refusal_is_an_answer() -> None:
     server = Server()
-    async with asyncio.timeout(20), serve(server) as client, following(client) as events:
+    async with asyncio.timeout(180), serve(server) as client, following(client) as events:
         assert await events.get() == "SYNCED"
         await server.watched.wait()
         server.refuses = True

@@ -28,7 +28,7 @@ from support.places import serve_place
 
 SCRIPT = "<script>alert(1)</script>"
 GB = 1_000_000_000
-LATE = 20.0
+LATE = 180.0
 
 
 def build_dataset(

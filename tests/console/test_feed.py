@@ -16,6 +16,7 @@ from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, T
 from paddock.kube.errors import ApiError, Forbidden, NotFound, Unauthorized
 from paddock.kube.meta import PODS, Resource
+from support.waiting import LoopClock
 
 TOPIC = Topic(PODS, "team-a")
 
@@ -54,13 +55,19 @@ class Silent(Api):
 
 
 async def test_an_api_that_does_not_answer_delays_the_first_page_alone_and_hides_no_other_cluster() -> None:
-    here = replace(TOPIC, place="here")
-    feed = Feed(Silent(), {"here": Watched()}, wait=0.4)
-    async with feed.open([TOPIC, here]) as caches:
-        assert [each.synced.is_set() for each in caches.values()] == [False, True]
-        assert len(caches[here].objects) == 1
-    async with asyncio.timeout(0.3), feed.open([TOPIC, here]) as caches:
-        assert len(caches[here].objects) == 1
+    clock, here = LoopClock(), replace(TOPIC, place="here")
+    feed = Feed(Silent(), {"here": Watched()}, wait=5)
+    async with AsyncExitStack() as pages:
+        first = asyncio.create_task(pages.enter_async_context(feed.open([TOPIC, here])))
+        await clock.advance(0)  # it has begun
+        await clock.advance(4.9)
+        assert not first.done()
+        await clock.advance(0.2)
+        assert [each.synced.is_set() for each in first.result().values()] == [False, True]
+        assert len(first.result()[here].objects) == 1
+        second = asyncio.create_task(pages.enter_async_context(feed.open([TOPIC, here])))
+        await clock.advance(0)
+        assert len(second.result()[here].objects) == 1
     feed.close()
 
 

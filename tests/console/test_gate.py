@@ -201,7 +201,7 @@ async def test_who_signs_out_is_forgotten() -> None:
 
 async def test_an_open_page_says_that_its_session_has_ended() -> None:
     door = Doorkeeper()
-    async with serve(door) as url, browser(url) as session, asyncio.timeout(20):
+    async with serve(door) as url, browser(url) as session, asyncio.timeout(180):
         await sign_in(session, "ann")
         door.gone.add(ANN)
         async with session.get("/live") as stream:

@@ -14,7 +14,7 @@ from cli.views import RESOURCE, build_manifest
 from paddock.console.live import UNSEEN, digest_main, note_seen
 from support.places import Place, serve_place
 
-QUIET, LATE = 0.5, 20.0
+QUIET, LATE = 0.5, 180.0
 """Seconds in which nothing comes, and in which what comes has come."""
 
 

@@ -12,6 +12,7 @@ import pytest
 from paddock.controllers.cache import Cache
 from paddock.kube.api import Event
 from paddock.kube.meta import PODS, Key, Manifest
+from support.waiting import LoopClock
 
 
 class Stream:
@@ -120,15 +121,13 @@ async def test_a_deleted_object_is_marked_at_once(uid: str, deleting: bool) -> N
 
 
 async def test_an_assumption_that_no_event_confirms_expires_and_is_reported() -> None:
-    async with caching(assumption_seconds=0.01) as (stream, cache, heard):
+    clock = LoopClock()
+    async with caching(assumption_seconds=30) as (stream, cache, heard):
         await stream.tell("ADDED", pod("there"))
         heard.clear()
         cache.assume(pod("ghost"))
         cache.assume_deleting(Key("n", "there"), "u-there", "2026-01-01T00:00:00Z")
-        for _ in range(500):
-            if len(heard) == 2:
-                break
-            await asyncio.sleep(0.01)
+        await clock.advance(31)
         assert sorted(heard) == ["ghost of o", "there of o"]
         assert cache.get(Key("n", "ghost")) is None
         assert cache.get(Key("n", "there")) == pod("there")
@@ -175,48 +174,45 @@ async def test_versions_that_go_back_are_believed_once_no_own_write_is_awaited()
 
 
 async def test_an_own_change_that_no_event_confirms_stays_and_is_reported() -> None:
-    async with caching(assumption_seconds=0.01) as (stream, cache, heard):
+    clock = LoopClock()
+    async with caching(assumption_seconds=30) as (stream, cache, heard):
         await stream.tell("ADDED", pod("a", resourceVersion="7"))
         cache.assume(pod("a", resourceVersion="8"))
         await stream.tell("ADDED", pod("b", resourceVersion="9"))
         heard.clear()
-        for _ in range(500):
-            if heard:
-                break
-            await asyncio.sleep(0.01)
+        await clock.advance(31)
         assert heard == ["a of o"]
         assert cache.get(Key("n", "a")) == pod("a", resourceVersion="8")
 
 
-async def _goes(cache: Cache, name: str) -> bool:
-    for _ in range(500):
-        if cache.get(Key("n", name)) is None:
-            return True
-        await asyncio.sleep(0.01)
-    return False
-
-
 async def test_an_own_object_stays_while_the_watch_has_told_nothing_as_new() -> None:
     """A server under load tells hundreds of objects a minute late: each would be made, and refused, once more."""
-    async with caching(assumption_seconds=0.01) as (stream, cache, heard):
+    clock = LoopClock()
+    async with caching(assumption_seconds=10) as (stream, cache, heard):
         await stream.tell("ADDED", pod("before", resourceVersion="7"))
         cache.assume(pod("a", resourceVersion="9"))
-        await asyncio.sleep(0.1)
+        await clock.advance(11)
         assert cache.get(Key("n", "a")) is not None
         await stream.tell("ADDED", pod("b", resourceVersion="8"))
-        await asyncio.sleep(0.1)
+        await clock.advance(11)
         assert cache.get(Key("n", "a")) is not None
         await stream.tell("ADDED", pod("c", resourceVersion="10"))  # it was told, and "a" was not
-        assert await _goes(cache, "a")
+        await clock.advance(11)
+        assert cache.get(Key("n", "a")) is None
         assert heard[-1] == "a of o"
 
 
 async def test_what_the_watch_never_tells_is_believed_for_two_minutes_at_most() -> None:
     """It was gone before a new list, which tells of no end then; and nothing else has changed since."""
-    async with caching(assumption_seconds=0.01, late_seconds=0.05) as (stream, cache, _):
+    clock = LoopClock()
+    async with caching(assumption_seconds=50) as (stream, cache, _):
         await stream.tell("ADDED", pod("before", resourceVersion="7"))
         cache.assume(pod("a", resourceVersion="9"))
-        assert await _goes(cache, "a")
+        for _ in range(2):
+            await clock.advance(50)
+            assert cache.get(Key("n", "a")) is not None
+        await clock.advance(50)
+        assert cache.get(Key("n", "a")) is None
 
 
 async def test_the_end_of_an_object_that_is_told_late_does_not_take_the_own_one_of_its_name() -> None:
@@ -230,10 +226,11 @@ async def test_the_end_of_an_object_that_is_told_late_does_not_take_the_own_one_
 
 
 async def test_a_confirmed_assumption_stays() -> None:
-    async with caching(assumption_seconds=0.01) as (stream, cache, heard):
+    clock = LoopClock()
+    async with caching(assumption_seconds=30) as (stream, cache, heard):
         cache.assume(pod("a"))
         await stream.tell("ADDED", pod("a"))
-        await asyncio.sleep(0.05)
+        await clock.advance(31)
         assert heard == ["a of o"]
         assert cache.get(Key("n", "a")) is not None
 

@@ -12,7 +12,8 @@ from paddock.kube.api import Api
 from paddock.kube.errors import NotFound, Unavailable
 from paddock.kube.meta import EVENTS, Manifest
 from paddock.kube.validation.names import DNS_SUBDOMAIN
-from support.operator_seam import Request, Seam, build_job, open_cluster, until
+from support.operator_seam import Request, Seam, build_job, open_cluster
+from support.waiting import until
 
 JOB = build_job() | {"metadata": {"name": "demo", "namespace": "default", "uid": "u", "resourceVersion": "5"}}
 Note = tuple[str, str, str]

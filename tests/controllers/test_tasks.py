@@ -6,9 +6,9 @@ import asyncio
 import os
 import time
 
-from node.cluster import until
 from paddock.controllers.tasks import CoalescedTask, KeyedTasks
 from paddock.kube.errors import NotFound
+from support.waiting import until
 
 
 async def test_work_on_one_key_never_overlaps_and_none_is_lost() -> None:
@@ -84,6 +84,7 @@ async def test_callbacks_of_the_loop_run_before_a_key_whose_time_passed_during_w
         seen.append(key)
         if key == "busy":
             os.write(writing, b"x")
+            tasks.wake_in("later", 0.01)
             time.sleep(0.02)  # noqa: ASYNC251 - the loop is held up, as by the start of many processes
 
     def read() -> None:
@@ -92,7 +93,6 @@ async def test_callbacks_of_the_loop_run_before_a_key_whose_time_passed_during_w
 
     asyncio.get_running_loop().add_reader(reading, read)
     tasks = KeyedTasks(work)
-    tasks.wake_in("later", 0.01)
     tasks.wake("busy")
     await until(lambda: len(seen) == 3)
     asyncio.get_running_loop().remove_reader(reading)

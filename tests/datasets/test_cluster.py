@@ -26,8 +26,8 @@ from paddock.datasets.states import Failed, Fetching, Ready, State, Unfetched
 from paddock.kube.errors import ApiError, BadRequest, Forbidden, Invalid, NotFound
 from paddock.kube.meta import BATCH_JOBS, CLAIMS, DATASETS, NAMESPACES, PODS, Manifest, name_of, uid_of
 from support.fetch_jobs import Cluster, WithBatchJobs, build_dataset, install
-from support.operator_seam import until
 from support.rights import Asked
+from support.waiting import until
 
 NAMESPACE = "team"
 URI = "https://host.example/words.tar"
@@ -84,7 +84,7 @@ class Scene:
             return bool(self.told) and said in str(getattr(self.told[-1], "waiting", self.told[-1]))
 
         try:
-            await until(last, 20)
+            await until(last)
         except TimeoutError:
             pytest.fail(f"{said!r} is not said, but {self.told[-1:]}")
 
@@ -92,7 +92,7 @@ class Scene:
         async def last() -> bool:
             return self.told[-1:] == [state]
 
-        await until(last, 20)
+        await until(last)
 
     async def fill(self, fetching: asyncio.Task[State], but: str = "") -> Manifest:
         """The Job's pod fetches all; the Job that did it."""
@@ -100,7 +100,7 @@ class Scene:
         pod = await self.cluster.start_pod(job)
         await self.cluster.end_pod(pod, 0, ALL)
         await self.cluster.end_job(job, "Complete", completionTime="2026-01-01T00:01:00Z")
-        assert await asyncio.wait_for(fetching, 20) == Ready(
+        assert await asyncio.wait_for(fetching, 180) == Ready(
             size=100, files=3, revision="etag", finished="2026-01-01T00:01:00Z"
         )
         return job
@@ -137,7 +137,7 @@ async def test_a_dataset_is_fetched_by_one_job_into_one_claim_and_its_progress_i
     await scene.cluster.end_pod(pod, 0, ALL)
     await scene.cluster.end_job(job, "Complete", completionTime="2026-01-01T00:01:00Z")
     ready = Ready(size=100, files=3, revision="etag", finished="2026-01-01T00:01:00Z")
-    assert await asyncio.wait_for(fetching, 20) == ready
+    assert await asyncio.wait_for(fetching, 180) == ready
     assert await scene.supplier.look(dataset, {}) == ready
     assert (len(await scene.cluster.jobs()), name_of(await scene.cluster.claim())) == (1, "dataset-words")
 
@@ -152,7 +152,7 @@ async def test_a_look_at_a_pod_that_fetches_is_five_requests_with_that_for_its_l
     async def has_looked() -> bool:
         return len(before) > begun + 5
 
-    await until(has_looked, 20)
+    await until(has_looked)
     assert scene.api.asked[before[-2] : before[-1]] == [
         "get persistentvolumeclaims dataset-words", "list jobs", "list pods", "list pods",
     ]  # fmt: skip
@@ -203,7 +203,7 @@ async def test_the_end_is_known_from_the_log_if_the_child_kept_no_message_and_wi
     pod = await scene.cluster.start_pod(job)
     scene.cluster.say(pod, ALL)
     await scene.cluster.end_pod(pod, 0)
-    assert await asyncio.wait_for(fetching, 20) == Ready(
+    assert await asyncio.wait_for(fetching, 180) == Ready(
         size=100, files=3, revision="etag", finished="2026-01-01T00:01:00Z"
     )
     del scene.cluster.logs[pod]
@@ -215,7 +215,7 @@ async def test_two_controllers_at_once_make_one_job(scene: Scene) -> None:
     dataset = await scene.create()
     first, second = scene.fetch(dataset), scene.fetch(dataset)
     job = await scene.fill(first)
-    assert isinstance(await asyncio.wait_for(second, 20), Ready)
+    assert isinstance(await asyncio.wait_for(second, 180), Ready)
     assert [name_of(each) for each in await scene.cluster.jobs()] == [name_of(job)]
 
 
@@ -229,7 +229,7 @@ async def test_a_cancelled_fetch_leaves_the_job_and_the_next_goes_on_with_it(sce
     fetching = scene.fetch(dataset)
     await scene.shows(Fetching(HALF, job=name_of(job)))
     await scene.cluster.end_pod(pod, 0, ALL)
-    assert isinstance(await asyncio.wait_for(fetching, 20), Ready)
+    assert isinstance(await asyncio.wait_for(fetching, 180), Ready)
     assert [uid_of(each) for each in await scene.cluster.jobs()] == [uid_of(job)]
 
 
@@ -256,14 +256,14 @@ async def test_a_job_that_gives_up_is_a_failure_that_is_tried_again_by_a_new_job
     failed = Failed(
         "the pod that fetches was ended before its work was done, 11 times; the last one: it used more memory than its "
         "limit", Fault.MACHINE)  # fmt: skip
-    assert await asyncio.wait_for(fetching, 20) == failed
+    assert await asyncio.wait_for(fetching, 180) == failed
     assert await scene.supplier.look(dataset, {}) == failed
     again = scene.fetch(dataset)
 
     async def is_new() -> bool:
         return [uid_of(each) for each in await scene.cluster.jobs()] not in ([], [uid_of(job)])
 
-    await until(is_new, 20)
+    await until(is_new)
     await scene.fill(again)
 
 
@@ -276,12 +276,12 @@ async def test_a_failure_of_the_source_ends_it_and_no_job_loops(scene: Scene, ol
     job = await scene.cluster.job()
     pod = await scene.cluster.start_pod(job)
     await scene.cluster.end_pod(pod, 1, refused)
-    assert await asyncio.wait_for(fetching, 20) == Failed("found 404", Fault.SOURCE)
+    assert await asyncio.wait_for(fetching, 180) == Failed("found 404", Fault.SOURCE)
     if old:
         assert await scene.cluster.jobs() == [], "it would make another pod"
         return
     await scene.cluster.end_job(job, "Failed")
-    assert await asyncio.wait_for(scene.fetch(dataset), 20) == Failed("found 404", Fault.SOURCE)
+    assert await asyncio.wait_for(scene.fetch(dataset), 180) == Failed("found 404", Fault.SOURCE)
     assert [uid_of(each) for each in await scene.cluster.jobs()] == [uid_of(job)], "a new leader fetches nothing again"
     later = await scene.edit(dataset, round=1)
     await scene.fill(scene.fetch(later), but=name_of(job))
@@ -293,13 +293,13 @@ async def test_a_failure_of_the_network_is_tried_again_by_the_controller_alone(s
     job = await scene.cluster.job()
     pod = await scene.cluster.start_pod(job)
     await scene.cluster.end_pod(pod, 1, ReportedFailure(message="no answer", fault=Fault.NETWORK))
-    assert await asyncio.wait_for(fetching, 20) == Failed("no answer", Fault.NETWORK)
+    assert await asyncio.wait_for(fetching, 180) == Failed("no answer", Fault.NETWORK)
     again = scene.fetch(dataset)
 
     async def is_new() -> bool:
         return [uid_of(each) for each in await scene.cluster.jobs()] not in ([], [uid_of(job)])
 
-    await until(is_new, 20)
+    await until(is_new)
     await cancel(again)
 
 
@@ -353,7 +353,7 @@ async def test_a_claim_of_somebody_else_is_left_alone(scene: Scene) -> None:
               "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}  # fmt: skip
     await scene.api.create(CLAIMS, theirs)
     dataset = await scene.create()
-    end = await asyncio.wait_for(scene.fetch(dataset), 20)
+    end = await asyncio.wait_for(scene.fetch(dataset), 180)
     assert isinstance(end, Failed)
     assert (end.fault, "was not made for this dataset" in end.message) == (Fault.SOURCE, True)
     await scene.supplier.remove(dataset)
@@ -371,7 +371,7 @@ async def test_a_claim_that_was_deleted_and_made_again_is_filled_again(scene: Sc
     async def is_new() -> bool:
         return [uid_of(each) for each in await scene.cluster.jobs()] not in ([], [uid_of(first)])
 
-    await until(is_new, 20)
+    await until(is_new)
     await scene.fill(fetching)
 
 
@@ -401,7 +401,7 @@ async def test_the_job_may_be_deleted_when_all_is_there(scene: Scene) -> None:
 async def test_a_claim_that_the_cluster_refuses_is_told(scene: Scene, answer: ApiError, end: Failed) -> None:
     scene.api.refuses["persistentvolumeclaims"] = answer
     dataset = await scene.create()
-    assert await asyncio.wait_for(scene.fetch(dataset), 20) == end
+    assert await asyncio.wait_for(scene.fetch(dataset), 180) == end
     scene.api.refuses.clear()
     await scene.fill(scene.fetch(dataset))
 
@@ -416,7 +416,7 @@ async def test_a_source_that_no_cluster_can_fetch_makes_nothing(scene: Scene) ->
 
 async def test_a_claim_of_the_user_is_ready_when_it_is_bound(scene: Scene) -> None:
     dataset = await scene.create(uri="claim://photos")
-    assert await asyncio.wait_for(scene.fetch(dataset), 20) == Failed(
+    assert await asyncio.wait_for(scene.fetch(dataset), 180) == Failed(
         'there is no claim "photos" in namespace team, and no other', Fault.MACHINE
     )
     spec = {"accessModes": ["ReadOnlyMany"], "resources": {"requests": {"storage": "1Gi"}}}
@@ -429,7 +429,7 @@ async def test_a_claim_of_the_user_is_ready_when_it_is_bound(scene: Scene) -> No
     await scene.cluster.warn(photos, "FailedBinding", "no persistent volumes available for this claim")
     await scene.is_told("the claim photos has no volume yet: no persistent volumes available for this claim")
     await scene.cluster.bind_claim("photos")
-    assert await asyncio.wait_for(fetching, 20) == Ready()
+    assert await asyncio.wait_for(fetching, 180) == Ready()
     await scene.supplier.remove(dataset)
     assert name_of(await scene.cluster.claim()) == "photos", "it is the user's"
 
@@ -458,7 +458,7 @@ async def test_the_controller_shows_it_all_in_the_objects_status_and_a_deleted_o
     job = await scene.cluster.job()
     pod = await scene.cluster.start_pod(job)
     scene.cluster.say(pod, HALF)
-    await until(lambda: has(phase="Fetching", progress=41, fetchedBy=name_of(job)), 20)
+    await until(lambda: has(phase="Fetching", progress=41, fetchedBy=name_of(job)))
     await scene.api.delete(DATASETS, *dataset.key)
 
     async def is_gone() -> bool:
@@ -468,7 +468,7 @@ async def test_the_controller_shows_it_all_in_the_objects_status_and_a_deleted_o
             return True
         return False
 
-    await until(is_gone, 20)  # though its own pod still mounts the claim
+    await until(is_gone)  # though its own pod still mounts the claim
     assert await scene.cluster.jobs() == []
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)

@@ -23,6 +23,7 @@ from paddock.kube.datasets import FINALIZER
 from paddock.kube.errors import ApiError, Invalid, NotFound
 from paddock.kube.meta import CRDS, DATASETS, PODS, Manifest
 from support.operator_seam import Request, Seam
+from support.waiting import rest, until
 
 URI = "https://example.com/words.txt"
 PROGRESS = Progress(phase="fetching", done=3_200_000_000, total=7_800_000_000, files=0, all_files=1)
@@ -119,7 +120,7 @@ async def run(api: LocalApi) -> AsyncIterator[Start]:
 
 
 async def status(api: LocalApi, holds: Callable[[Manifest], bool], name: str = "words") -> Manifest:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(180):
         async for event in api.follow(DATASETS):
             if event.object and event.object["metadata"]["name"] == name:
                 found: Manifest = event.object.get("status") or {}
@@ -130,12 +131,6 @@ async def status(api: LocalApi, holds: Callable[[Manifest], bool], name: str = "
 
 def phase(wanted: str) -> Callable[[Manifest], bool]:
     return lambda found: found.get("phase") == wanted
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
-        while not holds():  # noqa: ASYNC110 - no event tells it
-            await asyncio.sleep(0.01)
 
 
 async def test_a_dataset_is_fetched_as_soon_as_it_is_there_and_its_status_tells_it(api: LocalApi, run: Start) -> None:
@@ -218,7 +213,7 @@ async def test_a_dataset_that_is_deleted_while_it_is_fetched_ends_its_fetch_and_
     await api.create(DATASETS, dataset())
     await until(lambda: len(supplier.fetched) == 1)
     await api.delete(DATASETS, "default", "words")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(180):
         while True:
             try:
                 await api.get(DATASETS, "default", "words")
@@ -252,7 +247,7 @@ async def test_others_finalizers_stay(api: LocalApi, run: Start) -> None:
     stored = await api.get(DATASETS, "default", "words")
     assert stored["metadata"]["finalizers"] == ["example.com/mine", FINALIZER]
     await api.delete(DATASETS, "default", "words")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(180):
         while stored["metadata"]["finalizers"] != ["example.com/mine"]:
             stored = await api.get(DATASETS, "default", "words")
             await asyncio.sleep(0.01)
@@ -335,7 +330,7 @@ async def test_a_status_that_is_refused_is_not_written_again_at_once(api: LocalA
     seam.before = refuse
     run(FakeSupplier(), seam)
     await api.create(DATASETS, dataset())
-    await asyncio.wait_for(tried.wait(), 30)
+    await asyncio.wait_for(tried.wait(), 180)
     await api.create(DATASETS, dataset("other"))
     await status(api, phase("Ready"), "other")
     await api.create(DATASETS, dataset("third"))
@@ -379,10 +374,14 @@ async def test_at_rest_nothing_is_written(api: LocalApi, run: Start) -> None:
     run(FakeSupplier())
     await api.create(DATASETS, dataset())
     await status(api, phase("Ready"))
-    await asyncio.sleep(0.3)
-    before = (await api.get(DATASETS, "default", "words"))["metadata"]["resourceVersion"]
-    await asyncio.sleep(0.5)
-    assert (await api.get(DATASETS, "default", "words"))["metadata"]["resourceVersion"] == before
+
+    async def version() -> str:
+        return str((await api.get(DATASETS, "default", "words"))["metadata"]["resourceVersion"])
+
+    await rest(version, 0.3)
+    before = await version()
+    await asyncio.sleep(0.5)  # a span in which nothing may happen
+    assert await version() == before
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 
-from defects.users_jobs import refusals, until
+from defects.users_jobs import refusals
 from paddock.jobs.model import Settings
 from paddock.jobs.preflight import Document, check
 from paddock.kube.errors import Invalid
 from paddock.kube.meta import Manifest
 from support.operator_seam import JOBS, build_job, have_pods, pods_of, running, status_of
+from support.waiting import until
 from support.worlds import World
 
 CRASHES: dict[str, tuple[dict[str, Any], str]] = {

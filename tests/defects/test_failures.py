@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import pytest
 
-from defects.users_jobs import pod_of, read, until
+from defects.users_jobs import pod_of, read
 from paddock.jobs.model import Settings
 from paddock.jobs.policies.release import FINALIZER
 from paddock.kube.errors import Forbidden, NotFound
@@ -35,6 +35,7 @@ from support.operator_seam import (
     settled,
     status_of,
 )
+from support.waiting import until
 from support.worlds import World
 
 RANKS = ["demo-ps-0", "demo-ps-1", "demo-worker-0", "demo-worker-1"]

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import pytest
 
-from defects.users_jobs import refusals, until
+from defects.users_jobs import refusals
 from paddock.jobs.model import Settings
 from paddock.kube.errors import Conflict, Forbidden, InternalError, NotFound
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, name_of, uid_of
 from support.operator_seam import JOBS, build_job, have_pods, running, set_phase, status_of
+from support.waiting import until
 from support.worlds import World
 
 

@@ -12,13 +12,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import permutations
 
-from defects.users_jobs import until
 from jobs.gangs import NOW, build_pods, build_status, failed, observe, with_pod
 from jobs.gangs import build_job as build_parsed
 from paddock.jobs.model import Phase, PodPhase, Settings
 from paddock.jobs.plan import plan
 from support.operator_seam import JOBS, Request, Seam, build_job, have_pods, pods_of, running, set_phase, settled
 from support.operator_seam import status_of as read_status_of
+from support.waiting import until
 from support.worlds import World
 
 

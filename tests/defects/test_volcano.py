@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import pytest
 
-from defects.users_jobs import pod_of, read, stored, until
+from defects.users_jobs import pod_of, read, stored
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Rank, Settings
 from paddock.jobs.objects import pods
 from paddock.kube.errors import AlreadyExists, NotFound
 from paddock.kube.meta import CONFIG_MAPS, CRDS, PODS, VOLCANO_POD_GROUPS, Manifest, uid_of
 from support.operator_seam import JOBS, build_job, have_pods, running, set_phase, status_of
+from support.waiting import until
 from support.worlds import World
 
 VOLCANO = Settings(pod_groups=VOLCANO_POD_GROUPS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 from paddock.jobs.apis.registry import PADDLEPADDLE
@@ -10,7 +9,6 @@ from paddock.jobs.model import Job, Rank, Settings
 from paddock.jobs.objects import pods
 from paddock.jobs.text.problems import InvalidJob
 from paddock.kube.meta import Manifest
-from support import operator_seam
 from support.operator_seam import build_job
 
 
@@ -56,8 +54,3 @@ def environment(job: Job, rank: str, port: int | None = None, address: str = "10
         else:
             found[entry["name"]] = entry["value"]
     return found
-
-
-async def until(condition: Callable[[], Awaitable[Any]]) -> Any:
-    """Waits long enough for a busy machine and a real API server."""
-    return await operator_seam.until(condition, 40)

@@ -97,6 +97,17 @@ def test_two_starts_at_once_end_in_one_cluster(cluster: Cluster) -> None:
     assert len(serving) == 1
 
 
+def test_a_cluster_that_was_started_under_nohup_gives_its_ranks_the_signals_of_a_container(cluster: Cluster) -> None:
+    assert cluster.paddock("down").code == 0
+    job = cluster.write(build_light_job("deaf", "grep SigIgn /proc/self/status"))
+    ended = cluster.python(
+        "import sys\nfrom signal import *\nfrom paddock.cli.main import run\n"
+        "for each in (SIGHUP, SIGINT, SIGQUIT, SIGTERM): signal(each, SIG_IGN)\n"
+        f"sys.exit(run({['run', job, '--sandbox', cluster.sandbox]}))"
+    )
+    assert (ended.code, ended.out.split()[-1].strip("0")) == (0, ""), str(ended)
+
+
 def test_a_job_that_asks_for_another_sandbox_than_the_cluster_has_is_not_run(cluster: Cluster) -> None:
     """It would have other rights than its user thinks."""
     job = cluster.write(build_light_job("boxed", "echo ran"))

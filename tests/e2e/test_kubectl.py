@@ -102,7 +102,7 @@ def test_the_documents_file_trains_and_prints_the_documents_table(cluster: Clust
 
 
 def test_a_run_whose_job_is_edited_wrongly_goes_on_and_can_be_given_up(shared: Cluster) -> None:
-    run = shared.start("run", shared.write(build_light_job("spoilt", "echo ready; sleep 600")), "--timeout=8")
+    run = shared.start("run", shared.write(build_light_job("spoilt", "echo ready; sleep 600")), "--timeout=20")
     run.until_it_prints("ready")
     patch = '[{"op": "remove", "path": "/spec/worker/template"}]'
     assert shared.kubectl("patch", "pdj", "spoilt", "--type=json", "-p", patch).code == 0

@@ -105,7 +105,7 @@ def test_a_script_that_fails_ends_the_command_with_1_at_once(shared: Cluster, wo
     ended = shared.paddock("run", *HOST, "--workdir", str(work), "--", "python3", "fail.py")
     assert ended.code == 1 and "worker-0 ended with exit code 3" in ended.err, str(ended)
     assert ended.out == "tried\n", "it is not restarted"
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 90
 
 
 def test_it_is_restarted_as_often_as_is_asked_for(shared: Cluster, work: Path) -> None:

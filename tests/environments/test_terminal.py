@@ -86,7 +86,7 @@ async def test_kill_9_of_the_parent_ends_the_child_by_hangup(signals: str) -> No
     shell = ("/bin/sh", "-c", f'{signals}exec "$0" -c "$1"', sys.executable, ALONE)
     parent = await asyncio.create_subprocess_exec(*shell, stdout=asyncio.subprocess.PIPE)
     assert parent.stdout is not None
-    child = psutil.Process(int(await asyncio.wait_for(parent.stdout.readline(), 30)))
+    child = psutil.Process(int(await asyncio.wait_for(parent.stdout.readline(), 180)))
     parent.kill()
     await parent.wait()
     _, alive = await asyncio.to_thread(psutil.wait_procs, [child], 60)

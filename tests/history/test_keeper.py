@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from paddock.history.retention import Limits
 from paddock.jobs.apis.registry import KINDS
 from paddock.kube.meta import Manifest, uid_of
 from paddock.node.runtime.pod_files import remove_tree
+from support.waiting import until
 
 RESOURCE = next(iter(KINDS))
 
@@ -69,12 +70,6 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     await apply_crds(api, build_crds())
     yield World(api, tmp_path)
     await api.close()
-
-
-async def until(look: Callable[[], object]) -> None:
-    async with asyncio.timeout(20):
-        while not look():  # noqa: ASYNC110 - files, which have no events
-            await asyncio.sleep(0.01)
 
 
 async def test_each_life_of_a_name_is_a_run(world: World) -> None:

@@ -98,9 +98,9 @@ def test_a_text_that_would_fit_anything_or_is_no_sentence_is_not_recognised(text
 def test_the_longest_message_costs_little(part: str) -> None:
     """Linear in the message for each text: what an attacker writes into an event must not stop a `describe`."""
     message = (part * LONGEST)[:LONGEST]
-    begun = time.perf_counter()
+    begun = time.process_time()
     translate_message(message, "zh")
-    assert time.perf_counter() - begun < 10
+    assert time.process_time() - begun < 10
     assert translate_message(message + "x" * LONGEST, "zh") == message + "x" * LONGEST
 
 

@@ -10,7 +10,8 @@ from paddock.jobs.model import Settings
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, name_of, uid_of
 from support import go_operator as left
-from support.operator_seam import JOBS, Seam, pods_of, running, settled, status_of, until
+from support.operator_seam import JOBS, Seam, pods_of, running, settled, status_of
+from support.waiting import until
 from support.worlds import World
 
 WAIT = 180.0

@@ -14,7 +14,8 @@ from paddock.jobs.model import Settings
 from paddock.jobs.views.changes import build_change
 from paddock.kube.errors import Conflict, Invalid, NotFound
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, name_of, uid_of
-from support.operator_seam import JOBS, build_job, pods_of, running, status_of, until
+from support.operator_seam import JOBS, build_job, pods_of, running, status_of
+from support.waiting import until
 from support.worlds import World
 
 RANKS = ("demo-ps-0", "demo-worker-0", "demo-worker-1")

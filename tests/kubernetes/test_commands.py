@@ -28,7 +28,8 @@ from paddock.jobs.model import Settings
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import CONFIG_MAPS, LEASES, NODES, PODS, Manifest, name_of
 from paddock.kube.times import format_micro_time
-from support.operator_seam import JOBS, build_job, have_pods, running, set_phase, until
+from support.operator_seam import JOBS, build_job, have_pods, running, set_phase
+from support.waiting import until
 from support.worlds import ControlPlane, World, open_real
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.timeout(600)]

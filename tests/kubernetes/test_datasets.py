@@ -96,7 +96,8 @@ def made_for(cluster: Cluster, name: str) -> list[str]:
 async def test_a_pod_that_is_killed_at_41_percent_is_followed_by_one_that_goes_on_and_a_job_reads_the_files(
     cluster: Cluster, volume: Path, tmp_path: Path
 ) -> None:
-    async with serve(Server(data=DATA, speed=3 * MEBIBYTE, host=ADDRESS)) as server:
+    server = Server(data=DATA, speed=3 * MEBIBYTE, trickles_after=len(DATA) // 2, host=ADDRESS)
+    async with serve(server):
         await asyncio.to_thread(create, cluster, "words", server.url("words.bin"), sha256=SHA256)
         job = build_shell_job("reads", ["sha256sum", "/data/words.bin"], workers=1)
         job["metadata"]["annotations"] = {"paddock.dev/datasets": "words:/data"}
@@ -106,6 +107,7 @@ async def test_a_pod_that_is_killed_at_41_percent_is_followed_by_one_that_goes_o
         assert (waiting["cause"]["reason"], waiting["cause"]["args"]["dataset"]) == ("WaitingForDataset", "words")
         words = ("-n", NAMESPACE, "delete", "pods", "-l", "paddock.dev/dataset=words", "--grace-period=0", "--force")
         await asyncio.to_thread(cluster.kubectl, *words)
+        server.trickles_after = 0
         await until(cluster, "words", has_phase("Ready"))
         # What was on its way when the pod was killed was sent, and never arrived.
         assert server.sent - len(DATA) <= 2 * MEBIBYTE, "it began again from nothing"

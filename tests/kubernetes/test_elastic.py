@@ -10,7 +10,8 @@ import pytest
 
 from paddock.jobs.model import Settings
 from paddock.kube.meta import NODES, PODS, Manifest, name_of
-from support.operator_seam import JOBS, build_job, running, status_of, until
+from support.operator_seam import JOBS, build_job, running, status_of
+from support.waiting import until
 from support.worlds import ControlPlane, World, open_hollow_nodes, open_real
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.slow, pytest.mark.timeout(600)]

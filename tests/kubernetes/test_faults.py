@@ -32,7 +32,8 @@ from paddock.kube.meta import (
 )
 from support.fake_kubelet import walking
 from support.lives import FAILED_ONCE, Clock, End, Life, Scene, live
-from support.operator_seam import JOBS, Request, Seam, pods_of, running, settled, until
+from support.operator_seam import JOBS, Request, Seam, pods_of, running, settled
+from support.waiting import until
 from support.worlds import ControlPlane, World, create_namespace, open_real
 
 pytestmark = pytest.mark.timeout(600)  # lives are given three minutes on a busy machine, some more than once

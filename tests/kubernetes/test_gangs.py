@@ -27,8 +27,9 @@ from paddock.kube.meta import (
     uid_of,
 )
 from paddock.kube.patches import merge_patch
-from support.operator_seam import JOBS, Seam, build_job, have_pods, running, set_phase, status_of, until
+from support.operator_seam import JOBS, Seam, build_job, have_pods, running, set_phase, status_of
 from support.pod_groups import build_definition, install, remove
+from support.waiting import until
 from support.worlds import ControlPlane, World, open_control_plane, open_embedded, open_real
 
 WITHOUT_BUILT_IN = (

@@ -16,7 +16,8 @@ from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH
 from paddock.jobs.model import CauseRecord, Settings
 from paddock.jobs.text.explain import explain
 from paddock.kube.meta import NODES, PODS, PRIORITY_CLASSES, Manifest, name_of
-from support.operator_seam import running, until
+from support.operator_seam import running
+from support.waiting import until
 from support.worlds import ControlPlane, World, open_hollow_nodes, open_real
 
 GPU = "nvidia.com/gpu"

@@ -29,7 +29,8 @@ from paddock.jobs.model import Settings
 from paddock.kube.errors import ApiError, Invalid, NotFound
 from paddock.kube.meta import EVENTS, PODS, SERVICES, Manifest, name_of, uid_of
 from support.kubeflow_jobs import CONTAINERS, FIELDS, build_job, kind_of, say
-from support.operator_seam import Seam, running, settled, until
+from support.operator_seam import Seam, running, settled
+from support.waiting import until
 from support.worlds import World
 
 DOCUMENTS = Path(__file__).resolve().parents[2] / "examples" / "documents"

@@ -11,7 +11,8 @@ from paddock.kube.errors import NotFound
 from paddock.kube.meta import PODS, SERVICES, Manifest, name_of, uid_of
 from support import training_operator as left
 from support.kubeflow_jobs import CONTAINERS, ENDED, STARTED, build_job, kind_of, say
-from support.operator_seam import Seam, running, settled, until
+from support.operator_seam import Seam, running, settled
+from support.waiting import until
 from support.worlds import World
 
 WAIT = 180.0

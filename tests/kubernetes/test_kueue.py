@@ -17,7 +17,8 @@ from paddock.kube.errors import Conflict, NotFound
 from paddock.kube.meta import PODS, Manifest, annotations_of, is_deleting, labels_of, name_of, uid_of
 from support.kubeflow_jobs import FIELDS, build_job, kind_of, say
 from support.kueue import JOB, QUEUE, WORKLOAD, Flavor, Kueue, playing
-from support.operator_seam import Seam, running, settled, until
+from support.operator_seam import Seam, running, settled
+from support.waiting import until
 from support.worlds import World
 
 KIND = "PyTorchJob"

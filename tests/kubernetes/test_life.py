@@ -6,7 +6,8 @@ import pytest
 
 from paddock.jobs.model import Settings
 from paddock.kube.meta import CONFIG_MAPS, SERVICES, Manifest, Resource, name_of
-from support.operator_seam import JOBS, build_job, have_pods, pods_of, running, set_phase, status_of, until
+from support.operator_seam import JOBS, build_job, have_pods, pods_of, running, set_phase, status_of
+from support.waiting import until
 from support.worlds import World
 
 

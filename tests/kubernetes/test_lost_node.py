@@ -18,7 +18,8 @@ import pytest
 from paddock.jobs.model import Settings
 from paddock.kube.errors import Conflict, NotFound
 from paddock.kube.meta import CONFIG_MAPS, EVENTS, NODES, PODS, Manifest, is_deleting, name_of, uid_of
-from support.operator_seam import JOBS, build_job, running, status_of, until
+from support.operator_seam import JOBS, build_job, running, status_of
+from support.waiting import until
 from support.worlds import ControlPlane, World, open_hollow_nodes, open_real
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.slow, pytest.mark.timeout(600)]

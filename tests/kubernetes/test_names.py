@@ -9,7 +9,8 @@ from paddock.jobs.model import Rank, Settings
 from paddock.jobs.names import host_name
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import CONFIG_MAPS, POD_GROUPS, PODS, SERVICES, Manifest, labels_of, name_of, uid_of
-from support.operator_seam import JOBS, build_job, have_pods, install_pod_groups, running, set_phase, status_of, until
+from support.operator_seam import JOBS, build_job, have_pods, install_pod_groups, running, set_phase, status_of
+from support.waiting import until
 from support.worlds import World
 
 LONG = "2026.03.resnet50-" + "imagenet-2012-with-label-smoothing-0.1." * 2 + "run-17"

@@ -20,7 +20,6 @@ from paddock.client.kubeconfig import read_config
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.install.deployment import DEPLOYMENT
 from support.deployed import Kubectl
-from support.operator_seam import until
 from support.real_node import (
     ADDRESS,
     ALL_REDUCE,
@@ -35,6 +34,7 @@ from support.real_node import (
     prepare,
     run_paddock,
 )
+from support.waiting import until
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.slow, pytest.mark.timeout(700)]
 

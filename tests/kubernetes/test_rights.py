@@ -35,8 +35,9 @@ from paddock.operator.election import Election
 from support.deployed import DEPLOY, Kubectl, arguments_of, operator, write_kubeconfig
 from support.fake_kubelet import walking
 from support.lives import EXPIRED, FAILED_ONCE, SUSPENDED, Clock, Scene, live
-from support.operator_seam import JOBS, build_job, have_pods, running, set_phase, until
+from support.operator_seam import JOBS, build_job, have_pods, running, set_phase
 from support.rights import Asked, Recorder
+from support.waiting import until
 from support.worlds import ControlPlane, World, create_namespace, open_control_plane, remove_namespace
 
 RIGHTS = build_rights((PADDLEPADDLE.resource,))

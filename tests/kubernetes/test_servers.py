@@ -26,7 +26,8 @@ from paddock.kube.meta import CRDS, EVENTS, PODS, Manifest, annotations_of
 from support.bad_server import BadServer, Cut, Fault, bad_server, client_of
 from support.fake_kubelet import walking
 from support.lives import FAILED_ONCE, Clock, End, Life, Scene, live
-from support.operator_seam import JOBS, Seam, build_job, running, settled, until
+from support.operator_seam import JOBS, Seam, build_job, running, settled
+from support.waiting import until
 from support.worlds import ControlPlane, World, open_control_plane, open_embedded, open_real
 
 # Lives are given three minutes on a busy machine, some more than once.

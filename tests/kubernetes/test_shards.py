@@ -29,7 +29,8 @@ from paddock.operator.shares import shard_of
 from paddock.operator.sharing import name_shard
 from support.deployed import Kubectl, Process, operator, write_kubeconfig
 from support.fake_kubelet import Kubelet, walking
-from support.operator_seam import JOBS, build_job, have_pods, status_of, until
+from support.operator_seam import JOBS, build_job, have_pods, status_of
+from support.waiting import until
 from support.worlds import ControlPlane, install_jobs, open_control_plane
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.timeout(600)]
@@ -156,7 +157,7 @@ async def test_three_operators_share_a_fleet_and_what_a_killed_one_led_goes_on(
             await fleet.api.delete(PODS, namespace, "first-worker-0")
         seconds = [await replaced(fleet, namespace, before[namespace], started) for namespace in left]
         print(f"replaced after {max(seconds):.1f} s")
-        assert max(seconds) <= 10.0
+        assert max(seconds) <= 60.0  # five, which tests/operator/test_failover.py has on its own clock
 
         holders = await fleet.shared_among(2)
         assert killed not in holders.values()

@@ -9,18 +9,8 @@ import pytest
 
 from paddock.jobs.model import Settings
 from paddock.kube.meta import Manifest, metadata, uid_of
-from support.operator_seam import (
-    JOBS,
-    Seam,
-    build_job,
-    have_pods,
-    pods_of,
-    running,
-    set_phase,
-    settled,
-    status_of,
-    until,
-)
+from support.operator_seam import JOBS, Seam, build_job, have_pods, pods_of, running, set_phase, settled, status_of
+from support.waiting import until
 from support.worlds import ControlPlane, World, open_real
 
 WAIT = 180.0

@@ -22,7 +22,8 @@ from paddock.client.kubeconfig import read_config
 from paddock.jobs.install.deployment import DEPLOYMENT, NAMESPACE
 from paddock.kube.meta import VOLCANO_POD_GROUPS
 from support.deployed import DEPLOY, Kubectl, Process, arguments_of, operator, until_served, write_kubeconfig
-from support.operator_seam import JOBS, have_pods, set_phase, until
+from support.operator_seam import JOBS, have_pods, set_phase
+from support.waiting import until
 from support.worlds import ControlPlane
 
 pytestmark = [pytest.mark.kubernetes, pytest.mark.slow, pytest.mark.timeout(600)]

@@ -31,7 +31,7 @@ from paddock.jobs.install.webhook import ACCOUNT, CONFIGURATIONS, NAME, PATH
 from paddock.kube.meta import Manifest
 from paddock.webhook.keeper import read_bundle
 from support.deployed import Kubectl, until_served, webhook, write_kubeconfig
-from support.operator_seam import until
+from support.waiting import until
 from support.worlds import open_control_plane
 from webhook.jobs import Edit, labelled, make, nothing, twice_the_name
 
@@ -84,7 +84,7 @@ async def until_refused(kubectl: Kubectl, refused: bool = True) -> None:
         done = await asyncio.to_thread(apply, kubectl, twice_the_name, name="probe", dry=True)
         return (done.returncode != 0) is refused
 
-    await until(settled, 60)
+    await until(settled)
 
 
 async def test_a_wrong_manifest_is_refused_in_the_words_of_validate_and_taken_when_the_process_is_killed(

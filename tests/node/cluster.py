@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import inspect
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -177,10 +176,3 @@ def marked(uid: str) -> list[int]:
 def log_text(cluster: Cluster, found: Manifest) -> str:
     paths = list(cluster.directory.glob(f"pods/*_{uid_of(found)}/main/0.log"))
     return paths[0].read_text() if paths else ""
-
-
-async def until(holds: Callable[[], Any], seconds: float = 180.0) -> None:
-    """Returns as soon as the condition holds, or what it promises; what it waits for happens outside this process."""
-    async with asyncio.timeout(seconds):
-        while not (await found if inspect.isawaitable(found := holds()) else found):  # noqa: ASYNC110 - no events there
-            await asyncio.sleep(0.02)

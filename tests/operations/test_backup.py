@@ -16,19 +16,9 @@ from paddock.apiserver.http.server import Server
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.jobs.model import Settings
 from paddock.kube.meta import Manifest
-from support.operator_seam import (
-    JOBS,
-    Seam,
-    build_job,
-    have_pods,
-    install_jobs,
-    running,
-    set_phase,
-    settled,
-    status_of,
-    until,
-)
+from support.operator_seam import JOBS, Seam, build_job, have_pods, install_jobs, running, set_phase, settled, status_of
 from support.programs import need
+from support.waiting import until
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "operations" / "backup.md").read_text()
 COMMANDS = re.findall(r"^    (\S.*)$", PAGE, re.MULTILINE)

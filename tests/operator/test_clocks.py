@@ -11,18 +11,8 @@ from paddock.client.client import Client
 from paddock.client.kubeconfig import read_config
 from paddock.controllers.clock import ServerClock
 from paddock.kube.times import read_time
-from support.operator_seam import (
-    JOBS,
-    Seam,
-    build_job,
-    have_pods,
-    install_jobs,
-    running,
-    set_phase,
-    settled,
-    status_of,
-    until,
-)
+from support.operator_seam import JOBS, Seam, build_job, have_pods, install_jobs, running, set_phase, settled, status_of
+from support.waiting import until
 
 LIMITS = {"activeDeadlineSeconds": 3600, "ttlSecondsAfterFinished": 3600}
 

@@ -28,8 +28,8 @@ from support.operator_seam import (
     set_phase,
     settled,
     status_of,
-    until,
 )
+from support.waiting import until
 
 WATCHING = replace(SETTINGS, datasets=True)
 

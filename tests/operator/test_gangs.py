@@ -12,17 +12,8 @@ from paddock.apiserver.objects.in_process import LocalApi
 from paddock.app.kinds import build_pod_group_crd
 from paddock.jobs.model import Settings
 from paddock.kube.meta import CRDS, POD_GROUPS, PODS, VOLCANO_POD_GROUPS, Manifest
-from support.operator_seam import (
-    JOBS,
-    Seam,
-    build_job,
-    have_pods,
-    open_cluster,
-    running,
-    settled,
-    status_of,
-    until,
-)
+from support.operator_seam import JOBS, Seam, build_job, have_pods, open_cluster, running, settled, status_of
+from support.waiting import until
 
 PLUGINS = Settings(pod_groups=POD_GROUPS, gang_scheduler="scheduler-plugins-scheduler")
 SOON = 1.0

@@ -13,17 +13,8 @@ import pytest
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import EVENTS, Manifest
-from support.operator_seam import (
-    JOBS,
-    build_job,
-    have_pods,
-    open_cluster,
-    pods_of,
-    running,
-    set_phase,
-    status_of,
-    until,
-)
+from support.operator_seam import JOBS, build_job, have_pods, open_cluster, pods_of, running, set_phase, status_of
+from support.waiting import until
 
 WITHOUT_WORKERS: Manifest = {"spec": {"worker": None}}
 """The API server takes it; the job would never complete."""

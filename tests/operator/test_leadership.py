@@ -13,7 +13,8 @@ from paddock.kube.meta import NAMESPACES
 from paddock.operator.election import NO_TERMS, Term, has_news
 from paddock.operator.metrics import Prometheus
 from paddock.operator.shares import shard_of
-from support.operator_seam import JOBS, Seam, build_job, have_pods, open_cluster, pods_of, running, until
+from support.operator_seam import JOBS, Seam, build_job, have_pods, open_cluster, pods_of, running, settled
+from support.waiting import until
 
 
 class Led:
@@ -80,14 +81,14 @@ async def test_all_jobs_are_reconciled_if_another_may_have_led(
     async with running(seam, leadership=led):
         await cluster.create(JOBS, build_job("old"))
         await until(lambda: have_pods(cluster, 4, "old"))
-        await until(lambda: _rests(seam))
+        await settled(seam)
         seam.requests.clear()
         led.leads = False
         await cluster.create(JOBS, build_job("new"))
         await asyncio.wait_for(led.asked.wait(), 60)
         led.win(term)
         await until(lambda: have_pods(cluster, 4, "new"))
-        await until(lambda: _rests(seam))
+        await settled(seam)
     about_old = [request for request in seam.requests if request[2].startswith("old") and request[1] != "events"]
     assert bool(about_old) is again, about_old
 
@@ -108,7 +109,7 @@ async def teams(cluster: LocalApi) -> LocalApi:
 async def test_the_jobs_of_a_shard_are_begun_when_it_is_gained_and_those_of_others_are_not(teams: LocalApi) -> None:
     seam, shared, measures = Seam(teams), Shared(), Prometheus("1")
     async with running(seam, leadership=shared, measures=measures):
-        await until(lambda: _rests(seam))
+        await settled(seam)
         assert seam.requests == []
         assert _read_led(measures) == (0, 0, 2)
         shared.win(0, ("first", 0))
@@ -116,7 +117,7 @@ async def test_the_jobs_of_a_shard_are_begun_when_it_is_gained_and_those_of_othe
         for team in TEAMS:
             await teams.create(JOBS, build_job("new", namespace=team))
         await until(lambda: have_pods(teams, 4, "new", "team-a"))
-        await until(lambda: _rests(seam))
+        await settled(seam)
         assert await pods_of(teams, "old", "team-c") == await pods_of(teams, "new", "team-c") == {}
         assert _read_led(measures) == (1, 1, 2)
         shared.win(1, ("first", 0))
@@ -140,14 +141,14 @@ async def test_a_shard_that_is_led_again_is_doubted_if_another_may_have_led_it(
     async with running(seam, leadership=shared):
         for team in TEAMS:
             await until(lambda team=team: have_pods(teams, 4, "old", team))
-        await until(lambda: _rests(seam))
+        await settled(seam)
         del shared.terms[1]
         await teams.create(JOBS, build_job("new", namespace="team-c"))
-        await until(lambda: _rests(seam))
+        await settled(seam)
         seam.requests.clear()
         shared.win(1, term)
         await until(lambda: have_pods(teams, 4, "new", "team-c"))
-        await until(lambda: _rests(seam))
+        await settled(seam)
     about_old = [request for request in seam.requests if request == ("get", "paddlejobs", "old")]
     assert len(about_old) == (1 if read else 0)
 
@@ -160,9 +161,3 @@ def _read_led(measures: Prometheus) -> tuple[float, ...]:
         for line in text.splitlines()
         if line.startswith(name)
     )
-
-
-async def _rests(seam: Seam) -> bool:
-    before = len(seam.requests)
-    await asyncio.sleep(0.6)  # counts are recorded a third of a second late
-    return len(seam.requests) == before

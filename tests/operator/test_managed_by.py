@@ -13,18 +13,8 @@ from paddock.jobs.apis.registry import KUBEFLOW_PADDLE
 from paddock.kube.api import Api
 from paddock.kube.meta import CONFIG_MAPS, EVENTS, PODS, SERVICES, Manifest, owner_reference
 from paddock.operator.metrics import Prometheus
-from support.operator_seam import (
-    JOBS,
-    Seam,
-    build_job,
-    have_pods,
-    open_cluster,
-    pods_of,
-    running,
-    settled,
-    status_of,
-    until,
-)
+from support.operator_seam import JOBS, Seam, build_job, have_pods, open_cluster, pods_of, running, settled, status_of
+from support.waiting import until
 
 MULTIKUEUE = "kueue.x-k8s.io/multikueue"
 LEGACY = "finalizers.paddlepaddle.org"

@@ -34,8 +34,8 @@ from support.operator_seam import (
     set_phase,
     settled,
     status_of,
-    until,
 )
+from support.waiting import until
 
 KIND = "paddlejobs.batch.paddlepaddle.org"
 MANUAL = Path(__file__).resolve().parents[2] / "docs" / "operator.md"

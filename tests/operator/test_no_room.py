@@ -22,8 +22,8 @@ from support.operator_seam import (
     set_phase,
     settled,
     status_of,
-    until,
 )
+from support.waiting import until
 
 SETTINGS = Settings(elastic_wait=1, elastic_settle=2)
 QUOTA = 'pods "demo-worker-1" is forbidden: exceeded quota: team, requested: pods=1, used: pods=1, limited: pods=1'

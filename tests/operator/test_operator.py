@@ -54,8 +54,8 @@ from support.operator_seam import (
     set_phase,
     settled,
     status_of,
-    until,
 )
+from support.waiting import rest, until
 
 RANKS = {"demo-ps-0", "demo-ps-1", "demo-worker-0", "demo-worker-1"}
 
@@ -232,23 +232,16 @@ async def test_the_event_of_an_own_write_starts_no_reconcile_however_late_it_com
     async with running(seam, measures=measures):
         await cluster.create(JOBS, build_job())
         await until(lambda: have_pods(cluster, 4))
-        await _at_rest(measures)
+        await rest(lambda: measures.count)
         before, requests = measures.count, list(seam.requests)
         released.set()
-        await _at_rest(measures)
+        await rest(lambda: measures.count)
         assert measures.count == before
         await cluster.patch(JOBS, "default", "demo", {"metadata": {"annotations": {"an": "edit"}}})
         await until(lambda: _reconciled(measures, before + 1))
-        await _at_rest(measures)
+        await rest(lambda: measures.count)
     assert measures.count == before + 1  # for the edit alone
     assert seam.requests == requests, "which decides nothing, and is asked about nobody"
-
-
-async def _at_rest(measures: Any) -> None:
-    before = -1
-    while measures.count != before:
-        before = measures.count
-        await asyncio.sleep(0.5)
 
 
 async def _reconciled(measures: Any, count: int) -> bool:
@@ -279,7 +272,7 @@ async def test_a_foreign_pod_with_a_needed_name_is_waited_for_and_left_alone(clu
         assert await pods_of(cluster) == {}
         assert (await cluster.get(PODS, "default", "demo-ps-0"))["metadata"]["uid"] == stored["metadata"]["uid"]
         await cluster.delete(PODS, "default", "demo-ps-0")
-        await until(lambda: have_pods(cluster, 4), seconds=5)  # at once, not after half a minute
+        await until(lambda: have_pods(cluster, 4), seconds=25)  # at once, not after half a minute
 
 
 async def test_a_foreign_pod_that_is_deleted_while_the_status_is_written_is_not_waited_for(cluster: LocalApi) -> None:
@@ -301,7 +294,7 @@ async def test_a_foreign_pod_that_is_deleted_while_the_status_is_written_is_not_
     seam.lag, seam.after = lag, after
     async with running(seam):
         await cluster.create(JOBS, build_job())
-        await until(lambda: have_pods(cluster, 4), seconds=5)  # at once, not after half a minute
+        await until(lambda: have_pods(cluster, 4), seconds=25)  # at once, not after half a minute
 
 
 async def test_a_foreign_pod_that_the_cache_does_not_have_is_found_by_its_name(cluster: LocalApi) -> None:
@@ -461,7 +454,7 @@ async def test_of_a_job_that_is_made_again_under_its_name_everything_is_told_aga
         await cluster.delete(JOBS, "default", "demo")
         second = await cluster.create(JOBS, _with_an_overwritten_variable())
         made.set()
-        await until(lambda: _warned(cluster, second), 30)
+        await until(lambda: _warned(cluster, second))
 
 
 async def _warned(api: LocalApi, job: Manifest) -> bool:

@@ -44,8 +44,9 @@ from paddock.operator.election import Election
 from paddock.operator.operator import Operator
 from support.fake_kubelet import walking
 from support.lives import EXPIRED, FAILED_ONCE, SUSPENDED, Clock, Scene, live
-from support.operator_seam import JOBS, Seam, build_job, have_pods, open_cluster, running, until
+from support.operator_seam import JOBS, Seam, build_job, have_pods, open_cluster, running
 from support.rights import Asked, Guard, Wrapper
+from support.waiting import until
 
 KINDS = {PADDLEPADDLE.resource: PADDLEPADDLE}
 HIDDEN = (SERVICES, CONFIG_MAPS, *GANG_SCHEDULERS)

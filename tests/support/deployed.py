@@ -23,7 +23,7 @@ from typing import Any
 import yaml
 
 from paddock.jobs.install.deployment import ACCOUNT, DEPLOYMENT, NAMESPACE
-from support.operator_seam import until
+from support.waiting import until
 from support.worlds import ControlPlane
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
@@ -118,7 +118,7 @@ class Process:
             said = re.search(r"checks jobs at 127.0.0.1:(\d+)", self.log.read_text())
             return said[1] if said else ""
 
-        return int(await until(listens, 60))
+        return int(await until(listens))
 
 
 @contextmanager

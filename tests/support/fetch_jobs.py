@@ -27,8 +27,8 @@ from paddock.kube.meta import (
     name_of,
     owner_reference,
 )
-from support.operator_seam import until
 from support.rights import Wrapper
+from support.waiting import until
 
 STAND_IN = replace(BATCH_JOBS, group="batch.example.dev")
 _SECONDS = count()
@@ -101,7 +101,7 @@ class Cluster:
         async def found() -> Manifest | None:
             return next((each for each in await self.jobs() if name_of(each) != but), None)
 
-        job: Manifest = await until(found, 20)
+        job: Manifest = await until(found)
         return job
 
     async def claim(self) -> Manifest:

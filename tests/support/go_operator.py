@@ -10,7 +10,8 @@ from typing import Any
 
 from paddock.kube.errors import Forbidden, InternalError
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, owner_reference
-from support.operator_seam import JOBS, build_job, until
+from support.operator_seam import JOBS, build_job
+from support.waiting import until
 from support.worlds import World
 
 PORT = 41237

@@ -20,7 +20,8 @@ from paddock.kube.api import Api
 from paddock.kube.errors import ApiError, NotFound
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, labels_of, name_of
 from support.fake_kubelet import Ends, Kubelet, walking
-from support.operator_seam import JOBS, build_job, status_of, until
+from support.operator_seam import JOBS, build_job, status_of
+from support.waiting import until
 
 _LIFE_SECONDS = 180.0
 _TTL = 3600

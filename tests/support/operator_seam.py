@@ -19,8 +19,9 @@ from paddock.jobs.model import Settings
 from paddock.jobs.names import job_label
 from paddock.kube.api import Api, Event
 from paddock.kube.calls import Call, Get, List, T
-from paddock.kube.meta import CRDS, POD_GROUPS, PODS, Manifest, Resource, name_of
+from paddock.kube.meta import CONFIG_MAPS, CRDS, POD_GROUPS, PODS, Manifest, Resource, name_of
 from paddock.operator.operator import Operator
+from support.waiting import rest
 
 JOBS = PADDLEPADDLE.resource
 SETTINGS = Settings(shared_network=True)
@@ -40,6 +41,7 @@ class Seam(Api):
         self.api = api
         self.namespace = namespace
         self.requests: list[Request] = []
+        self.unanswered = 0
         self.before: Callable[[Request], Awaitable[None]] | None = None
         self.after: Callable[[Request], Awaitable[None]] | None = None
         self.answers: Callable[[Request, Manifest], Manifest] = lambda request, answer: answer
@@ -49,6 +51,13 @@ class Seam(Api):
     async def send(self, call: Call[T]) -> T:
         request = name_request(call)
         self.requests.append(request)
+        self.unanswered += 1
+        try:
+            return await self._send(call, request)
+        finally:
+            self.unanswered -= 1
+
+    async def _send(self, call: Call[T], request: Request) -> T:
         if self.before is not None:
             await self.before(request)
         answer: Any = await self.api.send(call)
@@ -146,23 +155,15 @@ def build_job(name: str = "demo", *, ps: int = 2, worker: int = 2, namespace: st
     }
 
 
-async def until(condition: Callable[[], Awaitable[Any]], seconds: float = 180.0) -> Any:
-    """Wait until the condition returns a true value, and return it. It is polled: the embedded API answers at once."""
-    async with asyncio.timeout(seconds):
-        while True:
-            if found := await condition():
-                return found
-            await asyncio.sleep(0.01)
-
-
 async def settled(seam: Seam, seconds: float = 0.5) -> None:
-    """Returns once the API has got no request for this long: the operator has finished its work. Counts are recorded a
-    third of a second late."""
-    async with asyncio.timeout(180):
-        before = -1
-        while len(seam.requests) != before:
-            before = len(seam.requests)
-            await asyncio.sleep(seconds)
+    """Returns once the operator has asked the API nothing for this long: it has finished its work. Counts are recorded
+    a third of a second late."""
+
+    async def count_requests() -> object:
+        await seam.api.list(CONFIG_MAPS, seam.namespace or "default")  # as slow as what the operator waits for
+        return object() if seam.unanswered else len(seam.requests)
+
+    await rest(count_requests, seconds)
 
 
 async def pods_of(api: Api, name: str = "demo", namespace: str = "default") -> dict[str, Manifest]:

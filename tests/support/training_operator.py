@@ -12,7 +12,7 @@ from typing import Any
 from paddock.kube.errors import Forbidden, InternalError
 from paddock.kube.meta import PODS, SERVICES, Manifest, owner_reference
 from support.kubeflow_jobs import CONTAINERS, FIELDS, STARTED, kind_of, say
-from support.operator_seam import until
+from support.waiting import until
 from support.worlds import World
 
 PORTS = {"PyTorchJob": ("pytorchjob-port", 23456), "PaddleJob": ("master", 36543)}

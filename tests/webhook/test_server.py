@@ -18,7 +18,7 @@ from paddock.app.webhook import Options, run_webhook
 from paddock.kube.meta import Manifest
 from paddock.webhook.certificates import Certificate, make_certificate
 from paddock.webhook.server import LARGEST, Server, answer
-from support.operator_seam import until
+from support.waiting import until
 from webhook.cluster import Cluster
 from webhook.jobs import REVIEW, make, negative
 

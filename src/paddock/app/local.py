@@ -268,6 +268,16 @@ def _acquire(lock: homes.Lock) -> bool:
     return False
 
 
+def hear_ignored_signals() -> None:
+    """Exchanges "ignored" for a handler that does nothing. Programs of pods would inherit the one, and not the other:
+    they start with the defaults, as in a container."""
+    # Under nohup SIGHUP is ignored, and SIGINT and SIGQUIT in what a script starts with `&`. Python ignores two itself,
+    # and restores them for each program.
+    for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
+
+
 def main(arguments: list[str]) -> int:
     """`--home DIR --cache DIR --ready-fd N [--port N] [--sandbox NAME] [--idle SECONDS]`, from `app.launch` only."""
     values = dict(zip(arguments[::2], arguments[1::2], strict=True))
@@ -278,6 +288,7 @@ def main(arguments: list[str]) -> int:
     notify = _build_notifier(int(values["--ready-fd"]))
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", stream=sys.stderr)
     os.umask(0o077)
+    hear_ignored_signals()
     lock = homes.Lock(home)
     if not _acquire(lock):
         notify({"taken": True})

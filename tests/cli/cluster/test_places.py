@@ -14,7 +14,8 @@ from paddock.cli.cluster.flags import Flags
 from paddock.cli.cluster.places import Cluster
 from paddock.jobs.text.phrases import render
 from paddock.jobs.views.stored import read_stored
-from support.operator_seam import JOBS, build_job, open_cluster, until
+from support.operator_seam import JOBS, build_job, open_cluster
+from support.waiting import until
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 import boto3  # type: ignore[import-untyped]
 from moto.server import ThreadedMotoServer
 
+from datasets.fetch.web import find_speed
+
 KEYS = {"accessKeyID": "ann", "secretAccessKey": "hush"}
 CHUNK = 16 << 10
 
@@ -71,11 +73,13 @@ def open_bucket(endpoint: str) -> Iterator[Bucket]:
 
 @dataclass
 class Wire:
-    """Carries bytes to `endpoint`. `speed`: bytes per second of all connections together, 0 for no limit. `cuts`: a
-    connection is cut after so many bytes to the client, one for each."""
+    """Carries bytes to `endpoint`. `speed`: bytes per second of all connections together, 0 for no limit; after
+    `trickles_after` bytes a hundredth of it. `cuts`: a connection is cut after so many bytes to the client, one for
+    each."""
 
     endpoint: str
     speed: float = 0.0
+    trickles_after: int = 0
     cuts: list[int] = field(default_factory=list)
     sent: int = 0
     port: int = 0
@@ -110,7 +114,7 @@ class Wire:
                     count += len(data)
                     self.sent += len(data)
                     if self.speed:
-                        await asyncio.sleep(len(data) / self.speed)
+                        await asyncio.sleep(len(data) / find_speed(self))
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -8,6 +8,7 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from aiohttp import web
 
@@ -17,6 +18,17 @@ CHUNK = 16 << 10
 def build_bytes(count: int, seed: int = 0) -> bytes:
     """Bytes that differ everywhere, so that no wrong offset goes unnoticed."""
     return hashlib.shake_128(str(seed).encode()).digest(count)
+
+
+class Paced(Protocol):
+    speed: float
+    trickles_after: int
+    sent: int
+
+
+def find_speed(paced: Paced) -> float:
+    """What a test stops in its middle trickles from there on, so that no machine is too slow to stop it in time."""
+    return paced.speed / 100 if 0 < paced.trickles_after <= paced.sent else paced.speed
 
 
 @dataclass
@@ -32,6 +44,8 @@ class Server:
     length: bool = True
     speed: float = 0.0
     """Bytes per second; 0: as fast as it goes."""
+    trickles_after: int = 0
+    """After so many bytes of all bodies it sends at a hundredth of its speed; 0: never."""
     cuts: list[int] = field(default_factory=list)
     """After so many bytes of the body the connection is cut, one for each request."""
     answers: list[web.StreamResponse] = field(default_factory=list)
@@ -100,7 +114,7 @@ class Server:
                 return response
             self.sent += len(piece)
             if self.speed:
-                await asyncio.sleep(len(piece) / self.speed)
+                await asyncio.sleep(len(piece) / find_speed(self))
         await response.write_eof()
         return response
 

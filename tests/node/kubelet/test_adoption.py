@@ -11,22 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from node.cluster import (
-    PYTHON,
-    Cluster,
-    is_running,
-    marked,
-    open_cluster,
-    pod,
-    processes_of,
-    seeing,
-    shell,
-    terminated,
-    until,
-)
+from node.cluster import PYTHON, Cluster, is_running, marked, open_cluster, pod, processes_of, seeing, shell, terminated
 from paddock.kube.meta import PODS, SECRETS
 from paddock.node.runtime.sandbox import Sandbox, choose_sandbox
 from support.sandboxes import need_sandbox
+from support.waiting import until
 
 
 async def test_a_new_kubelet_adopts_what_runs(cluster: Cluster) -> None:

@@ -9,22 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from node.cluster import (
-    PYTHON,
-    Cluster,
-    container,
-    is_running,
-    log_text,
-    open_cluster,
-    pod,
-    shell,
-    terminated,
-    until,
-    waiting,
-)
+from node.cluster import PYTHON, Cluster, container, is_running, log_text, open_cluster, pod, shell, terminated, waiting
 from paddock.kube.meta import CONFIG_MAPS, EVENTS, PODS, Manifest, uid_of
 from paddock.node.runtime.sandbox import choose_sandbox
 from support.sandboxes import need_sandbox
+from support.waiting import until
 
 TOKEN = "the token of the cluster's administrator"
 LOG = '"$PADDOCK_TERMINATION_LOG"'

@@ -23,13 +23,13 @@ from node.cluster import (
     seeing,
     shell,
     terminated,
-    until,
     waiting,
 )
 from paddock.kube.api import Event
 from paddock.kube.meta import CONFIG_MAPS, PODS, SECRETS, Manifest, is_deleting, uid_of
 from paddock.node.runtime.orphans import end_leftovers
 from paddock.node.runtime.records import temporary_directory
+from support.waiting import until
 
 
 async def follow_last(cluster: Cluster, last: list[Manifest]) -> None:
@@ -366,7 +366,7 @@ async def test_a_followed_log_ends_with_its_container(cluster: Cluster, tmp_path
 
 async def test_many_tiny_pods_at_once_all_end(cluster: Cluster) -> None:
     await asyncio.gather(*(cluster.create(pod(container("/bin/true"), name=f"p{index}")) for index in range(40)))
-    ended = [await cluster.end(f"p{index}", 30) for index in range(40)]
+    ended = [await cluster.end(f"p{index}") for index in range(40)]
     assert len({found["status"]["podIP"] for found in ended}) == 40
 
 

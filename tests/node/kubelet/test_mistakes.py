@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from node.cluster import Cluster, container, log_text, open_cluster, pod, shell, terminated, until, waiting
+from node.cluster import Cluster, container, log_text, open_cluster, pod, shell, terminated, waiting
 from paddock.kube.errors import Invalid
 from paddock.kube.meta import CONFIG_MAPS, PODS, Manifest
 from paddock.node.runtime.containers import explain_characters
 from paddock.node.runtime.images import Image
 from paddock.node.runtime.sandbox import Program, choose_sandbox
 from support.host_programs import HostPrograms
+from support.waiting import until
 
 NUL = "which no program can be given"
 LONGEST = 32 * os.sysconf("SC_PAGE_SIZE") - 1

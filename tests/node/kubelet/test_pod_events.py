@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from node.cluster import Cluster, container, pod, shell, until, waiting
+from node.cluster import Cluster, container, pod, shell, waiting
 from paddock.kube.meta import CONFIG_MAPS, EVENTS, Manifest
 from paddock.node.kubelet.pod_events import read_notes
+from support.waiting import until
 
 RUNNING: Manifest = {"running": {"startedAt": "t"}}
 NO_PROGRAM: Manifest = {"terminated": {"exitCode": 127, "reason": "StartError", "message": "exec: x"}}

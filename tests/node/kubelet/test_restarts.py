@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from node.cluster import PYTHON, Cluster, container, open_cluster, pod, shell, until
+from node.cluster import PYTHON, Cluster, container, open_cluster, pod, shell
 from paddock.kube.meta import Manifest, uid_of
 from paddock.node.runtime import processes
 from paddock.node.runtime.sandbox import choose_sandbox
+from support.waiting import until
 
 
 async def test_what_is_two_runs_old_is_removed(cluster: Cluster) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from node.cluster import until
 from paddock.node.runtime.bubblewrap import Entries, Status, build_binds, build_root, read_directory, read_status
 from paddock.node.runtime.mounts import Mount
 from paddock.node.runtime.processes import read_birth, reap, spawn
 from support.programs import need
+from support.waiting import until
 
 TREE: Mapping[str, Entries] = {
     "/": {"bin": "usr/bin", "usr": None, "mnt": None, "home": None, "proc": None, "dev": None},

@@ -7,9 +7,9 @@ import os
 import signal
 from pathlib import Path
 
-from node.cluster import until
 from paddock.node.runtime import processes
 from paddock.node.runtime.processes import ExitWatcher, Process, spawn
+from support.waiting import until
 
 
 def start(tmp_path: Path, *command: str, **environment: str) -> Process:

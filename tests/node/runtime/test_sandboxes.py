@@ -7,14 +7,14 @@ import os
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from node.cluster import PYTHON, Cluster, container, open_cluster, pod, seeing, shell, terminated, until, waiting
+from e2e import commands
+from node.cluster import PYTHON, Cluster, container, open_cluster, pod, seeing, shell, terminated, waiting
 from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, uid_of
 from paddock.node.runtime.images import Image, Preparing, Unavailable
 from paddock.node.runtime.mount_sources import open_mounts
@@ -22,6 +22,7 @@ from paddock.node.runtime.mounts import Mount
 from paddock.node.runtime.sandbox import NoSandbox, Plain, Program, choose_sandbox
 from support.programs import lack
 from support.sandboxes import need_sandbox
+from support.waiting import until
 
 
 @pytest.fixture
@@ -242,9 +243,7 @@ def test_a_shell_that_has_not_started_the_program_yet_is_not_signalled() -> None
         assert Plain().find_signal_targets(shell.pid, "") == ()
         shell.stdin.write(b"\n")
         shell.stdin.flush()
-        until = time.monotonic() + 10
-        while not (targets := Plain().find_signal_targets(shell.pid, "")) and time.monotonic() < until:
-            time.sleep(0.01)
+        targets = commands.until("its child", lambda: Plain().find_signal_targets(shell.pid, ""))
         assert targets == (-shell.pid,)
     finally:
         os.killpg(shell.pid, signal.SIGKILL)

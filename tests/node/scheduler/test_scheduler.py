@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from paddock.kube.meta import (
     name_of,
 )
 from paddock.node.scheduler.scheduler import Scheduler
+from support.waiting import until
 
 
 def crd(resource: Resource) -> Manifest:
@@ -72,14 +73,6 @@ async def scheduler(api: LocalApi) -> AsyncIterator[Scheduler]:
     assert not task.done(), "the scheduler ended by itself"
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-
-
-async def until(holds: Callable[[], Awaitable[Any]], within: float = 180.0) -> Any:
-    """The first true result of `holds`."""
-    async with asyncio.timeout(within):
-        while not (found := await holds()):  # noqa: ASYNC110 - the API's answers have no event
-            await asyncio.sleep(0.01)
-    return found
 
 
 def sentence(manifest: Manifest) -> str:
@@ -337,10 +330,10 @@ async def test_200_pods_that_come_at_once_are_planned_together_beside_2000_that_
 
     async with running(api, clock=clock):
         await api.create(PODS, pod("first"))
-        await until(lambda: _is_bound(api, "first"), within=30)
+        await until(lambda: _is_bound(api, "first"))
         readings = 0
         await asyncio.gather(*(api.create(PODS, pod(f"new-{index}", requests=asked)) for index in range(200)))
-        await until(lambda: _are_bound(api, 200), within=30)
+        await until(lambda: _are_bound(api, 200))
     assert readings - 200 <= 20, f"{readings - 200} plans; it was 1 when this was written"
 
 

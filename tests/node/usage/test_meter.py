@@ -14,7 +14,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from node.cluster import until
 from paddock.node.runtime.machine import Machine
 from paddock.node.runtime.pod_state import PodState, Run
 from paddock.node.runtime.processes import Process, read_birth
@@ -23,6 +22,7 @@ from paddock.node.usage.gpu_usage import GpuMeter
 from paddock.node.usage.meter import Meter
 from paddock.node.usage.process_trees import ProcessTrees
 from paddock.node.usage.records import read_usage_file
+from support.waiting import until
 
 BUSY = """
 import time

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from node.cluster import Cluster, open_cluster, pod, shell, until, waiting
+from node.cluster import Cluster, open_cluster, pod, shell, waiting
 from node.cluster_objects import claim, node, volume
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.errors import NotFound
@@ -20,6 +20,7 @@ from paddock.node.runtime.sandbox import Sandbox, choose_sandbox
 from paddock.node.scheduler.scheduler import Scheduler
 from paddock.node.volumes.binder import Binder
 from support.sandboxes import SANDBOXES, need_sandbox
+from support.waiting import until
 
 DOCUMENTS = Path(__file__).parents[3] / "examples/documents"
 
@@ -65,20 +66,12 @@ class Storage:
             events = (await self.api.list(EVENTS)).items
             return [(it["involvedObject"]["kind"], it["message"]) for it in events if it["reason"] == reason]
 
-        return await eventually(found)
+        return await until(found)
 
     async def stop(self) -> None:
         assert not self.task.done(), "the binder ended by itself"
         self.task.cancel()
         await asyncio.gather(self.task, return_exceptions=True)
-
-
-async def eventually(find: Callable[[], Awaitable[Any]], within: float = 180.0) -> Any:
-    """The first true result of `find`."""
-    async with asyncio.timeout(within):
-        while not (found := await find()):  # noqa: ASYNC110 - the API's answers have no event
-            await asyncio.sleep(0.02)
-    return found
 
 
 async def gone(api: LocalApi, resource: Resource, name: str) -> bool:
@@ -117,7 +110,7 @@ async def test_the_documents_volume_and_claim_are_a_directory_of_this_machine(st
     async def both() -> bool:
         return len(await storage.events("Bound")) == 2
 
-    await eventually(both)
+    await until(both)
     assert sorted(await storage.events("Bound")) == [
         ("PersistentVolume", f"{said} pods there"),
         ("PersistentVolumeClaim", f"{said} pods there"),
@@ -142,7 +135,7 @@ async def test_a_claim_that_nothing_fits_gets_a_directory(storage: Storage) -> N
     assert bound["spec"]["volumeName"] == name
     assert (storage.root / name).is_dir()
     await storage.api.delete(CLAIMS, "default", "data")
-    await eventually(lambda: gone(storage.api, VOLUMES, name))
+    await until(lambda: gone(storage.api, VOLUMES, name))
     assert not (storage.root / name).exists()
 
 
@@ -216,7 +209,7 @@ async def test_at_rest_nothing_is_written_and_a_restart_writes_nothing(storage: 
         # the last that is said of the claim that waits: the other volume is taken by then
         return len(bound) == 2 and any("(spare has" in message for _, message in waits)
 
-    await eventually(all_is_said)
+    await until(all_is_said)
     before = (await storage.api.list(CLAIMS)).resource_version
     await storage.stop()
     storage.task = Storage(storage.api, tmp_path).task

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from e2e.commands import until
 from places.bare.rendered import OWN, build_manifest, build_torch_manifest, run_script, write_scripts
 from support.programs import need
 
@@ -47,10 +48,7 @@ class Job:
 
 
 def wait_for(path: Path, text: str = "") -> None:
-    end = time.monotonic() + 20
-    while not (path.exists() and text in path.read_text()):
-        assert time.monotonic() < end, f"{path} does not come"
-        time.sleep(0.01)
+    until(f"{text!r} in {path}", lambda: path.exists() and text in path.read_text())
 
 
 @pytest.fixture
@@ -169,11 +167,11 @@ class Runner:
 
     def read_line(self) -> str:
         assert self.process.stdout is not None
-        assert select.select([self.process.stdout], [], [], 20)[0]
+        assert select.select([self.process.stdout], [], [], 90)[0]
         return self.process.stdout.readline()
 
     def end(self) -> tuple[int, str]:
-        said, _ = self.process.communicate(timeout=20)
+        said, _ = self.process.communicate(timeout=90)
         return self.process.returncode, said
 
 
@@ -182,7 +180,7 @@ def test_a_runner_reads_the_lines_and_the_end_of_a_rank(job: Job) -> None:
     runner = Runner(job)
     assert runner.read_line() == "no line break\n"
     assert runner.read_line() == "paddock-end master-0 3\n"
-    assert runner.process.wait(20) == 1
+    assert runner.process.wait(90) == 1
     assert (job.logs / "master-0.log").read_text() == "no line break"
     runner.end()
 
@@ -200,7 +198,7 @@ def test_a_signal_stops_a_rank(signals: tuple[signal.Signals, ...], job: Job) ->
     assert runner.read_line() == "began\n"
     for each in signals:
         runner.process.send_signal(each)
-    assert runner.process.wait(20) == 1
+    assert runner.process.wait(90) == 1
     assert runner.end() == (1, "paddock-end master-0 143\n")
 
 

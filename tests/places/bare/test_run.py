@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
+from e2e.commands import until
 from places.manifests import build_paddle, build_role, build_torch, write_manifest
 from support.machines import Bench, Names, open_machines
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 PROGRAM = """
 import os, sys, time
@@ -54,7 +55,7 @@ def command(bench: Bench, manifest: Path, *words: str) -> list[str]:
 
 
 def run(bench: Bench, manifest: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
-    return bench.laptop.run(*command(bench, manifest, *words), env={"NO_COLOR": "1", **env}, timeout=100)
+    return bench.laptop.run(*command(bench, manifest, *words), env={"NO_COLOR": "1", **env}, timeout=200)
 
 
 @pytest.mark.parametrize("names", ["debian", "unresolvable"])
@@ -111,12 +112,12 @@ def test_a_machine_that_is_cut_off_for_good_is_named_with_its_rank(tmp_path: Pat
         wait_for(tmp_path / "out/logs/worker-0.log", "step 3")
         bench.cut(1)
         begun = time.monotonic()
-        _, errors = process.communicate(timeout=100)
+        _, errors = process.communicate(timeout=200)
         took = time.monotonic() - begun
         left = bench[0].run("pgrep", "-f", "train.py").stdout
     assert process.returncode == 1
     assert "10.77.0.2 has not answered for some time (at most 30 s): worker-0 is missing" in errors, errors
-    assert took < 75
+    assert took < 150
     assert left == ""
 
 
@@ -128,7 +129,7 @@ def test_a_machine_that_comes_back_after_15_s_goes_on(tmp_path: Path) -> None:
         bench.cut(1)
         time.sleep(15)
         bench.restore(1)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=200)
     assert process.returncode == 0, errors
     assert "step 59" in (tmp_path / "out/logs/worker-0.log").read_text()
 
@@ -140,7 +141,7 @@ def test_ctrl_c_stops_all_ranks(tmp_path: Path) -> None:
         wait_for(tmp_path / "out/logs/master-0.log", "step 3")
         pid = bench.laptop.run("pgrep", "-f", "paddock.cli.main").stdout.split()[0]
         bench.laptop.run("kill", f"-{signal.SIGINT.value}", pid)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=200)
         left = [machine.run("pgrep", "-f", "train.py").stdout for machine in bench.machines]
     assert process.returncode == 130, errors
     assert "interrupted" in errors
@@ -198,14 +199,9 @@ def test_a_value_that_is_not_in_the_file_is_sent_and_left_nowhere(tmp_path: Path
 
 
 def wait_for(path: Path, text: str) -> None:
-    deadline = time.monotonic() + 30
-    while not path.exists() or text not in path.read_text():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    until(f"{text!r} in {path}", lambda: path.exists() and text in path.read_text())
 
 
 def wait_port(bench: Bench, port: int) -> None:
-    deadline = time.monotonic() + 10
-    while bench[0].run("bash", "-c", f"echo > /dev/tcp/127.0.0.1/{port}").returncode:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    look = ("bash", "-c", f"echo > /dev/tcp/127.0.0.1/{port}")
+    until(f"a program at port {port}", lambda: bench[0].run(*look).returncode == 0)

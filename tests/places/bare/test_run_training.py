@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from e2e.commands import until
 from places.manifests import PROGRAMS, WIDE_AND_DEEP, build_paddle, build_role, write_manifest
 from support.machines import Bench, open_machines
 
-pytestmark = [pytest.mark.paddle, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.paddle, pytest.mark.timeout(600)]
 
 
 def copy_program(directory: Path, files: Iterable[Path]) -> Path:
@@ -53,16 +54,14 @@ def test_a_machine_that_is_lost_is_named_though_its_peer_fails_first(
     with open_machines(tmp_path / "bench", 2, names="debian") as bench:
         process = bench.laptop.start(*build_call(bench, manifest, program))
         log = tmp_path / "out/logs/worker-1.log"
-        deadline = time.monotonic() + 60
-        while not log.exists() or "step 5" not in log.read_text():
-            assert time.monotonic() < deadline and process.poll() is None
-            time.sleep(0.2)
+        until("step 5", lambda: process.poll() is not None or (log.exists() and "step 5" in log.read_text()))
+        assert process.poll() is None
         bench.cut(1)
         begun = time.monotonic()
-        _, errors = process.communicate(timeout=150)
+        _, errors = process.communicate(timeout=240)
         took = time.monotonic() - begun
         left = bench[0].run("pgrep", "-f", "collective.py").stdout
     assert process.returncode == 1
     assert "10.77.0.2 has not answered" in errors and "worker-1 is missing" in errors, errors
-    assert took < 90
+    assert took < 180
     assert left == ""

@@ -97,7 +97,7 @@ def test_words_and_values_reach_the_program_byte_for_byte(words: list[str], valu
         eval "$(print_command)"
     """
     command = [need("bash"), "-c", f"{text}\n{seen}", "script", name]
-    answer = subprocess.run(command, capture_output=True, env={**OWN, "LC_ALL": "C.UTF-8"}, timeout=30)
+    answer = subprocess.run(command, capture_output=True, env={**OWN, "LC_ALL": "C.UTF-8"}, timeout=90)
     sent = "".join(f"{word}\0" for word in words).encode()
     assert (answer.stderr, answer.returncode) == (b"", 0)
     assert answer.stdout == sent + f"{name}={value}\0".encode() + sent

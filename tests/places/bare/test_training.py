@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from e2e.commands import until
 from places.bare.scripts import Script, place
 from places.manifests import PROGRAMS, WIDE_AND_DEEP, build_paddle, build_role, build_torch, write_manifest
 from support.machines import Names, open_machines
 
-pytestmark = [pytest.mark.paddle, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.paddle, pytest.mark.timeout(600)]
 LAUNCH = ["-m", "paddle.distributed.launch"]
 
 
-def wait(scripts: list[Script], seconds: float = 90, states: tuple[str, ...] = ("running",)) -> list[str]:
+def wait(scripts: list[Script], seconds: float = 240, states: tuple[str, ...] = ("running",)) -> list[str]:
     """What `status` says of each machine when no rank is in one of `states` any more."""
     deadline = time.monotonic() + seconds
     while True:
@@ -136,10 +137,7 @@ def test_three_machines_go_on_when_one_was_cut_off_for_15_s(tmp_path: Path, pyth
     with open_machines(tmp_path / "bench", 3, names="debian") as bench:
         scripts = place(bench, manifest, tmp_path, PROGRAMS / "collective.py")
         start(scripts)
-        deadline = time.monotonic() + 60
-        while "step 5" not in scripts[0].call("logs").stdout:
-            assert time.monotonic() < deadline
-            time.sleep(0.2)
+        until("step 5", lambda: "step 5" in scripts[0].call("logs").stdout)
         bench.cut(1)
         time.sleep(15)
         assert "step 39" not in scripts[0].call("logs").stdout

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from e2e.commands import until
 from paddock.cli.cluster.errors import UserError
 from paddock.cli.main import cli
 from places.manifests import build_paddle, build_role, build_torch, write_manifest
@@ -47,12 +47,12 @@ def start(directory: Path, name: str = "demo", **env: str) -> dict[str, dict[str
     own = {"PATH": f"{fake.parent}:{TOOLS}:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(directory), **env}
     done = subprocess.run(["bash", str(script), "start"], env=own, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done
-    deadline = time.monotonic() + 20
-    while "running" in (
-        said := subprocess.run(["bash", str(script), "status"], env=own, capture_output=True, text=True).stdout
-    ):
-        assert time.monotonic() < deadline
-    assert "exit code 0" in said, said
+
+    def look() -> str:
+        return subprocess.run(["bash", str(script), "status"], env=own, capture_output=True, text=True).stdout
+
+    until("its end", lambda: "running" not in look())
+    assert "exit code 0" in look()
     return {path.stem.removeprefix(f"{name}-"): json.loads(path.read_text()) for path in fake.parent.glob("*.json")}
 
 
