@@ -288,7 +288,6 @@ import asyncio, sys
 from pathlib import Path
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.kube.meta import CONFIG_MAPS
-from support.waiting import until
 
 async def write(api, lane):
     n = 0

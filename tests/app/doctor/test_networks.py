@@ -11,12 +11,15 @@ from app.doctor.looking import Found, checks, command, read
 from support.machines import Bench, Machine, Names, open_machines
 from support.programs import lack, need
 
+SLOW = ("peer-slow", "slow-host-name")
 
-def look(machine: Machine, *peers: str, env: dict[str, str] | None = None) -> list[Found]:
+
+def look(machine: Machine, *peers: str, slow: bool = False, env: dict[str, str] | None = None) -> list[Found]:
+    """`slow`: also that answers come late, which is true of a busy machine of the tests as well."""
     # A Python without frameworks, so that what the test's own has is no concern.
     done = machine.run(*command(*peers), env={"VIRTUAL_ENV": "/usr", **(env or {})})
     assert done.returncode == 0, done.stderr
-    return read(done.stdout)
+    return [each for each in read(done.stdout) if slow or each.check not in SLOW]
 
 
 def drop(machine: Machine, *rule: str) -> None:
@@ -150,7 +153,7 @@ def test_a_machine_that_loses_packets_is_told_as_slow_with_its_milliseconds(tmp_
             "-j",
             "DROP",
         )
-        [finding] = look(bench[0], "machine-b:22")
+        [finding] = look(bench[0], "machine-b:22", slow=True)
         assert finding.check == "peer-slow" and finding.severity == "risk"
         milliseconds = int(finding.said.split("answered after ")[1].split(" ms")[0])
         assert 900 <= milliseconds < 2000
@@ -161,5 +164,5 @@ def test_a_name_server_that_does_not_answer(tmp_path: Path) -> None:
         drop(bench[1], "-A", "INPUT", "-p", "udp", "--dport", "53", "-j", "DROP")
         resolver = f"nameserver {bench[1].address}\noptions timeout:30 attempts:1\n"
         (bench[0].directory / "resolv.conf").write_text(resolver)
-        found = look(bench[0], "machine-b", bench[1].address)
+        found = look(bench[0], "machine-b", bench[1].address, slow=True)
         assert checks(found) == ["peer-name-silent", "slow-host-name"]

@@ -43,7 +43,7 @@ async def test_readers_who_see_a_pod_at_the_same_moment_copy_its_log_once(tmp_pa
     for each in copiers:
         each.see(POD)  # neither has begun when the other one looks
     for each in copiers:
-        await each.wait(5.0)
+        await each.wait(180.0)
     assert source.streams == 1
     for each in copiers:
         await each.stop()
