@@ -70,7 +70,9 @@ def test_a_cluster_that_it_starts_is_a_process_of_its_own_and_ends_by_a_command(
     up = fork_server.run(("up", "--sandbox", "none"), environment, 120)
     assert up.returncode == 0, up
     home = environment["PADDOCK_HOME"]
-    served = [each for each in psutil.process_iter() if f"--home {home}" in " ".join(each.cmdline())]
+    served = [
+        each for each in psutil.process_iter(["cmdline"]) if f"--home {home}" in " ".join(each.info["cmdline"] or ())
+    ]
     assert len(served) == 1 and os.getsid(served[0].pid) == served[0].pid and served[0].cwd() == "/"
     assert fork_server.run(("get",), environment, 60).stderr == "no jobs in namespace default\n"
     assert fork_server.run(("down",), environment, 60).returncode == 0
