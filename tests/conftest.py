@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 pytest_plugins = [
     "support.affected",
+    "support.costs",
     "support.guard",
     "support.order",
     "support.pythons",

@@ -1,0 +1,96 @@
+"""The dearest files of a run, in CPU seconds, and how much dearer each is than it was at the last commit.
+
+Seconds of the CPU, of the tests' process and of the children that it has waited for, say more than seconds of the wall,
+which pass while tests wait. What a run without a change since the last commit has seen is kept as the figures of that
+commit (`.pytest_cache/d/paddock/costs`); a file that has grown by a second and a half of what it was is told.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections import defaultdict
+from collections.abc import Generator, Mapping
+from typing import Any
+
+import pytest
+
+_KEY = "paddock/costs"
+_MOST = 10
+_LEAST_SECONDS = 60.0
+"""Of a run that is worth a summary."""
+_GROWN_SECONDS, _GROWN = 1.0, 1.5
+
+Costs = Mapping[str, float]
+"""CPU seconds by the file of tests."""
+
+
+def read_cpu_seconds() -> float:
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    before = read_cpu_seconds()
+    try:
+        return (yield)
+    finally:
+        spent = item.config.stash.setdefault(_SPENT, defaultdict(float))
+        spent[item.nodeid.partition("::")[0]] += read_cpu_seconds() - before
+
+
+_SPENT = pytest.StashKey[defaultdict[str, float]]()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """What a process of xdist has spent."""
+    spent = node.config.stash.setdefault(_SPENT, defaultdict(float))
+    for path, seconds in getattr(node, "workeroutput", {}).get("costs", {}).items():
+        spent[path] += seconds
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if (output := getattr(session.config, "workeroutput", None)) is not None:
+        output["costs"] = dict(session.config.stash.get(_SPENT, {}))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    spent = config.stash.get(_SPENT, defaultdict(float))
+    cache = getattr(config, "cache", None)
+    before: Costs = cache.get(_KEY, {}) if cache else {}
+    for line in explain_costs(spent, before):
+        terminalreporter.write_line(line)
+    if cache and _is_committed(config):
+        cache.set(_KEY, {**before, **spent})
+
+
+def explain_costs(spent: Costs, before: Costs) -> list[str]:
+    """Lines for the end of a run; none for a short one. `before`: the figures of the last commit."""
+    whole = sum(spent.values())
+    if whole < _LEAST_SECONDS:
+        return []
+    dearest = sorted(spent, key=lambda path: -spent[path])
+    lines = [
+        f"{whole:.0f} CPU seconds, of which {sum(spent[path] for path in dearest[:_MOST]):.0f} in the dearest files:"
+    ]
+    lines += [f"{spent[path]:7.1f}  {path}" for path in dearest[:_MOST]]
+    grown = [path for path in dearest if path in before and _has_grown(before[path], spent[path])]
+    lines += [f"since the last commit: {before[path]:.1f} -> {spent[path]:.1f}  {path}" for path in grown]
+    return lines
+
+
+def _has_grown(before: float, now: float) -> bool:
+    return now - before >= _GROWN_SECONDS and now >= _GROWN * before
+
+
+def _is_committed(config: pytest.Config) -> bool:
+    """Whether the files are those of the last commit."""
+    try:
+        ended = subprocess.run(
+            ["git", "-C", str(config.rootpath), "status", "--porcelain"], capture_output=True, text=True
+        )
+    except OSError:
+        return False
+    return ended.returncode == 0 and not ended.stdout
