@@ -17,11 +17,11 @@ endef
 
 # A file's tests stay together, as they share clusters; files come in the order of the seed, not the largest first.
 # Training is left to one process: it needs the cores itself.
-# Many tests wait for processes and timers, so few cores get four processes more than they are. The folders whose tests only
+# Many tests wait for processes and timers, so few cores get three processes more than they are. The folders whose tests only
 # compute (tests/support/order.py) fill what these leave, in one process, as to hand out so many short tests costs more
 # than they do; more cores have more of them.
 CORES := $(shell nproc 2>/dev/null || echo 2)
-PARALLEL := -n $(shell echo $$(( $(CORES) < 4 ? $(CORES) + 4 : 8 ))) --dist loadfile --no-loadscope-reorder
+PARALLEL := -n $(shell echo $$(( $(CORES) < 5 ? $(CORES) + 3 : 8 ))) --dist loadfile --no-loadscope-reorder
 COMPUTING := $(shell [ $(CORES) -lt 4 ] || echo -n $$(( $(CORES) / 2 )) --dist worksteal)
 
 # A browser takes a core for itself.

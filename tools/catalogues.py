@@ -16,6 +16,7 @@ import re
 import string
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -102,8 +103,13 @@ class Translations(Catalog):
         ]
 
 
-def find_texts() -> Iterator[tuple[str, str | tuple[str, str]]]:
+@cache
+def find_texts() -> tuple[tuple[str, str | tuple[str, str]], ...]:
     """Where each text is, relative to the package, and the text, or both texts of a plural."""
+    return tuple(_find_texts())
+
+
+def _find_texts() -> Iterator[tuple[str, str | tuple[str, str]]]:
     package = ROOT / "src/paddock"
     for path in sorted(path for room in ROOMS for path in (package / room).rglob("*.py")):
         for text in find_in_code(path.read_text(encoding="utf-8")):

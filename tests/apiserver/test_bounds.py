@@ -434,6 +434,10 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
 
 
 _LONG = (
+    "a definition of many columns",
+    "many allowed values of many items",
+    "many unknown fields that are refused",
+    "wrong values under a long name",
     "a definition of many patterns",
     "a long text for a pattern with many states",
     "defaults whose items have defaults",

@@ -75,7 +75,9 @@ def by_name(manifests: list[Manifest]) -> dict[tuple[str, str, str, str], Manife
     return found
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=pytest.mark.slow if number > 3 else ()) for number, case in enumerate(CASES)]
+)
 def test_the_objects_are_those_of_paddock_manifests(case: str) -> None:
     namespace, values, build, edit = CASES[case]
     expected = build()

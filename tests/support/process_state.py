@@ -111,7 +111,7 @@ READERS: Mapping[str, Callable[[], Any]] = {
     "what logging disables": lambda: logging.root.manager.disable,
     "the locale": lambda: locale.setlocale(locale.LC_ALL),
     "the policy of event loops": _read_policy,
-    "the settings of the garbage collector": lambda: (gc.isenabled(), gc.get_threshold(), gc.get_freeze_count() > 0),
+    "the settings of the garbage collector": lambda: (gc.isenabled(), gc.get_threshold()),
 }
 
 

@@ -68,6 +68,7 @@ def test_commands_in_sentences_are_not_translated(language: str) -> None:
     assert path_of(language, "po").stat().st_size
 
 
+@pytest.mark.slow
 def test_a_wheel_has_the_compiled_catalogues(tmp_path: Path) -> None:
     """As `pip install` of a clone builds it: without Babel, from what is in git."""
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]

@@ -140,6 +140,7 @@ def endless(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     program.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_ends_all_processes_and_what_had_failed_is_told(
     number: signal.Signals, endless: subprocess.Popen[str]
@@ -152,6 +153,7 @@ def test_ctrl_c_ends_all_processes_and_what_had_failed_is_told(
     assert not any(child.is_running() for child in children)
 
 
+@pytest.mark.slow
 def test_busy_processes_end_also_when_the_program_is_killed(endless: subprocess.Popen[str]) -> None:
     children = psutil.Process(endless.pid).children()
     busy = [child for child in children if "pytest" not in child.cmdline()]

@@ -64,6 +64,7 @@ def test_a_machine_that_is_well_and_one_that_is_cut_off(tmp_path: Path) -> None:
         assert finding.check in ("peer-silent", "peer-no-route") and finding.where == "machine-b:22"
 
 
+@pytest.mark.slow
 def test_firewalls(tmp_path: Path) -> None:
     with open_machines(tmp_path, 2) as bench:
         drop(bench[1], "-A", "INPUT", "-p", "tcp", "--dport", "6170", "-j", "DROP")
@@ -88,6 +89,7 @@ def test_firewalls(tmp_path: Path) -> None:
         assert checks(look(bench[0], "machine-b:29500")) == ["peer-no-route"]
 
 
+@pytest.mark.slow
 def test_a_link_on_which_large_packets_vanish(tmp_path: Path) -> None:
     with open_machines(tmp_path, 2) as bench:
         narrow(bench, 1400)
@@ -132,6 +134,7 @@ def narrow(bench: Bench, mtu: int) -> None:
         subprocess.run(words, check=True, capture_output=True)
 
 
+@pytest.mark.slow
 def test_a_machine_that_loses_packets_is_told_as_slow_with_its_milliseconds(tmp_path: Path) -> None:
     """The first packet of each connection is lost, so each takes a second: as on a link that is full."""
     with open_machines(tmp_path, 2) as bench:
@@ -159,6 +162,7 @@ def test_a_machine_that_loses_packets_is_told_as_slow_with_its_milliseconds(tmp_
         assert 900 <= milliseconds < 2000
 
 
+@pytest.mark.slow
 def test_a_name_server_that_does_not_answer(tmp_path: Path) -> None:
     with open_machines(tmp_path, 2, names="unresolvable") as bench:
         drop(bench[1], "-A", "INPUT", "-p", "udp", "--dport", "53", "-j", "DROP")
