@@ -40,13 +40,8 @@ slow := -m "slow and not paddle and not kubernetes"
 paddle := -m paddle
 TIERS := light unsandboxed browser kubernetes slow paddle
 
-# The light tests in two calls at once; what the one that computes says comes after the other.
-define run_light
-mkdir -p build; failed=0; \
-$(PYTEST) $(1) --rooms=pure $(COMPUTING) >build/computing.log 2>&1 & other=$$!; \
-$(PYTEST) $(1) --rooms=waiting $(PARALLEL) || failed=1; \
-wait $$other || failed=1; cat build/computing.log; exit $$failed
-endef
+# What the call that computes says comes after the other, and is in build/computing.log meanwhile.
+LIGHT := $(BIN)/python tools/light_tests.py $(PARALLEL) -- $(COMPUTING) --
 
 .DEFAULT_GOAL := help
 .PHONY: ALWAYS help demo demo-pytorch dist test test-all stress kubernetes bench chaos shapes simulate lint types types-of-tests style format catalogues reference docs screenshots lock clean
@@ -76,11 +71,11 @@ dist: $(VENV)/.ready ## a wheel, which puts `paddock` on your PATH, and a source
 
 test: $(VENV)/.ready-dev ## lint, types, layers and the tests that need no PaddlePaddle (three minutes on two cores)
 	@$(MAKE) --no-print-directory lint
-	@$(call run_light,$(light))
+	@$(LIGHT) $(light)
 
 test-all: $(VENV)/.ready-dev kubernetes ## all tests, also those that train, and those on a real Kubernetes
 	@$(MAKE) --no-print-directory lint
-	@$(call run_light,$(unsandboxed) --hypothesis-profile=many)
+	@$(LIGHT) $(unsandboxed) --hypothesis-profile=many
 	@$(PYTEST) $(browser) $(BROWSING)
 	@$(PYTEST) $(kubernetes) $(WAITING)
 	@$(PYTEST) $(slow) $(PARALLEL)

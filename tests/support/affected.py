@@ -105,7 +105,7 @@ def pytest_terminal_summary(
 ) -> Iterator[None]:
     result = yield
     if selection := config.stash.get(_SELECTION, None):
-        for line in [explain(selection), *explain_left(selection, _find_left(config, selection))]:
+        for line in [explain(selection), *explain_left(selection, _find(config, selection, selection.left))]:
             terminalreporter.write_line(line)
         if config.stash.get(_NOTHING_RUNS, False):
             terminalreporter.write_line("no test is left, as nothing has changed that one of them needs: exit code 0")
@@ -115,16 +115,18 @@ def pytest_terminal_summary(
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     selection = session.config.stash.get(_SELECTION, None)
-    if selection and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and _find_left(session.config, selection):
+    if selection is None or exitstatus != pytest.ExitCode.NO_TESTS_COLLECTED:
+        return
+    if _find(session.config, selection, selection.left) and not _find(session.config, selection, selection.chosen):
         session.config.stash[_NOTHING_RUNS] = True
         session.exitstatus = pytest.ExitCode.OK
 
 
-def _find_left(config: pytest.Config, selection: Selection) -> list[str]:
-    """What these words of pytest would have collected without --affected."""
+def _find(config: pytest.Config, selection: Selection, among: Iterable[str]) -> list[str]:
+    """Those files that these words of pytest may collect tests from."""
     words = [word.partition("::")[0] for word in config.args]
     folders = [Path(config.invocation_params.dir, word).resolve() for word in words]
-    inside = (path for path in selection.left if any((config.rootpath / path).is_relative_to(each) for each in folders))
+    inside = (path for path in among if any((config.rootpath / path).is_relative_to(each) for each in folders))
     return sorted(path for path in inside if may_match(config.option.markexpr, selection.marks.get(path, frozenset())))
 
 

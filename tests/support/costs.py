@@ -59,11 +59,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     spent = config.stash.get(_SPENT, defaultdict(float))
     cache = getattr(config, "cache", None)
-    before: Costs = cache.get(_KEY, {}) if cache else {}
+    key = f"{_KEY}/{config.option.markexpr}"
+    before: Costs = cache.get(key, {}) if cache else {}
     for line in explain_costs(spent, before):
         terminalreporter.write_line(line)
-    if cache and _is_committed(config):
-        cache.set(_KEY, {**before, **spent})
+    if cache and sum(spent.values()) >= _LEAST_SECONDS and _is_whole(config) and _is_committed(config):
+        cache.set(key, {**before, **spent})
 
 
 def explain_costs(spent: Costs, before: Costs) -> list[str]:
@@ -83,6 +84,14 @@ def explain_costs(spent: Costs, before: Costs) -> list[str]:
 
 def _has_grown(before: float, now: float) -> bool:
     return now - before >= _GROWN_SECONDS and now >= _GROWN * before
+
+
+def _is_whole(config: pytest.Config) -> bool:
+    """Whether the run had all tests of its files that `make test` has."""
+    chosen = (
+        config.getoption("keyword", "") or config.getoption("lf", False) or any("::" in word for word in config.args)
+    )
+    return not chosen and config.getoption("--hypothesis-profile", None) in (None, "few")
 
 
 def _is_committed(config: pytest.Config) -> bool:

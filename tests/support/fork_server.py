@@ -2,7 +2,8 @@
 
 A forked command is a process as any other: its own number, exit code, signals, variables, directory and files. It does
 not show a start: that a module imports what it uses, that the entry point is there. So `test_cold_start` and commands
-that a shell starts go through the real one, as does a command whose environment changes how Python itself starts.
+that a shell starts go through the real one, as does a command whose environment changes how Python itself starts. All
+that one server forks have the same order of sets: `PYTHONHASHSEED` is read when Python starts.
 
 The server is one program, this file; the class `Forked` is how tests ask it. A request is one message of a socket: what
 to run, and its open files. The answer comes through a pipe of the request's own: the process's number in four bytes,
@@ -44,6 +45,12 @@ def may_fork(environment: Mapping[str, str]) -> bool:
     return all(ours.get(name) == text or text.upper().endswith(("UTF-8", "UTF8")) for name, text in decisive.items())
 
 
+if __name__ == "__main__":
+    RUNNING: set[int] = set()  # the server itself asks for none
+else:
+    from support.process_state import RUNNING
+
+
 class Forked:
     """A running `paddock WORDS`, with the part of `subprocess.Popen` that tests use.
 
@@ -61,6 +68,7 @@ class Forked:
         self._answer = _ask(_find_server(), request, tuple(files.values()))
         self.pid = _read_number(self._answer)
         self.returncode: int | None = None
+        RUNNING.add(self.pid)
 
     def poll(self) -> int | None:
         with suppress(subprocess.TimeoutExpired):
@@ -75,11 +83,13 @@ class Forked:
                 raise subprocess.TimeoutExpired("paddock", timeout or 0)
             self.returncode = _read_number(self._answer)
             os.close(self._answer)
+            RUNNING.discard(self.pid)
         return self.returncode
 
     def send_signal(self, number: int) -> None:
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with suppress(ProcessLookupError):  # it ends just now
+                os.kill(self.pid, number)
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
@@ -94,6 +104,7 @@ def run(
         texts = _read_all((out, err), time.monotonic() + seconds)
         if texts is None:
             forked.kill()
+            forked.wait()
             raise subprocess.TimeoutExpired(["paddock", *words], seconds)
         return subprocess.CompletedProcess(["paddock", *words], forked.wait(seconds), *texts)
 
@@ -186,7 +197,6 @@ def _start_server() -> tuple[socket.socket, int]:
     """The server is no child of the process that asks: what a test has started is what that process has as children."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     life, ours_alive = os.pipe()
-    os.set_inheritable(life, True)
     started = {name: text for name, text in os.environ.items() if name.startswith(("PATH", "PYTHON", "LC_", "LANG"))}
     with theirs:
         subprocess.run(
@@ -254,6 +264,7 @@ def _become(request: Request, files: Sequence[int], answer: int) -> None:
         with suppress(OSError):
             os.close(number)
     _server[:] = [(os.getpid(), socket.socket(fileno=high[-1]), -1)]
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.chdir(request.directory)
     os.environ.clear()
     os.environ.update(request.environment)
@@ -292,7 +303,7 @@ def _show(command: Sequence[str], environment: Mapping[str, str]) -> None:
     ctypes.memmove(places[1] - 1, b" ", 1)
 
 
-def spawn(command: Sequence[str], *, stdout: Any, pass_fds: Sequence[int], **_: Any) -> SimpleNamespace:
+def spawn(command: Sequence[str], *, stdout: Any, pass_fds: Sequence[int], **_: Any) -> _Spawned:
     """`subprocess.Popen` of `app.launch`: the local cluster's process is forked as well."""
     module, *words = command[2:]
     with open(os.devnull, "rb") as nothing:
@@ -301,11 +312,19 @@ def spawn(command: Sequence[str], *, stdout: Any, pass_fds: Sequence[int], **_: 
         answer = _ask(_find_server(), request, tuple(files.values()))
     pid = _read_number(answer)
 
-    def wait(timeout: float) -> None:
-        if not select.select([answer], [], [], timeout)[0]:
-            raise subprocess.TimeoutExpired(list(command), timeout)
+    return _Spawned(pid, answer)
 
-    return SimpleNamespace(pid=pid, wait=wait)
+
+class _Spawned:
+    def __init__(self, pid: int, answer: int) -> None:
+        self.pid, self._answer = pid, answer
+
+    def wait(self, timeout: float) -> None:
+        if not select.select([self._answer], [], [], timeout)[0]:
+            raise subprocess.TimeoutExpired("the cluster", timeout)
+
+    def __del__(self) -> None:
+        os.close(self._answer)
 
 
 LAUNCHING = SimpleNamespace(Popen=spawn, DEVNULL=subprocess.DEVNULL, TimeoutExpired=subprocess.TimeoutExpired)
@@ -334,6 +353,7 @@ def _serve_and_run(requests: int, life: int, asks: int) -> NoReturn:
     _server[:] = [(os.getpid(), socket.socket(fileno=asks), -1)]
     gc.collect()
     gc.freeze()
+    signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is for the tests, which end what they have started
     with socket.socket(fileno=requests) as opened:
         request = serve(opened, life)
         opened.detach()
@@ -353,15 +373,21 @@ def _end(main: Callable[[], Any]) -> NoReturn:
     import threading
 
     try:
-        code = main()
-    except SystemExit as ended:
-        code = ended.code
+        ended: object = main()
+    except SystemExit as raised:
+        ended = raised.code
+    if not isinstance(ended, int | None):
+        print(ended, file=sys.stderr)
+    code = ended if isinstance(ended, int) else int(ended is not None)
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError):
-            stream.flush()
-    os._exit(code if isinstance(code, int) else 0)
+    with suppress(OSError):
+        sys.stderr.flush()
+    try:
+        sys.stdout.flush()
+    except OSError:
+        code = 120
+    os._exit(code & 255)
 
 
 if __name__ == "__main__":

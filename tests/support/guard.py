@@ -15,21 +15,8 @@ import pytest
 
 from support.process_state import State, explain_changes
 
-_STATE = pytest.StashKey["Guard"]()
-
-
-class Guard:
-    """`left`: what was left before the latest fixture of the session; what is left since is in `before`."""
-
-    def __init__(self) -> None:
-        self.left: list[str] = []
-        self.before = State()
-
-    def look(self) -> list[str]:
-        return [*self.left, *explain_changes(self.before)]
-
-    def go_on(self, left: list[str]) -> None:
-        self.left, self.before = left, State()
+_STATE = pytest.StashKey[State]()
+"""As it was before the file; what fixtures of the session have changed since is adopted."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -45,10 +32,10 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True, scope="module")
 def nothing_left_of_the_file(request: pytest.FixtureRequest) -> Iterator[None]:
-    guard = request.config.stash[_STATE] = Guard()
+    before = request.config.stash[_STATE] = State()
     yield
     del request.config.stash[_STATE]
-    if changes := guard.look():
+    if changes := explain_changes(before):
         advice = f"to know which test it is: pytest --guard=test {request.node.nodeid}"
         pytest.fail("\n".join(["a test of this file leaves for the next one:", *changes, advice]), pytrace=False)
 
@@ -68,11 +55,11 @@ def nothing_left(request: pytest.FixtureRequest) -> Iterator[None]:
 def pytest_fixture_setup(
     fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
 ) -> Generator[None, Any, Any]:
-    guard = request.config.stash.get(_STATE, None)
-    if guard is None or fixturedef.scope not in ("session", "package"):
+    whole = request.config.stash.get(_STATE, None)
+    if whole is None or fixturedef.scope not in ("session", "package"):
         return (yield)
-    left = guard.look()
+    before = State()
     try:
         return (yield)
     finally:
-        guard.go_on(left)
+        whole.adopt(before, State())

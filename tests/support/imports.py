@@ -25,6 +25,8 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(\.\w+)+\.?|[A-Za-z_]\w*\.")
 _OF_PADDOCK = re.compile(r"\bpaddock(?:\.\w+)+(?:\.$)?")
 _PROGRAM = re.compile(r"\bbin/paddock\b")
 _CODE = re.compile(r"(?:^|[;\n])[ \t]*(?:from|import) +([\w.]+)(?: +import +\(?([\w, ]+))?")
+_PROPERTY = "hypothesis"
+"""The package, and the mark that it gives each test with drawn values."""
 _SILENT = (ast.Name, ast.expr_context, ast.operator, ast.cmpop)
 """Nodes that say nothing: half of all."""
 _WORD = re.compile(r"[^\s/\\'\"`(),:;=<>\[\]{}|]+")
@@ -142,6 +144,10 @@ class _Reader:
         if isinstance(node, ast.Import | ast.ImportFrom):
             pairs = list_imports(node, self.package)
             part.uses |= {f"{module}:{name}" if name else module for module, name in pairs}
+            part.marks |= {
+                _PROPERTY for module, name in pairs if self.tests and module == _PROPERTY and name == "given"
+            }
+            part.marks |= {_PROPERTY for module, _ in pairs if self.tests and module == f"{_PROPERTY}.stateful"}
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             self._read_text(node.value, part)
         elif self.tests and isinstance(node, ast.arg):

@@ -53,6 +53,9 @@ PURE_CACHES: Mapping[str, str] = {
 }
 """Functions that keep their answers for the life of the process, and why no test can notice."""
 
+RUNNING: set[int] = set()
+"""Commands that a server has forked for tests, and that nobody has waited for: children of another process."""
+
 _CONTAINERS = (dict, list, set, deque)
 _SIGNALS = tuple(sorted(signal.valid_signals() - {signal.SIGALRM}))
 """Without that of pytest-timeout, which takes its handler away early when a test fails."""
@@ -120,10 +123,34 @@ class State:
 
     def __init__(self) -> None:
         self.process = {what: read() for what, read in READERS.items()}
-        self.children = read_children()
+        self.children = read_children() | RUNNING
         modules, containers = _find_own(len(sys.modules))
         self.globals = [(module, vars(module).copy()) for module in modules]
         self.containers = [(name, container, container.copy()) for name, container in containers]
+
+    def adopt(self, before: State, after: State) -> None:
+        """What has changed between two moments is from now on as it was at the second one, and nothing else is."""
+        for what, now in after.process.items():
+            self.process[what] = _adopt(self.process[what], before.process[what], now)
+        self.children |= after.children - before.children
+        then, now = ({id(module): names for module, names in each.globals} for each in (before, after))
+        for module, names in self.globals:
+            names.update(_adopt(names, then.get(id(module), names), now.get(id(module), names)))
+        were, are = ({id(each[1]): each[2] for each in state.containers} for state in (before, after))
+        self.containers = [
+            (name, held, are[id(held)] if are.get(id(held), copy) != were.get(id(held), copy) else copy)
+            for name, held, copy in self.containers
+        ]
+
+
+def _adopt(mine: Any, before: Any, after: Any) -> Any:
+    """Of a table, the entries that differ."""
+    if before == after:
+        return mine
+    if not isinstance(mine, Mapping):
+        return after
+    kept = {name: value for name, value in mine.items() if name in after or name not in before}
+    return {**kept, **{name: value for name, value in after.items() if before.get(name, _ABSENT) != value}}
 
 
 def explain_changes(before: State) -> list[str]:
@@ -166,7 +193,7 @@ def _explain_process(before: Mapping[str, Any]) -> Iterator[str]:
 
 def _explain_children(before: frozenset[int]) -> Iterator[str]:
     """One that is gone is no loss: `subprocess` reaps what a former test has left when it starts the next program."""
-    for pid in sorted(read_children() - before):
+    for pid in sorted((read_children() | RUNNING) - before):
         yield f"a child process that nobody has waited for: {pid}, {_read_command(pid)}"
 
 
@@ -189,7 +216,11 @@ def _explain_globals(module: ModuleType, were: Mapping[str, Any]) -> Iterator[st
 def _say(were: Any, now: Any) -> str:
     """Only what is different of a table or a list."""
     if isinstance(were, Mapping) and isinstance(now, Mapping):
-        names = [name for name in were.keys() | now.keys() if were.get(name, _ABSENT) != now.get(name, _ABSENT)]
+        names = [
+            name
+            for name in sorted(were.keys() | now.keys(), key=repr)
+            if were.get(name, _ABSENT) != now.get(name, _ABSENT)
+        ]
         were, now = ({name: each[name] for name in names if name in each} for each in (were, now))
     elif isinstance(were, list) and isinstance(now, list):
         was, has = [each for each in were if each not in now], [each for each in now if each not in were]

@@ -21,6 +21,19 @@ def test_it_leaves(): {leaves}
 def test_after(served): pass
 def test_as_well(served): {leaves_later}
 """
+PUTS_BACK = """
+import os, pytest, signal
+@pytest.fixture(scope="session")
+def plane():
+    os.environ["OF_THE_PLANE"] = "stays"
+@pytest.fixture
+def world(request, monkeypatch):
+    before = signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    monkeypatch.setenv("FOR_A_MOMENT", "here")
+    request.getfixturevalue("plane")
+    signal.signal(signal.SIGUSR1, before)
+def test_it(world): pass
+"""
 NOTHING = "pass"
 SETS, SETS_LATER = 'os.environ["LEFT"] = "here"', 'os.environ["LATER"] = "here"'
 
@@ -51,11 +64,17 @@ def test_what_a_file_leaves_before_and_after_a_fixture_of_the_session_is_said_wi
     assert code == 1 and "ERROR test_leaves.py::test_as_well" in said, said
     lines = said.splitlines()
     start = lines.index("a test of this file leaves for the next one:")
-    assert lines[start + 1 : start + 4] == [
-        "an environment variable was {}, and is {b'LEFT': b'here'}",
-        "an environment variable was {}, and is {b'LATER': b'here'}",
+    assert lines[start + 1 : start + 3] == [
+        "an environment variable was {}, and is {b'LATER': b'here', b'LEFT': b'here'}",
         "to know which test it is: pytest --guard=test test_leaves.py",
     ]
+
+
+def test_what_is_put_back_after_a_fixture_of_the_session_began_is_not_left(tmp_path: Path) -> None:
+    """As an event loop does that sets up an asynchronous fixture, which asks for one of the session."""
+    (tmp_path / "test_puts_back.py").write_text(PUTS_BACK)
+    code, said = run(tmp_path, (), NOTHING)
+    assert code == 0, said
 
 
 def test_asked_for_each_test_the_guard_names_it(tmp_path: Path) -> None:

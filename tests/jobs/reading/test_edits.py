@@ -173,7 +173,7 @@ def draw_text(document: Any, data: st.DataObject) -> str | None:
     return text if load(text) == document else None
 
 
-@settings(max_examples=2 * settings.default.max_examples)
+@settings(max_examples=3 * settings.default.max_examples)
 @given(_DOCUMENTS, st.data())
 def test_any_value_can_be_set_where_its_parent_is_a_mapping_or_a_list(document: Any, data: st.DataObject) -> None:
     if (text := draw_text(document, data)) is None:
