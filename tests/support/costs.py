@@ -2,7 +2,7 @@
 
 Seconds of the CPU, of the tests' process and of the children that it has waited for, say more than seconds of the wall,
 which pass while tests wait. What a run without a change since the last commit has seen is kept as the figures of that
-commit (`.pytest_cache/d/paddock/costs`); a file that has grown by a second and a half of what it was is told.
+commit (`.pytest_cache/d/paddock/dearest`); a file that has grown by a second and a half of what it was is told.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-_KEY = "paddock/costs"
+_KEY = "paddock/dearest"
 _MOST = 10
 _LEAST_SECONDS = 60.0
 """Of a run that is worth a summary."""

@@ -142,7 +142,7 @@ class _Reader:
 
     def _read_one(self, node: ast.AST, part: Part) -> None:
         if isinstance(node, ast.Import | ast.ImportFrom):
-            pairs = list_imports(node, self.package)
+            pairs = list(list_imports(node, self.package))
             part.uses |= {f"{module}:{name}" if name else module for module, name in pairs}
             part.marks |= {
                 _PROPERTY for module, name in pairs if self.tests and module == _PROPERTY and name == "given"

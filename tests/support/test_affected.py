@@ -343,6 +343,12 @@ def test_a_change_at_a_leaf_leaves_most_of_our_tests_out(ours: Graph, changed: s
     assert not found.reason and len(found.chosen) < most * len(found.tests)
 
 
+def test_files_with_properties_have_the_mark_of_hypothesis(ours: Graph) -> None:
+    assert "hypothesis" in ours.marks_of("tests/kube/test_patches.py")
+    assert "hypothesis" in ours.marks_of("tests/jobs/test_simulation.py")
+    assert "hypothesis" not in ours.marks_of("tests/docs/test_pages.py")
+
+
 @pytest.mark.parametrize("sort", ["paddle", "browser", "kubernetes", "slow"])
 def test_each_long_tier_has_a_sample(ours: Graph, sort: str) -> None:
     assert any(sort in ours.marks_of(path) for path in select(ours.facts, [], "").samples)
