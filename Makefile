@@ -69,7 +69,7 @@ dist: $(VENV)/.ready ## a wheel, which puts `paddock` on your PATH, and a source
 	@$(BIN)/python -m hatchling build -d "$(DIST)"
 	@echo "to have paddock on your PATH: pipx install $(DIST)/*.whl, or uv tool install, or pip install in an environment of yours" >&2
 
-test: $(VENV)/.ready-dev ## lint, types, layers and the tests that need no PaddlePaddle (three minutes on two cores)
+test: $(VENV)/.ready-dev ## lint, types, layers and the tests that need no PaddlePaddle (four minutes on two cores)
 	@$(MAKE) --no-print-directory lint
 	@$(LIGHT) $(light)
 
