@@ -22,7 +22,7 @@ endef
 # than they do; more cores have more of them.
 CORES := $(shell nproc 2>/dev/null || echo 2)
 PARALLEL := -n $(shell echo $$(( $(CORES) < 5 ? $(CORES) + 3 : 8 ))) --dist loadfile --no-loadscope-reorder
-COMPUTING := $(shell [ $(CORES) -lt 4 ] || echo -n $$(( $(CORES) / 2 )) --dist worksteal)
+COMPUTING := $(shell [ $(CORES) -lt 4 ] || echo "-n $$(( $(CORES) / 2 )) --dist worksteal")
 
 # A browser takes a core for itself.
 BROWSING := -n 2 --dist loadfile --no-loadscope-reorder

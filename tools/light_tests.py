@@ -9,7 +9,6 @@ with 0 if both have passed, or one has and the other has no such test, and else 
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -70,7 +69,6 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 def main(words: Sequence[str]) -> int:
     signal.signal(signal.SIGINT, _interrupt)  # also where a script has started this with `&`
     signal.signal(signal.SIGTERM, _interrupt)
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each process would compile every module and every test again
     return run(*split(words))
 
 

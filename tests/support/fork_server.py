@@ -310,9 +310,7 @@ def spawn(command: Sequence[str], *, stdout: Any, pass_fds: Sequence[int], **_: 
         files = {0: nothing.fileno(), 1: stdout.fileno(), 2: stdout.fileno(), **{each: each for each in pass_fds}}
         request = Request(module, tuple(words), dict(os.environ), "/", True, tuple(files))
         answer = _ask(_find_server(), request, tuple(files.values()))
-    pid = _read_number(answer)
-
-    return _Spawned(pid, answer)
+    return _Spawned(_read_number(answer), answer)
 
 
 class _Spawned:

@@ -6,8 +6,8 @@ before the others, each of the two in the order of the seed: one that takes a mi
 by all other workers.
 
 `--rooms=waiting` takes the folders whose tests start processes, wait for timers and ask servers, `--rooms=pure` all
-others: the latter are busy from the first test to the last, so one process for each core does them, and each process
-that is not there need not collect ten thousand tests.
+others. The latter are busy from the first test to the last: `tools/light_tests.py` gives them one process on a small
+machine, as to hand out a short test to another one takes longer than the test.
 """
 
 from __future__ import annotations
