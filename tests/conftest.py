@@ -45,6 +45,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture
+def tries_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A controller tries a refused key again after 20 ms at first, not 100: six tries are told of, and take 1.3 s."""
+    monkeypatch.setattr("paddock.controllers.queue.FIRST_DELAY", 0.02)
+
+
+@pytest.fixture
 def match_golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     """`match_golden("pods.yaml", text)`: `text` is what `goldens/pods.yaml` beside the test holds."""
     folder = Path(request.path).parent / "goldens"

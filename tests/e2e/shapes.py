@@ -44,12 +44,13 @@ def build_all(heter: Iterable[int] = range(4), versions: Sequence[str] = VERSION
 
 def find_cover(shapes: Sequence[Shape]) -> tuple[Shape, ...]:
     """Rows in which each pair of values of `shapes` stands at least once: always the row with the most new pairs."""
-    open_pairs = set[object]().union(*(each.pairs for each in shapes))
+    pairs = {shape: shape.pairs for shape in shapes}
+    open_pairs = set[object]().union(*pairs.values())
     chosen = []
     while open_pairs:
-        best = max(shapes, key=lambda each: len(each.pairs & open_pairs))
+        best = max(shapes, key=lambda each: len(pairs[each] & open_pairs))
         chosen.append(best)
-        open_pairs -= best.pairs
+        open_pairs -= pairs[best]
     return tuple(chosen)
 
 

@@ -65,6 +65,7 @@ def test_a_launcher_that_waits_for_a_node_that_nobody_starts(shared: Cluster) ->
 def test_a_job_that_is_not_there_is_refused_with_the_nearest_name(shared: Cluster) -> None:
     assert shared.paddock("submit", shared.write(build_light_job("fine", "echo ready; exec sleep 1000"))).code == 0
     until("its log", lambda: "ready" in shared.paddock("logs", "fine").out)
+    until("its phase, which comes after its log", lambda: shared.phase("fine") == "Running")
     healthy = shared.paddock("doctor", "fine")
     assert healthy.code == 0, str(healthy)
     assert healthy.out == "PaddleJob default/fine: nothing found; looked at 1 pod, 1 log with 1 line\n"

@@ -21,7 +21,7 @@ def build(name: str, *, server: str, worker: str, clean: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("clean", ["Never", "OnCompletion"])
 def test_a_server_that_fails_before_its_worker_fails_the_job(shared: Cluster, clean: str) -> None:
-    job = build(f"before-{clean.lower()}", server=":", worker="sleep 4", clean=clean)
+    job = build(f"before-{clean.lower()}", server=":", worker="sleep 3", clean=clean)
     ended = shared.paddock("run", shared.write(job))
     assert ended.code == 1, str(ended)
     assert "ps-1 ended with exit code 1" in str(ended)

@@ -148,6 +148,7 @@ async def test_pods_of_kubernetes_own_gang_name_their_group_and_it_says_why_they
         assert cause["args"]["message"] == "not enough capacity for the gang"
 
 
+@pytest.mark.usefixtures("tries_soon")
 async def test_pod_groups_that_vanish_and_come_back_are_told_of_and_stop_no_gang_that_runs(place: World) -> None:
     """A server closes the watches of a kind some minutes after its definition went; a create tells at once."""
     api, namespace = place.api, place.namespace
@@ -181,6 +182,7 @@ async def test_pod_groups_that_vanish_and_come_back_are_told_of_and_stop_no_gang
         assert (status["phase"], status.get("attempt", 0)) == ("Running", 0)
 
 
+@pytest.mark.usefixtures("tries_soon")
 async def test_pod_groups_that_are_installed_later_are_waited_for(place: World) -> None:
     api, namespace = place.api, place.namespace
     await remove(api, VOLCANO_POD_GROUPS)
@@ -197,6 +199,7 @@ async def test_pod_groups_that_are_installed_later_are_waited_for(place: World) 
         await start_gang(place)
 
 
+@pytest.mark.usefixtures("tries_soon")
 async def test_a_version_that_is_not_known_is_not_taken_for_the_one_that_is(place: World) -> None:
     api, namespace = place.api, place.namespace
     older = replace(KUBERNETES_POD_GROUPS, version="v1alpha2")

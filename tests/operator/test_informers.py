@@ -38,6 +38,7 @@ from paddock.kube.meta import (
     version_of,
 )
 from paddock.operator.informers import Informers
+from support.waiting import LoopClock
 
 JOB: Manifest = {
     "apiVersion": "batch.paddlepaddle.org/v1",
@@ -246,7 +247,7 @@ async def test_a_kind_that_vanishes_is_told_each_time_and_forgotten_and_its_retu
     owner = {"apiVersion": JOB["apiVersion"], "kind": "PaddleJob", "name": "demo", "uid": "u-demo", "controller": True}
     group = {"apiVersion": POD_GROUPS.api_version, "kind": "PodGroup", "spec": {"minMember": 2},
              "metadata": {"name": "demo", "namespace": "n", "uid": "u-group", "ownerReferences": [owner]}}  # fmt: skip
-    api, changed, served = Vanishing(group), [], asyncio.Event()
+    api, changed, served, clock = Vanishing(group), [], asyncio.Event(), LoopClock()
     informers = Informers(
         api,  # type: ignore[arg-type]
         KINDS,
@@ -262,7 +263,8 @@ async def test_a_kind_that_vanishes_is_told_each_time_and_forgotten_and_its_retu
                 assert informers.get(POD_GROUPS, key_of(group)) is not None
                 assert changed == ["u-group"] * (2 * time - 1)
                 api.gone.set()
-                await served.wait()
+                while not served.is_set():
+                    await clock.advance(0.5)
                 served.clear()
     finally:
         following.cancel()

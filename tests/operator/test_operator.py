@@ -346,6 +346,7 @@ async def _refused(api: LocalApi, name: str) -> Manifest | None:
 WEBHOOK = 'Internal error occurred: failed calling webhook "pods.x": connection refused'
 
 
+@pytest.mark.usefixtures("tries_soon")
 async def test_a_webhook_that_is_down_is_the_cause_until_it_answers(cluster: LocalApi) -> None:
     seam, down = Seam(cluster), [True]
     tries = 0

@@ -24,7 +24,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, NoReturn
 
@@ -33,6 +33,9 @@ _MOST = 200_000
 """Bytes of a request."""
 _ROOM = 32_000
 """Bytes that a forked process has for its environment and its command where the kernel shows them (`_show`)."""
+_STATUS_WAIT = 4.0
+"""Seconds that a failed rank waits for the ends of the others (`Settings.status_wait`) on a cluster that is forked.
+Many tests have a rank that fails beside one that never ends, and each of them would wait for the usual ten."""
 _HIGH = 200
 """Received files go above this number first: the numbers that they are to have may be taken."""
 _NUMBER = struct.Struct("i")
@@ -360,6 +363,8 @@ def _serve_and_run(requests: int, life: int, asks: int) -> NoReturn:
     from paddock.app import launch, local
     from paddock.cli.main import main
 
+    build = local.build_settings
+    local.build_settings = lambda outputs: replace(build(outputs), status_wait=_STATUS_WAIT)
     launch.subprocess = LAUNCHING  # type: ignore[attr-defined]
     entries: Mapping[str, Callable[[], Any]] = {_CLI: main, _LOCAL: lambda: local.main(sys.argv[1:])}
     _end(entries[request.module])

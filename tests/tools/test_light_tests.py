@@ -62,7 +62,12 @@ def start(place: Path, computing: str, waiting: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize(
-    ("computing", "waiting", "code"), [(PASSES, PASSES, 0), (FAILS, PASSES, 1), (PASSES, FAILS, 1)]
+    ("computing", "waiting", "code"),
+    [
+        (FAILS, PASSES, 1),
+        pytest.param(PASSES, FAILS, 1, marks=pytest.mark.slow),
+        pytest.param(PASSES, PASSES, 0, marks=pytest.mark.slow),
+    ],
 )
 def test_both_calls_are_shown(tmp_path: Path, computing: str, waiting: str, code: int) -> None:
     tests = start(tmp_path, computing, waiting)

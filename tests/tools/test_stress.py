@@ -106,6 +106,7 @@ def start(folder: Path, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_a_test_that_fails_each_second_time_is_found(tmp_path: Path) -> None:
     (tmp_path / "test_flaky.py").write_text(FLAKY)
     program = start(tmp_path, "--times", "4", "--burners", "1", *PLAIN)
