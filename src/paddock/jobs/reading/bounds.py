@@ -66,3 +66,7 @@ class Meter:
 
     def leave(self) -> None:
         self._levels -= 1
+
+    def adopt(self, other: Meter) -> None:
+        """What the other has counted."""
+        self._documents, self._levels, self.values = other._documents, other._levels, other.values

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar
@@ -67,10 +68,24 @@ class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
         return f"{TAG}{'seq' if kind is yaml.SequenceNode else 'map'}"
 
 
-class _Metered(_Loader):
-    def __init__(self, text: str, meter: Meter) -> None:
-        super().__init__(text)
-        self._meter = meter
+_CParser: Any = getattr(getattr(yaml, "cyaml", None), "CParser", None)
+"""libyaml's, which not every build of PyYAML has. Its recursion in C is not used: a deep text would end the process."""
+
+
+class _Fast(Composer, _CParser or Parser, BaseResolver):  # type: ignore[misc]
+    """The same composer on libyaml's parser, which takes a fifth of the time. Its mistakes are not told: it has other
+    words and places for them."""
+
+    def __init__(self, text: str) -> None:
+        _CParser.__init__(self, text)
+        Composer.__init__(self)
+        BaseResolver.__init__(self)
+
+    resolve = _Loader.resolve
+
+
+class _Metered(Composer):
+    _meter: Meter
 
     def compose_document(self) -> yaml.Node | None:
         self._meter.begin_document(self._mark())
@@ -83,14 +98,26 @@ class _Metered(_Loader):
         return node
 
     def _mark(self) -> Any:
-        event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
+        event: yaml.Event = self.peek_event()  # type: ignore[attr-defined]
         return event.start_mark
+
+
+class _MeteredLoader(_Metered, _Loader):
+    def __init__(self, text: str, meter: Meter) -> None:
+        super().__init__(text)
+        self._meter = meter
+
+
+class _MeteredFast(_Metered, _Fast):
+    def __init__(self, text: str, meter: Meter) -> None:
+        super().__init__(text)
+        self._meter = meter
 
 
 def count_values(text: str, bounds: Bounds) -> int:
     """As far as the text can be read and is within bounds."""
     meter = Meter(bounds)
-    loader = _Metered(text, meter)
+    loader = _MeteredLoader(text, meter)
     with suppress(yaml.YAMLError, RecursionError, TooMuch):
         while loader.check_node():
             loader.get_node()
@@ -99,14 +126,10 @@ def count_values(text: str, bounds: Bounds) -> int:
 
 def compose_nodes(text: str) -> list[yaml.Node]:
     """The nodes of a text's documents, for who needs their marks; none where the text is no YAML."""
-    loader, nodes = _Loader(text), list[yaml.Node]()
     try:
-        while loader.check_node():
-            if (node := loader.get_node()) is not None:
-                nodes.append(node)
+        return [node for node in _nodes(text) if node is not None]
     except (yaml.YAMLError, RecursionError):
         return []
-    return nodes
 
 
 _MOST_RECOVERIES = 20
@@ -149,9 +172,7 @@ def _compose(text: str, meter: Meter | None = None) -> Iterator[Document]:
 
 
 def _compose_all(text: str, meter: Meter | None) -> Iterator[Document]:
-    loader = _Metered(text, meter) if meter else _Loader(text)
-    while loader.check_node():
-        node = loader.get_node()
+    for node in _nodes(text, meter):
         if node is None or is_empty(node):
             continue
         for index, part in enumerate(_split_joined(node)):
@@ -162,6 +183,25 @@ def _compose_all(text: str, meter: Meter | None) -> Iterator[Document]:
                 begins = told("apiVersion", said, line=mark.line + 1, column=mark.column + 1)
                 document = replace(document, problems=(begins, *document.problems))
             yield document
+
+
+def _nodes(text: str, meter: Meter | None = None) -> Iterator[yaml.Node | None]:
+    """A text that has a mistake, or passes its bounds, is read again by the parser that says where. So is one with
+    tabs, which libyaml takes in more places."""
+    if _CParser is not None and "\t" not in text:
+        tried = copy(meter)
+        with suppress(yaml.YAMLError, TooMuch, RecursionError):
+            nodes = list(_get_all(_MeteredFast(text, tried) if tried else _Fast(text)))
+            if meter is not None and tried is not None:
+                meter.adopt(tried)
+            yield from nodes
+            return
+    yield from _get_all(_MeteredLoader(text, meter) if meter else _Loader(text))
+
+
+def _get_all(loader: Composer) -> Iterator[yaml.Node | None]:
+    while loader.check_node():
+        yield loader.get_node()
 
 
 def _split_joined(node: yaml.Node) -> Iterator[yaml.Node]:
