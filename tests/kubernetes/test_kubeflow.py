@@ -173,7 +173,7 @@ async def test_a_rank_that_may_not_restart_ends_the_others_too(world: World) -> 
 
 async def test_a_permanent_exit_code_ends_the_job_which_is_deleted_after_its_time_to_live(world: World) -> None:
     """D5."""
-    job = build_job("PyTorchJob", world, policy={"ttlSecondsAfterFinished": 1}, Worker={"restartPolicy": "ExitCode"})
+    job = build_job("PyTorchJob", world, Worker={"restartPolicy": "ExitCode"})
     ended: list[Manifest] = []
 
     async def is_gone() -> bool:
@@ -187,6 +187,7 @@ async def test_a_permanent_exit_code_ends_the_job_which_is_deleted_after_its_tim
         await gang.run(1)
         await gang.say("demo-worker-0", "Failed", 3)
         await gang.becomes("Failed")
+        await gang.patch({"runPolicy": {"ttlSecondsAfterFinished": 1}})
         assert await until(is_gone, WAIT)
         events = (await world.api.list(EVENTS, world.namespace)).items
     assert ended[-1]["completionTime"]

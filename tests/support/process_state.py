@@ -4,9 +4,9 @@
 
 Of Paddock's own modules every name, and the content of every dict, list, set and deque in them and in their classes, is
 compared, one level deep: three milliseconds with all modules. Left out: names that appear because a module is imported
-(imports are late here), and the caches of `functools`, which are allowed as long as the answer depends on the arguments
-alone; each of them is in `PURE_CACHES` with the reason; and the filters of warnings, of which pytest gives every test
-its own.
+(imports are late here), and caches, which are allowed as long as the answer depends on the arguments alone; each of
+them is in `PURE_CACHES` or `PURE_CONTAINERS` with the reason; and the filters of warnings, of which pytest gives every
+test its own.
 """
 
 from __future__ import annotations
@@ -52,6 +52,11 @@ PURE_CACHES: Mapping[str, str] = {
     "paddock.console.pages.address_of": "of a file of the package",
 }
 """Functions that keep their answers for the life of the process, and why no test can notice."""
+
+PURE_CONTAINERS: Mapping[str, str] = {
+    "paddock.apiserver.kinds.custom._checked": "digests of definitions without errors, by their texts",
+}
+"""Those that are caches as well."""
 
 RUNNING: set[int] = set()
 """Commands that a server has forked for tests, and that nobody has waited for: children of another process."""
@@ -177,7 +182,8 @@ def _find_containers(module: ModuleType) -> Iterator[tuple[str, Any]]:
         if name.startswith("__"):
             continue
         if isinstance(value, _CONTAINERS):
-            yield f"{module.__name__}.{name}", value
+            if f"{module.__name__}.{name}" not in PURE_CONTAINERS:
+                yield f"{module.__name__}.{name}", value
         elif isinstance(value, type) and value.__module__ == module.__name__ and not issubclass(value, (Enum, tuple)):
             for inner, held in vars(value).items():
                 if isinstance(held, _CONTAINERS) and not inner.startswith("__"):

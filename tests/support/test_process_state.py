@@ -20,7 +20,7 @@ import pytest
 import paddock
 from paddock.kube import quantities
 from paddock.node.runtime import processes
-from support.process_state import PURE_CACHES, State, explain_changes
+from support.process_state import PURE_CACHES, PURE_CONTAINERS, State, explain_changes
 
 
 def _set_umask() -> Callable[[], Any]:
@@ -126,3 +126,6 @@ def test_every_cache_for_the_life_of_the_process_is_known_to_depend_on_its_argum
         if hasattr(value, "cache_info") and value.__module__.startswith("paddock.")
     }
     assert found == set(PURE_CACHES)
+    for name in PURE_CONTAINERS:
+        module, _, held = name.rpartition(".")
+        assert isinstance(getattr(importlib.import_module(module), held), set)

@@ -31,14 +31,28 @@ MOST_COLUMNS = 100
 _COLUMN_TYPES = ("integer", "number", "string", "boolean", "date")
 
 
-def read_crd(crd: Manifest, *, checked: bool = False) -> tuple[ServedResource, ...]:
-    """The kinds to serve for a CRD, one per served version. `Invalid` lists its errors, unless it is `checked`."""
-    causes = [] if checked else explain_crd(crd)
-    if causes:
-        raise field_errors.invalid_object(
-            "CustomResourceDefinition.apiextensions.k8s.io", "CustomResourceDefinition", name_of(crd), causes
-        )
+_MOST_CHECKED = 256
+_checked: set[bytes] = set()
+"""Digests of CRDs without errors: the check of a large one takes seconds, and need not be made again once it is stored,
+nor by another server of this process."""
+
+
+def read_crd(crd: Manifest) -> tuple[ServedResource, ...]:
+    """The kinds to serve for a CRD, one per served version. `Invalid` lists its errors."""
+    if digest_crd(crd) not in _checked:
+        if causes := explain_crd(crd):
+            raise field_errors.invalid_object(
+                "CustomResourceDefinition.apiextensions.k8s.io", "CustomResourceDefinition", name_of(crd), causes
+            )
+        remember_checked(crd)
     return tuple(_read_version(crd, version) for version in crd["spec"]["versions"] if version["served"])
+
+
+def remember_checked(crd: Mapping[str, Any]) -> None:
+    """This CRD has no errors."""
+    if len(_checked) >= _MOST_CHECKED:
+        _checked.clear()
+    _checked.add(digest_crd(crd))
 
 
 def digest_crd(crd: Mapping[str, Any]) -> bytes:

@@ -61,10 +61,10 @@ class Registry:
         return Registry([*(served for served in self.all() if served.computed or not served.custom), *custom])
 
 
-def read_kinds(crd: Manifest, *, checked: bool = False) -> tuple[ServedResource, ...]:
-    """The kinds of a stored CRD; none of an invalid one. `checked`: it has no errors."""
+def read_kinds(crd: Manifest) -> tuple[ServedResource, ...]:
+    """The kinds of a stored CRD; none of an invalid one."""
     try:
-        return read_crd(crd, checked=checked)
+        return read_crd(crd)
     except Invalid:
         return ()
 

@@ -6,10 +6,8 @@ loop. Rule: nothing here writes; `writes` builds on this.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from paddock.apiserver.kinds.custom import digest_crd
 from paddock.apiserver.kinds.registry import Registry, read_kinds
 from paddock.apiserver.objects.computed import COMPUTED, Computed, Usages
 from paddock.apiserver.objects.pages import Ending, Page, Piece, build_token, read_token
@@ -24,7 +22,6 @@ from paddock.kube.meta import CRDS, Resource
 PIECE_OBJECTS = 500
 PIECE_BYTES = 1024 * 1024
 """How much of a list is read in one go: the loop serves other requests before the next piece."""
-_MOST_CHECKED = 256
 _CRDS = storage_key(CRDS)
 _COMPUTED = frozenset(storage_key(served.resource) for served in COMPUTED)
 
@@ -39,7 +36,6 @@ class Catalog:
         self._computed: Computed | None = None
         self._storage: dict[str, ServedResource] = {}
         self._kinds: dict[tuple[str, int], tuple[ServedResource, ...]] = {}
-        self._checked: set[bytes] = set()
         self._read_crds()
         store.listen(self._committed)
 
@@ -72,14 +68,7 @@ class Catalog:
     def _read_kinds(self, uid: str) -> tuple[ServedResource, ...]:
         stored = self.store.find(uid)
         crd = stored.manifest() if stored is not None else {}
-        return read_kinds(crd, checked=digest_crd(crd) in self._checked)
-
-    def remember_checked(self, crd: Mapping[str, Any]) -> None:
-        """This CRD has no errors: the check of a large one takes seconds, and need not be made again once it is
-        stored."""
-        if len(self._checked) >= _MOST_CHECKED:
-            self._checked.clear()
-        self._checked.add(digest_crd(crd))
+        return read_kinds(crd)
 
     def served(self, resource: Resource) -> ServedResource:
         """The served kind of a resource. Raises `NotFound`, in the API's words."""

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import msgspec
 
 from paddock.apiserver.admission import validation
+from paddock.apiserver.kinds.custom import remember_checked
 from paddock.apiserver.objects import builtin_strategies, strategy
 from paddock.apiserver.objects.reads import Catalog
 from paddock.apiserver.objects.strategy import DeleteOptions, build_success
@@ -114,7 +115,7 @@ class Objects(Catalog):
         strict = options.validation == "Strict"
         read, warnings = validation.read_object(served, incoming, strict=strict, subresource=subresource, budget=budget)
         if storage_key(served.resource) == _CRDS and subresource != "status":
-            self.remember_checked(read)
+            remember_checked(read)
         return read, warnings if options.validation == "Warn" else ()
 
     def _create(self, tx: Transaction, served: ServedResource, read: Manifest, options: WriteOptions) -> Stored:

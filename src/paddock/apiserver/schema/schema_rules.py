@@ -76,21 +76,25 @@ _KEYWORDS: Mapping[str, tuple[type, ...]] = {
 
 
 def _explain_values(schema: Mapping[str, Any], path: str, budget: Budget) -> Iterator[FieldCause]:
-    for keyword, types in _KEYWORDS.items():
-        if keyword in schema and (not isinstance(schema[keyword], types) or isinstance(schema[keyword], bool)):
-            yield field_errors.wrong_type(f"{path}.{keyword}", schema[keyword], f"must be of type {types[0].__name__}")
+    for keyword, value in schema.items():
+        types = _KEYWORDS.get(keyword)
+        if types is not None and (not isinstance(value, types) or isinstance(value, bool)):
+            yield field_errors.wrong_type(f"{path}.{keyword}", value, f"must be of type {types[0].__name__}")
             return
     for junctor in ("allOf", "anyOf", "oneOf"):
         for index, inner in enumerate(schema.get(junctor) or ()):
             yield from _explain_in_junctor(inner, f"{path}.{junctor}[{index}]", budget)
     if "not" in schema:
         yield from _explain_in_junctor(schema["not"], f"{path}.not", budget)
+    pattern = schema.get("pattern")
+    if not pattern:
+        return
     try:
-        budget.spend(len(schema.get("pattern") or "") * _CHARACTER)
-        read_pattern(schema.get("pattern") or "")
+        budget.spend(len(pattern) * _CHARACTER)
+        read_pattern(pattern)
     except PatternError as error:
         sentence = f"must be a valid regular expression, but isn't: {error}"
-        yield field_errors.invalid(f"{path}.pattern", schema["pattern"], sentence)
+        yield field_errors.invalid(f"{path}.pattern", pattern, sentence)
 
 
 def _explain_in_junctor(schema: Any, path: str, budget: Budget) -> Iterator[FieldCause]:
