@@ -18,7 +18,7 @@ from e2e.commands import Cluster, until
 from e2e.manifests import build_light_job
 from support.sandboxes import ONE_SANDBOX
 
-pytestmark = [ONE_SANDBOX, pytest.mark.timeout(300)]
+pytestmark = [ONE_SANDBOX]
 WAITS = """
 say() { echo "LAUNCH INFO 2026-11-20 15:38:21,548 $1"; }
 say '-----------  Configuration  ----------------------'

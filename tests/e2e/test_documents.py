@@ -71,7 +71,6 @@ def run_in_storage(cluster: Cluster) -> None:
 
 @ONE_SANDBOX
 @pytest.mark.paddle
-@pytest.mark.timeout(300)
 def test_the_storage_job_trains_from_the_claims_directory_and_its_misspelt_policy_is_honoured(cluster: Cluster) -> None:
     run_in_storage(cluster)
     ended = cluster.paddock("run", str(DOCUMENTS / "storage_job.yaml"), seconds=200)
@@ -83,7 +82,6 @@ def test_the_storage_job_trains_from_the_claims_directory_and_its_misspelt_polic
 
 @ONE_SANDBOX
 @pytest.mark.paddle
-@pytest.mark.timeout(300)
 def test_volcanos_pod_group_that_arrives_after_the_job_is_taken(cluster: Cluster) -> None:
     ended = cluster.paddock("run", str(DOCUMENTS / "volcano.yaml"), seconds=200)
     assert ended.code == 0, str(ended)

@@ -11,7 +11,7 @@ import yaml
 from e2e.commands import Cluster, until
 from support.sandboxes import ONE_SANDBOX
 
-pytestmark = [ONE_SANDBOX, pytest.mark.paddle, pytest.mark.timeout(500)]
+pytestmark = [ONE_SANDBOX, pytest.mark.paddle]
 
 HETER = Path(__file__).parents[2] / "examples" / "heter"
 RUN = ("run", str(HETER / "job.yaml"), "--workdir", str(HETER))

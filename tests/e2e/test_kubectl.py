@@ -92,7 +92,6 @@ def test_top_tells_what_a_job_uses(shared: Cluster) -> None:
 
 @ONE_SANDBOX
 @pytest.mark.paddle
-@pytest.mark.timeout(300)
 def test_the_documents_file_trains_and_prints_the_documents_table(cluster: Cluster) -> None:
     assert cluster.kubectl("create", "-f", str(WIDE_AND_DEEP)).code == 0
     until("the end of the job", lambda: cluster.phase("wide-ande-deep") in ("Completed", "Failed"), 240)

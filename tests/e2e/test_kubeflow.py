@@ -13,7 +13,7 @@ import yaml
 from e2e.commands import Cluster
 from support.sandboxes import ONE_SANDBOX
 
-pytestmark = [ONE_SANDBOX, pytest.mark.paddle, pytest.mark.timeout(300)]
+pytestmark = [ONE_SANDBOX, pytest.mark.paddle]
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RUN_CHECK = EXAMPLES / "documents" / "kubeflow_run_check.yaml"

@@ -13,7 +13,7 @@ import yaml
 from e2e.commands import Cluster
 from support.sandboxes import ONE_SANDBOX
 
-pytestmark = [ONE_SANDBOX, pytest.mark.paddle, pytest.mark.timeout(400)]
+pytestmark = [ONE_SANDBOX, pytest.mark.paddle]
 
 DOCUMENTS = Path(__file__).parents[2] / "examples" / "documents"
 SINGLE, DISTRIBUTED = DOCUMENTS / "pytorch_single.yaml", DOCUMENTS / "pytorch_distributed.yaml"

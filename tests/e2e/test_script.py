@@ -155,7 +155,6 @@ def test_the_file_that_init_writes_runs_and_takes_arguments(shared: Cluster, wor
 
 @ONE_SANDBOX
 @pytest.mark.paddle
-@pytest.mark.timeout(500)
 def test_the_users_script_is_run_by_paddlepaddle_and_two_workers_sum(cluster: Cluster) -> None:
     work = cluster.directory / "work"
     work.mkdir()

@@ -12,7 +12,7 @@ from e2e.manifests import RESNET, WIDE_AND_DEEP, build_wide_and_deep
 from e2e.training import assert_trained, find_python
 from support.sandboxes import ONE_SANDBOX
 
-pytestmark = [pytest.mark.paddle, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.paddle]
 
 SHORT = {"EPOCHS": "1", "STEPS": "100"}
 AS_PRINTED = "81e33843618b26d019f8156aa8bcdf672203e4c48548d8e836af5f4a38ecce80"

@@ -8,7 +8,7 @@ from e2e.commands import Cluster, until
 from e2e.manifests import build_wide_and_deep
 from support.sandboxes import ONE_SANDBOX
 
-pytestmark = [ONE_SANDBOX, pytest.mark.paddle, pytest.mark.timeout(300)]
+pytestmark = [ONE_SANDBOX, pytest.mark.paddle]
 
 LONG = {"EPOCHS": "1", "STEPS": "100000"}
 FIRST_LINE = "worker-0 │ epoch 1  step 100/100000"

@@ -29,7 +29,7 @@ from support.deployed import Kubectl
 from support.operator_seam import JOBS, build_job
 from support.worlds import ControlPlane, World, create_namespace, open_real, remove_namespace
 
-pytestmark = [pytest.mark.kubernetes, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.kubernetes]
 
 _SERIAL = count()
 FROM_HERE = {"Sec-Fetch-Site": "same-origin"}

@@ -18,7 +18,7 @@ from support.deployed import Kubectl
 from support.operator_seam import JOBS, build_job
 from support.worlds import ControlPlane, open_real
 
-pytestmark = [pytest.mark.kubernetes, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.kubernetes]
 
 
 HERE = {"Sec-Fetch-Site": "same-origin"}

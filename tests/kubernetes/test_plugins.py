@@ -18,7 +18,7 @@ from paddock.kube.meta import PODS, SECRETS
 from support.deployed import Kubectl, write_kubeconfig
 from support.worlds import ControlPlane, open_real
 
-pytestmark = [pytest.mark.kubernetes, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.kubernetes]
 
 
 def write_plugin(directory: Path, *answers: dict[str, Any]) -> Path:

@@ -17,7 +17,7 @@ from paddock.jobs.doctor.host.peers import Answer
 from places.manifests import PROGRAMS
 from support.machines import Machine, Names, open_machines
 
-pytestmark = [pytest.mark.paddle, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.paddle]
 STORES = {
     "paddle": "from paddle.base.core import TCPStore; s = TCPStore('127.0.0.1', port, True, 1, 60)",
     "pytorch": "from torch.distributed import TCPStore; s = TCPStore('127.0.0.1', port, 1, True)",

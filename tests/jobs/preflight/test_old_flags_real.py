@@ -14,7 +14,7 @@ import pytest
 
 from paddock.jobs.preflight.old_flags import explain_launch, find_paddle_launch
 
-pytestmark = [pytest.mark.paddle, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.paddle]
 PROGRAM = """
 import glob, os, time
 print('ran', os.environ.get('PADDLE_TRAINER_ID'), os.environ.get('PADDLE_TRAINERS_NUM'), flush=True)

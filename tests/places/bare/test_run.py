@@ -15,7 +15,7 @@ from e2e.commands import until
 from places.manifests import build_paddle, build_role, build_torch, write_manifest
 from support.machines import Bench, Names, open_machines
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.slow]
 
 PROGRAM = """
 import os, sys, time
