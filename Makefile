@@ -16,7 +16,6 @@ echo "Paddock runs on Python 3.11 to 3.14, and there is none in PATH; install it
 endef
 
 # A file's tests stay together, as they share clusters; files come in the order of the seed, not the largest first.
-# Training is left to one process: it needs the cores itself.
 # Many tests wait for processes and timers, so few cores get three processes more than they are. The folders whose tests only
 # compute (tests/support/order.py) fill what these leave, in one process, as to hand out so many short tests costs more
 # than they do; more cores have more of them.
@@ -38,6 +37,8 @@ browser := -m "browser and not paddle and not kubernetes"
 kubernetes := -m "kubernetes and not paddle"
 slow := -m "slow and not paddle and not kubernetes"
 paddle := -m paddle
+# One training leaves half of two cores to nobody, two a fifth.
+TRAINING := -n 2 --dist loadfile --no-loadscope-reorder
 TIERS := light unsandboxed browser kubernetes slow paddle
 
 # What the call that computes says comes after the other, and is in build/computing.log meanwhile.
@@ -69,7 +70,7 @@ dist: $(VENV)/.ready ## a wheel, which puts `paddock` on your PATH, and a source
 	@$(BIN)/python -m hatchling build -d "$(DIST)"
 	@echo "to have paddock on your PATH: pipx install $(DIST)/*.whl, or uv tool install, or pip install in an environment of yours" >&2
 
-test: $(VENV)/.ready-dev ## lint, types, layers and the tests that need no PaddlePaddle (four minutes on two cores)
+test: $(VENV)/.ready-dev ## lint, types, layers and the tests that need no PaddlePaddle (three to four minutes on two cores)
 	@$(MAKE) --no-print-directory lint
 	@$(LIGHT) $(light)
 
@@ -79,12 +80,12 @@ test-all: $(VENV)/.ready-dev kubernetes ## all tests, also those that train, and
 	@$(PYTEST) $(browser) $(BROWSING)
 	@$(PYTEST) $(kubernetes) $(WAITING)
 	@$(PYTEST) $(slow) $(PARALLEL)
-	@$(PYTEST) $(paddle)
+	@$(PYTEST) $(paddle) $(TRAINING)
 
 stress: $(VENV)/.ready-dev ## tests again and again beside busy processes; TIER=slow TIMES=20 BURNERS=8 TESTS="tests/e2e -k run"
 	@$(if $(filter $(or $(TIER),light),$(TIERS)),,$(error TIER is $(TIER); there are $(TIERS)))
 	@$(BIN)/python tools/stress.py --times $(or $(TIMES),5) --burners $(or $(BURNERS),4) \
-		$($(or $(TIER),light)) $(if $(filter paddle,$(TIER)),,$(if $(filter kubernetes,$(TIER)),$(WAITING),$(PARALLEL))) $(TESTS)
+		$($(or $(TIER),light)) $(if $(filter paddle,$(TIER)),$(TRAINING),$(if $(filter kubernetes,$(TIER)),$(WAITING),$(PARALLEL))) $(TESTS)
 
 kubernetes: ## a control plane for the tests: $KUBEBUILDER_ASSETS, a cache, else built from Debian's packages (6 min)
 	@if [ -n "$$KUBEBUILDER_ASSETS" ]; then \

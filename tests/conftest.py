@@ -46,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def tries_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A controller tries a refused key again after 20 ms at first, not 100: six tries are told of, and take 1.3 s."""
+    """A controller tries a refused key again after 20 ms at first, not 100: six tries are told of, and take 0.6 s."""
     monkeypatch.setattr("paddock.controllers.queue.FIRST_DELAY", 0.02)
 
 

@@ -11,6 +11,9 @@ from e2e.manifests import build_light_job
 
 SERVER = '[ "$PADDLE_PSERVER_ID" = 0 ] && exec sleep 1000; {meanwhile}; exit 1'
 
+FAILS = 'touch "$PADDOCK_OUTPUT_DIR/failed"'
+WAITS = 'while ! [ -e "$PADDOCK_OUTPUT_DIR/failed" ]; do sleep 0.05; done'
+
 
 def build(name: str, *, server: str, worker: str, clean: str) -> dict[str, Any]:
     """Two servers, of which the second fails, and a worker that does not need it and ends with 0."""
@@ -21,7 +24,7 @@ def build(name: str, *, server: str, worker: str, clean: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("clean", ["Never", "OnCompletion"])
 def test_a_server_that_fails_before_its_worker_fails_the_job(shared: Cluster, clean: str) -> None:
-    job = build(f"before-{clean.lower()}", server=":", worker="sleep 3", clean=clean)
+    job = build(f"before-{clean.lower()}", server=FAILS, worker=f"{WAITS}; sleep 3", clean=clean)
     ended = shared.paddock("run", shared.write(job))
     assert ended.code == 1, str(ended)
     assert "ps-1 ended with exit code 1" in str(ended)
@@ -35,8 +38,7 @@ def test_a_server_that_fails_with_the_end_of_its_worker_is_named_and_no_command_
     """The worker ends a moment after the failure, so that the operator may see both at once: whichever verdict that
     gives, a reader learns of the server."""
     name = f"beside-{clean.lower()}"
-    wait = 'while ! [ -e "$PADDOCK_OUTPUT_DIR/failed" ]; do sleep 0.05; done'
-    job = build(name, server='touch "$PADDOCK_OUTPUT_DIR/failed"', worker=wait, clean=clean)
+    job = build(name, server=FAILS, worker=WAITS, clean=clean)
     ended = shared.paddock("run", shared.write(job))
     assert ended.code == 1, str(ended)
     assert "ps-1 ended with exit code 1" in str(ended)

@@ -302,7 +302,7 @@ class World:
         """Two never lead one shard."""
         found = [(process, process.sharing.terms) for process in (*self.processes.values(), *self.ended)]
         led = Counter(shard for _, terms in found for shard in terms)
-        assert max(led.values(), default=1) == 1, f"two lead a shard: {self.shares()}"
+        assert max(led.values(), default=1) == 1, f"two lead a shard of {led}: {self.shares()}"
         for process, terms in found:
             for shard, term in terms.items():
                 if self.terms.get(shard) != (process.name, term):

@@ -35,7 +35,9 @@ _ROOM = 32_000
 """Bytes that a forked process has for its environment and its command where the kernel shows them (`_show`)."""
 _STATUS_WAIT = 4.0
 """Seconds that a failed rank waits for the ends of the others (`Settings.status_wait`) on a cluster that is forked.
-Many tests have a rank that fails beside one that never ends, and each of them would wait for the usual ten."""
+Many tests have a rank that fails beside one that never ends, and each of them would wait for the usual ten. All ends of
+one machine come from one kubelet, by one clock, within a second; on a cluster they come from many. tests/kubernetes and
+tests/jobs have the usual ten, on a clock of theirs."""
 _HIGH = 200
 """Received files go above this number first: the numbers that they are to have may be taken."""
 _NUMBER = struct.Struct("i")

@@ -1,17 +1,21 @@
-"""A text is read by libyaml's parser, and by PyYAML's own where it has a mistake: nobody sees which."""
+"""A text is read by libyaml's parser, and by PyYAML's where the two differ or it has a mistake: nobody sees which."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from paddock.jobs.reading import documents
 from paddock.jobs.reading.bounds import Bounds
-from paddock.jobs.reading.documents import Document, read_documents
+from paddock.jobs.reading.documents import read_documents
+from paddock.jobs.reading.edits import CannotEdit, set_value
 
+pytestmark = pytest.mark.skipif(documents._CParser is None, reason="this build of PyYAML has no libyaml")
 ROOT = Path(__file__).parents[3]
 TEXTS = sorted(
     text
@@ -19,8 +23,10 @@ TEXTS = sorted(
     for path in (ROOT / folder).glob("*.yaml")
     if len(text := path.read_text(errors="replace")) < 3000
 )
-# Not "!" nor "?": of an empty tag, and of a key without a value in a list on one line, the two say something else.
-PIECES = [*"{}[]:,-&*|>'\"%@`#\n \\é\u2028", "---\n", "...\n", "\r\n", ": ", "- ", "<<: ", "\t"]
+LONG = "apiVersion: batch.paddlepaddle.org/v1\nkind: PaddleJob\nspec:\n" + "".join(f"  k{n}: 1\n" for n in range(20))
+PIECES = [
+    *"{}[]:,-&*|>'\"%@`#\n \\é\u2028\t\ufeff!", "---\n", "...\n", "\r\n", ": ", "- ", "<<: ", "? ", ": }", "|#",
+]  # fmt: skip
 
 
 @st.composite
@@ -34,20 +40,40 @@ def build_text(draw: st.DrawFn) -> str:
     return text
 
 
-def read_slowly(text: str, bounds: Bounds | None = None) -> tuple[Document, ...]:
+@contextmanager
+def by_pyyaml() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(documents, "_CParser", None)
-        return read_documents(text, bounds)
+        yield
 
 
 @given(build_text(), st.sampled_from([None, Bounds(2, 60, 7), Bounds(100, 10_000, 100)]))
+@example(f"Here is my job\n---\n{LONG}", Bounds(2, 60, 100))
+@example("a: \ud800\n", None)
 @settings(suppress_health_check=[HealthCheck.too_slow])
 def test_both_parsers_give_the_same_values_places_and_problems(text: str, bounds: Bounds | None) -> None:
-    assert read_documents(text, bounds) == read_slowly(text, bounds)
+    with by_pyyaml():
+        expected = read_documents(text, bounds)
+    assert read_documents(text, bounds) == expected
 
 
-def test_a_text_without_a_mistake_is_read_by_libyaml(monkeypatch: pytest.MonkeyPatch) -> None:
-    if documents._CParser is None:
-        pytest.skip("this build of PyYAML has no libyaml")
+@given(build_text())
+@example("\ufeffapiVersion: v1\nspec:\n  x: 1\n")
+@settings(suppress_health_check=[HealthCheck.too_slow])
+def test_an_edit_gives_the_same_text_with_both(text: str) -> None:
+    def edit() -> str | None:
+        try:
+            return set_value(text, ("spec", "x"), 7)
+        except CannotEdit:
+            return None
+
+    with by_pyyaml():
+        expected = edit()
+    assert edit() == expected
+
+
+@pytest.mark.parametrize("bounds", [None, Bounds(2, 60, 7)])
+def test_a_text_without_a_mistake_is_read_by_libyaml(bounds: Bounds | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "_Loader", None)
-    assert read_documents("a: 1\n---\nb: 2\n")[1].manifest == {"b": 2}
+    monkeypatch.setattr(documents, "_MeteredLoader", None)
+    assert read_documents("a: 1\n---\nb: 2\n", bounds)[1].manifest == {"b": 2}
