@@ -52,7 +52,9 @@ def address(name: str, page: str = "") -> str:
 
 def test_typed(served: Cluster, job: str) -> None:
     assert str(served.paddock("suspend", job)).startswith(f"exit code 0\n--- stdout\npaddlejob/{job} suspended\n")
-    assert served.phase(job) == "Suspended" and served.pods(job) == {}
+    assert served.phase(job) == "Suspended"
+    assert not [pod for pod in served.pods(job).values() if pod["status"]["phase"] not in ("Succeeded", "Failed")]
+    until("its pods are deleted, which follows their end", lambda: not served.pods(job))
     assert served.paddock("suspend", job).lines == [f"{job} is suspended already"]
     assert served.paddock("resume", f"paddlejob/{job}").lines == [f"paddlejob/{job} resumed"]
     until("it runs again", lambda: served.phase(job) == "Running")
