@@ -23,8 +23,8 @@ CORES := $(shell nproc 2>/dev/null || echo 2)
 PARALLEL := -n $(shell echo $$(( $(CORES) < 5 ? $(CORES) + 3 : 8 ))) --dist loadfile --no-loadscope-reorder
 COMPUTING := $(shell [ $(CORES) -lt 4 ] || echo "-n $$(( $(CORES) / 2 )) --dist worksteal")
 
-# A browser takes a core for itself.
-BROWSING := -n 2 --dist loadfile --no-loadscope-reorder
+# A browser takes a core for itself; one training leaves half of two cores to nobody, two a fifth.
+IN_PAIRS := -n 2 --dist loadfile --no-loadscope-reorder
 
 # Those on a real Kubernetes mostly wait for it; each process has a control plane of its own (500 MiB).
 WAITING := -n 3 --dist loadfile --no-loadscope-reorder
@@ -37,8 +37,6 @@ browser := -m "browser and not paddle and not kubernetes"
 kubernetes := -m "kubernetes and not paddle"
 slow := -m "slow and not paddle and not kubernetes"
 paddle := -m paddle
-# One training leaves half of two cores to nobody, two a fifth.
-TRAINING := -n 2 --dist loadfile --no-loadscope-reorder
 TIERS := light unsandboxed browser kubernetes slow paddle
 
 # What the call that computes says comes after the other, and is in build/computing.log meanwhile.
@@ -77,15 +75,15 @@ test: $(VENV)/.ready-dev ## lint, types, layers and the tests that need no Paddl
 test-all: $(VENV)/.ready-dev kubernetes ## all tests, also those that train, and those on a real Kubernetes
 	@$(MAKE) --no-print-directory lint
 	@$(LIGHT) $(unsandboxed) --hypothesis-profile=many
-	@$(PYTEST) $(browser) $(BROWSING)
+	@$(PYTEST) $(browser) $(IN_PAIRS)
 	@$(PYTEST) $(kubernetes) $(WAITING)
 	@$(PYTEST) $(slow) $(PARALLEL)
-	@$(PYTEST) $(paddle) $(TRAINING)
+	@$(PYTEST) $(paddle) $(IN_PAIRS)
 
 stress: $(VENV)/.ready-dev ## tests again and again beside busy processes; TIER=slow TIMES=20 BURNERS=8 TESTS="tests/e2e -k run"
 	@$(if $(filter $(or $(TIER),light),$(TIERS)),,$(error TIER is $(TIER); there are $(TIERS)))
 	@$(BIN)/python tools/stress.py --times $(or $(TIMES),5) --burners $(or $(BURNERS),4) \
-		$($(or $(TIER),light)) $(if $(filter paddle,$(TIER)),$(TRAINING),$(if $(filter kubernetes,$(TIER)),$(WAITING),$(PARALLEL))) $(TESTS)
+		$($(or $(TIER),light)) $(if $(filter paddle,$(TIER)),$(IN_PAIRS),$(if $(filter kubernetes,$(TIER)),$(WAITING),$(PARALLEL))) $(TESTS)
 
 kubernetes: ## a control plane for the tests: $KUBEBUILDER_ASSETS, a cache, else built from Debian's packages (6 min)
 	@if [ -n "$$KUBEBUILDER_ASSETS" ]; then \

@@ -85,7 +85,11 @@ class _Fast(Composer, _CParser or Parser, BaseResolver):  # type: ignore[misc]
 
 
 class _Metered(Composer):
-    _meter: Meter
+    """Before one of the two above."""
+
+    def __init__(self, text: str, meter: Meter) -> None:
+        super().__init__(text)  # type: ignore[call-arg]
+        self._meter = meter
 
     def compose_document(self) -> yaml.Node | None:
         self._meter.begin_document(self._mark())
@@ -103,15 +107,11 @@ class _Metered(Composer):
 
 
 class _MeteredLoader(_Metered, _Loader):
-    def __init__(self, text: str, meter: Meter) -> None:
-        super().__init__(text)
-        self._meter = meter
+    pass
 
 
 class _MeteredFast(_Metered, _Fast):
-    def __init__(self, text: str, meter: Meter) -> None:
-        super().__init__(text)
-        self._meter = meter
+    pass
 
 
 def count_values(text: str, bounds: Bounds) -> int:
