@@ -26,7 +26,7 @@ from paddock.jobs.model import (
     Status,
 )
 from paddock.jobs.plan import plan
-from paddock.kube.meta import CONFIG_MAPS, SERVICES, Key, Resource, name_of
+from paddock.kube.meta import CONFIG_MAPS, SERVICES, Key, Resource
 
 PADDLE_JOBS = Resource("batch.paddlepaddle.org", "v1", "PaddleJob", "paddlejobs")
 NOW = 1_700_000_000.0
@@ -156,9 +156,7 @@ def judge(job: Job, status: Status, observed: Observed, now: float = NOW) -> Pla
 
 def created(planned: Plan) -> list[str]:
     """`Pod demo-worker-0`, in the order of the plan."""
-    return [
-        f"{action.resource.kind} {name_of(action.manifest)}" for action in planned.actions if isinstance(action, Create)
-    ]
+    return [f"{action.resource.kind} {action.key.name}" for action in planned.actions if isinstance(action, Create)]
 
 
 def deleted(planned: Plan) -> list[str]:

@@ -5,19 +5,28 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from paddock.jobs.actions import Action, Create, Delete, Patch
+from paddock.jobs.actions import Action, Built, Create, Delete, Patch, Recipe
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Job, Settings
-from paddock.jobs.objects.pods import build_pod, build_service
+from paddock.jobs.objects.pods import RankPod, RankService
 from paddock.kube.errors import ApiError, Conflict, Forbidden, Unavailable
-from paddock.kube.meta import PODS, SERVICES, Key, Resource, annotations_of, uid_of
-from paddock.operator.apply import FIRST_BATCH, MISSED_SECONDS, Executor, Outcome, plan_batches
+from paddock.kube.meta import PODS, SERVICES, Key, Manifest, Resource, annotations_of, uid_of
+from paddock.operator.apply import (
+    FIRST_BATCH,
+    MISSED_SECONDS,
+    MOST_NAMED,
+    Executor,
+    Failure,
+    Outcome,
+    plan_batches,
+    read_refusal,
+)
 from support.operator_seam import JOBS, Request, Seam, build_job, open_cluster
 
 
@@ -43,8 +52,8 @@ async def make_job(seam: Seam, workers: int) -> tuple[Job, list[Action]]:
     """A job, and the creates of a Service and a pod for each rank."""
     manifest = await seam.api.create(JOBS, build_job(ps=0, worker=workers))
     job = KINDS[JOBS].read_job(manifest)
-    services = [Create(SERVICES, build_service(job, rank)) for rank in job.ranks()]
-    return job, [*services, *(Create(PODS, build_pod(job, rank, 0, None, Settings())) for rank in job.ranks())]
+    services = [Create(SERVICES, RankService(job, rank)) for rank in job.ranks()]
+    return job, [*services, *(Create(PODS, RankPod(job, rank, 0, None, Settings())) for rank in job.ranks())]
 
 
 def asked_for(seam: Seam, resource: Resource) -> int:
@@ -68,6 +77,63 @@ async def test_after_a_refusal_no_further_batch_of_pods_is_created(seam: Seam, f
     assert asked_for(seam, PODS) == (3 * FIRST_BATCH if free >= FIRST_BATCH else FIRST_BATCH)
     assert len(outcome.failures) == asked_for(seam, PODS) - free
     assert asked_for(seam, SERVICES) == job.size, "others are not held up"
+
+
+async def test_after_a_refusal_no_further_batch_of_services_is_created(seam: Seam) -> None:
+    job, actions = await make_job(seam, 8 * FIRST_BATCH)
+
+    async def quota(request: Request) -> None:
+        if request[:2] == ("create", "services"):
+            raise Forbidden("exceeded quota: services")
+
+    seam.before = quota
+    outcome = await apply_actions(seam, job, *actions)
+    assert (asked_for(seam, SERVICES), asked_for(seam, PODS)) == (FIRST_BATCH, job.size)
+    assert len(outcome.failures) == FIRST_BATCH
+
+
+async def test_no_pod_is_created_once_the_job_is_not_wanted_any_more(seam: Seam) -> None:
+    """A job of 600 pods that Kueue suspends at the 16th gets a few more at most, those whose requests are under way."""
+    job, actions = await make_job(seam, 8 * FIRST_BATCH)
+    pods = [action for action in actions if action.resource == PODS]
+    outcome = await Executor(seam, NoCache(), lambda: 1000.0).apply_actions(
+        job, pods, lambda: asked_for(seam, PODS) < FIRST_BATCH
+    )
+    assert asked_for(seam, PODS) == FIRST_BATCH
+    assert outcome.cut
+    assert outcome.look_again(60.0) == 0.0
+
+
+async def test_a_pod_is_built_when_it_is_sent(seam: Seam) -> None:
+    built: list[int] = []
+
+    @dataclass(frozen=True)
+    class Counted:
+        inner: Recipe
+
+        @property
+        def key(self) -> Key:
+            return self.inner.key
+
+        def build(self) -> Manifest:
+            built.append(asked_for(seam, PODS))
+            return self.inner.build()
+
+    job, actions = await make_job(seam, 3 * FIRST_BATCH)
+    creates = [Create(PODS, Counted(action.recipe)) for action in actions if isinstance(action, Create)]
+    pods = [create for create, action in zip(creates, actions, strict=True) if action.resource == PODS]
+    await apply_actions(seam, job, *pods)
+    assert len(built) == len(pods), "each once"
+    assert built[FIRST_BATCH] == FIRST_BATCH, "those of a batch when the one before it is there"
+
+
+def test_a_refusal_names_so_many_objects_at_most() -> None:
+    """The names are recorded in the status of the job, and may have 253 characters each."""
+    creates = [Create(PODS, Built({"metadata": {"name": str(number)}})) for number in range(3 * MOST_NAMED)]
+    for error in (Forbidden("exceeded quota: pods"), Unavailable("busy")):
+        refusal = read_refusal([Failure(create, error) for create in creates])
+        assert refusal is not None
+        assert len(refusal.objects) == MOST_NAMED
 
 
 async def test_without_a_refusal_all_pods_are_created(seam: Seam) -> None:
@@ -94,7 +160,7 @@ async def test_pods_and_services_of_a_small_job_are_created_concurrently(seam: S
      (10 * FIRST_BATCH, [FIRST_BATCH, 2 * FIRST_BATCH, 4 * FIRST_BATCH, 3 * FIRST_BATCH])],
 )  # fmt: skip
 def test_batches_double_and_keep_the_order(count: int, sizes: list[int]) -> None:
-    creates = [Create(PODS, {"metadata": {"name": str(number)}}) for number in range(count)]
+    creates = [Create(PODS, Built({"metadata": {"name": str(number)}})) for number in range(count)]
     batches = plan_batches(creates)
     assert [len(batch) for batch in batches] == sizes
     assert [create for batch in batches for create in batch] == creates

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from paddock.jobs.actions import Action, Create, Delete, Patch, Plan
+from paddock.jobs.actions import Action, Built, Create, Delete, Patch, Plan
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Phase, Status
 from paddock.kube.meta import AUTOSCALERS, CONFIG_MAPS, POD_GROUPS, PODS, SERVICES, Key
@@ -23,12 +23,12 @@ AGAIN = Status(phase=Phase.RESTARTING, attempt=1)
     ("recorded", "actions", "need"),
     [
         (NEW, (), Known.CACHED),
-        (NEW, (Create(PODS, {}), Create(SERVICES, {})), Known.PROVEN),
-        (NEW, (Create(POD_GROUPS, {}),), Known.PROVEN),
-        (AGAIN, (Create(PODS, {}),), Known.LIVE),
-        (RUNNING, (Create(PODS, {}),), Known.LIVE),
-        (RUNNING, (Create(CONFIG_MAPS, {}), Create(SERVICES, {})), Known.CACHED),
-        (RUNNING, (Create(AUTOSCALERS, {}),), Known.LIVE),
+        (NEW, (Create(PODS, Built({})), Create(SERVICES, Built({}))), Known.PROVEN),
+        (NEW, (Create(POD_GROUPS, Built({})),), Known.PROVEN),
+        (AGAIN, (Create(PODS, Built({})),), Known.LIVE),
+        (RUNNING, (Create(PODS, Built({})),), Known.LIVE),
+        (RUNNING, (Create(CONFIG_MAPS, Built({})), Create(SERVICES, Built({}))), Known.CACHED),
+        (RUNNING, (Create(AUTOSCALERS, Built({})),), Known.LIVE),
         (NEW, (Delete(PODS, KEY, "u"),), Known.LIVE),
         (RUNNING, (Patch(PODS, KEY, "u", {}, optional=True),), Known.CACHED),
         (RUNNING, (Patch(POD_GROUPS, KEY, "u", {}),), Known.LIVE),
@@ -56,7 +56,7 @@ def test_a_verdict_is_recorded_first_and_the_server_refuses_the_record_of_a_job_
 
 
 def test_pods_of_which_only_this_process_knows_are_no_first_pods_of_a_later_attempt() -> None:
-    assert find_need(NEW, replace(NEW, phase=Phase.PENDING), Plan(NEW, (Create(PODS, {}),))) is Known.PROVEN
+    assert find_need(NEW, replace(NEW, phase=Phase.PENDING), Plan(NEW, (Create(PODS, Built({})),))) is Known.PROVEN
 
 
 class Watch:

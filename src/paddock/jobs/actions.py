@@ -3,18 +3,54 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from paddock.jobs.model import Status
-from paddock.kube.meta import Key, Manifest, Resource
+from paddock.kube.meta import Key, Manifest, Resource, key_of
+
+
+class Recipe(Protocol):
+    """What an object is built from. The pods of a large job are built one by one, as they are sent: all at once would
+    take as long as their number times the size of a template, and as much memory."""
+
+    @property
+    def key(self) -> Key: ...
+
+    def build(self) -> Manifest:
+        """The manifest; its owner, labels and names are complete."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """An object that is built already: one of those of which a job has one."""
+
+    manifest: Manifest
+
+    @property
+    def key(self) -> Key:
+        return key_of(self.manifest)
+
+    def build(self) -> Manifest:
+        return self.manifest
 
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Create `manifest`; its owner, labels and names are complete. `optional`: as of `Patch`."""
+    """Create the object of `recipe`. `optional`: as of `Patch`."""
 
     resource: Resource
-    manifest: Manifest
+    recipe: Recipe
     optional: bool = False
+
+    @property
+    def key(self) -> Key:
+        return self.recipe.key
+
+    @property
+    def manifest(self) -> Manifest:
+        """Built at each call."""
+        return self.recipe.build()
 
 
 @dataclass(frozen=True, slots=True)

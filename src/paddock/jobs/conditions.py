@@ -56,8 +56,7 @@ def follow_pods(job: Job, status: Status, pods: Sequence[Pod], kept: Sequence[Po
     Kubernetes' Job, but for those that clean-up ended. Kueue, `kubectl get` and `kubectl scale` read these numbers.
     `wanted` stays that of the gang.
     """
-    ended_by_clean_up = [pod for pod in pods if pod.deleting and pod.phase is PodPhase.FAILED]
-    left = build_counts(job, [pod for pod in pods if pod not in ended_by_clean_up])
+    left = build_counts(job, [pod for pod in pods if not (pod.deleting and pod.phase is PodPhase.FAILED)])
     refs = build_refs(job, kept)
     return replace(
         status,

@@ -47,7 +47,8 @@ def read_facts(job: Job, status: Status, observed: Observed, now: Moment, settin
     active = not status.phase.terminal and status.phase is not Phase.SUSPENDED and not job.policies.suspend
     surplus = rejoining.find_surplus(job, recorded) if active else ()
     leaving = _find_leaving(job, status, observed, now) if active else ()
-    observed = _without(observed, {*spares, *surplus, *leaving})
+    others = {*spares, *surplus}
+    observed = _without(observed, {*others, *leaving})
     missing, current = gang.missing_ranks(job, status, observed), observed.gang(status)
     whole = not missing or gang.was_whole(job, status, observed)
     gone = tuple(rank for rank in missing if whole and not rejoining.rejoins(job, rank))
@@ -60,7 +61,7 @@ def read_facts(job: Job, status: Status, observed: Observed, now: Moment, settin
         settings=settings,
         gang=current,
         older=tuple(pod for pod in observed.pods if pod.attempt < status.attempt),
-        replaced=(*one_pod.replaced_pods(status, observed), *(pod for pod in leaving if pod not in surplus)),
+        replaced=(*one_pod.replaced_pods(status, observed), *(pod for pod in leaving if pod not in others)),
         missing=missing,
         whole=whole,
         overdue=lost.plan_overdue(job, everything, now),

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import takewhile
 from typing import Any
 
 from paddock.jobs.launch import NO_LAUNCH, Launch
@@ -119,6 +120,11 @@ class Role:
     def ranks(self) -> tuple[Rank, ...]:
         return tuple(Rank(self.name, index) for index in range(self.replicas))
 
+    def ends(self) -> tuple[Rank, ...]:
+        """The first rank and the last: where both have something in common, all ranks of the role have, and where one
+        of them alone has it, it is the first (`Framework`)."""
+        return tuple(Rank(self.name, index) for index in sorted({0, self.replicas - 1}) if self.replicas)
+
 
 @dataclass(frozen=True, slots=True)
 class Policies:
@@ -210,6 +216,11 @@ class Job:
 
     def ranks(self) -> tuple[Rank, ...]:
         return tuple(rank for role in self.roles for rank in role.ranks())
+
+    def number_of(self, rank: Rank) -> int:
+        """The place of the rank in `ranks`, from 0."""
+        before = takewhile(lambda role: role.name != rank.role, self.roles)
+        return sum(role.replicas for role in before) + rank.index
 
     @property
     def size(self) -> int:

@@ -66,7 +66,6 @@ from paddock.jobs.recording import (
 )
 from paddock.jobs.text.explain import explain
 from paddock.jobs.waiting import plan_refused_cause, plan_waiting_cause
-from paddock.kube.meta import name_of
 from paddock.kube.times import Moment
 
 
@@ -330,7 +329,7 @@ def _waiting_cause(facts: Facts, needs: Needs, silent: causes.Cause | None) -> c
 def _refused(facts: Facts, actions: Sequence[Action]) -> causes.Cause | None:
     """Objects that the API server refused and that are still needed. This cause comes before why other pods wait."""
     creates = [action for action in actions if isinstance(action, Create)]
-    needed = {f"{create.resource.kind} {name_of(create.manifest)}" for create in creates}
+    needed = {f"{create.resource.kind} {create.key.name}" for create in creates}
     return plan_refused_cause(facts.observed.refused, needed)
 
 

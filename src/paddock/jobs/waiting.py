@@ -136,7 +136,8 @@ def _unplaced(waiting: Sequence[Pod], pods: Sequence[Pod], wanted: int, group: C
 
 
 def _count_placed(pods: Sequence[Pod], refused: Sequence[Pod]) -> int:
-    return sum(bool(pod.node) and not pod.ended and not pod.deleting for pod in pods if pod not in refused)
+    unplaced = {pod.uid for pod in refused}
+    return sum(bool(pod.node) and not pod.ended and not pod.deleting for pod in pods if pod.uid not in unplaced)
 
 
 def _held_back(pods: Sequence[Pod], wanted: int, group: Child | None) -> Cause | None:

@@ -1,10 +1,13 @@
-"""Sends the actions of one plan: concurrently, each on its own; pods in growing batches. Decides nothing.
+"""Sends the actions of one plan: concurrently, each on its own; pods and Services in growing batches. Decides nothing.
 
 The meaning of each answer is fixed (rule 5 of docs/architecture.md). Create, 409 AlreadyExists: read the owner of the
 existing object. Delete or patch, 404: done. Delete or patch, 409: another object has the name, or another client wrote
 the object at the same time; the next reconcile decides. Every other error becomes a `Failure`, after all actions have
-been sent, so one refusal delays no other action. Pods are created in batches of growing size, and none follows a batch
-with a failure: otherwise a thousand pods over a quota would be refused one by one at each reconcile.
+been sent, so one refusal delays no other action. Pods and Services are created in batches of growing size, and none
+follows a batch with a failure: otherwise a thousand pods over a quota would be refused one by one at each reconcile.
+
+Each pod is built just before it is sent, one in a turn of the event loop, and none is once the job was edited,
+suspended or deleted (`still_wanted`): creating thousands takes minutes.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ from paddock.kube.errors import (
     TooLarge,
     is_namespace_terminating,
 )
-from paddock.kube.meta import POD_GROUPS, PODS, Key, Manifest, Resource, is_controlled_by, key_of, name_of
+from paddock.kube.meta import POD_GROUPS, PODS, SERVICES, Key, Manifest, Resource, is_controlled_by
 from paddock.kube.times import Moment, format_time
 
 MAX_CONCURRENT_WRITES = 64
@@ -42,7 +45,10 @@ MISSED_SECONDS = 1.0
 """Until the next reconcile, where an optional patch was missed: nothing else may come that would make one."""
 
 FIRST_BATCH = 16
-"""Pods in the first batch; each further batch has twice as many. A small job fits into the first."""
+"""Creates in the first batch; each further batch has twice as many. A small job fits into the first."""
+
+MOST_NAMED = 50
+"""Objects that a refusal names; it is recorded in the status of the job."""
 
 _log = logging.getLogger(__name__)
 
@@ -62,8 +68,7 @@ class Failure:
 
     def __str__(self) -> str:
         verb = type(self.action).__name__.lower()
-        name = name_of(self.action.manifest) if isinstance(self.action, Create) else self.action.key.name
-        return f"cannot {verb} {self.action.resource.kind} {name}: {self.error.message}"
+        return f"cannot {verb} {self.action.resource.kind} {self.action.key.name}: {self.error.message}"
 
 
 _REFUSALS = (BadRequest, Forbidden, Invalid, TooLarge)
@@ -73,36 +78,41 @@ def read_refusal(failures: Sequence[Failure], previous: Refusal | None = None) -
     """The creates that the server refused for a reason that a person must fix; without one, those that failed for a
     reason that may pass, and how many times in a row. `previous`: of the reconcile before."""
     creates = [
-        (f"{action.resource.kind} {name_of(action.manifest)}", failure.error)
+        (f"{action.resource.kind} {action.key.name}", failure.error)
         for failure in failures
         if isinstance(action := failure.action, Create) and not is_namespace_terminating(failure.error)
     ]
     refused = [(name, error) for name, error in creates if isinstance(error, _REFUSALS)]
     if refused:
-        return Refusal(tuple(name for name, _ in refused), refused[0][1].message)
-    return plan_next_try([name for name, _ in creates], creates[0][1].message, previous) if creates else None
+        return Refusal(tuple(name for name, _ in refused[:MOST_NAMED]), refused[0][1].message)
+    names = [name for name, _ in creates[:MOST_NAMED]]
+    return plan_next_try(names, creates[0][1].message, previous) if creates else None
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """`blocked`: names that objects of other owners have. `stale`: an action met another write; the caller must queue
     the job again, as no event may follow that would do it. `missed`: an optional action failed and may succeed later.
-    `unmet`: why the server refused the first optional create; empty if it refused none."""
+    `unmet`: why the server refused the first optional create; empty if it refused none. `cut`: the job was changed
+    meanwhile, so not all was created."""
 
     blocked: tuple[tuple[Resource, Key], ...] = ()
     stale: bool = False
     missed: bool = False
     unmet: str = ""
+    cut: bool = False
     failures: tuple[Failure, ...] = ()
 
     def look_again(self, after: float | None) -> float | None:
         """Seconds until the next reconcile; `after`: those of the plan."""
-        if self.blocked:
+        if self.blocked or self.cut:
             return 0.0
         return min(after or math.inf, MISSED_SECONDS) if self.missed else after
 
 
-_DONE, _STALE, _MISSED = Outcome(), Outcome(stale=True), Outcome(missed=True)
+_DONE, _STALE, _MISSED, _CUT = Outcome(), Outcome(stale=True), Outcome(missed=True), Outcome(cut=True)
+_BATCHED = (PODS, SERVICES)
+"""Of these a job has as many as ranks."""
 
 
 def plan_batches(creates: Sequence[Create]) -> list[Sequence[Create]]:
@@ -122,21 +132,26 @@ class Executor:
         self._cache = cache
         self._clock = clock
         self._slots = asyncio.Semaphore(MAX_CONCURRENT_WRITES)
+        self._building = asyncio.Lock()
 
-    async def apply_actions(self, job: Job, actions: Sequence[Action]) -> Outcome:
-        creates = [action for action in actions if isinstance(action, Create) and action.resource == PODS]
-        others = [action for action in actions if not (isinstance(action, Create) and action.resource == PODS)]
-        results = await asyncio.gather(self._apply_all(job, others), self._create_pods(job, creates))
-        return _join(results)
+    async def apply_actions(
+        self, job: Job, actions: Sequence[Action], still_wanted: Callable[[], bool] = lambda: True
+    ) -> Outcome:
+        """`still_wanted`: whether the job is the one that was decided on; asked before each create of a batch."""
+        creates = [action for action in actions if isinstance(action, Create) and action.resource in _BATCHED]
+        others = [action for action in actions if not (isinstance(action, Create) and action.resource in _BATCHED)]
+        batched = (
+            self._create_all(job, [create for create in creates if create.resource == resource], still_wanted)
+            for resource in _BATCHED
+        )
+        return _join(await asyncio.gather(*(self._apply(job, action) for action in others), *batched))
 
-    async def _apply_all(self, job: Job, actions: Iterable[Action]) -> Outcome:
-        return _join(await asyncio.gather(*(self._apply(job, action) for action in actions)))
-
-    async def _create_pods(self, job: Job, creates: Sequence[Create]) -> Outcome:
+    async def _create_all(self, job: Job, creates: Sequence[Create], still_wanted: Callable[[], bool]) -> Outcome:
         outcome = _DONE
         for batch in plan_batches(creates):
-            outcome = _join((outcome, await self._apply_all(job, batch)))
-            if outcome.failures or outcome.unmet or outcome.missed:
+            results = await asyncio.gather(*(self._apply(job, create, still_wanted) for create in batch))
+            outcome = _join((outcome, *results))
+            if outcome.failures or outcome.unmet or outcome.missed or outcome.cut:
                 break
         return outcome
 
@@ -155,12 +170,12 @@ class Executor:
         except NotFound:
             return None
 
-    async def _apply(self, job: Job, action: Action) -> Outcome:
+    async def _apply(self, job: Job, action: Action, still_wanted: Callable[[], bool] = lambda: True) -> Outcome:
         try:
             async with self._slots:
                 match action:
                     case Create():
-                        return await self._create(job, action)
+                        return await self._create(job, action) if still_wanted() else _CUT
                     case Delete():
                         return await self._delete(action)
                     case Patch():
@@ -175,9 +190,10 @@ class Executor:
             return Outcome(failures=(failure,))
 
     async def _create(self, job: Job, action: Create) -> Outcome:
-        resource, key = action.resource, key_of(action.manifest)
+        resource, key = action.resource, action.key
+        manifest = await self._build(action)
         try:
-            existing = await self._api.create(resource, action.manifest)
+            existing = await self._api.create(resource, manifest)
         except AlreadyExists:
             try:
                 existing = await self._api.get(resource, key.namespace, key.name)
@@ -188,6 +204,15 @@ class Executor:
         # Also a foreign object: the next reconcile must see it, or it would create and fail again.
         self._cache.assume(resource, existing)
         return _DONE if is_controlled_by(existing, job.uid) else Outcome(blocked=((resource, key),))
+
+    async def _build(self, action: Create) -> Manifest:
+        """One in a turn of the loop: what else is due waits for one template, and not for dozens."""
+        if action.resource not in _BATCHED:
+            return action.manifest
+        async with self._building:
+            manifest = action.manifest
+            await asyncio.sleep(0)
+        return manifest
 
     async def _delete(self, action: Delete) -> Outcome:
         key = action.key
@@ -229,6 +254,7 @@ def _join(outcomes: Sequence[Outcome]) -> Outcome:
         stale=any(outcome.stale for outcome in outcomes),
         missed=any(outcome.missed for outcome in outcomes),
         unmet=next((outcome.unmet for outcome in outcomes if outcome.unmet), ""),
+        cut=any(outcome.cut for outcome in outcomes),
         failures=tuple(failure for outcome in outcomes for failure in outcome.failures),
     )
 

@@ -25,6 +25,7 @@ from paddock.jobs.actions import Create, EventNote, Plan
 from paddock.jobs.apis import JobApi
 from paddock.jobs.datasets import find_awaited
 from paddock.jobs.elastic.fitting import fit
+from paddock.jobs.labels import CANCEL_ANNOTATION
 from paddock.jobs.model import Settings, Status
 from paddock.jobs.objects import observation
 from paddock.jobs.plan import plan
@@ -43,6 +44,8 @@ from paddock.kube.meta import (
     Key,
     Manifest,
     Resource,
+    annotations_of,
+    is_deleting,
     metadata,
     uid_of,
     version_of,
@@ -315,7 +318,7 @@ class Controller:
             # This job may be deleted and created again by now: then these objects may belong to its successor. A live
             # GET after they were observed rules that out.
             await self._recorder.check_uid(ref, job.uid)
-        outcome = await self._executor.apply_actions(job, decided.actions)
+        outcome = await self._executor.apply_actions(job, decided.actions, lambda: self._stands(ref, manifest))
         state.refused = read_refusal(outcome.failures, decision.observed.refused)
         if state.note_asked(decided.actions, outcome.unmet, self._clock()):
             self._queue.put_off(ref, _SOON)
@@ -329,6 +332,11 @@ class Controller:
         if outcome.stale:
             raise Conflict(f"what {ref} was to act on was written meanwhile")
         return 0.0 if self._goes_on(ref, decided, outcome) else outcome.look_again(decided.requeue_after)
+
+    def _stands(self, ref: JobRef, decided_on: Manifest) -> bool:
+        """Whether the job, as far as is known, was neither deleted, nor suspended or edited, since this was read."""
+        cached = self._informers.get(*ref)
+        return cached is not None and _read_wishes(cached) == _read_wishes(decided_on)
 
     def _goes_on(self, ref: JobRef, decided: Plan, outcome: Outcome) -> bool:
         """Whether more follows at once from what was created: no event of an own write queues a job."""
@@ -379,13 +387,21 @@ class Controller:
         state = self._states[ref]
         if decided.status.phase.terminal:
             state.port = None
-        for action in decided.actions:
-            if isinstance(action, Create) and action.resource == PODS:
-                state.port = observation.read_held_port(action.manifest) or state.port
+        state.port = next(filter(None, map(observation.read_planned_port, decided.actions)), state.port)
 
     def _publish(self, manifest: Manifest, notes: Iterable[EventNote]) -> None:
         for note in notes:
             self._events.publish(manifest, note.reason, note.message, note.type)
+
+
+def _read_wishes(manifest: Manifest) -> tuple[object, ...]:
+    """What changes when a user wants something else of the job: a cancellation is an annotation."""
+    return (
+        uid_of(manifest),
+        metadata(manifest).get("generation"),
+        is_deleting(manifest),
+        annotations_of(manifest).get(CANCEL_ANNOTATION),
+    )
 
 
 def _build_refusal(refusal: InvalidJob) -> list[EventNote]:

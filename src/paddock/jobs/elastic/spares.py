@@ -19,10 +19,10 @@ from paddock.jobs.elastic.lacking import find_lacking, find_message
 from paddock.jobs.elastic.size import larger_left
 from paddock.jobs.labels import SPARE_LABEL
 from paddock.jobs.model import Asked, Job, Pod, PodPhase, Rank, Settings, Status
-from paddock.jobs.objects.pods import build_pod
+from paddock.jobs.objects.pods import build_pod, pod_name
 from paddock.jobs.objects.queued import leave_group
 from paddock.jobs.policies.children import plan_pod_delete
-from paddock.kube.meta import PODS, Manifest
+from paddock.kube.meta import PODS, Key, Manifest
 from paddock.kube.times import Moment
 
 ASK_SECONDS = 5.0
@@ -76,7 +76,7 @@ def plan_spares(
     again = _ask_left(asked, now, settings) if missing else None
     # A quota or a webhook that refuses them says that there is no room, and nothing about a gang that trains.
     creates = (
-        Create(PODS, build_spare(job, rank, status.attempt, settings, claims), optional=True)
+        Create(PODS, SparePod(job, rank, status.attempt, settings, claims), optional=True)
         for rank in (missing if again == 0 else ())
     )
     looks = (again or None, _look_left(job, spares, now, settings))
@@ -86,6 +86,24 @@ def plan_spares(
 
 def delete_spares(job: Job, spares: Sequence[Pod]) -> tuple[Delete, ...]:
     return tuple(plan_pod_delete(job, pod) for pod in spares if not pod.deleting)
+
+
+@dataclass(frozen=True, slots=True)
+class SparePod:
+    """A `Recipe`, with the arguments of `build_spare`."""
+
+    job: Job
+    rank: Rank
+    attempt: int
+    settings: Settings
+    claims: Mapping[str, str]
+
+    @property
+    def key(self) -> Key:
+        return Key(self.job.key.namespace, pod_name(self.job, self.rank))
+
+    def build(self) -> Manifest:
+        return build_spare(self.job, self.rank, self.attempt, self.settings, self.claims)
 
 
 def build_spare(job: Job, rank: Rank, attempt: int, settings: Settings, claims: Mapping[str, str]) -> Manifest:

@@ -77,7 +77,7 @@ def build_environment(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
 def _build_static(job: Job, rank: Rank, port: int | None) -> list[EnvVar]:
     first = first_rank(job)
     address, at = host_name(job, first), str(port or _port_of(job, first.role))
-    number = str(job.ranks().index(rank))
+    number = str(job.number_of(rank))
     return [
         build_value("MASTER_PORT", at),
         build_value("PET_MASTER_PORT", at),

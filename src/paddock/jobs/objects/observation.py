@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from paddock.jobs.actions import Delete, Plan
+from paddock.jobs.actions import Action, Create, Delete, Plan
 from paddock.jobs.datasets import find_named
 from paddock.jobs.labels import ADDRESSES_ANNOTATION, AUTOSCALER_ANNOTATION, POD_GROUP_ANNOTATION, PORT_ANNOTATION
 from paddock.jobs.model import Child, Datasets, Job, NodeCondition, NodeState, Observed, Pod, Status
@@ -130,6 +130,11 @@ def read_held_port(pod: Mapping[str, Any]) -> int | None:
     port = int(written) if _PORT.fullmatch(written) else 0
     ended = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
     return port if 0 < port <= _LAST_PORT and not ended else None
+
+
+def read_planned_port(action: Action) -> int | None:
+    """The first port of the block of a pod that is to be created."""
+    return action.recipe.port if isinstance(action, Create) and isinstance(action.recipe, pods.RankPod) else None
 
 
 def missing_pods(job: Job, status: Status, observed: Observed) -> tuple[str, ...]:

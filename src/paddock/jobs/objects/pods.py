@@ -12,6 +12,7 @@ back in `jobs.objects.observed`. This module exports the functions of both.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -53,9 +54,11 @@ from paddock.jobs.objects.queued import mark_pod
 from paddock.jobs.objects.schedulers import find_pod_groups, find_scheduler, is_of_volcano
 from paddock.jobs.objects.substitutions import SUBSTITUTED_ANNOTATION, is_substituting, substitute, write_original
 from paddock.jobs.objects.variables import ATTEMPT, CHECKPOINTS, OUTPUTS, merge_variables
-from paddock.kube.meta import KUBERNETES_POD_GROUPS, POD_GROUPS, Manifest, owner_reference
+from paddock.kube.meta import KUBERNETES_POD_GROUPS, POD_GROUPS, Key, Manifest, owner_reference
 
 __all__ = [
+    "RankPod",
+    "RankService",
     "build_config_map",
     "build_pod",
     "build_pod_group",
@@ -101,6 +104,41 @@ def build_pod(
         "metadata": metadata,
         "spec": mount_datasets(job, _spec(job, role, rank, attempt, port, settings), claims),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class RankPod:
+    """The `Recipe` of a rank's pod, with the arguments of `build_pod`."""
+
+    job: Job
+    rank: Rank
+    attempt: int
+    port: int | None
+    settings: Settings
+    renewal: int = 0
+    claims: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> Key:
+        return Key(self.job.key.namespace, pod_name(self.job, self.rank))
+
+    def build(self) -> Manifest:
+        return build_pod(self.job, self.rank, self.attempt, self.port, self.settings, self.renewal, self.claims)
+
+
+@dataclass(frozen=True, slots=True)
+class RankService:
+    """The `Recipe` of a rank's Service."""
+
+    job: Job
+    rank: Rank
+
+    @property
+    def key(self) -> Key:
+        return Key(self.job.key.namespace, host_name(self.job, self.rank))
+
+    def build(self) -> Manifest:
+        return build_service(self.job, self.rank)
 
 
 def output_directory(job: Job, settings: Settings) -> str | None:

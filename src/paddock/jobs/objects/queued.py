@@ -39,7 +39,7 @@ def find_pod_queue(job: Job) -> str:
 
 def starts_alone(job: Job) -> bool:
     """Whether a rank may start again without the others, in the attempt that it was in."""
-    return job.scope is RestartScope.POD or any(rejoins(job, rank) for rank in job.ranks())
+    return job.scope is RestartScope.POD or any(rejoins(job, rank) for role in job.roles for rank in role.ends())
 
 
 def mark_pod(job: Job, attempt: int, labels: dict[str, str], annotations: dict[str, str]) -> None:

@@ -47,12 +47,12 @@ def merge_variables(job: Job, rank: Rank, theirs: Sequence[EnvVar], ours: Sequen
 
 def read_variable_notices(job: Job, path_of: Callable[[Role], str]) -> Iterator[Problem]:
     """A warning for each variable of the user's that Paddock overwrites, or that does not do what it seems to."""
-    shared = _shared_names(job)
+    named = {entry["name"] for role in job.roles for entry in _read_env(job, role)}
+    # Once, as it has the endpoints of all ranks.
+    shared = _shared(job) if named.intersection(_shared_names(job)) else {}
     for role in job.roles:
-        containers = role.template["spec"]["containers"]
-        index = main_container(job, containers)
-        entries = containers[index].get("env") or ()
-        ours = [_of_rank(job, rank) for rank in _ends(role)] if entries else []
+        index, entries = main_container(job, role.template["spec"]["containers"]), _read_env(job, role)
+        ours = [_of_rank(job, rank) for rank in role.ends()] if entries else []
         for number, entry in enumerate(entries):
             said = _judge(job, role, entry, [each[entry["name"]] for each in ours if entry["name"] in each], shared)
             if said is not None:
@@ -61,9 +61,9 @@ def read_variable_notices(job: Job, path_of: Callable[[Role], str]) -> Iterator[
 
 
 def _judge(
-    job: Job, role: Role, entry: Mapping[str, Any], ours: Sequence[EnvVar], shared: Collection[str]
+    job: Job, role: Role, entry: Mapping[str, Any], ours: Sequence[EnvVar], shared: Mapping[str, str]
 ) -> Phrase | None:
-    """`ours`: the entries of this name that ranks get; `shared`: the names that all ranks share."""
+    """`ours`: the entries of this name that ranks get; `shared`: what all ranks share."""
     name, own = entry["name"], FRAMEWORKS[job.framework].own_variables(job, role.name)
     if ours and _is_corrected(job, name):
         said = phrase("is overwritten: each rank gets a {name} of its own, its index", name=name)
@@ -73,7 +73,7 @@ def _judge(
         return None if all(_same(entry, each) for each in ours) else _keep(name) if name in own.kept else said
     if told_apart := own.left_out.get(name) or own.beside.get(name):
         return told_apart
-    if name not in shared or entry.get("value") == _shared(job)[name]:
+    if name not in shared or entry.get("value") == shared[name]:
         return None
     if name in own.kept:
         return _keep(name)
@@ -90,10 +90,10 @@ def _keep(name: str) -> Phrase:
     )
 
 
-def _ends(role: Role) -> tuple[Rank, ...]:
-    """The first rank and the last: where they have the same value, all have."""
-    ranks = role.ranks()
-    return tuple(dict.fromkeys((*ranks[:1], *ranks[-1:])))
+def _read_env(job: Job, role: Role) -> Sequence[Mapping[str, Any]]:
+    """The variables of the container that trains."""
+    containers = role.template["spec"]["containers"]
+    return containers[main_container(job, containers)].get("env") or ()
 
 
 def _of_rank(job: Job, rank: Rank) -> dict[str, EnvVar]:
@@ -104,7 +104,8 @@ def _of_rank(job: Job, rank: Rank) -> dict[str, EnvVar]:
 
 
 def _is_corrected(job: Job, name: str) -> bool:
-    return any(entry["name"] == name for entry in FRAMEWORKS[job.framework].build_corrected(job, job.ranks()[0]))
+    first = next(rank for role in job.roles for rank in role.ends())
+    return any(entry["name"] == name for entry in FRAMEWORKS[job.framework].build_corrected(job, first))
 
 
 def _is_index(entry: Mapping[str, Any]) -> bool:

@@ -10,7 +10,7 @@ somebody else made is used as it is: it is never changed or deleted.
 
 from __future__ import annotations
 
-from paddock.jobs.actions import Create, Delete, EventNote, Patch
+from paddock.jobs.actions import Built, Create, Delete, EventNote, Patch
 from paddock.jobs.model import Child, Job, Observed, Phase, Settings, Status
 from paddock.jobs.objects.children import build_autoscaler
 from paddock.kube.meta import Key, annotations_of
@@ -27,7 +27,7 @@ def plan_autoscaler(job: Job, observed: Observed, settings: Settings) -> tuple[C
         return plan_autoscaler_removal(job, observed)
     wanted = build_autoscaler(job, resource)
     if there is None:
-        return (Create(resource, wanted),)
+        return (Create(resource, Built(wanted)),)
     if not there.owned or there.deleting or there.asked in annotations_of(wanted).values():
         return ()
     patch = {"metadata": {"annotations": dict(annotations_of(wanted))}, "spec": wanted["spec"]}

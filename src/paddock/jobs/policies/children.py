@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from paddock.jobs.actions import Create, Delete, Patch
+from paddock.jobs.actions import Built, Create, Delete, Patch
 from paddock.jobs.model import Child, Job, Observed, Pod, Rank, Settings, Status
 from paddock.jobs.objects import pods
 from paddock.jobs.objects.pod_groups import build_change
@@ -28,7 +28,7 @@ def plan_pods(
 ) -> tuple[Create, ...]:
     """`claims`: by Dataset what the pods mount of it."""
     return tuple(
-        Create(PODS, pods.build_pod(job, rank, status.attempt, port, settings, status.renewal(rank), claims))
+        Create(PODS, pods.RankPod(job, rank, status.attempt, port, settings, status.renewal(rank), claims))
         for rank in ranks
     )
 
@@ -38,9 +38,7 @@ def plan_services(job: Job, observed: Observed) -> tuple[Create, ...]:
     # A Service that is being deleted keeps its name until it is gone.
     there = {child.name for child in observed.services}
     return tuple(
-        Create(SERVICES, pods.build_service(job, rank))
-        for rank in job.ranks()
-        if pods.host_name(job, rank) not in there
+        Create(SERVICES, pods.RankService(job, rank)) for rank in job.ranks() if pods.host_name(job, rank) not in there
     )
 
 
@@ -52,7 +50,7 @@ def plan_pod_group(job: Job, observed: Observed, settings: Settings) -> tuple[Cr
         return ()
     group = observed.pod_group
     if group is None:
-        return (Create(resource, pods.build_pod_group(job, resource)),)
+        return (Create(resource, Built(pods.build_pod_group(job, resource))),)
     change = None if group.deleting or not group.owned else build_change(job, group)
     if change is None:
         return ()
@@ -68,7 +66,7 @@ def plan_config_map(job: Job, status: Status, observed: Observed) -> tuple[Creat
     addresses = {pod.rank: pod.address for pod in gang if pod.address}
     if any(rank not in addresses for rank in job.ranks()):
         return ()
-    return (Create(CONFIG_MAPS, pods.build_config_map(job, status.attempt, addresses, kept_port(gang))),)
+    return (Create(CONFIG_MAPS, Built(pods.build_config_map(job, status.attempt, addresses, kept_port(gang)))),)
 
 
 def plan_leftovers(job: Job, status: Status, observed: Observed) -> tuple[Delete, ...]:

@@ -19,7 +19,7 @@ from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import Phrase, phrase, render
 from paddock.jobs.views.stored import StoredJob
 from paddock.kube.datasets import DatasetStatus, read_status
-from paddock.kube.meta import DATASETS, Key, name_of
+from paddock.kube.meta import DATASETS, Key
 from paddock.kube.times import Moment, format_time
 
 
@@ -138,7 +138,7 @@ def _tell_counts(counts: Counts | None) -> str:
 def _show_action(action: Action) -> ActionRow:
     kind = action.resource.kind
     if isinstance(action, Create):
-        return ActionRow(phrase("create"), kind, name_of(action.manifest))
+        return ActionRow(phrase("create"), kind, action.key.name)
     if isinstance(action, Delete):
         return ActionRow(phrase("delete"), kind, action.key.name, action.grace)
     return ActionRow(phrase("change"), kind, action.key.name)
