@@ -21,6 +21,7 @@ from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import PORTS_IN_BLOCK, RestartPolicy
 from paddock.jobs.objects import pods
 from paddock.jobs.policies.ports import choose_port
+from paddock.kube.meta import annotations_of
 from support.operator_seam import build_job
 
 NETWORKS = ["PodIP", "Service", "Host"]
@@ -127,9 +128,10 @@ def test_a_side_car_that_is_the_first_container_and_the_users_host_name_stay_unc
     spec = job["spec"]["worker"]["template"]["spec"]
     spec["containers"].insert(0, {"name": "proxy", "image": "proxy:1"})
     spec |= {"hostname": "mine", "subdomain": "ours"}
-    pod = pod_of(PADDLEPADDLE.read_job(stored(job)), "worker-0")["spec"]
+    made = pod_of(PADDLEPADDLE.read_job(stored(job)), "worker-0")
+    pod = made["spec"]
     proxy, trained = pod["containers"]
     assert proxy == {"name": "proxy", "image": "proxy:1"}
     assert {"TRAINING_ROLE", "PADDLE_TRAINER_ID"} <= {entry["name"] for entry in trained["env"]}
-    assert trained["envFrom"] == [{"configMapRef": {"name": "demo"}}]
+    assert trained["envFrom"] == [{"configMapRef": {"name": annotations_of(made)["paddock.dev/config-map"]}}]
     assert (pod["hostname"], pod["subdomain"]) == ("mine", "ours")

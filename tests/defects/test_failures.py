@@ -22,12 +22,13 @@ from defects.users_jobs import pod_of, read
 from paddock.jobs.model import Settings
 from paddock.jobs.policies.release import FINALIZER
 from paddock.kube.errors import Forbidden, NotFound
-from paddock.kube.meta import CONFIG_MAPS, EVENTS, PODS, Manifest, uid_of
+from paddock.kube.meta import EVENTS, PODS, Manifest, uid_of
 from support.operator_seam import (
     JOBS,
     Request,
     Seam,
     build_job,
+    find_config_map,
     have_pods,
     pods_of,
     running,
@@ -136,7 +137,7 @@ async def test_a_rank_that_was_moved_makes_a_gang_with_the_new_addresses(world: 
         await world.api.delete(PODS, world.namespace, "demo-ps-0", grace=0)
         await until(lambda: _new_gang(world, before, 4))
         await start_gang(world, base=20)
-        endpoints = await until(lambda: _endpoints(world, "demo-attempt-1"))
+        endpoints = await until(lambda: _endpoints(world, 1))
     assert endpoints["PADDLE_PSERVERS_IP_PORT_LIST"] == "10.98.0.20:36000,10.98.0.21:36000"
     assert endpoints["PADDLE_TRAINERS"] == "10.98.0.22,10.98.0.23"
     status = await status_of(world.api, namespace=world.namespace)
@@ -151,7 +152,7 @@ async def test_edited_replicas_make_a_gang_that_knows_its_size(world: World) -> 
         await world.api.patch(JOBS, world.namespace, "demo", {"spec": {"worker": {"replicas": 3}}})
         await until(lambda: _new_gang(world, before, 5))
         await start_gang(world, base=20, count=5)
-        endpoints = await until(lambda: _endpoints(world, "demo-attempt-1"))
+        endpoints = await until(lambda: _endpoints(world, 1))
     assert (endpoints["PADDLE_TRAINERS_NUM"], endpoints["PADDLE_TRAINERS"].count(",")) == ("3", 2)
 
 
@@ -160,11 +161,8 @@ async def _new_gang(world: World, before: dict[str, Manifest], count: int) -> bo
     return bool(now) and {uid_of(pod) for pod in now.values()}.isdisjoint(uid_of(pod) for pod in before.values())
 
 
-async def _endpoints(world: World, name: str) -> dict[str, str]:
-    try:
-        return dict((await world.api.get(CONFIG_MAPS, world.namespace, name))["data"])
-    except NotFound:
-        return {}
+async def _endpoints(world: World, attempt: int) -> dict[str, str]:
+    return dict((await find_config_map(world.api, world.namespace, attempt)).get("data") or {})
 
 
 async def test_a_job_that_is_being_deleted_gets_no_new_pods(world: World) -> None:

@@ -14,8 +14,8 @@ from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Rank, Settings
 from paddock.jobs.objects import pods
 from paddock.kube.errors import AlreadyExists, NotFound
-from paddock.kube.meta import CONFIG_MAPS, CRDS, PODS, VOLCANO_POD_GROUPS, Manifest, uid_of
-from support.operator_seam import JOBS, build_job, have_pods, running, set_phase, status_of
+from paddock.kube.meta import CRDS, PODS, VOLCANO_POD_GROUPS, Manifest, uid_of
+from support.operator_seam import JOBS, build_job, find_config_map, have_pods, running, set_phase, status_of
 from support.waiting import until
 from support.worlds import World
 
@@ -35,7 +35,7 @@ async def test_a_pod_group_that_is_not_running_stops_neither_the_config_map_nor_
         await api.patch(VOLCANO_POD_GROUPS, namespace, "demo", {"status": {"phase": phase}})
         for number, pod in enumerate(sorted(before), 2):
             await set_phase(api, pod, "Running", address=f"10.98.0.{number}", namespace=namespace)
-        await until(lambda: _has(world, "demo"))
+        await until(lambda: find_config_map(world.api, world.namespace))
         await until(lambda: _in_phase(world, "Running"))
         await api.delete(PODS, namespace, "demo-worker-0", grace=0)
         after = await until(lambda: _new_gang(world, before))
@@ -63,14 +63,6 @@ async def _install_pod_groups(world: World) -> None:
 async def _served(world: World) -> bool:
     try:
         await world.api.list(VOLCANO_POD_GROUPS, world.namespace)
-    except NotFound:
-        return False
-    return True
-
-
-async def _has(world: World, config_map: str) -> bool:
-    try:
-        await world.api.get(CONFIG_MAPS, world.namespace, config_map)
     except NotFound:
         return False
     return True

@@ -25,6 +25,7 @@ from paddock.jobs.model import (
     Settings,
     Status,
 )
+from paddock.jobs.names import config_map_name
 from paddock.jobs.plan import plan
 from paddock.kube.meta import CONFIG_MAPS, SERVICES, Key, Resource
 
@@ -80,7 +81,7 @@ def build_pods(job: Job, attempt: int = 0, phase: PodPhase = PodPhase.RUNNING, *
             address=f"127.0.0.{number}",
             node="laptop",
             started=NOW - 60,
-            **changes,
+            **{"config_map": config_map_name(job, attempt), **changes},
         )
         for number, rank in enumerate(job.ranks(), 2)
     )
@@ -91,8 +92,7 @@ def build_services(job: Job) -> tuple[Child, ...]:
 
 
 def build_config_maps(job: Job, attempt: int = 0) -> tuple[Child, ...]:
-    name = job.key.name if attempt == 0 else f"{job.key.name}-attempt-{attempt}"
-    return (Child(CONFIG_MAPS, name, f"config-{attempt}"),)
+    return (Child(CONFIG_MAPS, config_map_name(job, attempt), f"config-{attempt}"),)
 
 
 def observe(job: Job, pods: Iterable[Pod] | None = None, attempt: int = 0, **changes: Any) -> Observed:

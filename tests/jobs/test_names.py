@@ -66,8 +66,18 @@ def test_a_name_that_fits_everywhere_is_used_unchanged(name: str) -> None:
     """So objects of paddle-operator are found."""
     job = called(name)
     assert names.host_name(job, WORKER) == names.rank_label(job, WORKER) == names.pod_name(job, WORKER)
-    assert names.job_label(name) == names.pod_group_name(job, POD_GROUPS) == names.config_map_name(job, 0) == name
-    assert names.config_map_name(job, 3) == f"{name}-attempt-3"
+    assert names.job_label(name) == names.pod_group_name(job, POD_GROUPS) == name
+    assert names.former_config_map_name(job, 0) == name
+    assert names.former_config_map_name(job, 3) == f"{name}-attempt-3"
+
+
+def test_no_attempt_of_any_job_has_the_config_map_of_another() -> None:
+    """A kubelet keeps one that is immutable by its name, also for the pods of the next job of that name."""
+    job = called("demo")
+    jobs = [replace(job, uid=uid) for uid in ("u-1", "u-2", "u-3")]
+    made = [function(each, attempt) for each in jobs for attempt in range(20)
+            for function in (names.config_map_name, names.former_config_map_name)]  # fmt: skip
+    assert len(set(made)) == len(jobs) * 20 + 20, "those of before were the same for every job of a name"
 
 
 @given(JOB_NAMES, JOB_NAMES)

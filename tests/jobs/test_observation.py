@@ -9,7 +9,15 @@ import pytest
 
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Job, NodeCondition, NodeState, Observed
-from paddock.jobs.objects.observation import missing_pods, owner_in, read_held_port, read_node, read_observed
+from paddock.jobs.names import config_map_name
+from paddock.jobs.objects.observation import (
+    find_children,
+    missing_pods,
+    owner_in,
+    read_held_port,
+    read_node,
+    read_observed,
+)
 from paddock.kube.meta import CONFIG_MAPS, POD_GROUPS, PODS, SERVICES, Key, Manifest, Resource, key_of
 from paddock.operator.informers import _choose_trim
 from support.operator_seam import JOBS, build_job
@@ -24,12 +32,8 @@ class ListView:
     def get(self, resource: Resource, key: Key) -> Manifest | None:
         return next((found for kind, found in self.objects if (kind, key_of(found)) == (resource, key)), None)
 
-    def owned(self, resource: Resource, uid: str) -> list[Manifest]:
-        return [
-            found
-            for kind, found in self.objects
-            if kind == resource and any(owner["uid"] == uid for owner in found["metadata"].get("ownerReferences", ()))
-        ]
+    def children(self, resource: Resource, owner: Resource, key: Key) -> list[Manifest]:
+        return find_children((found for kind, found in self.objects if kind == resource), owner, key)
 
 
 UNSCHEDULABLE = {"type": "Unschedulable", "status": "True", "message": "2/2 tasks in gang\nunschedulable"}
@@ -88,8 +92,7 @@ def observe(*objects: tuple[Resource, Manifest], attempt: int = 0) -> Observed:
         ((PODS, child("demo-ps-0", namespace="elsewhere")), [], []),  # no owner's reference reaches across namespaces
         ((SERVICES, child("demo-ps-0", namespace="elsewhere")), [], []),
         ((SERVICES, child("demo-ps-0", owner="")), [], ["demo-ps-0"]),
-        ((CONFIG_MAPS, child("demo", owner="")), [], ["demo"]),
-        ((CONFIG_MAPS, child("demo-attempt-1", owner="")), [], []),  # not this attempt's
+        ((CONFIG_MAPS, child("demo", owner="")), [], []),  # a user's own: no attempt needs the name of the job
         ((POD_GROUPS, child("demo", owner="")), [], []),  # a user's own is taken
     ],
 )
@@ -120,8 +123,9 @@ def test_objects_of_a_former_job_of_the_name_are_marked(owner: str, changes: dic
 
 
 def test_the_name_of_the_attempts_config_map_is_needed() -> None:
-    observed = observe((CONFIG_MAPS, child("demo-attempt-1", owner="")), attempt=1)
-    assert [found.name for found in observed.foreign] == ["demo-attempt-1"]
+    name = config_map_name(read_job(), 1)
+    observed = observe((CONFIG_MAPS, child(name, owner="")), attempt=1)
+    assert [found.name for found in observed.foreign] == [name]
 
 
 def test_objects_that_are_being_deleted_are_marked() -> None:

@@ -44,8 +44,9 @@ from paddock.jobs.model import (
     Settings,
     Status,
 )
+from paddock.jobs.names import config_map_name
 from paddock.jobs.plan import plan
-from paddock.kube.meta import CONFIG_MAPS, POD_GROUPS, SERVICES, Key
+from paddock.kube.meta import POD_GROUPS, SERVICES, Key
 
 PS = build_job(ps=2)
 COLLECTIVE = build_job()
@@ -92,7 +93,7 @@ def test_the_config_map_waits_for_the_last_address() -> None:
     planned = plan(PS, status, observe(PS, one_short, config_maps=()), NOW)
     assert (created(planned), reason(planned)) == ([], "WaitingForAddresses")
     planned = plan(PS, status, observe(PS, starting, config_maps=()), NOW)
-    assert (created(planned), reason(planned)) == (["ConfigMap demo"], "WaitingForConfigMap")
+    assert (created(planned), reason(planned)) == ([f"ConfigMap {config_map_name(PS, 0)}"], "WaitingForConfigMap")
     planned = plan(PS, status, observe(PS, starting), NOW)
     assert (created(planned), reason(planned)) == ([], "PodsStarting")
 
@@ -259,7 +260,7 @@ def test_a_restart_is_recorded_then_old_pods_are_deleted_then_after_the_delay_ne
     assert (made.status.phase, reason(made)) == (Phase.PENDING, "WaitingForPods")
 
     ready = observe(job, build_pods(job, 1), 1, config_maps=())
-    assert created(plan(job, made.status, ready, NOW + 11)) == ["ConfigMap demo-attempt-1"]
+    assert created(plan(job, made.status, ready, NOW + 11)) == [f"ConfigMap {config_map_name(job, 1)}"]
 
 
 def test_a_deleted_pod_needs_no_delay() -> None:
@@ -393,27 +394,30 @@ def test_a_finished_job_never_trains_again() -> None:
 # In the way.
 
 
+REMOVE = "kubectl delete -n team services/demo-worker-0"
+
+
 @pytest.mark.parametrize(
     ("others", "args"),
     [
-        ((), {"objects": ["ConfigMap demo"], "former": True}),
-        ((Child(SERVICES, "demo-worker-0", "somebody's"),), {"objects": ["Service demo-worker-0"]}),
+        ((), {"objects": ["Service demo-worker-1"], "former": True}),
+        ((Child(SERVICES, "demo-worker-0", "somebody's"),), {"objects": ["Service demo-worker-0"], "command": REMOVE}),
     ],
 )
 def test_objects_of_a_former_job_are_deleted_and_objects_of_other_owners_are_reported_first(
     others: tuple[Child, ...], args: dict[str, Any]
 ) -> None:
-    left = Child(CONFIG_MAPS, "demo", "gone", former=True)
+    left = Child(SERVICES, "demo-worker-1", "gone", former=True)
     planned = plan(COLLECTIVE, Status(), Observed(foreign=(left, *others)), NOW)
     assert planned.status.cause == cause("ObjectInTheWay", **args)
-    assert planned.actions == (Delete(CONFIG_MAPS, Key(COLLECTIVE.key.namespace, "demo"), "gone"),)
+    assert planned.actions == (Delete(SERVICES, Key(COLLECTIVE.key.namespace, "demo-worker-1"), "gone"),)
 
 
 def test_a_job_waits_for_an_object_of_another_owner_and_does_not_change_it() -> None:
     somebody = Child(SERVICES, "demo-worker-0", "somebody's")
     planned = plan(COLLECTIVE, Status(), Observed(foreign=(somebody,)), NOW)
     assert planned.actions == ()
-    assert planned.status.cause == cause("ObjectInTheWay", objects=["Service demo-worker-0"])
+    assert planned.status.cause == cause("ObjectInTheWay", objects=["Service demo-worker-0"], command=REMOVE)
     assert planned.requeue_after is not None
     running = plan(COLLECTIVE, build_status(COLLECTIVE), observe(COLLECTIVE, foreign=(somebody,)), NOW)
     assert running == Plan(build_status(COLLECTIVE)), "a job that needs nothing is not held up"
@@ -510,7 +514,7 @@ def test_config_maps_of_earlier_attempts_are_deleted() -> None:
 def test_addresses_that_paddle_cannot_read_are_reported_with_the_config_map() -> None:
     pods = tuple(replace(pod, address=f"fd00::{pod.rank.index + 1}") for pod in build_pods(COLLECTIVE))
     planned = plan(COLLECTIVE, build_status(COLLECTIVE), observe(COLLECTIVE, pods, config_maps=()), NOW)
-    assert created(planned) == ["ConfigMap demo"]
+    assert created(planned) == [f"ConfigMap {config_map_name(COLLECTIVE, 0)}"]
     assert [note.reason for note in planned.events] == ["AddressesUnread"]
     again = plan(COLLECTIVE, build_status(COLLECTIVE), observe(COLLECTIVE, pods), NOW)
     assert again.events == ()

@@ -277,7 +277,7 @@ class _One:
     def get(self, resource: Resource, key: Key) -> Manifest | None:
         return self._manifest if resource == self._resource and key == Key("team", "demo") else None
 
-    def owned(self, resource: Resource, uid: str) -> list[Manifest]:
+    def children(self, resource: Resource, owner: Resource, key: Key) -> list[Manifest]:
         return []
 
 

@@ -13,7 +13,7 @@ import pytest
 from paddock.jobs.model import Settings
 from paddock.jobs.views.changes import build_change
 from paddock.kube.errors import Conflict, Invalid, NotFound
-from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, name_of, uid_of
+from paddock.kube.meta import CONFIG_MAPS, PODS, SERVICES, Manifest, labels_of, name_of, uid_of
 from support.operator_seam import JOBS, build_job, pods_of, running, status_of
 from support.waiting import until
 from support.worlds import World
@@ -67,12 +67,11 @@ async def _runs(world: World, attempt: int) -> bool:
 
 async def endpoints(world: World, attempt: int) -> Manifest:
     """The data of this attempt's ConfigMap; there is no other ConfigMap."""
-    name = "demo" if attempt == 0 else f"demo-attempt-{attempt}"
 
     async def told() -> Manifest:
-        maps = {name_of(found): found for found in (await world.api.list(CONFIG_MAPS, world.namespace)).items}
-        maps.pop("kube-root-ca.crt", None)
-        return dict(maps[name]["data"]) if set(maps) == {name} else {}
+        found = (await world.api.list(CONFIG_MAPS, world.namespace, labels="paddock.dev/job=demo")).items
+        maps = {labels_of(each)["paddock.dev/attempt"]: each for each in found}
+        return dict(maps[str(attempt)]["data"]) if set(maps) == {str(attempt)} else {}
 
     found: Manifest = await until(told, WAIT)
     return found
@@ -235,11 +234,8 @@ async def _owned(world: World, uid: str) -> dict[str, Manifest]:
 
 
 async def _told_by(world: World, uid: str) -> Manifest:
-    try:
-        found = await world.api.get(CONFIG_MAPS, world.namespace, "demo")
-    except NotFound:
-        return {}
-    return dict(found["data"]) if found["metadata"]["ownerReferences"][0]["uid"] == uid else {}
+    maps = (await world.api.list(CONFIG_MAPS, world.namespace, labels="paddock.dev/job=demo")).items
+    return next((dict(each["data"]) for each in maps if each["metadata"]["ownerReferences"][0]["uid"] == uid), {})
 
 
 # runPolicy, with a clock that is passed in.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from paddock.jobs.model import Settings
-from paddock.kube.meta import CONFIG_MAPS, SERVICES, Manifest, Resource, name_of
-from support.operator_seam import JOBS, build_job, have_pods, pods_of, running, set_phase, status_of
+from paddock.kube.meta import SERVICES, Manifest, name_of
+from support.operator_seam import JOBS, build_job, find_config_map, have_pods, pods_of, running, set_phase, status_of
 from support.waiting import until
 from support.worlds import World
 
@@ -21,7 +21,7 @@ async def test_a_job_trains_completes_and_is_cleaned_up(world: World) -> None:
         for number, pod in enumerate(sorted(pods)):
             await set_phase(api, pod, "Running", address=f"10.98.0.{number + 2}", namespace=namespace)
         await until(lambda: _in_phase(world, "Running"))
-        config_map = (await until(lambda: _list(world, CONFIG_MAPS, "metadata.name=demo")))[0]
+        config_map = await until(lambda: find_config_map(api, namespace))
         assert config_map["data"]["PADDLE_PSERVERS_IP_PORT_LIST"] == "10.98.0.2:36000,10.98.0.3:36000"
         for worker in ("demo-worker-0", "demo-worker-1"):
             await set_phase(api, worker, "Succeeded", namespace=namespace)
@@ -39,10 +39,6 @@ async def _counts_no_server(world: World) -> Manifest:
 
 async def _in_phase(world: World, phase: str) -> bool:
     return bool((await status_of(world.api, namespace=world.namespace)).get("phase") == phase)
-
-
-async def _list(world: World, resource: Resource, fields: str) -> list[Manifest]:
-    return (await world.api.list(resource, world.namespace, fields=fields)).items
 
 
 async def _has_no_pods(world: World) -> bool:

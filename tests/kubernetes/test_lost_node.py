@@ -17,7 +17,7 @@ import pytest
 
 from paddock.jobs.model import Settings
 from paddock.kube.errors import Conflict, NotFound
-from paddock.kube.meta import CONFIG_MAPS, EVENTS, NODES, PODS, Manifest, is_deleting, name_of, uid_of
+from paddock.kube.meta import CONFIG_MAPS, EVENTS, NODES, PODS, Manifest, is_deleting, labels_of, name_of, uid_of
 from support.operator_seam import JOBS, build_job, running, status_of
 from support.waiting import until
 from support.worlds import ControlPlane, World, open_hollow_nodes, open_real
@@ -88,7 +88,7 @@ async def test_the_ranks_of_a_lost_node_are_forced_away_and_one_new_gang_runs_el
         events = await until(lambda: _forced(world), WAIT)
     assert {pod["spec"]["nodeName"] for pod in second.values()} == {"hollow-1", "hollow-2"} - {lost}
     assert not {uid_of(pod) for pod in first.values()} & {uid_of(pod) for pod in second.values()}
-    assert told == {"demo-attempt-1"}
+    assert told == {"1"}
     assert (status["attempt"], status["restarts"]) == (1, 0)
     stuck = {name for name, pod in first.items() if pod["spec"]["nodeName"] == lost}
     assert sum(event.get("count", 1) for event in events) == len(stuck), "each was forced once"
@@ -108,9 +108,10 @@ async def _waits_for(world: World, node: str) -> bool:
 
 
 async def _config_maps(world: World) -> set[str]:
-    there = {name_of(each) for each in (await world.api.list(CONFIG_MAPS, world.namespace)).items}
-    ours = {name for name in there if name.startswith("demo")}
-    return ours if ours == {"demo-attempt-1"} else set()
+    """The attempts that have one: the second's alone."""
+    there = (await world.api.list(CONFIG_MAPS, world.namespace, labels="paddock.dev/job=demo")).items
+    attempts = {labels_of(each)["paddock.dev/attempt"] for each in there}
+    return attempts if attempts == {"1"} else set()
 
 
 async def _running(world: World) -> Manifest:

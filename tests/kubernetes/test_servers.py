@@ -38,7 +38,7 @@ CAME_THROUGH = End(
     attempt=1,
     restarts=1,
     made={("ps-0", "0"): 1, ("worker-0", "0"): 1, ("ps-0", "1"): 1, ("worker-0", "1"): 1},
-    left=frozenset({"ConfigMap demo-attempt-1"}),
+    left=frozenset({"ConfigMap 1"}),
 )
 
 _LIMIT = 300

@@ -135,7 +135,7 @@ async def test_a_trimmed_pod_reads_as_the_pod_itself(
             assert kept is not None
             assert read_pod(kept) == read_pod(pod)
             assert read_held_port(kept) == read_held_port(pod)
-        assert len(informers.owned(PODS, "u-demo")) == len(pods)
+        assert len(informers.children(PODS, PADDLEPADDLE.resource, key_of(JOB))) == len(pods)
 
 
 async def test_of_other_children_the_metadata_is_kept_without_managed_fields() -> None:
@@ -145,7 +145,11 @@ async def test_of_other_children_the_metadata_is_kept_without_managed_fields() -
     told = [each | {"metadata": {**each["metadata"], "uid": "u", "managedFields": [{"manager": "x"}]}}
             for each in children]  # fmt: skip
     async with informers_of(*told) as informers:
-        kept = [*informers.owned(SERVICES, "u-demo"), *informers.owned(CONFIG_MAPS, "u-demo")]
+        kept = [
+            child
+            for kind in (SERVICES, CONFIG_MAPS)
+            for child in informers.children(kind, PADDLEPADDLE.resource, key_of(JOB))
+        ]
     expected = [{"apiVersion": each["apiVersion"], "kind": each["kind"], "metadata": {**each["metadata"], "uid": "u"}}
                 for each in children]  # fmt: skip
     assert kept == expected

@@ -28,7 +28,6 @@ from paddock.kube.errors import (
     NotFound,
 )
 from paddock.kube.meta import (
-    CONFIG_MAPS,
     EVENTS,
     NODES,
     POD_GROUPS,
@@ -45,6 +44,7 @@ from support.operator_seam import (
     Request,
     Seam,
     build_job,
+    find_config_map,
     have_pods,
     install_jobs,
     install_pod_groups,
@@ -87,7 +87,7 @@ async def test_a_parameter_server_job_runs_to_its_end_and_is_cleaned_up(cluster:
         assert set(pods) == RANKS
         assert {service["metadata"]["name"] for service in (await cluster.list(SERVICES)).items} == RANKS
         await start_gang(cluster, pods)
-        config_map = await until(lambda: _found(cluster, CONFIG_MAPS, "demo"))
+        config_map = await until(lambda: find_config_map(cluster))
         assert "127.0.0.2:" in config_map["data"]["PADDLE_PSERVERS_IP_PORT_LIST"]
         await until(lambda: in_phase(cluster, "Running"))
         for worker in ("demo-worker-0", "demo-worker-1"):

@@ -89,9 +89,9 @@ class Scene:
         await until(patched, _LIFE_SECONDS)
 
     async def objects(self) -> frozenset[str]:
-        """The objects with the job's name, without the job and its events."""
+        """The objects with the job's name, without the job and its events; ConfigMaps by their attempt."""
         found = [
-            f"{resource.kind} {name_of(each)}"
+            f"{resource.kind} {labels_of(each).get(ATTEMPT_LABEL) if resource == CONFIG_MAPS else name_of(each)}"
             for resource in (PODS, SERVICES, CONFIG_MAPS)
             for each in (await self.api.list(resource, self.namespace)).items
             if f"{name_of(each)}-".startswith(f"{self.name}-")

@@ -14,7 +14,7 @@ from typing import Any
 from paddock.apiserver.objects.in_process import LocalApi
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.install.crd import build_crds
-from paddock.jobs.labels import JOB_LABEL
+from paddock.jobs.labels import ATTEMPT_LABEL, JOB_LABEL
 from paddock.jobs.model import Settings
 from paddock.jobs.names import job_label
 from paddock.kube.api import Api, Event
@@ -79,6 +79,12 @@ class Seam(Api):
 def name_request(call: Call[Any]) -> Request:
     resource = f"{call.resource.plural}/{call.subresource}" if call.subresource else call.resource.plural
     return type(call).__name__.lower(), resource, call.name
+
+
+async def find_config_map(api: Api, namespace: str = "default", attempt: int = 0, job: str = "demo") -> Manifest:
+    """The ConfigMap with the endpoints of this attempt; empty if there is none."""
+    labels = f"{JOB_LABEL}={job_label(job)},{ATTEMPT_LABEL}={attempt}"
+    return next(iter((await api.list(CONFIG_MAPS, namespace, labels=labels)).items), {})
 
 
 @asynccontextmanager

@@ -66,11 +66,13 @@ class NoReplicas(Cause):
 
 @dataclass(frozen=True, slots=True)
 class ObjectInTheWay(Cause):
-    """Objects with another owner have names that the job needs. `objects`: `Pod demo-worker-0`. `former`: their owner
-    is a deleted job of the same name, and garbage collection will delete them."""
+    """Objects with another owner, or none, have names that the job needs. `objects`: `Pod demo-worker-0`, of the first
+    of them. `former`: their owner is a deleted job of the same name; they are deleted, and pods of it that have other
+    names are waited for too, as they hold devices. `command`: what a person types to remove what is not deleted."""
 
     objects: tuple[str, ...]
     former: bool = False
+    command: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -357,7 +357,8 @@ class Pod:
     is not ready, of a pod that ran. `scheduler`: the name of the one that is to place it; `looked_at`: a scheduler has
     written its condition PodScheduled. `renewal`: which of the pods of its rank in this attempt it is, 0 the first.
     `lingers`: its program has ended, and another container of it runs on, so it holds its devices. `spare`: it holds
-    room for a larger gang and runs nothing (`jobs.elastic.spares`). `placed`: since when it has its node.
+    room for a larger gang and runs nothing (`jobs.elastic.spares`). `placed`: since when it has its node. `config_map`:
+    the name of the ConfigMap that it waits for, empty where it does not say (`objects.children.find_config_map`).
     """
 
     name: str
@@ -384,6 +385,7 @@ class Pod:
     lingers: bool = False
     spare: bool = False
     placed: Moment | None = None
+    config_map: str = ""
 
     @property
     def ended(self) -> bool:
@@ -394,7 +396,8 @@ class Pod:
 class Child:
     """A Service, ConfigMap or PodGroup of the job: enough to know that it is there and to delete it by UID.
 
-    `owned` is False for a PodGroup that the user created: it is used, and never changed or deleted. `members`: a
+    `owned` is False for a PodGroup that the user created: it is used, and never changed or deleted; and for whatever
+    has another controller or none, which is in the way (`Observed.foreign`). `members`: a
     PodGroup's minMember or minCount, None where it was not read; `min_resources`: the names in its minResources.
     `addresses`: of a ConfigMap, the hash of the addresses in it
     (`jobs.objects.children`); empty where it holds names, or comes from another operator. `former`: its controller is
@@ -468,8 +471,8 @@ class Datasets:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What exists now: the objects whose owner UID is the job's, and `foreign`, other objects with a name that the job
-    needs.
+    """What exists now: the objects whose owner UID is the job's; `foreign`, other objects with a name that the job
+    needs; and `former`, the pods of deleted jobs of its kind and name, whatever their ranks.
 
     `taken_ports` are first ports of blocks that other unfinished jobs hold, and ports that this machine listens on.
     `nodes`: by name, the nodes of pods that should be gone by now (`policies.lost`), or should have started
@@ -485,6 +488,7 @@ class Observed:
     pod_group: Child | None = None
     autoscaler: Child | None = None
     foreign: tuple[Child, ...] = ()
+    former: tuple[Pod, ...] = ()
     taken_ports: frozenset[int] = frozenset()
     nodes: Mapping[str, NodeCondition] = field(default_factory=dict)
     refused: Refusal | None = None

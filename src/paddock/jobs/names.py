@@ -61,13 +61,21 @@ def rank_label(job: Job, rank: Rank) -> str:
 
 
 def config_map_name(job: Job, attempt: int) -> str:
-    """`<job>` for the first attempt, then `<job>-attempt-<n>`."""
+    """`<job>-<hash of the UID>-<n>`: a name that is never used again. A kubelet keeps an immutable ConfigMap, by its
+    name, as long as any pod of its node refers to it, so the pods of a later job would be given the one of a former job
+    (kubernetes/kubernetes#119733). Pods that are there name theirs (`objects.children.find_config_map`)."""
+    return _fit(job.key.name, f"-{_hash(job.uid, 8)}-{attempt}", LONGEST_NAME)
+
+
+def former_config_map_name(job: Job, attempt: int) -> str:
+    """The name in the pods of paddle-operator, `<job>`, and in those of Paddock until 0.1: of the first attempt
+    `<job>`, then `<job>-attempt-<n>`."""
     return job.key.name if attempt == 0 else _fit(job.key.name, f"-attempt-{attempt}", LONGEST_NAME)
 
 
 def queue_group_name(job: Job, attempt: int) -> str:
     """Kueue's name of the pods of one attempt, a label's value. A later job of this name has other groups."""
-    return _fit(job.key.name, f"-{sha256(job.uid.encode()).hexdigest()[:5]}-{attempt}", LONGEST_LABEL)
+    return _fit(job.key.name, f"-{_hash(job.uid, 5)}-{attempt}", LONGEST_LABEL)
 
 
 def pod_group_name(job: Job, resource: Resource) -> str:
@@ -83,8 +91,12 @@ def _fit(name: str, suffix: str, most: int) -> str:
 
 def _shorten(begun: str, name: str, suffix: str, most: int) -> str:
     """The beginning of `begun`, a hash of `name`, and `suffix`: at most `most` characters."""
-    tail = f"-{sha256(name.encode()).hexdigest()[:_DIGITS_OF_HASH]}{suffix}"
+    tail = f"-{_hash(name, _DIGITS_OF_HASH)}{suffix}"
     return begun[: most - len(tail)].rstrip("-.") + tail
+
+
+def _hash(text: str, digits: int) -> str:
+    return sha256(text.encode()).hexdigest()[:digits]
 
 
 def dataset_volume_name(dataset: str, number: int = 1) -> str:

@@ -14,14 +14,18 @@ from paddock.jobs.actions import Action, Create, EventNote
 from paddock.jobs.datasets import find_claims, plan_gate
 from paddock.jobs.facts import Facts
 from paddock.jobs.frameworks.registry import FRAMEWORKS
-from paddock.jobs.model import CauseRecord, Child, Rank
+from paddock.jobs.model import CauseRecord, Child, Job, Observed, Rank
+from paddock.jobs.objects import pods
 from paddock.jobs.policies import children, ports
 from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import FATES, Age, Fate, State
-from paddock.kube.meta import CONFIG_MAPS
+from paddock.kube.meta import CONFIG_MAPS, PODS
 
 RETRY_SECONDS = 30.0
 """Until the next look at what no watch reports: a foreign object that has a name of ours, a port that is still held."""
+
+_MOST_NAMED = 20
+"""Objects that a cause names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +57,8 @@ def read_needs(facts: Facts) -> Needs:
         port = ports.choose_port(job.uid, facts.status.attempt, observed.taken_ports)
         no_port = port is None
     actions = tuple(_missing_objects(facts, port))
-    if observed.foreign and any(isinstance(action, Create) for action in actions):
-        # Kubernetes' garbage collector may take a minute to notice a new kind, so it is not waited for.
-        remains = children.plan_deletes(job, (child for child in observed.foreign if child.former))
-        return Needs(remains, _describe_foreign(observed.foreign), RETRY_SECONDS)
+    if (observed.foreign or observed.former) and any(isinstance(action, Create) for action in actions):
+        return Needs(_plan_removal_of_former(job, observed), _describe_foreign(job, observed), RETRY_SECONDS)
     # Half a gang goes on: its other pods hold devices, and mount the same claims.
     gate = plan_gate(job, observed.datasets, facts.status.cause) if facts.missing and not facts.gang else None
     if gate is not None:
@@ -66,25 +68,48 @@ def read_needs(facts: Facts) -> Needs:
     return Needs(actions)
 
 
-def _describe_foreign(foreign: Sequence[Child]) -> causes.Cause:
+def _plan_removal_of_former(job: Job, observed: Observed) -> tuple[Action, ...]:
+    """Kubernetes' garbage collector may take a minute to notice a new kind, so it is not waited for."""
+    left = children.plan_deletes(job, (child for child in observed.foreign if child.former))
+    there = {action.uid for action in left}
+    pods_left = (pod for pod in observed.former if not pod.deleting and pod.uid not in there)
+    return (*left, *(children.plan_pod_delete(job, pod) for pod in pods_left))
+
+
+def _describe_foreign(job: Job, observed: Observed) -> causes.Cause:
     """Objects that the user must remove are named first; those of a former job are deleted without the user."""
-    others = [child for child in foreign if not child.former]
-    names = tuple(f"{child.resource.kind} {child.name}" for child in others or foreign)
-    return causes.ObjectInTheWay(names, former=not others)
+    others = [child for child in observed.foreign if not child.former]
+    if others:
+        typed = " ".join(f"{child.resource.qualified}/{child.name}" for child in others[:_MOST_NAMED])
+        command = f"kubectl delete -n {job.key.namespace} {typed}"
+        return causes.ObjectInTheWay(_name(others), command=command)
+    left = {(child.resource.kind, child.name): f"{child.resource.kind} {child.name}" for child in observed.foreign}
+    left |= {(PODS.kind, pod.name): f"{PODS.kind} {pod.name}" for pod in observed.former}
+    return causes.ObjectInTheWay(tuple(left.values())[:_MOST_NAMED], former=True)
+
+
+def _name(children: Sequence[Child]) -> tuple[str, ...]:
+    return tuple(f"{child.resource.kind} {child.name}" for child in children[:_MOST_NAMED])
 
 
 def _missing_objects(facts: Facts, port: int | None) -> Iterator[Action]:
     job, status, observed = facts.job, facts.status, facts.observed
     group = children.plan_pod_group(job, observed, facts.settings)
-    yield from group
+    # What has taken the name of the PodGroup is in the way of pods that are to be placed, and of no other.
+    yield from group if facts.missing or not _is_taken(group, observed) else ()
     # The PodGroup is created alone: a scheduler may bind a pod whose group does not exist yet.
     if any(isinstance(action, Create) for action in group) or (observed.pod_group and observed.pod_group.deleting):
         return
     creates = FATES[read_situation(job, status), Age.CURRENT, State.ABSENT] is Fate.CREATE
     yield from children.plan_services(job, observed)
     ranks, claims = find_free_ranks(facts) if creates else (), find_claims(observed.datasets)
-    yield from children.plan_pods(job, status, ranks, port, facts.settings, claims)
+    config_map = pods.find_config_map(job, status.attempt, observed.pods)
+    yield from children.plan_pods(job, status, ranks, port, facts.settings, claims, config_map)
     yield from children.plan_config_map(job, status, observed)
+
+
+def _is_taken(group: Sequence[Action], observed: Observed) -> bool:
+    return any(child.resource == action.resource for action in group for child in observed.foreign)
 
 
 def find_free_ranks(facts: Facts) -> tuple[Rank, ...]:

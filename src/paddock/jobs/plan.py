@@ -172,10 +172,11 @@ def _plan_wait(facts: Facts, wait: Wait) -> Plan:
 def _plan_deletion(facts: Facts) -> Plan:
     """The record alone; that of a finished job does not change."""
     # Kubernetes' garbage collector deletes the children by their owner references, so nothing is deleted here.
-    if facts.status.phase.terminal or facts.status.phase is Phase.TERMINATING:
-        return Plan(facts.status)
-    cause = causes.Deleting().record(facts.now)
-    return Plan(replace(facts.status, phase=Phase.TERMINATING, cause=cause))
+    status = facts.status
+    if not status.phase.terminal and status.phase is not Phase.TERMINATING:
+        status = replace(status, phase=Phase.TERMINATING, cause=causes.Deleting().record(facts.now))
+    # Pods on a lost node would stay for ever, and with them a job that is deleted in the foreground.
+    return _with_force(facts, Plan(status))
 
 
 def _plan_finished(facts: Facts) -> Plan:
@@ -241,7 +242,6 @@ def _plan_gang(facts: Facts) -> Plan:
     smaller = rejoining.runs_on(facts.job, facts.status, facts.gang)
     phase = Phase.RESTARTING if clearing and not smaller else read_phase(facts)
     doubt = deadline.plan_doubt(facts.job, facts.status, facts.now, facts.observed.clock_off)
-    overdue = facts.overdue.cause or doubt
     extra = spares.plan_spares(
         facts.job,
         facts.status,
@@ -256,7 +256,7 @@ def _plan_gang(facts: Facts) -> Plan:
     cause = (
         _clearing_cause(facts, wait)
         if clearing or wait > 0
-        else needs.obstacle or overdue or _waiting_cause(facts, needs, silent.cause) or extra.cause
+        else facts.overdue.cause or needs.obstacle or doubt or _waiting_cause(facts, needs, silent.cause) or extra.cause
     )
     if smaller and isinstance(cause, causes.WaitingForScheduler | causes.WaitingForPodGroup):
         cause = regrouped.explain_smaller(facts.job, facts.status, facts.gang)
@@ -318,7 +318,7 @@ def _clearing_cause(facts: Facts, wait: float) -> causes.Cause | CauseRecord:
 def _waiting_cause(facts: Facts, needs: Needs, silent: causes.Cause | None) -> causes.Cause | None:
     if known := _refused(facts, needs.actions) or silent:
         return known
-    name = pods.config_map_name(facts.job, facts.status.attempt)
+    name = pods.find_config_map(facts.job, facts.status.attempt, facts.observed.pods)
     exists = any(child.name == name for child in facts.observed.config_maps)
     needed = name if pods.needs_config_map(facts.job) else ""
     group, nodes = facts.observed.pod_group, facts.observed.nodes

@@ -104,8 +104,9 @@ class Informers:
     def keys(self, resource: Resource) -> list[Key]:
         return [key for cache in self._caches[resource].values() for key in cache.keys()]  # noqa: SIM118 - no mapping
 
-    def owned(self, resource: Resource, uid: str) -> list[Manifest]:
-        return [child for cache in self._caches[resource].values() for child in cache.find(_OWNER, uid)]
+    def children(self, resource: Resource, owner: Resource, key: Key) -> list[Manifest]:
+        cache = self._find(resource, key.namespace)
+        return [] if cache is None else cache.find(_OWNER, _name_owner(owner.group, owner.kind, key))
 
     def assume(self, resource: Resource, manifest: Manifest) -> bool:
         """As `Cache.assume`."""
@@ -236,8 +237,15 @@ def _owner_of(manifest: Mapping[str, Any]) -> str:
 
 
 def _owners(manifest: Manifest) -> list[str]:
-    owner = _owner_of(manifest)
-    return [owner] if owner else []
+    """By the name, as the pods of a former job are found by it too."""
+    if (owner := controller_of(manifest)) is None:
+        return []
+    group = str(owner.get("apiVersion") or "").rpartition("/")[0]
+    return [_name_owner(group, str(owner.get("kind")), Key(namespace_of(manifest), str(owner.get("name"))))]
+
+
+def _name_owner(group: str, kind: str, owner: Key) -> str:
+    return f"{group} {kind} {owner.namespace} {owner.name}"
 
 
 def _ports(manifest: Manifest) -> list[str]:

@@ -8,9 +8,10 @@ import pytest
 
 from jobs.gangs import NOW, build_job, build_pods, build_status, observe, with_pod
 from paddock.jobs.model import Child, Intranet, Network, Pod, PodPhase
+from paddock.jobs.names import config_map_name
 from paddock.jobs.objects.pods import build_config_map, hash_addresses
 from paddock.jobs.plan import plan
-from paddock.kube.meta import CONFIG_MAPS, annotations_of
+from paddock.kube.meta import CONFIG_MAPS, annotations_of, name_of
 
 JOB = build_job(workers=2)
 ADDRESSES = {pod.rank: pod.address for pod in build_pods(JOB)}
@@ -36,7 +37,7 @@ def moved(pod: Pod) -> Pod:
     ],
 )
 def test_another_address_recreates_the_gang_once(pods: tuple[Pod, ...], hashed: str, attempt: int) -> None:
-    told = (Child(CONFIG_MAPS, "demo", "config-0", addresses=hashed),)
+    told = (Child(CONFIG_MAPS, config_map_name(JOB, 0), "config-0", addresses=hashed),)
     planned = plan(JOB, build_status(JOB), observe(JOB, pods, config_maps=told), NOW)
     assert (planned.status.attempt, planned.status.restarts) == (attempt, 0)
     assert (planned.status.cause.reason if planned.status.cause else "") == ("AddressesChanged" if attempt else "")
@@ -48,8 +49,7 @@ def test_with_endpoints_of_names_an_address_may_change(intranet: Intranet, attem
     job = build_job(ps=1, workers=2, network=Network(intranet))
     pods = build_pods(job)
     made = build_config_map(job, 0, {pod.rank: pod.address for pod in pods}, None)
-    told = Child(
-        CONFIG_MAPS, "demo", "config-0", addresses=hashed or annotations_of(made).get("paddock.dev/addresses", "")
-    )
+    hashed = hashed or annotations_of(made).get("paddock.dev/addresses", "")
+    told = Child(CONFIG_MAPS, name_of(made), "config-0", addresses=hashed)
     seen = observe(job, with_pod(pods, "worker-1", moved), config_maps=(told,))
     assert plan(job, build_status(job), seen, NOW).status.attempt == attempt

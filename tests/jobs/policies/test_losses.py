@@ -9,6 +9,7 @@ import pytest
 
 from jobs.gangs import NOW, build_job, build_pods, build_status, cause, failed, observe, with_pod
 from paddock.jobs.model import Child, Phase, Pod, RestartPolicy, Settings, Status
+from paddock.jobs.names import config_map_name
 from paddock.jobs.objects.pods import hash_addresses
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.losses import STEADY
@@ -45,7 +46,12 @@ def test_the_first_deletion_waits_for_nothing() -> None:
 
 
 def test_addresses_that_never_stay_are_bounded_too() -> None:
-    told = Child(CONFIG_MAPS, "demo", "config-0", addresses=hash_addresses(JOB, dict.fromkeys(JOB.ranks(), "::1")))
+    told = Child(
+        CONFIG_MAPS,
+        config_map_name(JOB, 0),
+        "config-0",
+        addresses=hash_addresses(JOB, dict.fromkeys(JOB.ranks(), "::1")),
+    )
     seen = observe(JOB, config_maps=(told,))
     ends = [plan(JOB, build_status(JOB, losses=before), seen, NOW).status for before in (0, 1, 99, 100)]
     assert [each.cause.reason for each in ends if each.cause] == [*["AddressesChanged"] * 3, "LostTooOften"]

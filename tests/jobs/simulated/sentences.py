@@ -15,7 +15,7 @@ from paddock.controllers.clock import HOLD
 from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.labels import ATTEMPT_LABEL, PORT_ANNOTATION
 from paddock.jobs.model import Counts, Job, Phase, Status
-from paddock.jobs.objects.observation import read_observed
+from paddock.jobs.objects.observation import find_children, read_observed
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.success import SAME_TIME
 from paddock.jobs.text.problems import InvalidJob
@@ -60,8 +60,8 @@ class _Truth:
     def get(self, resource: Resource, key: Key) -> Manifest | None:
         return self._store.find(resource, key)
 
-    def owned(self, resource: Resource, uid: str) -> list[Manifest]:
-        return [each for each in self._store.all(resource) if is_controlled_by(each, uid)]
+    def children(self, resource: Resource, owner: Resource, key: Key) -> list[Manifest]:
+        return find_children(self._store.all(resource), owner, key)
 
 
 class Sentences:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Phase, Settings, Status
-from paddock.jobs.objects.observation import read_observed
+from paddock.jobs.objects.observation import find_children, read_observed
 from paddock.jobs.plan import plan
 from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.jobs.views.tables.foresight import Foresight, foresee, tell_emptiness
-from paddock.kube.meta import Key, Manifest, Resource, is_controlled_by, key_of
+from paddock.kube.meta import Key, Manifest, Resource, key_of
 from support.consoles import PADDLE, sort_objects
 from support.datasets import build_dataset, mounting
 from support.written import build_pod, build_written_job
@@ -26,8 +25,8 @@ class Seen:
     def get(self, resource: Resource, key: Key) -> Manifest | None:
         return next((each for each in self._objects.get(resource, ()) if key_of(each) == key), None)
 
-    def owned(self, resource: Resource, uid: str) -> Iterable[Manifest]:
-        return [each for each in self._objects.get(resource, ()) if is_controlled_by(each, uid)]
+    def children(self, resource: Resource, owner: Resource, key: Key) -> list[Manifest]:
+        return find_children(self._objects.get(resource, ()), owner, key)
 
 
 def look(stored: StoredJob, *objects: Manifest, language: str = "en") -> Foresight:

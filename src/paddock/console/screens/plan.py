@@ -22,6 +22,7 @@ from paddock.jobs.install.rights import LEASE
 from paddock.jobs.labels import JOB_LABEL
 from paddock.jobs.model import Settings
 from paddock.jobs.names import job_label
+from paddock.jobs.objects.observation import find_children
 from paddock.jobs.preflight import explain_problem
 from paddock.jobs.text.phrases import Foreign, Phrase, phrase
 from paddock.jobs.views.manager import explain_manager
@@ -38,7 +39,6 @@ from paddock.kube.meta import (
     Key,
     Manifest,
     Resource,
-    is_controlled_by,
     key_of,
 )
 from paddock.version import __version__
@@ -70,8 +70,8 @@ class _Seen:
     def get(self, resource: Resource, key: Key) -> Manifest | None:
         return self._found.get(resource, {}).get(key)
 
-    def owned(self, resource: Resource, uid: str) -> Iterable[Manifest]:
-        return [each for each in self._found.get(resource, {}).values() if is_controlled_by(each, uid)]
+    def children(self, resource: Resource, owner: Resource, key: Key) -> Iterable[Manifest]:
+        return find_children(self._found.get(resource, {}).values(), owner, key)
 
 
 async def build(visit: Visit) -> Mapping[str, Any]:

@@ -1,14 +1,14 @@
 """A job's objects besides its pods: a Service for each rank, a ConfigMap for each attempt, an autoscaler.
 
 The ConfigMap has the variables that all ranks share. It is created when all pods of an attempt have addresses, and is
-immutable; no rank starts before it exists. The ConfigMap of attempt 0 has the job's name, as in paddle-operator. Pods
-are in `jobs.objects.pods`, PodGroups in `jobs.objects.pod_groups`, names in `jobs.names`.
+immutable; no rank starts before it exists. Its name is never used again (decision 40). Pods are in
+`jobs.objects.pods`, PodGroups in `jobs.objects.pod_groups`, names in `jobs.names`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 
 from paddock.jobs.apis.registry import KINDS
@@ -21,13 +21,22 @@ from paddock.jobs.labels import (
     JOB_LABEL,
     ROLE_LABEL,
 )
-from paddock.jobs.model import Job, Rank
-from paddock.jobs.names import config_map_name, host_name, job_label
+from paddock.jobs.model import Job, Pod, Rank
+from paddock.jobs.names import config_map_name, former_config_map_name, host_name, job_label
 from paddock.kube.meta import Manifest, Resource, owner_reference
 
 
 def needs_config_map(job: Job) -> bool:
     return FRAMEWORKS[job.framework].needs_addresses(job)
+
+
+def find_config_map(job: Job, attempt: int, pods: Iterable[Pod]) -> str:
+    """The name of the ConfigMap of `attempt`, which is in the spec of each of its pods: the name that those that are
+    there carry, whoever made them. Those that do not say it are of paddle-operator, or of an earlier Paddock."""
+    names = {pod.config_map for pod in pods if pod.attempt == attempt and not pod.spare}
+    if not names:
+        return config_map_name(job, attempt)
+    return min(names) or former_config_map_name(job, attempt)
 
 
 def build_service(job: Job, rank: Rank) -> Manifest:
@@ -48,8 +57,10 @@ def build_service(job: Job, rank: Rank) -> Manifest:
     }
 
 
-def build_config_map(job: Job, attempt: int, addresses: Mapping[Rank, str], port: int | None) -> Manifest:
-    """The endpoints of `attempt`. `addresses` has all ranks; `port` as for `build_pod`."""
+def build_config_map(
+    job: Job, attempt: int, addresses: Mapping[Rank, str], port: int | None, name: str = ""
+) -> Manifest:
+    """The endpoints of `attempt`. `addresses` has all ranks; `port` and `name` as for `build_pod`."""
     framework = FRAMEWORKS[job.framework]
     labels = KINDS[job.resource].build_config_map_labels(job) | {ATTEMPT_LABEL: str(attempt)}
     hashed = hash_addresses(job, addresses)
@@ -57,7 +68,7 @@ def build_config_map(job: Job, attempt: int, addresses: Mapping[Rank, str], port
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": _metadata(job, config_map_name(job, attempt), labels) | annotations,
+        "metadata": _metadata(job, name or config_map_name(job, attempt), labels) | annotations,
         "immutable": True,
         "data": framework.build_endpoints(job, addresses, framework.default_port if port is None else port),
     }

@@ -2,7 +2,9 @@
 
 Owned: the controller's owner reference has the UID of the job. A name proves nothing, as names are used again. Foreign:
 an object with a name that the job needs and another owner, or none; the job waits until it is gone. One exception: a
-PodGroup with the name of the job is used whatever its owner, as Volcano's documents tell users to create their own.
+PodGroup that no controller owns is used, as Volcano's documents tell users to create their own; but not one that
+Paddock has made and that has lost its owner, as it asks for what another job needed. Former: a pod whose controller is
+a deleted job of this kind and name.
 
 Objects come from a `View`: in the operator the caches (`operator.informers`), in a test a dictionary.
 """
@@ -51,8 +53,9 @@ class View(Protocol):
 
     def get(self, resource: Resource, key: Key) -> Manifest | None: ...
 
-    def owned(self, resource: Resource, uid: str) -> Iterable[Manifest]:
-        """The objects whose controller has this UID."""
+    def children(self, resource: Resource, owner: Resource, key: Key) -> Iterable[Manifest]:
+        """The objects of `resource` whose controller is of the kind `owner`, whatever its version, and has this name,
+        whatever its UID."""
         ...
 
 
@@ -66,16 +69,19 @@ def read_observed(
     taken_ports: frozenset[int] = frozenset(),
 ) -> Observed:
     """`attempt` is the recorded one: its ConfigMap's name is among those that the job needs."""
-    group = _read_pod_group(job, pod_groups, view)
+    found = _read_pod_group(job, pod_groups, view)
+    group = found if found is not None and _is_usable(found, job) else None
     scaler = view.get(autoscalers, job.key) if autoscalers else None
-    ranks = [pods.read_pod(pod) for pod in _owned(PODS, job, view)]
+    own, former = _read_ranks(job, view)
+    in_the_way = (_read_child(pod_groups, found, job),) if pod_groups and found and not group else ()
     return Observed(
-        pods=tuple(sorted((pod for pod in ranks if pod), key=lambda pod: (pod.rank, pod.attempt))),
+        pods=own,
+        former=former,
         services=_read_children(SERVICES, _owned(SERVICES, job, view), job),
         config_maps=_read_children(CONFIG_MAPS, _owned(CONFIG_MAPS, job, view), job),
         pod_group=_read_child(pod_groups, group, job) if pod_groups and group else None,
         autoscaler=_read_child(autoscalers, scaler, job) if autoscalers and scaler else None,
-        foreign=_read_foreign(job, attempt, view),
+        foreign=(*in_the_way, *_read_foreign(job, pods.find_config_map(job, attempt, own), view)),
         taken_ports=taken_ports,
     )
 
@@ -110,18 +116,18 @@ def read_pods(job: Job, view: View) -> tuple[Pod, ...]:
 
 
 def read_leaving(job: Job, view: View) -> tuple[Pod, ...]:
-    """The pods of the job that are being deleted."""
-    leaving = (pods.read_pod(pod) for pod in _owned(PODS, job, view) if is_deleting(pod))
+    """The pods of the job, and of former jobs of its name, that are being deleted."""
+    leaving = (pods.read_pod(pod) for pod in _named_after(PODS, job, view) if is_deleting(pod))
     return tuple(pod for pod in leaving if pod)
 
 
-def needed_names(job: Job, attempt: int) -> Iterable[tuple[Resource, str]]:
-    """Every name that nobody else may have."""
+def needed_names(job: Job, config_map: str) -> Iterable[tuple[Resource, str]]:
+    """Every name that nobody else may have, besides that of the PodGroup. `config_map`: that of the attempt."""
     for rank in job.ranks():
         yield PODS, pods.pod_name(job, rank)
         yield SERVICES, pods.host_name(job, rank)
     if pods.needs_config_map(job):
-        yield CONFIG_MAPS, pods.config_map_name(job, attempt)
+        yield CONFIG_MAPS, config_map
 
 
 def read_held_port(pod: Mapping[str, Any]) -> int | None:
@@ -143,9 +149,31 @@ def missing_pods(job: Job, status: Status, observed: Observed) -> tuple[str, ...
     return tuple(name for rank in job.ranks() if (name := pods.pod_name(job, rank)) not in present)
 
 
+def _named_after(resource: Resource, job: Job, view: View) -> Iterable[Manifest]:
+    return view.children(resource, job.resource, job.key)
+
+
 def _owned(resource: Resource, job: Job, view: View) -> list[Manifest]:
     """Only of the job's namespace: an owner reference across namespaces is invalid (Kubernetes)."""
-    return [child for child in view.owned(resource, job.uid) if namespace_of(child) == job.key.namespace]
+    return [child for child in _named_after(resource, job, view) if is_controlled_by(child, job.uid)]
+
+
+def _read_ranks(job: Job, view: View) -> tuple[tuple[Pod, ...], tuple[Pod, ...]]:
+    """The pods of the job, and of former jobs of its kind and name."""
+    found = [(each, pod) for each in _named_after(PODS, job, view) if (pod := pods.read_pod(each))]
+    found.sort(key=lambda each: (each[1].rank, each[1].attempt))
+    own = {pod.uid for each, pod in found if is_controlled_by(each, job.uid)}
+    return (
+        tuple(pod for _, pod in found if pod.uid in own),
+        tuple(pod for _, pod in found if pod.uid not in own),
+    )
+
+
+def _is_usable(group: Manifest, job: Job) -> bool:
+    """Whether a PodGroup is the job's, or one that a user has made for it."""
+    if controller_of(group) is not None:
+        return is_controlled_by(group, job.uid)
+    return POD_GROUP_ANNOTATION not in annotations_of(group)
 
 
 def _read_pod_group(job: Job, pod_groups: Resource | None, view: View) -> Manifest | None:
@@ -198,9 +226,9 @@ def _read_children(resource: Resource, manifests: Iterable[Manifest], job: Job) 
     return tuple(sorted((_read_child(resource, found, job) for found in manifests), key=lambda child: child.name))
 
 
-def _read_foreign(job: Job, attempt: int, view: View) -> tuple[Child, ...]:
+def _read_foreign(job: Job, config_map: str, view: View) -> tuple[Child, ...]:
     found = []
-    for resource, name in needed_names(job, attempt):
+    for resource, name in needed_names(job, config_map):
         existing = view.get(resource, Key(job.key.namespace, name))
         if existing is not None and not is_controlled_by(existing, job.uid):
             found.append(_read_child(resource, existing, job))
@@ -208,8 +236,8 @@ def _read_foreign(job: Job, attempt: int, view: View) -> tuple[Child, ...]:
 
 
 def removes_foreign(observed: Observed, decided: Plan) -> bool:
-    """Whether the plan deletes foreign objects, which a former job of this name has left."""
-    foreign = {child.uid for child in observed.foreign}
+    """Whether the plan deletes objects that a former job of this name has left."""
+    foreign = {child.uid for child in observed.foreign} | {pod.uid for pod in observed.former}
     return any(isinstance(action, Delete) and action.uid in foreign for action in decided.actions)
 
 
@@ -221,6 +249,12 @@ def read_node(manifest: Mapping[str, Any]) -> NodeCondition:
     state = _NODE_STATES.get(str(ready.get("status", "Unknown")), NodeState.NOT_READY)
     since = ready.get("lastTransitionTime") or metadata(manifest).get("creationTimestamp")
     return NodeCondition(state, read_time(since))
+
+
+def find_children(manifests: Iterable[Manifest], owner: Resource, key: Key) -> list[Manifest]:
+    """`View.children` of a view that keeps no index."""
+    kinds = {(owner.group, owner.kind): owner}
+    return [each for each in manifests if owner_in(each, kinds) == (owner, key)]
 
 
 def owner_in(manifest: Mapping[str, Any], kinds: Mapping[tuple[str, str], Resource]) -> tuple[Resource, Key] | None:

@@ -15,6 +15,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.labels import (
     ATTEMPT_LABEL,
+    CONFIG_MAP_ANNOTATION,
     INDEX_LABEL,
     PORT_ANNOTATION,
     RENEWAL_LABEL,
@@ -73,6 +74,7 @@ def read_pod(manifest: Mapping[str, Any]) -> Pod | None:
         renewal=_number(labels.get(RENEWAL_LABEL)) or 0,
         lingers=phase in (PodPhase.SUCCEEDED, PodPhase.FAILED) and _has_running(status),
         spare=labels.get(SPARE_LABEL) == "true",
+        config_map=str(annotations_of(manifest).get(CONFIG_MAP_ANNOTATION) or ""),
     )
 
 

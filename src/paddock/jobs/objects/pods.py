@@ -21,6 +21,7 @@ from paddock.jobs.frameworks import EnvVar
 from paddock.jobs.frameworks.registry import FRAMEWORKS, main_container
 from paddock.jobs.labels import (
     ATTEMPT_LABEL,
+    CONFIG_MAP_ANNOTATION,
     ENVIRONMENT_ANNOTATION,
     INDEX_LABEL,
     JOB_LABEL,
@@ -29,6 +30,7 @@ from paddock.jobs.labels import (
     RESUME_ANNOTATION,
     ROLE_LABEL,
     SPARE_LABEL,
+    WOKEN_ANNOTATION,
     WORKING_DIRECTORY_ANNOTATION,
 )
 from paddock.jobs.model import Intranet, Job, Rank, Role, Settings
@@ -44,6 +46,7 @@ from paddock.jobs.names import (
 from paddock.jobs.objects.children import (
     build_config_map,
     build_service,
+    find_config_map,
     hash_addresses,
     needs_config_map,
 )
@@ -64,6 +67,7 @@ __all__ = [
     "build_pod_group",
     "build_service",
     "config_map_name",
+    "find_config_map",
     "hash_addresses",
     "host_name",
     "main_container",
@@ -90,19 +94,24 @@ def build_pod(
     settings: Settings,
     renewal: int = 0,
     claims: Mapping[str, str] = MappingProxyType({}),
+    config_map: str = "",
 ) -> Manifest:
     """The pod of `rank` in `attempt`. `port`: the first port of the job's block, None for the default. `renewal`: which
-    pod of the rank in this attempt it is (`Status.renewals`). `claims`: as in `mount_datasets`."""
+    pod of the rank in this attempt it is (`Status.renewals`). `claims`: as in `mount_datasets`. `config_map`: the name
+    of the attempt's ConfigMap (`find_config_map`), empty for that of a new attempt."""
+    config_map = config_map or config_map_name(job, attempt)
     role = job.role(rank.role)
     assert role is not None, f"{rank} is no rank of {job.key}"
     metadata = _metadata(job, role, rank, attempt, port, settings)
     if renewal:
         metadata["labels"][RENEWAL_LABEL] = str(renewal)
+    if needs_config_map(job):
+        metadata["annotations"][CONFIG_MAP_ANNOTATION] = config_map
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": metadata,
-        "spec": mount_datasets(job, _spec(job, role, rank, attempt, port, settings), claims),
+        "spec": mount_datasets(job, _spec(job, role, rank, attempt, port, settings, config_map), claims),
     }
 
 
@@ -117,13 +126,23 @@ class RankPod:
     settings: Settings
     renewal: int = 0
     claims: Mapping[str, str] = field(default_factory=dict)
+    config_map: str = ""
 
     @property
     def key(self) -> Key:
         return Key(self.job.key.namespace, pod_name(self.job, self.rank))
 
     def build(self) -> Manifest:
-        return build_pod(self.job, self.rank, self.attempt, self.port, self.settings, self.renewal, self.claims)
+        return build_pod(
+            self.job,
+            self.rank,
+            self.attempt,
+            self.port,
+            self.settings,
+            self.renewal,
+            self.claims,
+            self.config_map,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +173,8 @@ def working_directory(job: Job, settings: Settings) -> str | None:
     return path if settings.output_root is not None and path.startswith("/") else None
 
 
-_NOT_OF_TEMPLATES = (SPARE_LABEL, RENEWAL_LABEL)
-"""Labels that mark a pod as another than the first one of its rank."""
+_NOT_OF_TEMPLATES = (SPARE_LABEL, RENEWAL_LABEL, PORT_ANNOTATION, WOKEN_ANNOTATION, CONFIG_MAP_ANNOTATION)
+"""Labels and annotations by which an operator reads of a pod what it has decided itself."""
 
 
 def _metadata(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, settings: Settings) -> Manifest:
@@ -165,7 +184,7 @@ def _metadata(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, 
     trained = containers[main_container(job, containers)]
     of_group = KINDS[job.resource].build_pod_labels(job, rank)
     labels = {
-        **{key: text for key, text in (template.get("labels") or {}).items() if key not in _NOT_OF_TEMPLATES},
+        **_read_own(template, "labels"),
         **of_group.labels,
         JOB_LABEL: job_label(job.key.name),
         ROLE_LABEL: role.name,
@@ -175,7 +194,7 @@ def _metadata(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, 
     annotations = {
         DEFAULT_CONTAINER_ANNOTATION: trained["name"],
         **{key: job.annotations[key] for key in _HANDED_ON if key in job.annotations},
-        **(template.get("annotations") or {}),
+        **_read_own(template, "annotations"),
         **of_group.annotations,
     }
     if substitute(job, trained, settings)[1] is not None:
@@ -196,7 +215,14 @@ def _metadata(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, 
     }
 
 
-def _spec(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, settings: Settings) -> Manifest:
+def _read_own(template: Mapping[str, Any], field: str) -> dict[str, Any]:
+    """The labels or annotations of a template's metadata that its pods get."""
+    return {key: text for key, text in (template.get(field) or {}).items() if key not in _NOT_OF_TEMPLATES}
+
+
+def _spec(
+    job: Job, role: Role, rank: Rank, attempt: int, port: int | None, settings: Settings, config_map: str
+) -> Manifest:
     spec: Manifest = dict(role.template["spec"])
     name = host_name(job, rank)
     spec["hostname"] = spec.get("hostname") or name
@@ -218,7 +244,7 @@ def _spec(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, sett
     directory, work = output_directory(job, settings), working_directory(job, settings)
     if is_substituting(job, settings):
         container = _with_variables(container, FRAMEWORKS[job.framework].build_substituting(job))
-    containers[main] = _trained(job, rank, attempt, port, directory, container)
+    containers[main] = _trained(job, rank, attempt, port, directory, container, config_map)
     if directory is not None:
         _add_volume(spec, OUTPUT_VOLUME, directory, "DirectoryOrCreate")
     if directory is not None and work is not None and not container.get("workingDir"):
@@ -250,14 +276,20 @@ def _with_variables(container: Mapping[str, Any], variables: Sequence[EnvVar]) -
 
 
 def _trained(
-    job: Job, rank: Rank, attempt: int, port: int | None, directory: str | None, container: Mapping[str, Any]
+    job: Job,
+    rank: Rank,
+    attempt: int,
+    port: int | None,
+    directory: str | None,
+    container: Mapping[str, Any],
+    config_map: str,
 ) -> Manifest:
     """The container that trains, with its rank's environment."""
     framework = FRAMEWORKS[job.framework]
     result: Manifest = dict(container)
     ours = [*framework.build_environment(job, rank, port), {"name": ATTEMPT, "value": str(attempt)}]
     for name, key in framework.build_references(job, rank).items():
-        reference = {"name": config_map_name(job, attempt), "key": key}
+        reference = {"name": config_map, "key": key}
         ours.append({"name": name, "valueFrom": {"configMapKeyRef": reference}})
     if directory is not None:
         places = {OUTPUTS: directory, CHECKPOINTS: f"{directory}/checkpoint"}
@@ -267,7 +299,7 @@ def _trained(
         result["volumeMounts"] = [*(result.get("volumeMounts") or ()), mount]
     result["env"] = merge_variables(job, rank, result.get("env") or (), ours)
     if needs_config_map(job):
-        source = {"configMapRef": {"name": config_map_name(job, attempt)}}
+        source = {"configMapRef": {"name": config_map}}
         result["envFrom"] = [*(result.get("envFrom") or ()), source]
     if ports := framework.build_ports(job, rank, port):
         result["ports"] = _with_ports(result.get("ports") or (), ports)

@@ -17,7 +17,7 @@ from paddock.jobs.policies.verdict import Verdict
 
 
 def plan_addresses(job: Job, status: Status, observed: Observed, losses: Losses) -> Verdict | None:
-    name = pods.config_map_name(job, status.attempt)
+    name = pods.find_config_map(job, status.attempt, observed.pods)
     told = next((child.addresses for child in observed.config_maps if child.name == name), "")
     gang = observed.gang(status)
     # An ended pod needs no address, and may lose its own.

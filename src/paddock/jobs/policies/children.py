@@ -25,10 +25,11 @@ def plan_pods(
     port: int | None,
     settings: Settings,
     claims: Mapping[str, str],
+    config_map: str,
 ) -> tuple[Create, ...]:
-    """`claims`: by Dataset what the pods mount of it."""
+    """`claims`: by Dataset what the pods mount of it. `config_map`: the name of the attempt's."""
     return tuple(
-        Create(PODS, pods.RankPod(job, rank, status.attempt, port, settings, status.renewal(rank), claims))
+        Create(PODS, pods.RankPod(job, rank, status.attempt, port, settings, status.renewal(rank), claims, config_map))
         for rank in ranks
     )
 
@@ -59,20 +60,20 @@ def plan_pod_group(job: Job, observed: Observed, settings: Settings) -> tuple[Cr
 
 def plan_config_map(job: Job, status: Status, observed: Observed) -> tuple[Create, ...]:
     """The endpoints of the attempt, once all its pods have addresses; never changed afterwards."""
-    name = pods.config_map_name(job, status.attempt)
+    name = pods.find_config_map(job, status.attempt, observed.pods)
     if not pods.needs_config_map(job) or any(child.name == name for child in observed.config_maps):
         return ()
     gang = observed.gang(status)
     addresses = {pod.rank: pod.address for pod in gang if pod.address}
     if any(rank not in addresses for rank in job.ranks()):
         return ()
-    return (Create(CONFIG_MAPS, Built(pods.build_config_map(job, status.attempt, addresses, kept_port(gang)))),)
+    return (Create(CONFIG_MAPS, Built(pods.build_config_map(job, status.attempt, addresses, kept_port(gang), name))),)
 
 
 def plan_leftovers(job: Job, status: Status, observed: Observed) -> tuple[Delete, ...]:
     """Services of ranks that the job no longer has, and ConfigMaps of earlier attempts."""
     names = {pods.host_name(job, rank) for rank in job.ranks()}
-    current = pods.config_map_name(job, status.attempt)
+    current = pods.find_config_map(job, status.attempt, observed.pods)
     services = [child for child in observed.services if child.name not in names]
     config_maps = [child for child in observed.config_maps if child.name != current]
     return plan_deletes(job, (*services, *config_maps))

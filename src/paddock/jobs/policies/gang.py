@@ -31,7 +31,7 @@ def was_whole(job: Job, status: Status, observed: Observed) -> bool:
     # An attempt's ConfigMap is created only from the addresses of all its pods. Other jobs have none.
     if not pods.needs_config_map(job):
         return False
-    name = pods.config_map_name(job, status.attempt)
+    name = pods.find_config_map(job, status.attempt, observed.pods)
     return any(child.name == name for child in observed.config_maps)
 
 

@@ -19,7 +19,7 @@ NO_CONFIG_MAP = "CreateContainerConfigError"
 
 def plan_wakes(job: Job, status: Status, observed: Observed, settings: Settings) -> tuple[Patch, ...]:
     """One patch for each pod of the attempt whose container waits with that reason."""
-    name = pods.config_map_name(job, status.attempt)
+    name = pods.find_config_map(job, status.attempt, observed.pods)
     there = any(child.name == name and not child.deleting for child in observed.config_maps)
     # The embedded kubelet, whose pods share the machine's network, watches ConfigMaps itself.
     if settings.shared_network or not there:

@@ -135,13 +135,16 @@ def _in_the_way(args: Args) -> Phrase:
     objects = names_of(args, "objects")
     if args.get("former"):
         return phrase("waiting for what is left of the former job of this name to go: {objects}", objects=objects)
-    return counted(
+    said = counted(
         "waiting: {objects} has a name that this job needs and belongs to somebody else; delete what is there or "
         "rename the job",
         "waiting: {objects} have names that this job needs and belong to somebody else; delete what is there or "
         "rename the job",
         objects=objects, count=count_of(args, "objects"),
     )  # fmt: skip
+    if not args.get("command"):
+        return said
+    return phrase("{said}: {command}", said=said, command=value_of(args, "command"))
 
 
 def name_first_problem(args: Args) -> Phrase | str:
