@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import pytest
 
@@ -10,6 +11,7 @@ from paddock.jobs.apis.registry import PADDLEPADDLE
 from paddock.jobs.model import Status
 from paddock.jobs.text.problems import InvalidJob
 from paddock.kube.meta import Key, Manifest
+from paddock.operator.aside import Aside
 from paddock.operator.job_reader import REMEMBERED, JobReader
 from paddock.operator.job_state import JobRef
 from support.operator_seam import build_job
@@ -22,10 +24,12 @@ def stored(**metadata: Any) -> Manifest:
     return {**job, "metadata": {**job["metadata"], "uid": "u", "generation": 1, "resourceVersion": "1", **metadata}}
 
 
-def test_a_version_that_differs_in_its_status_alone_is_the_same_job() -> None:
-    reader = JobReader()
-    first, _ = reader.read(REF, PADDLEPADDLE, stored(), Status())
-    again, _ = reader.read(REF, PADDLEPADDLE, {**stored(resourceVersion="2"), "status": {"phase": "Running"}}, Status())
+async def test_a_version_that_differs_in_its_status_alone_is_the_same_job() -> None:
+    reader = JobReader(Aside())
+    first, _ = await reader.read(REF, PADDLEPADDLE, stored(), Status())
+    again, _ = await reader.read(
+        REF, PADDLEPADDLE, {**stored(resourceVersion="2"), "status": {"phase": "Running"}}, Status()
+    )
     assert again is first
 
 
@@ -40,23 +44,42 @@ def test_a_version_that_differs_in_its_status_alone_is_the_same_job() -> None:
     ],
     ids=["uid", "generation", "annotation", "deletion", "spec"],
 )
-def test_every_other_difference_is_read(changed: Manifest) -> None:
-    reader = JobReader()
-    reader.read(REF, PADDLEPADDLE, stored(), Status())
-    job, refusal = reader.read(REF, PADDLEPADDLE, changed, Status())
+async def test_every_other_difference_is_read(changed: Manifest) -> None:
+    reader = JobReader(Aside())
+    await reader.read(REF, PADDLEPADDLE, stored(), Status())
+    job, refusal = await reader.read(REF, PADDLEPADDLE, changed, Status())
     assert (job, refusal) == (PADDLEPADDLE.read_job(changed), None)
 
 
-def test_what_is_invalid_is_not_remembered() -> None:
-    reader = JobReader()
-    reader.read(REF, PADDLEPADDLE, stored(), Status())
+async def test_what_is_invalid_is_not_remembered() -> None:
+    reader = JobReader(Aside())
+    await reader.read(REF, PADDLEPADDLE, stored(), Status())
     for _ in range(2):
         with pytest.raises(InvalidJob):
-            reader.read(REF, PADDLEPADDLE, stored() | {"spec": {}}, Status())
+            await reader.read(REF, PADDLEPADDLE, stored() | {"spec": {}}, Status())
 
 
-def test_the_jobs_that_were_read_last_are_remembered() -> None:
-    reader = JobReader()
+async def test_the_jobs_that_were_read_last_are_remembered() -> None:
+    reader = JobReader(Aside())
     for number in range(REMEMBERED + 10):
-        reader.read(JobRef(REF.resource, Key("default", f"demo-{number}")), PADDLEPADDLE, stored(), Status())
+        await reader.read(JobRef(REF.resource, Key("default", f"demo-{number}")), PADDLEPADDLE, stored(), Status())
     assert len(reader._read) == REMEMBERED
+
+
+async def test_a_large_manifest_is_read_beside_the_loop() -> None:
+    """And a small one at once: each reconcile reads one."""
+
+    class Noted(Aside):
+        small: ClassVar[list[bool]] = []
+
+        async def run(self, decide: Callable[[], Any], *, small: bool) -> Any:
+            self.small.append(small)
+            return await super().run(decide, small=small)
+
+    job = stored()
+    env = [{"name": f"E{number}", "value": "x" * 40} for number in range(2_000)]
+    job["spec"]["worker"]["template"]["spec"]["containers"][0]["env"] = env
+    large, _ = await JobReader(Noted()).read(REF, PADDLEPADDLE, job, Status())
+    await JobReader(Noted()).read(REF, PADDLEPADDLE, stored(), Status())
+    assert large == PADDLEPADDLE.read_job(job)
+    assert Noted.small == [False, True]

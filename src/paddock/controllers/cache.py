@@ -34,7 +34,7 @@ believed for so long at most."""
 
 _DELETED_REMEMBERED = 10_000
 
-_read = msgspec.json.Decoder(Manifest).decode
+decode_object = msgspec.json.Decoder(Manifest).decode
 
 
 class _Assumption(NamedTuple):
@@ -92,14 +92,18 @@ class Cache(Reflector):
 
     def get(self, key: Key) -> Manifest | None:
         found = self._objects.get(key)
-        return None if found is None else _read(found.body)
+        return None if found is None else decode_object(found.body)
 
     def keys(self) -> list[Key]:
         return list(self._objects)
 
     def find(self, index: str, value: str) -> list[Manifest]:
         """The objects with this value in `index`, sorted by key."""
-        return [_read(self._objects[key].body) for key in sorted(self._keys_by_value[index].get(value, ()))]
+        return [decode_object(body) for body in self.find_undecoded(index, value)]
+
+    def find_undecoded(self, index: str, value: str) -> list[bytes]:
+        """The same objects, as JSON."""
+        return [self._objects[key].body for key in sorted(self._keys_by_value[index].get(value, ()))]
 
     def values(self, index: str) -> Iterator[str]:
         """All values in `index`."""
@@ -120,7 +124,7 @@ class Cache(Reflector):
         if known is not None and same and not is_newer(version, known.version):
             return version == known.version or is_newer(known.version, version)
         # Of an object that changes, the state before is no better guess than the own write.
-        self._set_assumption(key, None if known is None else _read(known.body), told=True)
+        self._set_assumption(key, None if known is None else decode_object(known.body), told=True)
         self._put(key, self._trim(dict(manifest)))
         return True
 
@@ -137,7 +141,7 @@ class Cache(Reflector):
         that they are gone."""
         for key in self.keys():
             self._end_assumption(key)
-            gone = _read(self._objects[key].body)
+            gone = decode_object(self._objects[key].body)
             self._drop(key)
             self._on_change(gone)
 
@@ -165,7 +169,7 @@ class Cache(Reflector):
             self._assumed[key] = assumption._replace(timer=self._expect(key))
             return
         del self._assumed[key]
-        assumed = _read(entry.body)
+        assumed = decode_object(entry.body)
         if assumption.before is None:
             self._drop(key)
         elif not assumption.told or uid_of(assumption.before) != uid_of(assumed):
@@ -200,7 +204,7 @@ class Cache(Reflector):
         if known is not None and any(
             set(values) != set(self._objects[key].values[name]) for name, values in known.values.items()
         ):
-            self._on_change(_read(known.body))  # its former owner is affected too
+            self._on_change(decode_object(known.body))  # its former owner is affected too
         self._on_change(now)
 
     def _put(self, key: Key, manifest: Manifest) -> None:
@@ -234,5 +238,5 @@ def _last_known_state(known: _Entry | None, gone: Manifest) -> Manifest:
     the identity of the object, and readers need its owner."""
     if known is None or known.uid != uid_of(gone):
         return gone
-    before = _read(known.body)
+    before = decode_object(known.body)
     return {**before, "metadata": {**before["metadata"], "resourceVersion": version_of(gone)}}

@@ -144,13 +144,26 @@ class Executor:
             self._create_all(job, [create for create in creates if create.resource == resource], still_wanted)
             for resource in _BATCHED
         )
-        return _join(await asyncio.gather(*(self._apply(job, action) for action in others), *batched))
+        return _join(await asyncio.gather(self._apply_all(job, others), *batched))
+
+    async def _apply_all(
+        self, job: Job, actions: Sequence[Action], still_wanted: Callable[[], bool] = lambda: True
+    ) -> Outcome:
+        """By as many tasks as may write at once, whatever the number of actions."""
+        outcomes: list[Outcome] = [_DONE] * len(actions)
+        waiting = iter(enumerate(actions))
+
+        async def work() -> None:
+            for number, action in waiting:
+                outcomes[number] = await self._apply(job, action, still_wanted)
+
+        await asyncio.gather(*(work() for _ in range(min(MAX_CONCURRENT_WRITES, len(actions)))))
+        return _join(outcomes)
 
     async def _create_all(self, job: Job, creates: Sequence[Create], still_wanted: Callable[[], bool]) -> Outcome:
         outcome = _DONE
         for batch in plan_batches(creates):
-            results = await asyncio.gather(*(self._apply(job, create, still_wanted) for create in batch))
-            outcome = _join((outcome, *results))
+            outcome = _join((outcome, await self._apply_all(job, batch, still_wanted)))
             if outcome.failures or outcome.unmet or outcome.missed or outcome.cut:
                 break
         return outcome

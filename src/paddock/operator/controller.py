@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
 
@@ -26,7 +27,7 @@ from paddock.jobs.apis import JobApi
 from paddock.jobs.datasets import find_awaited
 from paddock.jobs.elastic.fitting import fit
 from paddock.jobs.labels import CANCEL_ANNOTATION
-from paddock.jobs.model import Settings, Status
+from paddock.jobs.model import Observed, Settings, Status
 from paddock.jobs.objects import observation
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.autoscaler import explain_none
@@ -53,6 +54,7 @@ from paddock.kube.meta import (
 from paddock.kube.times import Moment
 from paddock.operator import pruned_status, record
 from paddock.operator.apply import Executor, Outcome, read_refusal
+from paddock.operator.aside import Aside, TooManyObjects
 from paddock.operator.datasets import WatchedDatasets
 from paddock.operator.decision import Decision
 from paddock.operator.freshness import LIVE_SECONDS, Freshness, Known, find_need
@@ -71,6 +73,9 @@ _RETRY_SECONDS = 0.5
 PROGRESS_SECONDS, MOST_SECONDS = 0.3, 1.0
 """What tells of progress alone is put off until nothing changes for so long, for so long at most; and longer while
 other work is due."""
+
+TOO_MANY_AGAIN_SECONDS = 60.0
+"""Until the next look at a job that owns more objects than are looked at."""
 
 _SOON = 0.02
 
@@ -125,7 +130,9 @@ class Controller:
         self._steady = steady
         self._executor = Executor(api, informers, clock)
         self._states = JobStates()
-        self._reader = JobReader()
+        self._aside = Aside()
+        self._reader = JobReader(self._aside)
+        self._noted: list[set[tuple[Resource, Key]]] = []
         self._waiting_for: dict[tuple[Resource, Key], set[JobRef]] = {}
         self._pruned = PrunedStatusGuard(api, events, clock, measures)
         self._tally = Tally(measures, term)
@@ -175,6 +182,10 @@ class Controller:
         except NotFound:
             self.forget(ref)
             return None
+        except TooManyObjects as error:
+            if job := self._informers.get(*ref):
+                self._publish(job, [EventNote("TooManyObjects", str(error), "Warning")])
+            return TOO_MANY_AGAIN_SECONDS
         except Exception:
             if ref in self._states:
                 self._states[ref].doubtful = True
@@ -253,8 +264,21 @@ class Controller:
 
     def on_object_event(self, resource: Resource, key: Key) -> None:
         """This object was added, changed or deleted: queue the jobs that wait for its name."""
+        for noted in self._noted:
+            noted.add((resource, key))
         for ref in self._waiting_for.pop((resource, key), ()):
             self._queue.add(ref)
+
+    @contextmanager
+    def _noting_events(self) -> Iterator[set[tuple[Resource, Key]]]:
+        """The objects that change while a long decision is made, of which it does not know that the job waits for
+        them."""
+        noted: set[tuple[Resource, Key]] = set()
+        self._noted.append(noted)
+        try:
+            yield noted
+        finally:
+            self._noted = [each for each in self._noted if each is not noted]
 
     def _watch_names(self, ref: JobRef, names: Iterable[tuple[Resource, Key]]) -> None:
         """The next event of one of these objects queues the job (`on_object_event`)."""
@@ -281,23 +305,34 @@ class Controller:
         recorded = kind.read_status(manifest)
         status = state.read(uid_of(manifest), recorded)
         try:
-            job, refusal = self._reader.read(ref, kind, manifest, status)
+            job, refusal = await self._reader.read(ref, kind, manifest, status)
         except InvalidJob as invalid:
             return invalid
         job = fit(job, status.gang_size)
-        observed = await self._observer.observe(ref, state, job, status)
-        # Before the next await: a foreign object may go while the status is written, and its event comes once.
-        self._watch_names(ref, ((child.resource, Key(job.key.namespace, child.name)) for child in observed.foreign))
-        if not observed.gang(status) and not status.phase.terminal:
-            awaited = find_awaited(job, observed.datasets)
-            self._watch_names(ref, ((DATASETS, Key(job.key.namespace, name)) for name in awaited))
+        look = await self._observer.look(ref, state, job, status)
         now, first_look = self._clock(), state.reported_generation != metadata(manifest).get("generation")
         settings = replace(self._settings, autoscalers=self._informers.autoscalers(ref.key.namespace))
-        decided = plan(job, status, observed, now, settings)
-        to_record = record.with_problem(decided.status, refusal, now)
-        if refusal is None:
-            to_record = record.with_valid_spec(to_record, status, manifest, first_look=first_look)
-        decided = replace(decided, status=to_record)
+
+        def decide() -> tuple[Observed, Plan]:
+            observed = self._observer.read(ref, job, status, look)
+            decided = plan(job, status, observed, now, settings)
+            to_record = record.with_problem(decided.status, refusal, now)
+            if refusal is None:
+                to_record = record.with_valid_spec(to_record, status, manifest, first_look=first_look)
+            return observed, replace(decided, status=to_record)
+
+        with self._noting_events() as meanwhile:
+            observed, decided = await self._aside.run(decide, small=look.small)
+        if not look.small and self._is_taken(ref, decided):
+            return await self._decide(ref, manifest)
+        # Before the next await: a foreign object may go while the status is written, and its event comes once.
+        names = {(child.resource, Key(job.key.namespace, child.name)) for child in observed.foreign}
+        if not observed.gang(status) and not status.phase.terminal:
+            awaited = find_awaited(job, observed.datasets)
+            names |= {(DATASETS, Key(job.key.namespace, name)) for name in awaited}
+        self._watch_names(ref, names)
+        if names & meanwhile:
+            self._queue.add(ref)
         return Decision(manifest, job, recorded, status, observed, decided, refusal, first_look)
 
     async def _execute(self, ref: JobRef, decision: Decision, absent: Collection[str]) -> float | None:
@@ -381,6 +416,11 @@ class Controller:
         state = self._states[ref]
         await self._recorder.record(ref, state, manifest, record.with_invalid_job(status, refusal, self._clock()))
         self._publish(manifest, state.note_reading(metadata(manifest).get("generation"), _build_refusal(refusal)))
+
+    def _is_taken(self, ref: JobRef, decided: Plan) -> bool:
+        """Whether another job has reserved the port of this plan while it was made."""
+        port = next(filter(None, map(observation.read_planned_port, decided.actions)), None)
+        return any(state.port == port for other, state in self._states.items() if state.port and other != ref)
 
     def _reserve_port(self, ref: JobRef, decided: Plan) -> None:
         """Reserves the port that this job has chosen, before the next await: concurrent reconciles see it."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from paddock.controllers.cache import Cache
+from paddock.controllers.cache import Cache, decode_object
 from paddock.jobs.install import deployment
 from paddock.jobs.objects.observation import owner_in, read_held_port
 from paddock.jobs.objects.observed import FOREIGN_ANNOTATIONS
@@ -108,6 +108,14 @@ class Informers:
         cache = self._find(resource, key.namespace)
         return [] if cache is None else cache.find(_OWNER, _name_owner(owner.group, owner.kind, key))
 
+    def take(self, owner: Resource, key: Key) -> Children:
+        """The children of a job at this moment, to be read on any thread."""
+        found = {each: self._find(each, key.namespace) for each in (PODS, SERVICES, CONFIG_MAPS)}
+        name = _name_owner(owner.group, owner.kind, key)
+        return Children(
+            self, {each: [] if cache is None else cache.find_undecoded(_OWNER, name) for each, cache in found.items()}
+        )
+
     def assume(self, resource: Resource, manifest: Manifest) -> bool:
         """As `Cache.assume`."""
         cache = self._find(resource, namespace_of(manifest))
@@ -188,6 +196,23 @@ class Informers:
                     cache.synced.set()
             tries += 1
             await asyncio.sleep(exponential_backoff(tries, _FIRST_DELAY, _LONGEST_DELAY))
+
+
+class Children:
+    """A `View` of one job: its children as they were at one moment. Other objects are as they are now."""
+
+    def __init__(self, informers: Informers, bodies: Mapping[Resource, Sequence[bytes]]) -> None:
+        self._informers = informers
+        self._bodies = bodies
+
+    def __len__(self) -> int:
+        return sum(map(len, self._bodies.values()))
+
+    def get(self, resource: Resource, key: Key) -> Manifest | None:
+        return self._informers.get(resource, key)
+
+    def children(self, resource: Resource, owner: Resource, key: Key) -> list[Manifest]:
+        return [decode_object(body) for body in self._bodies[resource]]
 
 
 def explain_unwatched(resource: Resource, namespace: str, error: ApiError, *, job: bool) -> str:

@@ -12,6 +12,7 @@ from paddock.jobs.apis.last_valid import with_last_valid_spec
 from paddock.jobs.model import Job, Status
 from paddock.jobs.text.problems import InvalidJob
 from paddock.kube.meta import Manifest, metadata
+from paddock.operator.aside import SMALL_TEXT, Aside
 from paddock.operator.job_state import JobRef
 
 REMEMBERED = 1_000
@@ -22,30 +23,37 @@ _OF_EACH_VERSION = ("metadata", "status")
 
 
 class JobReader:
-    def __init__(self) -> None:
+    """`aside` reads large manifests."""
+
+    def __init__(self, aside: Aside) -> None:
+        self._aside = aside
         self._read: OrderedDict[JobRef, tuple[bytes, Job]] = OrderedDict()
 
-    def read(self, ref: JobRef, kind: JobApi, manifest: Manifest, status: Status) -> tuple[Job, InvalidJob | None]:
+    async def read(
+        self, ref: JobRef, kind: JobApi, manifest: Manifest, status: Status
+    ) -> tuple[Job, InvalidJob | None]:
         """The job as it is supervised, and what is wrong in its manifest: then the last valid spec is followed, as an
         edit must not end the supervision of a job that trains. Raises `InvalidJob` if there was none."""
         try:
-            return self._read_valid(ref, kind, manifest), None
+            return await self._read_valid(ref, kind, manifest), None
         except InvalidJob as refusal:
             before = with_last_valid_spec(manifest, status.last_valid, status.gang_size)
             if before is None:
                 raise
             with suppress(InvalidJob):  # another version of Paddock took it for valid
-                return kind.read_job(before), refusal
+                small = len(msgspec.json.encode(before)) <= SMALL_TEXT
+                return await self._aside.run(lambda: kind.read_job(before), small=small), refusal
             raise
 
-    def _read_valid(self, ref: JobRef, kind: JobApi, manifest: Manifest) -> Job:
+    async def _read_valid(self, ref: JobRef, kind: JobApi, manifest: Manifest) -> Job:
         kept = {name: value for name, value in metadata(manifest).items() if name not in _OF_EACH_WRITE}
         source = msgspec.json.encode(
             [kept, *(value for name, value in manifest.items() if name not in _OF_EACH_VERSION)]
         )
         known = self._read.get(ref)
         if known is None or known[0] != source:
-            known = source, kind.read_job(manifest)
+            job = await self._aside.run(lambda: kind.read_job(manifest), small=len(source) <= SMALL_TEXT)
+            known = source, job
         self._read[ref] = known
         self._read.move_to_end(ref)
         if len(self._read) > REMEMBERED:

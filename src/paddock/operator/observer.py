@@ -4,7 +4,7 @@ they matter."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from paddock.jobs.model import Job, NodeCondition, NodeState, Observed, Settings, Status
 from paddock.jobs.objects import observation
@@ -16,9 +16,20 @@ from paddock.kube.api import Api
 from paddock.kube.errors import Forbidden, NotFound
 from paddock.kube.meta import NODES
 from paddock.kube.times import Moment
+from paddock.operator.aside import MOST_OBJECTS, SMALL, TooManyObjects
 from paddock.operator.datasets import WatchedDatasets
-from paddock.operator.informers import Informers
+from paddock.operator.informers import Children, Informers
 from paddock.operator.job_state import JobRef, JobState
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What was asked for and taken for one decision: the children, still to be read, and what is known beside them.
+    `small`: so few that they are read, and decided on, at once (`operator.aside`)."""
+
+    children: Children
+    known: Observed
+    small: bool
 
 
 class Observer:
@@ -46,28 +57,48 @@ class Observer:
         self._clock_off = clock_off
         self._taken_ports = taken_ports
 
-    async def observe(self, ref: JobRef, state: JobState, job: Job, status: Status) -> Observed:
-        """After the last await, so that nothing is awaited between the reading of the caches and the decision."""
+    async def look(self, ref: JobRef, state: JobState, job: Job, status: Status) -> Look:
+        """All that has to be asked for. After the last await, so that nothing is awaited between the reading of the
+        caches and the decision of a small job."""
         nodes = await self._fetch_nodes(job, status)
-        observed = self._read_caches(ref, status, job)
-        refused = state.refused or read_recorded_refusal(status.cause)
-        off = int(self._clock_off())
-        return replace(observed, nodes=nodes, refused=refused, asked=state.asked, clock_off=off)
-
-    def _read_caches(self, ref: JobRef, status: Status, job: Job) -> Observed:
-        """The children of the job. The ports of this machine are read only if the job needs new pods and these share
-        its network."""
-        groups, scalers = self._settings.pod_groups, self._informers.autoscalers(ref.key.namespace)
-        observed = observation.read_observed(
-            job, status.attempt, self._informers, pod_groups=groups, autoscalers=scalers
+        children = self._informers.take(job.resource, job.key)
+        if len(children) > MOST_OBJECTS:
+            raise TooManyObjects(len(children))
+        small = job.size + len(children) <= SMALL
+        known = Observed(
+            datasets=observation.read_datasets(job, self._datasets),
+            taken_ports=frozenset() if small else self.find_taken_ports(ref, job, status),
+            nodes=nodes,
+            refused=state.refused or read_recorded_refusal(status.cause),
+            asked=state.asked,
+            clock_off=int(self._clock_off()),
         )
-        observed = replace(observed, datasets=observation.read_datasets(job, self._datasets))
-        creates_pods = not status.phase.terminal and observation.missing_pods(job, status, observed)
-        if not creates_pods or not shares_network(job, self._settings):
+        return Look(children, known, small=small)
+
+    def read(self, ref: JobRef, job: Job, status: Status, look: Look) -> Observed:
+        """The children of the job. For a small one this reads the ports of this machine too, but only if the job needs
+        new pods and these share its network."""
+        groups, scalers = self._settings.pod_groups, self._informers.autoscalers(ref.key.namespace)
+        read = observation.read_observed(job, status.attempt, look.children, pod_groups=groups, autoscalers=scalers)
+        known = look.known
+        observed = replace(
+            read,
+            datasets=known.datasets,
+            taken_ports=known.taken_ports,
+            nodes=known.nodes,
+            refused=known.refused,
+            asked=known.asked,
+            clock_off=known.clock_off,
+        )
+        if not look.small or not observation.missing_pods(job, status, observed):
             return observed
+        return replace(observed, taken_ports=self.find_taken_ports(ref, job, status))
+
+    def find_taken_ports(self, ref: JobRef, job: Job, status: Status) -> frozenset[int]:
+        if status.phase.terminal or not shares_network(job, self._settings):
+            return frozenset()
         reserved = frozenset(state.port for other, state in self._states.items() if state.port and other != ref)
-        held = self._informers.held_ports(excluding=job.uid)
-        return replace(observed, taken_ports=reserved | held | self._taken_ports())
+        return reserved | self._informers.held_ports(excluding=job.uid) | self._taken_ports()
 
     async def _fetch_nodes(self, job: Job, status: Status) -> dict[str, NodeCondition]:
         """The nodes of overdue pods, and of pods that do not start. Nodes are not watched: those of a fleet change all

@@ -1,0 +1,122 @@
+"""What a decision costs is bounded, whatever a manifest says: no step is a product of two of its numbers.
+
+Two sizes are compared, in CPU seconds of this thread: eight times the ranks take about eight times as long, and a
+square sixty-four. So a bound holds on a slow machine too; seconds are in docs/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from jobs.gangs import NOW, build_job, build_pods, build_status, build_torch_job, deleting, failed, observe, succeeded
+from paddock.jobs.apis.manifests import MOST_PODS
+from paddock.jobs.apis.registry import KUBEFLOW_PYTORCH, PADDLEPADDLE
+from paddock.jobs.model import Job, Observed, Phase, Pod, PodPhase, Rank, Settings, Status
+from paddock.jobs.objects.pods import build_pod
+from paddock.jobs.plan import plan
+from paddock.kube.meta import PODS
+
+FEW, MANY = 400, 3_200
+LINEAR = 24
+"""Times as long as for an eighth of the ranks: three times what is linear, and less than half of a square."""
+
+
+def cpu(call: Callable[[], Any]) -> float:
+    """The least of three: the garbage collector may have run in one."""
+    spent = []
+    for _ in range(3):
+        begun = time.thread_time()
+        call()
+        spent.append(time.thread_time() - begun)
+    return min(spent)
+
+
+def waiting(pod: Pod) -> Pod:
+    said = ("Unschedulable", "0/3 nodes are available")
+    return replace(pod, phase=PodPhase.PENDING, node="", address="", waiting=said)
+
+
+JOBS: dict[str, Callable[[int], Job]] = {
+    "PaddleJob": lambda ranks: build_job(ps=0, workers=ranks),
+    "PS": lambda ranks: build_job(ps=ranks // 2, workers=ranks // 2),
+    "PyTorchJob": lambda ranks: build_torch_job(masters=0, workers=ranks),
+    "Master": lambda ranks: build_torch_job(masters=1, workers=ranks - 1),
+}
+
+STATES: dict[str, tuple[Phase, Callable[[Pod], Pod] | None]] = {
+    "first pods": (Phase.NONE, None),
+    "all run": (Phase.RUNNING, lambda pod: pod),
+    "none placed": (Phase.PENDING, waiting),
+    "half placed": (Phase.PENDING, lambda pod: pod if pod.rank.index % 2 else waiting(pod)),
+    "all succeeded": (Phase.RUNNING, succeeded()),
+    "all aborted": (Phase.RUNNING, failed(134)),
+    "all were deleted": (Phase.RUNNING, deleting),
+    "completed, cleaning up": (Phase.COMPLETED, lambda pod: replace(failed(143)(pod), deleting=True)),
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("kind", JOBS)
+def test_a_plan_is_linear_in_the_ranks(kind: str, state: str) -> None:
+    few, many = (cpu(_planned(JOBS[kind](ranks), state)) for ranks in (FEW, MANY))
+    assert many < LINEAR * few, f"{many:.3f} s for {MANY} ranks, {few:.3f} s for {FEW}"
+
+
+def _planned(job: Job, state: str) -> Callable[[], object]:
+    phase, change = STATES[state]
+    status = Status() if phase is Phase.NONE else build_status(job, phase)
+    seen = Observed() if change is None else observe(job, map(change, build_pods(job)))
+    return lambda: plan(job, status, seen, NOW)
+
+
+def with_variables(count: int) -> list[dict[str, str]]:
+    return [{"name": f"E{number}", "value": "v" * 40} for number in range(count)]
+
+
+def build_manifest(kind: str, ranks: int, variables: int) -> dict[str, Any]:
+    container = {"name": "pytorch", "image": "x", "command": ["python", "a.py"], "env": with_variables(variables)}
+    template = {"spec": {"containers": [container]}}
+    paddle = {"worker": {"replicas": ranks, "template": template}}
+    torch = {"pytorchReplicaSpecs": {"Worker": {"replicas": ranks, "template": template}}}
+    resource = PADDLEPADDLE.resource if kind == "PaddleJob" else KUBEFLOW_PYTORCH.resource
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": {"name": "demo", "namespace": "team", "uid": "u", "generation": 1},
+        "spec": paddle if kind == "PaddleJob" else torch,
+    }
+
+
+@pytest.mark.parametrize("kind", ["PaddleJob", "PyTorchJob"])
+def test_variables_cost_nothing_until_a_pod_is_sent(kind: str) -> None:
+    """A PaddleJob of 6.6 KB, with 10,000 pods and 200 variables, held the loop for two minutes."""
+    api = PADDLEPADDLE if kind == "PaddleJob" else KUBEFLOW_PYTORCH
+    none, many = (api.read_job(build_manifest(kind, MOST_PODS, variables)) for variables in (0, 2_000))
+    seconds = [cpu(lambda job=job: plan(job, Status(), Observed(), NOW)) for job in (none, many)]  # type: ignore[misc]
+    assert seconds[1] < 3 * seconds[0], "the plan does not look at them"
+    pods = [each for each in plan(many, Status(), Observed(), NOW).actions if each.resource == PODS]
+    assert len(pods) == MOST_PODS
+    few = [each for each in plan(replaced(many, 4), Status(), Observed(), NOW).actions if each.resource == PODS]
+    built = [cpu(lambda made=made: made[0].manifest) for made in (few, pods)]  # type: ignore[misc,attr-defined]
+    assert built[1] < 4 * built[0], "a pod costs its own variables, however many pods there are"
+
+
+def replaced(job: Job, ranks: int) -> Job:
+    return replace(job, roles=tuple(replace(role, replicas=ranks) for role in job.roles))
+
+
+def test_the_number_of_a_rank_is_no_scan_of_all_ranks() -> None:
+    job = build_torch_job(masters=1, workers=5)
+    assert [job.number_of(rank) for rank in job.ranks()] == list(range(6))
+    ranks = [entry["value"] for rank in job.ranks() for entry in _read_env(job, rank) if entry["name"] == "RANK"]
+    assert ranks == list(map(str, range(6)))
+
+
+def _read_env(job: Job, rank: Rank) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = build_pod(job, rank, 0, None, Settings())["spec"]["containers"][0]["env"]
+    return found
