@@ -366,6 +366,15 @@ class WaitingForWorkers(Cause):
     succeeded: int
 
 
+@dataclass(frozen=True, slots=True)
+class WaitingForLastRanks(Cause):
+    """Ranks have ended well, and others of a job in which each decides still run (`ranks`): after `seconds`, which the
+    job itself names (`model.Success.end_wait`), it is completed without them."""
+
+    ranks: tuple[str, ...]
+    seconds: int
+
+
 # A new attempt: the whole gang is recreated.
 
 
@@ -517,32 +526,45 @@ class Deleting(Cause):
 
 
 @dataclass(frozen=True, slots=True)
-class Completed(Cause):
-    """All deciding ranks succeeded. `succeeded`: how many ranks did, but for those that serve. `failed`: some of the
-    others that failed, too late to count; None without any. `code`: the exit code of all that failed, None where they
-    differ or it is not known. `server_failed`: whether one that serves is among them."""
+class Completion(Cause):
+    """The ranks that decide succeeded. `failed`: ranks that failed all the same, so that who waits for the job exits
+    with 1 (`policies.failed_ranks`): the likeliest root cause first, at most 5; `more`: how many others there are. How
+    the first of them ended is in the arguments of `Failure`, and in `why`: Kubernetes' reason, of one that was lost.
+    `echoes`: ranks whose failure only followed from the end of others, at most 5. Older records have of
+    these `failed`, in no order and with the echoes, and the `code`, where all had the same."""
 
-    succeeded: int
-    failed: tuple[str, ...] | None = None
-    code: int | None = None
-    server_failed: bool | None = None
+    failed: tuple[str, ...] | None = field(default=None, kw_only=True)
+    more: int | None = field(default=None, kw_only=True)
+    code: int | None = field(default=None, kw_only=True)
+    memory: bool = field(default=False, kw_only=True)
+    server: bool = field(default=False, kw_only=True)
+    message: str | None = field(default=None, kw_only=True)
+    evicted: bool = field(default=False, kw_only=True)
+    error: str | None = field(default=None, kw_only=True)
+    last: str | None = field(default=None, kw_only=True)
+    why: str | None = field(default=None, kw_only=True)
+    echoes: tuple[str, ...] | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class CompletedServersKept(Cause):
+class Completed(Completion):
+    """All deciding ranks succeeded. `succeeded`: how many ranks did, but for those that serve."""
+
+    succeeded: int
+
+
+@dataclass(frozen=True, slots=True)
+class CompletedServersKept(Completion):
     """As `Completed`, and the clean-up policy keeps pods that still run: servers, which never
     exit by themselves, or workers that the Master did not wait for. `kept`: their ranks; `policy`: the API's word."""
 
     succeeded: int
     kept: tuple[str, ...]
     policy: str
-    failed: tuple[str, ...] | None = None
-    code: int | None = None
-    server_failed: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class CompletedWithoutMaster(Cause):
+class CompletedWithoutMaster(Completion):
     """All workers succeeded, and Masters (`ranks`) ran `seconds` longer."""
 
     ranks: tuple[str, ...]
@@ -550,7 +572,7 @@ class CompletedWithoutMaster(Cause):
 
 
 @dataclass(frozen=True, slots=True)
-class CompletedWithoutWorkers(Cause):
+class CompletedWithoutWorkers(Completion):
     """The ranks that decide succeeded, and others (`ranks`) still trained `seconds` later: the clean-up ends them."""
 
     ranks: tuple[str, ...]
@@ -607,7 +629,7 @@ CAUSES: dict[str, type[Cause]] = {
         WaitingForNode, NodeNotReady, NodeUnknown, NodeSilent, WaitingForPods, WaitingForScheduler, SchedulerSilent,
         WaitingForPodGroup, BuildingEnvironment, EnvironmentFailed, ImageUnavailable, ConfigurationWrong,
         ContainerWaiting, WaitingForAddresses, WaitingForConfigMap, PodsStarting, WaitingForStatuses, ClockUnsure,
-        WaitingForMaster, WaitingForWorkers, RankRestarted, PodsDeleted, PodsLost, Resized,
+        WaitingForMaster, WaitingForWorkers, WaitingForLastRanks, RankRestarted, PodsDeleted, PodsLost, Resized,
         GangShrunk, GangGrown, RunsSmaller, PortsDiffer,
         AddressesChanged, Resumed, PodsAdopted, Suspended, WaitingForQueue, Deleting, Completed, CompletedServersKept,
         CompletedWithoutMaster, CompletedWithoutWorkers, RankFailed, ServerEnded, BackoffLimitExceeded,

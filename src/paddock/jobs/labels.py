@@ -35,6 +35,12 @@ SUBSTITUTE_ANNOTATION = "paddock.dev/substitute"
 """`"true"` switches substitutions on, `"false"` off (`jobs.objects.substitutions`)."""
 RESTART_SCOPE_ANNOTATION = "paddock.dev/restart-scope"
 """`Gang` or `Pod`: what restarts when a rank fails (`model.RestartScope`)."""
+SUCCESS_ANNOTATION = "paddock.dev/success"
+"""Who decides whether the job has succeeded (`apis.success`). Without it the kind does: of a PyTorchJob the Master.
+
+`AllRanks`: each rank that trains must end well, and none is ended for being the last.
+`AllRanks:600`: the same, but ranks that still run 600 seconds after the first has ended well are ended.
+"""
 ELASTIC_ANNOTATION = "paddock.dev/elastic"
 """`1-4`: the sizes at which the workers may train (`jobs.apis.elastic`)."""
 KUEUE_ANNOTATION = "paddock.dev/kueue"

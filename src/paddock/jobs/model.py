@@ -186,6 +186,16 @@ class Elasticity:
 
 
 @dataclass(frozen=True, slots=True)
+class Success:
+    """Who decides whether the job has succeeded (annotation `paddock.dev/success`). `all_ranks`: each rank that trains,
+    so `Role.decides` is set for all of them; else the roles that decide in the job's API. `end_wait`: with `all_ranks`,
+    the seconds that ranks may run after the first has ended well; None: as long as they want."""
+
+    all_ranks: bool = False
+    end_wait: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """What the user asked for, defaulted. `mode` is the API's word for it (PS, Collective, Single). `one_decides`: the
     job succeeds when one deciding rank does, as the ranks of an elastic PyTorchJob end together (Kubeflow)."""
@@ -203,6 +213,7 @@ class Job:
     launch: Launch = NO_LAUNCH
     scope: RestartScope | None = None
     mounts: tuple[Mount, ...] = ()
+    success: Success = Success()
     one_decides: bool = False
     elasticity: Elasticity | None = None
     warnings: tuple[Problem, ...] = ()

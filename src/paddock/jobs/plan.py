@@ -139,6 +139,7 @@ def _judge_active(facts: Facts) -> Verdict | Wait | None:
         or ports.plan_one_port(facts.status, facts.gang)
         or addresses.plan_addresses(facts.job, facts.status, facts.observed, facts.losses)
         or success.plan_master(facts.job, facts.status, facts.gang, facts.now, facts.settings, facts.observed.clock_off)
+        or ending.plan_last(facts.job, facts.status, facts.gang, facts.now, facts.observed.clock_off)
     )
 
 

@@ -16,7 +16,13 @@ from paddock.jobs.model import Phase, Status
 _ON_THE_WAY = (Phase.NONE, Phase.PENDING, Phase.STARTING, Phase.RESTARTING)
 
 COUNTED_FROM = frozenset(
-    cause.__name__ for cause in (causes.WaitingForStatuses, causes.WaitingForWorkers, causes.WaitingForMaster)
+    cause.__name__
+    for cause in (
+        causes.WaitingForStatuses,
+        causes.WaitingForWorkers,
+        causes.WaitingForMaster,
+        causes.WaitingForLastRanks,
+    )
 )
 """Causes whose time a verdict counts from (`policies.verdict.noticed`)."""
 

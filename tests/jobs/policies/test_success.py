@@ -20,15 +20,16 @@ from jobs.gangs import (
 from paddock.jobs import causes
 from paddock.jobs.model import CleanPods, Pod, PodPhase, Rank
 from paddock.jobs.policies.success import deciding_ranks, early_servers, plan_success
-from paddock.jobs.views.ended import has_failed_server
+from paddock.jobs.views.ended import read_exit_code
 
 PS = build_job(ps=1)
 
 
 def test_workers_decide_where_there_are_servers_and_all_do_where_none_decides() -> None:
-    assert deciding_ranks(PS) == (Rank("worker", 0), Rank("worker", 1))
+    assert [rank for rank in PS.ranks() if rank in deciding_ranks(PS)] == [Rank("worker", 0), Rank("worker", 1)]
     only_servers = replace(PS, roles=PS.roles[:1])
-    assert deciding_ranks(only_servers) == (Rank("ps", 0),)
+    assert [rank for rank in PS.ranks() if rank in deciding_ranks(only_servers)] == [Rank("ps", 0)]
+    assert Rank("worker", 2) not in deciding_ranks(PS)  # one more than there are
 
 
 def elsewhere(change: Callable[[Pod], Pod]) -> Callable[[Pod], Pod]:
@@ -81,7 +82,8 @@ def test_a_server_that_failed_at_nearly_the_same_time_is_named_with_its_code_und
     verdict = plan_success(job, pods, ())
     assert verdict is not None
     assert isinstance(verdict.cause, causes.Completed | causes.CompletedServersKept)
-    assert (verdict.cause.failed, verdict.cause.code, verdict.cause.server_failed) == (("ps-1",), 1, True)
+    assert (verdict.cause.failed, verdict.cause.code, verdict.cause.server) == (("ps-1",), 1, True)
+    assert read_exit_code(verdict.phase, verdict.cause.record(NOW)) == 1
 
 
 def test_a_worker_that_aborts_while_the_master_of_its_job_still_ends_changes_nothing() -> None:
@@ -91,8 +93,8 @@ def test_a_worker_that_aborts_while_the_master_of_its_job_still_ends_changes_not
     pods = with_pod(with_pod(pods, "worker-0", succeeded(ago=6)), "worker-1", failed(134, ago=6))
     verdict = plan_success(job, pods, ())
     assert verdict is not None
-    assert verdict.cause == causes.Completed(2, ("worker-1",), 134)
-    assert not has_failed_server(verdict.cause.record(NOW))
+    assert verdict.cause == causes.Completed(2, echoes=("worker-1",))
+    assert read_exit_code(verdict.phase, verdict.cause.record(NOW)) == 0
 
 
 def test_any_end_of_a_server_is_early_while_a_worker_runs() -> None:

@@ -31,7 +31,7 @@ async def fetch_failure(
     """The last lines of the rank that the cause names, with a heading; empty if the cause names no rank or has the
     message itself, or if they were just `printed`."""
     args = status.cause.args if status.cause else {}
-    ranks = args.get("ranks")
+    ranks = args.get("failed") or args.get("ranks")
     if not isinstance(ranks, list | tuple) or not ranks or args.get("message"):
         return []
     rank = str(ranks[0])

@@ -20,9 +20,9 @@ from paddock.cli.follow.locations import explain_locations
 from paddock.cli.follow.needs.dataset_waits import WAITING
 from paddock.cli.follow.needs.failed_environment import explain_suspended, fetch_steps
 from paddock.cli.follow.suspend import suspend
-from paddock.cli.output.display import build_doubt, build_end, build_not_started, build_timeout, explain_lost
+from paddock.cli.output.display import build_doubt, build_end, build_not_started, build_timeout
 from paddock.cli.output.screen import Screen
-from paddock.jobs.model import CauseRecord, CleanPods, Phase
+from paddock.jobs.model import CauseRecord, CleanPods
 from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import Situation
 from paddock.jobs.text.phrases import Phrase, phrase
@@ -51,14 +51,14 @@ class Outcome:
 
     async def end(self, view: FollowedJob, *, limited: bool) -> int:
         """The job has ended by itself. `limited`: `paddock run` has set its backoffLimit."""
-        completed = view.status.phase is Phase.COMPLETED
-        if not completed:
+        code = read_exit_code(view.status.phase, view.status.cause)
+        if code:
             # late, as what reads a failure takes longer to import than a small job to run
             from paddock.cli.follow.failure import fetch_failure
 
             for line in await fetch_failure(self.client, self.place, self.job, view.status, view.printed):
                 self.screen.line(line)
-        self.screen.line(build_end(view, self.screen.language), "bold green" if completed else "bold red")
+        self.screen.line(build_end(view, self.screen.language), "bold red" if code else "bold green")
         if limited and view.status.cause and view.status.cause.reason == "BackoffLimitExceeded":
             self.screen.line(
                 phrase(
@@ -66,8 +66,6 @@ class Outcome:
                     "another limit)"
                 )
             )
-        if lost := explain_lost(view, self.screen.language):
-            self.screen.line(lost, "bold yellow")
         for said in build_doubt(view):
             self.screen.line(said, "bold yellow")
         self.screen.line(explain_locations(self.place, self.job, view, self.screen.language))
@@ -76,7 +74,7 @@ class Outcome:
                 "its servers are kept running (cleanPodPolicy: Never): {command}", command=self._command("delete")
             )
             self.screen.notify(said)
-        return read_exit_code(view.status.phase, view.status.cause)
+        return code
 
     async def interrupt(self, view: FollowedJob, kill: asyncio.Task[None], *, by_user: bool = True) -> int:
         """The user has interrupted, or --watch has seen a change: the job is deleted."""

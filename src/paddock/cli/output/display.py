@@ -7,6 +7,7 @@ from paddock.jobs.logs.complaints import Complaint
 from paddock.jobs.logs.progress import Progress
 from paddock.jobs.model import Job, Phase, Role, Status
 from paddock.jobs.text.explain import explain
+from paddock.jobs.text.failure_phrases import explain_failed_rank
 from paddock.jobs.text.formats import format_of
 from paddock.jobs.text.phrases import Foreign, Phrase, phrase, render
 from paddock.jobs.views.building import Building
@@ -78,7 +79,8 @@ def _say_of_build(text: str) -> Phrase:
 
 
 def build_end(view: FollowedJob, language: str = "en") -> str:
-    """`Completed in 31 s: ps 2/2, worker 2/2 succeeded. Held-out AUC 0.81 (…)`; for a failure the recorded cause."""
+    """`Completed in 31 s: ps 2/2, worker 2/2 succeeded. Held-out AUC 0.81 (…)`; for a failure the recorded cause, and
+    of a completed job its rank that failed."""
     status = view.status
     if status.phase is not Phase.COMPLETED:
         why = explain(status.cause, language) if status.cause else render(phrase("no cause is recorded"), language)
@@ -89,17 +91,13 @@ def build_end(view: FollowedJob, language: str = "en") -> str:
     roles = format_of(language).comma.join(ended)
     words = find_termination_message(view)
     said = f" {words}" if words else ""
+    if status.cause and (failure := explain_failed_rank(status.cause.args)):
+        ended_so = phrase("Completed in {time}, but {failure}. {roles}.{said}", time=_seconds(view.seconds),
+                          failure=failure, roles=roles, said=said)  # fmt: skip
+        return render(ended_so, language)
     return render(
         phrase("Completed in {time}: {roles}.{said}", time=_seconds(view.seconds), roles=roles, said=said), language
     )
-
-
-def explain_lost(view: FollowedJob, language: str = "en") -> str:
-    """Which ranks of a completed job failed, in its cause's words; empty if none did."""
-    cause = view.status.cause
-    if view.status.phase is not Phase.COMPLETED or cause is None or not cause.args.get("failed"):
-        return ""
-    return explain(cause, language)
 
 
 def build_not_started(view: FollowedJob, now: float, language: str = "en") -> str:

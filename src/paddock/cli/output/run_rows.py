@@ -12,7 +12,9 @@ from paddock.history.changes import shorten
 from paddock.history.records import Attempt, Cause, Metrics, Renewal, RunRecord
 from paddock.history.settings import find_run_changes
 from paddock.jobs.text.explain import explain
+from paddock.jobs.text.failure_phrases import explain_failed_rank
 from paddock.jobs.text.phrases import Phrase, counted, phrase, render
+from paddock.jobs.views.ended import has_failed_rank
 from paddock.jobs.views.sizes import explain_past_sizes
 from paddock.kube.times import Moment, format_duration, format_time
 
@@ -123,7 +125,10 @@ def explain_end(run: RunRecord, language: str = "en") -> str:
         "NotStarted": phrase("Not started after {time}", time=took),
     }
     said: Phrase | str = names.get(run.outcome, run.outcome)
-    if why and run.outcome in ("Completed", "Failed", "NotStarted"):
+    recorded = read_cause(run.cause)
+    if recorded and has_failed_rank(run.outcome, recorded) and (failure := explain_failed_rank(recorded.args)):
+        said = phrase("{said}, but {failure}", said=said, failure=failure)
+    elif why and run.outcome in ("Completed", "Failed", "NotStarted"):
         said = phrase("{said}: {why}", said=said, why=why)
     return render(phrase("{job} run {run}: {said}", job=run.name, run=run.run, said=said), language)
 

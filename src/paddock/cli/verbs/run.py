@@ -131,8 +131,9 @@ def command(
     PADDOCK_CAUSE and PADDOCK_SECONDS are in its environment) or sends the same in JSON to a web address. It does not
     change the exit code.
 
-    Exit code: 0 completed, 1 failed, 2 the command or the manifest is wrong, 130 interrupted. Ctrl-C ends the job
-    politely, a second one at once.
+    Exit code: 0 every rank did its work, 1 one failed, 2 the command or the manifest is wrong, 130 interrupted. Of a
+    command every rank is waited for, and one that fails fails the job; --end-wait ends those that run on. Ctrl-C ends
+    the job politely, a second one at once.
     """
     options = read_options(typed, workdir, namespace)
     refuse_contradictions(file, timeout, on_end, detach=detach, watches=watches)

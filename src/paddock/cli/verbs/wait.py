@@ -58,7 +58,8 @@ def command(job: str, timeout: float | None, condition: str, namespace: str) -> 
     paddock wait resnet && ./evaluate.sh
     paddock wait resnet --timeout 10m
 
-    Exit code: 0 completed; 1 failed, deleted, suspended, or not ended in time (as kubectl wait). A job that has ended
+    Exit code: 0 completed; 1 failed, completed but for a rank that failed, deleted, suspended, or not ended in time (as
+    kubectl wait). A job that has ended
     before, or that the history alone has, is answered at once. Ctrl-C ends the wait, not the job.
     """
     place = choose_place()
@@ -74,8 +75,9 @@ def answer_from_history(place: Place, namespace: str, word: str) -> int | None:
     runs = find_kept(History(place.home), namespace, word) if place.home is not None else []
     if not runs or not runs[-1].over:
         return None
-    stdout().print(explain_end(runs[-1], readers_language()))
-    return read_exit_code(runs[-1].outcome, read_cause(runs[-1].cause))
+    code = read_exit_code(runs[-1].outcome, read_cause(runs[-1].cause))
+    stdout().print(explain_end(runs[-1], readers_language()), style="red" if code else "")
+    return code
 
 
 async def wait_for(client: Client, place: Place, namespace: str, word: str, limit: float | None, condition: str) -> int:
@@ -118,7 +120,7 @@ async def _wait(client: Client, place: Place, job: StoredJob, condition: str) ->
             raise Failed(phrase("the job was deleted"))
         now = read_stored(job.resource, event.object)
         if (code := read_end(now, condition)) is not None:
-            stdout().print(explain_reached(now, readers_language()))
+            stdout().print(explain_reached(now, readers_language()), style="red" if code else "")
             for doubt in await fetch_doubt(client, place, now):
                 _notify(doubt)
             return code

@@ -8,6 +8,7 @@ from dataclasses import replace
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.elastic import read_elasticity
 from paddock.jobs.apis.run_policy import read_limit_notices
+from paddock.jobs.apis.success import choose_deciding, read_success
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.labels import KUEUE_ANNOTATION, QUEUE_LABEL, RESTART_SCOPE_ANNOTATION
 from paddock.jobs.launch import NO_LAUNCH, Launch
@@ -51,6 +52,7 @@ def build_job(
     if api.framework == "paddle" and all(role.name == "worker" for role in roles):
         etcd = any(map(meets_at_etcd, roles))
         launch = replace(launch, etcd=etcd, survives_losses=etcd and any(map(survives_losses, roles)))
+    success = read_success(metadata)
     return Job(
         resource=api.resource,
         framework=api.framework,
@@ -58,13 +60,14 @@ def build_job(
         uid=metadata.text("uid"),
         generation=metadata.whole("generation", 0, 2**63) or 0,
         mode=FRAMEWORKS[api.framework].find_mode(roles),
-        roles=roles,
+        roles=choose_deciding(roles, success),
         network=network,
         policies=policies,
         scheduling=scheduling,
         launch=launch,
         scope=read_scope(metadata),
         mounts=read_mounts(metadata, spec.value),
+        success=success,
         one_decides=one_decides,
         elasticity=read_elasticity(metadata, spec, roles, api.framework, launch),
         labels=metadata.texts("labels"),

@@ -14,7 +14,7 @@ nothing: no end that is still on its way can have come `SAME_TIME` before it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 
 from paddock.jobs import causes
 from paddock.jobs.elastic.rejoining import all_rejoin
@@ -86,7 +86,7 @@ def _seconds_more(job: Job, pods: Sequence[Pod], since: Moment) -> float:
     return 0.0 if latest is None or latest - since >= SAME_TIME else max(0.0, latest - since)
 
 
-def _awaited(pods: Sequence[Pod], dead: Collection[Rank]) -> tuple[Rank, ...]:
+def _awaited(pods: Sequence[Pod], dead: Set[Rank]) -> tuple[Rank, ...]:
     """Ranks whose end may have happened and is not known."""
     return tuple(
         sorted(

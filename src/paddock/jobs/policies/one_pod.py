@@ -49,13 +49,13 @@ def plan_alone(
     enough of the others train on, the job runs all the while. `gang`: the recorded pods."""
     if verdict is None or verdict.attempt is None or not restarts_alone(job, ended):
         return verdict
-    over = set(ended)
-    ranks = sorted(over)
+    gone = frozenset(ended)
+    ranks = sorted(gone)
     cause = verdict.cause
     if isinstance(cause, causes.RankRestarted | causes.Loss):
         cause = replace(cause, alone=tuple(map(str, ranks)))
     renewals = {str(rank): status.renewal(rank) + 1 for rank in ranks}
-    others = [pod for pod in gang if pod.rank not in over]
+    others = [pod for pod in gang if pod.rank not in gone]
     phase = status.phase if status.phase is Phase.RUNNING and runs_on(job, status, others) else verdict.phase
     return replace(verdict, phase=phase, cause=cause, attempt=None, renewals={**status.renewals, **renewals})
 

@@ -12,13 +12,12 @@ A verdict only; the fate table deletes the pods of the old attempt at the next r
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 from paddock.jobs import causes
 from paddock.jobs.model import Job, RestartPolicy, Status
 from paddock.jobs.policies.backoff import restart_delay
 from paddock.jobs.policies.losses import Losses, plan_loss
-from paddock.jobs.policies.root_cause import DELETED, Death, Kind, find_root_cause
+from paddock.jobs.policies.root_cause import DELETED, Death, Kind, find_root_cause, tell_end
 from paddock.jobs.policies.verdict import Verdict, plan_failure, plan_new_gang
 
 _RETRYABLE = 128
@@ -35,22 +34,16 @@ def plan_restart(job: Job, status: Status, deaths: Collection[Death], losses: Lo
     # A lost or deleted pod is not the program's fault, so neither policy nor limit is asked.
     if root.kind is Kind.LOST:
         return _plan_loss(root, ranks, status, losses)
-    memory = root.kind is Kind.MEMORY
-    how: dict[str, Any] = {
-        "message": root.message,
-        "evicted": root.kind is Kind.EVICTED,
-        "error": root.ending.error or None,
-        "last": root.ending.last or None,
-    }
+    how = tell_end(root)
     if not _retries(job, root):
         end = causes.ServerEnded if root.server else causes.RankFailed
-        return plan_failure(end(ranks, root.code, memory, root.server, **how))
+        return plan_failure(end(ranks, **how))
     limit = job.policies.backoff_limit
     if limit is not None and status.restarts >= limit:
-        return plan_failure(causes.BackoffLimitExceeded(ranks, root.code, memory, root.server, limit, **how))
+        return plan_failure(causes.BackoffLimitExceeded(ranks, limit=limit, **how))
     number = status.restarts + 1
     delay = restart_delay(number)
-    cause = causes.RankRestarted(ranks, root.code, memory, root.server, number, limit, delay, **how)
+    cause = causes.RankRestarted(ranks, restart=number, limit=limit, delay=delay, **how)
     return plan_new_gang(cause, status.attempt, at_fault=True)
 
 

@@ -15,15 +15,17 @@ a launcher are its framework's (`frameworks.ExitCodes`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from signal import SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV
+from typing import Any
 
 from paddock.jobs.frameworks import ExitCodes
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.logs.endings import Ending, read_ending
 from paddock.jobs.model import Exit, Job, Pod, Rank
+from paddock.kube.times import Moment
 
 
 class Kind(IntEnum):
@@ -133,21 +135,50 @@ def read_deaths(
     """
     codes = FRAMEWORKS[job.framework].exit_codes
     deaths = [death for rank in missing if (death := _read_gone(job, rank, seen, codes)) is not None]
+    names = {pod.name for pod in early}
     for pod in pods:
-        failed = pod.ended and (pod in early or pod.phase.value == "Failed")
+        failed = pod.ended and (pod.phase.value == "Failed" or pod.name in names)
         ended_before = failed and (_is_evicted(pod) or str(pod.rank) in seen.ranks)
         # Before the gang was complete, a live pod that is being deleted is simply created again.
         if pod.deleting and not ended_before and (failed or (whole and not pod.ended)):
             deaths.append(Death(pod.rank, Kind.LOST, why=pod.disrupted or DELETED))
         elif failed:
-            deaths.append(_death(pod, codes, server=pod in early))
-    return tuple(_as_echo(death, deaths, codes) for death in deaths)
+            deaths.append(_death(pod, codes, server=pod.name in names))
+    return _with_echoes(deaths, codes)
+
+
+def read_failures(
+    job: Job, failed: Iterable[Pod], serving: Callable[[Rank], bool], success: Moment
+) -> tuple[Death, ...]:
+    """How these ranks failed, of a job that has succeeded all the same. `success`: when the first of its other ranks
+    ended well."""
+    codes = FRAMEWORKS[job.framework].exit_codes
+    pods = tuple(failed)
+    deaths = _with_echoes([_death(pod, codes, server=serving(pod.rank)) for pod in pods], codes)
+    return tuple(
+        replace(death, kind=Kind.ECHO) if _is_abandoned(pod, death, success) else death
+        for pod, death in zip(pods, deaths, strict=True)
+    )
 
 
 def find_root_cause(deaths: Collection[Death]) -> tuple[Death, ...]:
     """The first death and those of the same kind in the same second, by rank. Empty without deaths."""
-    ranked = sorted(deaths, key=lambda death: (death.kind, death.finished, death.rank))
-    return tuple(death for death in ranked if (death.kind, death.finished) == (ranked[0].kind, ranked[0].finished))
+    first = min(((death.kind, death.finished) for death in deaths), default=None)
+    same = (death for death in deaths if (death.kind, death.finished) == first)
+    return tuple(sorted(same, key=lambda death: (death.rank.role, death.rank.index)))
+
+
+def tell_end(death: Death) -> dict[str, Any]:
+    """How a rank ended, as arguments of a cause (`causes.Failure`)."""
+    return {
+        "code": death.code,
+        "memory": death.kind is Kind.MEMORY,
+        "server": death.server,
+        "message": death.message,
+        "evicted": death.kind is Kind.EVICTED,
+        "error": death.ending.error or None,
+        "last": death.ending.last or None,
+    }
 
 
 def _read_gone(job: Job, rank: Rank, seen: Seen, codes: ExitCodes) -> Death | None:
@@ -207,16 +238,29 @@ def _follows_from_peer(message: str) -> bool:
     return ending.is_lost_peer if ending.error else any(phrase in message for phrase in _ECHO_MESSAGES)
 
 
-def _as_echo(death: Death, deaths: Collection[Death], codes: ExitCodes) -> Death:
-    """A trainer that crashed or was killed is the root cause, unless a peer ended by itself before it."""
+def _with_echoes(deaths: Sequence[Death], codes: ExitCodes) -> tuple[Death, ...]:
+    """The deaths, of which a trainer that crashed or was killed is an echo if a peer ended by itself before it."""
+    peers = [peer for peer in deaths if peer.kind < Kind.ECHO]
+    first = min((peer.finished for peer in peers), default=_NEVER)
+    chosen = {peer.finished for peer in peers if _chose_its_end(peer)}
+    return tuple(replace(death, kind=Kind.ECHO) if _is_echo(death, codes, first, chosen) else death for death in deaths)
+
+
+def _is_echo(death: Death, codes: ExitCodes, first: int, chosen: Collection[int]) -> bool:
+    """`first`: when the first peer ended; `chosen`: when peers ended as they chose to."""
     crashed = Exit(death.code or 0).signal in _CRASHES
     # A launcher may have sent the SIGKILL after a peer's failure, as well as the kernel.
     if death.kind is not Kind.SIGNAL or not (crashed or death.code in codes.killed):
-        return death
-    peers = [peer for peer in deaths if peer.kind < Kind.ECHO]
-    after = any(peer.finished < death.finished for peer in peers)
-    beside = crashed and any(peer.finished == death.finished and _chose_its_end(peer) for peer in peers)
-    return replace(death, kind=Kind.ECHO) if after or beside else death
+        return False
+    return first < death.finished or (crashed and death.finished in chosen)
+
+
+def _is_abandoned(pod: Pod, death: Death, success: Moment) -> bool:
+    """Whether a peer's good end is the reason: gloo and NCCL abort a rank whose peer has left the group, mostly with
+    the peer's name in the log, and else without a word."""
+    if death.kind is not Kind.SIGNAL or pod.exit is None or pod.exit.signal != SIGABRT:
+        return False
+    return success < death.finished + 1 and not read_ending(pod.exit.message).error
 
 
 def _chose_its_end(death: Death) -> bool:

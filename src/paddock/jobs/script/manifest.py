@@ -1,16 +1,19 @@
 """ScriptRequest -> the job of its framework (`script.kinds`). Pure.
 
 A job is not restarted unless that was asked for (backoffLimit 0): a mistake in a script must end the command at once.
+Whoever types a command waits for all of it: each rank decides, and none is ended for being the last (`apis.success`).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from paddock.jobs.apis.success import write_success
 from paddock.jobs.labels import (
     ENVIRONMENT_ANNOTATION,
     REQUIREMENTS_ANNOTATION,
     RESUME_ANNOTATION,
+    SUCCESS_ANNOTATION,
     WORKING_DIRECTORY_ANNOTATION,
 )
 from paddock.jobs.script.escapes import escape
@@ -44,16 +47,15 @@ def build_command(request: ScriptRequest) -> list[str]:
 
 def _build_metadata(request: ScriptRequest, name: str) -> Manifest:
     annotations = {
+        SUCCESS_ANNOTATION: write_success(request.end_wait),
         REQUIREMENTS_ANNOTATION: request.requirements,
         ENVIRONMENT_ANNOTATION: request.environment,
         MOUNTS_ANNOTATION: request.mounts,
         RESUME_ANNOTATION: "true" if request.resume else "",
         WORKING_DIRECTORY_ANNOTATION: request.directory,
     }
-    said = {key: value for key, value in annotations.items() if value}
     metadata: dict[str, Any] = {"name": name}
     if request.namespace:
         metadata["namespace"] = request.namespace
-    if said:
-        metadata["annotations"] = said
+    metadata["annotations"] = {key: value for key, value in annotations.items() if value}
     return metadata

@@ -12,8 +12,9 @@ class ScriptRequest:
 
     `words`: the command as typed. `framework`: a key of `script.kinds.SCRIPT_KINDS`. `name`: --name, empty for the
     script's. `servers`: parameter servers; 0 is Collective training. `gpus`: of each worker. `restarts`: how often a
-    failed job is started again. `mounts`: the annotation of its datasets. `image` and `environment` (the name of an
-    Environment): empty for the defaults. `requirements`: the file of the environment, as a manifest names it, relative
+    failed job is started again. `end_wait`: seconds after which ranks that run on are ended; None: never. `mounts`: the
+    annotation of its datasets. `image` and `environment` (the name of an Environment): empty for the defaults.
+    `requirements`: the file of the environment, as a manifest names it, relative
     to its own directory; empty where `environment` says it. `directory`: where the programs start on a laptop,
     absolute; empty for what the command line decides by itself. `variables` are in the manifest. `secrets` are in a
     Secret, which `secret_name` names:
@@ -28,6 +29,7 @@ class ScriptRequest:
     servers: int = 0
     gpus: int = 0
     restarts: int = 0
+    end_wait: int | None = None
     mounts: str = ""
     resume: bool = False
     image: str = ""

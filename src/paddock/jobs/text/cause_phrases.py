@@ -31,6 +31,8 @@ from paddock.jobs.text.dataset_phrases import (
 )
 from paddock.jobs.text.elastic_phrases import explain_grown, explain_shrunk, explain_smaller
 from paddock.jobs.text.failure_phrases import (
+    explain_echoes,
+    explain_failed_rank,
     explain_limit_exceeded,
     explain_loss,
     explain_lost,
@@ -105,23 +107,15 @@ _AWAITED: Mapping[str, Callable[[Mapping[str, str]], Phrase]] = {
 }
 
 
-def _completed(args: Args) -> Phrase:
-    return _with_failed(phrase("completed: {ranks} succeeded", ranks=ranks_of(args)), args)
+def _completed(args: Args, well: Phrase) -> Phrase:
+    """`well`: said of a job none of whose ranks failed."""
+    failure = explain_failed_rank(args)
+    said = well if failure is None else phrase("completed, but {failure}", failure=failure)
+    return explain_echoes(args, said)
 
 
-def _with_failed(said: Phrase, args: Args) -> Phrase:
-    """And the ranks that failed so late that a success is not judged by them."""
-    if not items_of(args, "failed"):
-        return said
-    if args.get("code") is None:
-        return phrase(
-            "{said}; {failed} failed less than 10 s before the last of them, or after it", said=said,
-            failed=names_of(args, "failed"),
-        )  # fmt: skip
-    return phrase(
-        "{said}; {failed} ended with exit code {code} less than 10 s before the last of them, or after it", said=said,
-        failed=names_of(args, "failed"), code=value_of(args, "code"),
-    )  # fmt: skip
+def _all_completed(args: Args) -> Phrase:
+    return _completed(args, phrase("completed: {ranks} succeeded", ranks=ranks_of(args)))
 
 
 def _awaited(args: Args) -> Phrase:
@@ -177,7 +171,7 @@ def _container_waiting(args: Args) -> Phrase:
 
 
 def _servers_kept(args: Args) -> Phrase:
-    said = _with_failed(phrase("completed: {ranks} succeeded", ranks=ranks_of(args)), args)
+    said = _all_completed(args)
     return counted(
         "{said}; cleanPodPolicy {policy} keeps {kept}, which still runs; delete the job to end it",
         "{said}; cleanPodPolicy {policy} keeps {kept}, which still run; delete the job to end them",
@@ -260,6 +254,11 @@ CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
         "the job has succeeded; {ranks} still run, and have {seconds} s to end",
         ranks=names_of(args, "ranks"), count=count_of(args, "ranks"), seconds=value_of(args, "seconds"),
     ),
+    "WaitingForLastRanks": lambda args: counted(
+        "the other ranks have ended well; {ranks} still runs, and has {seconds} s to end",
+        "the other ranks have ended well; {ranks} still run, and have {seconds} s to end",
+        ranks=names_of(args, "ranks"), count=count_of(args, "ranks"), seconds=value_of(args, "seconds"),
+    ),
     "RankRestarted": explain_restart,
     "PodsDeleted": lambda args: explain_loss("PodsDeleted", args),
     "PodsLost": lambda args: explain_loss("PodsLost", args),
@@ -285,16 +284,17 @@ CAUSE_PHRASES: Mapping[str, Callable[[Args], Phrase]] = {
     ),
     "Suspended": lambda _: phrase("suspended, holds no pods; set runPolicy.suspend to false to go on"),
     "Deleting": lambda _: phrase("being deleted, together with its pods"),
-    "Completed": _completed,
+    "Completed": _all_completed,
     "CompletedServersKept": _servers_kept,
     "CompletedWithoutMaster": lambda args: phrase(
         "completed: all workers succeeded; {ranks} ran {time} longer",
         ranks=names_of(args, "ranks"), time=time_of(args, "seconds"),
     ),
     "CompletedWithoutWorkers": lambda args: counted(
-        "completed; {ranks} still ran {seconds} s later, and was ended",
-        "completed; {ranks} still ran {seconds} s later, and were ended",
-        ranks=names_of(args, "ranks"), count=count_of(args, "ranks"), seconds=value_of(args, "seconds"),
+        "{said}; {ranks} still ran {seconds} s later, and was ended",
+        "{said}; {ranks} still ran {seconds} s later, and were ended",
+        said=_completed(args, phrase("completed")), ranks=names_of(args, "ranks"), count=count_of(args, "ranks"),
+        seconds=value_of(args, "seconds"),
     ),
     "RankFailed": explain_rank_failed,
     "ServerEnded": explain_server_ended,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from paddock.jobs.text.cause_args import Args, count_of, items_of, names_of, text_of, value_of, with_message
-from paddock.jobs.text.phrases import Foreign, Phrase, counted, phrase
+from paddock.jobs.text.phrases import Foreign, Names, Phrase, counted, phrase
 
 
 def _signal(args: Args) -> int:
@@ -83,6 +83,30 @@ def explain_server_ended(args: Args) -> Phrase:
     if not args.get("message"):
         said = phrase("{said}, and what they learned since is lost", said=said)
     return _with_remedy(args, said)
+
+
+def explain_failed_rank(args: Args) -> Phrase | None:
+    """How a rank of a completed job failed, and how many others did; None if none did."""
+    failed = items_of(args, "failed")
+    if not failed:
+        return None
+    if "code" not in args and not text_of(args, "why"):  # an older record, of several codes
+        return counted(
+            "{ranks} failed; its log has the reason", "{ranks} failed; their logs have the reason",
+            ranks=Names(failed), count=len(failed),
+        )  # fmt: skip
+    first, more = {**args, "ranks": failed[:1]}, args.get("more")
+    said = _pods_lost(first) if text_of(args, "why") else _with_remedy(first, _end(first))
+    if isinstance(more, int) and more:
+        return phrase("{failure}; {count} other ranks failed too", failure=said, count=len(failed) - 1 + more)
+    return phrase("{failure}; {ranks} failed too", failure=said, ranks=Names(failed[1:])) if failed[1:] else said
+
+
+def explain_echoes(args: Args, said: Phrase) -> Phrase:
+    """`said` with the ranks of a completed job whose end only follows from that of others, if there are any."""
+    if not items_of(args, "echoes"):
+        return said
+    return phrase("{said}; {ranks} failed as others had ended", said=said, ranks=names_of(args, "echoes"))
 
 
 def explain_restart(args: Args) -> Phrase:

@@ -17,7 +17,7 @@ INTERRUPTED, SUSPENDED, UNKNOWN = "Interrupted", "Suspended", "Unknown"
 class End:
     """`phase`: `Completed`, `Failed`; `Suspended` where it was given up or --timeout was over, `Interrupted` where the
     user ended it, `Unknown` where it could not be followed to its end. `cause`: a sentence, empty for a job that
-    completed and of which no server failed. `seconds`: from the submission."""
+    completed and of which no rank failed. `seconds`: from the submission."""
 
     job: str
     namespace: str
@@ -26,16 +26,16 @@ class End:
     seconds: float
 
 
-def has_failed_server(cause: CauseRecord | None) -> bool:
-    """Whether a server of a completed job failed near its end (`policies.success`): the deciding ranks have succeeded,
-    and what the server held may be lost."""
-    return cause is not None and bool(cause.args.get("server_failed"))
+def has_failed_rank(outcome: str, cause: CauseRecord | None) -> bool:
+    """Whether a rank of a completed job failed (`policies.failed_ranks`): those that decide have succeeded, and what
+    the rank was to do may be missing. `outcome`: the job's phase, or the outcome of a run that is kept."""
+    return outcome == Phase.COMPLETED and cause is not None and bool(cause.args.get("failed"))
 
 
 def read_exit_code(outcome: str, cause: CauseRecord | None) -> int:
-    """What a command that waits for a job's end exits with: 0 where all was done. `outcome`: its phase, or the outcome
-    of a run that is kept; `cause`: the recorded one."""
-    return int(outcome != Phase.COMPLETED or has_failed_server(cause))
+    """What a command that waits for a job's end exits with: 0 where every rank did its work. `cause`: the recorded
+    one."""
+    return int(outcome != Phase.COMPLETED or has_failed_rank(outcome, cause))
 
 
 def format_limit(seconds: float) -> str:
@@ -50,7 +50,7 @@ def read_end(
     seconds, if it is what ended it."""
     status, key = view.status, view.job.key
     phase = str(status.phase) if status.phase.terminal else {130: INTERRUPTED, 1: SUSPENDED}.get(code or 0, UNKNOWN)
-    well = status.phase is Phase.COMPLETED and not has_failed_server(status.cause)
+    well = read_exit_code(status.phase, status.cause) == 0
     cause = explain(status.cause, language) if status.cause and not well else ""
     if limit is not None:
         late = render(phrase("not completed in {time}", time=format_limit(limit)), language)

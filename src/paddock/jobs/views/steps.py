@@ -110,7 +110,7 @@ def build_steps(
         return [Step("{kubectl} describe node {node}", {"node": node}) for node in nodes[:1]]
     if step := _DATASET_COMMANDS.get(cause.reason):
         return [Step(step, {"dataset": str(cause.args.get("dataset"))}, namespace)]
-    ranks = cause.args.get("ranks")
+    ranks = cause.args.get("failed") or cause.args.get("ranks")
     if isinstance(ranks, list | tuple) and ranks:
         role, _, index = str(ranks[0]).rpartition("-")
         if message:  # the program was not started: there is no log

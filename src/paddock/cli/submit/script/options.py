@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from paddock.cli.cluster.errors import UserError
+from paddock.cli.output.periods import read_seconds
 from paddock.jobs.text.phrases import phrase
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -48,6 +49,10 @@ _OPTIONS = (
         help="How often a job that failed is started again (default: 0).",
     ),
     click.option(
+        "--end-wait", type=read_seconds, default=None, metavar="TIME",
+        help="End ranks that run this long after the first has ended well: 60, 10m (default: they are waited for).",
+    ),
+    click.option(
         "--data", "data", multiple=True, metavar="NAME:/PATH",
         help="Mount this dataset there, read-only; the job waits until it is fetched. Repeatable.",
     ),
@@ -73,6 +78,7 @@ class ScriptOptions:
     env_files: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     restarts: int | None = None
+    end_wait: float | None = None
     data: tuple[str, ...] = ()
     resume: bool = False
     image: str | None = None
@@ -99,7 +105,8 @@ def refuse_with_file(options: ScriptOptions, file: str) -> None:
     """Raises `UserError` for an option that makes a manifest, where there is one."""
     made = {
         "--name": options.name, "--workers": options.workers, "--ps": options.servers, "--gpus": options.gpus,
-        "--restarts": options.restarts, "--image": options.image, "--framework": options.framework,
+        "--restarts": options.restarts, "--end-wait": options.end_wait, "--image": options.image,
+        "--framework": options.framework,
     }  # fmt: skip
     for option, value in made.items():
         if value is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,6 +81,7 @@ def read_request(
         servers=options.servers or 0,
         gpus=options.gpus or 0,
         restarts=options.restarts or 0,
+        end_wait=ceil(options.end_wait) if options.end_wait is not None else None,
         mounts=read_data({}, options.data),
         resume=options.resume,
         image=options.image or "",
