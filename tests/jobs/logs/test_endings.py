@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paddock.jobs.logs.endings import Ending, read_ending
+from paddock.jobs.logs.complaints import is_lost_peer
+from paddock.jobs.logs.endings import Ending, may_tell_lost_peer, read_ending
 
 HERE = Path(__file__).parent
 RULE = "-" * 38
@@ -100,3 +101,24 @@ def test_any_text_is_read_and_none_is_long(text: str) -> None:
     found = read_ending(text)
     assert len(found.error) <= 300 and len(found.last) <= 300 and not (found.error and found.last)
     assert "\n" not in found.error + found.last
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "RuntimeError: [1] Connection closed by peer",
+        "Connection reset by peer",
+        "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:",
+        "torch.distributed.DistNetworkError: failed to recv, got 0 bytes",
+        "torch.distributed.DistNetworkError: The client socket has timed out after 60000ms",
+        "torch.distributed.DistStoreError: Timed out after 61 seconds waiting for clients. 1/2 clients joined.",
+        "RendezvousConnectionError: gone",
+        "RendezvousClosedError",
+        "NCCL error: remote process exited or there was a network error",
+        "SignalException: Process 12 got signal: 15",
+    ],
+)
+def test_what_is_looked_for_before_a_log_is_read_is_in_every_error_of_a_lost_peer(error: str) -> None:
+    assert is_lost_peer(error)
+    assert may_tell_lost_peer(f"step 3\n{error}\nbye\n")
+    assert not may_tell_lost_peer("step 3\nValueError: bad shard\n")

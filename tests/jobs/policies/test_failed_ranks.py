@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,7 @@ WELL = "completed: 3 ranks succeeded"
 SILENT = "completed, but worker-0 ended with exit code 1; its log has the reason"
 
 
-def ended(end: End, **changes: object) -> End:
+def ended(end: End, **changes: Any) -> End:
     def change(pod: Pod) -> Pod | None:
         found = end(pod)
         return replace(found, **changes) if found is not None else None

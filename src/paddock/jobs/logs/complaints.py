@@ -77,6 +77,11 @@ _ECHO = re.compile(
 _LOST_PEER = re.compile(r"Connection (?:closed|reset) by peer|" + _OF_TORCH)
 """Errors that no program raises by itself. `EOFError` and `Broken pipe` are a truncated file's or a filter's as well: a
 rank that died of them may be the first that failed."""
+LOST_PEER_WORDS = (
+    "by peer", "ChildFailedError", "DistNetworkError", "DistStoreError", "Rendezvous", "remote process exited",
+    "SignalException",
+)  # fmt: skip
+"""Each of these errors has one of them: most logs need not be matched against the forms."""
 
 
 _ASKED_TO_END = "FatalError: `Termination signal` is detected"

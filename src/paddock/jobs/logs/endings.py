@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from paddock.jobs.logs.complaints import cut, is_echo, is_lost_peer, is_own, name_inner, read_complaint
+from paddock.jobs.logs.complaints import LOST_PEER_WORDS, cut, is_echo, is_lost_peer, is_own, name_inner, read_complaint
 from paddock.jobs.logs.folding import Folding
 from paddock.jobs.logs.torchrun import CHILD_FAILED, ROOT, Report, read_remains, read_report, select_rank
 from paddock.jobs.logs.tracebacks import CHAINED, FROM, begins_traceback
@@ -55,6 +55,12 @@ def read_ending(text: str) -> Ending:
     folding = Folding()
     shown = [*folding.feed(lines), *folding.end()]
     return Ending(last=next((cut(line.strip()) for line in reversed(shown) if _is_told(line)), ""))
+
+
+def may_tell_lost_peer(text: str) -> bool:
+    """Whether `Ending.is_lost_peer` may hold; found much faster than an ending, which most logs need not be read for.
+    Colours may stand between any two letters."""
+    return any(word in text for word in LOST_PEER_WORDS) or "\x1b" in text
 
 
 def _find_error(lines: Iterable[str]) -> str:

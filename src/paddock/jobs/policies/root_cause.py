@@ -23,7 +23,7 @@ from typing import Any
 
 from paddock.jobs.frameworks import ExitCodes
 from paddock.jobs.frameworks.registry import FRAMEWORKS
-from paddock.jobs.logs.endings import Ending, read_ending
+from paddock.jobs.logs.endings import Ending, may_tell_lost_peer, read_ending
 from paddock.jobs.model import Exit, Job, Pod, Rank
 from paddock.kube.times import Moment
 
@@ -82,9 +82,6 @@ _TOLD = frozenset({"StartError", "ContainerCannotRun", EVICTED})
 _LONGEST_MESSAGE = 300
 
 
-_NO_ENDING = Ending()
-
-
 @dataclass(frozen=True, slots=True)
 class Death:
     """How one rank ended. `why`: the reason of a LOST rank, `Deleted` where its pod was deleted. `message`: the
@@ -99,8 +96,13 @@ class Death:
     message: str | None = None
     reason: str = ""
     """The kubelet's, of the end of its program."""
-    ending: Ending = _NO_ENDING
-    """What the log says, of a program that chose its end."""
+    log: str = ""
+    """The end of the log, of a program that chose its end."""
+
+    @property
+    def ending(self) -> Ending:
+        """What the log says. It is read where it is asked for: a gang has up to 10,000 of them."""
+        return read_ending(self.log)
 
 
 _UNKNOWN = Exit(-1)
@@ -170,14 +172,15 @@ def find_root_cause(deaths: Collection[Death]) -> tuple[Death, ...]:
 
 def tell_end(death: Death) -> dict[str, Any]:
     """How a rank ended, as arguments of a cause (`causes.Failure`)."""
+    ending = death.ending
     return {
         "code": death.code,
         "memory": death.kind is Kind.MEMORY,
         "server": death.server,
         "message": death.message,
         "evicted": death.kind is Kind.EVICTED,
-        "error": death.ending.error or None,
-        "last": death.ending.last or None,
+        "error": ending.error or None,
+        "last": ending.last or None,
     }
 
 
@@ -200,8 +203,7 @@ def _death(pod: Pod, codes: ExitCodes, *, server: bool) -> Death:
     kind = _kind(end, codes)
     why, message = end.reason if kind is Kind.LOST else "", _read_message(end)
     chosen = message is None and kind in (Kind.ERROR, Kind.ECHO) and end.signal is None
-    ending = read_ending(end.message) if chosen else _NO_ENDING
-    return Death(pod.rank, kind, end.code, finished, why, server, message, end.reason, ending)
+    return Death(pod.rank, kind, end.code, finished, why, server, message, end.reason, end.message if chosen else "")
 
 
 def _is_evicted(pod: Pod) -> bool:
@@ -232,7 +234,7 @@ def _kind(end: Exit, codes: ExitCodes) -> Kind:
 
 def _follows_from_peer(message: str) -> bool:
     """Whether the program ended for a peer's end, by its termination message or by the end of its log."""
-    if not message:
+    if not may_tell_lost_peer(message):
         return False
     ending = read_ending(message)
     return ending.is_lost_peer if ending.error else any(phrase in message for phrase in _ECHO_MESSAGES)
