@@ -15,6 +15,7 @@ from paddock.jobs.names import job_label
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.views.commands import printed_name
+from paddock.jobs.views.ended import has_failed_rank
 from paddock.jobs.views.jobs import read_job_row
 from paddock.jobs.views.steps import Reach, Step, build_steps
 from paddock.kube.meta import POD_GROUPS, PODS, VOLCANO_POD_GROUPS, Manifest, Resource, name_of
@@ -60,7 +61,8 @@ def _find_log(step: Step, logs: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What `job_frame.html` shows. `phase` and `why` are empty for a job that is gone, of which logs are kept."""
+    """What `job_frame.html` shows. `phase` and `why` are empty for a job that is gone, of which logs are kept. `bad`:
+    it has completed, and a rank of it failed."""
 
     name: str
     namespace: str
@@ -70,6 +72,7 @@ class Head:
     why: str
     tabs: Sequence[Tab]
     advice: Sequence[Advice] = ()
+    bad: bool = False
 
 
 def build_head(visit: Visit, resource: Resource, job: Manifest | None) -> Head:
@@ -80,7 +83,8 @@ def build_head(visit: Visit, resource: Resource, job: Manifest | None) -> Head:
     why = explain(row.cause, visit.language) if row and row.cause else ""
     tabs = [Tab(each, visit.say(_TITLES[each]), address if each == "job" else f"{address}/{each}") for each in TABS]
     advice = give_advice(visit, row.cause if row else None, resource, namespace, name)
-    return Head(name, namespace, resource.kind, address, str(row.phase) if row else "", why, tabs, advice)
+    bad = row is not None and has_failed_rank(row.phase, row.cause)
+    return Head(name, namespace, resource.kind, address, str(row.phase) if row else "", why, tabs, advice, bad)
 
 
 def list_job_topics(path: Mapping[str, str], _query: Mapping[str, str]) -> Sequence[Topic]:

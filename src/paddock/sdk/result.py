@@ -21,7 +21,7 @@ ReadLog = Callable[[str], str]
 class Result:
     """`phase`: `Completed`, `Failed`, `Suspended` (timeout, or an environment that could not be built); `Pending` of
     a job that was not followed (detach). `cause`: the sentence that says why, empty for a job that
-    completed and of which no server failed near its end.
+    completed and of which no rank failed.
     `seconds`: from the submission to the end, 0 before it. `metrics`: the last progress that each rank printed, by
     its name (`worker-0`; of a PyTorchJob `master-0` is the first). `outputs`: the directory of the job's outputs,
     None on a cluster or where there are none."""
@@ -37,7 +37,7 @@ class Result:
 
     @property
     def succeeded(self) -> bool:
-        """As `paddock run` exits: it completed, and no server failed near its end."""
+        """As `paddock run` exits: it completed, and no rank of it failed."""
         return self.phase == Phase.COMPLETED and not self.cause
 
     def log(self, rank: str = "") -> str:

@@ -19,7 +19,6 @@ from paddock.cli.output.display import (
     build_head,
     build_live_line,
     build_timeout,
-    explain_lost,
 )
 from paddock.cli.verbs.describe import build_facts
 from paddock.cli.verbs.down import build_stopped
@@ -288,11 +287,9 @@ def test_the_error_of_the_program_is_told_where_the_kubelet_kept_only_torchruns(
     assert list(map(str, build_untold("master-0", read_ending(told).error, read_ending(log).error))) == said
 
 
-def test_the_ranks_of_a_completed_job_that_failed_are_named() -> None:
+def test_a_completed_job_names_its_rank_that_failed_with_its_error() -> None:
     """Its Master decides; a worker that fails beside it is no failure of the job, and not nothing."""
-    cause = CauseRecord("Completed", {"succeeded": 1, "failed": ["worker-0"]}, 0.0)
-    assert explain_lost(build_view(phase=Phase.COMPLETED, cause=cause)).startswith(
-        "completed: 1 rank succeeded; worker-0 failed "
-    )
-    assert explain_lost(build_view(phase=Phase.COMPLETED, cause=replace(cause, args={"succeeded": 3}))) == ""
-    assert explain_lost(build_view(phase=Phase.FAILED, cause=build_restart(1))) == ""
+    args = {"succeeded": 1, "failed": ["worker-0"], "code": 1, "error": "ValueError: no room"}
+    done = build_view(phase=Phase.COMPLETED, cause=CauseRecord("Completed", args, 0.0))
+    assert ", but worker-0 failed: ValueError: no room (exit code 1). " in build_end(done)
+    assert "but" not in build_end(build_view(phase=Phase.COMPLETED, cause=CauseRecord("Completed", {"succeeded": 1})))

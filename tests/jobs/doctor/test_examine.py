@@ -309,6 +309,11 @@ def test_a_case_gives(case: str) -> None:
 
 
 NEEDS: dict[str, tuple[CauseRecord, str, str, str]] = {
+    "a rank that failed beside a Master that ended well": (
+        CauseRecord("Completed", {"succeeded": 1, "failed": ["worker-0"], "code": 1, "error": "ValueError: no room"}),
+        "rank-failed-at-end", "the job has completed, but worker-0 failed: ValueError: no room (exit code 1)",
+        "paddock logs demo -n team --role worker --rank 0",
+    ),
     "a dataset that somebody must mend": (
         CauseRecord("DatasetFailed", {"dataset": "words", "message": "host has no words.tar", "retries": False}),
         "dataset-failed", "dataset words could not be fetched: host has no words.tar",

@@ -18,6 +18,7 @@ from paddock.cli.output.language import localized
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Phase
 from paddock.jobs.text.phrases import Phrase, counted, phrase
+from paddock.jobs.views.ended import has_failed_rank
 from paddock.jobs.views.stored import StoredJob, read_stored
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ async def examine_jobs(client: Client, place: Place, namespace: str, report: Rep
 
 def _is_wanted(job: StoredJob, now: float) -> bool:
     status = job.status
-    if status.phase is Phase.FAILED:
+    if status.phase is Phase.FAILED or has_failed_rank(status.phase, status.cause):
         return status.finished is None or now - status.finished < _LATELY
     return not status.phase.terminal
 

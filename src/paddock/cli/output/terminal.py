@@ -6,7 +6,7 @@ rich honours NO_COLOR, FORCE_COLOR, TERM=dumb, pipes and the width of the termin
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -69,15 +69,18 @@ def pod_colour(pod: str) -> str:
     return _POD_COLOURS[zlib.crc32(pod.encode()) % len(_POD_COLOURS)]
 
 
-def print_table(console: Console, header: Sequence[str], rows: Sequence[Sequence[str]], *, cut: bool) -> None:
+def print_table(
+    console: Console, header: Sequence[str], rows: Sequence[Sequence[str]], *, cut: bool, red: Collection[int] = ()
+) -> None:
     """kubectl's layout: capitals, no borders, three spaces between. `cut`: the last column is cut to the terminal; on a
-    narrow one WHY, WHAT, METRICS and CHANGED stand in lines of their own."""
+    narrow one WHY, WHAT, METRICS and CHANGED stand in lines of their own. `red`: the numbers of rows of which STATUS
+    and WHY are red, whatever their words are."""
     width = console.width if cut and console.is_terminal else None
     stacks = width is not None and (
         width < _NARROW or (header[-1] in ("WHY", "WHAT") and _room(header, rows, width) < LEAST_ROOM)
     )
-    lines = build_stacked(header, rows, width) if width is not None and stacks else None
-    for line in build_table(header, rows, width) if lines is None else lines:
+    lines = build_stacked(header, rows, width, red) if width is not None and stacks else None
+    for line in build_table(header, rows, width, red) if lines is None else lines:
         console.print(line, soft_wrap=True)
 
 
@@ -99,20 +102,22 @@ def _room(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> i
     return width - sum(max(cell_len(row[column]) for row in table) + len(_GAP) for column in range(len(header) - 1))
 
 
-def build_stacked(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[Text] | None:
+def build_stacked(
+    header: Sequence[str], rows: Sequence[Sequence[str]], width: int, red: Collection[int] = ()
+) -> list[Text] | None:
     """A table whose last columns, if they are sentences, stand under each row, indented and wrapped; None if they fit
     beside it."""
     whole = build_table(header, rows)
     count = next((place for place, name in enumerate(reversed(header)) if name not in _SENTENCES), len(header))
     if not count or max(map(_columns, whole)) <= width:
         return None
-    head, *lines = build_table(header[:-count], [row[:-count] for row in rows])
+    head, *lines = build_table(header[:-count], [row[:-count] for row in rows], red=red)
     indent = "    "
     stacked = [head]
-    for line, row in zip(lines, rows, strict=True):
+    for number, (line, row) in enumerate(zip(lines, rows, strict=True)):
         stacked.append(line)
         for cell in filter(None, row[-count:]):
-            wrapped = Text(cell).wrap(_WRAPPING, max(_LEAST, width - len(indent)))
+            wrapped = Text(cell, style="red" if number in red else "").wrap(_WRAPPING, max(_LEAST, width - len(indent)))
             stacked += [Text(indent).append_text(part) for part in wrapped]
     return stacked
 
@@ -121,15 +126,22 @@ def _columns(line: Text) -> int:
     return cell_len(line.plain)
 
 
-def build_table(header: Sequence[str], rows: Sequence[Sequence[str]], max_width: int | None = None) -> list[Text]:
-    """The lines of a table. `max_width`: in characters; only the last column is shortened to it."""
+def build_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], max_width: int | None = None, red: Collection[int] = ()
+) -> list[Text]:
+    """The lines of a table. `max_width`: in characters; only the last column is shortened to it. `red`: as in
+    `print_table`."""
     table = [list(header), *map(list, rows)]
     widths = [max(cell_len(row[column]) for row in table) for column in range(len(header))]
     if max_width is not None:
         widths[-1] = min(widths[-1], max(_LEAST, max_width - sum(width + len(_GAP) for width in widths[:-1])))
     lines = []
-    for row in table:
-        cells = [Text(cell, style=_STATUS_COLOURS.get(cell, "")) for cell in row]
+    reddened = [place for place, name in enumerate(header) if name in ("STATUS", "WHY")]
+    for number, row in enumerate(table, -1):
+        styles = [_STATUS_COLOURS.get(cell, "") for cell in row]
+        for place in reddened if number in red else ():
+            styles[place] = "red"
+        cells = [Text(cell, style=style) for cell, style in zip(row, styles, strict=True)]
         for cell, width in zip(cells, widths, strict=True):
             cell.truncate(width, overflow="ellipsis", pad=True)
         line = Text(_GAP).join(cells)

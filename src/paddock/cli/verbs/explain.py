@@ -26,6 +26,7 @@ from paddock.jobs.model import Phase, Status
 from paddock.jobs.text.edit import explain_edit
 from paddock.jobs.text.explain import explain
 from paddock.jobs.text.phrases import Phrase, phrase, render
+from paddock.jobs.views.ended import has_failed_rank
 from paddock.jobs.views.given_up import read_given_up
 from paddock.jobs.views.manager import explain_manager
 from paddock.jobs.views.restarts import explain_no_restart, explain_scope, name_scope
@@ -67,7 +68,7 @@ def _explain_job(name: str, namespace: str, language: str) -> int:
     from paddock.cli.follow.gone_jobs import fetch_present
     from paddock.cli.follow.workloads import fetch_said
 
-    async def work(client: Client, place: Place) -> list[str]:
+    async def work(client: Client, place: Place) -> tuple[list[str], str]:
         job = await fetch_present(client, place, namespace, name)
         status = job.shown_status
         lines = build_explanation(job.manifest, status, time.time(), language, place.flags)
@@ -80,10 +81,12 @@ def _explain_job(name: str, namespace: str, language: str) -> int:
                 render(each, language)
                 for each in await _explain_no_cause(client, job.resource, namespace, job.status, place)
             ]
-        return lines
+        bad = status.cause if has_failed_rank(status.phase, status.cause) else None
+        return lines, explain(bad, language) if bad else ""
 
-    for line in run_with_client(work):
-        stdout().print(localize_times(line))
+    lines, bad = run_with_client(work)
+    for line in lines:
+        stdout().print(localize_times(line), style="red" if line == bad else "")
     return 0
 
 

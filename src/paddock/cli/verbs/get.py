@@ -24,6 +24,7 @@ from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.text.phrases import NOTHING, Phrase, phrase, render
 from paddock.jobs.text.sentences import nearest
 from paddock.jobs.views.commands import printed_name
+from paddock.jobs.views.ended import has_failed_rank
 from paddock.jobs.views.environments import read_environment_row
 from paddock.jobs.views.jobs import JobRow, read_job_row
 from paddock.jobs.views.pods import read_pod_row
@@ -145,7 +146,15 @@ def _print(found: list[tuple[Resource, Manifest]], kind: str, output: str, every
     room = find_room(stdout(), header, cells) if output != "wide" else None
     if room is not None:
         header, cells = build(room)
-    print_table(stdout(), header, cells, cut=output != "wide")
+    print_table(stdout(), header, cells, cut=output != "wide", red=_find_red(found, kind))
+
+
+def _find_red(found: list[tuple[Resource, Manifest]], kind: str) -> frozenset[int]:
+    """The rows of jobs that have completed, but for a rank that failed."""
+    if _plural(kind) != "jobs":
+        return frozenset()
+    statuses = enumerate(KINDS[resource].read_status(job) for resource, job in found)
+    return frozenset(number for number, status in statuses if has_failed_rank(status.phase, status.cause))
 
 
 def _plural(kind: str) -> str:

@@ -16,6 +16,7 @@ from paddock.console.world import Printing, Spark, Sparks
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Phase
 from paddock.jobs.text.phrases import Foreign, Names, Phrase, phrase
+from paddock.jobs.views.ended import has_failed_rank
 from paddock.jobs.views.jobs import JobRow, build_why, read_job_row, tell_ready
 from paddock.jobs.views.tables.listing import Filter, Listed, choose_part, count_phases, cut_part, order_jobs
 from paddock.kube.errors import ApiError, Forbidden, NotFound
@@ -142,6 +143,7 @@ def _build_row(visit: Visit, resource: Resource, row: JobRow, losses: Mapping[st
         "restarts": row.restarts,
         "created": row.created,
         "why": build_why(row, visit.language, most=_LONGEST_WHY),
+        "bad": has_failed_rank(row.phase, row.cause),
         "advice": advice[:1],
         "far": visit.say((spark and tell_far(spark)) or ""),
         "spark": _build_spark(spark),

@@ -39,6 +39,7 @@ from paddock.history.log_index import LONGEST
 from paddock.jobs.model import Phase, Rank, Status
 from paddock.jobs.text.phrases import Phrase, counted, phrase
 from paddock.jobs.views.commands import printed_name
+from paddock.jobs.views.ended import has_failed_rank
 from paddock.jobs.views.stored import StoredJob, read_stored
 from paddock.kube.meta import name_of, uid_of
 
@@ -115,9 +116,9 @@ def _list_ranks(job: StoredJob | None) -> tuple[Rank, ...]:
 
 
 def _name_failed(status: Status) -> str:
-    """In other phases the cause names a rank that something waits for."""
-    ranks = status.cause.args.get("ranks") if status.cause else None
-    has_failed = status.phase in (Phase.FAILED, Phase.RESTARTING)
+    """In other phases the cause names a rank that something waits for, or that was too late."""
+    has_failed = status.phase in (Phase.FAILED, Phase.RESTARTING) or has_failed_rank(status.phase, status.cause)
+    ranks = (status.cause.args.get("failed") or status.cause.args.get("ranks")) if status.cause else None
     return str(ranks[0]) if has_failed and isinstance(ranks, list | tuple) and ranks else ""
 
 

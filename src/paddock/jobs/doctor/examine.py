@@ -11,6 +11,7 @@ from paddock.jobs.doctor.asked import Asked, Machine, RankSeen
 from paddock.jobs.doctor.case import Case
 from paddock.jobs.doctor.devices import check_devices
 from paddock.jobs.doctor.elastic import check_elastic
+from paddock.jobs.doctor.ended import check_ended
 from paddock.jobs.doctor.findings import Finding, Severity
 from paddock.jobs.doctor.launch_block import LaunchLog
 from paddock.jobs.doctor.needs import check_needs
@@ -29,6 +30,7 @@ CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (
     check_servers,
     check_network,
     check_started,
+    check_ended,
     check_silence,
 )
 """Causes before effects."""
