@@ -149,8 +149,22 @@ def test_print_shows_the_manifest_and_creates_nothing(
     (container,) = job["spec"]["worker"]["template"]["spec"]["containers"]
     assert container["command"][3:] == ["train.py", "a b", "$$(X)"]
     assert [each["name"] for each in container["env"]] == ["A", "PASSWORD", "TOKEN"]
-    assert job["metadata"]["annotations"] == {"paddock.dev/working-directory": str(work)}
+    assert job["metadata"]["annotations"] == {
+        "paddock.dev/success": "AllRanks",
+        "paddock.dev/working-directory": str(work),
+    }
     assert not (work.parent / "paddock").exists()
+
+
+@pytest.mark.parametrize(("typed", "value"), [((), "AllRanks"), (("--end-wait", "10m"), "AllRanks:600")])
+@pytest.mark.parametrize("script", ["train.py", "torches.py"])
+def test_each_rank_of_a_typed_command_decides(
+    script: str, typed: tuple[str, ...], value: str, work: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (work / "torches.py").write_text("import torch\n")
+    assert call("run", "--print", "--workers", "2", *typed, "--", "python", script) == 0
+    job = yaml.safe_load(capfd.readouterr().out)
+    assert job["metadata"]["annotations"]["paddock.dev/success"] == value
 
 
 @pytest.mark.parametrize(
@@ -176,7 +190,7 @@ def test_the_file_that_init_writes_is_the_job_that_run_makes(
     written = yaml.safe_load(capfd.readouterr().out)
     assert written["spec"] == direct["spec"]
     # a script by a relative path is found by `paddock run` where it is called; a module is not
-    found = "annotations" not in written["metadata"]
+    found = list(written["metadata"]["annotations"]) == ["paddock.dev/success"]
     assert found == (command[1:] != ["-m", "near.there"])
     assert written["metadata"] | direct["metadata"] == direct["metadata"]
     (checked,) = read_files([str(work / "job.yaml")], "default")
@@ -228,7 +242,8 @@ def test_a_cluster_needs_an_image(
     assert said in capfd.readouterr().err
     assert call("run", "--context", "prod", "--image", "me/x:1", "--print", "--", "python", "train.py") == 0
     job = yaml.safe_load(capfd.readouterr().out)
-    assert job["metadata"] == {"name": "train", "namespace": "team"}, "no directory of this machine"
+    annotations = {"paddock.dev/success": "AllRanks"}  # and no directory of this machine
+    assert job["metadata"] == {"name": "train", "namespace": "team", "annotations": annotations}
 
 
 @pytest.mark.parametrize(

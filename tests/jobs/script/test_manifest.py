@@ -13,7 +13,12 @@ from paddock.environments.defaults import build_defaults
 from paddock.environments.definition import read_definition
 from paddock.environments.images import choose_definition
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.labels import ENVIRONMENT_ANNOTATION, RESUME_ANNOTATION, WORKING_DIRECTORY_ANNOTATION
+from paddock.jobs.labels import (
+    ENVIRONMENT_ANNOTATION,
+    RESUME_ANNOTATION,
+    SUCCESS_ANNOTATION,
+    WORKING_DIRECTORY_ANNOTATION,
+)
 from paddock.jobs.model import Job
 from paddock.jobs.preflight import Document, check, find_api
 from paddock.jobs.script.escapes import escape, unescape
@@ -48,7 +53,7 @@ def test_the_least_is_one_worker_that_is_not_restarted() -> None:
     assert manifest == {
         "apiVersion": "batch.paddlepaddle.org/v1",
         "kind": "PaddleJob",
-        "metadata": {"name": "train"},
+        "metadata": {"name": "train", "annotations": {SUCCESS_ANNOTATION: "AllRanks"}},
         "spec": {
             "runPolicy": {"backoffLimit": 0},
             "worker": {
@@ -105,7 +110,7 @@ def test_the_default_images_stand_for_environments_without_a_program_of_ours(ima
 def test_options_stand_where_they_belong() -> None:
     request = ScriptRequest(
         TRAIN, name="mine", namespace="team", restarts=3, resume=True, image="me/train:1", environment="own",
-        directory="/home/me/a b",
+        directory="/home/me/a b", end_wait=600,
     )  # fmt: skip
     manifest = build_manifest(request)
     assert manifest["metadata"] == {
@@ -113,6 +118,7 @@ def test_options_stand_where_they_belong() -> None:
         "namespace": "team",
         "annotations": {
             ENVIRONMENT_ANNOTATION: "own", RESUME_ANNOTATION: "true", WORKING_DIRECTORY_ANNOTATION: "/home/me/a b",
+            SUCCESS_ANNOTATION: "AllRanks:600",
         },
     }  # fmt: skip
     job = read(request)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from paddock.jobs.apis.registry import KINDS
+from paddock.jobs.labels import SUCCESS_ANNOTATION
 from paddock.jobs.model import Job
 from paddock.jobs.preflight import Document, check, find_api
 from paddock.jobs.script.manifest import build_manifest
@@ -39,7 +40,7 @@ def test_the_least_is_a_master_that_is_not_restarted() -> None:
     assert build_manifest(build()) == {
         "apiVersion": "kubeflow.org/v1",
         "kind": "PyTorchJob",
-        "metadata": {"name": "train"},
+        "metadata": {"name": "train", "annotations": {SUCCESS_ANNOTATION: "AllRanks"}},
         "spec": {
             "runPolicy": {"backoffLimit": 0},
             "pytorchReplicaSpecs": {
