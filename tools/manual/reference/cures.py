@@ -207,6 +207,12 @@ WAITING: Mapping[str, Cure] = {
         " operator's `--end-wait` says. Then they are ended.",
         ("paddock logs JOB -f",),
     ),
+    "WaitingForLastRanks": Cure(
+        Move.NOBODY,
+        "Each rank of the job decides, and its annotation `paddock.dev/success` gives those that run on this time after"
+        " the first has ended well; then the job is completed without them. Without the number they are waited for.",
+        ("paddock logs JOB -f",),
+    ),
 }
 
 AGAIN: Mapping[str, Cure] = {
@@ -297,9 +303,10 @@ ENDS: Mapping[str, Cure] = {
     ),
     "Completed": Cure(
         Move.END,
-        "All ranks that decide have succeeded. A rank that the sentence calls failed failed too late to count: look"
-        " whether it should have saved something.",
-        ("paddock outputs JOB", "paddock logs JOB"),
+        "All ranks that decide have succeeded. Where the sentence says `but`, another rank failed: `run` and `wait`"
+        " exit with 1, and what this rank was to save may be missing. With the annotation"
+        " `paddock.dev/success: AllRanks` each rank decides. A rank that failed as others had ended does not count.",
+        ("paddock logs JOB --first-error", "paddock outputs JOB -l"),
     ),
     "CompletedServersKept": Cure(
         Move.END,
@@ -316,7 +323,8 @@ ENDS: Mapping[str, Cure] = {
     "CompletedWithoutWorkers": Cure(
         Move.END,
         "The ranks that decide have succeeded, and others were ended while they still ran. If those should have saved "
-        "something, look whether it is whole; a longer time is the operator's `--end-wait`.",
+        "something, look whether it is whole; a longer time is the operator's `--end-wait`, or, of a job in which each "
+        "rank decides, the number in its annotation `paddock.dev/success`.",
         ("paddock logs JOB", "paddock outputs JOB -l"),
     ),
     "RankFailed": Cure(

@@ -29,6 +29,13 @@ YOURS: Mapping[str, Row] = {
         ("Gang", "Pod"),
         "What starts again when a rank fails: all ranks (the default), or the pod of that rank alone.",
     ),
+    "paddock.dev/success": Row(
+        "jobs",
+        ("AllRanks", "AllRanks:600"),
+        "Each rank that trains must end well, and none is ended for being the last; with a number, those that run this"
+        " many seconds after the first has ended well are ended. Absent: the kind decides, of a PyTorchJob the Master."
+        " `paddock run` and `paddock init` write it into the job of a typed command.",
+    ),
     "paddock.dev/elastic": Row(
         "jobs",
         (),
