@@ -125,6 +125,71 @@ async def test_the_counts_of_a_completed_job_follow_the_servers_that_its_policy_
     assert {name: bare.get(name) for name in rest} == {name: done.get(name) for name in rest}
 
 
+async def test_a_rank_whose_ended_pod_is_cleared_away_does_not_train_again(cluster: LocalApi) -> None:
+    """An autoscaler that removes the node of a worker that is done, the garbage collection of pods, a cron job."""
+    seam = Seam(cluster)
+    async with running(seam):
+        await cluster.create(JOBS, build_job(ps=1))
+        pods = await until(lambda: have_pods(cluster, 3))
+        await start_gang(cluster, pods)
+        await until(lambda: in_phase(cluster, "Running"))
+        await set_phase(cluster, "demo-worker-0", "Succeeded")
+        status = await until(lambda: _with_successes(cluster))
+        assert status["succeeded"] == {"worker": {"indexes": "0", "lastFinishTime": "2026-01-01T00:01:00Z"}}
+        await cluster.delete(PODS, "default", "demo-worker-0", grace=0)
+        await settled(seam, 1.2)
+    # The record is all that is left of it.
+    async with running(seam):
+        await settled(seam, 1.2)
+        assert sorted(await pods_of(cluster)) == ["demo-ps-0", "demo-worker-1"]
+        assert (await status_of(cluster))["attempt"] == 0
+        await set_phase(cluster, "demo-worker-1", "Succeeded")
+        status = await until(lambda: in_phase(cluster, "Completed"))
+    assert (status["attempt"], status.get("losses")) == (0, None)
+    assert status["worker"]["succeeded"] == 2
+
+
+async def test_an_ended_pod_that_is_deleted_before_its_success_is_recorded_is_a_loss(cluster: LocalApi) -> None:
+    """Nobody knows then how the rank ended."""
+    seam = Seam(cluster)
+    async with running(seam):
+        await cluster.create(JOBS, build_job(ps=0))
+        await start_gang(cluster, await until(lambda: have_pods(cluster, 2)))
+        await until(lambda: in_phase(cluster, "Running"))
+        seam.told = lambda resource, event: (
+            event.type != "MODIFIED" or event.object["status"].get("phase") != "Succeeded"
+        )
+        await set_phase(cluster, "demo-worker-0", "Succeeded")
+        await cluster.delete(PODS, "default", "demo-worker-0", grace=0)
+        status = await until(lambda: _in_attempt(cluster, 1))
+    assert status["cause"]["reason"] == "PodsDeleted"
+
+
+async def test_a_large_job_that_ends_rank_by_rank_costs_no_write_for_each(cluster: LocalApi) -> None:
+    seam = Seam(cluster)
+    async with running(seam):
+        await cluster.create(JOBS, build_job(ps=1, worker=40))
+        await start_gang(cluster, await until(lambda: have_pods(cluster, 41)))
+        await until(lambda: in_phase(cluster, "Running"))
+        await settled(seam)
+        before = seam.requests.count(("patch", "paddlejobs/status", "demo"))
+        for number in range(39):
+            await set_phase(cluster, f"demo-worker-{number}", "Succeeded")
+        await until(lambda: _with_successes(cluster, "0-38"))
+        written = seam.requests.count(("patch", "paddlejobs/status", "demo")) - before
+    assert written < 20
+
+
+async def _with_successes(api: LocalApi, indexes: str = "0") -> Manifest | None:
+    status = await status_of(api)
+    return status if status.get("succeeded", {}).get("worker", {}).get("indexes") == indexes else None
+
+
+async def _in_attempt(api: LocalApi, attempt: int) -> Manifest | None:
+    status = await status_of(api)
+    return status if status.get("attempt") == attempt else None
+
+
 async def _with_ended_servers(api: LocalApi, count: int) -> Manifest | None:
     status = await status_of(api)
     return status if status["ps"].get("failed") == count else None

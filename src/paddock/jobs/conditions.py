@@ -41,7 +41,7 @@ def _count(wanted: int, phases: Sequence[PodPhase]) -> Counts:
 def build_refs(job: Job, pods: Sequence[Pod]) -> dict[str, tuple[PodRef, ...]]:
     """Which pods are counted, by role and in rank order; a role without any is left out."""
     refs: dict[str, list[PodRef]] = {}
-    for pod in sorted(pods, key=lambda pod: pod.rank):
+    for pod in sorted((pod for pod in pods if not pod.cleared), key=lambda pod: pod.rank):
         found = refs.setdefault(pod.rank.role, [])
         if len(found) < MOST_REFS:
             found.append(PodRef(job.key.namespace, pod.name, pod.uid))

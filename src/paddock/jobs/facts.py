@@ -8,16 +8,18 @@ from dataclasses import dataclass, field, replace
 from paddock.jobs.elastic import rejoining
 from paddock.jobs.model import Job, Observed, Phase, Pod, Rank, Settings, Status
 from paddock.jobs.policies import arrival, gang, losses, lost, one_pod
+from paddock.jobs.successes import complete_gang
 from paddock.kube.times import Moment
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The inputs of one reconcile, and what follows from them. `gang`: pods of the recorded attempt; `older`: pods of
-    earlier attempts; `replaced`: those of this attempt whose ranks have, or get, another; `missing`: ranks without a
-    pod; `whole`: every rank has had its pod in this attempt, so a missing pod was deleted: `gone`, of ranks that others
-    need; `delayed`: ranks that start again alone, and not yet; `overdue`: what to do about pods that should be gone by
-    now; `losses`: those in a row until now.
+    """The inputs of one reconcile, and what follows from them. `gang`: pods of the recorded attempt, those that were
+    cleared away since their ranks succeeded among them (`jobs.successes`); `older`: pods of earlier attempts;
+    `replaced`: those of this attempt whose ranks have, or get, another; `missing`: ranks without a pod; `whole`: every
+    rank has had its pod in this attempt, so a missing pod was deleted: `gone`, of ranks that others need; `delayed`:
+    ranks that start again alone, and not yet; `overdue`: what to do about pods that should be gone by now; `losses`:
+    those in a row until now.
 
     Not among the pods of `observed`: `spares`, those of the attempt that hold room for a larger gang, and `surplus`, of
     ranks that the job no longer has (`elastic.rejoining`)."""
@@ -49,7 +51,8 @@ def read_facts(job: Job, status: Status, observed: Observed, now: Moment, settin
     leaving = _find_leaving(job, status, observed, now) if active else ()
     others = {*spares, *surplus}
     observed = _without(observed, {*others, *leaving})
-    missing, current = gang.missing_ranks(job, status, observed), observed.gang(status)
+    current = complete_gang(job, status, observed.gang(status))
+    missing = gang.missing_ranks(job, current)
     whole = not missing or gang.was_whole(job, status, observed)
     gone = tuple(rank for rank in missing if whole and not rejoining.rejoins(job, rank))
     begun = one_pod.find_begun(job, status, current, gone)

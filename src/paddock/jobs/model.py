@@ -273,6 +273,16 @@ class PodRef:
 
 
 @dataclass(frozen=True, slots=True)
+class Successes:
+    """The ranks of a role that have succeeded in the recorded attempt, by their indexes. `last`: when the last of them
+    ended, in whole seconds; None where no pod told. No verdict asks for more (`policies.success`): which node a rank
+    ran on is told by its pod alone."""
+
+    indexes: frozenset[int]
+    last: Moment | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CauseRecord:
     """A cause as it is recorded: `status.cause {reason, args, since}`. `jobs.causes` has the classes behind it."""
 
@@ -293,7 +303,8 @@ class Status:
     never was. `renewed`: when the last of them was. `delays`: before when the next pod of such a rank is not created,
     whatever is recorded of others meanwhile. `gang_size`: the ranks of the elastic role that the attempt has, where
     these are fewer than the manifest asks for; else 0. `gang_loss`: of an elastic job, Kubernetes' reason for the last
-    loss of pods, or the name of its cause; empty if there was none since the job began or was edited."""
+    loss of pods, or the name of its cause; empty if there was none since the job began or was edited. `succeeded`: the
+    ranks that have succeeded in this attempt, by role (`jobs.successes`)."""
 
     phase: Phase = Phase.NONE
     mode: str = ""
@@ -313,6 +324,7 @@ class Status:
     delays: Mapping[str, Moment] = field(default_factory=dict)
     gang_size: int = 0
     gang_loss: str = ""
+    succeeded: Mapping[str, Successes] = field(default_factory=dict)
 
     def decisive(self) -> tuple[Any, ...]:
         """What must be recorded before it is acted on: the next reconcile compares these."""
@@ -327,6 +339,10 @@ class Status:
 
     def renewal(self, rank: Rank) -> int:
         return self.renewals.get(str(rank), 0)
+
+    def has_succeeded(self, rank: Rank) -> bool:
+        known = self.succeeded.get(rank.role)
+        return known is not None and rank.index in known.indexes
 
     def holds(self, pod: Pod) -> bool:
         """Whether the pod is the recorded one of its rank: of this attempt, and not replaced since."""
@@ -401,6 +417,11 @@ class Pod:
     @property
     def ended(self) -> bool:
         return self.phase in (PodPhase.SUCCEEDED, PodPhase.FAILED)
+
+    @property
+    def cleared(self) -> bool:
+        """Somebody has deleted it since its rank succeeded: the record alone tells of it (`jobs.successes`)."""
+        return not self.uid
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,14 +53,15 @@ def read_needs(facts: Facts) -> Needs:
     port = ports.kept_port(facts.gang)
     no_port = False
     # Half a gang of another operator carries no port: the missing ranks must use the default port as well.
-    if port is None and facts.missing and not facts.gang and ports.shares_network(job, facts.settings):
+    none_is_there = all(pod.cleared for pod in facts.gang)
+    if port is None and facts.missing and none_is_there and ports.shares_network(job, facts.settings):
         port = ports.choose_port(job.uid, facts.status.attempt, observed.taken_ports)
         no_port = port is None
     actions = tuple(_missing_objects(facts, port))
     if (observed.foreign or observed.former) and any(isinstance(action, Create) for action in actions):
         return Needs(_plan_removal_of_former(job, observed), _describe_foreign(job, observed), RETRY_SECONDS)
     # Half a gang goes on: its other pods hold devices, and mount the same claims.
-    gate = plan_gate(job, observed.datasets, facts.status.cause) if facts.missing and not facts.gang else None
+    gate = plan_gate(job, observed.datasets, facts.status.cause) if facts.missing and none_is_there else None
     if gate is not None:
         return Needs(obstacle=gate, retry=RETRY_SECONDS if observed.datasets.unserved is not None else None)
     if no_port:

@@ -39,6 +39,8 @@ def can_wait(before: Status, after: Status) -> bool:
         refs=after.refs,
         cause=after.cause,
         observed_generation=after.observed_generation,
+        # Until it is recorded, its pod tells of it.
+        succeeded=after.succeeded,
         # That of the first record; of an edit, it is what is followed from then on.
         last_valid=before.last_valid or after.last_valid,
     )

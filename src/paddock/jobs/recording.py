@@ -16,11 +16,12 @@ from paddock.jobs.elastic import rejoining
 from paddock.jobs.elastic.fitting import fit
 from paddock.jobs.elastic.size import remember_loss
 from paddock.jobs.facts import Facts
-from paddock.jobs.model import CauseRecord, Phase, Pod, Status
+from paddock.jobs.model import CauseRecord, Phase, Pod, Status, Successes
 from paddock.jobs.policies import one_pod
 from paddock.jobs.policies.cleanup import read_situation
 from paddock.jobs.policies.fates import Fate, plan_fate
 from paddock.jobs.policies.verdict import Verdict
+from paddock.jobs.successes import forget, read_successes
 from paddock.jobs.text.explain import explain
 from paddock.kube.times import Moment
 
@@ -42,6 +43,7 @@ def plan_record(facts: Facts, verdict: Verdict) -> Plan:
         gang_size=status.gang_size if verdict.size is None else verdict.size,
         gang_loss=remember_loss(facts.job, status, verdict),
     )
+    recorded = replace(recorded, succeeded=_succeeded_after(recorded, status, verdict))
     facts = replace(facts, job=fit(facts.job, recorded.gang_size))
     recorded = replace(recorded, **build_gang_counts(facts, counted_pods(facts, recorded)))
     if verdict.phase.terminal:
@@ -64,7 +66,8 @@ def counted_pods(facts: Facts, recorded: Status) -> Sequence[Pod]:
 def kept_pods(facts: Facts, finished: Status) -> Sequence[Pod]:
     """The pods of the gang that stay when clean-up is done. Named from the end on, they need no second record."""
     situation = read_situation(facts.job, finished)
-    return [pod for pod in facts.gang if not pod.deleting and plan_fate(situation, finished, pod) is not Fate.DELETE]
+    there = (pod for pod in facts.gang if not pod.deleting and not pod.cleared)
+    return [pod for pod in there if plan_fate(situation, finished, pod) is not Fate.DELETE]
 
 
 def _losses_after(facts: Facts, verdict: Verdict) -> int:
@@ -78,6 +81,14 @@ def _renewals_after(facts: Facts, verdict: Verdict) -> Mapping[str, int]:
     if verdict.renewals is not None:
         return verdict.renewals
     return facts.status.renewals if verdict.attempt is None else {}
+
+
+def _succeeded_after(recorded: Status, before: Status, verdict: Verdict) -> Mapping[str, Successes]:
+    """Those of `recorded`: a new gang has none, nor has a rank that starts again alone."""
+    if verdict.attempt is not None:
+        return {}
+    renewed = (rank for rank, number in recorded.renewals.items() if number != before.renewals.get(rank, 0))
+    return forget(recorded.succeeded, renewed) if verdict.renewals is not None else recorded.succeeded
 
 
 def _renewed_after(facts: Facts, verdict: Verdict) -> Moment | None:
@@ -114,8 +125,10 @@ def build_gang_counts(facts: Facts, gang: Sequence[Pod]) -> dict[str, Any]:
 
 
 def with_observed(facts: Facts, status: Status) -> Status:
-    """The status with what every record holds: the mode, the observed generation, when the whole gang first ran."""
-    status = replace(status, mode=facts.job.mode, observed_generation=facts.job.generation)
+    """The status with what every record holds: the mode, the observed generation, who has succeeded, when the whole
+    gang first ran."""
+    succeeded = read_successes(facts.job, status, facts.gang)
+    status = replace(status, mode=facts.job.mode, observed_generation=facts.job.generation, succeeded=succeeded)
     whole = not facts.missing and build_phase(status.phase, facts.gang, whole=True) is Phase.RUNNING
     if status.started is None and (whole or rejoining.runs_on(facts.job, status, facts.gang)):
         status = replace(status, started=whole_seconds(_started(facts)))

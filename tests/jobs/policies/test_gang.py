@@ -12,7 +12,7 @@ JOB = build_job()
 
 
 def test_a_pod_of_another_attempt_does_not_fill_a_rank() -> None:
-    assert missing_ranks(JOB, build_status(JOB, attempt=1), observe(JOB)) == (Rank("worker", 0), Rank("worker", 1))
+    assert missing_ranks(JOB, observe(JOB).gang(build_status(JOB, attempt=1))) == (Rank("worker", 0), Rank("worker", 1))
 
 
 @pytest.mark.parametrize("phase", [phase for phase in Phase if not phase.terminal])

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from paddock.jobs.model import CauseRecord, Phase, Status
+from paddock.jobs.apis.indexes import read_indexes, write_indexes
+from paddock.jobs.model import CauseRecord, Phase, Status, Successes
 from paddock.kube.meta import Manifest
 from paddock.kube.times import Moment, format_time, read_time
 
@@ -32,6 +33,8 @@ def read_ours(raw: Mapping[str, Any]) -> Status:
         delays=_read_delays(mapping(raw, "delays")),
         gang_size=count(raw, "gangSize"),
         gang_loss=text(raw, "gangLoss"),
+        # It is of the recorded attempt: where somebody else has dropped that, nobody knows of which one.
+        succeeded=_read_successes(mapping(raw, "succeeded")) if "attempt" in raw else {},
     )
 
 
@@ -54,6 +57,7 @@ def write_ours(previous: Mapping[str, Any], status: Status) -> Manifest:
         "delays": _write_delays(mapping(previous, "delays"), status.delays),
         "gangSize": status.gang_size or None,
         "gangLoss": status.gang_loss or None,
+        "succeeded": _write_successes(mapping(previous, "succeeded"), status.succeeded),
     }
 
 
@@ -129,6 +133,24 @@ def _read_delays(raw: Mapping[str, Any]) -> dict[str, Moment]:
 
 def _write_delays(previous: Mapping[str, Any], delays: Mapping[str, Moment]) -> Manifest | None:
     return _replacing(previous, {rank: _time(moment) for rank, moment in delays.items()}) if delays else None
+
+
+def _read_successes(raw: Mapping[str, Any]) -> dict[str, Successes]:
+    """By role; one whose indexes cannot be read has none."""
+    found = {
+        str(role): Successes(read_indexes(text(inner, "indexes")), read_time(text(inner, "lastFinishTime")))
+        for role, inner in raw.items()
+        if isinstance(inner, Mapping)
+    }
+    return {role: successes for role, successes in found.items() if successes.indexes}
+
+
+def _write_successes(previous: Mapping[str, Any], succeeded: Mapping[str, Successes]) -> Manifest | None:
+    written = {
+        role: {"indexes": write_indexes(each.indexes), "lastFinishTime": _time(each.last)}
+        for role, each in succeeded.items()
+    }
+    return _replacing(previous, written) if written else None
 
 
 def _phase(found: Any) -> Phase:

@@ -76,6 +76,10 @@ def our_status() -> dict[str, Any]:
         "delays": {"type": "object", "additionalProperties": TIME},
         "gangSize": COUNT,
         "gangLoss": TEXT,
+        "succeeded": {
+            "type": "object",
+            "additionalProperties": build_object({"indexes": TEXT, "lastFinishTime": TIME}),
+        },
         "lastValidSpec": TEXT,
         "cause": build_object({"reason": TEXT, "since": TIME, "args": ANYTHING}),
     }

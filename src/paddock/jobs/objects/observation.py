@@ -144,9 +144,11 @@ def read_planned_port(action: Action) -> int | None:
 
 
 def missing_pods(job: Job, status: Status, observed: Observed) -> tuple[str, ...]:
-    """Names of recorded pods that the view does not have. A live GET must confirm it before it decides."""
-    present = {pod.name for pod in observed.gang(status)}
-    return tuple(name for rank in job.ranks() if (name := pods.pod_name(job, rank)) not in present)
+    """Names of recorded pods that the view does not have. A live GET must confirm it before it decides. The pod of a
+    rank that has succeeded decides nothing any more."""
+    present = {pod.rank for pod in observed.gang(status)}
+    absent = (rank for rank in job.ranks() if rank not in present and not status.has_succeeded(rank))
+    return tuple(pods.pod_name(job, rank) for rank in absent)
 
 
 def _named_after(resource: Resource, job: Job, view: View) -> Iterable[Manifest]:

@@ -8,18 +8,21 @@ in the same attempt. An operator confirms an absence by a live GET (a cache may 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from paddock.jobs import causes
 from paddock.jobs.actions import EventNote
 from paddock.jobs.elastic.rejoining import all_rejoin, find_changed
-from paddock.jobs.model import Job, Observed, Phase, Rank, Settings, Status
+from paddock.jobs.model import Job, Observed, Phase, Pod, Rank, Settings, Status
 from paddock.jobs.objects import pods
 from paddock.jobs.objects.schedulers import find_other_schedulers
 from paddock.jobs.policies.verdict import Verdict, plan_new_gang
 
 
-def missing_ranks(job: Job, status: Status, observed: Observed) -> tuple[Rank, ...]:
-    """Ranks without their recorded pod, in the job's order. A pod that is being deleted is still there."""
-    there = {pod.rank for pod in observed.gang(status)}
+def missing_ranks(job: Job, gang: Iterable[Pod]) -> tuple[Rank, ...]:
+    """Ranks without a recorded pod, in the job's order. `gang`: as in `jobs.facts`, so a rank that has succeeded is
+    there; so is a pod that is being deleted."""
+    there = {pod.rank for pod in gang}
     return tuple(rank for rank in job.ranks() if rank not in there)
 
 

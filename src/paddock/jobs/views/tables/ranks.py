@@ -36,10 +36,11 @@ def build_rank_rows(
     job: Job | None, status: Status, pods: Iterable[Manifest], uid: str, language: str = "en"
 ) -> list[RankRow]:
     """`pods`: of the job's namespace; those that the job controls count. Ranks that the job wants and has no pod for
-    have a row too, until it has ended."""
+    have a row too, until it has ended; one that has succeeded needs none."""
     rows = [(read_pod(pod), _build_row(pod, status, language)) for pod in pods if is_controlled_by(pod, uid)]
     held = {pod.rank for pod, row in rows if pod is not None and not row.old}
-    missing = [] if job is None or status.phase.terminal else [rank for rank in job.ranks() if rank not in held]
+    wanted = () if job is None or status.phase.terminal else job.ranks()
+    missing = [rank for rank in wanted if rank not in held and not status.has_succeeded(rank)]
     found = [*rows, *((None, RankRow(str(rank), None)) for rank in missing)]
     places = {role.name: place for place, role in enumerate(job.roles)} if job else {}
     return [row for pod, row in sorted(found, key=lambda each: _order(places, *each))]
