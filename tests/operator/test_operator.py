@@ -180,6 +180,29 @@ async def test_a_large_job_that_ends_rank_by_rank_costs_no_write_for_each(cluste
     assert written < 20
 
 
+@pytest.mark.parametrize("written", [{"phase": "Running"}, {"phase": None, "cause": None}], ids=str)
+async def test_a_finished_job_whose_phase_somebody_writes_over_never_trains_again(
+    cluster: LocalApi, written: dict[str, Any]
+) -> None:
+    seam = Seam(cluster)
+    async with running(seam):
+        await cluster.create(JOBS, build_job(ps=0))
+        await start_gang(cluster, await until(lambda: have_pods(cluster, 2)))
+        await until(lambda: in_phase(cluster, "Running"))
+        for worker in ("demo-worker-0", "demo-worker-1"):
+            await set_phase(cluster, worker, "Succeeded")
+        done = await until(lambda: in_phase(cluster, "Completed"))
+        await until(lambda: have_no_pods(cluster))
+        await settled(seam)
+        before = seam.requests.count(("create", "pods", ""))
+        await cluster.patch(JOBS, "default", "demo", {"status": written}, subresource="status")
+        status = await until(lambda: in_phase(cluster, "Completed"))
+        await settled(seam, 1.2)
+    assert not await pods_of(cluster)
+    assert seam.requests.count(("create", "pods", "")) == before
+    assert (status["completionTime"], status["attempt"]) == (done["completionTime"], 0)
+
+
 async def _with_successes(api: LocalApi, indexes: str = "0") -> Manifest | None:
     status = await status_of(api)
     return status if status.get("succeeded", {}).get("worker", {}).get("indexes") == indexes else None

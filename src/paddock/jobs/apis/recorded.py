@@ -17,7 +17,7 @@ from paddock.kube.times import Moment, format_time, read_time
 def read_ours(raw: Mapping[str, Any]) -> Status:
     """The common part of a status; the kind's module adds `roles`."""
     return Status(
-        phase=_phase(raw.get("phase")),
+        phase=_phase(raw),
         mode=text(raw, "mode"),
         attempt=count(raw, "attempt"),
         restarts=count(raw, "restarts"),
@@ -153,9 +153,29 @@ def _write_successes(previous: Mapping[str, Any], succeeded: Mapping[str, Succes
     return _replacing(previous, written) if written else None
 
 
-def _phase(found: Any) -> Phase:
-    """An unknown phase counts as absent; paddle-operator declares some that it never sets."""
-    return Phase(found) if isinstance(found, str) and found in list(Phase) else Phase.NONE
+def _phase(raw: Mapping[str, Any]) -> Phase:
+    """The recorded phase. An unknown one counts as absent; paddle-operator declares some that it never sets. A job that
+    has ended has ended, whatever somebody wrote over its phase: it must not train again."""
+    found = raw.get("phase")
+    phase = Phase(found) if isinstance(found, str) and found in list(Phase) else Phase.NONE
+    return phase if phase.terminal else _read_end(raw) or phase
+
+
+_ENDS = {"Succeeded": Phase.COMPLETED, "Failed": Phase.FAILED}
+"""The conditions that end a job, in both API groups."""
+
+
+def _read_end(raw: Mapping[str, Any]) -> Phase | None:
+    """How the job has ended, by its conditions. Where they were removed, `completionTime` and the cause tell: they are
+    not asked where a condition says that it goes on, as operators before this rule have started such jobs again."""
+    conditions = raw.get("conditions")
+    there = [each for each in conditions if isinstance(each, Mapping)] if isinstance(conditions, list) else []
+    ends = [each for each in there if isinstance(each.get("type"), str) and each["type"] in _ENDS]
+    told = next((_ENDS[each["type"]] for each in ends if each.get("status") == "True"), None)
+    if told is not None or ends or read_time(text(raw, "completionTime")) is None:
+        return told
+    reason = text(mapping(raw, "cause"), "reason")
+    return Phase.COMPLETED if not reason or reason.startswith(Phase.COMPLETED) else Phase.FAILED
 
 
 def _time(moment: Moment | None) -> str | None:
