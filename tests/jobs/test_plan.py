@@ -15,6 +15,7 @@ from jobs.gangs import (
     build_pods,
     build_services,
     build_status,
+    build_torch_job,
     cause,
     created,
     deleted,
@@ -41,6 +42,7 @@ from paddock.jobs.model import (
     PodPhase,
     Refusal,
     RestartPolicy,
+    RestartScope,
     Settings,
     Status,
 )
@@ -100,6 +102,26 @@ def test_the_config_map_waits_for_the_last_address() -> None:
 
 def test_a_running_job_at_rest_plans_nothing() -> None:
     assert plan(PS, build_status(PS), observe(PS), NOW) == Plan(build_status(PS))
+
+
+@pytest.mark.parametrize("phase", [PodPhase.STARTING, PodPhase.PENDING])
+@pytest.mark.parametrize("job", [PS, build_torch_job(), build_torch_job(masters=0, scope=RestartScope.POD)])
+def test_a_gang_that_has_run_runs_until_a_verdict(job: Job, phase: PodPhase) -> None:
+    """A probe of readiness that fails for a while; pods as the view of a second operator that is late has them."""
+    status = build_status(job)
+    for late in (build_pods(job)[:1], build_pods(job)):
+        pods = (*(replace(pod, phase=phase) for pod in late), *build_pods(job)[len(late) :])
+        assert plan(job, status, observe(job, pods), NOW) == Plan(status)
+    lost = with_pod(pods, "worker-0", failed())
+    assert judge(job, status, observe(job, lost)).status.phase is not Phase.RUNNING
+
+
+def test_a_running_phase_that_paddock_has_not_recorded_follows_the_pods() -> None:
+    """training-operator's Running may be the Master's alone, and somebody may write anything."""
+    job = build_torch_job()
+    pods = with_pod(build_pods(job), "worker-1", lambda pod: replace(pod, phase=PodPhase.PENDING))
+    for changes in ({"observed_generation": 0}, {"started": None}):
+        assert plan(job, build_status(job, **changes), observe(job, pods), NOW).status.phase is Phase.STARTING
 
 
 def test_start_time_is_recorded_when_all_ranks_run_for_the_first_time_and_stays() -> None:

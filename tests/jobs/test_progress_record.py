@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from paddock.jobs import causes
-from paddock.jobs.model import CauseRecord, Counts, Phase, Status
+from paddock.jobs.model import CauseRecord, Counts, Phase, Status, Successes
 from paddock.jobs.progress_record import COUNTED_FROM, can_wait
 
 NEW = Status()
@@ -36,6 +36,8 @@ def counted(status: Status, **counts: int) -> Status:
         (RUNNING, counted(RUNNING, running=3, succeeded=1)),
         (DONE, counted(DONE, succeeded=4)),
         (RUNNING, replace(RUNNING, observed_generation=2)),
+        (RUNNING, replace(RUNNING, phase=Phase.STARTING)),
+        (RUNNING, replace(RUNNING, succeeded={"worker": Successes(frozenset({0}))})),
     ],
 )
 def test_counts_and_phases_on_the_way_can_wait(before: Status, after: Status) -> None:
@@ -61,6 +63,11 @@ def test_counts_and_phases_on_the_way_can_wait(before: Status, after: Status) ->
 )
 def test_what_decides_or_was_waited_for_is_recorded_at_once(changes: dict[str, Any]) -> None:
     assert not can_wait(PENDING, replace(PENDING, **changes))
+
+
+def test_a_gang_that_runs_again_is_recorded_at_once() -> None:
+    for phase in (Phase.STARTING, Phase.RESTARTING):
+        assert not can_wait(replace(RUNNING, phase=phase), RUNNING)
 
 
 def test_a_wait_that_a_verdict_counts_from_is_recorded_at_once() -> None:

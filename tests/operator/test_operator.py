@@ -686,6 +686,32 @@ async def test_two_concurrent_operators_never_create_two_pods_of_a_rank(cluster:
     assert len(ranks) == 20
 
 
+async def test_an_operator_whose_view_of_the_pods_is_late_writes_nothing_of_a_gang_that_runs(cluster: LocalApi) -> None:
+    """Each write wakes the other operator: they wrote Running and Starting to and fro for as long as it was late."""
+    on_time, late, seen = Seam(cluster), Seam(cluster), asyncio.Event()
+
+    async def hold(resource: Resource, event: Event) -> None:
+        if resource == PODS and (event.object.get("status") or {}).get("phase") == "Running":
+            await seen.wait()
+
+    late.lag = hold
+    async with running(on_time, Settings()), running(late, Settings()):
+        await cluster.create(JOBS, build_job(ps=0, worker=4))
+        await start_gang(cluster, await until(lambda: have_pods(cluster, 4)), "Pending")
+        await settled(late, 1.2)
+        await start_gang(cluster, await pods_of(cluster))
+        ran = await until(lambda: in_phase(cluster, "Running"))
+        before = len([each for each in late.requests if each[0] == "patch"])
+        await settled(on_time, 1.2)
+        await settled(late, 1.2)
+        status = await status_of(cluster)
+        written = [each for each in late.requests if each[0] == "patch"][before:]
+        seen.set()
+        await settled(late, 1.2)
+    assert (status["phase"], status["conditions"]) == ("Running", ran["conditions"])
+    assert written == []
+
+
 async def test_a_server_that_prunes_status_fields_is_reported_and_the_kind_is_halted(cluster: LocalApi) -> None:
     seam = Seam(cluster)
 

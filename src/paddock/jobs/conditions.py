@@ -1,8 +1,9 @@
 """Replica counts of a job and the phase of an unfinished one, from the pods of its current attempt.
 
 Counts are paddle-operator's (v0.2 to v0.3.5); the phase follows one ordered rule, where paddle-operator iterated over a
-map in random order. Within an attempt the phase never goes back to Pending. Terminal phases are decided in `policies`,
-not counted here; of a finished job the counts alone follow its pods.
+map in random order. Within an attempt the phase goes one way: never back to Pending, and from Running only where ranks
+start anew alone (`jobs.facts`). Terminal phases are decided in `policies`, not counted here; of a finished job the
+counts alone follow its pods.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from paddock.jobs.elastic import rejoining
-from paddock.jobs.model import Job, Observed, Phase, Pod, Rank, Settings, Status
+from paddock.jobs.model import Job, Observed, Phase, Pod, PodPhase, Rank, Settings, Status
 from paddock.jobs.policies import arrival, gang, losses, lost, one_pod
 from paddock.jobs.successes import complete_gang
 from paddock.kube.times import Moment
@@ -14,12 +14,12 @@ from paddock.kube.times import Moment
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The inputs of one reconcile, and what follows from them. `gang`: pods of the recorded attempt, those that were
-    cleared away since their ranks succeeded among them (`jobs.successes`); `older`: pods of earlier attempts;
-    `replaced`: those of this attempt whose ranks have, or get, another; `missing`: ranks without a pod; `whole`: every
-    rank has had its pod in this attempt, so a missing pod was deleted: `gone`, of ranks that others need; `delayed`:
-    ranks that start again alone, and not yet; `overdue`: what to do about pods that should be gone by now; `losses`:
-    those in a row until now.
+    """The inputs of one reconcile, and what follows from them. `gang`: pods of the recorded attempt, as far as the
+    record does not know better: those that were cleared away since their ranks succeeded are among them
+    (`jobs.successes`), and those of a gang that has run do run; `older`: pods of earlier attempts; `replaced`: those of
+    this attempt whose ranks have, or get, another; `missing`: ranks without a pod; `whole`: every rank has had its pod
+    in this attempt, so a missing pod was deleted: `gone`, of ranks that others need; `delayed`: ranks that start again
+    alone, and not yet; `overdue`: what to do about pods that should be gone by now; `losses`: those in a row until now.
 
     Not among the pods of `observed`: `spares`, those of the attempt that hold room for a larger gang, and `surplus`, of
     ranks that the job no longer has (`elastic.rejoining`)."""
@@ -51,7 +51,7 @@ def read_facts(job: Job, status: Status, observed: Observed, now: Moment, settin
     leaving = _find_leaving(job, status, observed, now) if active else ()
     others = {*spares, *surplus}
     observed = _without(observed, {*others, *leaving})
-    current = complete_gang(job, status, observed.gang(status))
+    current = _as_run(job, status, complete_gang(job, status, observed.gang(status)))
     missing = gang.missing_ranks(job, current)
     whole = not missing or gang.was_whole(job, status, observed)
     gone = tuple(rank for rank in missing if whole and not rejoining.rejoins(job, rank))
@@ -73,6 +73,20 @@ def read_facts(job: Job, status: Status, observed: Observed, now: Moment, settin
         delayed=one_pod.find_delays(job, status, now),
         spares=spares,
         surplus=surplus,
+    )
+
+
+def _as_run(job: Job, status: Status, gang: tuple[Pod, ...]) -> tuple[Pod, ...]:
+    """The pods of a gang that has run: each runs until it has ended or is deleted. A probe of readiness that fails for
+    a while says nothing of the training, and a view that is late shows pods as they were before: each would change
+    phase, counts and cause, and be written. A rank that rejoins starts anew in the same attempt. Another operator's
+    Running, which has no generation, may be that of the Master alone, and one that was written by hand has no start."""
+    if status.phase is not Phase.RUNNING or not status.observed_generation or status.started is None:
+        return gang
+    late = (PodPhase.PENDING, PodPhase.STARTING)
+    return tuple(
+        replace(pod, phase=PodPhase.RUNNING) if pod.phase in late and not rejoining.rejoins(job, pod.rank) else pod
+        for pod in gang
     )
 
 

@@ -48,5 +48,7 @@ def can_wait(before: Status, after: Status) -> bool:
         return False
     if any(cause is not None and cause.reason in COUNTED_FROM for cause in (before.cause, after.cause)):
         return False
-    same = after.phase is before.phase
-    return same or (before.phase in _ON_THE_WAY and after.phase in _ON_THE_WAY)
+    if before.phase in _ON_THE_WAY:
+        return after.phase in _ON_THE_WAY
+    # A rank that starts anew alone may run again in a moment.
+    return after.phase is before.phase or (before.phase, after.phase) == (Phase.RUNNING, Phase.STARTING)

@@ -297,6 +297,12 @@ def test_at_the_start_ranks_on_their_way_are_waited_for_and_those_without_room_a
     assert plan(JOB, fresh, observed_of({"worker-0": unplaced}), NOW).status.phase is Phase.STARTING
 
 
+def test_a_rank_that_starts_anew_in_its_attempt_does_not_run_yet() -> None:
+    for phase in (PodPhase.PENDING, PodPhase.STARTING):
+        found = plan(JOB, build_status(JOB), observed_of({"worker-2": lambda pod: replace(pod, phase=phase)}), NOW)  # noqa: B023
+        assert found.status.roles["worker"].running == 2
+
+
 def test_pods_of_a_finished_job_are_not_ended_by_an_edit() -> None:
     done = build_status(JOB, Phase.COMPLETED, finished=NOW - 5)
     ended = {f"worker-{index}": succeeded() for index in range(3)}

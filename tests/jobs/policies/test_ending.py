@@ -103,7 +103,7 @@ def test_nothing_is_waited_for_where_nobody_ends_them(policy: CleanPods) -> None
 def test_a_worker_that_never_started_is_not_waited_for() -> None:
     pods = with_pod(DONE, "worker-0", lambda pod: replace(pod, phase=PodPhase.PENDING))
     pods = with_pod(pods, "worker-1", succeeded(0))
-    assert look(build_status(JOB), pods).status.phase is Phase.COMPLETED
+    assert look(build_status(JOB, Phase.STARTING), pods).status.phase is Phase.COMPLETED
 
 
 def test_they_are_not_ended_by_a_clock_that_has_jumped() -> None:
