@@ -712,6 +712,36 @@ async def test_an_operator_whose_view_of_the_pods_is_late_writes_nothing_of_a_ga
     assert written == []
 
 
+@pytest.mark.parametrize(
+    ("edit", "attempt"), [({"runPolicy": {"backoffLimit": 3}}, 0), ({"worker": {"replicas": 3}}, 1)]
+)
+async def test_pods_whose_first_record_is_lost_tell_of_which_size_they_are(
+    cluster: LocalApi, edit: Manifest, attempt: int
+) -> None:
+    """Kueue edits each job before it begins. The leader dies between the pods and the record, which is put off."""
+    seam = Seam(cluster)
+
+    async def refuse(request: Request) -> None:
+        if request == ("patch", "paddlejobs/status", "demo"):
+            raise InternalError("died")
+
+    async with running(seam, Settings()):
+        await cluster.create(JOBS, build_job("first", ps=0, worker=1))  # its record shows that the definition fits
+        await until(lambda: in_phase(cluster, "Pending", "first"))
+        seam.before = refuse
+        await cluster.create(JOBS, build_job(ps=0))
+        before = {uid_of(pod) for pod in (await until(lambda: have_pods(cluster, 2))).values()}
+    assert not await status_of(cluster)
+    await cluster.patch(JOBS, "default", "demo", {"spec": edit})
+    after = Seam(cluster)
+    async with running(after, Settings()):
+        await until(lambda: _in_attempt(cluster, attempt))
+        await settled(after, 1.2)
+        kept = before & {uid_of(pod) for pod in (await pods_of(cluster)).values()}
+    assert (kept == before) == (attempt == 0)
+    assert await _in_attempt(cluster, attempt)
+
+
 async def test_a_server_that_prunes_status_fields_is_reported_and_the_kind_is_halted(cluster: LocalApi) -> None:
     seam = Seam(cluster)
 

@@ -51,7 +51,7 @@ def read_facts(job: Job, status: Status, observed: Observed, now: Moment, settin
     leaving = _find_leaving(job, status, observed, now) if active else ()
     others = {*spares, *surplus}
     observed = _without(observed, {*others, *leaving})
-    current = _as_run(job, status, complete_gang(job, status, observed.gang(status)))
+    current = _find_gang(job, status, observed)
     missing = gang.missing_ranks(job, current)
     whole = not missing or gang.was_whole(job, status, observed)
     gone = tuple(rank for rank in missing if whole and not rejoining.rejoins(job, rank))
@@ -74,6 +74,14 @@ def read_facts(job: Job, status: Status, observed: Observed, now: Moment, settin
         spares=spares,
         surplus=surplus,
     )
+
+
+def _find_gang(job: Job, status: Status, observed: Observed) -> tuple[Pod, ...]:
+    latest = max((pod.attempt for pod in observed.pods), default=0)
+    # Of a finished job nothing is adopted: where the attempt was dropped from its record, the last pods are its own.
+    if status.phase.terminal and latest > status.attempt:
+        return tuple(pod for pod in observed.of_attempt(latest) if not pod.spare)
+    return _as_run(job, status, complete_gang(job, status, observed.gang(status)))
 
 
 def _as_run(job: Job, status: Status, gang: tuple[Pod, ...]) -> tuple[Pod, ...]:

@@ -15,6 +15,8 @@ RENEWAL_LABEL = "paddock.dev/renewal"
 KIND_LABEL = "paddock.dev/kind"
 """On Secrets of --env-file and --secret: the kind of the job that they are of (`paddlejobs.batch.paddlepaddle.org`);
 jobs of two kinds may have one name."""
+SIZE_ANNOTATION = "paddock.dev/size"
+"""On pods: how many ranks their gang has, by role (`ps=1,worker=2`)."""
 PORT_ANNOTATION = "paddock.dev/port"
 """On pods: the first port of the block that the operator chose for the job (`PORTS_IN_BLOCK` ports)."""
 SPARE_LABEL = "paddock.dev/spare"

@@ -344,6 +344,9 @@ class Status:
         known = self.succeeded.get(rank.role)
         return known is not None and rank.index in known.indexes
 
+    def find_succeeded(self) -> set[Rank]:
+        return {Rank(role, index) for role, known in self.succeeded.items() for index in known.indexes}
+
     def holds(self, pod: Pod) -> bool:
         """Whether the pod is the recorded one of its rank: of this attempt, and not replaced since."""
         return pod.attempt == self.attempt and pod.renewal == self.renewal(pod.rank)
@@ -386,6 +389,7 @@ class Pod:
     `lingers`: its program has ended, and another container of it runs on, so it holds its devices. `spare`: it holds
     room for a larger gang and runs nothing (`jobs.elastic.spares`). `placed`: since when it has its node. `config_map`:
     the name of the ConfigMap that it waits for, empty where it does not say (`objects.children.find_config_map`).
+    `size`: how many ranks its gang has, as it was told (`jobs.sizes`); empty on pods of other operators.
     """
 
     name: str
@@ -413,6 +417,7 @@ class Pod:
     spare: bool = False
     placed: Moment | None = None
     config_map: str = ""
+    size: str = ""
 
     @property
     def ended(self) -> bool:

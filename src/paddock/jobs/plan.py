@@ -119,7 +119,7 @@ def _vouched(facts: Facts) -> tuple[Pod, ...]:
 
 _LADDER: tuple[Callable[[Facts], Verdict | Wait | None], ...] = (
     # First, as all other policies compare pods with the recorded attempt.
-    lambda facts: gang.plan_adoption(facts.status, facts.observed),
+    lambda facts: gang.plan_adoption(facts.job, facts.status, facts.observed),
     # Before all other ends: a job whose deciding ranks have succeeded is complete, even if that is seen late.
     _judge_success,
     lambda facts: plan_cancellation(facts.job),

@@ -162,7 +162,7 @@ _EVENTS: dict[str, tuple[str, str]] = {
 
 def build_note(phase: Phase, cause: CauseRecord) -> EventNote:
     """The event of a transition to this phase, for this cause."""
-    reason, type_ = _EVENTS.get(cause.reason, _EVENTS[phase])
+    reason, type_ = _EVENTS[cause.reason if cause.reason in _EVENTS else phase]
     return EventNote(reason, explain(cause), type_)
 
 

@@ -12,6 +12,7 @@ from paddock.jobs.model import PodPhase, Status
 from paddock.jobs.policies.fates import FATES, Age, Fate, Situation, State, plan_fate, read_age, read_state
 
 PRODUCT = list(product(Situation, Age, State))
+KEEPING = (Situation.COMPLETED_KEPT, Situation.COMPLETED_STOPPED, Situation.FAILED_KEPT)
 
 
 @pytest.mark.parametrize(("situation", "age", "state"), PRODUCT)
@@ -27,6 +28,8 @@ def test_every_pod_has_one_fate_and_it_is_a_sound_one(situation: Situation, age:
         assert fate is Fate.WAIT, "what goes already is not deleted again"
     elif active:
         assert fate is {Age.OLDER: Fate.DELETE, Age.CURRENT: Fate.KEEP, Age.NEWER: Fate.WAIT}[age]
+    elif age is Age.NEWER and state is State.ENDED and situation in KEEPING:
+        assert fate is Fate.KEEP, "its attempt was dropped from the record"
     elif age is not Age.CURRENT:
         assert fate is Fate.DELETE, "a finished or suspended job keeps no pod of another attempt"
     elif situation in (Situation.FAILED_KEPT, Situation.COMPLETED_STOPPED):

@@ -28,7 +28,7 @@ def explain_smaller(job: Job, status: Status, gang: Sequence[Pod]) -> causes.Run
 
 def build_notes(job: Job, status: Status, gang: Sequence[Pod]) -> tuple[EventNote, ...]:
     """The event of a new number of ranks within an attempt whose pods are there."""
-    changed = find_changed(job, status, ())
+    changed = find_changed(job, status.sizes, ())
     if not changed or not gang or not all_rejoin(job, changed):
         return ()
     said = counted(

@@ -16,7 +16,7 @@ the annotation `paddock.dev/restart-scope: Gang` none is.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from paddock.jobs.frameworks.registry import FRAMEWORKS
 from paddock.jobs.model import Job, Phase, Pod, PodPhase, Rank, RestartScope, Status
@@ -44,11 +44,12 @@ def find_leaving(job: Job, pods: Iterable[Pod]) -> tuple[Pod, ...]:
     return tuple(pod for pod in deleted if rejoins(job, pod.rank))
 
 
-def find_changed(job: Job, status: Status, there: Collection[Rank]) -> set[Rank]:
-    """Ranks by which the recorded gang, or the pods that are there, and the job differ."""
-    recorded = {Rank(role, index) for role, size in status.sizes.items() for index in range(size)}
+def find_changed(job: Job, sizes: Mapping[str, int], there: Collection[Rank]) -> set[Rank]:
+    """Ranks by which the gang, or the pods that are there, and the job differ. `sizes`: of the gang, by role; empty if
+    nobody knows."""
+    known = {Rank(role, index) for role, size in sizes.items() for index in range(size)}
     wanted = set(job.ranks())
-    return (set(there) - wanted) | (recorded ^ wanted if recorded else set())
+    return (set(there) - wanted) | (known ^ wanted if known else set())
 
 
 def runs_on(job: Job, status: Status, gang: Sequence[Pod]) -> bool:

@@ -20,6 +20,7 @@ from paddock.jobs.labels import (
     PORT_ANNOTATION,
     RENEWAL_LABEL,
     ROLE_LABEL,
+    SIZE_ANNOTATION,
     SPARE_LABEL,
     WOKEN_ANNOTATION,
 )
@@ -75,6 +76,7 @@ def read_pod(manifest: Mapping[str, Any]) -> Pod | None:
         lingers=phase in (PodPhase.SUCCEEDED, PodPhase.FAILED) and _has_running(status),
         spare=labels.get(SPARE_LABEL) == "true",
         config_map=str(annotations_of(manifest).get(CONFIG_MAP_ANNOTATION) or ""),
+        size=str(annotations_of(manifest).get(SIZE_ANNOTATION) or ""),
     )
 
 

@@ -29,6 +29,7 @@ from paddock.jobs.labels import (
     RENEWAL_LABEL,
     RESUME_ANNOTATION,
     ROLE_LABEL,
+    SIZE_ANNOTATION,
     SPARE_LABEL,
     WOKEN_ANNOTATION,
     WORKING_DIRECTORY_ANNOTATION,
@@ -57,6 +58,7 @@ from paddock.jobs.objects.queued import mark_pod
 from paddock.jobs.objects.schedulers import find_pod_groups, find_scheduler, is_of_volcano
 from paddock.jobs.objects.substitutions import SUBSTITUTED_ANNOTATION, is_substituting, substitute, write_original
 from paddock.jobs.objects.variables import ATTEMPT, CHECKPOINTS, OUTPUTS, merge_variables
+from paddock.jobs.sizes import write_size
 from paddock.kube.meta import KUBERNETES_POD_GROUPS, POD_GROUPS, Key, Manifest, owner_reference
 
 __all__ = [
@@ -196,6 +198,7 @@ def _metadata(job: Job, role: Role, rank: Rank, attempt: int, port: int | None, 
         **{key: job.annotations[key] for key in _HANDED_ON if key in job.annotations},
         **_read_own(template, "annotations"),
         **of_group.annotations,
+        SIZE_ANNOTATION: write_size(job),
     }
     if substitute(job, trained, settings)[1] is not None:
         annotations[SUBSTITUTED_ANNOTATION] = write_original(trained)

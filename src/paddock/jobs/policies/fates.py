@@ -64,17 +64,18 @@ _ROWS: dict[tuple[Situation, Age], tuple[Fate, Fate, Fate, Fate, Fate]] = {
     (Situation.COMPLETED_KEPT, Age.OLDER):      (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
     # Parameter servers never end by themselves; PaddlePaddle's documents show them kept (`Completed PS 2/2 0/2`).
     (Situation.COMPLETED_KEPT, Age.CURRENT):    (_KEEP,   _DELETE, _KEEP,   _KEEP,   _WAIT),
-    (Situation.COMPLETED_KEPT, Age.NEWER):      (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
+    # Their attempt was dropped from the record: an attempt is recorded before its pods are made.
+    (Situation.COMPLETED_KEPT, Age.NEWER):      (_KEEP,   _DELETE, _DELETE, _KEEP,   _WAIT),
     (Situation.COMPLETED_STOPPED, Age.OLDER):   (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
     (Situation.COMPLETED_STOPPED, Age.CURRENT): (_KEEP,   _DELETE, _DELETE, _KEEP,   _WAIT),
-    (Situation.COMPLETED_STOPPED, Age.NEWER):   (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.COMPLETED_STOPPED, Age.NEWER):   (_KEEP,   _DELETE, _DELETE, _KEEP,   _WAIT),
     (Situation.COMPLETED_CLEAN, Age.OLDER):     (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
     (Situation.COMPLETED_CLEAN, Age.CURRENT):   (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
     (Situation.COMPLETED_CLEAN, Age.NEWER):     (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
     (Situation.FAILED_KEPT, Age.OLDER):         (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
     # The live pods of a failed job would hold their GPUs for nothing; ended pods stay with their logs.
     (Situation.FAILED_KEPT, Age.CURRENT):       (_KEEP,   _DELETE, _DELETE, _KEEP,   _WAIT),
-    (Situation.FAILED_KEPT, Age.NEWER):         (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
+    (Situation.FAILED_KEPT, Age.NEWER):         (_KEEP,   _DELETE, _DELETE, _KEEP,   _WAIT),
     (Situation.FAILED_CLEAN, Age.OLDER):        (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
     (Situation.FAILED_CLEAN, Age.CURRENT):      (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),
     (Situation.FAILED_CLEAN, Age.NEWER):        (_KEEP,   _DELETE, _DELETE, _DELETE, _WAIT),

@@ -8,15 +8,17 @@ in the same attempt. An operator confirms an absence by a live GET (a cache may 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from paddock.jobs import causes
 from paddock.jobs.actions import EventNote
+from paddock.jobs.elastic.fitting import find_elastic, fit
 from paddock.jobs.elastic.rejoining import all_rejoin, find_changed
 from paddock.jobs.model import Job, Observed, Phase, Pod, Rank, Settings, Status
 from paddock.jobs.objects import pods
 from paddock.jobs.objects.schedulers import find_other_schedulers
 from paddock.jobs.policies.verdict import Verdict, plan_new_gang
+from paddock.jobs.sizes import find_size
 
 
 def missing_ranks(job: Job, gang: Iterable[Pod]) -> tuple[Rank, ...]:
@@ -38,29 +40,44 @@ def was_whole(job: Job, status: Status, observed: Observed) -> bool:
     return any(child.name == name for child in observed.config_maps)
 
 
-def plan_adoption(status: Status, observed: Observed) -> Verdict | None:
+def plan_adoption(job: Job, status: Status, observed: Observed) -> Verdict | None:
     """Adopts pods of a later attempt than the recorded one, or of a later renewal: the record was lost, and both
-    numbers only grow."""
+    numbers only grow. So was the size of the gang, which is taken from its pods. Who made them had made all of them, or
+    would have: a rank without a pod was deleted, and a gang of another size than the job may have is recreated."""
     latest = max(status.attempt, *(pod.attempt for pod in observed.pods), 0)
     known = status.renewals if latest == status.attempt else {}
-    newer = {
-        str(pod.rank): pod.renewal for pod in observed.of_attempt(latest) if pod.renewal > known.get(str(pod.rank), 0)
-    }
+    pods = observed.of_attempt(latest)
+    newer = {str(pod.rank): pod.renewal for pod in pods if pod.renewal > known.get(str(pod.rank), 0)}
     if latest == status.attempt and not newer:
         return None
-    return Verdict(Phase.PENDING, causes.PodsAdopted(latest), latest, renewals={**known, **newer})
+    sizes = find_size(pods)
+    size = _find_gang_size(job, sizes)
+    if not all_rejoin(job, find_changed(fit(job, size), sizes, ())):
+        return plan_new_gang(causes.Resized(fit(job, 0).size), latest, size=0)
+    # `Starting` records that every rank's pod has existed (`was_whole`).
+    return Verdict(Phase.STARTING, causes.PodsAdopted(latest), latest, renewals={**known, **newer}, size=size)
+
+
+def _find_gang_size(job: Job, sizes: Mapping[str, int]) -> int:
+    """The `Status.gang_size` of a gang with these sizes: 0 unless it has fewer ranks than the manifest asks for."""
+    role = find_elastic(job)
+    told = 0 if role is None else sizes.get(role.name, 0)
+    return told if role is not None and told < role.wanted else 0
 
 
 def plan_resize(job: Job, status: Status, observed: Observed) -> Verdict | None:
     """Recreates a gang whose size is not the edited job's: each rank was started with the number of its peers.
 
-    The size of the gang is recorded as the wanted number of each role. Pods of ranks that the job no longer has show
-    another size too. Ranks that rejoin (`elastic.rejoining`) come and go within the attempt.
+    The size of the gang is recorded as the wanted number of each role; before the first record its pods tell it. Pods
+    of ranks that the job no longer has show another size too. Ranks that rejoin (`elastic.rejoining`) come and go
+    within the attempt.
     """
-    there = {pod.rank for pod in observed.of_attempt(status.attempt)}
-    changed = find_changed(job, status, there)
-    # Pods of which nothing was recorded yet, as that is put off a little, were started with the size of then.
-    if status.phase is Phase.NONE and job.generation > 1:
+    pods = observed.of_attempt(status.attempt)
+    there = {pod.rank for pod in pods} | status.find_succeeded()
+    sizes = status.sizes or find_size(pods)
+    changed = find_changed(job, sizes, there)
+    # Pods of an operator that told them no size, before its first record: they were started with the size of then.
+    if not sizes and status.phase is Phase.NONE and job.generation > 1:
         changed |= set(job.ranks())
     if there and changed and not all_rejoin(job, changed):
         return plan_new_gang(causes.Resized(job.size), status.attempt, size=0)
