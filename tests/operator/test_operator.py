@@ -742,6 +742,29 @@ async def test_pods_whose_first_record_is_lost_tell_of_which_size_they_are(
     assert await _in_attempt(cluster, attempt)
 
 
+async def test_a_job_whose_status_a_later_version_has_written_is_left_as_it_is_and_that_is_said(
+    cluster: LocalApi,
+) -> None:
+    """It was taken for a new job, whatever was recorded of it."""
+    async with running(cluster):
+        await cluster.create(JOBS, build_job(ps=0))
+        await start_gang(cluster, await until(lambda: have_pods(cluster, 2)))
+        await until(lambda: in_phase(cluster, "Running"))
+    await cluster.patch(JOBS, "default", "demo", {"status": {"phase": "Hibernating"}}, subresource="status")
+    await cluster.delete(PODS, "default", "demo-worker-0", grace=0)
+    seam = Seam(cluster)
+    async with running(seam):
+        told = await until(lambda: events_of(cluster, "PhaseUnknown"))
+        await cluster.delete(PODS, "default", "demo-worker-1", grace=0)
+        await settled(seam)
+        assert (await status_of(cluster))["phase"] == "Hibernating"
+        assert not await pods_of(cluster)
+        await cluster.patch(JOBS, "default", "demo", {"status": {"phase": "Running"}}, subresource="status")
+        await until(lambda: _in_attempt(cluster, 1))
+    assert told[0]["message"].startswith('status.phase is "Hibernating", which this version of Paddock (')
+    assert len(await events_of(cluster, "PhaseUnknown")) == 1
+
+
 async def test_a_server_that_prunes_status_fields_is_reported_and_the_kind_is_halted(cluster: LocalApi) -> None:
     seam = Seam(cluster)
 

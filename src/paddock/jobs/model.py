@@ -304,7 +304,8 @@ class Status:
     whatever is recorded of others meanwhile. `gang_size`: the ranks of the elastic role that the attempt has, where
     these are fewer than the manifest asks for; else 0. `gang_loss`: of an elastic job, Kubernetes' reason for the last
     loss of pods, or the name of its cause; empty if there was none since the job began or was edited. `succeeded`: the
-    ranks that have succeeded in this attempt, by role (`jobs.successes`)."""
+    ranks that have succeeded in this attempt, by role (`jobs.successes`). `unknown_phase`: what a later version has
+    recorded as the phase, which is NONE here; nothing is decided on such a status."""
 
     phase: Phase = Phase.NONE
     mode: str = ""
@@ -325,6 +326,7 @@ class Status:
     gang_size: int = 0
     gang_loss: str = ""
     succeeded: Mapping[str, Successes] = field(default_factory=dict)
+    unknown_phase: str = ""
 
     def decisive(self) -> tuple[Any, ...]:
         """What must be recorded before it is acted on: the next reconcile compares these."""

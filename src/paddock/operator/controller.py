@@ -27,7 +27,7 @@ from paddock.jobs.apis import JobApi
 from paddock.jobs.datasets import find_awaited
 from paddock.jobs.elastic.fitting import fit
 from paddock.jobs.labels import CANCEL_ANNOTATION
-from paddock.jobs.model import Observed, Settings, Status
+from paddock.jobs.model import Observed, Phase, Settings, Status
 from paddock.jobs.objects import observation
 from paddock.jobs.plan import plan
 from paddock.jobs.policies.autoscaler import explain_none
@@ -66,6 +66,7 @@ from paddock.operator.observer import Observer
 from paddock.operator.pruned_status import PrunedStatusGuard
 from paddock.operator.recorder import Recorder
 from paddock.operator.tally import Tally
+from paddock.version import __version__
 
 _RETRY_SECONDS = 0.5
 """Until the next reconcile when a live GET found a pod that the cache did not have."""
@@ -231,8 +232,13 @@ class Controller:
             return None
         manifest = await self._remove_legacy_finalizer(ref, manifest)
         status = self._kinds[ref.resource].read_status(manifest)
+        if status.unknown_phase:
+            self._report_unknown(ref, manifest, status.unknown_phase)
+            return None
         self._tally.settle(ref, manifest, status)
         decision = await self._decide(ref, manifest)
+        if decision is None:
+            return None
         if not isinstance(decision, Decision):
             await self._record_invalid(ref, manifest, status, decision)
             return None
@@ -299,10 +305,12 @@ class Controller:
             self._publish(manifest, [EventNote("FinalizerStays", message, "Warning")])
             return manifest
 
-    async def _decide(self, ref: JobRef, manifest: Manifest) -> Decision | InvalidJob:
-        """`InvalidJob`: a manifest that was never valid."""
+    async def _decide(self, ref: JobRef, manifest: Manifest) -> Decision | InvalidJob | None:
+        """`InvalidJob`: a manifest that was never valid. None: a status of a later version."""
         kind, state = self._kinds[ref.resource], self._states[ref]
         recorded = kind.read_status(manifest)
+        if recorded.unknown_phase:
+            return None
         status = state.read(uid_of(manifest), recorded)
         try:
             job, refusal = await self._reader.read(ref, kind, manifest, status)
@@ -408,6 +416,20 @@ class Controller:
         if note is not None and not state.told_no_autoscaler:
             state.told_no_autoscaler = True
             self._publish(manifest, (note,))
+
+    def _report_unknown(self, ref: JobRef, manifest: Manifest, phase: str) -> None:
+        """Once in the life of this process: a status that a later version has written is left as it is."""
+        state = self._states[ref]
+        if state.told_unknown == phase:
+            return
+        state.told_unknown = phase
+        said = (
+            f'status.phase is "{phase}", which this version of Paddock ({__version__}) does not know: a later one has '
+            "written it. This job is left as it is until that version runs again, or status.phase is one of "
+            f"{', '.join(each for each in Phase if each)}"
+        )
+        _log.warning("%s: %s", ref, said)
+        self._publish(manifest, (EventNote("PhaseUnknown", said, "Warning"),))
 
     async def _record_invalid(self, ref: JobRef, manifest: Manifest, status: Status, refusal: InvalidJob) -> None:
         """Records the errors of a manifest that was never valid, with one event. Only an edit can change them."""

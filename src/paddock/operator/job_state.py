@@ -52,6 +52,7 @@ class JobState:
     reported_generation: Any = None
     reported: tuple[EventNote, ...] = ()
     told_no_autoscaler: bool = False
+    told_unknown: str = ""
     refused: Refusal | None = None
     asked: Asked | None = None
     live_at: float = float("-inf")

@@ -73,3 +73,13 @@ def test_pods_that_are_left_tell_how_a_job_without_a_status_has_ended() -> None:
 def test_an_end_that_only_paddle_operator_recorded_is_one() -> None:
     raw = {"phase": "Completed", "completionTime": "2026-01-01T00:00:00Z"}
     assert PADDLEPADDLE.read_status({"status": raw, "spec": {}}).phase is Phase.COMPLETED
+
+
+@pytest.mark.parametrize("api", KINDS.values(), ids=lambda api: api.resource.qualified)
+def test_a_phase_of_a_later_version_is_known_to_be_unknown_and_is_not_lost(api: JobApi) -> None:
+    raw = {**write(api, build_status(build_job())), "phase": "Hibernating"}
+    status = api.read_status({"status": raw, "spec": {}})
+    assert (status.phase, status.unknown_phase) == (Phase.NONE, "Hibernating")
+    assert api.write_status(raw, status, NOW)["phase"] == "Hibernating"
+    del raw["attempt"]
+    assert not api.read_status({"status": raw, "spec": {}}).unknown_phase, "what other operators say is not ours"

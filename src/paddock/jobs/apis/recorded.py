@@ -18,6 +18,7 @@ def read_ours(raw: Mapping[str, Any]) -> Status:
     """The common part of a status; the kind's module adds `roles`."""
     return Status(
         phase=_phase(raw),
+        unknown_phase=_unknown_phase(raw),
         mode=text(raw, "mode"),
         attempt=count(raw, "attempt"),
         restarts=count(raw, "restarts"),
@@ -41,7 +42,7 @@ def read_ours(raw: Mapping[str, Any]) -> Status:
 def write_ours(previous: Mapping[str, Any], status: Status) -> Manifest:
     """The common part to be stored, for `as_patch`; None for a key to remove."""
     return {
-        "phase": status.phase.value or None,
+        "phase": status.phase.value or status.unknown_phase or None,
         "mode": status.mode or None,
         "attempt": status.attempt,
         "restarts": status.restarts,
@@ -154,11 +155,17 @@ def _write_successes(previous: Mapping[str, Any], succeeded: Mapping[str, Succes
 
 
 def _phase(raw: Mapping[str, Any]) -> Phase:
-    """The recorded phase. An unknown one counts as absent; paddle-operator declares some that it never sets. A job that
-    has ended has ended, whatever somebody wrote over its phase: it must not train again."""
-    found = raw.get("phase")
-    phase = Phase(found) if isinstance(found, str) and found in list(Phase) else Phase.NONE
+    """The recorded phase; NONE for an unknown one. A job that has ended has ended, whatever somebody wrote over its
+    phase: it must not train again."""
+    found = text(raw, "phase")
+    phase = Phase(found) if found in list(Phase) else Phase.NONE
     return phase if phase.terminal else _read_end(raw) or phase
+
+
+def _unknown_phase(raw: Mapping[str, Any]) -> str:
+    """Of Paddock's own statuses: paddle-operator declares phases that it never sets."""
+    known = "attempt" not in raw or text(raw, "phase") in list(Phase) or _read_end(raw) is not None
+    return "" if known else text(raw, "phase")
 
 
 _ENDS = {"Succeeded": Phase.COMPLETED, "Failed": Phase.FAILED}
