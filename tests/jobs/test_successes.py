@@ -274,20 +274,24 @@ def test_indexes_that_cannot_be_true_are_none(text: str) -> None:
 
 @pytest.mark.parametrize("api", KINDS.values(), ids=lambda api: api.resource.qualified)
 def test_the_record_reads_back_in_every_kind_and_is_replaced(api: JobApi) -> None:
-    first = Status(
-        Phase.RUNNING, succeeded={"worker": Successes(frozenset({0, 2}), NOW), "master": Successes(frozenset({0}))}
-    )
+    both = {"worker": Successes(frozenset({0, 2}), NOW), "master": Successes(frozenset({0}))}
+    first = Status(Phase.RUNNING, attempt=3, succeeded=both)
     raw = api.write_status({}, first, NOW)
     assert raw["succeeded"] == {
-        "worker": {"indexes": "0,2", "lastFinishTime": "2023-11-14T22:13:20Z"},
-        "master": {"indexes": "0"},
+        "worker": {"attempt": 3, "indexes": "0,2", "lastFinishTime": "2023-11-14T22:13:20Z"},
+        "master": {"attempt": 3, "indexes": "0"},
     }
     assert api.read_status({"status": raw, "spec": {}}).succeeded == first.succeeded
     patch = api.write_status(raw, replace(first, succeeded={"worker": Successes(frozenset({0}), NOW)}), NOW)
-    assert patch["succeeded"] == {"worker": {"indexes": "0", "lastFinishTime": "2023-11-14T22:13:20Z"}, "master": None}
+    assert patch["succeeded"] == {
+        "worker": {"attempt": 3, "indexes": "0", "lastFinishTime": "2023-11-14T22:13:20Z"},
+        "master": None,
+    }
     assert api.write_status(raw, replace(first, succeeded={}), NOW)["succeeded"] is None
     cut = {name: value for name, value in raw.items() if name != "attempt"}
     assert api.read_status({"status": cut, "spec": {}}).succeeded == {}, "of which attempt, nobody knows"
+    later = {**raw, "attempt": 4}
+    assert api.read_status({"status": later, "spec": {}}).succeeded == {}, "left by an operator without the field"
 
 
 def test_ten_thousand_ranks_take_few_bytes() -> None:

@@ -34,8 +34,7 @@ def read_ours(raw: Mapping[str, Any]) -> Status:
         delays=_read_delays(mapping(raw, "delays")),
         gang_size=count(raw, "gangSize"),
         gang_loss=text(raw, "gangLoss"),
-        # It is of the recorded attempt: where somebody else has dropped that, nobody knows of which one.
-        succeeded=_read_successes(mapping(raw, "succeeded")) if "attempt" in raw else {},
+        succeeded=_read_successes(raw),
     )
 
 
@@ -58,7 +57,7 @@ def write_ours(previous: Mapping[str, Any], status: Status) -> Manifest:
         "delays": _write_delays(mapping(previous, "delays"), status.delays),
         "gangSize": status.gang_size or None,
         "gangLoss": status.gang_loss or None,
-        "succeeded": _write_successes(mapping(previous, "succeeded"), status.succeeded),
+        "succeeded": _write_successes(mapping(previous, "succeeded"), status),
     }
 
 
@@ -137,19 +136,21 @@ def _write_delays(previous: Mapping[str, Any], delays: Mapping[str, Moment]) -> 
 
 
 def _read_successes(raw: Mapping[str, Any]) -> dict[str, Successes]:
-    """By role; one whose indexes cannot be read has none."""
+    """By role, those of the recorded attempt: an operator without this field leaves those of an earlier one, and one
+    that drops the attempt leaves nothing to compare them with. One whose indexes cannot be read has none."""
+    attempt = raw.get("attempt")
     found = {
         str(role): Successes(read_indexes(text(inner, "indexes")), read_time(text(inner, "lastFinishTime")))
-        for role, inner in raw.items()
-        if isinstance(inner, Mapping)
+        for role, inner in mapping(raw, "succeeded").items()
+        if isinstance(inner, Mapping) and attempt is not None and inner.get("attempt") == attempt
     }
     return {role: successes for role, successes in found.items() if successes.indexes}
 
 
-def _write_successes(previous: Mapping[str, Any], succeeded: Mapping[str, Successes]) -> Manifest | None:
+def _write_successes(previous: Mapping[str, Any], status: Status) -> Manifest | None:
     written = {
-        role: {"indexes": write_indexes(each.indexes), "lastFinishTime": _time(each.last)}
-        for role, each in succeeded.items()
+        role: {"attempt": status.attempt, "indexes": write_indexes(each.indexes), "lastFinishTime": _time(each.last)}
+        for role, each in status.succeeded.items()
     }
     return _replacing(previous, written) if written else None
 

@@ -101,6 +101,7 @@ SENTENCES: Mapping[str, str] = {
     "status.gangLoss": "Why an elastic gang lost pods the last time: a reason of Kubernetes, or the name of a cause.",
     "status.succeeded": "The ranks that have succeeded in this attempt, by role, whatever becomes of their pods.",
     f"status.succeeded.{ANY}": "Those of one role.",
+    f"status.succeeded.{ANY}.attempt": "The attempt in which they have.",
     f"status.succeeded.{ANY}.indexes": "Their indexes: 0-3,7.",
     f"status.succeeded.{ANY}.lastFinishTime": "When the last of them ended.",
     "status.problem": "What is wrong in the last edit, which is not followed; the job goes on by the spec before it.",
