@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -46,3 +47,21 @@ def test_no_folder_has_more_modules_than_a_reader_takes_in() -> None:
     paths = find_modules(SOURCE).values()
     count = Counter(str(path.parent.relative_to(SOURCE)) for path in paths if path.name != "__init__.py")
     assert {folder: number for folder, number in count.items() if number > MOST_MODULES} == {}
+
+
+COMPARE_LINES = {"paddock.console.forms.changes", "paddock.console.forms.lists", "paddock.history.changes"}
+"""Of difflib they have what no name needs: which lines of two texts are the same."""
+
+
+def test_names_are_compared_in_one_place() -> None:
+    """difflib's likeness of two names costs milliseconds, and users choose both names and how many there are."""
+    users = {name for name, path in find_modules(SOURCE).items() if "difflib" in find_imported(path.read_text())}
+    assert users == COMPARE_LINES
+    assert find_imported("def f():\n    from difflib import get_close_matches") == {"difflib"}
+
+
+def find_imported(text: str) -> set[str]:
+    """All modules that a text imports, also late ones."""
+    nodes = list(ast.walk(ast.parse(text)))
+    plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    return plain | {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}

@@ -10,7 +10,8 @@ from catalogues import ARGUMENTS
 
 import paddock
 from paddock.jobs.text.phrases import Foreign, Names, counted, phrase, render
-from paddock.jobs.text.sentences import either, nearest, quoted, told, unknown, wrong
+from paddock.jobs.text.sentences import either, quoted, told, unknown, wrong
+from paddock.kube.nearness import nearest
 
 
 def test_no_message_about_a_manifest_is_put_together_without_a_phrase() -> None:

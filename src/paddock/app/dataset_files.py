@@ -24,8 +24,9 @@ from paddock.jobs.reading.structure import check_structure
 from paddock.jobs.reading.yaml_nodes import Document
 from paddock.jobs.text.phrases import phrase
 from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import nearest, perhaps, told, wrong
+from paddock.jobs.text.sentences import perhaps, told, wrong
 from paddock.kube.meta import DATASETS
+from paddock.kube.nearness import nearest
 from paddock.kube.schemas import Schema, definition
 
 _PATHS = {

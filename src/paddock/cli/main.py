@@ -171,7 +171,7 @@ def cli(context: click.Context) -> None:
 def _refuse_verb(context: click.Context, typed: Sequence[str]) -> NoReturn:
     from paddock.cli.synonyms import advise_verb
     from paddock.jobs.text.phrases import phrase
-    from paddock.jobs.text.sentences import nearest
+    from paddock.kube.nearness import nearest
 
     advice = advise_verb(typed)
     if advice is not None:

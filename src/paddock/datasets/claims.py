@@ -6,7 +6,6 @@ else made is never filled.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from paddock.datasets.definition import Definition
 from paddock.datasets.labels import build_labels
 from paddock.datasets.volumes import owner_of
 from paddock.kube.meta import CLAIMS, DATASETS, Manifest, controller_of, is_controlled_by, is_deleting, name_of
+from paddock.kube.nearness import nearest
 
 _WAITS_FOR_A_POD = "WaitForFirstConsumer"
 """The reason of the event on a claim whose storage class chooses the volume by the node of the first pod."""
@@ -94,8 +94,7 @@ def explain_missing(dataset: Definition, names: Iterable[str]) -> str:
     """Of the source `claim://NAME`: there is no such claim."""
     wanted, known = dataset.source.place, sorted(names)
     missing = f'there is no claim "{wanted}" in namespace {dataset.key.namespace}'
-    close = difflib.get_close_matches(wanted, known, n=1)
-    if close:
-        return f'{missing}: did you mean "{close[0]}"?'
+    if near := nearest(wanted, known):
+        return f'{missing}: did you mean "{near}"?'
     some = ", ".join(known[:5]) + (f" and {len(known) - 5} more" if len(known) > 5 else "")
     return f"{missing}; there {'is' if len(known) == 1 else 'are'} {some}" if known else f"{missing}, and no other"

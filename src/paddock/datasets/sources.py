@@ -11,13 +11,14 @@ claim://NAME                        a claim of the namespace; nothing is copied
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from urllib.parse import SplitResult, unquote, urlsplit
+
+from paddock.kube.nearness import nearest
 
 
 class Kind(StrEnum):
@@ -242,9 +243,8 @@ def _explain_scheme(scheme: str, rest: str) -> str:
         return f'found "{scheme}://": write {"hf" if scheme == "huggingface" else "modelscope"}://{_printable(rest)}'
     if scheme in ("git", "ssh"):
         return f'found "{scheme}://": write git+ssh://{_printable(rest)} or git+https://{_printable(rest)}'
-    near = difflib.get_close_matches(scheme, SCHEMES, n=1)
-    if near:
-        return f'found "{_printable(scheme)}://": did you mean "{near[0]}://"? {_ALLOWED}'
+    if near := nearest(scheme, SCHEMES):
+        return f'found "{_printable(scheme)}://": did you mean "{near}://"? {_ALLOWED}'
     return f'found "{_printable(scheme)}://": {_ALLOWED}'
 
 

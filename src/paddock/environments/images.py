@@ -7,13 +7,13 @@ specific pattern wins: the one with the most characters that are not wildcards.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
 from paddock.environments.definition import Definition
 from paddock.kube.meta import annotations_of
+from paddock.kube.nearness import nearest, rank
 
 
 def match_image(pattern: str, image: str) -> bool:
@@ -60,16 +60,12 @@ def complete_image(image: str, tag: str = "latest") -> str:
 
 def nearest_definitions(image: str, definitions: Iterable[Definition], limit: int = 3) -> tuple[Definition, ...]:
     """Definitions with a pattern whose last part is similar to the image's, most similar first."""
-    wanted = _last_part(image)
-    scored = []
-    for definition in definitions:
-        ratio = max(
-            (difflib.SequenceMatcher(None, wanted, _last_part(pattern)).ratio() for pattern in definition.images),
-            default=0.0,
-        )
-        if ratio >= 0.6:
-            scored.append((-ratio, definition.name, definition))
-    return tuple(each[2] for each in sorted(scored, key=lambda each: each[:2])[:limit])
+    by_part: dict[str, dict[str, Definition]] = {}
+    for definition in sorted(definitions, key=lambda each: each.name):
+        for pattern in definition.images:
+            by_part.setdefault(_last_part(pattern), {})[definition.name] = definition
+    near = {name: each for part in rank(_last_part(image), by_part) for name, each in by_part[part].items()}
+    return tuple(near.values())[:limit]
 
 
 def explain_no_environment(image: str, definitions: Iterable[Definition]) -> str:
@@ -89,8 +85,8 @@ def explain_no_environment(image: str, definitions: Iterable[Definition]) -> str
 def explain_no_name(wanted: str, definitions: Iterable[Definition]) -> str:
     """The sentence for an annotation that names an Environment which does not exist."""
     names = sorted(each.name for each in definitions)
-    near = difflib.get_close_matches(wanted, names, 1)
-    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(names) or 'none'}"
+    near = nearest(wanted, names)
+    hint = f"did you mean {near}?" if near else f"there are: {', '.join(names) or 'none'}"
     return f'annotation {ANNOTATION}: no Environment "{wanted}" exists; {hint}'
 
 

@@ -15,8 +15,8 @@ from dataclasses import replace
 from paddock.jobs.causes import Cause, DatasetFailed, DatasetMissing, DatasetsUnserved, WaitingForDataset
 from paddock.jobs.model import CauseRecord, Datasets, Job
 from paddock.jobs.mounts import find_claimed
-from paddock.jobs.text.sentences import nearest
 from paddock.kube.datasets import DatasetStatus, Phase
+from paddock.kube.nearness import nearest
 
 _MOST_KNOWN = 8
 """Names of other Datasets that a cause keeps."""

@@ -7,7 +7,6 @@ and `rules` those of built-in kinds. Callers rely on this: reading is idempotent
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -20,6 +19,7 @@ from paddock.kube import schemas
 from paddock.kube.budget import Budget
 from paddock.kube.errors import BadRequest, FieldCause
 from paddock.kube.meta import Manifest, Resource
+from paddock.kube.nearness import nearest
 from paddock.kube.validation.field_errors import FieldError
 from paddock.kube.validation.metadata import check_metadata
 from paddock.kube.validation.structural import Reading
@@ -30,8 +30,6 @@ DEPTH_LIMIT = 100
 brackets would exhaust the stack."""
 
 _HINTS = 10
-_MOST_KNOWN = 500
-_LONGEST_NAME = 63
 _TYPE_META = ("apiVersion", "kind", "metadata")
 _SUBRESOURCE_KINDS = {
     "binding": Resource("", "v1", "Binding", "bindings"),
@@ -162,7 +160,5 @@ def _name_unknown(error: FieldError) -> str:
 
 
 def _nearest(error: FieldError) -> str:
-    # The search compares the name with each known one, in time that grows with the square of their lengths.
-    known = [name for name in islice(error.args["known"], _MOST_KNOWN) if len(name) <= _LONGEST_NAME]
-    found = difflib.get_close_matches(str(error.path[-1])[: _LONGEST_NAME + 1], known, n=1)
-    return field_errors.format_path((*error.path[:-1], found[0])) if found else ""
+    near = nearest(str(error.path[-1]), error.args["known"])
+    return field_errors.format_path((*error.path[:-1], near)) if near else ""

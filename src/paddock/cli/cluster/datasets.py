@@ -8,9 +8,9 @@ from paddock.cli.cluster.errors import UserError
 from paddock.cli.cluster.lookup import explain_near
 from paddock.cli.cluster.places import Place
 from paddock.jobs.text.phrases import Phrase, phrase
-from paddock.jobs.text.sentences import nearest
 from paddock.kube.errors import NotFound
 from paddock.kube.meta import DATASETS, Manifest, name_of
+from paddock.kube.nearness import nearest
 
 if TYPE_CHECKING:
     from paddock.kube.api import Api

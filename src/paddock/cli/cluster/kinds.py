@@ -11,8 +11,8 @@ import click
 from paddock.cli.output.language import localized
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.text.phrases import Names, phrase
-from paddock.jobs.text.sentences import nearest
 from paddock.kube.meta import DATASETS, ENVIRONMENTS, PODS, Resource
+from paddock.kube.nearness import nearest
 
 
 def _words_of_kinds() -> dict[str, tuple[Resource, ...]]:

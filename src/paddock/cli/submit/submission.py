@@ -27,10 +27,11 @@ from paddock.jobs.preflight import (
 )
 from paddock.jobs.text.os_errors import explain_unreadable
 from paddock.jobs.text.phrases import Phrase, counted, phrase, render
-from paddock.jobs.text.sentences import nearest, perhaps
+from paddock.jobs.text.sentences import perhaps
 from paddock.kube import meta
 from paddock.kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, NotFound, Unauthorized
 from paddock.kube.meta import NODES, SECRETS, Key, Manifest, Resource, name_of, namespace_of
+from paddock.kube.nearness import nearest
 from paddock.kube.quantities import read_amounts
 
 if TYPE_CHECKING:

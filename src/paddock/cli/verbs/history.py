@@ -25,7 +25,7 @@ from paddock.cli.verb import Verb
 from paddock.history.changes import SHOWN
 from paddock.history.records import RunRecord
 from paddock.jobs.text.phrases import NOTHING, Phrase, phrase, render
-from paddock.jobs.text.sentences import nearest
+from paddock.kube.nearness import nearest
 
 
 @click.command(name="history", cls=Verb)

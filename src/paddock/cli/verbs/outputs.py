@@ -17,8 +17,8 @@ from paddock.cli.output.terminal import print_table, stderr, stdout
 from paddock.cli.verb import Verb
 from paddock.history.records import RunRecord, find_runs
 from paddock.jobs.text.phrases import NOTHING, Names, Phrase, counted, phrase
-from paddock.jobs.text.sentences import nearest
 from paddock.jobs.views.outputs import read_own_directory
+from paddock.kube.nearness import nearest
 from paddock.kube.quantities import format_bytes
 
 

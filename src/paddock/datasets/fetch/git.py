@@ -12,7 +12,6 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 from paddock.datasets.fetch.failures import FetchError
@@ -24,6 +23,7 @@ from paddock.datasets.fetch.target import Target
 from paddock.datasets.fetch.tries import Patience, Tries, TryAgain
 from paddock.datasets.fetching import STATE_DIRECTORY, Fault, Fetched, Request
 from paddock.datasets.sources import Source, hide
+from paddock.kube.nearness import nearest
 
 _LINK, _MODULE = "120000", "160000"
 _COMMIT = re.compile(r"[0-9a-f]{7,40}")
@@ -135,8 +135,8 @@ class Clone:
         ended = await self._git("ls-remote", "--heads", "--tags", "--", self._repository.url)
         lines = ended.output.decode(errors="replace").splitlines()
         names = [line.partition("\t")[2].split("/", 2)[-1] for line in lines if not line.endswith("^{}")]
-        near = get_close_matches(self._revision, names, n=1) or names[:3]
-        hint = f"; it has {', '.join(near)}" if near else ""
+        near = nearest(self._revision, names) or ", ".join(names[:3])
+        hint = f"; it has {near}" if near else ""
         return FetchError(
             f"{hide(self._repository.url)} has no branch, tag or commit {show(self._revision)}{hint}: correct "
             "spec.source.revision; a commit has 40 characters"

@@ -17,8 +17,9 @@ from paddock.jobs.model import Role
 from paddock.jobs.reading.fields import Fields
 from paddock.jobs.reading.scripts import starts_one_process
 from paddock.jobs.text.phrases import Phrase, counted, phrase
-from paddock.jobs.text.sentences import either, nearest, perhaps, quoted, told
+from paddock.jobs.text.sentences import either, perhaps, quoted, told
 from paddock.kube.meta import Manifest
+from paddock.kube.nearness import nearest
 
 _SPECS = "pytorchReplicaSpecs"
 _MOST = 2**31 - 1

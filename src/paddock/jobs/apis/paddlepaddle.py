@@ -25,8 +25,9 @@ from paddock.jobs.objects.templates import check_template
 from paddock.jobs.reading.fields import Fields
 from paddock.jobs.text.phrases import phrase
 from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import nearest, perhaps, quoted
+from paddock.jobs.text.sentences import perhaps, quoted
 from paddock.kube.meta import Manifest, Resource, annotations_of, labels_of, name_of
+from paddock.kube.nearness import nearest
 from paddock.kube.times import Moment
 from paddock.kube.validation.field_errors import Code
 

@@ -17,7 +17,8 @@ from paddock.jobs.preflight.parts import Part, mapping, mappings
 from paddock.jobs.preflight.ports import check_ports
 from paddock.jobs.text.phrases import phrase
 from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import either, format_path, join_path, nearest, told, wrong
+from paddock.jobs.text.sentences import either, format_path, join_path, told, wrong
+from paddock.kube.nearness import nearest
 from paddock.kube.quantities import read_quantity
 from paddock.kube.validation import names, pods
 from paddock.kube.validation.field_errors import Code, FieldError

@@ -9,9 +9,10 @@ from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import either, missing, nearest, perhaps, told, wrong
+from paddock.jobs.text.sentences import either, missing, perhaps, told, wrong
 from paddock.kube import meta
 from paddock.kube.meta import Resource
+from paddock.kube.nearness import nearest
 from paddock.kube.validation.field_errors import Code
 
 _OF_CLUSTERS = (meta.BATCH_JOBS, meta.DEPLOYMENTS)

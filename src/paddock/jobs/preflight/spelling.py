@@ -8,7 +8,6 @@ and `levels` those at the wrong level.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,11 +16,12 @@ from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.preflight.levels import Schema, find_valid_paths
 from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import join_path, nearest, split_path, unknown
+from paddock.jobs.text.sentences import join_path, split_path, unknown
 from paddock.kube.meta import Resource
+from paddock.kube.nearness import likeness, nearest
 
 _NEAR = 0.75
-"""The similarity from which a name is corrected; for a suggestion less is enough (`jobs.text.sentences.nearest`)."""
+"""The similarity from which a name is corrected; for a suggestion less is enough (`kube.nearness`)."""
 
 
 @dataclass(slots=True)
@@ -47,9 +47,9 @@ def find_near_api(manifest: Mapping[str, Any], known: Collection[Resource]) -> J
     """The most similar kind of job, which may be the manifest's own; None if none is similar."""
     version, kind = str(manifest.get("apiVersion")), str(manifest.get("kind"))
     alike = {
-        _likeness(kind, each.kind) + _likeness(version, each.api_version): api
+        likeness(kind, each.kind) + likeness(version, each.api_version): api
         for each, api in KINDS.items()
-        if each in known and min(_likeness(kind, each.kind), _likeness(version, each.api_version)) >= _NEAR
+        if each in known and min(likeness(kind, each.kind), likeness(version, each.api_version)) >= _NEAR
     }
     return alike[max(alike)] if alike else None
 
@@ -92,7 +92,7 @@ class _Correction:
 
     def _right_name(self, key: str, value: Mapping[str, Any], properties: Mapping[str, Schema], path: str) -> str:
         name = nearest(key, properties)
-        if not name or name in value or _likeness(key, name) < _NEAR:
+        if not name or name in value or likeness(key, name) < _NEAR:
             return key
         if _shape(value[key]) != _SHAPES.get(properties[name].get("type", ""), "scalar"):
             return key
@@ -111,11 +111,6 @@ _SHAPES = {"object": "mapping", "array": "list"}
 
 def _shape(value: Any) -> str:
     return "mapping" if isinstance(value, dict) else "list" if isinstance(value, list) else "scalar"
-
-
-def _likeness(name: str, other: str) -> float:
-    """The similarity of two names, from 0 to 1, ignoring case."""
-    return difflib.SequenceMatcher(None, name.casefold()[:100], other.casefold()).ratio()
 
 
 def _outwards(path: str) -> Iterator[str]:

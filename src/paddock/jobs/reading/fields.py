@@ -14,7 +14,8 @@ from typing import Any, TypeAlias, TypeVar
 
 from paddock.jobs.text.phrases import NOTHING, Phrase, phrase
 from paddock.jobs.text.problems import Problem
-from paddock.jobs.text.sentences import either, join_path, missing, nearest, told, wrong
+from paddock.jobs.text.sentences import either, join_path, missing, told, wrong
+from paddock.kube.nearness import nearest
 from paddock.kube.quantities import read_quantity
 from paddock.kube.validation.field_errors import Code
 from paddock.kube.validation.names import DNS_LABEL

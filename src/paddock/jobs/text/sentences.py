@@ -9,7 +9,6 @@ Every text is a `Phrase`, which can be translated; a plain `str` is English with
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
@@ -17,6 +16,7 @@ from typing import Any
 
 from paddock.jobs.text.phrases import NOTHING, Phrase, phrase, render
 from paddock.jobs.text.problems import Problem
+from paddock.kube.nearness import nearest
 from paddock.kube.validation.field_errors import Code, Path
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*")
@@ -68,13 +68,6 @@ def quoted(value: Any) -> Phrase | str:
 def either(names: Iterable[str]) -> Phrase:
     """`Always, Never or OnFailure`."""
     return phrase("{names}", names=tuple(names))
-
-
-def nearest(name: str, names: Iterable[str], likeness: float = 0.6) -> str:
-    """The most similar of `names`; empty if none is similar. `likeness`: from 0 to 1, of what is similar."""
-    by_folded = {each.casefold(): each for each in names}
-    close = difflib.get_close_matches(name.casefold()[:100], by_folded, n=1, cutoff=likeness)
-    return by_folded[close[0]] if close else ""
 
 
 def perhaps(suggestion: str) -> Phrase:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from paddock.jobs.logs.modules import PACKAGES
-from paddock.jobs.text.sentences import nearest
+from paddock.kube.nearness import nearest
 
 _OFTEN_USED = (
     "absl-py", "accelerate", "aiohttp", "albumentations", "boto3", "catboost", "click", "cloudpickle", "cupy",
@@ -37,4 +37,4 @@ def find_meant(name: str) -> str:
     if package := by_module.get(name.casefold()):
         return package
     known = {*_OFTEN_USED, *by_module.values()}
-    return "" if name.casefold() in known else nearest(name, sorted(known), likeness=_LIKENESS)
+    return "" if name.casefold() in known else nearest(name, sorted(known), least=_LIKENESS)

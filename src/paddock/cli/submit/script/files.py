@@ -6,7 +6,6 @@ with the reason, and what works differently in a pod is said.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import shlex
@@ -23,6 +22,7 @@ from paddock.jobs.script.program import Program, is_python, read_program
 from paddock.jobs.script.source import Source
 from paddock.jobs.text.os_errors import explain_unreadable
 from paddock.jobs.text.phrases import NOTHING, Phrase, phrase
+from paddock.kube.nearness import nearest
 
 Notify = Callable[[Phrase], None]
 
@@ -156,9 +156,9 @@ def _is_of_another_python(word: str) -> bool:
 def explain_missing(script: str, directory: Path) -> Phrase:
     """The sentence about a script that is not there, with the nearest name or the directory near by that has it."""
     path = directory / script
-    near = difflib.get_close_matches(path.name, _list_files(path.parent), 1, cutoff=0.7)
+    near = nearest(path.name, _list_files(path.parent), least=0.7)
     if near:
-        found = os.path.join(os.path.dirname(script), near[0])  # noqa: PTH118,PTH120 - as typed, not normalised
+        found = os.path.join(os.path.dirname(script), near)  # noqa: PTH118,PTH120 - as typed, not normalised
         hint = phrase("; did you mean {suggestion}?", suggestion=found)
     elif where := find_nearby(directory, script):
         hint = phrase("; {directory} has it: `--workdir {directory}`", directory=shlex.quote(where))
@@ -190,6 +190,6 @@ def _check_program(word: str, machine: Machine) -> None:
             phrase("{word} is a file of {directory} and no program of PATH: `{command}`", word=word,
                    directory=str(machine.directory), command=command)
         )  # fmt: skip
-    near = difflib.get_close_matches(word, _USUAL, 1, cutoff=0.6)
-    hint = phrase("; did you mean {suggestion}?", suggestion=near[0]) if near else NOTHING
+    near = nearest(word, _USUAL)
+    hint = phrase("; did you mean {suggestion}?", suggestion=near) if near else NOTHING
     raise UserError(phrase("there is no program {word} in PATH{hint}", word=word or "''", hint=hint))

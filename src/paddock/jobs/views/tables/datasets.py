@@ -9,7 +9,6 @@ from typing import Any
 from paddock.jobs.apis.registry import KINDS
 from paddock.jobs.model import Phase as JobPhase
 from paddock.jobs.text.phrases import Names, Phrase, phrase
-from paddock.jobs.text.sentences import nearest
 from paddock.kube.datasets import MOUNTS_ANNOTATION, DatasetStatus, Phase, format_size, read_status
 from paddock.kube.meta import (
     Key,
@@ -21,6 +20,7 @@ from paddock.kube.meta import (
     namespace_of,
     uid_of,
 )
+from paddock.kube.nearness import nearest
 from paddock.kube.times import Moment, read_time
 
 ORDER = (Phase.FAILED, Phase.FETCHING, Phase.PENDING, Phase.READY)
