@@ -16,7 +16,7 @@ from paddock.datasets.crd import build_crd
 from paddock.datasets.sources import hide
 from paddock.jobs.preflight import check
 from paddock.jobs.preflight.dumps import check_dump
-from paddock.jobs.preflight.levels import drop_resolved, tell_unknown
+from paddock.jobs.preflight.levels import Levels, drop_resolved
 from paddock.jobs.preflight.parts import mapping
 from paddock.jobs.preflight.placeholders import check_placeholders
 from paddock.jobs.preflight.spelling import correct_names
@@ -26,7 +26,7 @@ from paddock.jobs.text.phrases import phrase
 from paddock.jobs.text.problems import Problem
 from paddock.jobs.text.sentences import perhaps, told, wrong
 from paddock.kube.meta import DATASETS
-from paddock.kube.nearness import nearest
+from paddock.kube.nearness import Suggestions, nearest
 from paddock.kube.schemas import Schema, definition
 
 _PATHS = {
@@ -62,10 +62,11 @@ def is_dataset(manifest: Mapping[str, Any]) -> bool:
 def find_file_problems(manifest: Mapping[str, Any]) -> list[Problem]:
     """Without lines; of a field the first problem alone."""
     schema = _build_schema()
-    whole, spelling = correct_names(manifest, schema)
+    suggestions = Suggestions()
+    whole, spelling = correct_names(manifest, schema, suggestions.nearest)
     own = {key: value for key, value in whole.items() if key != "status"}
     others = [
-        *check_structure(schema, own, partial(tell_unknown, schema=schema, manifest=own)),
+        *check_structure(schema, own, partial(Levels(schema, own).tell_unknown, nearest=suggestions.nearest)),
         *_check_values(own),
         *check_dump(manifest),
     ]

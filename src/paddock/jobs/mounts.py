@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from paddock.jobs.model import Job, Mount
@@ -44,7 +45,7 @@ def read_mounts(metadata: Fields, spec: Mapping[str, Any]) -> tuple[Mount, ...]:
         return ()
     where, taken = annotations.path_of(MOUNTS_ANNOTATION), _find_mounted(spec)
     mounts = list[Mount]()
-    for entry in _split(text):
+    for entry in islice(_split(text), MOST_MOUNTS + 1):  # the one that is too many is told, and no other
         try:
             mount = read_mount(entry)
             _check_place(mount, mounts, taken)

@@ -3,21 +3,24 @@
 Users choose both sides: a Dataset's name and the names beside it, a mount and the volumes. difflib takes up to 28 ms
 for one pair of 200 characters, and there are thousands of pairs. So each side is cut, at most so many names are
 compared, and a comparison takes as many steps as a name has characters: one question costs 5 ms at most. Who asks for
-each of many wrong names bounds how often (`MOST_ASKED`). No other module compares names (`tests/test_house.py`).
+each wrong name of a manifest asks through one `Suggestions`. No other module compares names (`tests/test_house.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from math import inf
+from typing import TypeAlias
 
 LONGEST = 64
 """Characters of a name that are compared. Kubernetes' labels have 63."""
 LEAST = 0.6
 """The similarity from which a name is suggested."""
-MOST_ASKED = 20
-"""Of the wrong names of one kind in one manifest, the first ones get a suggestion: who reads twenty knows."""
+MOST_ASKED = 40
+"""Different questions of one manifest."""
+Nearest: TypeAlias = Callable[[str, Iterable[str]], str]
+"""`nearest`, or that of `Suggestions`."""
 _MOST_SEEN = 5_000
 _MOST_COMPARED = 60
 
@@ -25,6 +28,23 @@ _MOST_COMPARED = 60
 def nearest(name: str, names: Iterable[str], least: float = LEAST) -> str:
     """The most similar of `names`, the first one of equals; empty if none is similar."""
     return next(iter(rank(name, names, least)), "")
+
+
+class Suggestions:
+    """What is meant by the wrong names of one manifest: who wrote it chose how many there are, and how many names are
+    beside them. The first 40 different questions are answered, also when they are asked again; the others are not."""
+
+    def __init__(self) -> None:
+        self._answers: dict[tuple[str, ...], str] = {}
+
+    def nearest(self, name: str, names: Iterable[str]) -> str:
+        """The most similar of `names`; empty if none is similar, or too much was asked."""
+        question = (name, *names)
+        if question not in self._answers:
+            if len(self._answers) >= MOST_ASKED:
+                return ""
+            self._answers[question] = nearest(name, question[1:])
+        return self._answers[question]
 
 
 def rank(name: str, names: Iterable[str], least: float = LEAST) -> list[str]:

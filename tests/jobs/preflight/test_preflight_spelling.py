@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.jobs.preflight.spelling import correct_names
+from paddock.kube.nearness import nearest
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -39,12 +40,12 @@ MENDED: list[tuple[dict[str, Any], dict[str, Any], list[str], str]] = [
 def test_a_name_similar_to_one_field_is_corrected(
     given_: dict[str, Any], mended: dict[str, Any], paths: list[str], why: str
 ) -> None:
-    found, spelling = correct_names(given_, SCHEMA)
+    found, spelling = correct_names(given_, SCHEMA, nearest)
     assert (found, [each.path for each in spelling.problems]) == (mended, paths)
 
 
 def test_paths_are_converted_back_to_the_users_spelling() -> None:
-    _, spelling = correct_names({"prots": [{"nubmer": 1}, {"number": 2}]}, SCHEMA)
+    _, spelling = correct_names({"prots": [{"nubmer": 1}, {"number": 2}]}, SCHEMA, nearest)
     paths = ["ports", "ports[0].number", "ports[1].number", "ports[10]", "portside", "labels"]
     written = ["prots", "prots[0].nubmer", "prots[1].number", "prots[10]", "portside", "labels"]
     assert [spelling.path_as_written(path) for path in paths] == written
@@ -59,7 +60,7 @@ VALUES = st.recursive(
 
 @given(st.dictionaries(KEYS, VALUES, max_size=5))
 def test_nothing_is_lost_and_each_corrected_name_is_reported(manifest: dict[str, Any]) -> None:
-    mended, spelling = correct_names(manifest, SCHEMA)
+    mended, spelling = correct_names(manifest, SCHEMA, nearest)
     assert _leaves(mended) == _leaves(manifest)
     assert len(spelling.written) == len(spelling.problems)
     assert set(spelling.written.values()) == {each.path for each in spelling.problems}

@@ -11,9 +11,10 @@ Each kind of mistake has a module: `kinds`, `spelling`, `levels` (a field at the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS
@@ -24,7 +25,7 @@ from paddock.jobs.preflight.indentation import restore_indentation
 from paddock.jobs.preflight.inside import check_inside, check_owned
 from paddock.jobs.preflight.kinds import KNOWN, check_kind, explain_unmerged, place_versions
 from paddock.jobs.preflight.launchers import check_launchers
-from paddock.jobs.preflight.levels import drop_resolved, tell_unknown
+from paddock.jobs.preflight.levels import Levels, drop_resolved
 from paddock.jobs.preflight.old_flags import check_old_flags
 from paddock.jobs.preflight.parts import Part, mapping, read_parts
 from paddock.jobs.preflight.placeholders import check_placeholders
@@ -38,6 +39,7 @@ from paddock.jobs.text.phrases import phrase, render
 from paddock.jobs.text.problems import InvalidJob, Problem
 from paddock.jobs.text.sentences import told
 from paddock.kube.meta import Resource
+from paddock.kube.nearness import Suggestions
 from paddock.kube.schemas import definition
 from paddock.kube.validation.field_errors import Code
 
@@ -53,6 +55,10 @@ __all__ = [
     "read_documents",
     "without_server_fields",
 ]
+
+
+_LONGEST_ROLE = 200
+"""Characters of the path of a role."""
 
 
 def check(document: Document, known: Collection[Resource] = KNOWN) -> tuple[Problem, ...]:
@@ -128,8 +134,9 @@ def _check_job(document: Document, api: JobApi) -> list[Problem]:
     Misspelt names are problems too, and the fields below them are checked as if the names were right."""
     schema = api.build_schema()
     schema = {**schema, "properties": {**schema["properties"], "metadata": definition("ObjectMeta")}}
+    nearest = Suggestions().nearest
     own = {**document.manifest, "apiVersion": api.resource.api_version, "kind": api.resource.kind}
-    whole, spelling = correct_names(own, schema)
+    whole, spelling = correct_names(own, schema, nearest)
     manifest = {key: value for key, value in whole.items() if key != "status"}
     try:
         read = list(api.read_job(whole).warnings)
@@ -137,9 +144,9 @@ def _check_job(document: Document, api: JobApi) -> list[Problem]:
         read = list(invalid.problems)
     parts = read_parts(manifest)
     later = (
-        *check_structure(schema, manifest, partial(tell_unknown, schema=schema, manifest=manifest)),
+        *check_structure(schema, manifest, partial(Levels(schema, manifest).tell_unknown, nearest=nearest)),
         *check_labels(mapping(mapping(manifest.get("metadata")).get("labels")), "metadata.labels"),
-        *(problem for part in parts for problem in check_containers(part)),
+        *(problem for part in parts for problem in check_containers(part, nearest)),
         *check_devices(parts, api.resource.kind),
         *check_launchers(parts, api.resource.kind),
         *check_old_flags(parts, api.resource.kind),
@@ -157,9 +164,10 @@ def _check_job(document: Document, api: JobApi) -> list[Problem]:
 
 def _join_roles(problems: Iterable[Problem], parts: Sequence[Part]) -> list[Problem]:
     """Merges a warning about several roles into one, at the first role, which names the others."""
+    by_path = {part.path: part for part in parts}
     joined: dict[tuple[object, ...], tuple[Problem, list[str]]] = {}
     for each in problems:
-        part = next((part for part in parts if each.path.startswith(f"{part.path}.")), None)
+        part = _find_part(each.path, by_path)
         is_shared = part is not None and each.severity == "warning"
         key = (
             (each.message, each.path[len(part.path) :])
@@ -169,6 +177,12 @@ def _join_roles(problems: Iterable[Problem], parts: Sequence[Part]) -> list[Prob
         _, roles = joined.setdefault(key, (each, []))
         roles += [part.name] if part else []
     return [_name_roles(problem, roles[1:]) for problem, roles in joined.values()]
+
+
+def _find_part(path: str, by_path: Mapping[str, Part]) -> Part | None:
+    """The role that a path is in. There may be hundreds of each; a role is two or three steps below the top."""
+    dots = islice((place for place, character in enumerate(path[:_LONGEST_ROLE]) if character == "."), 1, None)
+    return next((by_path[path[:dot]] for dot in dots if path[:dot] in by_path), None)
 
 
 def _name_roles(problem: Problem, others: Sequence[str]) -> Problem:

@@ -15,15 +15,17 @@ from typing import Any
 from paddock.jobs.devices import SHARED_BY_FRACTION
 from paddock.jobs.preflight.parts import Part, mapping, mappings
 from paddock.jobs.preflight.ports import check_ports
-from paddock.jobs.text.phrases import phrase
+from paddock.jobs.text.phrases import Phrase, phrase
 from paddock.jobs.text.problems import Problem
 from paddock.jobs.text.sentences import either, format_path, join_path, told, wrong
-from paddock.kube.nearness import nearest
+from paddock.kube.nearness import Nearest
 from paddock.kube.quantities import read_quantity
 from paddock.kube.validation import names, pods
 from paddock.kube.validation.field_errors import Code, FieldError
 
 _IMAGE = re.compile(r"(?!.*//)[a-zA-Z0-9][\w.:/-]*(@sha256:[0-9a-f]+)?")
+_MOST_NAMES = 14
+"""Of volumes in a sentence."""
 _NATIVE = ("cpu", "memory", "ephemeral-storage")
 _DEVICE_NAMES = {
     "gpu": "nvidia.com/gpu",
@@ -38,9 +40,12 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
 _POD_CHOICES = {"dnsPolicy": ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")}
 
 
-def check_containers(part: Part) -> Iterator[Problem]:
+def check_containers(part: Part, nearest: Nearest) -> Iterator[Problem]:
+    """`nearest`: of the `Suggestions` of the whole manifest."""
     for check in CHECKS:
         yield from check(part)
+    for suggest in _WITH_SUGGESTIONS:
+        yield from suggest(part, nearest)
 
 
 def _check_images(part: Part) -> Iterator[Problem]:
@@ -90,24 +95,26 @@ def _check_environment(part: Part) -> Iterator[Problem]:
                     yield told(format_path(error.path, path), said, about_key=True, code=error.code)
 
 
-def _check_choices(part: Part) -> Iterator[Problem]:
+def _check_choices(part: Part, nearest: Nearest) -> Iterator[Problem]:
     for key, options in _POD_CHOICES.items():
-        yield from _check_choice(part.spec, key, options, part.spec_path)
+        yield from _check_choice(part.spec, key, options, part.spec_path, nearest)
     for container in part.containers("containers", "initContainers"):
         for key, choices in _CHOICES.items():
-            yield from _check_choice(container.value, key, choices, container.path)
+            yield from _check_choice(container.value, key, choices, container.path, nearest)
         for path, port in mappings(container.value.get("ports"), f"{container.path}.ports"):
-            yield from _check_choice(port, "protocol", pods.PROTOCOLS, path)
+            yield from _check_choice(port, "protocol", pods.PROTOCOLS, path, nearest)
 
 
-def _check_choice(value: Mapping[str, Any], key: str, options: tuple[str, ...], path: str) -> Iterator[Problem]:
+def _check_choice(
+    value: Mapping[str, Any], key: str, options: tuple[str, ...], path: str, nearest: Nearest
+) -> Iterator[Problem]:
     for error in pods.check_choice(value, key, options, ()):
         if error.value:  # empty text is the default, as everywhere in Kubernetes
             near = nearest(error.value, options)
             yield wrong(format_path(error.path, path), error.value, either(options), near, code=error.code)
 
 
-def _check_volumes(part: Part) -> Iterator[Problem]:
+def _check_volumes(part: Part, nearest: Nearest) -> Iterator[Problem]:
     volumes: list[str] = []
     seen: set[str] = set()
     for path, volume in mappings(part.spec.get("volumes"), f"{part.spec_path}.volumes"):
@@ -122,32 +129,41 @@ def _check_volumes(part: Part) -> Iterator[Problem]:
             yield told(path, said, about_key=True)
     for container in part.containers("containers", "initContainers"):
         for error in pods.check_mounts(container.value, (), volumes):
-            yield from _explain_mount(error, format_path(error.path, container.path), volumes, part.spec_path)
+            yield from _explain_mount(error, format_path(error.path, container.path), volumes, part.spec_path, nearest)
         for path, mount in mappings(container.value.get("volumeMounts"), f"{container.path}.volumeMounts"):
             place = mount.get("mountPath")
             if isinstance(place, str) and place and not place.startswith("/"):
                 yield wrong(f"{path}.mountPath", place, phrase("a path that begins with /"), f"/{place}")
 
 
-def _explain_mount(error: FieldError, path: str, volumes: list[str], spec_path: str) -> Iterator[Problem]:
+def _explain_mount(
+    error: FieldError, path: str, volumes: list[str], spec_path: str, nearest: Nearest
+) -> Iterator[Problem]:
     name, empty = error.value, f"{spec_path}.volumes"
     if error.code is Code.NOT_UNIQUE:
         yield wrong(path, name, phrase("a path where nothing else is mounted"), code=error.code)
     elif error.code is Code.NOT_FOUND and volumes:
         near = nearest(name, volumes) if len(volumes) > 1 else ""
-        yield wrong(path, name, either(volumes), near, code=error.code)
+        yield wrong(path, name, _list_volumes(volumes), near, code=error.code)
     elif error.code is Code.NOT_FOUND:
         said = phrase("there is no volume {name}: {path} is empty", name=f'"{name}"', path=empty)
         yield told(path, said, name, code=error.code, lacks=empty)
 
 
-def _check_resources(part: Part) -> Iterator[Problem]:
+def _list_volumes(volumes: list[str]) -> Phrase:
+    """A list of hundreds, at each of hundreds of mounts, would be megabytes that nobody reads."""
+    if len(volumes) <= _MOST_NAMES:
+        return either(volumes)
+    return phrase("the name of one of the pod's {count} volumes", count=len(volumes))
+
+
+def _check_resources(part: Part, nearest: Nearest) -> Iterator[Problem]:
     for container in part.containers("containers", "initContainers"):
         requests, limits = container.amounts("requests"), container.amounts("limits")
         path = f"{container.path}.resources"
         for key, amounts in (("requests", requests), ("limits", limits)):
             for name, amount in amounts.items():
-                yield from _check_amount(join_path(f"{path}.{key}", str(name)), str(name), amount)
+                yield from _check_amount(join_path(f"{path}.{key}", str(name)), str(name), amount, nearest)
         for error in pods.check_amounts({"requests": requests, "limits": limits}, ()):
             if error.code is Code.ABOVE_LIMIT:
                 here = join_path(format_path(error.path, path), error.args["resource"])
@@ -165,10 +181,10 @@ def _check_resources(part: Part) -> Iterator[Problem]:
                 yield wrong(here, amount, phrase("the same as the limit, {limit},", limit=str(limits[name])))
 
 
-def _check_amount(path: str, name: str, amount: Any) -> Iterator[Problem]:
+def _check_amount(path: str, name: str, amount: Any, nearest: Nearest) -> Iterator[Problem]:
     number = _read(amount)
     if "/" not in name and name not in _NATIVE and not name.startswith("hugepages-"):
-        near = _DEVICE_NAMES.get(name.casefold(), nearest(name, _NATIVE))
+        near = _DEVICE_NAMES.get(name.casefold()) or nearest(name, _NATIVE)
         said = phrase(
             "there is no resource of this name; there are {names}, and devices like nvidia.com/gpu{perhaps}",
             names=_NATIVE,
@@ -226,9 +242,11 @@ CHECKS: tuple[Callable[[Part], Iterator[Problem]], ...] = (
     _check_images,
     _check_commands,
     _check_environment,
+    _check_labels,
+    check_ports,
+)
+_WITH_SUGGESTIONS: tuple[Callable[[Part, Nearest], Iterator[Problem]], ...] = (
     _check_choices,
     _check_volumes,
     _check_resources,
-    _check_labels,
-    check_ports,
 )

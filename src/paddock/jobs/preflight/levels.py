@@ -7,27 +7,22 @@ counts as one step, to its first item.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from paddock.jobs.text.problems import Problem
 from paddock.jobs.text.sentences import join_path, split_path, unknown
+from paddock.kube.nearness import Nearest
 from paddock.kube.validation.field_errors import Code
 
-Schema = Mapping[str, Any]
+Schema: TypeAlias = Mapping[str, Any]
+Steps: TypeAlias = tuple[str, ...]
 
+_NOTHING: Schema = {}
 _FARTHEST = 5
 """The limit of steps, outwards and inwards together; a field farther away only has the same name."""
 _MOST_PATHS = 3
-
-
-def tell_unknown(path: str, key: str, names: Iterable[str], schema: Schema, manifest: Mapping[str, Any]) -> Problem:
-    """The problem of an unknown field, with the paths at which the schema has such a field."""
-    *parents, key = split_path(path)
-    if parents[-1:] == ["resources"]:  # the key is a resource name, which no schema has
-        homes: tuple[str, ...] = (join_path(f"{_format(tuple(parents))}.limits", key),)
-    else:
-        homes = find_valid_paths(schema, manifest, tuple(parents), key)
-    return unknown(path, key, _properties(_walk(schema, parents)) if homes else names, homes)
+_MOST_FOUND = 60
+"""Paths of one distance that are looked for in the manifest."""
 
 
 def drop_resolved(problems: Iterable[Problem]) -> list[Problem]:
@@ -51,32 +46,56 @@ def _parent(path: str) -> str:
     return path[: max(path.rfind("."), path.rfind("["), 0)]
 
 
-def find_valid_paths(
-    schema: Schema, manifest: Mapping[str, Any], parents: tuple[str, ...], key: str
-) -> tuple[str, ...]:
-    """The nearest paths with a field `key`, at most three; preferably those whose parent exists in the manifest."""
-    for distance in range(1, _FARTHEST + 1):
-        found = [
-            (*steps, key)
-            for up in range(min(distance, len(parents)) + 1)
-            for steps in _inwards(schema, parents[: len(parents) - up], distance - up, key)
-        ]
-        there = [steps for steps in found if _has(manifest, steps[:-1])]
-        if found:
-            return tuple(dict.fromkeys(_format(steps) for steps in (there or found)[:_MOST_PATHS]))
-    return ()
+class Levels:
+    """Where the schema of one manifest has a field. What lies below a part of the schema is collected once, as a
+    manifest may have a thousand fields at wrong levels."""
+
+    def __init__(self, schema: Schema, manifest: Mapping[str, Any]) -> None:
+        self._schema, self._manifest = schema, manifest
+        self._below: dict[tuple[int, int], Mapping[str, list[Steps]]] = {}
+
+    def tell_unknown(self, path: str, key: str, names: Iterable[str], nearest: Nearest) -> Problem:
+        """The problem of an unknown field, with the paths at which the schema has such a field."""
+        *parents, key = split_path(path)
+        if parents[-1:] == ["resources"]:  # the key is a resource name, which no schema has
+            homes: tuple[str, ...] = (join_path(f"{_format(tuple(parents))}.limits", key),)
+        else:
+            homes = self.find_valid_paths(tuple(parents), key)
+        return unknown(path, key, _properties(_walk(self._schema, parents)) if homes else names, homes, nearest)
+
+    def find_valid_paths(self, parents: Steps, key: str) -> tuple[str, ...]:
+        """The nearest paths with a field `key`, at most three; preferably those whose parent exists in the manifest."""
+        around = [_walk(self._schema, parents[: len(parents) - up]) for up in range(min(_FARTHEST, len(parents)) + 1)]
+        for distance in range(1, _FARTHEST + 1):
+            found = [
+                (*parents[: len(parents) - up], *steps, key)
+                for up in range(min(distance, len(parents)) + 1)
+                for steps in self._find_below(around[up], distance - up).get(key, ())
+            ][:_MOST_FOUND]
+            there = [steps for steps in found if _has(self._manifest, steps[:-1])]
+            if found:
+                return tuple(dict.fromkeys(_format(steps) for steps in (there or found)[:_MOST_PATHS]))
+        return ()
+
+    def _find_below(self, outer: Schema, depth: int) -> Mapping[str, list[Steps]]:
+        """The fields of the mappings `depth` steps below, with the steps to each mapping."""
+        known = self._below.get((id(outer), depth))  # each part lives as long as the schema
+        if known is None:
+            known = self._below[id(outer), depth] = _collect(outer, depth)
+        return known
 
 
-def _inwards(schema: Schema, start: tuple[str, ...], depth: int, key: str) -> Iterator[tuple[str, ...]]:
-    """Paths of mappings `depth` steps below `start` with the field `key`."""
-    level: list[tuple[tuple[str, ...], Schema]] = [(start, _walk(schema, start))]
+def _collect(outer: Schema, depth: int) -> Mapping[str, list[Steps]]:
+    level: list[tuple[Steps, Schema]] = [((), outer)]
     for _ in range(depth):
         level = [
-            ((*steps, name), inner) for steps, outer in level for name, inner in _children(outer) if name != "status"
+            ((*steps, name), inner) for steps, each in level for name, inner in _children(each) if name != "status"
         ]
+    fields: dict[str, list[Steps]] = {}
     for steps, inner in level:
-        if key in _properties(inner):
-            yield steps
+        for name in _properties(inner):
+            fields.setdefault(name, []).append(steps)
+    return fields
 
 
 def _children(schema: Schema) -> Iterator[tuple[str, Schema]]:
@@ -90,7 +109,7 @@ def _walk(schema: Schema, steps: Iterable[str]) -> Schema:
         inner = _properties(schema).get(step)
         if inner is None and step.isdecimal():
             inner = schema.get("items")
-        schema = inner if isinstance(inner, Mapping) else {}
+        schema = inner if isinstance(inner, Mapping) else _NOTHING
     return schema
 
 

@@ -8,17 +8,17 @@ and `levels` those at the wrong level.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from paddock.jobs.apis import JobApi
 from paddock.jobs.apis.registry import KINDS
-from paddock.jobs.preflight.levels import Schema, find_valid_paths
+from paddock.jobs.preflight.levels import Levels, Schema
 from paddock.jobs.text.problems import Problem
 from paddock.jobs.text.sentences import join_path, split_path, unknown
 from paddock.kube.meta import Resource
-from paddock.kube.nearness import likeness, nearest
+from paddock.kube.nearness import Nearest, likeness
 
 _NEAR = 0.75
 """The similarity from which a name is corrected; for a suggestion less is enough (`kube.nearness`)."""
@@ -34,9 +34,12 @@ class Spelling:
     def as_written(self, problem: Problem) -> Problem:
         """The problem with its path as the user wrote it, by the innermost corrected name: its written path includes
         the outer ones."""
-        corrected = next((path for path in _outwards(problem.path) if path in self.written), None)
-        if corrected is None:
+        around = [
+            path for path in self.written if problem.path == path or problem.path.startswith((f"{path}.", f"{path}["))
+        ]
+        if not around:
             return problem
+        corrected = max(around, key=len)
         return replace(problem, path=self.written[corrected] + problem.path[len(corrected) :])
 
     def path_as_written(self, path: str) -> str:
@@ -54,17 +57,17 @@ def find_near_api(manifest: Mapping[str, Any], known: Collection[Resource]) -> J
     return alike[max(alike)] if alike else None
 
 
-def correct_names(manifest: Mapping[str, Any], schema: Schema) -> tuple[dict[str, Any], Spelling]:
+def correct_names(manifest: Mapping[str, Any], schema: Schema, nearest: Nearest) -> tuple[dict[str, Any], Spelling]:
     """A copy of the manifest with the right names, and the corrections."""
     spelling = Spelling()
-    return _Correction(manifest, schema, spelling).mapping(manifest, schema, ""), spelling
+    return _Correction(Levels(schema, manifest), spelling, nearest).mapping(manifest, schema, ""), spelling
 
 
 @dataclass(frozen=True, slots=True)
 class _Correction:
-    manifest: Mapping[str, Any]
-    schema: Schema
+    levels: Levels
     spelling: Spelling
+    nearest: Nearest
 
     def mapping(self, value: Mapping[str, Any], schema: Schema, path: str) -> dict[str, Any]:
         """A mapping with corrected names. `path`: its corrected path."""
@@ -91,18 +94,18 @@ class _Correction:
         return value
 
     def _right_name(self, key: str, value: Mapping[str, Any], properties: Mapping[str, Schema], path: str) -> str:
-        name = nearest(key, properties)
+        name = self.nearest(key, sorted(properties))
         if not name or name in value or likeness(key, name) < _NEAR:
             return key
         if _shape(value[key]) != _SHAPES.get(properties[name].get("type", ""), "scalar"):
             return key
         in_other_case = key.casefold() == name.casefold()
         parents = tuple(split_path(path))
-        return name if in_other_case or not find_valid_paths(self.schema, self.manifest, parents, key) else key
+        return name if in_other_case or not self.levels.find_valid_paths(parents, key) else key
 
     def _note(self, path: str, key: str, name: str, properties: Mapping[str, Schema]) -> None:
         written = join_path(self.spelling.path_as_written(path), key)
-        self.spelling.problems.append(unknown(written, key, properties))
+        self.spelling.problems.append(unknown(written, key, properties, nearest=self.nearest))
         self.spelling.written[join_path(path, name)] = written
 
 
@@ -111,11 +114,3 @@ _SHAPES = {"object": "mapping", "array": "list"}
 
 def _shape(value: Any) -> str:
     return "mapping" if isinstance(value, dict) else "list" if isinstance(value, list) else "scalar"
-
-
-def _outwards(path: str) -> Iterator[str]:
-    """The path, then each that it is below, the innermost first."""
-    yield path
-    for place in range(len(path) - 1, 0, -1):
-        if path[place] in ".[":
-            yield path[:place]

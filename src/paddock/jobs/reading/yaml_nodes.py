@@ -6,7 +6,6 @@ Two rules are stricter than kubectl's: duplicate keys and aliases that expand to
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ from paddock.jobs.text.problems import Problem
 from paddock.jobs.text.sentences import join_path, quoted, told, wrong
 from paddock.kube.meta import Manifest
 
+_LONGEST_PATH = 1_000
 MOST_ALIASED_VALUES = 10_000
 """The limit of values that all aliases of one document expand to."""
 
@@ -48,8 +48,10 @@ class Document:
 
     def place_of(self, path: str) -> Place:
         """The position of `path`, or of its nearest ancestor that exists."""
+        if path not in self.places:
+            path = path[:_LONGEST_PATH]  # a name may have a million dots
         while path and path not in self.places:
-            path = re.sub(r"(\.?[^.\[\]]+|\[[^\]]*\]|.)$", "", path)
+            path = path[: max(path.rfind("."), path.rfind("["), 0)]
         return self.places.get(path, Place(self.line, 1, 1))
 
     def line_of(self, path: str) -> int:

@@ -16,7 +16,7 @@ from typing import Any
 
 from paddock.jobs.text.phrases import NOTHING, Phrase, phrase, render
 from paddock.jobs.text.problems import Problem
-from paddock.kube.nearness import nearest
+from paddock.kube.nearness import Nearest, nearest
 from paddock.kube.validation.field_errors import Code, Path
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*")
@@ -132,7 +132,9 @@ def missing(path: str, allowed: Phrase | str) -> Problem:
     return Problem(path, render(said), "nothing", render(allowed), said=said, code=Code.REQUIRED)
 
 
-def unknown(path: str, key: str, names: Iterable[str], homes: tuple[str, ...] = ()) -> Problem:
+def unknown(
+    path: str, key: str, names: Iterable[str], homes: tuple[str, ...] = (), nearest: Nearest = nearest
+) -> Problem:
     """The problem of an unknown field. `homes`: paths at which the kind has a field of this name."""
     options = sorted(names)
     suggestion = nearest(key, options)
